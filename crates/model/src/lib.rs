@@ -1,0 +1,11 @@
+//! The words and the judgement of Domainscope: types, comparing, status, findings, advice.
+//!
+//! Pure: no I/O, no clock, no async. `now` and thresholds are passed in. The browser, the API, the command line
+//! and the mail templates all show what is computed here.
+
+pub mod epp;
+pub mod ids;
+pub mod registration;
+pub mod time;
+
+pub use jiff::Timestamp;

@@ -1,0 +1,2 @@
+//! The `domainscope` binary.
+fn main() {}
