@@ -5,6 +5,7 @@
 
 pub mod epp;
 pub mod ids;
+pub mod names;
 pub mod registration;
 pub mod time;
 
