@@ -3,9 +3,12 @@
 //! Pure: no I/O, no clock, no async. `now` and thresholds are passed in. The browser, the API, the command line
 //! and the mail templates all show what is computed here.
 
+pub mod dns;
 pub mod epp;
+pub mod finding;
 pub mod ids;
 pub mod names;
+pub mod observation;
 pub mod registration;
 pub mod time;
 
