@@ -349,8 +349,7 @@ impl Delegation {
 
     /// True when servers were asked and none gave any DNS message.
     pub fn all_silent(&self) -> bool {
-        let asked: Vec<_> =
-            self.servers.iter().filter(|s| s.health != ServerHealth::NotAsked).collect();
+        let asked: Vec<_> = self.servers.iter().filter(|s| s.health != ServerHealth::NotAsked).collect();
         !asked.is_empty()
             && asked.iter().all(|s| matches!(s.health, ServerHealth::Dead | ServerHealth::Unresolvable))
     }

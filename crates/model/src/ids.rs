@@ -30,9 +30,7 @@ pub struct EventId(pub i64);
 pub struct SnapshotId(pub i64);
 
 /// A place in the change log. Increases in commit order; the only cursor live pages, feeds and watches use.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Rv(pub i64);
 

@@ -3,13 +3,20 @@
 //! Pure: no I/O, no clock, no async. `now` and thresholds are passed in. The browser, the API, the command line
 //! and the mail templates all show what is computed here.
 
+pub mod detail;
+pub mod diff;
 pub mod dns;
 pub mod epp;
+pub mod event;
 pub mod finding;
 pub mod ids;
+pub mod inventory;
+pub mod item;
 pub mod names;
 pub mod observation;
 pub mod registration;
+pub mod scan;
+pub mod status;
 pub mod time;
 
 pub use jiff::Timestamp;

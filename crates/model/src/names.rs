@@ -52,9 +52,7 @@ impl Fqdn {
     /// True when `self` is `zone` or below it.
     pub fn is_at_or_below(&self, zone: &str) -> bool {
         let zone = zone.trim_end_matches('.');
-        zone.is_empty()
-            || self.0 == zone
-            || self.0.strip_suffix(zone).is_some_and(|rest| rest.ends_with('.'))
+        zone.is_empty() || self.0 == zone || self.0.strip_suffix(zone).is_some_and(|rest| rest.ends_with('.'))
     }
 }
 
@@ -204,7 +202,8 @@ mod read {
         if length > 253 {
             return Err(NameError::TooLong { input: short(host), length });
         }
-        let ascii = if host.is_ascii() && !host.to_ascii_lowercase().split('.').any(|l| l.starts_with("xn--")) {
+        let ascii = if host.is_ascii() && !host.to_ascii_lowercase().split('.').any(|l| l.starts_with("xn--"))
+        {
             host.to_ascii_lowercase()
         } else {
             idna::domain_to_ascii_cow(host.as_bytes(), idna::AsciiDenyList::EMPTY)

@@ -52,9 +52,7 @@ impl StatedTime {
         match self {
             StatedTime::Instant(t, _) => *t,
             StatedTime::Local(d) => to_timestamp(*d, &TimeZone::UTC),
-            StatedTime::Date(d) => {
-                to_timestamp(d.to_datetime(jiff::civil::Time::midnight()), &TimeZone::UTC)
-            }
+            StatedTime::Date(d) => to_timestamp(d.to_datetime(jiff::civil::Time::midnight()), &TimeZone::UTC),
         }
     }
 
@@ -62,9 +60,7 @@ impl StatedTime {
     /// or the end of the stated day.
     pub fn passed_at(&self) -> Timestamp {
         match self {
-            StatedTime::Date(_) => {
-                self.nominal().checked_add(24.hours()).unwrap_or(Timestamp::MAX)
-            }
+            StatedTime::Date(_) => self.nominal().checked_add(24.hours()).unwrap_or(Timestamp::MAX),
             _ => self.nominal(),
         }
     }

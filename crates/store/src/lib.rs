@@ -1,1 +1,9 @@
-//! Placeholder while the house is being built.
+//! What is kept: one trait, two databases (SQLite by default, PostgreSQL for replicas), one story test for both.
+//!
+//! What was observed about a name is kept once per name and vantage; what is owned belongs to an organisation and
+//! every call for it takes an [`OrgId`]. Whatever happens is recorded with its row of the change log in one
+//! transaction; the log's `rv` increases in commit order.
+
+mod api;
+
+pub use api::*;
