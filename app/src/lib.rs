@@ -1,1 +1,6 @@
-//! Placeholder while the house is being built.
+//! The interface: pages, components and server-function signatures. Runs in the server (feature `ssr`) and in the
+//! browser (feature `hydrate`).
+
+pub mod answer;
+#[cfg(feature = "ssr")]
+pub mod backend;

@@ -1,0 +1,61 @@
+//! The one trait through which pages reach the product. `server` implements it and puts it, with the caller, into
+//! the context of every render and every server function; the browser reaches it through server functions.
+
+use async_trait::async_trait;
+use crate::answer::{Answer, ScanReport, Session};
+use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
+use model::dns::Trace;
+use model::event::{EventPage, EventQuery};
+use model::ids::{Caller, EventId, SnapshotId};
+use model::inventory::{AddedLine, ListQuery, Page, Row, Summary};
+use model::item::{ItemPatch, Ownership};
+use model::names::DomainName;
+use model::scan::ScanProgress;
+use std::sync::Arc;
+
+/// Everything pages can ask for. Each call authorises its caller.
+#[async_trait]
+pub trait Backend: Send + Sync + 'static {
+    /// Who looks, at what.
+    async fn session(&self, caller: &Caller) -> Answer<Session>;
+    /// A page of the inventory.
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Answer<Page>;
+    /// The strip above it.
+    async fn summary(&self, caller: &Caller) -> Answer<Summary>;
+    /// Up to 8 rows whose names contain the text: for the command palette.
+    async fn suggest(&self, caller: &Caller, text: &str) -> Answer<Vec<Row>>;
+    /// Adds the names of a pasted text (lines, commas, spaces between URLs; CSV with a header is understood).
+    async fn add(&self, caller: &Caller, text: &str, ownership: Ownership, tags: &[String])
+    -> Answer<Vec<AddedLine>>;
+    /// Removes holdings; how many there were.
+    async fn remove(&self, caller: &Caller, names: &[DomainName]) -> Answer<u64>;
+    /// Changes what is said about one holding.
+    async fn patch(&self, caller: &Caller, name: &DomainName, patch: &ItemPatch) -> Answer<()>;
+    /// Adds a tag to (or takes it from) many.
+    async fn tag(&self, caller: &Caller, names: &[DomainName], tag: &str, add: bool) -> Answer<u64>;
+    /// Queues scans that go before scheduled ones; how many.
+    async fn rescan(&self, caller: &Caller, names: &[DomainName]) -> Answer<u64>;
+    /// Queues scans of all rows a query matches; how many.
+    async fn rescan_matching(&self, caller: &Caller, query: &ListQuery) -> Answer<u64>;
+    /// Scans that wait or run now among these names (all when empty, at most 200).
+    async fn scans(&self, caller: &Caller, names: &[DomainName]) -> Answer<Vec<ScanProgress>>;
+    /// One domain with all that is known.
+    async fn detail(&self, caller: &Caller, name: &DomainName) -> Answer<Detail>;
+    /// Kept states, newest first.
+    async fn snapshots(&self, caller: &Caller, name: &DomainName) -> Answer<Vec<SnapshotMeta>>;
+    /// One kept state.
+    async fn snapshot(&self, caller: &Caller, name: &DomainName, id: SnapshotId) -> Answer<Snapshot>;
+    /// Raw answers of a kept state.
+    async fn raw(&self, caller: &Caller, name: &DomainName, id: SnapshotId) -> Answer<Vec<RawAnswer>>;
+    /// A page of the event log.
+    async fn events(&self, caller: &Caller, query: &EventQuery) -> Answer<EventPage>;
+    /// Marks events as seen.
+    async fn acknowledge(&self, caller: &Caller, ids: &[EventId]) -> Answer<u64>;
+    /// Looks a domain up afresh, in the inventory or not; nothing is recorded.
+    async fn look_up(&self, caller: &Caller, input: &str) -> Answer<ScanReport>;
+    /// Traces a name from the root, nothing from a cache.
+    async fn trace(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Trace>;
+}
+
+/// The backend as it stands in the context.
+pub type SharedBackend = Arc<dyn Backend>;
