@@ -1,2 +1,50 @@
-//! x
-fn main() {}
+//! The project's own commands (`cargo xtask …`): set up what is missing, build the browser bundle and the
+//! server, run them, and run everything CI runs. In: a bare clone. Out: a running product, or a sentence
+//! that says what is missing and the command that gets it.
+
+mod args;
+mod bench;
+mod bundle;
+mod e2e;
+mod fingerprint;
+mod packages;
+mod paths;
+mod run;
+mod sh;
+mod stages;
+mod test;
+mod tools;
+mod wasm;
+
+use args::Command;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let command = match args::parse(std::env::args().skip(1)) {
+        Ok(command) => command,
+        Err(complaint) => {
+            eprintln!("{complaint}\n\n{}", args::HELP);
+            return ExitCode::from(2);
+        }
+    };
+    let done = match command {
+        Command::Help => {
+            println!("{}", args::HELP);
+            Ok(())
+        }
+        Command::Setup => test::setup(),
+        Command::Css => bundle::css(),
+        Command::Bundle { profile } => bundle::ensure(profile).map(drop),
+        Command::Run { demo, dev, extra } => run::run(demo, dev, &extra),
+        Command::Test => return test::test(),
+        Command::E2e { headed, pattern } => e2e::command(headed, pattern.as_deref()),
+        Command::Bench { which } => bench::run(which.as_deref()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nxtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Tailwind utilities by encre-css. In: the colours in tokens.css and the words found in the code. Out: CSS
+//! for those words that are utilities. `dark:` follows the system unless `data-theme` on `<html>` says
+//! otherwise, exactly as tokens.css does; encre-css has one of the two, so dark rules are generated twice.
+
+use encre_css::config::DarkMode;
+use encre_css::{Config, Preflight};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+const CHOSEN_DARK: &str = r#":root[data-theme="dark"]"#;
+const SYSTEM_DARK: &str = r#":root:not([data-theme="light"])"#;
+/// Border utilities set a width and expect that the style is there.
+const BASE: &str = "*,::before,::after,::backdrop{border:0 solid var(--line)}";
+
+/// encre-css, set up with this project's colours.
+pub struct Generator {
+    chosen: Config,
+    system: Config,
+}
+
+impl Generator {
+    /// `tokens` is the text of tokens.css: every colour in it becomes usable as `bg-NAME`, `text-NAME` and so on.
+    pub fn new(tokens: &str) -> Self {
+        let mut chosen = Config::default();
+        chosen.preflight = Preflight::new_none();
+        for name in colours(tokens) {
+            chosen.theme.colors.add(name.clone(), format!("var(--{name})"));
+        }
+        let mut system = chosen.clone();
+        chosen.theme.dark_mode = DarkMode::new_class(CHOSEN_DARK);
+        system.theme.dark_mode = DarkMode::new_class(SYSTEM_DARK);
+        Self { chosen, system }
+    }
+
+    /// Whether there is CSS for this class.
+    pub fn answers(&self, class: &str) -> bool {
+        // A word with a bracket in the middle of nowhere is a pattern of Rust, not an arbitrary value.
+        !class.contains(['{', '}']) && !encre_css::generate([class], &self.chosen).is_empty()
+    }
+
+    /// The base and utility layers for these words; words that are no utilities add nothing.
+    pub fn sheet(&self, words: &BTreeSet<&str>) -> String {
+        let plain = words.iter().copied().filter(|word| !word.contains(['{', '}']));
+        let (dark, light): (Vec<&str>, Vec<&str>) = plain.partition(|word| is_dark(word));
+        let light = encre_css::generate(light, &self.chosen);
+        let system = encre_css::generate(dark.iter().copied(), &self.system);
+        let chosen = encre_css::generate(dark, &self.chosen);
+        let utilities = format!("{light}\n@media (prefers-color-scheme: dark) {{\n{system}\n}}\n{chosen}\n");
+        let defaults = defaults_for(&utilities);
+        format!("@layer base {{{BASE}{defaults}}}\n@layer utilities {{{utilities}}}")
+    }
+}
+
+/// Whether `dark` is among the variants before the utility.
+fn is_dark(word: &str) -> bool {
+    word.split(':').rev().skip(1).any(|variant| variant == "dark")
+}
+
+/// The names of the custom properties whose value is a colour.
+fn colours(tokens: &str) -> BTreeSet<String> {
+    let css = crate::minify::minify(tokens);
+    css.split(['{', '}', ';'])
+        .filter_map(|declaration| declaration.trim().strip_prefix("--")?.split_once(':'))
+        .filter(|(_, value)| {
+            let value = value.trim();
+            !value.contains(',') && (value.starts_with('#') || value.starts_with("rgb("))
+        })
+        .map(|(name, _)| name.trim().to_owned())
+        .collect()
+}
+
+/// Some utilities compose through variables (`--en-…`) that encre-css initialises in its preflight, which is
+/// not used here; the ones that these utilities read are initialised the same way.
+fn defaults_for(utilities: &str) -> String {
+    let preflight = encre_css::generate([], &Config::default());
+    let mut wanted = String::new();
+    for line in preflight.lines().map(str::trim) {
+        let Some((name, _)) = line.strip_prefix("--en-").and_then(|rest| rest.split_once(':')) else {
+            continue;
+        };
+        if utilities.contains(&format!("var(--en-{name})")) && !wanted.contains(&format!("--en-{name}:")) {
+            let _ = write!(wanted, "{line}");
+        }
+    }
+    if wanted.is_empty() { wanted } else { format!("*,::before,::after,::backdrop{{{wanted}}}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKENS: &str =
+        ":root { --surface: #fff; --muted: #59616e; --shadow: 0 1px #000, 0 2px #111; --s1: .25rem;
+        --font: \"A\", b; }";
+
+    fn sheet(words: &[&str]) -> String {
+        crate::minify::minify(&Generator::new(TOKENS).sheet(&words.iter().copied().collect()))
+    }
+
+    #[test]
+    fn words_that_are_no_utilities_make_no_css() {
+        let generator = Generator::new(TOKENS);
+        for word in ["no-such-thing", "pill-{tone}", "Domains", "bg-nowhere-50", "", "{", "text-"] {
+            assert!(!generator.answers(word), "{word}");
+        }
+        assert!(!sheet(&["no-such-thing", "Domains"]).contains("no-such"));
+    }
+
+    #[test]
+    fn colours_of_the_tokens_are_utilities() {
+        assert_eq!(colours(TOKENS).into_iter().collect::<Vec<_>>(), ["muted", "surface"]);
+        assert!(sheet(&["bg-surface"]).contains(".bg-surface{background-color: var(--surface)}"));
+        assert!(sheet(&["text-muted"]).contains("color: var(--muted)"));
+    }
+
+    #[test]
+    fn dark_follows_the_system_and_the_choice() {
+        let css = sheet(&["bg-yellow-50", "dark:bg-yellow-950"]);
+        assert!(css.contains(".bg-yellow-50{background-color:"), "{css}");
+        let system = css.find(
+            r#"@media (prefers-color-scheme: dark){:root:not([data-theme="light"]) .dark\:bg-yellow-950"#,
+        );
+        let chosen = css.find(r#"}}:root[data-theme="dark"] .dark\:bg-yellow-950"#);
+        assert!(system.is_some() && chosen.is_some() && system < chosen, "{css}");
+    }
+
+    #[test]
+    fn stacked_variants_keep_their_order() {
+        let css = sheet(&["md:dark:hover:bg-surface"]);
+        assert!(
+            css.contains("hover") && css.contains("48rem") && css.matches("var(--surface)").count() == 2,
+            "{css}"
+        );
+    }
+
+    #[test]
+    fn variables_that_utilities_read_are_initialised() {
+        let css = sheet(&["rotate-45"]);
+        assert!(css.contains("--en-translate-x: 0"), "{css}");
+        assert!(!sheet(&["flex"]).contains("--en-"));
+    }
+}

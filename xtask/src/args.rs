@@ -1,0 +1,156 @@
+//! The command line of `cargo xtask`, parsed by hand so that xtask compiles in seconds.
+
+use crate::bundle::Profile;
+
+/// What a person reads when they ask for help or mistype.
+pub const HELP: &str = "\
+Usage: cargo xtask <command>
+
+  run [--demo] [--dev] [-- ARGS]  set up what is missing, build everything, serve on http://127.0.0.1:8080
+                                  --demo: against the built-in lab instead of the Internet
+                                  --dev:  quicker builds, larger bundle (the edit loop)
+                                  ARGS go to `domainscope serve`, for example -- --listen 0.0.0.0:80
+  test                            everything CI runs, stage by stage, then a table of times
+  setup                           install every tool the two commands above need, and stop
+  bundle [--profile P]            build dist/ (P: wasm-release, the default, or wasm-dev)
+  css                             write style/out/app.css
+  e2e [--headed] [PATTERN]        browser tests alone
+  bench [whois|dns|store]         benchmarks
+
+Compiled tools are kept in the user's cache folder under domainscope/, outside the clone.";
+
+/// One parsed command.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Print [`HELP`].
+    Help,
+    /// Install every tool.
+    Setup,
+    /// Generate the stylesheet.
+    Css,
+    /// Build `dist/`.
+    Bundle {
+        /// Cargo profile of the wasm.
+        profile: Profile,
+    },
+    /// Build all and serve.
+    Run {
+        /// Against the lab.
+        demo: bool,
+        /// Quick builds.
+        dev: bool,
+        /// Handed to `domainscope serve`.
+        extra: Vec<String>,
+    },
+    /// Everything CI runs.
+    Test,
+    /// Browser tests alone.
+    E2e {
+        /// Show the browser window.
+        headed: bool,
+        /// Only tests whose title or file matches.
+        pattern: Option<String>,
+    },
+    /// Benchmarks.
+    Bench {
+        /// Which one; all when `None`.
+        which: Option<String>,
+    },
+}
+
+/// Parses the words after `cargo xtask`; an error is a sentence for the user.
+pub fn parse(words: impl Iterator<Item = String>) -> Result<Command, String> {
+    let mut words: Vec<String> = words.collect();
+    if words.is_empty() {
+        return Ok(Command::Help);
+    }
+    let name = words.remove(0);
+    let command = match name.as_str() {
+        "help" | "-h" | "--help" => return Ok(Command::Help),
+        "run" => {
+            let extra = match words.iter().position(|word| word == "--") {
+                Some(at) => {
+                    let extra = words.split_off(at + 1);
+                    words.pop();
+                    extra
+                }
+                None => Vec::new(),
+            };
+            Command::Run { demo: flag(&mut words, "--demo"), dev: flag(&mut words, "--dev"), extra }
+        }
+        "test" => Command::Test,
+        "setup" => Command::Setup,
+        "css" => Command::Css,
+        "bundle" => Command::Bundle { profile: profile(&mut words)? },
+        "e2e" => Command::E2e { headed: flag(&mut words, "--headed"), pattern: free_word(&mut words) },
+        "bench" => Command::Bench { which: free_word(&mut words) },
+        other => return Err(format!("xtask has no command `{other}`.")),
+    };
+    match words.first() {
+        Some(rest) => Err(format!("`cargo xtask {name}` does not take `{rest}`.")),
+        None => Ok(command),
+    }
+}
+
+fn flag(words: &mut Vec<String>, name: &str) -> bool {
+    let before = words.len();
+    words.retain(|word| word != name);
+    words.len() != before
+}
+
+fn free_word(words: &mut Vec<String>) -> Option<String> {
+    let at = words.iter().position(|word| !word.starts_with('-'))?;
+    Some(words.remove(at))
+}
+
+fn profile(words: &mut Vec<String>) -> Result<Profile, String> {
+    let Some(at) = words.iter().position(|word| word.starts_with("--profile")) else {
+        return Ok(Profile::Release);
+    };
+    let word = words.remove(at);
+    let value = match word.strip_prefix("--profile=") {
+        Some(value) => value.to_owned(),
+        None if word == "--profile" && at < words.len() => words.remove(at),
+        None => return Err("--profile wants wasm-release or wasm-dev.".to_owned()),
+    };
+    Profile::from_name(&value).ok_or_else(|| format!("--profile is wasm-release or wasm-dev, not `{value}`."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn mistakes_are_refused_with_the_word_that_is_wrong() {
+        for (line, wrong) in [
+            ("rnu", "rnu"),
+            ("run --demmo", "--demmo"),
+            ("test quickly", "quickly"),
+            ("bundle --profile", "--profile"),
+            ("bundle --profile release", "release"),
+            ("e2e a b", "b"),
+        ] {
+            let complaint = parsed(line).expect_err(line);
+            assert!(complaint.contains(wrong), "{line}: {complaint}");
+        }
+    }
+
+    #[test]
+    fn what_follows_the_dashes_goes_to_the_server_untouched() {
+        let command = parsed("run --demo -- --listen 0.0.0.0:80 --dev").expect("parses");
+        let extra = ["--listen", "0.0.0.0:80", "--dev"].map(str::to_owned).to_vec();
+        assert_eq!(command, Command::Run { demo: true, dev: false, extra });
+    }
+
+    #[test]
+    fn profiles_take_both_spellings() {
+        for line in ["bundle --profile wasm-dev", "bundle --profile=wasm-dev"] {
+            assert_eq!(parsed(line), Ok(Command::Bundle { profile: Profile::Dev }));
+        }
+        assert_eq!(parsed("bundle"), Ok(Command::Bundle { profile: Profile::Release }));
+    }
+}

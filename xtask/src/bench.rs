@@ -1,0 +1,35 @@
+//! Benchmarks by name.
+
+use crate::sh;
+use anyhow::{Result, bail};
+
+/// Name on the command line, package, bench target.
+const BENCHES: &[(&str, &str, &str)] = &[
+    ("whois", "domainscope-registration", "whois"),
+    ("dns", "domainscope-dns", "dns"),
+    ("store", "domainscope-store", "store"),
+];
+
+/// Runs one benchmark, or all of them.
+pub fn run(which: Option<&str>) -> Result<()> {
+    let chosen: Vec<_> =
+        BENCHES.iter().filter(|(name, ..)| which.is_none_or(|wanted| wanted == *name)).collect();
+    if chosen.is_empty() {
+        let names: Vec<_> = BENCHES.iter().map(|(name, ..)| *name).collect();
+        bail!("no benchmark is called `{}`; there are: {}", which.unwrap_or_default(), names.join(", "));
+    }
+    for (name, package, target) in chosen {
+        sh::say(&format!("benchmark {name}"));
+        sh::run(sh::cargo().args(["bench", "--package", package, "--bench", target]))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_wrong_name_is_answered_with_the_right_ones() {
+        let error = super::run(Some("whoise")).expect_err("no such benchmark").to_string();
+        assert!(error.contains("whoise") && error.contains("whois, dns, store"), "{error}");
+    }
+}

@@ -1,0 +1,152 @@
+//! The browser bundle: stylesheet, wasm by Trunk, precompressed files, and a stamp that lets a later call
+//! skip all of it while nothing changed. In: app/, crates/model/, style/, public/. Out: dist/.
+
+use crate::{fingerprint, paths, sh, tools, wasm};
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+
+/// Everything that the bundle is made of, relative to the root.
+const INPUTS: &[&str] = &[
+    "app",
+    "crates/model",
+    "style",
+    "public",
+    "Trunk.toml",
+    "Cargo.toml",
+    "Cargo.lock",
+    "xtask/src/tools.rs",
+];
+/// Written by the build itself.
+const OUTPUTS: &[&str] = &["style/out"];
+
+/// The cargo profile of the wasm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// What people download: small.
+    Release,
+    /// The edit loop and browser tests: built quickly.
+    Dev,
+}
+
+impl Profile {
+    /// The profile's name in Cargo.toml.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Release => "wasm-release",
+            Self::Dev => "wasm-dev",
+        }
+    }
+
+    /// The inverse of [`Profile::name`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Release, Self::Dev].into_iter().find(|profile| profile.name() == name)
+    }
+
+    /// A bundle of the release profile serves where a quick one is asked for, not the other way round.
+    fn accepts(self) -> &'static [Self] {
+        match self {
+            Self::Release => &[Self::Release],
+            Self::Dev => &[Self::Dev, Self::Release],
+        }
+    }
+}
+
+/// Writes `style/out/app.css`.
+pub fn css() -> Result<()> {
+    sh::run(style_tool(Profile::Dev).arg("css"))
+}
+
+/// Makes sure that `dist/` holds the bundle of the present sources; true when it had to be built.
+pub fn ensure(profile: Profile) -> Result<bool> {
+    let inputs = fingerprint::of(paths::root(), INPUTS, OUTPUTS)?;
+    let have = std::fs::read_to_string(stamp_file()).unwrap_or_default();
+    let up_to_date = profile.accepts().iter().any(|accepted| have == stamp(*accepted, inputs));
+    if up_to_date && paths::dist().join("index.html").exists() {
+        return Ok(false);
+    }
+    build(profile)?;
+    std::fs::write(stamp_file(), stamp(profile, inputs)).context("writing the bundle's stamp")?;
+    Ok(true)
+}
+
+fn stamp(profile: Profile, inputs: u64) -> String {
+    format!("{} {inputs:016x}", profile.name())
+}
+
+/// Inside dist/, so that whoever deletes the bundle deletes the claim that it is there.
+fn stamp_file() -> PathBuf {
+    paths::dist().join(".stamp")
+}
+
+fn build(profile: Profile) -> Result<()> {
+    let toolchain = wasm::toolchain()?;
+    tools::ensure_bundler()?;
+    let optimise = profile == Profile::Release && tools::ensure_wasm_opt()?;
+    sh::timed("generating the stylesheet", || sh::run(style_tool(profile).arg("css")))?;
+    let cost = match profile {
+        Profile::Release => "about 6 minutes the first time",
+        Profile::Dev => "about 3 minutes the first time",
+    };
+    sh::timed(&format!("building the browser bundle with {} ({cost})", toolchain.name()), || {
+        // Trunk works offline; cargo's own fetch is what may use the network.
+        sh::run(sh::cargo().args(["fetch", "--locked", "--quiet"]))
+            .or_else(|_| sh::run(sh::cargo().args(["fetch", "--quiet"])))?;
+        let mut trunk = sh::command("trunk");
+        toolchain.apply(&mut trunk);
+        trunk.args(["build", "--cargo-profile", profile.name(), "--offline=true"]);
+        // Trunk calls this switch release; it decides about wasm-opt alone, the profile is ours.
+        if optimise {
+            trunk.arg("--release");
+        }
+        // Trunk reads NO_COLOR as a boolean and refuses the usual "1".
+        trunk.env_remove("NO_COLOR");
+        sh::run(&mut trunk)
+    })?;
+    sh::timed("compressing the bundle", || {
+        let mut style = style_tool(profile);
+        style.arg("compress").arg(paths::dist());
+        if profile == Profile::Dev {
+            style.arg("--fast");
+        }
+        sh::run(&mut style)
+    })?;
+    if !paths::dist().join("index.html").exists() {
+        bail!("Trunk ended well but left no dist/index.html");
+    }
+    Ok(())
+}
+
+/// The style crate's program; optimised when the bundle is, because strong compression is slow otherwise.
+fn style_tool(profile: Profile) -> std::process::Command {
+    let mut cargo = sh::cargo();
+    cargo.args(["run", "--quiet", "--package", "domainscope-style"]);
+    if profile == Profile::Release {
+        cargo.arg("--release");
+    }
+    cargo.arg("--");
+    cargo
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_bundle_never_passes_for_the_release_one() {
+        assert!(!Profile::Release.accepts().contains(&Profile::Dev));
+        assert!(Profile::Dev.accepts().contains(&Profile::Release));
+    }
+
+    #[test]
+    fn stamps_differ_by_profile_and_by_content() {
+        assert_ne!(stamp(Profile::Dev, 1), stamp(Profile::Release, 1));
+        assert_ne!(stamp(Profile::Dev, 1), stamp(Profile::Dev, 2));
+    }
+
+    #[test]
+    fn the_inputs_are_there() {
+        for input in ["app", "crates/model", "style", "Trunk.toml", "Cargo.lock", "xtask/src/tools.rs"] {
+            assert!(INPUTS.contains(&input) && paths::root().join(input).exists(), "{input}");
+        }
+    }
+}

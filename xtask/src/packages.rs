@@ -1,0 +1,191 @@
+//! Programs of the operating system: which ones are missing, which package brings them, and installing
+//! them where we may (Debian as root). Elsewhere the command to type is printed.
+
+use crate::sh;
+use std::path::{Path, PathBuf};
+
+/// A program, the file names that prove it is there, and its packages.
+struct Need {
+    program: &'static str,
+    debian: &'static str,
+    brew: &'static str,
+    why: &'static str,
+}
+
+/// What the build itself needs.
+const BUILD: &[Need] = &[Need {
+    program: "cc",
+    debian: "build-essential",
+    brew: "(xcode-select --install)",
+    why: "compiles SQLite and the TLS primitives",
+}];
+
+/// What the tests need besides: independent servers to be measured against, a database, a browser.
+const TESTS: &[Need] = &[
+    Need { program: "initdb", debian: "postgresql", brew: "postgresql@17", why: "store tests on PostgreSQL" },
+    Need { program: "nsd", debian: "nsd", brew: "nsd", why: "interop tests" },
+    Need { program: "named", debian: "bind9", brew: "bind", why: "interop tests" },
+    Need { program: "dig", debian: "bind9-dnsutils", brew: "bind", why: "interop tests" },
+    Need {
+        program: "ldns-signzone",
+        debian: "ldnsutils",
+        brew: "ldns",
+        why: "signed zones of interop tests",
+    },
+    Need { program: "kdig", debian: "knot-dnsutils", brew: "knot", why: "interop tests" },
+    Need { program: "nginx", debian: "nginx-light", brew: "nginx", why: "RDAP over TLS in interop tests" },
+    Need { program: "node", debian: "nodejs", brew: "node", why: "runs the browser tests" },
+    Need { program: "npm", debian: "npm", brew: "node", why: "installs the browser tests" },
+    Need { program: "chromium", debian: "chromium", brew: "--cask chromium", why: "browser tests" },
+];
+
+/// Makes sure of what building needs; the text says what is still missing.
+pub fn for_build() -> Result<(), String> {
+    ensure(BUILD)
+}
+
+/// Makes sure of what the tests need; the text says what is still missing.
+pub fn for_tests() -> Result<(), String> {
+    ensure(BUILD).and(ensure(TESTS))
+}
+
+fn ensure(needs: &[Need]) -> Result<(), String> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !present(need.program)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut packages: Vec<&str> = missing.iter().map(|need| need.debian).collect();
+    if packages.contains(&"chromium") {
+        packages.push("fonts-liberation");
+    }
+    install(&packages);
+    let missing: Vec<&Need> = missing.into_iter().filter(|need| !present(need.program)).collect();
+    if missing.is_empty() { Ok(()) } else { Err(complaint(&missing)) }
+}
+
+fn complaint(missing: &[&Need]) -> String {
+    use std::fmt::Write;
+    let mut text = String::from("missing on this machine:\n");
+    for need in missing {
+        let _ = writeln!(text, "  {:<14} {}", need.program, need.why);
+    }
+    let names =
+        |pick: fn(&Need) -> &'static str| missing.iter().map(|need| pick(need)).collect::<Vec<_>>().join(" ");
+    let _ = writeln!(text, "Debian, Ubuntu: sudo apt-get install {}", names(|need| need.debian));
+    let _ = write!(text, "macOS:          brew install {}", names(|need| need.brew));
+    text
+}
+
+fn present(program: &str) -> bool {
+    match program {
+        "initdb" => sh::which("initdb").is_some() || postgres_folder().is_some(),
+        "chromium" => browser().is_some(),
+        other => sh::which(other).is_some(),
+    }
+}
+
+/// Debian keeps PostgreSQL's programs off the PATH.
+fn postgres_folder() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    versions.flatten().map(|entry| entry.path().join("bin/initdb")).find(|program| program.exists())
+}
+
+/// A Chromium-family browser already on this machine.
+pub fn browser() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("CHROMIUM").map(PathBuf::from).filter(|path| path.exists()) {
+        return Some(named);
+    }
+    let on_path = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let mac = [
+        "/Applications/Chromium.app/Contents/MacOS/Chromium",
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    ];
+    on_path
+        .iter()
+        .find_map(|name| sh::which(name))
+        .or_else(|| mac.iter().map(PathBuf::from).find(|path| path.exists()))
+}
+
+/// Installs Debian packages when this is Debian and we are root; otherwise does nothing. Packages that
+/// bring a daemon would start it, which `policy-rc.d` forbids for the length of the call.
+pub fn install(packages: &[&str]) {
+    if sh::which("apt-get").is_none() || !is_root() {
+        return;
+    }
+    sh::say(&format!("installing Debian packages: {}", packages.join(" ")));
+    let guard = NoDaemons::begin();
+    let attempt = || {
+        let mut apt = sh::command("apt-get");
+        apt.args(["install", "--yes", "--quiet", "--no-install-recommends"])
+            .args(packages)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .env("RUNLEVEL", "1");
+        sh::output(&mut apt)
+    };
+    let first = attempt();
+    if first.is_err() {
+        sh::say("  refreshing the package lists first");
+        let refreshed = sh::output(sh::command("apt-get").args(["update", "--quiet"]));
+        if let Err(error) = refreshed.and_then(|_| attempt()) {
+            sh::say(&format!("  not installed: {error:#}"));
+        }
+    }
+    drop(guard);
+}
+
+fn is_root() -> bool {
+    sh::output(sh::command("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
+/// While it lives, Debian's packages may not start services.
+struct NoDaemons {
+    ours: bool,
+}
+
+impl NoDaemons {
+    const POLICY: &'static str = "/usr/sbin/policy-rc.d";
+
+    fn begin() -> Self {
+        // A policy that is already there is somebody's choice; ours must not replace or remove it.
+        if Path::new(Self::POLICY).exists() {
+            return Self { ours: false };
+        }
+        let written = std::fs::write(Self::POLICY, "#!/bin/sh\nexit 101\n").is_ok();
+        let allowed = sh::output(sh::command("chmod").args(["755", Self::POLICY])).is_ok();
+        Self { ours: written && allowed }
+    }
+}
+
+impl Drop for NoDaemons {
+    fn drop(&mut self) {
+        if self.ours {
+            let _ = std::fs::remove_file(Self::POLICY);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_complaint_names_program_reason_and_both_commands() {
+        let missing: Vec<&Need> =
+            TESTS.iter().filter(|need| need.program == "nsd" || need.program == "kdig").collect();
+        let text = complaint(&missing);
+        assert!(text.contains("apt-get install nsd knot-dnsutils"), "{text}");
+        assert!(text.contains("brew install nsd knot"), "{text}");
+        assert!(text.contains("interop tests"), "{text}");
+    }
+
+    #[test]
+    fn every_need_has_a_package_and_a_reason() {
+        for need in BUILD.iter().chain(TESTS) {
+            assert!(
+                !need.debian.is_empty() && !need.brew.is_empty() && !need.why.is_empty(),
+                "{}",
+                need.program
+            );
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `cargo xtask test`: everything CI runs, in stages. A stage that fails does not stop those that do not
+//! depend on it, so that one run tells all.
+
+use crate::bundle::Profile;
+use crate::stages::Stages;
+use crate::{bundle, e2e, packages, paths, run, sh, tools, wasm};
+use anyhow::{Result, anyhow};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// In CI the cached target folder collects the leftovers of many clones; past this it starts anew.
+const CACHE_LIMIT: u64 = 40 << 30;
+
+/// Installs every tool that `run` and `test` need.
+pub fn setup() -> Result<()> {
+    packages::for_tests().map_err(|missing| anyhow!(missing))?;
+    wasm::toolchain()?;
+    tools::ensure_bundler()?;
+    tools::ensure_wasm_opt()?;
+    e2e::install()?;
+    sh::say(&format!("all tools are there; compiled ones in {}", paths::tools().display()));
+    Ok(())
+}
+
+/// Runs all stages and prints the table; failure when any stage failed.
+pub fn test() -> ExitCode {
+    let mut stages = Stages::default();
+    prune_cache();
+    stages.run("packages", || {
+        // Tests that need one of these say so themselves; the others are worth running.
+        if let Err(missing) = packages::for_tests() {
+            sh::say(&missing);
+        }
+        packages::for_build().map_err(|missing| anyhow!(missing))
+    });
+    stages.run("format", || sh::run(sh::cargo().args(["fmt", "--all", "--check"])));
+    stages.run("lints", || {
+        sh::run(sh::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    });
+    stages.run("styles", || {
+        sh::run(sh::cargo().args(["run", "--quiet", "--package", "domainscope-style", "--", "check"]))
+    });
+    stages.run("tests", unit_tests);
+    stages.run("documentation tests", || sh::run(sh::cargo().args(["test", "--workspace", "--doc"])));
+    let bundled = stages.run("browser bundle", || bundle::ensure(Profile::Dev).map(drop));
+    let served = stages.run("server", || run::server(true));
+    if bundled && served {
+        stages.run("browser tests", || e2e::playwright(false, None));
+    } else {
+        stages.skip("browser tests", "the bundle or the server did not build");
+    }
+    for (name, program, arguments) in [
+        ("unused dependencies", "cargo-machete", &["machete"][..]),
+        ("licences", "cargo-deny", &["deny", "check", "licenses", "bans", "sources"][..]),
+    ] {
+        if sh::which(program).is_some() {
+            stages.run(name, || sh::run(sh::cargo().args(arguments)));
+        } else {
+            stages.skip(name, &format!("{program} is not installed (cargo install {program})"));
+        }
+    }
+    eprintln!("\n{}", stages.table());
+    if stages.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn unit_tests() -> Result<()> {
+    if sh::which("cargo-nextest").is_some() {
+        sh::run(sh::cargo().args(["nextest", "run", "--workspace", "--no-fail-fast"]))
+    } else {
+        sh::say("cargo-nextest is not installed; using cargo test");
+        sh::run(sh::cargo().args(["test", "--workspace", "--all-targets", "--no-fail-fast"]))
+    }
+}
+
+fn prune_cache() {
+    let Some(target) = paths::ci_target_dir() else { return };
+    if size(&target) > CACHE_LIMIT {
+        sh::say(&format!("{} has grown past its limit; starting anew", target.display()));
+        let _ = std::fs::remove_dir_all(&target);
+    }
+}
+
+fn size(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    entries
+        .flatten()
+        .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
+        .map(|(path, meta)| if meta.is_dir() { size(&path) } else { meta.len() })
+        .sum()
+}

@@ -1,0 +1,153 @@
+//! Compiled tools of the browser build, installed once per user into the cache folder: Trunk, the
+//! wasm-bindgen program (same version as Cargo.lock) and wasm-opt.
+
+use crate::{paths, sh};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TRUNK: &str = "0.21.14";
+const BINARYEN: &str = "132.0.0";
+
+/// Installs what is missing of Trunk and wasm-bindgen.
+pub fn ensure_bundler() -> Result<()> {
+    let bindgen = locked_version("wasm-bindgen")?;
+    // Unlocked: the tool's own lock file may name a crate version that a mirror does not have yet.
+    cargo_install("wasm-bindgen-cli", "wasm-bindgen", &bindgen, false, "about 3 minutes, once")?;
+    cargo_install("trunk", "trunk", TRUNK, true, "about 3 minutes, once")
+}
+
+/// wasm-opt makes the bundle about four times smaller. Without Node there is none that is new enough, and
+/// the bundle is then built without it, which is said.
+pub fn ensure_wasm_opt() -> Result<bool> {
+    let program = paths::tools().join("bin/wasm-opt");
+    let stamp = format!("binaryen {BINARYEN}");
+    if program.exists() && stamped("wasm-opt", &stamp) {
+        return Ok(true);
+    }
+    if sh::which("npm").is_none() || sh::which("node").is_none() {
+        sh::say(
+            "Node.js is missing, so there is no wasm-opt: the bundle will work but be about four times larger",
+        );
+        sh::say("  Debian: sudo apt-get install nodejs npm     macOS: brew install node");
+        return Ok(false);
+    }
+    sh::timed("fetching wasm-opt (npm package binaryen)", || {
+        let folder = paths::tools().join("npm");
+        std::fs::create_dir_all(&folder)?;
+        std::fs::create_dir_all(paths::tools().join("bin"))?;
+        let package = format!("binaryen@{BINARYEN}");
+        let mut npm = sh::command("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
+            .arg(&folder)
+            .arg(package);
+        sh::output(&mut npm)?;
+        let script = folder.join("node_modules/binaryen/bin/wasm-opt");
+        link_program(&script, &program)
+    })?;
+    stamp_it("wasm-opt", &stamp)?;
+    Ok(true)
+}
+
+#[cfg(unix)]
+fn link_program(from: &Path, to: &Path) -> Result<()> {
+    let _ = std::fs::remove_file(to);
+    std::os::unix::fs::symlink(from, to).with_context(|| format!("linking {}", to.display()))
+}
+
+#[cfg(not(unix))]
+fn link_program(from: &Path, to: &Path) -> Result<()> {
+    std::fs::copy(from, to).map(drop).with_context(|| format!("copying {}", to.display()))
+}
+
+/// The version of a package in Cargo.lock.
+pub fn locked_version(package: &str) -> Result<String> {
+    let lock = std::fs::read_to_string(paths::root().join("Cargo.lock")).context("reading Cargo.lock")?;
+    version_in_lock(&lock, package).with_context(|| format!("{package} is not in Cargo.lock"))
+}
+
+fn version_in_lock(lock: &str, package: &str) -> Option<String> {
+    let mut lines = lock.lines().skip_while(|line| *line != format!("name = \"{package}\""));
+    lines.next()?;
+    let version = lines.next()?.strip_prefix("version = \"")?.strip_suffix('"')?;
+    Some(version.to_owned())
+}
+
+/// A tool as a debug build with light optimisation: a third of the compile time of a release build, and
+/// these tools run for seconds.
+fn cargo_install(package: &str, program: &str, version: &str, locked: bool, cost: &str) -> Result<()> {
+    let stamp = format!("{package} {version}");
+    if installed(program).exists() && stamped(program, &stamp) {
+        return Ok(());
+    }
+    sh::timed(&format!("installing {package} {version} ({cost})"), || {
+        let mut install: Command = sh::command("cargo");
+        install.args([
+            "install",
+            package,
+            "--version",
+            version,
+            "--bin",
+            program,
+            "--debug",
+            "--quiet",
+            "--force",
+        ]);
+        if locked {
+            install.arg("--locked");
+        }
+        install
+            .arg("--root")
+            .arg(paths::tools())
+            .env("CARGO_TARGET_DIR", paths::cache().join("tools-target"))
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("CARGO_PROFILE_DEV_INCREMENTAL", "false")
+            // Elsewhere than the workspace: its settings are not the tool's.
+            .current_dir(std::env::temp_dir());
+        if !locked {
+            install.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+        }
+        sh::run(&mut install)
+    })?;
+    if !installed(program).exists() {
+        bail!("cargo install {package} ended well but left no {program}");
+    }
+    // What was compiled on the way is of no further use and takes a gigabyte.
+    let _ = std::fs::remove_dir_all(paths::cache().join("tools-target"));
+    stamp_it(program, &stamp)
+}
+
+fn installed(program: &str) -> PathBuf {
+    paths::tools().join("bin").join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
+}
+
+fn stamp_file(program: &str) -> PathBuf {
+    paths::tools().join(format!("{program}.version"))
+}
+
+fn stamped(program: &str, stamp: &str) -> bool {
+    std::fs::read_to_string(stamp_file(program)).is_ok_and(|have| have.trim() == stamp)
+}
+
+fn stamp_it(program: &str, stamp: &str) -> Result<()> {
+    std::fs::write(stamp_file(program), stamp).context("writing a tool's version stamp")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCK: &str = "[[package]]\nname = \"wasm-bindgen-macro\"\nversion = \"9.9.9\"\n\n[[package]]\nname = \"wasm-bindgen\"\nversion = \"0.2.130\"\n";
+
+    #[test]
+    fn the_version_is_that_of_the_exact_package() {
+        assert_eq!(version_in_lock(LOCK, "wasm-bindgen").as_deref(), Some("0.2.130"));
+        assert_eq!(version_in_lock(LOCK, "wasm"), None);
+    }
+
+    #[test]
+    fn this_workspace_locks_wasm_bindgen() {
+        let version = locked_version("wasm-bindgen").expect("in Cargo.lock");
+        assert!(version.starts_with("0.2."), "{version}");
+    }
+}
