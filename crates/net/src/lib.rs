@@ -1,1 +1,18 @@
-//! Placeholder while the house is being built.
+//! The one way out: every connection the product makes passes the dial guard, has its timeouts and caps, and keeps
+//! to the budget of the host it asks.
+//!
+//! In: a host or URL. Out: a stream or an answer, or an [`Error`] that says what to do. A name is resolved once and
+//! the connection is pinned to the addresses that were checked, so a second answer can't lead elsewhere.
+
+pub mod address_map;
+pub mod budget;
+mod dial;
+mod error;
+pub mod guard;
+mod http;
+
+pub use address_map::AddressMap;
+pub use budget::{Budgets, Limit, Permit};
+pub use dial::{Dialer, Resolve, Settings, SystemResolver};
+pub use error::Error;
+pub use http::HttpAnswer;
