@@ -1,1 +1,18 @@
-//! Placeholder while the house is being built.
+//! The uncached DNS engine: trace, delegation, records, DNSSEC and health checks, asked of the authoritative servers
+//! themselves. In: names. Out: the types of `model::dns` and findings in Zonemaster's terms. The sockets are ours.
+
+mod classify;
+mod engine;
+mod error;
+mod guard;
+pub mod present;
+mod resolve;
+mod session;
+mod settings;
+mod trace;
+mod transport;
+pub mod wire;
+
+pub use engine::Engine;
+pub use error::Error;
+pub use settings::{AddressMap, RootHints, Settings, TrustAnchors};

@@ -1,0 +1,285 @@
+//! One operation: its budget, its questions in flight, and its memory (no question is sent twice to one address).
+//! In: an address and a question. Out: an [`Asked`], always; servers that fail are results, not errors.
+
+use crate::settings::Settings;
+use crate::transport::{self, Exchange, Failure, Sending};
+use crate::wire::{Name, Question, Reply};
+use model::dns::{NsName, Transport};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{OnceCell, Semaphore};
+
+/// How a question is to be carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Manner {
+    /// UDP with random letter case; TCP when truncated or when the letters come back changed; without EDNS when the
+    /// server does not know it. What a good resolver does.
+    #[default]
+    Resolver,
+    /// TCP only, without EDNS when the server does not know it.
+    Tcp,
+    /// UDP, TCP when truncated; letters and EDNS exactly as given, no fallback. What the test cases prescribe.
+    Exact,
+    /// UDP only, as given, a truncated answer is the answer.
+    ExactUdp,
+    /// TCP only, as given.
+    ExactTcp,
+}
+
+/// What came of one question to one address.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The reply, or why there is none.
+    pub result: Result<Reply, Failure>,
+    /// How the reply that counts was carried.
+    pub transport: Transport,
+    /// UDP was truncated.
+    pub truncated: bool,
+    /// Time of the exchange that counts.
+    pub latency: Duration,
+    /// What was odd, in words.
+    pub notes: Vec<String>,
+}
+
+impl Asked {
+    /// The reply, if any.
+    pub fn reply(&self) -> Option<&Reply> {
+        self.result.as_ref().ok()
+    }
+
+    fn refused(why: String) -> Self {
+        Asked {
+            result: Err(Failure::NotAsked(why)),
+            transport: Transport::Udp,
+            truncated: false,
+            latency: Duration::ZERO,
+            notes: Vec::new(),
+        }
+    }
+}
+
+type Key = (IpAddr, Question, Manner);
+
+/// One operation's state; shared by all its tasks.
+pub(crate) struct Session {
+    pub settings: Arc<Settings>,
+    start: Instant,
+    sent: AtomicU32,
+    exhausted: AtomicBool,
+    v6_missing: AtomicBool,
+    slots: Semaphore,
+    memory: Mutex<HashMap<Key, Arc<OnceCell<Arc<Asked>>>>>,
+    /// Per address and transport: questions without a reply, and whether it ever replied.
+    silence: Mutex<HashMap<(IpAddr, bool), (u32, bool)>>,
+    /// Delegations learned in this operation (or lent by the infrastructure cache).
+    pub zones: Mutex<HashMap<Name, Arc<Vec<NsName>>>>,
+}
+
+pub(crate) const NO_V6: &str = "IPv6 servers were not asked: this host has no IPv6 route";
+
+impl Session {
+    pub fn new(settings: Arc<Settings>) -> Self {
+        Session {
+            start: Instant::now(),
+            sent: AtomicU32::new(0),
+            exhausted: AtomicBool::new(false),
+            v6_missing: AtomicBool::new(false),
+            slots: Semaphore::new(settings.parallel.max(1)),
+            memory: Mutex::default(),
+            silence: Mutex::default(),
+            zones: Mutex::default(),
+            settings,
+        }
+    }
+
+    /// Datagrams and TCP questions sent so far.
+    pub fn queries(&self) -> u32 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Milliseconds since the operation began.
+    pub fn elapsed_ms(&self) -> f64 {
+        self.start.elapsed().as_secs_f64() * 1000.0
+    }
+
+    /// True when a bound stopped something.
+    pub fn exhausted(&self) -> bool {
+        self.exhausted.load(Ordering::Relaxed)
+    }
+
+    /// Notes that hold for the whole operation.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.v6_missing.load(Ordering::Relaxed) {
+            notes.push(NO_V6.to_string());
+        }
+        if self.exhausted() {
+            notes.push(format!(
+                "stopped at the bound of this operation ({} questions, {:.1} s)",
+                self.queries(),
+                self.start.elapsed().as_secs_f64()
+            ));
+        }
+        notes
+    }
+
+    fn left(&self) -> Duration {
+        self.settings.budget.saturating_sub(self.start.elapsed())
+    }
+
+    /// Counts one question, or refuses it.
+    fn permit(&self) -> bool {
+        let allowed = self.sent.fetch_add(1, Ordering::Relaxed) < self.settings.max_queries;
+        if !allowed {
+            self.sent.fetch_sub(1, Ordering::Relaxed);
+            self.exhausted.store(true, Ordering::Relaxed);
+        }
+        allowed
+    }
+
+    /// Asks once; the same question to the same address is answered from memory.
+    pub async fn ask(&self, address: IpAddr, question: &Question, manner: Manner) -> Arc<Asked> {
+        let cell = {
+            let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+            memory.entry((address, question.clone(), manner)).or_default().clone()
+        };
+        cell.get_or_init(|| async { Arc::new(self.send(address, question, manner).await) }).await.clone()
+    }
+
+    async fn send(&self, address: IpAddr, question: &Question, manner: Manner) -> Asked {
+        if !self.settings.allow_private && crate::guard::is_private(address) {
+            return Asked::refused("a private address: not asked unless the operator allows it".into());
+        }
+        let tcp = matches!(manner, Manner::Tcp | Manner::ExactTcp);
+        if self.is_silent(address, tcp) {
+            return Asked {
+                result: Err(Failure::Timeout),
+                notes: vec!["silent so far in this check: not asked again".into()],
+                ..Asked::refused(String::new())
+            };
+        }
+        let Ok(_slot) = self.slots.acquire().await else {
+            return Asked::refused("the operation has ended".into());
+        };
+        let asked = self.converse(address, question, manner).await;
+        match asked.result {
+            Err(Failure::NoRoute) if address.is_ipv6() => {
+                self.v6_missing.store(true, Ordering::Relaxed);
+                return Asked::refused(NO_V6.into());
+            }
+            Err(Failure::NotAsked(_)) => self.exhausted.store(true, Ordering::Relaxed),
+            _ => self.remember_silence(address, tcp, asked.result.is_ok()),
+        }
+        asked
+    }
+
+    fn is_silent(&self, address: IpAddr, tcp: bool) -> bool {
+        let silence = self.silence.lock().unwrap_or_else(PoisonError::into_inner);
+        silence.get(&(address, tcp)).is_some_and(|(failures, replied)| !replied && *failures >= 2)
+    }
+
+    fn remember_silence(&self, address: IpAddr, tcp: bool, replied: bool) {
+        let mut silence = self.silence.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = silence.entry((address, tcp)).or_insert((0, false));
+        if replied { entry.1 = true } else { entry.0 += 1 }
+    }
+
+    async fn converse(&self, address: IpAddr, question: &Question, manner: Manner) -> Asked {
+        let resolver = manner == Manner::Resolver;
+        if matches!(manner, Manner::Tcp | Manner::ExactTcp) {
+            return self.over_tcp(address, question, manner == Manner::Tcp).await;
+        }
+        let mut notes = Vec::new();
+        let mut exchange = self.over_udp(address, question, resolver, resolver).await;
+        note_ignored(&exchange, &mut notes);
+        if exchange.plain {
+            notes.push("answers only without EDNS: questions with EDNS got no answer".into());
+        }
+        let mut bare = question.clone();
+        bare.edns = None;
+        let mut current = question;
+        if resolver && question.edns.is_some() && refuses_edns(&exchange) {
+            let rcode = exchange.result.as_ref().map_or(0, |r| r.rcode);
+            notes.push(format!("answers EDNS with {}; asked again without", crate::wire::rcode_text(rcode)));
+            current = &bare;
+            exchange = self.over_udp(address, current, true, false).await;
+        }
+        if resolver && exchange.folded {
+            let again = self.over_tcp(address, current, false).await;
+            if again.result.is_ok() {
+                notes.push("does not repeat the letters of the question as sent; asked again over TCP".into());
+                return Asked { notes, ..again };
+            }
+            notes.push("does not repeat the letters of the question as sent, and TCP fails".into());
+            exchange = self.over_udp(address, current, false, false).await;
+        }
+        let truncated = exchange.result.as_ref().is_ok_and(|r| r.tc);
+        if truncated && manner != Manner::ExactUdp {
+            let again = self.over_tcp(address, current, resolver).await;
+            if again.result.is_ok() {
+                return Asked { truncated: true, notes, ..again };
+            }
+            notes.push("truncates over UDP and does not answer over TCP".into());
+            return Asked { result: again.result, transport: Transport::Tcp, truncated, latency: exchange.latency, notes };
+        }
+        Asked { result: exchange.result, transport: Transport::Udp, truncated, latency: exchange.latency, notes }
+    }
+
+    async fn over_udp(&self, address: IpAddr, question: &Question, randomise: bool, drop_edns: bool) -> Exchange {
+        let timeout = self.settings.timeout.min(self.left());
+        if timeout.is_zero() {
+            self.exhausted.store(true, Ordering::Relaxed);
+            return not_asked();
+        }
+        let target = self.settings.address_map.target(address, self.settings.port);
+        let sending = Sending { timeout, tries: self.settings.tries, randomise, drop_edns };
+        transport::udp(target, question, sending, &|| self.permit()).await
+    }
+
+    async fn over_tcp(&self, address: IpAddr, question: &Question, edns_fallback: bool) -> Asked {
+        let target = self.settings.address_map.target(address, self.settings.port);
+        let mut notes = Vec::new();
+        let mut edns = true;
+        let exchange = loop {
+            let timeout = self.settings.timeout.min(self.left());
+            if timeout.is_zero() || !self.permit() {
+                self.exhausted.store(true, Ordering::Relaxed);
+                break not_asked();
+            }
+            let exchange = transport::tcp(target, question, edns, timeout).await;
+            if edns && edns_fallback && question.edns.is_some() && refuses_edns(&exchange) {
+                edns = false;
+                continue;
+            }
+            break exchange;
+        };
+        note_ignored(&exchange, &mut notes);
+        Asked { result: exchange.result, transport: Transport::Tcp, truncated: false, latency: exchange.latency, notes }
+    }
+}
+
+fn not_asked() -> Exchange {
+    Exchange {
+        result: Err(Failure::NotAsked("the bound of this operation was reached".into())),
+        latency: Duration::ZERO,
+        folded: false,
+        plain: false,
+        ignored: 0,
+    }
+}
+
+fn refuses_edns(exchange: &Exchange) -> bool {
+    // FORMERR, NOTIMP, BADVERS: what servers from before EDNS, or broken ones, say to it.
+    exchange.result.as_ref().is_ok_and(|r| matches!(r.rcode, 1 | 4 | 16))
+}
+
+fn note_ignored(exchange: &Exchange, notes: &mut Vec<String>) {
+    match exchange.ignored {
+        0 => {}
+        1 => notes.push("one message that was no answer to the question was ignored".into()),
+        n => notes.push(format!("{n} messages that were no answer to the question were ignored")),
+    }
+}

@@ -1,0 +1,228 @@
+//! How the engine behaves: root hints, port, time, bounds, and the address map of closed networks.
+
+use crate::error::Error;
+use model::dns::NsName;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// Settings of an [`crate::Engine`].
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where every walk starts.
+    pub root_hints: RootHints,
+    /// Port of name servers.
+    pub port: u16,
+    /// How long one address may take for one question, all datagrams included.
+    pub timeout: Duration,
+    /// Datagrams sent within `timeout`, spread evenly; from the third on the question goes without EDNS.
+    pub tries: u32,
+    /// Questions of one operation, side look-ups included.
+    pub max_queries: u32,
+    /// Wall time of one operation.
+    pub budget: Duration,
+    /// Questions in flight at once.
+    pub parallel: usize,
+    /// Keys or digests that DNSSEC chains start from.
+    pub trust_anchors: TrustAnchors,
+    /// Whether private, loopback and link-local servers may be asked.
+    pub allow_private: bool,
+    /// Translation of addresses in closed networks.
+    pub address_map: AddressMap,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            root_hints: RootHints::shipped(),
+            port: 53,
+            timeout: Duration::from_secs(2),
+            tries: 3,
+            max_queries: 500,
+            budget: Duration::from_secs(20),
+            parallel: 64,
+            trust_anchors: TrustAnchors::shipped(),
+            allow_private: false,
+            address_map: AddressMap::default(),
+        }
+    }
+}
+
+/// Names and addresses of the root servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootHints(Vec<NsName>);
+
+impl RootHints {
+    /// The list that comes with the program.
+    pub fn shipped() -> Self {
+        // The file is part of the program and a test reads it: an empty list cannot get out of the build.
+        RootHints::parse(include_str!("../data/named.root")).unwrap_or(RootHints(Vec::new()))
+    }
+
+    /// Reads a file in the format of `named.root`: NS records of the root, A and AAAA records of their names.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let mut servers: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new();
+        let mut addresses: HashMap<String, Vec<IpAddr>> = HashMap::new();
+        let mut owner = String::new();
+        for line in text.lines() {
+            let line = line.split(';').next().unwrap_or("");
+            if line.trim().is_empty() || line.starts_with('$') {
+                continue;
+            }
+            let mut words: Vec<&str> = line.split_whitespace().collect();
+            if !line.starts_with(char::is_whitespace) {
+                owner = plain(words.remove(0));
+            }
+            words.retain(|w| !w.eq_ignore_ascii_case("IN") && w.parse::<u32>().is_err());
+            let [rtype, data] = words[..] else {
+                return Err(Error::Hints(format!("the line “{}” is no record", line.trim())));
+            };
+            match rtype.to_ascii_uppercase().as_str() {
+                "NS" if owner.is_empty() => {
+                    servers.entry(plain(data)).or_default();
+                }
+                "A" | "AAAA" => {
+                    let address = data
+                        .parse()
+                        .map_err(|_| Error::Hints(format!("“{data}” is no address")))?;
+                    addresses.entry(owner.clone()).or_default().push(address);
+                }
+                _ => {}
+            }
+        }
+        let list: Vec<NsName> = servers
+            .into_keys()
+            .map(|name| {
+                let mut addresses = addresses.get(&name).cloned().unwrap_or_default();
+                addresses.sort();
+                NsName { name, addresses, glue: true }
+            })
+            .collect();
+        if list.iter().all(|s| s.addresses.is_empty()) {
+            return Err(Error::Hints("no root server with an address".into()));
+        }
+        Ok(RootHints(list))
+    }
+
+    /// Hints of one's own.
+    pub fn new(servers: Vec<NsName>) -> Self {
+        RootHints(servers)
+    }
+
+    /// The servers.
+    pub fn servers(&self) -> &[NsName] {
+        &self.0
+    }
+}
+
+fn plain(name: &str) -> String {
+    name.trim_end_matches('.').to_ascii_lowercase()
+}
+
+/// Where packets for an address really go, in networks that cannot use port 53 or the addresses the zones name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AddressMap(HashMap<SocketAddr, SocketAddr>);
+
+impl AddressMap {
+    /// Sends what is meant for `from` to `to`.
+    pub fn insert(&mut self, from: SocketAddr, to: SocketAddr) {
+        self.0.insert(from, to);
+    }
+
+    /// The place to send to.
+    pub fn target(&self, ip: IpAddr, port: u16) -> SocketAddr {
+        let wanted = SocketAddr::new(ip, port);
+        self.0.get(&wanted).copied().unwrap_or(wanted)
+    }
+}
+
+impl FromIterator<(SocketAddr, SocketAddr)> for AddressMap {
+    fn from_iter<I: IntoIterator<Item = (SocketAddr, SocketAddr)>>(pairs: I) -> Self {
+        AddressMap(pairs.into_iter().collect())
+    }
+}
+
+/// DS records that are trusted without a parent: of the root, or of a closed network's own root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustAnchors(pub Vec<(String, model::registration::Ds)>);
+
+impl TrustAnchors {
+    /// The root's key signing keys.
+    pub fn shipped() -> Self {
+        TrustAnchors::parse(include_str!("../data/root-anchors.ds")).unwrap_or(TrustAnchors(Vec::new()))
+    }
+
+    /// No anchor: every chain is indeterminate.
+    pub fn none() -> Self {
+        TrustAnchors(Vec::new())
+    }
+
+    /// Reads DS records in presentation form, one per line (`. IN DS 20326 8 2 E06D…`).
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let mut list = Vec::new();
+        for line in text.lines() {
+            let line = line.split(';').next().unwrap_or("").trim();
+            if line.is_empty() {
+                continue;
+            }
+            let bad = |why: &str| Error::Anchor(line.to_string(), why.to_string());
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let at = words
+                .iter()
+                .position(|w| w.eq_ignore_ascii_case("DS"))
+                .ok_or_else(|| bad("no DS record"))?;
+            let [tag, algorithm, digest_type, ..] = words[at + 1..] else {
+                return Err(bad("key tag, algorithm, digest type and digest are wanted"));
+            };
+            let digest = words[at + 4..].concat().to_ascii_uppercase();
+            if digest.is_empty() || !digest.chars().all(|c| c.is_ascii_hexdigit()) {
+                return Err(bad("the digest is not hexadecimal"));
+            }
+            list.push((
+                plain(words.first().filter(|_| at > 0).copied().unwrap_or(".")),
+                model::registration::Ds {
+                    key_tag: tag.parse().map_err(|_| bad("the key tag is no number"))?,
+                    algorithm: algorithm.parse().map_err(|_| bad("the algorithm is no number"))?,
+                    digest_type: digest_type.parse().map_err(|_| bad("the digest type is no number"))?,
+                    digest,
+                },
+            ));
+        }
+        Ok(TrustAnchors(list))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_hints_name_thirteen_servers_in_both_families() {
+        let hints = RootHints::shipped();
+        assert_eq!(hints.servers().len(), 13);
+        assert!(hints.servers().iter().all(|s| s.addresses.len() == 2), "{hints:?}");
+    }
+
+    #[test]
+    fn hints_that_cannot_be_used_are_refused_with_the_reason() {
+        let e = |t: &str| RootHints::parse(t).unwrap_err().to_string();
+        assert!(e("").contains("no root server"));
+        assert!(e(". NS a.example.\na.example. A 300.1.1.1").contains("300.1.1.1"));
+        assert!(e("what is this").contains("no record"));
+    }
+
+    #[test]
+    fn the_shipped_anchors_are_the_roots() {
+        let anchors = TrustAnchors::shipped();
+        let tags: Vec<u16> = anchors.0.iter().map(|(_, ds)| ds.key_tag).collect();
+        assert_eq!(tags, [20326, 38696]);
+        assert!(anchors.0.iter().all(|(zone, ds)| zone.is_empty() && ds.digest.len() == 64));
+    }
+
+    #[test]
+    fn anchors_that_cannot_be_used_are_refused() {
+        assert!(TrustAnchors::parse(". IN DS 1 8 2 XYZ").is_err());
+        assert!(TrustAnchors::parse(". IN DS x 8 2 AB").is_err());
+        assert!(TrustAnchors::parse(". IN A 192.0.2.1").is_err());
+    }
+}
