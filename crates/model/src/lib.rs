@@ -3,11 +3,14 @@
 //! Pure: no I/O, no clock, no async. `now` and thresholds are passed in. The browser, the API, the command line
 //! and the mail templates all show what is computed here.
 
+pub mod advice;
+pub mod attention;
 pub mod detail;
 pub mod diff;
 pub mod dns;
 pub mod epp;
 pub mod event;
+pub mod fields;
 pub mod finding;
 pub mod ids;
 pub mod inventory;
@@ -18,5 +21,6 @@ pub mod registration;
 pub mod scan;
 pub mod status;
 pub mod time;
+pub mod timeline;
 
 pub use jiff::Timestamp;
