@@ -1,11 +1,12 @@
 //! The door: what the rest of the program calls. Each call is one operation with its own bounds and its own memory.
 
+use crate::delegation;
 use crate::error::Error;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::trace;
 use crate::wire::{Name, Rtype};
-use model::dns::Trace;
+use model::dns::{Delegation, Trace};
 use model::names::Fqdn;
 use std::sync::Arc;
 
@@ -34,6 +35,12 @@ impl Engine {
     pub async fn trace(&self, name: &Fqdn, rtype: &str) -> Result<Trace, Error> {
         let (name, rtype) = (wire_name(name.as_str())?, wire_type(rtype)?);
         Ok(trace::trace(&self.session(), &name, rtype).await)
+    }
+
+    /// The delegation of `zone` from both sides, each server × address asked over UDP and TCP. Where `zone` is not
+    /// delegated the SOA is that of the zone that denies it.
+    pub async fn delegation(&self, zone: &str) -> Result<Delegation, Error> {
+        delegation::delegation(&self.session(), &wire_name(zone)?).await
     }
 }
 

@@ -6,14 +6,23 @@ use std::net::IpAddr;
 pub fn is_private(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => {
-            v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_unspecified() || v4.is_broadcast()
-                || v4.is_multicast() || v4.octets()[0] == 0 || v4.octets()[0] >= 240
+            v4.is_private()
+                || v4.is_loopback()
+                || v4.is_link_local()
+                || v4.is_unspecified()
+                || v4.is_broadcast()
+                || v4.is_multicast()
+                || v4.octets()[0] == 0
+                || v4.octets()[0] >= 240
                 || (v4.octets()[0] == 100 && v4.octets()[1] & 0xC0 == 64)
         }
         IpAddr::V6(v6) => {
             v6.to_ipv4_mapped().is_some_and(|v4| is_private(v4.into()))
-                || v6.is_loopback() || v6.is_unspecified() || v6.is_multicast()
-                || v6.is_unique_local() || v6.is_unicast_link_local()
+                || v6.is_loopback()
+                || v6.is_unspecified()
+                || v6.is_multicast()
+                || v6.is_unique_local()
+                || v6.is_unicast_link_local()
         }
     }
 }

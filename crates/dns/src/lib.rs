@@ -2,10 +2,12 @@
 //! themselves. In: names. Out: the types of `model::dns` and findings in Zonemaster's terms. The sockets are ours.
 
 mod classify;
+mod delegation;
 mod engine;
 mod error;
 mod guard;
 pub mod present;
+mod provider;
 mod resolve;
 mod session;
 mod settings;
@@ -15,4 +17,5 @@ pub mod wire;
 
 pub use engine::Engine;
 pub use error::Error;
+pub use provider::provider;
 pub use settings::{AddressMap, RootHints, Settings, TrustAnchors};

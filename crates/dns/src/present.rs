@@ -218,11 +218,10 @@ mod tests {
     #[test]
     fn encodings_match_their_rfcs() {
         // RFC 4648 section 10.
-        assert_eq!((base64(b"foob"), base64(b"fooba"), base64(b"foobar")), (
-            "Zm9vYg==".into(),
-            "Zm9vYmE=".into(),
-            "Zm9vYmFy".into()
-        ));
+        assert_eq!(
+            (base64(b"foob"), base64(b"fooba"), base64(b"foobar")),
+            ("Zm9vYg==".into(), "Zm9vYmE=".into(), "Zm9vYmFy".into())
+        );
         assert_eq!((base32hex(b"fo"), base32hex(b"foobar")), ("cpng".into(), "cpnmuoj1e8".into()));
         assert_eq!(instant(1_053_300_783), "20030518233303");
     }

@@ -156,7 +156,9 @@ impl Session {
         stack: &[Name],
     ) -> Result<(Arc<Asked>, AnswerKind), Stuck> {
         let mut addresses: Vec<IpAddr> = servers.iter().flat_map(|s| s.addresses.iter().copied()).collect();
-        let mut glueless = servers.iter().filter(|s| s.addresses.is_empty()).take(MAX_SIDE_LOOKUPS);
+        // Inside a side look-up two more are plenty: breadth to the power of depth must stay small.
+        let side = if stack.is_empty() { MAX_SIDE_LOOKUPS } else { 2 };
+        let mut glueless = servers.iter().filter(|s| s.addresses.is_empty()).take(side);
         let mut weak: Option<(Arc<Asked>, AnswerKind)> = None;
         let mut cycle = None;
         loop {
@@ -215,7 +217,8 @@ impl Session {
                         denied = Some(format!("{} does not exist", found.owner));
                     }
                     let records = found.asked.reply().map(|r| r.answers.as_slice()).unwrap_or_default();
-                    out.addresses.extend(records.iter().filter(|rr| rr.name == found.owner).filter_map(address));
+                    out.addresses
+                        .extend(records.iter().filter(|rr| rr.name == found.owner).filter_map(address));
                 }
                 Err(stuck) => out.problem = Some(stuck.words()),
             }
@@ -243,16 +246,17 @@ impl Session {
         let found = join_all(chosen.iter().map(|i| async {
             match Name::from_text(&servers[*i].name) {
                 Ok(host) => self.host(host, Vec::new()).await,
-                Err(_) => {
-                    HostAddresses { problem: Some("no valid name".into()), ..HostAddresses::default() }
-                }
+                Err(_) => HostAddresses { problem: Some("no valid name".into()), ..HostAddresses::default() },
             }
         }))
         .await;
         for (index, found) in chosen.iter().zip(found) {
             let server = &mut servers[*index];
             if let Some(alias) = found.alias {
-                notes.push(format!("{} is an alias of {alias}; a name server's name must not be", server.name));
+                notes.push(format!(
+                    "{} is an alias of {alias}; a name server's name must not be",
+                    server.name
+                ));
             }
             if let Some(problem) = found.problem.filter(|_| found.addresses.is_empty()) {
                 notes.push(format!("{}: {problem}", server.name));

@@ -210,7 +210,8 @@ impl Session {
         if resolver && exchange.folded {
             let again = self.over_tcp(address, current, false).await;
             if again.result.is_ok() {
-                notes.push("does not repeat the letters of the question as sent; asked again over TCP".into());
+                notes
+                    .push("does not repeat the letters of the question as sent; asked again over TCP".into());
                 return Asked { notes, ..again };
             }
             notes.push("does not repeat the letters of the question as sent, and TCP fails".into());
@@ -223,12 +224,30 @@ impl Session {
                 return Asked { truncated: true, notes, ..again };
             }
             notes.push("truncates over UDP and does not answer over TCP".into());
-            return Asked { result: again.result, transport: Transport::Tcp, truncated, latency: exchange.latency, notes };
+            return Asked {
+                result: again.result,
+                transport: Transport::Tcp,
+                truncated,
+                latency: exchange.latency,
+                notes,
+            };
         }
-        Asked { result: exchange.result, transport: Transport::Udp, truncated, latency: exchange.latency, notes }
+        Asked {
+            result: exchange.result,
+            transport: Transport::Udp,
+            truncated,
+            latency: exchange.latency,
+            notes,
+        }
     }
 
-    async fn over_udp(&self, address: IpAddr, question: &Question, randomise: bool, drop_edns: bool) -> Exchange {
+    async fn over_udp(
+        &self,
+        address: IpAddr,
+        question: &Question,
+        randomise: bool,
+        drop_edns: bool,
+    ) -> Exchange {
         let timeout = self.settings.timeout.min(self.left());
         if timeout.is_zero() {
             self.exhausted.store(true, Ordering::Relaxed);
@@ -257,7 +276,13 @@ impl Session {
             break exchange;
         };
         note_ignored(&exchange, &mut notes);
-        Asked { result: exchange.result, transport: Transport::Tcp, truncated: false, latency: exchange.latency, notes }
+        Asked {
+            result: exchange.result,
+            transport: Transport::Tcp,
+            truncated: false,
+            latency: exchange.latency,
+            notes,
+        }
     }
 }
 

@@ -82,9 +82,8 @@ impl RootHints {
                     servers.entry(plain(data)).or_default();
                 }
                 "A" | "AAAA" => {
-                    let address = data
-                        .parse()
-                        .map_err(|_| Error::Hints(format!("“{data}” is no address")))?;
+                    let address =
+                        data.parse().map_err(|_| Error::Hints(format!("“{data}” is no address")))?;
                     addresses.entry(owner.clone()).or_default().push(address);
                 }
                 _ => {}
@@ -167,10 +166,8 @@ impl TrustAnchors {
             }
             let bad = |why: &str| Error::Anchor(line.to_string(), why.to_string());
             let words: Vec<&str> = line.split_whitespace().collect();
-            let at = words
-                .iter()
-                .position(|w| w.eq_ignore_ascii_case("DS"))
-                .ok_or_else(|| bad("no DS record"))?;
+            let at =
+                words.iter().position(|w| w.eq_ignore_ascii_case("DS")).ok_or_else(|| bad("no DS record"))?;
             let [tag, algorithm, digest_type, ..] = words[at + 1..] else {
                 return Err(bad("key tag, algorithm, digest type and digest are wanted"));
             };

@@ -109,7 +109,14 @@ pub(crate) async fn descend(session: &Session, name: &Name, rtype: Rtype) -> (Ve
                     {
                         let notes = std::mem::take(&mut inherited);
                         let said = ask_all(session, &to, &next, &question, Manner::Resolver).await;
-                        steps.push(Step { zone: to, servers: next, said, chosen: None, referral: None, notes });
+                        steps.push(Step {
+                            zone: to,
+                            servers: next,
+                            said,
+                            chosen: None,
+                            referral: None,
+                            notes,
+                        });
                         return (steps, TraceOutcome::Loop);
                     }
                     zone = to;
@@ -143,10 +150,14 @@ fn choose(said: &[Said], question: &Question) -> Option<usize> {
 fn gist(said: &Said, question: &Question) -> String {
     let reply = said.asked.as_ref().and_then(|a| a.reply());
     match said.kind {
-        AnswerKind::Referral => format!("referral {}", reply.and_then(referral_zone).map_or(String::new(), Name::to_string)),
+        AnswerKind::Referral => {
+            format!("referral {}", reply.and_then(referral_zone).map_or(String::new(), Name::to_string))
+        }
         AnswerKind::Answer => {
             let mut data: Vec<String> = reply
-                .map(|r| r.answers.iter().filter(|rr| rr.rtype == question.rtype).map(present::data_text).collect())
+                .map(|r| {
+                    r.answers.iter().filter(|rr| rr.rtype == question.rtype).map(present::data_text).collect()
+                })
                 .unwrap_or_default();
             data.sort();
             format!("answer {}", data.join(","))
@@ -209,7 +220,8 @@ pub(crate) async fn trace(session: &Session, name: &Name, rtype: Rtype) -> Trace
 
 fn step_of(step: Step) -> TraceStep {
     let referral = step.referral.as_ref().map(|(to, servers)| {
-        let authority = step.chosen_asked().and_then(|a| a.reply()).map(|r| r.authority.as_slice()).unwrap_or_default();
+        let authority =
+            step.chosen_asked().and_then(|a| a.reply()).map(|r| r.authority.as_slice()).unwrap_or_default();
         Referral {
             zone: to.to_string(),
             nameservers: servers.clone(),

@@ -127,8 +127,7 @@ pub(crate) async fn udp(
                 while flights.contains_key(&id) {
                     id = rand::random();
                 }
-                let (bytes, exact) =
-                    question.encode(id, !plain, || sending.randomise && rand::random());
+                let (bytes, exact) = question.encode(id, !plain, || sending.randomise && rand::random());
                 if let Err(e) = socket.send(&bytes).await {
                     return folded.unwrap_or_else(|| Exchange::failed(failure_of(&e), ignored));
                 }

@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn canonical_order_is_rfc_4034s() {
-        let sorted = ["example", "a.example", "yljkjljk.a.example", "z.a.example", r"\001.z.example", "*.z.example"];
+        let sorted =
+            ["example", "a.example", "yljkjljk.a.example", "z.a.example", r"\001.z.example", "*.z.example"];
         let mut names: Vec<Name> = sorted.iter().rev().map(|n| Name::from_text(n).unwrap()).collect();
         names.sort();
         assert_eq!(names.iter().map(Name::to_string).collect::<Vec<_>>(), sorted);

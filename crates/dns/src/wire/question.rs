@@ -49,7 +49,12 @@ impl Question {
     }
 
     /// The bytes, with letters in upper case where `upper` says so.
-    pub(crate) fn encode(&self, id: u16, edns: bool, mut upper: impl FnMut() -> bool) -> (Vec<u8>, Vec<Vec<u8>>) {
+    pub(crate) fn encode(
+        &self,
+        id: u16,
+        edns: bool,
+        mut upper: impl FnMut() -> bool,
+    ) -> (Vec<u8>, Vec<Vec<u8>>) {
         let mut exact = self.name.labels().to_vec();
         for byte in exact.iter_mut().flatten() {
             if byte.is_ascii_lowercase() && upper() {

@@ -134,7 +134,9 @@ fn read(message: &[u8], at: usize, length: usize, rtype: Rtype) -> Read {
         Ok((Some(name.to_wire()), make(name)))
     };
     Ok(match rtype {
-        Rtype::A => (None, Data::A(Ipv4Addr::from(<[u8; 4]>::try_from(octets).map_err(|_| WireError::Short)?))),
+        Rtype::A => {
+            (None, Data::A(Ipv4Addr::from(<[u8; 4]>::try_from(octets).map_err(|_| WireError::Short)?)))
+        }
         Rtype::AAAA => {
             (None, Data::Aaaa(Ipv6Addr::from(<[u8; 16]>::try_from(octets).map_err(|_| WireError::Short)?)))
         }
@@ -257,7 +259,9 @@ fn type_bitmap(octets: &[u8]) -> Result<Vec<Rtype>, WireError> {
         let length = *octets.get(at + 1).ok_or(WireError::Short)? as usize;
         let bits = octets.get(at + 2..at + 2 + length).ok_or(WireError::Short)?;
         for (i, byte) in bits.iter().enumerate() {
-            types.extend((0..8).filter(|b| byte & (0x80 >> b) != 0).map(|b| Rtype(window | (i as u16 * 8 + b))));
+            types.extend(
+                (0..8).filter(|b| byte & (0x80 >> b) != 0).map(|b| Rtype(window | (i as u16 * 8 + b))),
+            );
         }
         at += 2 + length;
     }
@@ -269,7 +273,10 @@ fn key_tag(rdata: &[u8]) -> u16 {
     if rdata[3] == 1 {
         return rdata.len().checked_sub(3).and_then(|at| u16_at(rdata, at).ok()).unwrap_or(0);
     }
-    let sum: u32 =
-        rdata.iter().enumerate().map(|(i, b)| if i % 2 == 0 { u32::from(*b) << 8 } else { u32::from(*b) }).sum();
+    let sum: u32 = rdata
+        .iter()
+        .enumerate()
+        .map(|(i, b)| if i % 2 == 0 { u32::from(*b) << 8 } else { u32::from(*b) })
+        .sum();
     ((sum + (sum >> 16)) & 0xFFFF) as u16
 }

@@ -1,0 +1,399 @@
+//! The delegation of a zone from both sides: what the parent says, what the zone's own servers say, and how each
+//! address of each server behaves. RFC 1034 section 4.2.2, RFC 2308 (negative answers), RFC 7766 (TCP).
+
+use crate::classify::{kind, milliseconds, ns_names};
+use crate::error::Error;
+use crate::present;
+use crate::provider;
+use crate::resolve::{HostAddresses, glued};
+use crate::session::{Asked, Manner, Session};
+use crate::trace::{self, Step, ask_all, descend, ds_of};
+use crate::transport::Failure;
+use crate::wire::{Name, Question, Reply, Rtype};
+use futures::future::join_all;
+use model::dns::{AnswerKind, Delegation, NsName, ServerHealth, ServerState, Soa, TraceOutcome};
+use model::registration::Ds;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// What the parent's side says.
+pub(crate) struct ParentSide {
+    pub parent: Name,
+    pub delegated: bool,
+    pub servers: Vec<NsName>,
+    pub ds: Vec<Ds>,
+    /// SOA of the enclosing zone, when the name is not delegated.
+    pub enclosing_soa: Option<Soa>,
+    pub notes: Vec<String>,
+}
+
+/// Walks down to the zone and reads its parent's NS set, glue and DS.
+pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<ParentSide, Error> {
+    let (steps, outcome) = descend(session, zone, Rtype::NS).await;
+    let mut notes: Vec<String> = Vec::new();
+    for step in &steps {
+        notes.extend(step.notes.iter().map(|n| format!("{}: {n}", step.zone)));
+    }
+    if let Some(step) = steps.iter().find(|s| s.referral.as_ref().is_some_and(|(to, _)| to == zone)) {
+        let mut ds = step
+            .chosen_asked()
+            .and_then(|a| a.reply())
+            .map(|r| ds_of(&r.authority, zone))
+            .unwrap_or_default();
+        if ds.is_empty() {
+            ds = ask_ds(session, step, zone).await;
+        }
+        let servers = step.referral.as_ref().map(|(_, s)| s.clone()).unwrap_or_default();
+        return Ok(ParentSide {
+            parent: step.zone.clone(),
+            delegated: true,
+            servers,
+            ds,
+            enclosing_soa: None,
+            notes,
+        });
+    }
+    let Some(last) = steps.last() else {
+        return Err(Error::Hints("no root server".into()));
+    };
+    let reply = last.chosen_asked().and_then(|a| a.reply());
+    match outcome {
+        TraceOutcome::Answer => {
+            let reply = reply.cloned();
+            let servers = reply.as_ref().map(|r| same_servers(r, zone)).unwrap_or_default();
+            let parent =
+                if zone == &last.zone { zone.parent() } else { enclosing(session, last, zone).await };
+            let ds = ask_ds(session, last, zone).await;
+            notes.push(format!(
+                "the servers of {parent} also serve {zone}: the delegation itself cannot be seen"
+            ));
+            Ok(ParentSide { parent, delegated: !servers.is_empty(), servers, ds, enclosing_soa: None, notes })
+        }
+        TraceOutcome::NoData | TraceOutcome::NxDomain => {
+            let soa = reply.and_then(present::soa_of);
+            let parent = soa
+                .as_ref()
+                .and_then(|s| Name::from_text(&s.zone).ok())
+                .filter(|p| zone.is_at_or_below(p))
+                .unwrap_or_else(|| last.zone.clone());
+            Ok(ParentSide {
+                parent,
+                delegated: false,
+                servers: Vec::new(),
+                ds: Vec::new(),
+                enclosing_soa: soa,
+                notes,
+            })
+        }
+        TraceOutcome::Exhausted => Err(Error::Exhausted {
+            name: zone.to_string(),
+            queries: session.queries(),
+            elapsed_ms: session.elapsed_ms() as u64,
+        }),
+        TraceOutcome::Lame | TraceOutcome::Loop => {
+            Err(Error::Unreachable { zone: last.zone.to_string(), detail: tally(last) })
+        }
+    }
+}
+
+fn tally(step: &Step) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for said in &step.said {
+        let what = if said.address.is_none() { "no address" } else { said.kind.words() };
+        *counts.entry(what).or_default() += 1;
+    }
+    if counts.is_empty() {
+        return "it has no name servers".into();
+    }
+    counts.iter().map(|(what, n)| format!("{n} × {what}")).collect::<Vec<_>>().join(", ")
+}
+
+/// NS set in the answer of a server that serves parent and zone alike.
+fn same_servers(reply: &Reply, zone: &Name) -> Vec<NsName> {
+    ns_names(&reply.answers, zone).iter().map(|n| glued(reply, n, &Name::root())).collect()
+}
+
+/// The zone that encloses `zone` on servers that serve both.
+async fn enclosing(session: &Session, step: &Step, zone: &Name) -> Name {
+    let Some(said) = step.chosen.and_then(|i| step.said[i].address) else { return step.zone.clone() };
+    let mut candidate = zone.parent();
+    while candidate.is_below(&step.zone) {
+        let asked = session.ask(said, &Question::new(candidate.clone(), Rtype::SOA), Manner::Resolver).await;
+        if asked.reply().is_some_and(|r| r.aa && r.answers_of(&candidate, Rtype::SOA).next().is_some()) {
+            return candidate;
+        }
+        candidate = candidate.parent();
+    }
+    step.zone.clone()
+}
+
+async fn ask_ds(session: &Session, step: &Step, zone: &Name) -> Vec<Ds> {
+    let question = trace::question(zone, Rtype::DS);
+    let good = step.said.iter().filter(|s| s.kind.responded()).filter_map(|s| s.address).take(4);
+    for ip in good {
+        let asked = session.ask(ip, &question, Manner::Resolver).await;
+        if let Some(reply) = asked.reply().filter(|r| r.aa && r.rcode == 0) {
+            return ds_of(&reply.answers, zone);
+        }
+    }
+    Vec::new()
+}
+
+/// The whole delegation.
+pub(crate) async fn delegation(session: &Session, zone: &Name) -> Result<Delegation, Error> {
+    let side = parent_side(session, zone).await?;
+    let mut notes = side.notes;
+    if !side.delegated {
+        notes.extend(session.notes());
+        return Ok(Delegation {
+            zone: zone.to_string(),
+            parent: side.parent.to_string(),
+            delegated: false,
+            parent_ns: Vec::new(),
+            child_ns: Vec::new(),
+            ds: Vec::new(),
+            servers: Vec::new(),
+            negative_soa: side.enclosing_soa.clone(),
+            soa: side.enclosing_soa,
+            provider: None,
+            notes,
+        });
+    }
+    let mut parent_ns = side.servers;
+    notes.extend(session.complete(&mut parent_ns).await);
+    session.learn_zone(zone, parent_ns.clone());
+    let child_ns = child_set(session, zone, &parent_ns).await;
+    let servers = all_servers(session, zone, &parent_ns, &child_ns, &mut notes).await;
+    let mut states = join_all(servers.into_iter().map(|s| examine(session, zone, s))).await;
+    mark_slow(&mut states);
+    let good: Vec<IpAddr> = authoritative_addresses(&states);
+    let soa = first_soa(session, zone, &good).await;
+    let negative_soa = negative(session, zone, &good).await;
+    let names: Vec<String> = if child_ns.is_empty() {
+        parent_ns.iter().map(|n| n.name.clone()).collect()
+    } else {
+        child_ns.clone()
+    };
+    notes.extend(session.notes());
+    notes.dedup();
+    Ok(Delegation {
+        provider: provider::provider(&names, &zone.to_string()),
+        zone: zone.to_string(),
+        parent: side.parent.to_string(),
+        delegated: true,
+        parent_ns,
+        child_ns,
+        ds: side.ds,
+        servers: states,
+        soa,
+        negative_soa,
+        notes,
+    })
+}
+
+pub(crate) fn authoritative_addresses(states: &[ServerState]) -> Vec<IpAddr> {
+    states
+        .iter()
+        .filter(|s| matches!(s.health, ServerHealth::Authoritative | ServerHealth::Slow))
+        .filter_map(|s| s.address)
+        .collect()
+}
+
+/// Union of the NS sets that the zone's authoritative servers give.
+async fn child_set(session: &Session, zone: &Name, parent_ns: &[NsName]) -> Vec<String> {
+    let question = trace::question(zone, Rtype::NS);
+    let said = ask_all(session, zone, parent_ns, &question, Manner::Resolver).await;
+    let mut names = BTreeSet::new();
+    for s in said.iter().filter(|s| s.kind == AnswerKind::Answer) {
+        if let Some(reply) = s.asked.as_ref().and_then(|a| a.reply()) {
+            names.extend(ns_names(&reply.answers, zone).iter().map(Name::to_string));
+        }
+    }
+    names.into_iter().collect()
+}
+
+/// A server address to be examined.
+struct Candidate {
+    name: String,
+    address: Option<IpAddr>,
+    in_parent: bool,
+    in_child: bool,
+    notes: Vec<String>,
+}
+
+/// Every name of either side with every address that glue, the zone itself or the DNS gives it.
+async fn all_servers(
+    session: &Session,
+    zone: &Name,
+    parent_ns: &[NsName],
+    child_ns: &[String],
+    notes: &mut Vec<String>,
+) -> Vec<Candidate> {
+    let names: BTreeSet<String> =
+        parent_ns.iter().map(|n| n.name.clone()).chain(child_ns.iter().cloned()).collect();
+    let looked_up = join_all(names.iter().map(|name| async move {
+        let listed = parent_ns.iter().find(|n| n.name == *name);
+        // Names without glue were looked up already; glue is compared with what the zone itself says.
+        if listed.is_some_and(|n| !n.glue && !n.addresses.is_empty()) {
+            return HostAddresses::default();
+        }
+        match Name::from_text(name) {
+            Ok(host) => session.host(host, Vec::new()).await,
+            Err(_) => HostAddresses { problem: Some("no valid name".into()), ..HostAddresses::default() },
+        }
+    }))
+    .await;
+    let mut out = Vec::new();
+    for (name, found) in names.iter().zip(looked_up) {
+        let listed = parent_ns.iter().find(|n| n.name == *name);
+        let glue: &[IpAddr] = listed.map(|n| n.addresses.as_slice()).unwrap_or_default();
+        let mut addresses: BTreeSet<IpAddr> = glue.iter().copied().collect();
+        addresses.extend(&found.addresses);
+        let state = |address: Option<IpAddr>, notes: Vec<String>| Candidate {
+            name: name.clone(),
+            address,
+            in_parent: listed.is_some(),
+            in_child: child_ns.contains(name),
+            notes,
+        };
+        if let Some(alias) = &found.alias {
+            notes.push(format!("{name} is an alias of {alias}; a name server's name must not be"));
+        }
+        let compared = listed.is_some_and(|n| n.glue) && !found.addresses.is_empty();
+        for ip in &addresses {
+            let mut remarks = Vec::new();
+            if compared && !found.addresses.contains(ip) {
+                remarks.push(format!("{ip} is glue at the parent only: {name} has other addresses now"));
+            } else if compared && !glue.contains(ip) {
+                remarks.push(format!("{ip} is missing from the glue at the parent"));
+            }
+            out.push(state(Some(*ip), remarks));
+        }
+        if addresses.is_empty() {
+            let why = found.problem.unwrap_or_else(|| "no address".into());
+            out.push(state(None, vec![why]));
+        }
+    }
+    tracing::debug!(zone = %zone, servers = out.len(), "name servers collected");
+    out
+}
+
+/// Asks one address for the SOA over UDP and TCP at once.
+async fn examine(session: &Session, zone: &Name, c: Candidate) -> ServerState {
+    let mut state = ServerState {
+        name: c.name,
+        address: c.address,
+        in_parent: c.in_parent,
+        in_child: c.in_child,
+        health: ServerHealth::Unresolvable,
+        kind: AnswerKind::NotAsked,
+        serial: None,
+        latency_ms: None,
+        tcp: None,
+        recursion: None,
+        nsid: None,
+        notes: c.notes,
+    };
+    let Some(ip) = c.address else { return state };
+    let question = Question::new(zone.clone(), Rtype::SOA);
+    let (udp, tcp) =
+        futures::join!(session.ask(ip, &question, Manner::Resolver), session.ask(ip, &question, Manner::Tcp));
+    let authoritative = |asked: &Asked| {
+        asked.reply().is_some_and(|r| r.aa && r.rcode == 0 && r.answers_of(zone, Rtype::SOA).next().is_some())
+    };
+    state.kind = kind(&udp, zone, &question);
+    state.notes.extend(udp.notes.iter().cloned());
+    if let Err(Failure::Unreachable(why) | Failure::NotAsked(why)) = &udp.result {
+        state.notes.push(why.clone());
+    }
+    state.tcp = match &tcp.result {
+        Ok(_) => Some(true),
+        Err(Failure::NotAsked(_)) => None,
+        Err(_) => Some(false),
+    };
+    state.health = match state.kind {
+        _ if authoritative(&udp) => ServerHealth::Authoritative,
+        AnswerKind::NotAsked => ServerHealth::NotAsked,
+        AnswerKind::Timeout | AnswerKind::Unreachable | AnswerKind::Malformed => ServerHealth::Dead,
+        _ => ServerHealth::Lame,
+    };
+    if state.health == ServerHealth::Dead && state.tcp == Some(true) {
+        state.notes.push("answers over TCP but not over UDP".into());
+    }
+    if let Some(reply) = udp.reply() {
+        state.latency_ms = Some(milliseconds(udp.latency));
+        state.recursion = Some(reply.ra);
+        state.nsid = reply.nsid();
+        state.serial = present::soa_of(reply).filter(|s| s.zone == zone.to_string()).map(|s| s.serial);
+    }
+    state
+}
+
+/// A server is slow when it takes five times the median of its peers and at least 100 ms.
+pub(crate) const SLOW_FACTOR: f64 = 5.0;
+pub(crate) const SLOW_FLOOR_MS: f64 = 100.0;
+
+/// Median of the latencies of the servers other than `index`.
+pub(crate) fn peers_median(states: &[ServerState], index: usize) -> Option<f64> {
+    let mut peers: Vec<f64> = states
+        .iter()
+        .enumerate()
+        .filter(|(i, s)| *i != index && s.kind.is_authoritative())
+        .filter_map(|(_, s)| s.latency_ms)
+        .collect();
+    peers.sort_by(f64::total_cmp);
+    (!peers.is_empty()).then(|| peers[(peers.len() - 1) / 2])
+}
+
+fn mark_slow(states: &mut [ServerState]) {
+    let slow: Vec<usize> = (0..states.len())
+        .filter(|i| {
+            let latency = states[*i].latency_ms.unwrap_or(0.0);
+            states[*i].health == ServerHealth::Authoritative
+                && latency >= SLOW_FLOOR_MS
+                && peers_median(states, *i).is_some_and(|m| latency >= SLOW_FACTOR * m)
+        })
+        .collect();
+    for i in slow {
+        states[i].health = ServerHealth::Slow;
+    }
+}
+
+async fn first_soa(session: &Session, zone: &Name, good: &[IpAddr]) -> Option<Soa> {
+    let question = Question::new(zone.clone(), Rtype::SOA);
+    for ip in good {
+        let asked = session.ask(*ip, &question, Manner::Resolver).await;
+        let soa = asked.reply().and_then(|r| r.answers_of(zone, Rtype::SOA).find_map(present::soa));
+        if soa.is_some() {
+            return soa;
+        }
+    }
+    None
+}
+
+/// The SOA of a real negative answer: of a name that does not exist, or, where a wildcard answers for every name, of
+/// a type that the apex does not have.
+async fn negative(session: &Session, zone: &Name, good: &[IpAddr]) -> Option<Soa> {
+    let missing = zone.child(&random_label()).map(|n| Question::new(n, Rtype::A));
+    let odd_type = Question::new(zone.clone(), Rtype::AFSDB);
+    for question in missing.into_iter().chain([odd_type]) {
+        for ip in good.iter().take(3) {
+            let asked = session.ask(*ip, &question, Manner::Resolver).await;
+            let Some(reply) = asked.reply() else { continue };
+            let denied = matches!(kind(&asked, zone, &question), AnswerKind::NxDomain | AnswerKind::NoData);
+            let soa = reply.authority.iter().find_map(present::soa);
+            if denied && soa.is_some() {
+                return soa;
+            }
+            if !denied && reply.rcode == 0 {
+                break;
+            }
+        }
+    }
+    None
+}
+
+/// A label nobody has.
+pub(crate) fn random_label() -> String {
+    format!("domainscope-{:016x}", rand::random::<u64>())
+}
