@@ -1,1 +1,29 @@
-//! Placeholder while the house is being built.
+//! An Internet in a box, on loopback and without privileges: root, TLDs, authoritative servers, RDAP, WHOIS, web.
+//! In: a scenario (a TOML file) and commands. Out: servers that speak the real protocols, rightly or wrongly on purpose.
+//! It knows only wire libraries and none of the crates it is used to test, so that one bug cannot hide in both.
+
+mod command;
+mod control;
+mod dns;
+mod error;
+mod export;
+mod fault;
+mod http;
+mod lab;
+mod log;
+mod names;
+mod registry;
+mod replay;
+pub mod scenario;
+mod sockets;
+mod tls;
+mod web;
+mod world;
+
+pub use command::{Command, HELP};
+pub use error::Error;
+pub use export::Endpoints;
+pub use fault::{Argument, Fault, Service, TABLE as FAULTS, Target};
+pub use lab::{Lab, Options};
+pub use log::{Asked, HostLoad, QueryLog};
+pub use scenario::{Scenario, Signing};

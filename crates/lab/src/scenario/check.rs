@@ -1,0 +1,95 @@
+//! Second reading of a scenario: names in normal form, and every reference points to something.
+//! In: what serde understood. Out: the same, or a sentence with the table and the name.
+
+use std::collections::BTreeSet;
+
+use super::Scenario;
+use crate::names;
+
+fn normalise(text: &mut String, place: &str) -> Result<(), String> {
+    *text = names::normal(text).map_err(|e| format!("{place}: {e}"))?;
+    Ok(())
+}
+
+impl Scenario {
+    pub(super) fn normalise(&mut self) -> Result<(), String> {
+        for provider in &mut self.provider {
+            for server in &mut provider.servers {
+                normalise(&mut server.name, &format!("[[provider]] {}: servers", provider.id))?;
+            }
+        }
+        for server in &mut self.server {
+            normalise(&mut server.name, "[[server]] name")?;
+        }
+        for tld in &mut self.tld {
+            normalise(&mut tld.name, "[[tld]] name")?;
+            for name in &mut tld.reserved {
+                normalise(name, "[[tld]] reserved")?;
+            }
+        }
+        for registrar in &mut self.registrar {
+            normalise(&mut registrar.domain, &format!("[[registrar]] {}: domain", registrar.id))?;
+        }
+        for web in &mut self.web {
+            normalise(&mut web.host, "[[web]] host")?;
+        }
+        for domain in &mut self.domain {
+            let place = format!("[[domain]] {}", domain.name);
+            normalise(&mut domain.name, &place)?;
+            for list in [&mut domain.nameservers, &mut domain.child_nameservers].into_iter().flatten() {
+                for name in list {
+                    normalise(name, &place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.root_servers == 0 {
+            return Err("root_servers: at least 1".into());
+        }
+        let mut seen = BTreeSet::new();
+        let servers = self.provider.iter().flat_map(|p| &p.servers).chain(&self.server).map(|s| &s.name);
+        for name in servers.chain(self.web.iter().map(|w| &w.host)) {
+            if !seen.insert(name.as_str()) {
+                return Err(format!("host {name} is there twice"));
+            }
+        }
+        let providers: BTreeSet<_> = self.provider.iter().map(|p| p.id.as_str()).collect();
+        let registrars: BTreeSet<_> = self.registrar.iter().map(|r| r.id.as_str()).collect();
+        let tlds: BTreeSet<_> = self.tld.iter().map(|t| t.name.as_str()).collect();
+        if providers.len() != self.provider.len() {
+            return Err("[[provider]] id: two are the same".into());
+        }
+        if registrars.len() != self.registrar.len() {
+            return Err("[[registrar]] id: two are the same".into());
+        }
+        if tlds.len() != self.tld.len() {
+            return Err("[[tld]] name: two are the same".into());
+        }
+        if let Some(p) = self.provider.iter().find(|p| p.servers.is_empty()) {
+            return Err(format!("[[provider]] {}: servers: none", p.id));
+        }
+        if let Some(t) = self.tld.iter().find(|t| t.servers == 0 || t.name.contains('.')) {
+            return Err(format!("[[tld]] {}: one label, and at least one server", t.name));
+        }
+        let mut seen = BTreeSet::new();
+        for domain in &self.domain {
+            let place = format!("[[domain]] {}", domain.name);
+            if !seen.insert(domain.name.as_str()) {
+                return Err(format!("{place}: it is there twice"));
+            }
+            if !tlds.contains(names::tld_of(&domain.name)) || !domain.name.contains('.') {
+                return Err(format!("{place}: its TLD is not in the scenario"));
+            }
+            if let Some(id) = domain.provider.as_deref().filter(|id| !providers.contains(id)) {
+                return Err(format!("{place}: provider `{id}` is not in the scenario"));
+            }
+            if let Some(id) = domain.registrar.as_deref().filter(|id| !registrars.contains(id)) {
+                return Err(format!("{place}: registrar `{id}` is not in the scenario"));
+            }
+        }
+        Ok(())
+    }
+}

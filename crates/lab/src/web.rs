@@ -1,0 +1,59 @@
+//! Web servers of the lab: HTTPS on the common port, a page, a status, a redirect or small files.
+//! In: a request to a host. Out: what the scenario says; faults as elsewhere.
+
+use std::sync::{Arc, PoisonError};
+
+use hyper::{
+    Request, Response, StatusCode,
+    body::Incoming,
+    header::{self, HeaderValue},
+};
+
+use crate::{
+    fault::{Fault, Service},
+    http::{self, Body, broken_off, drip, huge, whole},
+    lab::Shared,
+};
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// Answers one request.
+pub(crate) async fn answer(shared: Arc<Shared>, host: String, request: Request<Incoming>) -> Response<Body> {
+    let path = request.uri().path().to_owned();
+    let _open = shared.log.open(&host, &path);
+    let (site, fault) = {
+        let world = shared.world.read().unwrap_or_else(PoisonError::into_inner);
+        let fault = world.faults.of_service(Service::Web, &host, None).map(|(_, f)| f.clone()).last();
+        (world.web.get(&host).cloned(), fault)
+    };
+    let Some(site) = site else {
+        return http::response(StatusCode::NOT_FOUND, HTML, whole("no such site\n"));
+    };
+    let page = format!("<!doctype html><title>{host}</title><p>{host}, a web server of the lab.</p>\n");
+    let body = site.files.get(&path).cloned().or(site.body).unwrap_or(page);
+    let status = if site.files.contains_key(&path) { None } else { site.status };
+    let status = StatusCode::from_u16(status.unwrap_or(200)).unwrap_or(StatusCode::OK);
+    let to = |status: StatusCode, location: &str| {
+        let mut response = http::response(status, HTML, whole(""));
+        if let Ok(value) = HeaderValue::from_str(location) {
+            response.headers_mut().insert(header::LOCATION, value);
+        }
+        response
+    };
+    match fault {
+        Some(Fault::Hang | Fault::Dead) => std::future::pending().await,
+        Some(Fault::CloseEarly) => http::response(status, HTML, broken_off(&body)),
+        Some(Fault::Huge) => http::response(status, HTML, huge()),
+        Some(Fault::Drip) => http::response(status, HTML, drip(body)),
+        Some(Fault::Http500) => http::response(StatusCode::INTERNAL_SERVER_ERROR, HTML, whole("broken\n")),
+        Some(Fault::RedirectLoop) => to(StatusCode::FOUND, &path),
+        Some(Fault::Slow(ms)) => {
+            tokio::time::sleep(std::time::Duration::from_millis(ms.into())).await;
+            http::response(status, HTML, whole(body))
+        }
+        _ => match site.redirect {
+            Some(location) if !site.files.contains_key(&path) => to(StatusCode::MOVED_PERMANENTLY, &location),
+            _ => http::response(status, HTML, whole(body)),
+        },
+    }
+}
