@@ -1,0 +1,223 @@
+//! From values as text to a [`Registration`]. In: the facts of the walk; out: typed fields; what cannot be read with
+//! certainty stays unknown, with a warning.
+
+use super::Asked;
+use super::date::{self, NoDate};
+use super::fold;
+use super::tables::{Field, Order, TABLES, order_of};
+use super::values;
+use super::walk::{Facts, Value};
+use model::registration::{DnssecStated, Registrar, Registration};
+use model::time::StatedTime;
+
+pub(crate) fn registration(
+    facts: &Facts<'_>,
+    asked: &Asked,
+    text: &str,
+    warnings: &mut Vec<String>,
+) -> Registration {
+    let order = order(facts, asked);
+    let mut r = Registration {
+        name: Some(asked.ascii.clone()),
+        registry_id: one(facts, Field::DomainId),
+        registrar: registrar(facts),
+        registrar_whois_server: facts
+            .ranked(Field::WhoisServer)
+            .iter()
+            .find_map(|v| values::host(host_of(v.text))),
+        created: time(facts, Field::Created, order, warnings),
+        updated: updated(facts, order, warnings),
+        expires: time(facts, Field::Expires, order, warnings),
+        ..Registration::default()
+    };
+    il_assigned(facts, &mut r);
+    let by_registrar = time(facts, Field::RegistrarExpires, order, warnings);
+    match (r.expires, by_registrar) {
+        (None, some) => r.expires = some,
+        (Some(a), Some(b)) if a != b => r.registrar_expires = Some(b),
+        _ => {}
+    }
+    r.statuses = statuses(facts);
+    if !facts.hosts.is_empty() {
+        let mut hosts = facts.hosts.clone();
+        hosts.sort();
+        r.nameservers = Some(hosts);
+    }
+    r.dnssec = dnssec(facts);
+    let redacted = TABLES.redaction.is_match(text);
+    r.redacted = redacted.then_some(true);
+    r.registrant_organization = facts
+        .ranked(Field::RegistrantOrganization)
+        .iter()
+        .filter_map(|v| values::stated(v.text))
+        .find(|v| !TABLES.redaction.is_match(v) && v.len() <= 200)
+        .map(|v| values::unescape(v).into_owned());
+    if !facts.names.is_empty() && !facts.names.iter().any(|n| names(n, asked)) {
+        warnings.push("the answer names another domain than the one asked for".into());
+    }
+    r
+}
+
+/// True when a stated name is the asked one, in A-labels, U-labels or inside other words.
+fn names(stated: &str, asked: &Asked) -> bool {
+    stated.split(|c: char| c.is_whitespace() || "()[],\"".contains(c)).any(|w| asked.is(w))
+}
+
+fn one(facts: &Facts<'_>, field: Field) -> Option<String> {
+    facts.ranked(field).iter().find_map(|v| values::stated(v.text)).map(str::to_string)
+}
+
+fn host_of(text: &str) -> &str {
+    let t = text.trim();
+    let t = t.split_once("://").map_or(t, |(_, r)| r);
+    t.split(['/', ' ', ':']).next().unwrap_or(t)
+}
+
+/// The order of day and month, from what the answer says, what its dates show, or what is known of the registry.
+fn order(facts: &Facts<'_>, asked: &Asked) -> Option<Order> {
+    let dates = || {
+        facts.values.iter().filter(|(f, _)| {
+            matches!(f, Field::Created | Field::Updated | Field::Expires | Field::RegistrarExpires)
+        })
+    };
+    facts
+        .order
+        .or_else(|| dates().find_map(|(_, v)| date::order_in(v.label)))
+        .or_else(|| {
+            let mut shown = dates().filter_map(|(_, v)| date::order_shown(v.text));
+            let first = shown.next()?;
+            shown.all(|o| o == first).then_some(first)
+        })
+        .or_else(|| order_of(asked))
+}
+
+fn time(
+    facts: &Facts<'_>,
+    field: Field,
+    order: Option<Order>,
+    warnings: &mut Vec<String>,
+) -> Option<StatedTime> {
+    first_date(&facts.ranked(field), order, warnings)
+}
+
+fn first_date(all: &[Value<'_>], order: Option<Order>, warnings: &mut Vec<String>) -> Option<StatedTime> {
+    for v in all {
+        let Some(text) = values::stated(v.text) else { continue };
+        match date::parse(text, order) {
+            Ok(t) => return Some(t),
+            Err(NoDate::Ambiguous) => {
+                warnings.push(format!("“{}: {}” may be day or month first; not read", v.label, cut(text)));
+                return None;
+            }
+            Err(NoDate::Not) => {
+                if text.bytes().any(|b| b.is_ascii_digit()) {
+                    warnings.push(format!("“{}: {}” is not a date that can be read", v.label, cut(text)));
+                }
+            }
+        }
+    }
+    None
+}
+
+fn cut(s: &str) -> String {
+    s.chars().take(60).collect()
+}
+
+/// The last change. RIPE-style answers repeat `changed` once per change, the latest last.
+fn updated(facts: &Facts<'_>, order: Option<Order>, warnings: &mut Vec<String>) -> Option<StatedTime> {
+    let mut all = facts.ranked(Field::Updated);
+    let top = all.first()?.rank;
+    let history: Vec<Value<'_>> = all
+        .iter()
+        .copied()
+        .filter(|v| v.rank == top && (v.text.contains('@') || v.text.contains(" AT ")))
+        .collect();
+    if history.len() > 1 {
+        let mut times: Vec<StatedTime> =
+            history.iter().filter_map(|v| date::parse(v.text, order).ok()).collect();
+        times.sort_by_key(StatedTime::nominal);
+        return times.last().copied();
+    }
+    all.truncate(8);
+    first_date(&all, order, warnings)
+}
+
+/// ISOC-IL states the registration only as the first `changed` line: `... 19990605 (Assigned)`.
+fn il_assigned(facts: &Facts<'_>, r: &mut Registration) {
+    if r.created.is_some() {
+        return;
+    }
+    r.created = facts
+        .all(Field::Updated)
+        .find(|v| v.text.trim_end().ends_with("(Assigned)"))
+        .and_then(|v| date::parse(v.text, None).ok());
+}
+
+fn registrar(facts: &Facts<'_>) -> Registrar {
+    let all = facts.ranked(Field::Registrar);
+    let mut names = all.iter().filter_map(|v| values::registrar(v.text).map(|n| (v.rank, n)));
+    let mut best = names.next();
+    // A handle is kept only when the registrar's block has no name.
+    if best.as_ref().is_some_and(|(_, (n, _))| is_handle(n)) {
+        if let Some(named) = names.find(|(rank, (n, _))| *rank >= 3 && !is_handle(n)) {
+            best = Some(named);
+        }
+    }
+    let (name, bracket_url) = best.map_or((None, None), |(_, (n, u))| (Some(n), u));
+    let iana_id = facts
+        .ranked(Field::RegistrarIanaId)
+        .iter()
+        .map(|v| v.text.trim())
+        .find(|t| !t.is_empty() && t.len() <= 7 && t.bytes().all(|b| b.is_ascii_digit()))
+        .map(str::to_string);
+    let email = |f| one(facts, f).filter(|v| v.contains('@') && !v.contains(' '));
+    Registrar {
+        name,
+        iana_id,
+        url: one(facts, Field::RegistrarUrl).filter(|u| u.contains('.') && !u.contains(' ')).or(bracket_url),
+        abuse_email: email(Field::AbuseEmail),
+        abuse_phone: one(facts, Field::AbusePhone)
+            .filter(|v| v.bytes().filter(u8::is_ascii_digit).count() >= 5),
+    }
+}
+
+/// `MARK-0292`, `ua.markmonitor`: a registry's handle, not a name.
+fn is_handle(name: &str) -> bool {
+    !name.contains(' ') && name.contains(['-', '.']) && name.is_ascii() && !name.contains("www.")
+}
+
+fn statuses(facts: &Facts<'_>) -> Option<std::collections::BTreeSet<model::epp::EppStatus>> {
+    let mut words = Vec::new();
+    for v in facts.all(Field::Status) {
+        values::statuses(&values::unescape(v.text), &mut words);
+    }
+    for n in &facts.names {
+        // Freenom: `EXAMPLE.TK is Active`.
+        let mut parts = n.splitn(3, char::is_whitespace);
+        if let (Some(_), Some("is"), Some(rest)) = (parts.next(), parts.next(), parts.next()) {
+            values::statuses(rest, &mut words);
+        }
+    }
+    let set: std::collections::BTreeSet<_> =
+        words.iter().filter(|w| !values::says_taken(w)).map(|w| values::epp(w)).collect();
+    (!set.is_empty()).then_some(set)
+}
+
+fn dnssec(facts: &Facts<'_>) -> Option<DnssecStated> {
+    let mut ds: Vec<_> = facts.all(Field::Ds).filter_map(|v| values::ds(v.text)).collect();
+    ds.sort();
+    ds.dedup();
+    let said = facts.all(Field::Dnssec).find_map(|v| values::dnssec(v.text));
+    let listed = !ds.is_empty() || facts.all(Field::Ds).any(|v| is_key(v.text));
+    match said {
+        Some(signed) => Some(DnssecStated { signed: signed || !ds.is_empty(), ds }),
+        None => listed.then_some(DnssecStated { signed: true, ds }),
+    }
+}
+
+/// A DS or key field that holds one: digits or a key set's handle, not "no".
+fn is_key(text: &str) -> bool {
+    values::stated(text).is_some_and(|t| t.bytes().any(|b| b.is_ascii_digit()) || t.len() > 3)
+        && values::dnssec(text) != Some(false)
+        && fold::word(text) != "keyset"
+}

@@ -1,0 +1,303 @@
+//! Dates as WHOIS servers write them. In: a value, and what is known of the order of day and month; out: a
+//! [`StatedTime`] with exactly the precision of the text, or `None`. An order that nobody states is never guessed.
+
+use super::tables::{Order, TABLES};
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::{Offset, TimeZone};
+use model::time::StatedTime;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Why a value that looks like a date was not read as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoDate {
+    /// Not a date at all, or a placeholder.
+    Not,
+    /// `04/05/2020` where the order of day and month is not known.
+    Ambiguous,
+}
+
+static YMD: LazyLock<Regex> =
+    LazyLock::new(|| re(r"^(\d{4})([-./]\s?|\s)(\d{1,2})(?:[-./]\s?|\s)(\d{1,2})(?:\.|\b|T)"));
+static YMOND: LazyLock<Regex> = LazyLock::new(|| re(r"^(\d{4})[-./ ]([^\W\d_]{3,12})[-./ ](\d{1,2})\b\.?"));
+static COMPACT: LazyLock<Regex> =
+    LazyLock::new(|| re(r"^(\d{4})(\d{2})(\d{2})(?:\b|T|(\d{2})(\d{2})(\d{2})\b)"));
+static DMONY: LazyLock<Regex> = LazyLock::new(|| {
+    re(r"^(\d{1,2})(?:st|nd|rd|th|\.|º)?[-\s./]*(?:de\s+)?([^\W\d_]{3,12})\.?[-\s./,]*(?:de\s+)?(\d{4})\b")
+});
+static MONDY: LazyLock<Regex> =
+    LazyLock::new(|| re(r"^([^\W\d_]{3,12})\.?[-\s]+(\d{1,2})(?:st|nd|rd|th)?,?[-\s]+(\d{4})\b"));
+static CTIME: LazyLock<Regex> = LazyLock::new(|| {
+    re(
+        r"^([^\W\d_]{3,12})\s+(\d{1,2})\s+(\d{1,2}:\d{2}(?::\d{2})?)\s+(?:([A-Za-z]{1,5}|[-+]\d{2}:?\d{2})\s+)?(\d{4})\b",
+    )
+});
+static NUMERIC: LazyLock<Regex> =
+    LazyLock::new(|| re(r"^(\d{1,2})\s?([-./])\s?(\d{1,2})\s?[-./]\s?(\d{4})\b"));
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    re(
+        r"^(?:\s*-?T|[\s,.]+|\s*at\s+)*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?",
+    )
+});
+static OFFSET: LazyLock<Regex> = LazyLock::new(|| {
+    re(r"^\(?\s*(?:UTC|GMT|utc|gmt|Z)?\s*([-+])\s?(\d{1,2})(?::?(\d{2}))?\s*\)?(?:\s|\)|$)")
+});
+static EMBEDDED: LazyLock<Regex> = LazyLock::new(|| re(r"(?:^|\s)((?:19|20)\d{2})(\d{2})(\d{2})(?:\s|$)"));
+
+fn re(pattern: &str) -> Regex {
+    Regex::new(pattern).unwrap_or_else(|e| panic!("a date pattern is checked by tests: {e}"))
+}
+
+/// The order that a label or a remark states: `(dd/mm/yyyy)`, `JJ/MM/AAAA`, `DD.MM.YYYY`.
+pub(crate) fn order_in(text: &str) -> Option<Order> {
+    let t: String =
+        text.chars().take(200).filter(|c| c.is_ascii_alphabetic()).collect::<String>().to_ascii_lowercase();
+    if ["ddmmyyyy", "jjmmaaaa", "ddmmaaaa", "ttmmjjjj"].iter().any(|p| t.contains(p)) {
+        Some(Order::Dmy)
+    } else if t.contains("mmddyyyy") {
+        Some(Order::Mdy)
+    } else {
+        None
+    }
+}
+
+/// The order a date shows by itself (a number above 12), so that other dates of the same answer can be read.
+pub(crate) fn order_shown(value: &str) -> Option<Order> {
+    let c = NUMERIC.captures(value.trim())?;
+    let (a, b): (u8, u8) = (c[1].parse().ok()?, c[3].parse().ok()?);
+    match (a > 12, b > 12) {
+        (true, false) => Some(Order::Dmy),
+        (false, true) => Some(Order::Mdy),
+        _ => None,
+    }
+}
+
+/// Reads a date; `order` says how to read dates written with numbers only.
+pub(crate) fn parse(value: &str, order: Option<Order>) -> Result<StatedTime, NoDate> {
+    let value: String = value.chars().take(120).collect();
+    let mut v = value.trim().trim_start_matches(['"', '\'', '(']);
+    for lead in ["before ", "Before ", "on ", "On ", "since "] {
+        v = v.strip_prefix(lead).unwrap_or(v).trim_start();
+    }
+    let v = skip_weekday(v);
+    let (date, rest, ctime) = date_part(v, order)?;
+    let (rest, zone_hint) = match &ctime {
+        Some((time, zone)) => (time.as_str(), zone.as_deref()),
+        None => (rest, None),
+    };
+    let Some((time, rest)) = time_part(rest) else { return Ok(StatedTime::Date(date)) };
+    let local = DateTime::from_parts(date, time);
+    match zone_part(zone_hint.unwrap_or(rest)) {
+        Some(o) => TimeZone::fixed(o)
+            .to_ambiguous_timestamp(local)
+            .compatible()
+            .map(|t| StatedTime::Instant(t, o))
+            .map_err(|_| NoDate::Not),
+        None => Ok(StatedTime::Local(local)),
+    }
+}
+
+fn skip_weekday(v: &str) -> &str {
+    let end = v.find(|c: char| !c.is_alphabetic()).unwrap_or(v.len());
+    let day = &v[..end];
+    let is_day = day.len() >= 2
+        && ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+            .iter()
+            .any(|d| day.len() >= 3 && day.is_char_boundary(3) && day[..3].eq_ignore_ascii_case(d))
+        && !TABLES.words.month.contains_key(&day.to_lowercase());
+    if is_day { v[end..].trim_start_matches([',', '.', ' ']) } else { v }
+}
+
+type Clock = Option<(String, Option<String>)>;
+
+fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDate> {
+    let after = |c: &regex::Captures<'_>| c.get(0).map_or(0, |m| m.end());
+    let starts_with_digit = v.starts_with(|c: char| c.is_ascii_digit());
+    if starts_with_digit {
+        if let Some(c) = YMD.captures(v) {
+            let d = date(&c[1], num(&c[3]), num(&c[4]))?;
+            return Ok((d, &v[c.get(4).map_or(0, |m| m.end())..], None));
+        }
+        if let Some(c) = COMPACT.captures(v) {
+            let d = date(&c[1], num(&c[2]), num(&c[3]))?;
+            let clock = c.get(4).map(|h| (format!(" {}:{}:{}", h.as_str(), &c[5], &c[6]), None));
+            // A `T` that the pattern took belongs to the time.
+            let end = c.get(3).map_or(0, |m| m.end());
+            return Ok((d, &v[end..], clock));
+        }
+        if let Some(c) = NUMERIC.captures(v) {
+            let (a, b) = (num(&c[1]), num(&c[3]));
+            let shown = match (a > 12, b > 12) {
+                (true, false) => Some(Order::Dmy),
+                (false, true) => Some(Order::Mdy),
+                _ if a == b => Some(Order::Dmy),
+                // Nobody writes month first with dots.
+                _ if &c[2] == "." => Some(Order::Dmy),
+                _ => order.filter(|o| *o != Order::Ymd),
+            };
+            let (day, month) = match shown {
+                Some(Order::Mdy) => (b, a),
+                Some(_) => (a, b),
+                None => return Err(NoDate::Ambiguous),
+            };
+            return Ok((date(&c[4], month, day)?, &v[after(&c)..], None));
+        }
+        if let Some(c) = DMONY.captures(v) {
+            let d = date(&c[3], month(&c[2])?, num(&c[1]))?;
+            return Ok((d, &v[after(&c)..], None));
+        }
+        if let Some(c) = YMOND.captures(v) {
+            let d = date(&c[1], month(&c[2])?, num(&c[3]))?;
+            return Ok((d, &v[after(&c)..], None));
+        }
+    } else {
+        if let Some(c) = CTIME.captures(v) {
+            let d = date(&c[5], month(&c[1])?, num(&c[2]))?;
+            let clock =
+                (format!(" {}", &c[3]), c.get(4).map(|z| z.as_str().to_string()).or(Some(String::new())));
+            return Ok((d, "", Some(clock)));
+        }
+        if let Some(c) = MONDY.captures(v) {
+            let d = date(&c[3], month(&c[1])?, num(&c[2]))?;
+            return Ok((d, &v[after(&c)..], None));
+        }
+    }
+    // RIPE style: `hostmaster@example.net 20080711`.
+    if v.contains('@') || v.contains(" AT ") {
+        if let Some(c) = EMBEDDED.captures(v) {
+            return Ok((date(&c[1], num(&c[2]), num(&c[3]))?, "", None));
+        }
+    }
+    Err(NoDate::Not)
+}
+
+fn num(s: &str) -> i8 {
+    s.parse().unwrap_or(0)
+}
+
+fn month(word: &str) -> Result<i8, NoDate> {
+    TABLES.words.month.get(&word.to_lowercase()).copied().ok_or(NoDate::Not)
+}
+
+/// A calendar date that a registration can have; zero years and other placeholders are none.
+fn date(year: &str, month: i8, day: i8) -> Result<Date, NoDate> {
+    let year: i16 = year.parse().map_err(|_| NoDate::Not)?;
+    let d = Date::new(year, month, day).map_err(|_| NoDate::Not)?;
+    let epoch = year == 1970 && month == 1 && day == 1;
+    if (1970..=2200).contains(&year) && !epoch { Ok(d) } else { Err(NoDate::Not) }
+}
+
+fn time_part(rest: &str) -> Option<(Time, &str)> {
+    let c = TIME.captures(rest)?;
+    let mut hour = num(&c[1]);
+    if let Some(half) = c.get(5) {
+        let pm = half.as_str().starts_with(['p', 'P']);
+        hour = match (pm, hour) {
+            (true, 12) => 12,
+            (true, h @ 1..=11) => h + 12,
+            (false, 12) => 0,
+            (_, h) => h,
+        };
+    }
+    let second = c.get(3).map_or(0, |m| num(m.as_str()));
+    let nano = c.get(4).map_or(0, |m| format!("{:0<9}", m.as_str()).parse().unwrap_or(0));
+    let t = Time::new(hour, num(&c[2]), second, nano).ok()?;
+    Some((t, &rest[c.get(0)?.end()..]))
+}
+
+/// The offset a text begins with: `Z`, `+02:00`, `-0700`, `+03`, `UTC`, `(UTC+8)`, `(GMT+0:00)`, `(JST)`, `WAT`.
+fn zone_part(rest: &str) -> Option<Offset> {
+    let r = rest.trim_start();
+    if r.starts_with(['Z', 'z']) && !r[1..].starts_with(|c: char| c.is_alphanumeric()) {
+        return Some(Offset::UTC);
+    }
+    if let Some(c) = OFFSET.captures(r) {
+        let h: i32 = c[2].parse().ok()?;
+        let m: i32 = c.get(3).map_or(Ok(0), |m| m.as_str().parse()).ok()?;
+        let s = h * 3600 + m * 60;
+        if h > 14 || m > 59 {
+            return None;
+        }
+        return Offset::from_seconds(if &c[1] == "-" { -s } else { s }).ok();
+    }
+    let name: String =
+        r.trim_start_matches(['(', '[', ' ']).chars().take_while(char::is_ascii_alphabetic).collect();
+    let minutes = TABLES.words.zone.get(&name.to_ascii_lowercase())?;
+    Offset::from_seconds(minutes * 60).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(v: &str, order: Option<Order>) -> String {
+        parse(v, order).map_or_else(|e| format!("{e:?}"), |t| t.to_string())
+    }
+
+    #[test]
+    fn every_form_keeps_its_precision() {
+        for (value, want) in [
+            ("2018-02-09T11:59:43Z", "2018-02-09T11:59:43Z"),
+            ("2018-02-09 11:59:43", "2018-02-09T11:59:43"),
+            ("2019-05-17-T23:02:50Z", "2019-05-17T23:02:50Z"),
+            ("2019-08-12T10:52:01-0700", "2019-08-12T10:52:01-07:00"),
+            ("2017-12-16T03:58:55.24Z", "2017-12-16T03:58:55.24Z"),
+            ("2002-05-15T00:00:00.0Z", "2002-05-15T00:00:00Z"),
+            ("2011-07-21 18:03:50+03", "2011-07-21T18:03:50+03:00"),
+            ("2011-01-23 00:00:07 +02:00", "2011-01-23T00:00:07+02:00"),
+            ("2000-08-29 10:22:50 (UTC+8)", "2000-08-29T10:22:50+08:00"),
+            ("1999-06-07 13:01:43 (GMT+0:00)", "1999-06-07T13:01:43Z"),
+            ("2019/06/01 04:52:02 (JST)", "2019-06-01T04:52:02+09:00"),
+            ("07-01-1998 00:00:00 GMT+1", "1998-01-07T00:00:00+01:00"),
+            ("07 Oct 2009 10:02 WAT", "2009-10-07T10:02:00+01:00"),
+            ("23-Jun-2003 14:02:33 UTC", "2003-06-23T14:02:33Z"),
+            ("Fri Sep 02 13:12:22 GMT 2011", "2011-09-02T13:12:22Z"),
+            ("Tue Feb 10 18:01:05 2004", "2004-02-10T18:01:05"),
+            ("Tue Dec 12 2000", "2000-12-12"),
+            ("May 22 2002", "2002-05-22"),
+            ("October  9 2012", "2012-10-09"),
+            ("30th April 2003 at 00:00:00.000", "2003-04-30T00:00:00"),
+            ("before 1 January 1996", "1996-01-01"),
+            ("Before 2001", "Not"),
+            ("before Aug-1996", "Not"),
+            ("15-Jul-1985", "1985-07-15"),
+            ("15-Jul-85", "Not"),
+            ("2012. 05. 19.", "2012-05-19"),
+            ("2008.03.16 01:08:04", "2008-03-16T01:08:04"),
+            ("20221101 00:10:24", "2022-11-01T00:10:24"),
+            ("20221101001024", "2022-11-01T00:10:24"),
+            ("19961206 #24302", "1996-12-06"),
+            ("2001-Aug-23.", "2001-08-23"),
+            ("15.12.2015 09:48:01", "2015-12-15T09:48:01"),
+            ("5.1.2018", "2018-01-05"),
+            ("2020-05-23 (YYYY-MM-DD)", "2020-05-23"),
+            ("2018-02-05 22:59:12.55172", "2018-02-05T22:59:12.55172"),
+            ("1/15/2010 3:45:00 PM", "2010-01-15T15:45:00"),
+            ("21-March-2002", "2002-03-21"),
+            ("domain-registrar AT isoc.org.il 19990605 (Assigned)", "1999-06-05"),
+            ("hostmaster@example.net 20080711", "2008-07-11"),
+            ("0000-00-00 00:00:00", "Not"),
+            ("1970-01-01T00:00:00Z", "Not"),
+            ("0001-01-01T00:00:00Z", "Not"),
+            ("null", "Not"),
+            ("2002-10-22 17:48:23 CLST", "2002-10-22T17:48:23-03:00"),
+            ("2002-10-22 17:48:23 XYZT", "2002-10-22T17:48:23"),
+            ("2020-02-30", "Not"),
+            ("Thu, 25 Feb 2010 01:04:59 GMT", "2010-02-25T01:04:59Z"),
+            ("29/07/1998 15:00:00 EEST", "1998-07-29T15:00:00+03:00"),
+        ] {
+            assert_eq!(read(value, Some(Order::Dmy)), want, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_day_and_month_is_not_guessed() {
+        assert_eq!(read("06-04-2004", None), "Ambiguous");
+        assert_eq!(read("06-04-2004", Some(Order::Dmy)), "2004-04-06");
+        assert_eq!(read("03/02/2020", Some(Order::Mdy)), "2020-03-02");
+        assert_eq!(read("16-04-2004", None), "2004-04-16");
+        assert_eq!(read("05/05/2004", None), "2004-05-05");
+        assert_eq!(order_in("Creation Date (dd/mm/yyyy)"), Some(Order::Dmy));
+        assert_eq!(order_shown("12/18/2001"), Some(Order::Mdy));
+    }
+}

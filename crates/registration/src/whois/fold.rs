@@ -1,0 +1,61 @@
+//! Folding: the form in which labels and words of tables are compared. In: any text; out: lower-case letters and
+//! digits.
+
+/// Folds a label: bracketed parts, punctuation and trailing digits go (`Name Server (DB) 1:` becomes `nameserver`).
+pub(crate) fn label(text: &str, into: &mut String) {
+    into.clear();
+    let mut depth = 0u32;
+    for c in text.chars().take(96) {
+        match c {
+            '(' | '（' => depth += 1,
+            ')' | '）' => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            c if c.is_ascii() => {
+                if c.is_ascii_alphanumeric() {
+                    into.push(c.to_ascii_lowercase());
+                }
+            }
+            c if c.is_alphanumeric() => into.extend(c.to_lowercase()),
+            _ => {}
+        }
+    }
+    let kept = into.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    if kept > 0 {
+        into.truncate(kept);
+    }
+}
+
+/// Folds a value for comparing with the words of a table: letters and digits, lower case.
+pub(crate) fn word(text: &str) -> String {
+    text.chars().take(200).filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// A name in A-labels; as it is when it cannot be converted.
+pub(crate) fn to_ascii(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_string();
+    }
+    idna::domain_to_ascii(name).unwrap_or_else(|_| name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_fold() {
+        let mut s = String::new();
+        for (from, to) in [
+            ("Name Server (DB)", "nameserver"),
+            ("ns_name_01", "nsname"),
+            ("Registrar URL (registration services)", "registrarurl"),
+            ("domain.............", "domain"),
+            ("등록대행자   ", "등록대행자"),
+            ("123", "123"),
+            ("Date d'expiration", "datedexpiration"),
+        ] {
+            label(from, &mut s);
+            assert_eq!(s, to);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The layout of a WHOIS answer: every line as a label with a value, a text, a comment, a rule or a blank. In: the
+//! decoded text; out: one [`Line`] per line, labels already looked up. Linear; overlong lines are cut.
+
+use super::fold;
+use super::tables::{Field, Kind, Meaning, Scope, TABLES};
+
+/// Longer lines carry no registration data; what is beyond is dropped.
+const MAX_LINE: usize = 2000;
+/// More lines than this are not read.
+const MAX_LINES: usize = 20_000;
+
+/// A line.
+pub(crate) struct Line<'a> {
+    /// Columns of white space before the text; a tab counts eight.
+    pub indent: usize,
+    /// The text without white space around it.
+    pub text: &'a str,
+    pub form: Form<'a>,
+}
+
+/// What a line is by its form.
+pub(crate) enum Form<'a> {
+    Blank,
+    /// `-----`, `=====`.
+    Rule,
+    /// `% ...`, `# ...`, `>>> ... <<<`; the text after the marks.
+    Comment(&'a str),
+    Key(Key<'a>),
+    /// Anything else; what heading it is, when it is one.
+    Text(Option<Kind>),
+}
+
+/// A label and its value.
+pub(crate) struct Key<'a> {
+    pub label: &'a str,
+    /// Empty when the label stands alone.
+    pub value: &'a str,
+    pub meanings: &'static [Meaning],
+    pub heading: Option<Kind>,
+    pub object: Option<Kind>,
+}
+
+impl Key<'_> {
+    /// True when the label states a field wherever it stands.
+    pub fn is_own(&self) -> bool {
+        self.meanings.iter().any(|m| m.scope == Scope::Any)
+    }
+
+    pub fn states(&self, field: Field) -> bool {
+        self.meanings.iter().any(|m| m.field == field)
+    }
+}
+
+/// Splits a text into lines, whatever ends them (CRLF, LF, CR).
+pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
+    let mut scratch = String::with_capacity(128);
+    let mut out = Vec::with_capacity(128);
+    for chunk in text.split('\n').take(MAX_LINES) {
+        let chunk = chunk.strip_suffix('\r').unwrap_or(chunk);
+        for raw in chunk.split('\r') {
+            out.push(line(cut(raw), &mut scratch));
+        }
+        if out.len() > MAX_LINES {
+            break;
+        }
+    }
+    out
+}
+
+fn cut(s: &str) -> &str {
+    if s.len() <= MAX_LINE {
+        return s;
+    }
+    let mut end = MAX_LINE;
+    while !s.is_char_boundary(end) {
+        end -= 1;
+    }
+    &s[..end]
+}
+
+fn line<'a>(raw: &'a str, scratch: &mut String) -> Line<'a> {
+    let start = raw.trim_start();
+    let indent = raw[..raw.len() - start.len()].chars().map(|c| if c == '\t' { 8 } else { 1 }).sum();
+    let mut text = start.trim_end();
+    if text.is_empty() {
+        return Line { indent, text, form: Form::Blank };
+    }
+    if text.len() >= 3 && text.bytes().all(|b| b"-=*_~#%.+".contains(&b)) {
+        return Line { indent, text, form: Form::Rule };
+    }
+    if let Some(rest) = text.strip_prefix("** ") {
+        text = rest.trim();
+    }
+    if let Some(rest) = text.strip_prefix("- ") {
+        text = rest.trim();
+    }
+    if text.starts_with(['%', '#', ';', '*']) || text.starts_with(">>") || text.starts_with("//") {
+        let inner = text.trim_matches(|c: char| "%#;*></ \t".contains(c));
+        return Line { indent, text, form: Form::Comment(inner) };
+    }
+    let form = bracketed(text, scratch)
+        .or_else(|| colon(text, scratch))
+        .or_else(|| leader(text, scratch))
+        .or_else(|| sentence(text, scratch))
+        .unwrap_or_else(|| Form::Text(heading(text, scratch)));
+    Line { indent, text, form }
+}
+
+/// `[Key] value`, `a. [Key] value`; `[ text` is a comment (JPRS).
+fn bracketed<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
+    let open = text.find('[').filter(|i| *i <= 4)?;
+    let before = text[..open].trim_end();
+    let listed = before.len() <= 2 && before.chars().all(|c| c.is_ascii_lowercase() || c == '.');
+    if !listed {
+        return None;
+    }
+    let inside = &text[open + 1..];
+    if before.is_empty() && inside.starts_with(' ') {
+        return Some(Form::Comment(inside.trim_matches(|c: char| c == ']' || c.is_whitespace())));
+    }
+    let close = inside.find(']')?;
+    Some(Form::Key(key(&inside[..close], inside[close + 1..].trim_start_matches([':', ' ', '\t']), scratch)))
+}
+
+/// `key: value`, `key.....: value`, `key:value` (known labels only).
+fn colon<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
+    let at = text.find([':', '：'])?;
+    let width = if text[at..].starts_with(':') { 1 } else { '：'.len_utf8() };
+    let (label, after) = (text[..at].trim_end(), &text[at + width..]);
+    if label.is_empty() || label.len() > 200 || after.starts_with("//") {
+        return None;
+    }
+    if !label.chars().any(char::is_alphabetic) {
+        return None;
+    }
+    let k = key(label, value_of(after), scratch);
+    let known = !k.meanings.is_empty() || k.heading.is_some() || k.object.is_some();
+    // `Record created on 2000-08-29 10:22:50`: the colon of a time ends no label.
+    let clock =
+        after.starts_with(|c: char| c.is_ascii_digit()) && label.ends_with(|c: char| c.is_ascii_digit());
+    if clock {
+        return None;
+    }
+    let spaced = after.is_empty() || after.starts_with([' ', '\t', '.', '\u{a0}']) || width > 1;
+    let short = label.split_whitespace().count() <= 12;
+    let is_host = label.contains('.') && super::values::host(label).is_some();
+    (known || (spaced && short && !is_host)).then_some(Form::Key(k))
+}
+
+/// `key....... value` and `key<TAB>value`, known labels only.
+fn leader<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
+    let (label, value) = if let Some(i) = text.find("...") {
+        (&text[..i], text[i..].trim_start_matches('.'))
+    } else if let Some(i) = text.find('\t') {
+        (&text[..i], &text[i + 1..])
+    } else {
+        let i = text.find("   ")?;
+        (&text[..i], &text[i..])
+    };
+    let k = key(label.trim(), value.trim(), scratch);
+    (k.is_own() && !k.value.is_empty()).then_some(Form::Key(k))
+}
+
+/// `Record created on 2018-02-05`: a known label of a date, then the date.
+fn sentence<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
+    if text.len() > 120 {
+        return None;
+    }
+    let at = text.find(|c: char| c.is_ascii_digit()).filter(|i| *i > 6 && *i < 60)?;
+    let head = text[..at].trim_end();
+    let dated = |k: &Key<'_>| {
+        k.is_own() && [Field::Created, Field::Updated, Field::Expires].iter().any(|f| k.states(*f))
+    };
+    let k = key(head, text[at..].trim(), scratch);
+    if dated(&k) {
+        return Some(Form::Key(k));
+    }
+    // `Record created: on Tue Feb 10 ...`: the month may come before the digits.
+    let mut words = head.rsplitn(3, ' ');
+    let (last, before, first) = (words.next()?, words.next()?, words.next()?);
+    for label in [&head[..head.len() - last.len()], first] {
+        let k = key(label.trim(), text[label.len()..].trim(), scratch);
+        if dated(&k) {
+            return Some(Form::Key(k));
+        }
+    }
+    let _ = before;
+    None
+}
+
+fn heading(text: &str, scratch: &mut String) -> Option<Kind> {
+    if text.len() > 60 || text.ends_with('.') || text.split_whitespace().count() > 6 {
+        return None;
+    }
+    fold::label(text, scratch);
+    TABLES.headings.get(scratch.as_str()).copied()
+}
+
+/// The value after a colon: leading dots and white space go.
+fn value_of(after: &str) -> &str {
+    after.trim().trim_start_matches("..").trim_start_matches(|c: char| c == '.' || c.is_whitespace())
+}
+
+fn key<'a>(label: &'a str, value: &'a str, scratch: &mut String) -> Key<'a> {
+    let label = label.trim();
+    fold::label(label, scratch);
+    let mut meanings = look_up(scratch);
+    if meanings.is_empty() && label.contains(" / ") {
+        // Bilingual labels: `Data de registo / Creation Date`.
+        for part in label.split(" / ") {
+            fold::label(part, scratch);
+            meanings = look_up(scratch);
+            if !meanings.is_empty() {
+                break;
+            }
+        }
+        if meanings.is_empty() {
+            fold::label(label, scratch);
+        }
+    }
+    Key {
+        label,
+        value,
+        meanings,
+        heading: TABLES.headings.get(scratch.as_str()).copied(),
+        object: TABLES.objects.get(scratch.as_str()).copied(),
+    }
+}
+
+fn look_up(folded: &str) -> &'static [Meaning] {
+    TABLES.labels.get(folded).map_or(&[], Vec::as_slice)
+}
+
+/// What an indented block is about, by the words in its heading.
+pub(crate) fn by_words(label: &str, scratch: &mut String) -> Option<Kind> {
+    fold::label(label, scratch);
+    TABLES
+        .contains
+        .iter()
+        .find(|(_, words)| words.iter().any(|w| scratch.contains(w.as_str())))
+        .map(|(kind, _)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key_of(text: &str) -> Option<(String, String)> {
+        match line(text, &mut String::new()).form {
+            Form::Key(k) => Some((k.label.to_string(), k.value.to_string())),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn styles_of_labels() {
+        for (text, label, value) in [
+            ("Domain: git.de", "Domain", "git.de"),
+            ("   domain.............: git.fi", "domain.............", "git.fi"),
+            ("Domain:.............google.tg", "Domain", "google.tg"),
+            ("Created On:23-Jun-2003 14:02:33 UTC", "Created On", "23-Jun-2003 14:02:33 UTC"),
+            ("[Created on]                    2001/05/14", "Created on", "2001/05/14"),
+            ("p. [Name Server]                ns1.goo.ne.jp", "Name Server", "ns1.goo.ne.jp"),
+            ("First registration date\t31 May 1999", "First registration date", "31 May 1999"),
+            ("Record created on 2018-02-05 22:59:12", "Record created on", "2018-02-05 22:59:12"),
+            ("Registered on 30th April 2003 at 00:00", "Registered on", "30th April 2003 at 00:00"),
+            ("Record created: Tue Feb 10 18:01:05 2004", "Record created", "Tue Feb 10 18:01:05 2004"),
+            (
+                "Record last updated on  Thu Jan 21 18:01:05 2004",
+                "Record last updated on",
+                "Thu Jan 21 18:01:05 2004",
+            ),
+            ("등록일                      : 2012. 05. 19.", "등록일", "2012. 05. 19."),
+        ] {
+            assert_eq!(key_of(text), Some((label.into(), value.into())), "{text}");
+        }
+        for text in
+            ["http://example.org/a", "ns2.switch.ch\t2001:620:0:ff::2f", "1:2", "ns1.example.net: 192.0.2.1"]
+        {
+            assert_eq!(key_of(text), None, "{text}");
+        }
+    }
+}

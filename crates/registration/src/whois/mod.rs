@@ -1,0 +1,102 @@
+//! WHOIS answers (RFC 3912): free text in, [`WhoisReading`] out. Pure: no I/O, no clock, linear in the size of the
+//! text. The layout is read first (lines, labels, blocks), then what each label means, from the tables in `data/`.
+
+mod assemble;
+mod date;
+mod decode;
+mod fold;
+mod json;
+mod lines;
+mod outcome;
+mod tables;
+mod values;
+mod walk;
+
+pub use json::reading_to_json;
+pub use tables::publishes_no_expiration;
+
+use model::registration::{Outcome, Registration};
+
+/// What a WHOIS answer says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WhoisReading {
+    /// What asking about the name came to.
+    pub outcome: Outcome,
+    /// What the answer states; empty unless `outcome` is `Registered`.
+    pub registration: Registration,
+    /// What was odd, for people.
+    pub warnings: Vec<String>,
+}
+
+/// Answers are read up to this many bytes; registries send a few kilobytes.
+pub const MAX_TEXT: usize = 1 << 20;
+
+/// Reads the answer of a WHOIS server about `domain`.
+///
+/// `tld` is the suffix the answer was asked under (default: the last label of `domain`); it decides day/month order
+/// and encoding, from tables. `server` is the host that answered, where known.
+pub fn parse_whois(domain: &str, tld: Option<&str>, server: Option<&str>, text: &[u8]) -> WhoisReading {
+    let mut warnings = Vec::new();
+    let asked = Asked::new(domain, tld, server);
+    let cut = if text.len() > MAX_TEXT {
+        warnings.push(format!("only the first {MAX_TEXT} bytes of the answer were read"));
+        &text[..MAX_TEXT]
+    } else {
+        text
+    };
+    let decoded = decode::decode(cut, &asked, &mut warnings);
+    let lines = lines::lines(&decoded);
+    let facts = walk::walk(&lines, &asked);
+    let outcome = outcome::outcome(&lines, &facts, &asked);
+    let registration = if outcome == Outcome::Registered {
+        assemble::registration(&facts, &asked, &decoded, &mut warnings)
+    } else {
+        Registration::default()
+    };
+    WhoisReading { outcome, registration, warnings }
+}
+
+/// The question: name and suffix in lower case, A-labels beside the name as given.
+pub(crate) struct Asked {
+    /// The name as given, lower case, no final dot.
+    pub name: String,
+    /// The name in A-labels.
+    pub ascii: String,
+    /// Suffixes the tables are looked up with, longest first (`co.uk`, `uk`).
+    pub tlds: Vec<String>,
+}
+
+impl Asked {
+    fn new(domain: &str, tld: Option<&str>, _server: Option<&str>) -> Self {
+        let trim = |s: &str| s.trim().trim_matches('.').chars().take(253).collect::<String>().to_lowercase();
+        let name = trim(domain);
+        let ascii = fold::to_ascii(&name);
+        let mut tlds = Vec::new();
+        let suffix = tld.map_or_else(|| ascii.clone(), |t| fold::to_ascii(&trim(t)));
+        let mut rest = suffix.as_str();
+        loop {
+            tlds.push(rest.to_string());
+            match rest.split_once('.') {
+                Some((_, r)) => rest = r,
+                None => break,
+            }
+        }
+        Asked { name, ascii, tlds }
+    }
+
+    /// True when `text` is the asked name in either form.
+    pub fn is(&self, text: &str) -> bool {
+        let t = text.trim_end_matches('.');
+        t.eq_ignore_ascii_case(&self.ascii)
+            || (!t.is_ascii() && t.to_lowercase() == self.name)
+            || t.eq_ignore_ascii_case(&self.name)
+    }
+
+    /// True when the tables' `names` hold one of the suffixes.
+    pub fn under(&self, names: &[String]) -> bool {
+        self.tlds.iter().any(|t| names.iter().any(|n| n == t))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! What an answer comes to: registered, free, withheld, throttled, refused or none of these. In: lines and facts; out:
+//! an [`Outcome`]. Facts beat sentences; a sentence counts only in the form of its row in `phrases.toml`.
+
+use super::Asked;
+use super::lines::{Form, Line};
+use super::tables::{Field, TABLES};
+use super::values;
+use super::walk::Facts;
+use model::registration::Outcome;
+
+pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked) -> Outcome {
+    let mut listed = Vec::new();
+    for v in facts.all(Field::Status) {
+        values::statuses(v.text, &mut listed);
+    }
+    let dated = [Field::Created, Field::Expires, Field::RegistrarExpires, Field::Updated]
+        .iter()
+        .filter(|f| facts.all(**f).any(|v| values::stated(v.text).is_some_and(has_digit)))
+        .count();
+    let registrar = facts.all(Field::Registrar).any(|v| values::registrar(v.text).is_some());
+    let weight = dated + usize::from(registrar) + 2 * usize::from(!facts.hosts.is_empty());
+    let by_status = facts
+        .all(Field::Status)
+        .find_map(|v| values::status_outcome(v.text))
+        .or_else(|| listed.iter().find_map(|s| values::status_outcome(s)));
+    match by_status {
+        Some(Outcome::Available) if weight <= 2 => return Outcome::Available,
+        Some(Outcome::Reserved) if weight == 0 => return Outcome::Reserved,
+        _ => {}
+    }
+    if weight >= 2 {
+        return Outcome::Registered;
+    }
+    if let Some(o) = sentence(lines, asked) {
+        // One lonely fact beside a sentence: boilerplate rarely states a fact, so only "free" needs care.
+        return o;
+    }
+    let real_status = listed.iter().any(|s| !s.is_empty());
+    let named = facts.names.iter().any(|n| n.split_whitespace().next().is_some_and(|n| asked.is(n)));
+    if weight > 0 || (named && (real_status || facts.labelled > 1)) {
+        return Outcome::Registered;
+    }
+    Outcome::Unknown
+}
+
+fn has_digit(s: &str) -> bool {
+    s.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// How strongly an outcome said in a sentence counts against others said in the same answer.
+fn order(o: Outcome) -> u8 {
+    match o {
+        Outcome::Throttled => 0,
+        Outcome::Refused => 1,
+        Outcome::Reserved => 2,
+        Outcome::Available => 3,
+        _ => 4,
+    }
+}
+
+fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
+    let mut best: Option<Outcome> = None;
+    let mut read = 0;
+    let mut above = "";
+    for l in lines {
+        let text = match &l.form {
+            Form::Blank | Form::Rule => {
+                above = "";
+                continue;
+            }
+            Form::Comment(t) => t,
+            _ => l.text,
+        };
+        let prose = wrapped(std::mem::replace(&mut above, text), text);
+        if prose {
+            continue;
+        }
+        if text.len() > 240 || text.is_empty() {
+            continue;
+        }
+        read += 1;
+        if read > 2000 {
+            break;
+        }
+        let prepared = prepare(text, asked);
+        for i in TABLES.phrases.set.matches(&prepared) {
+            let (o, tlds) = &TABLES.phrases.meaning[i];
+            if !tlds.is_empty() && !asked.under(tlds) {
+                continue;
+            }
+            if best.is_none_or(|b| order(*o) < order(b)) {
+                best = Some(*o);
+            }
+        }
+    }
+    best
+}
+
+/// True when a line goes on with a sentence of the line above it (`All rights` / `reserved.`).
+fn wrapped(above: &str, text: &str) -> bool {
+    let open = !above.is_empty() && !above.ends_with(['.', '!', ':', '?', '>', ';', ')', '"']);
+    let goes_on = text.starts_with(char::is_lowercase) || !text.contains(' ');
+    open && goes_on && (above.len() > 50 || !text.contains(' ')) && above.contains(' ')
+}
+
+/// The form in which a line is compared with the patterns: see `phrases.toml`.
+fn prepare(text: &str, asked: &Asked) -> String {
+    let trimmed = text
+        .trim_matches(|c: char| c.is_whitespace() || "%#;*><|=_-~".contains(c))
+        .trim_end_matches(['.', '!', ',', ';', ' '])
+        .trim_start_matches(['"', '\'', '.', ' ']);
+    let mut out = String::with_capacity(trimmed.len());
+    for word in trimmed.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        let bare = word.trim_matches(|c: char| "\"'[]()<>,:;!?“”«»".contains(c));
+        if !bare.is_empty() && asked.is(bare) {
+            let at = word.find(bare).unwrap_or(0);
+            let (head, tail) = (&word[..at], &word[at + bare.len()..]);
+            out.push_str(head);
+            out.push('@');
+            out.push_str(tail.trim_start_matches('.'));
+        } else {
+            out.extend(word.chars().flat_map(char::to_lowercase));
+        }
+    }
+    for lead in
+        ["error: ", "error - ", "info: ", "notice: ", "warning: ", "%", "message: ", "result: ", "sorry, "]
+    {
+        if let Some(rest) = out.strip_prefix(lead) {
+            out = rest.to_string();
+        }
+    }
+    out
+}

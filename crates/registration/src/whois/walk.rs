@@ -1,0 +1,403 @@
+//! Walks the lines of an answer and collects what the labels state, minding the blocks they stand in: a contact's
+//! `created` is not the domain's. In: lines; out: [`Facts`], values still as text.
+
+use super::Asked;
+use super::date;
+use super::fold;
+use super::lines::{Form, Key, Line, by_words};
+use super::tables::{Field, Kind, Order, Scope, TABLES};
+use super::values;
+
+/// A value as it stands, with the rank of its label.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Value<'a> {
+    pub rank: u8,
+    pub label: &'a str,
+    pub text: &'a str,
+}
+
+/// What the labels of an answer state.
+#[derive(Default)]
+pub(crate) struct Facts<'a> {
+    pub values: Vec<(Field, Value<'a>)>,
+    pub names: Vec<&'a str>,
+    pub hosts: Vec<String>,
+    /// Labelled lines in all, and those of the domain that are not known.
+    pub labelled: usize,
+    /// The order of day and month that a remark states.
+    pub order: Option<Order>,
+}
+
+impl<'a> Facts<'a> {
+    pub fn all(&self, field: Field) -> impl Iterator<Item = Value<'a>> + '_ {
+        self.values.iter().filter(move |(f, _)| *f == field).map(|(_, v)| *v)
+    }
+
+    /// The values of a field, the most believed label first.
+    pub fn ranked(&self, field: Field) -> Vec<Value<'a>> {
+        let mut all: Vec<Value<'a>> = self.all(field).collect();
+        all.sort_by_key(|v| v.rank);
+        all
+    }
+
+    fn has(&self, field: Field) -> bool {
+        self.values.iter().any(|(f, _)| *f == field)
+    }
+
+    fn push(&mut self, field: Field, rank: u8, label: &'a str, text: &'a str) {
+        if self.values.len() > 4000 {
+            return;
+        }
+        match field {
+            Field::Nameserver => values::hosts(text, &mut self.hosts),
+            Field::Domain => self.names.push(text),
+            _ => self.values.push((field, Value { rank, label, text })),
+        }
+    }
+}
+
+/// A label whose value may go on in the following lines.
+struct Open<'a> {
+    field: Field,
+    rank: u8,
+    label: &'a str,
+    indent: usize,
+    /// The label had no value of its own.
+    empty: bool,
+    taken: bool,
+}
+
+struct Walk<'a, 'l> {
+    lines: &'l [Line<'a>],
+    asked: &'l Asked,
+    facts: Facts<'a>,
+    section: Kind,
+    section_indent: usize,
+    section_full: bool,
+    /// A blank line came after the section had content.
+    section_ending: bool,
+    paragraph: bool,
+    open: Option<Open<'a>>,
+    scratch: String,
+}
+
+pub(crate) fn walk<'a>(lines: &[Line<'a>], asked: &Asked) -> Facts<'a> {
+    let mut w = Walk {
+        lines,
+        asked,
+        facts: Facts::default(),
+        section: Kind::Domain,
+        section_indent: 0,
+        section_full: false,
+        section_ending: false,
+        paragraph: true,
+        open: None,
+        scratch: String::with_capacity(96),
+    };
+    for (i, l) in lines.iter().enumerate() {
+        match &l.form {
+            Form::Blank => w.blank(),
+            Form::Rule => w.rule(),
+            Form::Comment(text) => w.comment(text),
+            Form::Key(k) => w.key(i, l, k),
+            Form::Text(heading) => w.text(i, l, *heading),
+        }
+    }
+    w.facts
+}
+
+impl<'a> Walk<'a, '_> {
+    fn blank(&mut self) {
+        self.paragraph = true;
+        if self.section_full {
+            self.section_ending = true;
+        }
+        if self.open.as_ref().is_some_and(|o| o.taken || !o.empty || o.field != Field::Nameserver) {
+            self.open = None;
+        }
+    }
+
+    fn rule(&mut self) {
+        // A rule right under a heading underlines it; elsewhere it parts records.
+        if self.section_full || self.section == Kind::Domain {
+            self.enter(Kind::Domain, 0);
+            self.open = None;
+        }
+        self.paragraph = true;
+    }
+
+    fn comment(&mut self, text: &str) {
+        if text.is_empty() {
+            self.paragraph = true;
+            return;
+        }
+        if text.len() < 60 {
+            fold::label(text, &mut self.scratch);
+            if TABLES.restart.contains(self.scratch.as_str()) {
+                self.facts = Facts::default();
+                self.enter(Kind::Domain, 0);
+                self.open = None;
+            }
+            if self.facts.order.is_none() && text.to_ascii_lowercase().contains("date") {
+                self.facts.order = date::order_in(text);
+            }
+        }
+    }
+
+    fn enter(&mut self, kind: Kind, indent: usize) {
+        self.section = kind;
+        self.section_indent = indent;
+        self.section_full = false;
+        self.section_ending = false;
+    }
+
+    /// Leaves the block when a line stands where its heading stood, after a blank or after deeper lines.
+    fn maybe_leave(&mut self, indent: usize) {
+        if (self.section_ending && indent <= self.section_indent) || indent < self.section_indent {
+            self.enter(Kind::Domain, 0);
+        } else {
+            self.section_ending = false;
+        }
+    }
+
+    fn next(&self, i: usize) -> Option<&Line<'a>> {
+        self.lines[i + 1..]
+            .iter()
+            .take(3)
+            .find(|l| !matches!(l.form, Form::Blank | Form::Rule | Form::Comment(_)))
+    }
+
+    /// True when the line right after `i` is deeper than `indent`.
+    fn deeper_follows(&self, i: usize, indent: usize) -> bool {
+        self.next(i).is_some_and(|n| n.indent > indent)
+    }
+
+    fn key(&mut self, i: usize, l: &Line<'a>, k: &Key<'a>) {
+        self.facts.labelled += 1;
+        self.maybe_leave(l.indent);
+        if k.value.is_empty() {
+            return self.key_alone(i, l, k);
+        }
+        if std::mem::take(&mut self.paragraph) {
+            self.object(i, l, k);
+        }
+        self.section_full = true;
+        self.open = None;
+        self.record(l, k, k.value);
+    }
+
+    /// A label without a value: a heading, a list, or an empty field.
+    fn key_alone(&mut self, i: usize, l: &Line<'a>, k: &Key<'a>) {
+        self.paragraph = false;
+        self.open = None;
+        let flat = match self.lines.get(i + 1).map(|n| (&n.form, n.indent)) {
+            Some((Form::Key(n), indent)) => indent == l.indent && n.is_own() && !n.value.is_empty(),
+            _ => false,
+        };
+        let kind = if flat {
+            None
+        } else if self.deeper_follows(i, l.indent) {
+            k.heading.or_else(|| by_words(k.label, &mut self.scratch))
+        } else {
+            k.heading
+        };
+        match kind {
+            Some(kind) => self.enter(kind, l.indent),
+            None => self.section_full = true,
+        }
+        if !flat {
+            self.record(l, k, "");
+            if kind == Some(Kind::Registrant) && self.open.is_none() {
+                self.open_list(Field::RegistrantOrganization, 4, k.label, l.indent, true);
+            }
+        }
+    }
+
+    /// The first label of a paragraph may say that an object of another kind begins.
+    fn object(&mut self, i: usize, l: &Line<'a>, k: &Key<'a>) {
+        if k.states(Field::Domain) && !self.facts.names.is_empty() {
+            let name = k.value.split_whitespace().next().unwrap_or_default();
+            let seen = self.facts.names.iter().any(|n| self.asked.is(first(n)));
+            let repeated = self.facts.names.iter().any(|n| first(n).eq_ignore_ascii_case(name));
+            if seen && (!self.asked.is(name) || repeated) && self.facts.has_content() {
+                // Another name's record, or the same record again.
+                self.enter(Kind::Other, l.indent);
+            } else {
+                self.enter(Kind::Domain, 0);
+            }
+            return;
+        }
+        let Some(kind) = k.object else { return };
+        let wanted = match kind {
+            Kind::Registrar => self.registrar_paragraph(i),
+            Kind::Other => self.facts.names.is_empty(),
+            _ => !self.facts.names.is_empty(),
+        };
+        let own_field = k.is_own() && kind != Kind::Registrar && kind != Kind::Ns;
+        if wanted && !own_field {
+            self.enter(kind, l.indent);
+        }
+    }
+
+    /// True when the paragraph that begins at `i` describes the registrar as an object (address, phone) rather than
+    /// going on about the domain.
+    fn registrar_paragraph(&self, i: usize) -> bool {
+        let mut details = false;
+        for l in self.lines[i + 1..].iter().take(30) {
+            match &l.form {
+                Form::Key(k) => {
+                    let domain_field = k.meanings.iter().any(|m| {
+                        matches!(
+                            m.field,
+                            Field::Nameserver | Field::Status | Field::Expires | Field::RegistrarExpires
+                        ) && m.scope != Scope::Ns
+                    });
+                    if domain_field {
+                        return false;
+                    }
+                    details |= k.meanings.iter().any(|m| m.scope == Scope::Registrar)
+                        || ["address", "phone", "street", "city", "country", "email", "e-mail", "type"]
+                            .iter()
+                            .any(|w| k.label.eq_ignore_ascii_case(w));
+                }
+                Form::Blank | Form::Rule => break,
+                _ => {}
+            }
+        }
+        details
+    }
+
+    fn record(&mut self, l: &Line<'a>, k: &Key<'a>, value: &'a str) {
+        for m in k.meanings {
+            let here = match m.scope {
+                Scope::Any => {
+                    !matches!(self.section, Kind::Other)
+                        && !(matches!(self.section, Kind::Contact | Kind::Registrant)
+                            && m.field == Field::Registrar
+                            && self.facts.has(Field::Registrar))
+                }
+                Scope::Domain => matches!(self.section, Kind::Domain | Kind::Status | Kind::Dnssec),
+                Scope::Registrar => self.section == Kind::Registrar,
+                Scope::Ns => self.section == Kind::Ns,
+                Scope::Registrant => self.section == Kind::Registrant,
+            };
+            if !here || (k.label.eq_ignore_ascii_case("state") && !is_state(value)) {
+                continue;
+            }
+            if m.field == Field::Nameserver && m.rank > 1 && self.asked.is(value) {
+                // Punktum dk: `DNS: example.dk` is the name itself, in its DNS form.
+                self.facts.names.push(value);
+                return;
+            }
+            if !value.is_empty() {
+                self.facts.push(m.field, m.rank, k.label, value);
+            }
+            self.open_list(m.field, m.rank, k.label, l.indent, value.is_empty());
+            return;
+        }
+    }
+
+    fn open_list(&mut self, field: Field, rank: u8, label: &'a str, indent: usize, empty: bool) {
+        self.open = Some(Open { field, rank, label, indent, empty, taken: false });
+    }
+
+    fn text(&mut self, i: usize, l: &Line<'a>, heading: Option<Kind>) {
+        let starts_paragraph = std::mem::take(&mut self.paragraph);
+        if let Some(kind) = heading {
+            let followed = self.next(i).is_some_and(|n| {
+                n.indent > l.indent
+                    || matches!(n.form, Form::Key(_))
+                    || kind == Kind::Ns
+                    || kind == Kind::Registrar
+            });
+            if followed && (starts_paragraph || l.indent <= self.section_indent) {
+                self.enter(kind, l.indent);
+                self.section_full = kind == Kind::Other;
+                self.open = None;
+                match kind {
+                    Kind::Ns => self.open_list(Field::Nameserver, 1, l.text, l.indent, true),
+                    Kind::Registrar => self.open_list(Field::Registrar, 2, l.text, l.indent, true),
+                    _ => {}
+                }
+                return;
+            }
+        }
+        self.maybe_leave(l.indent);
+        self.section_full = true;
+        if self.section == Kind::Ns || self.open.as_ref().is_some_and(|o| o.field == Field::Nameserver) {
+            let before = self.facts.hosts.len();
+            self.facts.push(Field::Nameserver, 1, "", l.text);
+            if self.facts.hosts.len() > before {
+                if let Some(o) = &mut self.open {
+                    o.taken = true;
+                }
+                return;
+            }
+        }
+        if self.continued(l) {
+            return;
+        }
+        self.bare(l);
+    }
+
+    /// A line that goes on with the value of the label above it.
+    fn continued(&mut self, l: &Line<'a>) -> bool {
+        let Some(o) = &mut self.open else { return false };
+        let deeper = l.indent > o.indent;
+        let (field, rank, label) = (o.field, o.rank, o.label);
+        let wanted = match field {
+            Field::Status => deeper,
+            Field::Nameserver => false,
+            Field::Ds | Field::Dnssec => deeper && o.empty,
+            Field::Domain | Field::Registrar => o.empty && !o.taken,
+            _ => o.empty && !o.taken && deeper,
+        };
+        if wanted {
+            o.taken = true;
+            self.facts.push(field, rank, label, l.text);
+        }
+        wanted
+    }
+
+    /// `Domain EXAMPLE.KG (ACTIVE)`; Tonic's `example ns1.example.net`.
+    fn bare(&mut self, l: &Line<'a>) {
+        if l.text.len() > 160 || self.section != Kind::Domain {
+            return;
+        }
+        let mut words = l.text.split_whitespace();
+        let (Some(a), Some(b)) = (words.next(), words.next()) else { return };
+        if a.eq_ignore_ascii_case("domain") && self.asked.is(b) {
+            self.facts.names.push(b);
+            if let Some(status) = l.text.find('(').and_then(|i| l.text[i + 1..].strip_suffix(')')) {
+                self.facts.push(Field::Status, 2, "domain", status);
+            }
+            return;
+        }
+        let own =
+            self.asked.is(a) || self.asked.ascii.split('.').next().is_some_and(|s| s.eq_ignore_ascii_case(a));
+        if own && words.next().is_none() && values::host(b).is_some() && !self.asked.is(b) {
+            self.facts.names.push(a);
+            self.facts.push(Field::Nameserver, 2, "", b);
+        }
+    }
+}
+
+impl Facts<'_> {
+    /// True when anything beside the name was stated.
+    pub fn has_content(&self) -> bool {
+        !self.values.is_empty() || !self.hosts.is_empty()
+    }
+}
+
+fn first(s: &str) -> &str {
+    s.split_whitespace().next().unwrap_or_default()
+}
+
+/// A bare `state` label is a status only when its value is one; in an address it is a province.
+fn is_state(value: &str) -> bool {
+    value.split(',').any(|p| TABLES.words.status.state.contains(&fold::word(strip(p))))
+}
+
+fn strip(p: &str) -> &str {
+    p.split('(').next().unwrap_or(p)
+}
