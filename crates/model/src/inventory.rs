@@ -2,9 +2,10 @@
 
 use crate::dns::Provider;
 use crate::ids::Rv;
-use crate::item::Ownership;
+use crate::item::{Item, Ownership};
 use crate::names::DomainName;
-use crate::registration::Outcome;
+use crate::observation::Observation;
+use crate::registration::{Outcome, Registration, RegistrationState};
 use crate::status::{Status, StatusKind};
 use crate::time::StatedTime;
 use jiff::Timestamp;
@@ -52,6 +53,35 @@ pub struct Row {
 }
 
 impl Row {
+    /// The row of a holding, from what is known about the name.
+    pub fn of(item: &Item, unicode: String, observation: Option<&Observation>) -> Self {
+        let registration = observation.and_then(|o| o.registration.value.as_ref());
+        let stated = registration.and_then(RegistrationState::registration);
+        let published = stated.and_then(Registration::effective_expires);
+        Row {
+            name: item.name.clone(),
+            unicode,
+            ownership: item.ownership,
+            tags: item.tags.clone(),
+            expires: published.or(item.manual_expires.map(StatedTime::Date)),
+            expires_by_hand: published.is_none() && item.manual_expires.is_some(),
+            auto_renew: item.auto_renew,
+            registrar: stated.and_then(|r| r.registrar.name.clone()),
+            provider: observation
+                .and_then(|o| o.delegation.value.as_ref())
+                .and_then(|d| d.provider.clone()),
+            status: item.status.clone(),
+            outcome: registration.map(RegistrationState::outcome),
+            last_change_at: item.last_change_at,
+            modified: stated.and_then(|r| r.updated),
+            last_scan_at: observation.and_then(Observation::last_scan),
+            registered_read_at: observation.and_then(|o| o.registration.observed_at),
+            error: observation
+                .and_then(|o| o.registration.error.as_ref())
+                .map(|e| e.sentence.clone()),
+        }
+    }
+
     /// True while the newest detected change is recent: the row is tinted and carries "New change".
     pub fn changed_recently(&self, now: Timestamp) -> bool {
         self.last_change_at.is_some_and(|at| now.as_second() - at.as_second() <= RECENT_DAYS * 86_400)

@@ -3,6 +3,7 @@
 use crate::event::Change;
 use crate::ids::Rv;
 use crate::names::DomainName;
+use crate::observation::PartKind;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +68,26 @@ pub struct ScanResult {
     pub sentence: String,
     /// True when a part failed.
     pub failed: bool,
+}
+
+impl ScanResult {
+    /// The result in words. `failed` names the parts that could not be read, with the reason.
+    pub fn new(first: bool, changes: Vec<Change>, failed: &[(PartKind, String)]) -> Self {
+        let mut sentence = match changes.as_slice() {
+            [] if first => "First scan: this is the state later scans are compared with".to_string(),
+            [] => "Nothing changed".to_string(),
+            [one] => format!("1 change: {}", one.sentence()),
+            many => {
+                let words: Vec<_> = many.iter().take(4).map(Change::sentence).collect();
+                let more = if many.len() > 4 { format!("; and {} more", many.len() - 4) } else { String::new() };
+                format!("{} changes: {}{more}", many.len(), words.join("; "))
+            }
+        };
+        for (part, why) in failed {
+            sentence.push_str(&format!(". {} could not be read: {why}", part.label()));
+        }
+        ScanResult { changes, sentence, failed: !failed.is_empty() }
+    }
 }
 
 /// A scan as it stands.

@@ -1,1 +1,29 @@
-//! Placeholder while the house is being built.
+//! The path: schedule → observe → compare → record → show. Everything the product does to a domain goes through
+//! [`Scanner::scan`]; workers lease what is due from the store, so any number of processes share the work.
+
+pub mod hub;
+pub mod observer;
+mod scanner;
+pub mod schedule;
+mod worker;
+
+pub use hub::Hub;
+pub use observer::{DnsParts, Internet, Observer};
+pub use scanner::{Policy, ScanError, Scanner};
+pub use worker::Worker;
+
+/// Where `now` comes from. The only clock of the product; tests bring their own.
+pub trait Clock: Send + Sync + 'static {
+    /// The current instant.
+    fn now(&self) -> jiff::Timestamp;
+}
+
+/// The system's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::now()
+    }
+}

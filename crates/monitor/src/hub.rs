@@ -1,0 +1,174 @@
+//! What live pages are told: scans as they move on, and the change log as it grows.
+//!
+//! Progress is of this process only; the log is everybody's and is read from the store, so that a page sees what
+//! any replica recorded.
+
+use jiff::Timestamp;
+use model::ids::Rv;
+use model::names::DomainName;
+use model::scan::{Live, ScanProgress, ScanResult, Stage, StageResult};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use store::Store;
+use tokio::sync::{Notify, broadcast};
+use tokio_util::sync::CancellationToken;
+
+/// Finished scans stay visible for the last so many names, so that a page that asks a moment later still learns
+/// the result.
+const FINISHED_KEPT: usize = 500;
+
+/// The hub. Cheap to clone.
+#[derive(Clone)]
+pub struct Hub(Arc<Inner>);
+
+struct Inner {
+    scans: Mutex<HashMap<DomainName, ScanProgress>>,
+    live: broadcast::Sender<Live>,
+    recorded: Notify,
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        let (live, _) = broadcast::channel(4096);
+        Hub(Arc::new(Inner { scans: Mutex::default(), live, recorded: Notify::new() }))
+    }
+}
+
+impl Hub {
+    /// What happens from now on. A receiver that falls behind is told so and must read the state anew.
+    pub fn subscribe(&self) -> broadcast::Receiver<Live> {
+        self.0.live.subscribe()
+    }
+
+    /// Wakes the reader of the change log: something was recorded here.
+    pub fn recorded(&self) {
+        self.0.recorded.notify_one();
+    }
+
+    /// A scan that waits, runs or has just ended.
+    pub fn progress(&self, name: &DomainName) -> Option<ScanProgress> {
+        self.scans().get(name).cloned()
+    }
+
+    /// All scans that wait or run here, longest first, at most `limit`.
+    pub fn running(&self, limit: usize) -> Vec<ScanProgress> {
+        let mut all: Vec<_> = self.scans().values().filter(|p| !p.finished()).cloned().collect();
+        all.sort_by_key(|p| p.started_at);
+        all.truncate(limit);
+        all
+    }
+
+    fn scans(&self) -> std::sync::MutexGuard<'_, HashMap<DomainName, ScanProgress>> {
+        self.0.scans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, name: &DomainName, at: Timestamp, f: impl FnOnce(&mut ScanProgress)) {
+        let told = {
+            let mut scans = self.scans();
+            let p = scans.entry(name.clone()).or_insert_with(|| ScanProgress {
+                name: name.clone(),
+                running: vec![Stage::Queued],
+                done: Vec::new(),
+                started_at: at,
+                result: None,
+            });
+            f(p);
+            p.clone()
+        };
+        // Nobody listening is not an error.
+        let _ = self.0.live.send(Live::Scan(told));
+    }
+
+    /// A scan was asked for and waits for its turn. One that runs already is left alone.
+    pub fn queued(&self, name: &DomainName, at: Timestamp) {
+        self.change(name, at, |p| {
+            if p.finished() {
+                *p = ScanProgress {
+                    running: vec![Stage::Queued],
+                    done: Vec::new(),
+                    started_at: at,
+                    result: None,
+                    ..p.clone()
+                };
+            }
+        });
+    }
+
+    /// A scan begins with these stages.
+    pub fn started(&self, name: &DomainName, at: Timestamp, stages: &[Stage]) {
+        self.change(name, at, |p| {
+            p.running = stages.to_vec();
+            p.done.clear();
+            p.result = None;
+        });
+    }
+
+    /// A stage begins.
+    pub fn stage_started(&self, name: &DomainName, at: Timestamp, stage: Stage) {
+        self.change(name, at, |p| {
+            if !p.running.contains(&stage) {
+                p.running.push(stage);
+            }
+        });
+    }
+
+    /// A stage ended.
+    pub fn stage_done(&self, name: &DomainName, at: Timestamp, result: StageResult) {
+        self.change(name, at, |p| {
+            p.running.retain(|s| *s != result.stage);
+            p.done.push(result);
+        });
+    }
+
+    /// The scan ended.
+    pub fn finished(&self, name: &DomainName, at: Timestamp, result: ScanResult) {
+        self.change(name, at, |p| {
+            p.running = vec![Stage::Done];
+            p.result = Some(result);
+        });
+        let mut scans = self.scans();
+        let mut ended: Vec<_> =
+            scans.values().filter(|p| p.finished()).map(|p| (p.started_at, p.name.clone())).collect();
+        if ended.len() > FINISHED_KEPT {
+            ended.sort();
+            for (_, name) in ended.drain(..FINISHED_KEPT / 2) {
+                scans.remove(&name);
+            }
+        }
+    }
+
+    /// Forgets a scan that will not run (its name was removed).
+    pub fn forget(&self, name: &DomainName) {
+        self.scans().remove(name);
+    }
+
+    /// Reads the change log from `from` on and tells it to everybody, until cancelled. Looks when something was
+    /// recorded here, and every `interval` for what others recorded.
+    pub async fn follow_log(self, store: Arc<dyn Store>, interval: Duration, stop: CancellationToken) {
+        let mut at: Option<Rv> = None;
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.0.recorded.notified() => {}
+                () = tokio::time::sleep(interval) => {}
+            }
+            let from = match at {
+                Some(rv) => rv,
+                None => match store.head().await {
+                    Ok(rv) => {
+                        at = Some(rv);
+                        continue;
+                    }
+                    Err(_) => continue,
+                },
+            };
+            // A database that is away for a moment is tried again; the cursor stands where it was.
+            let Ok(entries) = store.log_since(None, from, 1000).await else { continue };
+            for e in entries {
+                at = Some(e.rv);
+                let _ = self.0.live.send(Live::Changed(e));
+            }
+        }
+    }
+}

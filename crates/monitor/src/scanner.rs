@@ -1,0 +1,283 @@
+//! One scan: observe, compare, record. Pure judgement is the model's; this is only the order of things.
+
+use crate::observer::{DnsParts, Observer, Progress};
+use crate::{Clock, Hub, schedule};
+use jiff::Timestamp;
+use model::detail::RawAnswer;
+use model::diff::{carry_forward, diff};
+use model::event::Change;
+use model::ids::Vantage;
+use model::inventory::Row;
+use model::item::Item;
+use model::names::DomainName;
+use model::observation::{Observation, Part, PartKind};
+use model::registration::{Registration, RegistrationState};
+use model::scan::{ScanResult, Stage, StageResult};
+use model::status::{Thresholds, judge};
+use std::sync::Arc;
+use store::{ItemOutcome, Record, Store, Versioned};
+
+/// How often and by which measure. Times are seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Between two scheduled scans of a domain.
+    pub interval_s: i64,
+    /// Scheduled scans read registration data no oftener than this; near the expiration every scan does.
+    pub registration_interval_s: i64,
+    /// Registration data younger than this is served as it is even when a person asks.
+    pub freshness_s: i64,
+    /// Thresholds of the status.
+    pub thresholds: Thresholds,
+    /// Scans at the same time.
+    pub concurrency: usize,
+    /// Days history is kept.
+    pub keep_days: u32,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            interval_s: 3600,
+            registration_interval_s: 6 * 3600,
+            freshness_s: 60,
+            thresholds: Thresholds::default(),
+            concurrency: 16,
+            keep_days: 400,
+        }
+    }
+}
+
+/// Why a scan was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum ScanError {
+    /// Nobody holds the name any more: there is nothing to record.
+    #[error("nobody holds the name")]
+    NotHeld,
+    /// The store failed; the job is tried again when its lease has run out.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+/// Scans domains. Cheap to clone.
+#[derive(Clone)]
+pub struct Scanner {
+    /// Where everything is kept.
+    pub store: Arc<dyn Store>,
+    /// What looks at the network.
+    pub observer: Arc<dyn Observer>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Who is told.
+    pub hub: Hub,
+    /// How often and by which measure.
+    pub policy: Policy,
+}
+
+/// Another worker may record the same name at the same moment; more than this means something is wrong.
+const CONFLICTS: usize = 5;
+
+struct Telling<'a> {
+    hub: &'a Hub,
+    clock: &'a dyn Clock,
+    name: &'a DomainName,
+}
+
+impl Progress for Telling<'_> {
+    fn started(&self, stage: Stage) {
+        self.hub.stage_started(self.name, self.clock.now(), stage);
+    }
+
+    fn done(&self, result: StageResult) {
+        metrics::histogram!("domainscope_scan_stage_seconds",
+            "stage" => result.stage.label(), "outcome" => if result.ok { "ok" } else { "failed" })
+        .record(std::time::Duration::from_millis(result.ms).as_secs_f64());
+        self.hub.stage_done(self.name, self.clock.now(), result);
+    }
+}
+
+impl Scanner {
+    /// Looks at a name, compares with what is stored, records the outcome for every organisation that holds it.
+    /// `asked` is true when a person waits for it: registration data is then read afresh.
+    ///
+    /// # Errors
+    /// [`ScanError`]; what the network did not answer is part of a good result.
+    pub async fn scan(&self, name: &DomainName, asked: bool) -> Result<ScanResult, ScanError> {
+        let began = self.clock.now();
+        let held = !self.store.holders(name).await?.is_empty();
+        if !held {
+            self.hub.forget(name);
+            return Err(ScanError::NotHeld);
+        }
+        self.hub.started(name, began, &[]);
+        let previous = self.stored(name).await?;
+        let telling = Telling { hub: &self.hub, clock: &*self.clock, name };
+        let (seen, raw) = self.observe(name, previous.as_ref(), asked, began, &telling).await;
+
+        self.hub.stage_started(name, self.clock.now(), Stage::Compare);
+        let result = self.record(name, previous, seen, raw).await;
+        let at = self.clock.now();
+        match &result {
+            Ok(r) => {
+                let ms = u64::try_from(at.as_millisecond() - began.as_millisecond()).unwrap_or(0);
+                metrics::histogram!("domainscope_scan_seconds").record(std::time::Duration::from_millis(ms).as_secs_f64());
+                let words = match r.changes.len() {
+                    0 => "nothing differs".to_string(),
+                    1 => "1 change".to_string(),
+                    n => format!("{n} changes"),
+                };
+                let done = StageResult { stage: Stage::Compare, ok: true, words, ms: 0 };
+                self.hub.stage_done(name, at, done);
+                self.hub.recorded();
+                self.hub.finished(name, at, r.clone());
+            }
+            Err(e) => {
+                let sentence = format!("The result could not be recorded: {e}");
+                self.hub.finished(name, at, ScanResult { changes: vec![], sentence, failed: true });
+            }
+        }
+        result
+    }
+
+    /// Looks at a name that need not be held; records nothing.
+    pub async fn look(&self, name: &DomainName, progress: &dyn Progress) -> (Observation, Vec<RawAnswer>) {
+        self.observe(name, None, true, self.clock.now(), progress).await
+    }
+
+    async fn stored(&self, name: &DomainName) -> Result<Option<Versioned>, store::Error> {
+        self.store.observation(name, &Vantage::local()).await
+    }
+
+    async fn observe(
+        &self,
+        name: &DomainName,
+        previous: Option<&Versioned>,
+        asked: bool,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> (Observation, Vec<RawAnswer>) {
+        let fresh = previous.is_some_and(|p| self.registration_is_fresh(&p.observation, asked, now));
+        let registration = async {
+            if fresh {
+                let words = "read a short while ago, served as it is".to_string();
+                progress.done(StageResult { stage: Stage::Registration, ok: true, words, ms: 0 });
+                // An untried part: what is stored stays as it is.
+                return (Part::default(), Vec::new());
+            }
+            self.observer.registration(name, now, progress).await
+        };
+        let ((registration, raw), dns) = futures::join!(registration, self.observer.dns(name, now, progress));
+        let DnsParts { delegation, zone, dnssec, findings } = dns;
+        let vantage = Vantage::local();
+        (Observation { name: name.clone(), vantage, registration, delegation, zone, dnssec, findings }, raw)
+    }
+
+    fn registration_is_fresh(&self, stored: &Observation, asked: bool, now: Timestamp) -> bool {
+        let part = &stored.registration;
+        let Some(at) = part.observed_at.filter(|_| part.error.is_none()) else { return false };
+        let age = now.as_second() - at.as_second();
+        if asked {
+            return age < self.policy.freshness_s;
+        }
+        let days_left = part
+            .value
+            .as_ref()
+            .and_then(RegistrationState::registration)
+            .and_then(Registration::effective_expires)
+            .map(|e| e.days_from(now));
+        let near = days_left.is_some_and(|d| d <= self.policy.thresholds.warning_days);
+        age < if near { self.policy.freshness_s } else { self.policy.registration_interval_s }
+    }
+
+    async fn record(
+        &self,
+        name: &DomainName,
+        mut previous: Option<Versioned>,
+        seen: Observation,
+        raw: Vec<RawAnswer>,
+    ) -> Result<ScanResult, ScanError> {
+        let failed = failures(&seen);
+        for _ in 0..CONFLICTS {
+            let now = self.clock.now();
+            let before = previous.as_ref().map(|p| &p.observation);
+            let current = carry_forward(before, seen.clone());
+            let changes = before.map_or_else(Vec::new, |b| diff(b, &current));
+            let first = previous.is_none();
+            let outcomes: Vec<_> = self
+                .store
+                .holders(name)
+                .await?
+                .into_iter()
+                .map(|item| self.outcome(item, &current, &changes, now))
+                .collect();
+            if outcomes.is_empty() {
+                self.hub.forget(name);
+                return Err(ScanError::NotHeld);
+            }
+            let record = Record {
+                expected_version: previous.as_ref().map_or(0, |p| p.version),
+                snapshot: (first || !changes.is_empty())
+                    .then(|| changes.iter().map(Change::sentence).collect()),
+                observation: current,
+                raw: raw.clone(),
+                outcomes,
+                at: now,
+            };
+            match self.store.record(&record).await {
+                Ok(_) => return Ok(ScanResult::new(first, changes, &failed)),
+                Err(store::Error::Conflict) => previous = self.stored(name).await?,
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Err(store::Error::Conflict.into())
+    }
+
+    /// What the observation means for one holding.
+    fn outcome(&self, mut item: Item, current: &Observation, changes: &[Change], now: Timestamp) -> ItemOutcome {
+        if changes.iter().any(|c| c.kind.is_registration_change()) {
+            item.last_change_at = Some(now);
+        }
+        if current.delegation.value.as_ref().is_some_and(|d| d.delegated) {
+            item.was_delegated = true;
+        }
+        item.next_scan_at = Some(schedule::next_scan(&item.name, self.policy.interval_s, now));
+        let (item, row) = self.judged(item, Some(current), now);
+        ItemOutcome { item, row, changes: changes.to_vec() }
+    }
+
+    /// Judges a holding anew and makes its row.
+    pub fn judged(&self, mut item: Item, observation: Option<&Observation>, now: Timestamp) -> (Item, Row) {
+        if let Some(o) = observation {
+            item.status = judge(&item, o, &self.policy.thresholds, now);
+        }
+        let unicode = model::names::to_unicode(item.name.as_str());
+        let row = Row::of(&item, unicode, observation);
+        (item, row)
+    }
+
+    /// Judges what is due because time has passed; how many there were.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn judge_due(&self) -> Result<usize, store::Error> {
+        let now = self.clock.now();
+        let due = self.store.due_for_judgement(now, 200).await?;
+        let mut judged = Vec::with_capacity(due.len());
+        for item in due {
+            let stored = self.stored(&item.name).await?;
+            judged.push(self.judged(item, stored.as_ref().map(|s| &s.observation), now));
+        }
+        if !judged.is_empty() {
+            self.store.update_judged(&judged, now).await?;
+            self.hub.recorded();
+        }
+        Ok(judged.len())
+    }
+}
+
+/// The parts that could not be read, with the reason.
+fn failures(seen: &Observation) -> Vec<(PartKind, String)> {
+    PartKind::ALL
+        .into_iter()
+        .filter_map(|part| seen.error_of(part).map(|e| (part, e.sentence.clone())))
+        .collect()
+}

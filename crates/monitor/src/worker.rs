@@ -1,0 +1,136 @@
+//! The loops that keep the path going: leased scans, statuses that time changes, upkeep.
+
+use crate::scanner::ScanError;
+use crate::{Scanner, schedule};
+use model::names::DomainName;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Job;
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// A scan is bounded well below this; a lease that runs out belongs to a worker that died.
+const LEASE: Duration = Duration::from_secs(120);
+/// Jobs of this priority or more are what a person waits for.
+pub const ASKED: i32 = 10;
+
+/// Works off the queue. Any number may run, in any number of processes.
+#[derive(Clone)]
+pub struct Worker {
+    scanner: Scanner,
+    name: String,
+    wake: Arc<Notify>,
+}
+
+impl Worker {
+    /// A worker; `name` tells it from others in the lease table.
+    pub fn new(scanner: Scanner, name: impl Into<String>) -> Self {
+        Worker { scanner, name: name.into(), wake: Arc::default() }
+    }
+
+    /// Something was queued here: look now rather than at the next tick.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Runs until cancelled, then lets running scans end.
+    pub async fn run(&self, stop: CancellationToken) {
+        let tasks = TaskTracker::new();
+        tasks.spawn(self.clone().scans(stop.clone(), tasks.clone()));
+        tasks.spawn(self.clone().judgements(stop.clone()));
+        tasks.spawn(self.clone().upkeep(stop.clone()));
+        stop.cancelled().await;
+        tasks.close();
+        tasks.wait().await;
+    }
+
+    async fn scans(self, stop: CancellationToken, tasks: TaskTracker) {
+        let slots = Arc::new(Semaphore::new(self.scanner.policy.concurrency.max(1)));
+        loop {
+            let free = u32::try_from(slots.available_permits()).unwrap_or(u32::MAX);
+            let now = self.scanner.clock.now();
+            let leased = if free == 0 {
+                Ok(Vec::new())
+            } else {
+                self.scanner.store.lease("scan", &self.name, free, LEASE, now).await
+            };
+            let jobs = leased.unwrap_or_else(|e| {
+                tracing::warn!(error = %e, "the queue can't be read; trying again");
+                Vec::new()
+            });
+            let more = !jobs.is_empty();
+            for job in jobs {
+                let Ok(slot) = slots.clone().acquire_owned().await else { return };
+                let worker = self.clone();
+                tasks.spawn(async move {
+                    worker.one(&job).await;
+                    drop(slot);
+                    worker.wake();
+                });
+            }
+            // After taking some, look again at once unless all slots are busy; then a finished scan wakes us.
+            let pause = if more && slots.available_permits() > 0 {
+                Duration::ZERO
+            } else {
+                Duration::from_millis(500)
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.wake.notified() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    async fn one(&self, job: &Job) {
+        let name = DomainName::trusted(&job.key);
+        let again = match self.scanner.scan(&name, job.priority >= ASKED).await {
+            Ok(_) => {
+                metrics::counter!("domainscope_scans_total", "outcome" => "recorded").increment(1);
+                let now = self.scanner.clock.now();
+                Some(schedule::next_scan(&name, self.scanner.policy.interval_s, now))
+            }
+            Err(ScanError::NotHeld) => None,
+            Err(ScanError::Store(e)) => {
+                metrics::counter!("domainscope_scans_total", "outcome" => "not_recorded").increment(1);
+                tracing::warn!(domain = %name, error = %e, "a scan was not recorded; its lease will run out and it is tried again");
+                return;
+            }
+        };
+        if let Err(e) = self.scanner.store.complete(job, again, self.scanner.clock.now()).await {
+            tracing::warn!(domain = %name, error = %e, "a finished scan could not be taken off the queue");
+        }
+    }
+
+    async fn judgements(self, stop: CancellationToken) {
+        loop {
+            let pause = match self.scanner.judge_due().await {
+                Ok(n) if n > 0 => Duration::ZERO,
+                Ok(_) => Duration::from_secs(20),
+                Err(e) => {
+                    tracing::warn!(error = %e, "statuses could not be judged again; trying again");
+                    Duration::from_secs(20)
+                }
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    async fn upkeep(self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(Duration::from_secs(6 * 3600)) => {}
+            }
+            let now = self.scanner.clock.now();
+            match self.scanner.store.prune(now, self.scanner.policy.keep_days).await {
+                Ok(n) => tracing::info!(rows = n, "old history pruned"),
+                Err(e) => tracing::warn!(error = %e, "old history could not be pruned"),
+            }
+        }
+    }
+}
