@@ -184,9 +184,11 @@ fn compose(
         chaos(query, nsid)
     } else if has(&Fault::Servfail) {
         Reply::code(ResponseCode::ServFail)
-    } else if query.query_class() != DNSClass::IN || has(&Fault::Refused) || has(&Fault::Lame) {
-        Reply::code(ResponseCode::Refused)
-    } else if matches!(query.query_type(), RecordType::AXFR | RecordType::IXFR) {
+    } else if query.query_class() != DNSClass::IN
+        || has(&Fault::Refused)
+        || has(&Fault::Lame)
+        || matches!(query.query_type(), RecordType::AXFR | RecordType::IXFR)
+    {
         Reply::code(ResponseCode::Refused)
     } else if has(&Fault::UpwardReferral) {
         upward(world)

@@ -121,6 +121,8 @@ impl World {
     }
 
     fn add_infrastructure(&mut self, scenario: &Scenario, addresses: &mut Addresses) {
+        self.host(WHOIS_ROOT, addresses.give(WHOIS), Role::Whois("root".into()));
+        self.host(BOOTSTRAP, addresses.give(RDAP), Role::Rdap("bootstrap".into()));
         for i in 0..scenario.root_servers {
             let name = format!("{}.root.{LAB_TLD}", letter(i));
             self.host(&name, addresses.give(ROOTS), Role::Dns { nsid: format!("root-{}", letter(i)) });
@@ -159,8 +161,6 @@ impl World {
             self.tlds.insert(tld.name.clone(), tld);
         }
         self.host(RETIRED, self.retired, Role::Dns { nsid: "retired".into() });
-        self.host(WHOIS_ROOT, addresses.give(WHOIS), Role::Whois("root".into()));
-        self.host(BOOTSTRAP, addresses.give(RDAP), Role::Rdap("bootstrap".into()));
         if !self.replay.is_empty() {
             self.host(WHOIS_REPLAY, addresses.give(WHOIS), Role::Whois("replay".into()));
             let role = Role::Dns { nsid: "replay".into() };
