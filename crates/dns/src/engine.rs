@@ -1,25 +1,57 @@
 //! The door: what the rest of the program calls. Each call is one operation with its own bounds and its own memory.
 
 use crate::delegation;
+use crate::dnssec;
 use crate::error::Error;
+use crate::present;
+use crate::resolve::{Stuck, address};
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::snapshot;
 use crate::trace;
 use crate::wire::{Name, Rtype};
-use model::dns::{Delegation, Trace};
+use jiff::Timestamp;
+use model::dns::{AnswerKind, Delegation, Dnssec, NsName, Record, Soa, Trace, ZoneSnapshot};
 use model::names::Fqdn;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a delegation of the root is kept for look-ups of hosts (its TTL in the root zone is two days).
+const INFRASTRUCTURE_TTL: Duration = Duration::from_secs(3600);
+
+type Infrastructure = HashMap<Name, (Instant, Arc<Vec<NsName>>)>;
 
 /// The DNS engine. Clones share everything.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) settings: Arc<Settings>,
+    /// Delegations from the root, for [`Engine::lookup`] and [`Engine::resolve`] only.
+    infrastructure: Arc<Mutex<Infrastructure>>,
+}
+
+/// What an iterative resolution found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolution {
+    /// The name the answer is about, after all aliases.
+    pub owner: String,
+    /// The zone whose server answered.
+    pub zone: String,
+    /// What the answer amounts to.
+    pub kind: AnswerKind,
+    /// The aliases followed: owner and target.
+    pub aliases: Vec<(String, String)>,
+    /// Records of the type asked for.
+    pub records: Vec<Record>,
+    /// SOA of a negative answer.
+    pub soa: Option<Soa>,
 }
 
 impl Engine {
     /// An engine with these settings.
     pub fn new(settings: Settings) -> Self {
-        Engine { settings: Arc::new(settings) }
+        Engine { settings: Arc::new(settings), infrastructure: Arc::default() }
     }
 
     /// The settings it was made with.
@@ -42,6 +74,97 @@ impl Engine {
     pub async fn delegation(&self, zone: &str) -> Result<Delegation, Error> {
         delegation::delegation(&self.session(), &wire_name(zone)?).await
     }
+
+    /// The watched records of `zone`, from the servers its delegation shows to be authoritative.
+    pub async fn zone_snapshot(&self, zone: &str, delegation: &Delegation) -> Result<ZoneSnapshot, Error> {
+        Ok(snapshot::snapshot(&self.session(), &wire_name(zone)?, delegation).await)
+    }
+
+    /// The DNSSEC chain from the closest trust anchor to `zone`; `now` is what signatures are judged by.
+    pub async fn dnssec(&self, zone: &str, now: Timestamp) -> Result<Dnssec, Error> {
+        Ok(dnssec::dnssec(&self.session(), &wire_name(zone)?, now).await)
+    }
+
+    /// Addresses of a host, resolved from the root hints (delegations from the root are remembered for an hour).
+    pub async fn lookup(&self, host: &Fqdn) -> Result<Vec<IpAddr>, Error> {
+        let name = wire_name(host.as_str())?;
+        let session = self.warm_session();
+        let (v4, v6) = futures::join!(
+            session.resolve(name.clone(), Rtype::A, true, Vec::new()),
+            session.resolve(name.clone(), Rtype::AAAA, true, Vec::new())
+        );
+        self.keep(&session);
+        let mut addresses = Vec::new();
+        let mut failure = None;
+        for result in [v4, v6] {
+            match result {
+                Ok(found) => {
+                    let records = found.asked.reply().map(|r| r.answers.as_slice()).unwrap_or_default();
+                    addresses.extend(records.iter().filter(|rr| rr.name == found.owner).filter_map(address));
+                }
+                Err(stuck) => failure = Some(stuck),
+            }
+        }
+        addresses.sort();
+        addresses.dedup();
+        match (addresses.is_empty(), failure) {
+            (false, _) => Ok(addresses),
+            (true, Some(stuck)) => Err(stuck_error(&session, &name, &stuck)),
+            (true, None) => Err(Error::NotFound(name.to_string())),
+        }
+    }
+
+    /// Resolves a question from the root hints, following aliases to their end.
+    pub async fn resolve(&self, name: &Fqdn, rtype: &str) -> Result<Resolution, Error> {
+        let (name, rtype) = (wire_name(name.as_str())?, wire_type(rtype)?);
+        let session = self.warm_session();
+        let result = session.resolve(name.clone(), rtype, true, Vec::new()).await;
+        self.keep(&session);
+        let found = result.map_err(|stuck| stuck_error(&session, &name, &stuck))?;
+        let reply = found.asked.reply();
+        let records = reply.map(|r| r.answers_of(&found.owner, rtype).map(present::record).collect());
+        Ok(Resolution {
+            kind: found.kind,
+            soa: reply.filter(|_| found.kind != AnswerKind::Answer).and_then(present::soa_of),
+            records: records.unwrap_or_default(),
+            aliases: found.aliases.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect(),
+            owner: found.owner.to_string(),
+            zone: found.zone.to_string(),
+        })
+    }
+
+    /// A session that starts with the delegations from the root that are still fresh.
+    fn warm_session(&self) -> Session {
+        let session = self.session();
+        let mut kept = self.infrastructure.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|_, (learned, _)| learned.elapsed() < INFRASTRUCTURE_TTL);
+        let zones = kept.iter().map(|(zone, (_, servers))| (zone.clone(), servers.clone()));
+        session.zones.lock().unwrap_or_else(PoisonError::into_inner).extend(zones);
+        session
+    }
+
+    fn keep(&self, session: &Session) {
+        let mut kept = self.infrastructure.lock().unwrap_or_else(PoisonError::into_inner);
+        let zones = session.zones.lock().unwrap_or_else(PoisonError::into_inner);
+        for (zone, servers) in zones.iter().filter(|(zone, _)| zone.labels().len() == 1) {
+            kept.entry(zone.clone()).or_insert_with(|| (Instant::now(), servers.clone()));
+        }
+    }
+}
+
+fn stuck_error(session: &Session, name: &Name, stuck: &Stuck) -> Error {
+    if session.exhausted() {
+        return Error::Exhausted {
+            name: name.to_string(),
+            queries: session.queries(),
+            elapsed_ms: session.elapsed_ms() as u64,
+        };
+    }
+    let zone = match stuck {
+        Stuck::NoServer(zone) => zone.to_string(),
+        _ => name.to_string(),
+    };
+    Error::Unreachable { zone, detail: stuck.words() }
 }
 
 pub(crate) fn wire_name(name: &str) -> Result<Name, Error> {

@@ -3,6 +3,7 @@
 
 mod classify;
 mod delegation;
+pub mod dnssec;
 mod engine;
 mod error;
 mod guard;
@@ -11,11 +12,12 @@ mod provider;
 mod resolve;
 mod session;
 mod settings;
+mod snapshot;
 mod trace;
 mod transport;
 pub mod wire;
 
-pub use engine::Engine;
+pub use engine::{Engine, Resolution};
 pub use error::Error;
 pub use provider::provider;
 pub use settings::{AddressMap, RootHints, Settings, TrustAnchors};

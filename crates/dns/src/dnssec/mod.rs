@@ -1,0 +1,219 @@
+//! DNSSEC of a zone: the chain from a trust anchor down, each link validated (RFC 4035 section 5).
+//! Out: secure, insecure (proved), bogus (with the reason) or indeterminate, and when signatures expire.
+
+pub mod denial;
+pub mod verify;
+
+use crate::resolve::Resolved;
+use crate::session::{Manner, Session};
+use crate::settings::TrustAnchors;
+use crate::trace::{self, descend, ds_of};
+use crate::wire::{Data, Dnskey, Edns, Name, Question, Reply, Rr, Rtype};
+use jiff::Timestamp;
+use model::dns::{AnswerKind, Dnssec, DnssecStatus};
+use model::registration::Ds;
+use std::net::IpAddr;
+use verify::{check_set, ds_matches, ds_usable, keys, signatures};
+
+/// Longest chain that is followed.
+const MAX_LINKS: usize = 16;
+
+/// How the chain ended.
+struct Verdict(DnssecStatus, String);
+
+fn bogus(reason: String) -> Verdict {
+    Verdict(DnssecStatus::Bogus, reason)
+}
+
+/// What the zone itself shows, whatever the chain says.
+#[derive(Default)]
+struct Seen {
+    ds: Vec<Ds>,
+    keys: Vec<Dnskey>,
+    expire: Option<u32>,
+}
+
+pub(crate) async fn dnssec(session: &Session, zone: &Name, now: Timestamp) -> Dnssec {
+    let (steps, _) = descend(session, zone, Rtype::SOA).await;
+    let cuts: Vec<Name> = steps.iter().skip(1).map(|s| s.zone.clone()).collect();
+    let mut seen = Seen::default();
+    let Verdict(status, reason) = chain(session, zone, cuts, now, &mut seen).await;
+    let mut key_tags: Vec<u16> = seen.keys.iter().map(|k| k.key_tag).collect();
+    key_tags.sort_unstable();
+    key_tags.dedup();
+    Dnssec {
+        status,
+        reason,
+        ds: seen.ds,
+        key_tags,
+        signatures_expire: seen.expire.and_then(|s| Timestamp::from_second(i64::from(s)).ok()),
+    }
+}
+
+fn anchor(anchors: &TrustAnchors, zone: &Name) -> Option<(Name, Vec<Ds>)> {
+    // The anchor closest to the zone is where the chain starts.
+    let mut best: Option<Name> = None;
+    for (owner, _) in &anchors.0 {
+        let Ok(owner) = Name::from_text(owner) else { continue };
+        if zone.is_at_or_below(&owner) && best.as_ref().is_none_or(|b| owner.is_below(b)) {
+            best = Some(owner);
+        }
+    }
+    let best = best?;
+    let list = anchors.0.iter().filter(|(o, _)| Name::from_text(o).as_ref() == Ok(&best)).map(|(_, d)| d.clone());
+    Some((best.clone(), list.collect()))
+}
+
+async fn chain(session: &Session, zone: &Name, cuts: Vec<Name>, now: Timestamp, seen: &mut Seen) -> Verdict {
+    let own = apex(session, zone, seen).await;
+    let Some((start, mut ds)) = anchor(&session.settings.trust_anchors, zone) else {
+        return Verdict(DnssecStatus::Indeterminate, format!("no trust anchor covers {zone}"));
+    };
+    let mut current = start;
+    for _ in 0..MAX_LINKS {
+        if current == *zone && seen.ds.is_empty() {
+            seen.ds = ds.clone();
+        }
+        if !ds.iter().any(ds_usable) {
+            return Verdict(
+                DnssecStatus::Insecure,
+                format!("the DS records of {current} use only algorithms or digests unknown here"),
+            );
+        }
+        let Some(reply) = ask(session, &current, &current, Rtype::DNSKEY).await else {
+            return match own {
+                Some(_) if current == *zone => bogus(format!("{current} has DS records but serves no DNSKEY")),
+                _ => Verdict(DnssecStatus::Indeterminate, format!("no server of {current} gives its DNSKEY")),
+            };
+        };
+        let set: Vec<&Rr> = reply.answers_of(&current, Rtype::DNSKEY).collect();
+        let all: Vec<&Dnskey> = keys(&reply.answers, &current).collect();
+        if all.is_empty() {
+            return bogus(format!("{current} has DS records at its parent but no DNSKEY"));
+        }
+        let entry: Vec<&Dnskey> =
+            all.iter().copied().filter(|k| ds.iter().any(|d| ds_matches(d, &current, k))).collect();
+        if entry.is_empty() {
+            return bogus(format!("no DNSKEY of {current} matches its DS records"));
+        }
+        let sigs: Vec<_> = signatures(&reply.answers, &current, Rtype::DNSKEY).collect();
+        if let Err(fault) = check_set(&set, &sigs, &entry, &current, now) {
+            return bogus(format!("the DNSKEY set of {current} does not validate: {}", fault.words()));
+        }
+        if current == *zone {
+            return match own {
+                None => Verdict(DnssecStatus::Indeterminate, format!("no server of {zone} answers for its SOA")),
+                Some(soa) => last_link(&soa, zone, &all, now),
+            };
+        }
+        match next_link(session, zone, &current, &cuts, &all, now).await {
+            Ok((next, records)) => {
+                if next == *zone {
+                    seen.ds.clone_from(&records);
+                }
+                current = next;
+                ds = records;
+            }
+            Err(verdict) => return verdict,
+        }
+    }
+    Verdict(DnssecStatus::Indeterminate, "the chain is too long".into())
+}
+
+fn last_link(reply: &Reply, zone: &Name, all: &[&Dnskey], now: Timestamp) -> Verdict {
+    let set: Vec<&Rr> = reply.answers_of(zone, Rtype::SOA).collect();
+    let sigs: Vec<_> = signatures(&reply.answers, zone, Rtype::SOA).collect();
+    match check_set(&set, &sigs, all, zone, now) {
+        Ok(()) => Verdict(
+            DnssecStatus::Secure,
+            format!("a chain of valid signatures leads from the trust anchor to {zone}"),
+        ),
+        Err(fault) => bogus(format!("the SOA record of {zone} does not validate: {}", fault.words())),
+    }
+}
+
+/// From a zone whose keys are trusted to the next zone on the way down, with its DS records.
+async fn next_link(
+    session: &Session,
+    zone: &Name,
+    current: &Name,
+    cuts: &[Name],
+    trusted: &[&Dnskey],
+    now: Timestamp,
+) -> Result<(Name, Vec<Ds>), Verdict> {
+    let child = cuts.iter().find(|c| c.is_below(current) && zone.is_at_or_below(c)).unwrap_or(zone).clone();
+    let unknown = || {
+        Verdict(DnssecStatus::Indeterminate, format!("no server of {current} answers for the DS of {child}"))
+    };
+    let reply = ask(session, current, &child, Rtype::DS).await.ok_or_else(unknown)?;
+    let set: Vec<&Rr> = reply.answers_of(&child, Rtype::DS).collect();
+    if set.is_empty() {
+        // A hidden zone between: servers that serve several zones of the path answer from the lowest.
+        let signer = reply.authority.iter().find_map(|rr| match &rr.data {
+            Data::Rrsig(s) if s.signer.is_below(current) && child.is_below(&s.signer) => Some(s.signer.clone()),
+            _ => None,
+        });
+        if let Some(between) = signer {
+            return Box::pin(next_link(session, &between, current, &[], trusted, now)).await;
+        }
+        return match denial::no_ds(&reply.authority, &child, current, trusted, now) {
+            Ok(()) if child == *zone => {
+                Err(Verdict(DnssecStatus::Insecure, format!("{current} proves that {child} has no DS record")))
+            }
+            Ok(()) => Err(Verdict(
+                DnssecStatus::Insecure,
+                format!("{current} proves that {child}, above {zone}, has no DS record"),
+            )),
+            Err(why) => Err(bogus(why)),
+        };
+    }
+    let sigs: Vec<_> = signatures(&reply.answers, &child, Rtype::DS).collect();
+    if let Some(sig) = sigs.iter().find(|s| s.signer.is_below(current) && child.is_below(&s.signer)) {
+        return Box::pin(next_link(session, &sig.signer.clone(), current, &[], trusted, now)).await;
+    }
+    match check_set(&set, &sigs, trusted, current, now) {
+        Ok(()) => Ok((child.clone(), ds_of(&reply.answers, &child))),
+        Err(fault) => Err(bogus(format!("the DS set of {child} does not validate: {}", fault.words()))),
+    }
+}
+
+/// Asks servers of `zone` with DO until one answers with authority.
+async fn ask(session: &Session, zone: &Name, name: &Name, rtype: Rtype) -> Option<Reply> {
+    let mut question = Question::new(name.clone(), rtype);
+    question.edns = Some(Edns::ordinary(true));
+    let (known, servers) = session.closest_zone(zone);
+    let addresses: Vec<IpAddr> = if known == *zone {
+        servers.iter().flat_map(|s| s.addresses.iter().copied()).collect()
+    } else {
+        Vec::new()
+    };
+    for ip in addresses.into_iter().take(8) {
+        let asked = session.ask(ip, &question, Manner::Resolver).await;
+        if let Some(reply) = asked.reply().filter(|r| r.aa && r.rcode == 0) {
+            return Some(reply.clone());
+        }
+    }
+    // Servers that are not known by a referral (they also serve the parent): found by resolving.
+    let found: Resolved = session.resolve(name.clone(), rtype, false, Vec::new()).await.ok()?;
+    if !matches!(found.kind, AnswerKind::Answer | AnswerKind::NoData) {
+        return None;
+    }
+    let ip = session.closest_zone(zone).1.iter().find_map(|s| s.addresses.first().copied())?;
+    let asked = session.ask(ip, &trace::question(name, rtype), Manner::Resolver).await;
+    asked.reply().filter(|r| r.aa && r.rcode == 0).cloned()
+}
+
+/// SOA, keys and signature expiry of the zone itself.
+async fn apex(session: &Session, zone: &Name, seen: &mut Seen) -> Option<Reply> {
+    let soa = ask(session, zone, zone, Rtype::SOA).await;
+    let dnskey = ask(session, zone, zone, Rtype::DNSKEY).await;
+    if let Some(reply) = &dnskey {
+        seen.keys = keys(&reply.answers, zone).cloned().collect();
+    }
+    for (reply, rtype) in [(&soa, Rtype::SOA), (&dnskey, Rtype::DNSKEY)] {
+        let section = reply.as_ref().map(|r| r.answers.as_slice()).unwrap_or_default();
+        let first = signatures(section, zone, rtype).map(|s| s.expiration).min();
+        seen.expire = [seen.expire, first].into_iter().flatten().min();
+    }
+    soa.filter(|r| r.answers_of(zone, Rtype::SOA).next().is_some())
+}

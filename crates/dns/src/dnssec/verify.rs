@@ -1,0 +1,157 @@
+//! Signatures and digests (RFC 4034 section 3.1.8.1, RFC 4035 section 5.3). The cryptography is hickory's.
+
+use crate::wire::{Data, Dnskey, Name, Rr, Rrsig, Rtype};
+use hickory_proto::dnssec::{Algorithm, DigestType, PublicKey, PublicKeyBuf, crypto::Digest};
+use jiff::Timestamp;
+use model::registration::Ds;
+
+/// Why a signature does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// No RRSIG covers the set.
+    Unsigned,
+    /// No key of the set has the signature's key tag and algorithm.
+    NoKey(u16),
+    /// Past its expiration.
+    Expired(u32),
+    /// Before its inception.
+    NotYet(u32),
+    /// The key says it is false.
+    Invalid(u16),
+    /// We cannot compute this algorithm.
+    Unsupported(u8),
+}
+
+impl Fault {
+    /// In words.
+    pub fn words(&self) -> String {
+        let date = |s: &u32| Timestamp::from_second(i64::from(*s)).map_or_else(|_| s.to_string(), |t| t.to_string());
+        match self {
+            Fault::Unsigned => "it is not signed".into(),
+            Fault::NoKey(tag) => format!("its signature is by key {tag}, which is not in the DNSKEY set"),
+            Fault::Expired(at) => format!("its signature expired at {}", date(at)),
+            Fault::NotYet(at) => format!("its signature is valid only from {}", date(at)),
+            Fault::Invalid(tag) => format!("its signature by key {tag} is false"),
+            Fault::Unsupported(algorithm) => format!("its signature has algorithm {algorithm}, which is unknown here"),
+        }
+    }
+}
+
+/// RFC 1982 comparison: `a` is later than `b`.
+fn later(a: u32, b: u32) -> bool {
+    a != b && a.wrapping_sub(b) < 0x8000_0000
+}
+
+/// Signatures over `rtype` at `owner` in a section.
+pub fn signatures<'a>(section: &'a [Rr], owner: &'a Name, rtype: Rtype) -> impl Iterator<Item = &'a Rrsig> + 'a {
+    section.iter().filter(move |rr| rr.name == *owner).filter_map(move |rr| match &rr.data {
+        Data::Rrsig(sig) if sig.type_covered == rtype => Some(sig),
+        _ => None,
+    })
+}
+
+/// Keys in a section at `owner`.
+pub fn keys<'a>(section: &'a [Rr], owner: &'a Name) -> impl Iterator<Item = &'a Dnskey> + 'a {
+    section.iter().filter(move |rr| rr.name == *owner && rr.rtype == Rtype::DNSKEY).filter_map(|rr| match &rr.data {
+        Data::Dnskey(key) => Some(key),
+        _ => None,
+    })
+}
+
+/// The octets a signature is made over.
+fn signed_data(set: &[&Rr], sig: &Rrsig) -> Option<Vec<u8>> {
+    let owner = &set.first()?.name;
+    let count = owner.labels().len();
+    let labels = usize::from(sig.labels);
+    let name = match labels.cmp(&count) {
+        std::cmp::Ordering::Equal => owner.clone(),
+        std::cmp::Ordering::Less => owner.trim_to(labels).child("*")?,
+        std::cmp::Ordering::Greater => return None,
+    };
+    let mut out = Vec::new();
+    out.extend(sig.type_covered.0.to_be_bytes());
+    out.extend([sig.algorithm, sig.labels]);
+    for number in [sig.original_ttl, sig.expiration, sig.inception] {
+        out.extend(number.to_be_bytes());
+    }
+    out.extend(sig.key_tag.to_be_bytes());
+    out.extend(sig.signer.to_wire());
+    let mut datas: Vec<&[u8]> = set.iter().map(|rr| rr.raw.as_slice()).collect();
+    datas.sort_unstable();
+    datas.dedup();
+    for data in datas {
+        out.extend(name.to_wire());
+        out.extend(sig.type_covered.0.to_be_bytes());
+        out.extend(1u16.to_be_bytes());
+        out.extend(sig.original_ttl.to_be_bytes());
+        out.extend((data.len() as u16).to_be_bytes());
+        out.extend_from_slice(data);
+    }
+    Some(out)
+}
+
+/// Checks one signature over a set with one key, times included.
+pub fn check_signature(set: &[&Rr], sig: &Rrsig, key: &Dnskey, now: Timestamp) -> Result<(), Fault> {
+    let now = now.as_second() as u32;
+    if later(sig.inception, now) {
+        return Err(Fault::NotYet(sig.inception));
+    }
+    if later(now, sig.expiration) {
+        return Err(Fault::Expired(sig.expiration));
+    }
+    let algorithm = Algorithm::from_u8(key.algorithm);
+    if !algorithm.is_supported() {
+        return Err(Fault::Unsupported(key.algorithm));
+    }
+    let data = signed_data(set, sig).ok_or(Fault::Invalid(sig.key_tag))?;
+    PublicKeyBuf::new(key.public_key.clone(), algorithm)
+        .verify(&data, &sig.signature)
+        .map_err(|_| Fault::Invalid(sig.key_tag))
+}
+
+/// Finds one signature over the set that holds; the most telling fault otherwise.
+pub fn check_set(
+    set: &[&Rr],
+    signatures: &[&Rrsig],
+    keys: &[&Dnskey],
+    zone: &Name,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let mut fault = Fault::Unsigned;
+    for sig in signatures.iter().filter(|s| s.signer == *zone) {
+        let candidates: Vec<&&Dnskey> = keys
+            .iter()
+            .filter(|k| k.key_tag == sig.key_tag && k.algorithm == sig.algorithm && k.zone_key() && !k.revoked())
+            .collect();
+        if candidates.is_empty() {
+            fault = Fault::NoKey(sig.key_tag);
+        }
+        for key in candidates {
+            match check_signature(set, sig, key, now) {
+                Ok(()) => return Ok(()),
+                Err(e) => fault = e,
+            }
+        }
+    }
+    Err(fault)
+}
+
+/// True when we can compute both the digest and the algorithm of a DS record.
+pub fn ds_usable(ds: &Ds) -> bool {
+    DigestType::from(ds.digest_type).is_supported() && Algorithm::from_u8(ds.algorithm).is_supported()
+}
+
+/// True when the DS record is the digest of the key (RFC 4034 section 5.1.4).
+pub fn ds_matches(ds: &Ds, owner: &Name, key: &Dnskey) -> bool {
+    if ds.key_tag != key.key_tag || ds.algorithm != key.algorithm {
+        return false;
+    }
+    let mut data = owner.to_wire();
+    data.extend(key.flags.to_be_bytes());
+    data.extend([key.protocol, key.algorithm]);
+    data.extend_from_slice(&key.public_key);
+    Digest::new(&data, DigestType::from(ds.digest_type)).is_ok_and(|digest| {
+        let text: String = digest.as_ref().iter().map(|b| format!("{b:02X}")).collect();
+        text == ds.digest.to_ascii_uppercase()
+    })
+}
