@@ -125,9 +125,19 @@ fn prepare(text: &str, asked: &Asked) -> String {
             out.extend(word.chars().flat_map(char::to_lowercase));
         }
     }
-    for lead in
-        ["error: ", "error - ", "info: ", "notice: ", "warning: ", "%", "message: ", "result: ", "sorry, "]
-    {
+    for lead in [
+        "error: ",
+        "error - ",
+        "info: ",
+        "notice: ",
+        "warning: ",
+        "%",
+        "message: ",
+        "result: ",
+        "sorry, ",
+        "whois error: ",
+        "info - ",
+    ] {
         if let Some(rest) = out.strip_prefix(lead) {
             out = rest.to_string();
         }

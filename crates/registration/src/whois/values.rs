@@ -76,11 +76,10 @@ pub(crate) fn host(token: &str) -> Option<String> {
 
 /// The host names a name-server value lists; addresses and remarks beside them are left out.
 pub(crate) fn hosts(value: &str, out: &mut Vec<String>) {
-    let mut rest = value;
-    // `google.pt NS ns1.google.com.`
-    if let Some((_, after)) = value.split_once(" NS ") {
-        rest = after;
-    }
+    // A line of a zone: `google.pt NS ns1.google.com.`
+    let mut words = value.split_whitespace();
+    let zone_line = words.nth(1).is_some_and(|w| w == "NS" || w == "IN");
+    let rest = if zone_line { words.next_back().unwrap_or(value) } else { value };
     for token in
         rest.split(|c: char| c.is_whitespace() || ",;|/".contains(c)).filter(|t| !t.is_empty()).take(64)
     {
@@ -245,6 +244,7 @@ mod tests {
             ("not.defined. <no value>", vec![]),
             ("ns1.google.com - 216.239.36.10", vec!["ns1.google.com"]),
             ("google.pt NS ns1.google.com.", vec!["ns1.google.com"]),
+            ("google.pt\tIN NS\tns1.google.com.", vec!["ns1.google.com"]),
             ("ns9.z.net 2a02:6b8::1 192.0.2.1", vec!["ns9.z.net"]),
             ("ns1.nic.uk [192.0.2.1] [OK]", vec!["ns1.nic.uk"]),
             ("Please visit www.example.org", vec![]),

@@ -350,6 +350,9 @@ impl<'a> Walk<'a, '_> {
             Field::Nameserver => false,
             Field::Ds | Field::Dnssec => deeper && o.empty,
             Field::Domain | Field::Registrar => o.empty && !o.taken,
+            Field::Created | Field::Updated | Field::Expires => {
+                o.empty && !o.taken && l.text.len() < 48 && l.text.bytes().any(|b| b.is_ascii_digit())
+            }
             _ => o.empty && !o.taken && deeper,
         };
         if wanted {

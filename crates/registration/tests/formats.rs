@@ -1,0 +1,95 @@
+//! Layouts of registries with invented data (`formats.toml`), and the sentences by which servers say that there is no
+//! record (`sentences.toml`). What a case does not list must be read as unknown: a field too many is a failure.
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    what: String,
+    domain: String,
+    text: String,
+    created: Option<String>,
+    updated: Option<String>,
+    expires: Option<String>,
+    registrar: Option<String>,
+    iana_id: Option<String>,
+    #[serde(default)]
+    nameservers: Vec<String>,
+    #[serde(default)]
+    statuses: Vec<String>,
+    dnssec: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Cases {
+    case: Vec<Case>,
+}
+
+#[test]
+fn layouts_are_read() {
+    let cases: Cases = toml::from_str(include_str!("formats.toml")).unwrap();
+    let mut bad = 0;
+    for c in &cases.case {
+        let r = registration::parse_whois(&c.domain, None, None, c.text.as_bytes());
+        let json = registration::reading_to_json(&r);
+        let mut check = |field: &str, got: serde_json::Value, want: serde_json::Value| {
+            if got != want {
+                println!("{}: {field} is {got}, not {want}", c.what);
+                bad += 1;
+            }
+        };
+        let mut want = c.statuses.clone();
+        want.sort();
+        check("outcome", json["outcome"].clone(), "registered".into());
+        check("created", json["created"].clone(), c.created.clone().into());
+        check("updated", json["updated"].clone(), c.updated.clone().into());
+        check("expires", json["expires"].clone(), c.expires.clone().into());
+        check("registrar", json["registrar"]["name"].clone(), c.registrar.clone().into());
+        check("iana_id", json["registrar"]["iana_id"].clone(), c.iana_id.clone().into());
+        check("nameservers", json["nameservers"].clone(), c.nameservers.clone().into());
+        let mut got: Vec<String> = serde_json::from_value(json["statuses"].clone()).unwrap();
+        got.sort();
+        check("statuses", got.into(), want.into());
+        check("dnssec", json["dnssec"].clone(), c.dnssec.clone().into());
+    }
+    assert_eq!(bad, 0, "of {} layouts", cases.case.len());
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sentences {
+    available: Vec<String>,
+    throttled: Vec<String>,
+    refused: Vec<String>,
+    reserved: Vec<String>,
+    unknown: Vec<String>,
+}
+
+#[test]
+fn sentences_are_understood() {
+    let s: Sentences = toml::from_str(include_str!("sentences.toml")).unwrap();
+    let groups = [
+        ("available", s.available),
+        ("throttled", s.throttled),
+        ("refused", s.refused),
+        ("reserved", s.reserved),
+        ("unknown", s.unknown),
+    ];
+    let mut bad = 0;
+    for (want, sentences) in groups {
+        for sentence in sentences {
+            for name in ["example-name.org", "xn--bcher-kva.example"] {
+                let text = sentence.replace('@', name);
+                let r = registration::parse_whois(name, None, None, text.as_bytes());
+                if r.outcome.as_str() != want {
+                    println!("{} instead of {want}: {text:?}", r.outcome.as_str());
+                    bad += 1;
+                }
+                let empty = model::registration::Registration::default();
+                assert_eq!(r.registration, empty, "{text}");
+            }
+        }
+    }
+    assert_eq!(bad, 0);
+}
