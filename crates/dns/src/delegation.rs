@@ -29,7 +29,7 @@ pub(crate) struct ParentSide {
 
 /// Walks down to the zone and reads its parent's NS set, glue and DS.
 pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<ParentSide, Error> {
-    let (steps, outcome) = descend(session, zone, Rtype::NS).await;
+    let (steps, outcome) = descend(session, zone, Rtype::NS, Some(zone)).await;
     let mut notes: Vec<String> = Vec::new();
     for step in &steps {
         notes.extend(step.notes.iter().map(|n| format!("{}: {n}", step.zone)));
@@ -162,6 +162,7 @@ pub(crate) async fn delegation(session: &Session, zone: &Name) -> Result<Delegat
     let mut parent_ns = side.servers;
     notes.extend(session.complete(&mut parent_ns).await);
     session.learn_zone(zone, parent_ns.clone());
+    ask_ahead(session, zone, &parent_ns).await;
     let child_ns = child_set(session, zone, &parent_ns).await;
     let servers = all_servers(session, zone, &parent_ns, &child_ns, &mut notes).await;
     let mut states = join_all(servers.into_iter().map(|s| examine(session, zone, s))).await;
@@ -197,6 +198,22 @@ pub(crate) fn authoritative_addresses(states: &[ServerState]) -> Vec<IpAddr> {
         .filter(|s| matches!(s.health, ServerHealth::Authoritative | ServerHealth::Slow))
         .filter_map(|s| s.address)
         .collect()
+}
+
+/// Asks the servers everything at once that is needed of them later: dead ones then cost one timeout, not one per
+/// question. The answers wait in the session's memory.
+async fn ask_ahead(session: &Session, zone: &Name, servers: &[NsName]) {
+    let ns = trace::question(zone, Rtype::NS);
+    let soa = Question::new(zone.clone(), Rtype::SOA);
+    let (ns, soa) = (&ns, &soa);
+    join_all(servers.iter().flat_map(|s| &s.addresses).map(|ip| async move {
+        futures::join!(
+            session.ask(*ip, ns, Manner::Resolver),
+            session.ask(*ip, soa, Manner::Resolver),
+            session.ask(*ip, soa, Manner::Tcp)
+        )
+    }))
+    .await;
 }
 
 /// Union of the NS sets that the zone's authoritative servers give.

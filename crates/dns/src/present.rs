@@ -149,7 +149,9 @@ fn other(rr: &Rr) -> Option<String> {
     let length = u16::try_from(rr.raw.len()).ok()?;
     let mut decoder = BinDecoder::new(&rr.raw);
     let data = RData::read(&mut decoder, RecordType::from(rr.rtype.0), Restrict::new(length)).ok()?;
-    Some(data.to_string())
+    let text = data.to_string();
+    // Lists of service parameters come with a comma too many.
+    Some(text.split(' ').map(|w| w.strip_suffix(',').unwrap_or(w)).collect::<Vec<_>>().join(" "))
 }
 
 /// A record in the model's words.

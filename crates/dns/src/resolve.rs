@@ -6,6 +6,7 @@ use crate::classify::{self, kind, ns_names};
 use crate::session::{Asked, Manner, Session};
 use crate::wire::{Data, Name, Question, Reply, Rtype};
 use futures::future::{BoxFuture, join_all};
+use futures::stream::{FuturesUnordered, StreamExt};
 use model::dns::{AnswerKind, NsName};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
@@ -172,9 +173,12 @@ impl Session {
                 }
                 addresses = found.addresses;
             }
+            // Servers that were silent before are asked last; of the others the first useful answer is enough.
+            addresses.sort_by_key(|ip| self.is_quiet(*ip));
             let batch: Vec<IpAddr> = addresses.drain(..addresses.len().min(3)).collect();
-            let replies = join_all(batch.iter().map(|ip| self.ask(*ip, question, Manner::Resolver))).await;
-            for asked in replies {
+            let mut replies: FuturesUnordered<_> =
+                batch.iter().map(|ip| self.ask(*ip, question, Manner::Resolver)).collect();
+            while let Some(asked) = replies.next().await {
                 let kind = kind(&asked, zone, question);
                 if kind.is_authoritative() || kind == AnswerKind::Referral {
                     return Ok((asked, kind));

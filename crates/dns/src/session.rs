@@ -150,7 +150,7 @@ impl Session {
     }
 
     async fn send(&self, address: IpAddr, question: &Question, manner: Manner) -> Asked {
-        if !self.settings.allow_private && crate::guard::is_private(address) {
+        if !self.settings.allow_private && net::guard::is_private(address) {
             return Asked::refused("a private address: not asked unless the operator allows it".into());
         }
         let tcp = matches!(manner, Manner::Tcp | Manner::ExactTcp);
@@ -179,6 +179,12 @@ impl Session {
     fn is_silent(&self, address: IpAddr, tcp: bool) -> bool {
         let silence = self.silence.lock().unwrap_or_else(PoisonError::into_inner);
         silence.get(&(address, tcp)).is_some_and(|(failures, replied)| !replied && *failures >= 2)
+    }
+
+    /// True when the address has not answered anything yet though it was asked.
+    pub(crate) fn is_quiet(&self, address: IpAddr) -> bool {
+        let silence = self.silence.lock().unwrap_or_else(PoisonError::into_inner);
+        silence.get(&(address, false)).is_some_and(|(failures, replied)| !replied && *failures > 0)
     }
 
     fn remember_silence(&self, address: IpAddr, tcp: bool, replied: bool) {

@@ -86,7 +86,13 @@ impl RootHints {
                         data.parse().map_err(|_| Error::Hints(format!("“{data}” is no address")))?;
                     addresses.entry(owner.clone()).or_default().push(address);
                 }
-                _ => {}
+                "NS" => {}
+                _ => {
+                    return Err(Error::Hints(format!(
+                        "the line “{}” is no record of a hints file",
+                        line.trim()
+                    )));
+                }
             }
         }
         let list: Vec<NsName> = servers
@@ -205,7 +211,7 @@ mod tests {
         let e = |t: &str| RootHints::parse(t).unwrap_err().to_string();
         assert!(e("").contains("no root server"));
         assert!(e(". NS a.example.\na.example. A 300.1.1.1").contains("300.1.1.1"));
-        assert!(e("what is this").contains("no record"));
+        assert!(e("what is this").contains("no record") && e("hello").contains("no record"));
     }
 
     #[test]

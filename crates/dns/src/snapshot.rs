@@ -10,19 +10,7 @@ use model::dns::{AnswerKind, Delegation, NsName, RrSet, ZoneSnapshot};
 
 /// Label below the zone and the types asked there.
 const WATCHED: [(&str, &[Rtype]); 3] = [
-    (
-        "",
-        &[
-            Rtype::A,
-            Rtype::AAAA,
-            Rtype::CNAME,
-            Rtype::MX,
-            Rtype::TXT,
-            Rtype::NS,
-            Rtype::CAA,
-            Rtype::HTTPS,
-        ],
-    ),
+    ("", &[Rtype::A, Rtype::AAAA, Rtype::CNAME, Rtype::MX, Rtype::TXT, Rtype::NS, Rtype::CAA, Rtype::HTTPS]),
     ("www", &[Rtype::A, Rtype::AAAA, Rtype::CNAME, Rtype::HTTPS]),
     ("_dmarc", &[Rtype::TXT]),
 ];

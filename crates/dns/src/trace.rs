@@ -23,7 +23,6 @@ pub(crate) struct Said {
 /// One step with the replies themselves.
 pub(crate) struct Step {
     pub zone: Name,
-    pub servers: Vec<NsName>,
     pub said: Vec<Said>,
     pub chosen: Option<usize>,
     pub referral: Option<(Name, Vec<NsName>)>,
@@ -33,10 +32,6 @@ pub(crate) struct Step {
 impl Step {
     pub(crate) fn chosen_asked(&self) -> Option<&Arc<Asked>> {
         self.said[self.chosen?].asked.as_ref()
-    }
-
-    pub(crate) fn chosen_kind(&self) -> Option<AnswerKind> {
-        Some(self.said[self.chosen?].kind)
     }
 }
 
@@ -72,8 +67,13 @@ pub(crate) async fn ask_all(
     .await
 }
 
-/// Walks down from the root. The last step has no referral.
-pub(crate) async fn descend(session: &Session, name: &Name, rtype: Rtype) -> (Vec<Step>, TraceOutcome) {
+/// Walks down from the root. The last step has no referral, unless `stop` names the zone at whose delegation to stop.
+pub(crate) async fn descend(
+    session: &Session,
+    name: &Name,
+    rtype: Rtype,
+    stop: Option<&Name>,
+) -> (Vec<Step>, TraceOutcome) {
     let question = question(name, rtype);
     let mut zone = Name::root();
     let mut servers = session.settings.root_hints.servers().to_vec();
@@ -91,7 +91,7 @@ pub(crate) async fn descend(session: &Session, name: &Name, rtype: Rtype) -> (Ve
             Some((to, next))
         });
         let kind = chosen.map(|i| said[i].kind);
-        let step = Step { zone: zone.clone(), servers: servers.clone(), said, chosen, referral, notes };
+        let step = Step { zone: zone.clone(), said, chosen, referral, notes };
         let onward = step.referral.clone();
         steps.push(step);
         let outcome = match (kind, onward) {
@@ -104,19 +104,18 @@ pub(crate) async fn descend(session: &Session, name: &Name, rtype: Rtype) -> (Ve
                     if let Some(step) = steps.last_mut() {
                         step.referral = Some((to.clone(), next.clone()));
                     }
+                    if stop == Some(&to) {
+                        if let Some(step) = steps.last_mut() {
+                            step.notes.append(&mut inherited);
+                        }
+                        return (steps, TraceOutcome::Answer);
+                    }
                     if next.iter().all(|s| s.addresses.is_empty())
                         && inherited.iter().any(|n| n.contains("cyclic:"))
                     {
                         let notes = std::mem::take(&mut inherited);
                         let said = ask_all(session, &to, &next, &question, Manner::Resolver).await;
-                        steps.push(Step {
-                            zone: to,
-                            servers: next,
-                            said,
-                            chosen: None,
-                            referral: None,
-                            notes,
-                        });
+                        steps.push(Step { zone: to, said, chosen: None, referral: None, notes });
                         return (steps, TraceOutcome::Loop);
                     }
                     zone = to;
@@ -188,7 +187,7 @@ fn disagreement(said: &[Said]) -> Option<String> {
 }
 
 pub(crate) async fn trace(session: &Session, name: &Name, rtype: Rtype) -> Trace {
-    let (steps, outcome) = descend(session, name, rtype).await;
+    let (steps, outcome) = descend(session, name, rtype, None).await;
     let mut notes = session.notes();
     let last = steps.last().and_then(Step::chosen_asked).cloned();
     let reply = last.as_ref().and_then(|a| a.reply());

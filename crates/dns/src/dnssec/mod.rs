@@ -34,7 +34,7 @@ struct Seen {
 }
 
 pub(crate) async fn dnssec(session: &Session, zone: &Name, now: Timestamp) -> Dnssec {
-    let (steps, _) = descend(session, zone, Rtype::SOA).await;
+    let (steps, _) = descend(session, zone, Rtype::SOA, None).await;
     let cuts: Vec<Name> = steps.iter().skip(1).map(|s| s.zone.clone()).collect();
     let mut seen = Seen::default();
     let Verdict(status, reason) = chain(session, zone, cuts, now, &mut seen).await;
@@ -60,7 +60,8 @@ fn anchor(anchors: &TrustAnchors, zone: &Name) -> Option<(Name, Vec<Ds>)> {
         }
     }
     let best = best?;
-    let list = anchors.0.iter().filter(|(o, _)| Name::from_text(o).as_ref() == Ok(&best)).map(|(_, d)| d.clone());
+    let list =
+        anchors.0.iter().filter(|(o, _)| Name::from_text(o).as_ref() == Ok(&best)).map(|(_, d)| d.clone());
     Some((best.clone(), list.collect()))
 }
 
@@ -82,7 +83,9 @@ async fn chain(session: &Session, zone: &Name, cuts: Vec<Name>, now: Timestamp, 
         }
         let Some(reply) = ask(session, &current, &current, Rtype::DNSKEY).await else {
             return match own {
-                Some(_) if current == *zone => bogus(format!("{current} has DS records but serves no DNSKEY")),
+                Some(_) if current == *zone => {
+                    bogus(format!("{current} has DS records but serves no DNSKEY"))
+                }
                 _ => Verdict(DnssecStatus::Indeterminate, format!("no server of {current} gives its DNSKEY")),
             };
         };
@@ -102,7 +105,9 @@ async fn chain(session: &Session, zone: &Name, cuts: Vec<Name>, now: Timestamp, 
         }
         if current == *zone {
             return match own {
-                None => Verdict(DnssecStatus::Indeterminate, format!("no server of {zone} answers for its SOA")),
+                None => {
+                    Verdict(DnssecStatus::Indeterminate, format!("no server of {zone} answers for its SOA"))
+                }
                 Some(soa) => last_link(&soa, zone, &all, now),
             };
         }
@@ -150,16 +155,19 @@ async fn next_link(
     if set.is_empty() {
         // A hidden zone between: servers that serve several zones of the path answer from the lowest.
         let signer = reply.authority.iter().find_map(|rr| match &rr.data {
-            Data::Rrsig(s) if s.signer.is_below(current) && child.is_below(&s.signer) => Some(s.signer.clone()),
+            Data::Rrsig(s) if s.signer.is_below(current) && child.is_below(&s.signer) => {
+                Some(s.signer.clone())
+            }
             _ => None,
         });
         if let Some(between) = signer {
             return Box::pin(next_link(session, &between, current, &[], trusted, now)).await;
         }
         return match denial::no_ds(&reply.authority, &child, current, trusted, now) {
-            Ok(()) if child == *zone => {
-                Err(Verdict(DnssecStatus::Insecure, format!("{current} proves that {child} has no DS record")))
-            }
+            Ok(()) if child == *zone => Err(Verdict(
+                DnssecStatus::Insecure,
+                format!("{current} proves that {child} has no DS record"),
+            )),
             Ok(()) => Err(Verdict(
                 DnssecStatus::Insecure,
                 format!("{current} proves that {child}, above {zone}, has no DS record"),

@@ -25,14 +25,17 @@ pub enum Fault {
 impl Fault {
     /// In words.
     pub fn words(&self) -> String {
-        let date = |s: &u32| Timestamp::from_second(i64::from(*s)).map_or_else(|_| s.to_string(), |t| t.to_string());
+        let date =
+            |s: &u32| Timestamp::from_second(i64::from(*s)).map_or_else(|_| s.to_string(), |t| t.to_string());
         match self {
             Fault::Unsigned => "it is not signed".into(),
             Fault::NoKey(tag) => format!("its signature is by key {tag}, which is not in the DNSKEY set"),
             Fault::Expired(at) => format!("its signature expired at {}", date(at)),
             Fault::NotYet(at) => format!("its signature is valid only from {}", date(at)),
             Fault::Invalid(tag) => format!("its signature by key {tag} is false"),
-            Fault::Unsupported(algorithm) => format!("its signature has algorithm {algorithm}, which is unknown here"),
+            Fault::Unsupported(algorithm) => {
+                format!("its signature has algorithm {algorithm}, which is unknown here")
+            }
         }
     }
 }
@@ -43,7 +46,11 @@ fn later(a: u32, b: u32) -> bool {
 }
 
 /// Signatures over `rtype` at `owner` in a section.
-pub fn signatures<'a>(section: &'a [Rr], owner: &'a Name, rtype: Rtype) -> impl Iterator<Item = &'a Rrsig> + 'a {
+pub fn signatures<'a>(
+    section: &'a [Rr],
+    owner: &'a Name,
+    rtype: Rtype,
+) -> impl Iterator<Item = &'a Rrsig> + 'a {
     section.iter().filter(move |rr| rr.name == *owner).filter_map(move |rr| match &rr.data {
         Data::Rrsig(sig) if sig.type_covered == rtype => Some(sig),
         _ => None,
@@ -52,7 +59,9 @@ pub fn signatures<'a>(section: &'a [Rr], owner: &'a Name, rtype: Rtype) -> impl 
 
 /// Keys in a section at `owner`.
 pub fn keys<'a>(section: &'a [Rr], owner: &'a Name) -> impl Iterator<Item = &'a Dnskey> + 'a {
-    section.iter().filter(move |rr| rr.name == *owner && rr.rtype == Rtype::DNSKEY).filter_map(|rr| match &rr.data {
+    section.iter().filter(move |rr| rr.name == *owner && rr.rtype == Rtype::DNSKEY).filter_map(|rr| match &rr
+        .data
+    {
         Data::Dnskey(key) => Some(key),
         _ => None,
     })
@@ -121,7 +130,9 @@ pub fn check_set(
     for sig in signatures.iter().filter(|s| s.signer == *zone) {
         let candidates: Vec<&&Dnskey> = keys
             .iter()
-            .filter(|k| k.key_tag == sig.key_tag && k.algorithm == sig.algorithm && k.zone_key() && !k.revoked())
+            .filter(|k| {
+                k.key_tag == sig.key_tag && k.algorithm == sig.algorithm && k.zone_key() && !k.revoked()
+            })
             .collect();
         if candidates.is_empty() {
             fault = Fault::NoKey(sig.key_tag);
