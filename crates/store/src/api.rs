@@ -41,6 +41,16 @@ impl Error {
     }
 }
 
+/// Kind of the jobs that [`Store::add`] queues.
+pub const SCAN_JOB: &str = "scan";
+/// Priority of the scan of a name just added: before the schedule (0), after a name whose Rescan was pressed.
+pub const PRIORITY_ADDED: i32 = 5;
+/// Priority for what a person waits for.
+pub const PRIORITY_PERSON: i32 = 10;
+/// Days that entries of the change log are kept, or as long as history is when that is shorter. Who reads the log
+/// and stayed away longer ([`Store::floor`]) reads the state anew.
+pub const LOG_KEEP_DAYS: u32 = 3;
+
 /// Result of a store call.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -120,8 +130,13 @@ pub trait Store: Send + Sync + 'static {
     /// A page of an organisation's inventory with facet counts.
     async fn list(&self, org: OrgId, query: &ListQuery, now: Timestamp) -> Result<Page>;
     /// Names of all rows a query matches, sorted by name, at most `limit`: for bulk work. Paging is ignored.
-    async fn names(&self, org: OrgId, query: &ListQuery, limit: u32, now: Timestamp)
-    -> Result<Vec<DomainName>>;
+    async fn names(
+        &self,
+        org: OrgId,
+        query: &ListQuery,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<DomainName>>;
     /// The strip above the inventory.
     async fn summary(&self, org: OrgId, now: Timestamp) -> Result<Summary>;
     /// One holding with its row.
@@ -164,6 +179,8 @@ pub trait Store: Send + Sync + 'static {
     async fn log_since(&self, org: Option<OrgId>, rv: Rv, limit: u32) -> Result<Vec<LogEntry>>;
     /// The newest place in the log.
     async fn head(&self) -> Result<Rv>;
+    /// The place up to which the log was pruned: a reader whose cursor is before it has missed entries.
+    async fn floor(&self) -> Result<Rv>;
 
     // ---- jobs ----------------------------------------------------------------------------------
     /// Queues a job. One that waits already keeps the earlier time and the higher priority.
@@ -171,8 +188,14 @@ pub trait Store: Send + Sync + 'static {
     /// The same for many keys at once.
     async fn enqueue_many(&self, kind: &str, keys: &[(String, Timestamp)], priority: i32) -> Result<()>;
     /// Takes due jobs of a kind: highest priority first, then oldest. A lease that ran out is taken anew.
-    async fn lease(&self, kind: &str, worker: &str, limit: u32, lease: Duration, now: Timestamp)
-    -> Result<Vec<Job>>;
+    async fn lease(
+        &self,
+        kind: &str,
+        worker: &str,
+        limit: u32,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<Vec<Job>>;
     /// Ends a leased job: gone, or due again at `again_at`. A job asked for meanwhile with an earlier time keeps it.
     async fn complete(&self, job: &Job, again_at: Option<Timestamp>, now: Timestamp) -> Result<()>;
     /// How many jobs of a kind are due, and how late the oldest is, in seconds.

@@ -1,0 +1,301 @@
+//! The two databases behind one small face, so that every statement of the store is written once.
+//!
+//! All columns are BIGINT or TEXT, placeholders are `$1`, `$2`, ... (both databases read them), and what differs
+//! stands here: how a transaction begins, how a list of texts is bound, how rows are locked.
+
+use crate::api::{Error, Result};
+use sqlx::postgres::{PgPool, PgRow, Postgres};
+use sqlx::sqlite::{Sqlite, SqlitePool, SqliteRow};
+use sqlx::{AssertSqlSafe, Row as _, Transaction};
+use std::borrow::Cow;
+
+/// A statement. Built of literals and numbered placeholders only; values are always bound.
+pub(crate) type Sql = Cow<'static, str>;
+
+/// A value to bind.
+#[derive(Debug, Clone)]
+pub(crate) enum Arg {
+    Int(Option<i64>),
+    Text(Option<String>),
+    /// A list for [`Db::any`].
+    Texts(Vec<String>),
+}
+
+/// PostgreSQL refuses NUL in texts; what the store is given from outside may hold one.
+fn clean(s: String) -> String {
+    if s.contains('\0') { s.replace('\0', "\u{fffd}") } else { s }
+}
+
+impl From<i64> for Arg {
+    fn from(v: i64) -> Self {
+        Arg::Int(Some(v))
+    }
+}
+impl From<Option<i64>> for Arg {
+    fn from(v: Option<i64>) -> Self {
+        Arg::Int(v)
+    }
+}
+impl From<bool> for Arg {
+    fn from(v: bool) -> Self {
+        Arg::Int(Some(i64::from(v)))
+    }
+}
+impl From<&str> for Arg {
+    fn from(v: &str) -> Self {
+        Arg::Text(Some(clean(v.to_string())))
+    }
+}
+impl From<String> for Arg {
+    fn from(v: String) -> Self {
+        Arg::Text(Some(clean(v)))
+    }
+}
+impl From<Option<String>> for Arg {
+    fn from(v: Option<String>) -> Self {
+        Arg::Text(v.map(clean))
+    }
+}
+impl From<Vec<String>> for Arg {
+    fn from(v: Vec<String>) -> Self {
+        Arg::Texts(v.into_iter().map(clean).collect())
+    }
+}
+
+/// `args![a, b]`: the values of `$1`, `$2`.
+macro_rules! args {
+    ($($v:expr),* $(,)?) => { vec![$($crate::db::Arg::from($v)),*] };
+}
+pub(crate) use args;
+
+/// A row of an answer.
+pub(crate) enum Cells {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+macro_rules! cell {
+    ($self:ident, $i:ident, $t:ty) => {
+        match $self {
+            Cells::Sqlite(r) => r.try_get::<$t, _>($i),
+            Cells::Postgres(r) => r.try_get::<$t, _>($i),
+        }
+        .map_err(Error::from)
+    };
+}
+
+impl Cells {
+    pub(crate) fn int(&self, i: usize) -> Result<i64> {
+        cell!(self, i, i64)
+    }
+    pub(crate) fn int_or_null(&self, i: usize) -> Result<Option<i64>> {
+        cell!(self, i, Option<i64>)
+    }
+    pub(crate) fn text(&self, i: usize) -> Result<String> {
+        cell!(self, i, String)
+    }
+    pub(crate) fn text_or_null(&self, i: usize) -> Result<Option<String>> {
+        cell!(self, i, Option<String>)
+    }
+}
+
+/// Binds values to a statement of one database; `$list` says how a list of texts is bound there.
+macro_rules! bound {
+    ($db:ty, $sql:expr, $args:expr, $list:expr) => {{
+        let mut query = sqlx::query::<$db>(AssertSqlSafe($sql));
+        for arg in $args {
+            query = match arg {
+                Arg::Int(v) => query.bind(v),
+                Arg::Text(v) => query.bind(v),
+                Arg::Texts(v) => query.bind($list(v)),
+            };
+        }
+        query
+    }};
+}
+
+fn json_list(v: Vec<String>) -> String {
+    serde_json::Value::from(v).to_string()
+}
+
+/// Runs a statement on something of either database and gives its rows or the number of rows touched.
+macro_rules! run {
+    ($sqlite:expr, $sql:expr, $args:expr, $method:ident, Sqlite) => {
+        bound!(Sqlite, $sql, $args, json_list).$method($sqlite).await
+    };
+    ($pg:expr, $sql:expr, $args:expr, $method:ident, Postgres) => {
+        bound!(Postgres, $sql, $args, std::convert::identity).$method($pg).await
+    };
+}
+
+/// An open database.
+pub(crate) enum Db {
+    /// Readers never wait for the one writer (WAL).
+    Sqlite {
+        readers: SqlitePool,
+        writer: SqlitePool,
+    },
+    Postgres(PgPool),
+}
+
+impl Db {
+    /// Rows of a reading statement.
+    pub(crate) async fn rows(&self, sql: impl Into<Sql>, args: Vec<Arg>) -> Result<Vec<Cells>> {
+        let sql = sql.into();
+        Ok(match self {
+            Db::Sqlite { readers, .. } => {
+                run!(readers, sql, args, fetch_all, Sqlite)?.into_iter().map(Cells::Sqlite).collect()
+            }
+            Db::Postgres(p) => {
+                run!(p, sql, args, fetch_all, Postgres)?.into_iter().map(Cells::Postgres).collect()
+            }
+        })
+    }
+
+    /// The first row of a reading statement.
+    pub(crate) async fn row(&self, sql: impl Into<Sql>, args: Vec<Arg>) -> Result<Option<Cells>> {
+        Ok(self.rows(sql, args).await?.into_iter().next())
+    }
+
+    /// A writing transaction. On SQLite it waits here for the only writer's turn, never later.
+    pub(crate) async fn begin(&self) -> Result<Tx> {
+        Ok(match self {
+            Db::Sqlite { writer, .. } => Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
+            Db::Postgres(p) => Tx::Postgres(p.begin().await?),
+        })
+    }
+
+    /// `column` is one of the texts bound at `$n`.
+    pub(crate) fn any(&self, column: &str, n: usize) -> String {
+        match self {
+            Db::Sqlite { .. } => format!("{column} IN (SELECT value FROM json_each(${n}))"),
+            Db::Postgres(_) => format!("{column} = ANY(${n})"),
+        }
+    }
+
+    /// Appended to a SELECT inside a transaction that will write the rows: nobody else changes them meanwhile.
+    /// SQLite needs nothing, its writer is alone.
+    pub(crate) fn for_update(&self) -> &'static str {
+        match self {
+            Db::Sqlite { .. } => "",
+            Db::Postgres(_) => " FOR UPDATE",
+        }
+    }
+
+    /// The same, passing over rows another worker holds.
+    pub(crate) fn skip_locked(&self) -> &'static str {
+        match self {
+            Db::Sqlite { .. } => "",
+            Db::Postgres(_) => " FOR UPDATE SKIP LOCKED",
+        }
+    }
+}
+
+/// A writing transaction; dropped without [`Tx::commit`] it leaves nothing behind.
+pub(crate) enum Tx {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
+}
+
+impl Tx {
+    /// Rows of a statement.
+    pub(crate) async fn rows(&mut self, sql: impl Into<Sql>, args: Vec<Arg>) -> Result<Vec<Cells>> {
+        let sql = sql.into();
+        Ok(match self {
+            Tx::Sqlite(t) => {
+                run!(&mut **t, sql, args, fetch_all, Sqlite)?.into_iter().map(Cells::Sqlite).collect()
+            }
+            Tx::Postgres(t) => {
+                run!(&mut **t, sql, args, fetch_all, Postgres)?.into_iter().map(Cells::Postgres).collect()
+            }
+        })
+    }
+
+    /// The first row of a statement.
+    pub(crate) async fn row(&mut self, sql: impl Into<Sql>, args: Vec<Arg>) -> Result<Option<Cells>> {
+        Ok(self.rows(sql, args).await?.into_iter().next())
+    }
+
+    /// Runs a statement; how many rows it touched.
+    pub(crate) async fn execute(&mut self, sql: impl Into<Sql>, args: Vec<Arg>) -> Result<u64> {
+        let sql = sql.into();
+        Ok(match self {
+            Tx::Sqlite(t) => run!(&mut **t, sql, args, execute, Sqlite)?.rows_affected(),
+            Tx::Postgres(t) => run!(&mut **t, sql, args, execute, Postgres)?.rows_affected(),
+        })
+    }
+
+    /// Runs several statements without values: migrations.
+    pub(crate) async fn script(&mut self, sql: &'static str) -> Result<()> {
+        match self {
+            Tx::Sqlite(t) => {
+                sqlx::raw_sql(sql).execute(&mut **t).await?;
+            }
+            Tx::Postgres(t) => {
+                sqlx::raw_sql(sql).execute(&mut **t).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `{head} VALUES (...), (...) {tail}` in as many statements as needed; the rows they return.
+    pub(crate) async fn insert(&mut self, head: &str, rows: Vec<Vec<Arg>>, tail: &str) -> Result<Vec<Cells>> {
+        const ROWS: usize = 100;
+        let mut out = Vec::new();
+        let mut rows = rows.into_iter().peekable();
+        while rows.peek().is_some() {
+            let chunk: Vec<_> = rows.by_ref().take(ROWS).collect();
+            let mut n = 0;
+            let places: Vec<String> = chunk
+                .iter()
+                .map(|row| {
+                    let cells: Vec<_> = (n + 1..=n + row.len()).map(|i| format!("${i}")).collect();
+                    n += row.len();
+                    format!("({})", cells.join(","))
+                })
+                .collect();
+            let sql = format!("{head} VALUES {} {tail}", places.join(","));
+            out.extend(self.rows(sql, chunk.into_iter().flatten().collect()).await?);
+        }
+        Ok(out)
+    }
+
+    /// Makes the transaction visible.
+    pub(crate) async fn commit(self) -> Result<()> {
+        match self {
+            Tx::Sqlite(t) => t.commit().await?,
+            Tx::Postgres(t) => t.commit().await?,
+        }
+        Ok(())
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(e: sqlx::Error) -> Self {
+        let busy = match &e {
+            sqlx::Error::Database(d) => {
+                let code = d.code().unwrap_or_default();
+                if d.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some() {
+                    // The low byte of an extended code is the code: SQLITE_BUSY, SQLITE_LOCKED.
+                    code.parse::<i32>().is_ok_and(|c| matches!(c & 0xff, 5 | 6))
+                } else {
+                    // Connection, resources, shutdown, rollback to be repeated, lock not available.
+                    ["08", "53", "57", "40", "55P03"].iter().any(|class| code.starts_with(class))
+                }
+            }
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed => true,
+            _ => false,
+        };
+        if busy { Error::Unavailable(e.to_string()) } else { Error::Broken(e.to_string()) }
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(e: serde_json::Error) -> Self {
+        Error::Broken(format!("stored JSON: {e}"))
+    }
+}

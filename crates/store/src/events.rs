@@ -1,0 +1,104 @@
+//! The event log of an organisation: reading it page by page, newest first, and marking entries as seen.
+
+use crate::api::Result;
+use crate::codec::{instant, micros, read_json};
+use crate::db::{Arg, Cells, Db, args};
+use crate::log::{self, Line};
+use crate::record::severity_rank;
+use jiff::Timestamp;
+use model::event::{Acknowledged, Event, EventPage, EventQuery, Severity};
+use model::ids::{EventId, OrgId};
+use model::names::DomainName;
+use model::scan::Op;
+
+/// Rows a page unless asked otherwise, and at most.
+const PER_PAGE: (u32, u32) = (50, 200);
+
+pub(crate) async fn events(db: &Db, org: OrgId, query: &EventQuery) -> Result<EventPage> {
+    let mut filter = "org = $1".to_string();
+    let mut values = args![org.0];
+    let mut also = |text: &str, value: Option<Arg>| {
+        values.extend(value);
+        filter.push_str(" AND ");
+        filter.push_str(&text.replace("$n", &format!("${}", values.len())));
+    };
+    if let Some(d) = &query.domain {
+        also("name = $n", Some(d.as_str().into()));
+    }
+    if !query.kinds.is_empty() {
+        let words: Vec<String> = query.kinds.iter().map(|k| k.as_str().to_string()).collect();
+        also(&db.any("kind", 0).replace("$0", "$n"), Some(words.into()));
+    }
+    if let Some(s) = query.at_least {
+        also("severity >= $n", Some(severity_rank(s).into()));
+    }
+    if query.unacknowledged {
+        also("ack_at IS NULL", None);
+    }
+    let per_page = if query.per_page == 0 { PER_PAGE.0 } else { query.per_page.min(PER_PAGE.1) };
+    let page = query.page.max(1);
+    let total = db
+        .row(format!("SELECT COUNT(*) FROM events WHERE {filter}"), values.clone())
+        .await?
+        .map_or(Ok(0), |r| r.int(0))?;
+    let (limit, offset) = (values.len() + 1, values.len() + 2);
+    let sql = format!(
+        "SELECT id, org, name, at, json, ack_by, ack_at FROM events WHERE {filter} \
+         ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}"
+    );
+    values.extend(args![i64::from(per_page), i64::from(page - 1) * i64::from(per_page)]);
+    let events = db.rows(sql, values).await?.iter().map(read).collect::<Result<_>>()?;
+    Ok(EventPage { events, total: u64::try_from(total).unwrap_or(0), page, per_page })
+}
+
+fn read(r: &Cells) -> Result<Event> {
+    let acknowledged = match (r.text_or_null(5)?, r.int_or_null(6)?) {
+        (Some(by), Some(at)) => Some(Acknowledged { by, at: instant(at)? }),
+        _ => None,
+    };
+    Ok(Event {
+        id: EventId(r.int(0)?),
+        org: OrgId(r.int(1)?),
+        domain: DomainName::trusted(&r.text(2)?),
+        at: instant(r.int(3)?)?,
+        change: read_json(&r.text(4)?)?,
+        acknowledged,
+    })
+}
+
+/// How many events of an organisation nobody has seen that ask for attention.
+pub(crate) async fn open(db: &Db, org: OrgId) -> Result<u64> {
+    let sql = "SELECT COUNT(*) FROM events WHERE org = $1 AND severity >= $2 AND ack_at IS NULL";
+    let n = db.row(sql, args![org.0, severity_rank(Severity::Warning)]).await?.map_or(Ok(0), |r| r.int(0))?;
+    Ok(u64::try_from(n).unwrap_or(0))
+}
+
+pub(crate) async fn acknowledge(
+    db: &Db,
+    org: OrgId,
+    ids: &[EventId],
+    by: &str,
+    now: Timestamp,
+) -> Result<u64> {
+    let mut ids: Vec<i64> = ids.iter().map(|i| i.0).collect();
+    ids.sort_unstable();
+    let mut tx = db.begin().await?;
+    let mut lines = Vec::new();
+    for id in ids {
+        let marked = tx
+            .execute(
+                "UPDATE events SET ack_by = $3, ack_at = $4 WHERE org = $1 AND id = $2 AND ack_at IS NULL",
+                args![org.0, id, by, micros(now)],
+            )
+            .await?;
+        if marked == 1 {
+            lines.push(Line { org, kind: log::EVENT, name: Some(id.to_string()), op: Op::Update });
+        }
+    }
+    let n = lines.len() as u64;
+    if n > 0 {
+        log::append(&mut tx, lines, now).await?;
+    }
+    tx.commit().await?;
+    Ok(n)
+}

@@ -1,0 +1,188 @@
+//! The list indexes of a process: made when an organisation is first listed, brought up to the head of the change
+//! log before every answer, the least used ones dropped when all together grow too large.
+
+use super::entry::{Entries, Raw};
+use crate::api::{Error, Result};
+use crate::codec::read_json;
+use crate::db::{Cells, Db, args};
+use crate::log;
+use model::ids::{OrgId, Rv};
+use model::item::Ownership;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// Holdings a process keeps indexed, all organisations together: about 200 bytes each.
+const MOST: usize = 4_000_000;
+/// Rows read at once.
+const BATCH: u32 = 5000;
+/// A reader further behind than this many entries reads everything anew.
+const FAR_BEHIND: i64 = 200_000;
+
+const COLUMNS: &str = "name, unicode, ownership, tags, status_rank, expires_at, registrar, provider, \
+                       last_change_at, modified_at";
+
+/// The index of one organisation.
+struct Index {
+    /// Place in the log the entries stand for; `None` until they were read. Held while reading the database, so
+    /// that many askers read it once.
+    at: tokio::sync::Mutex<Option<Rv>>,
+    entries: RwLock<Entries>,
+}
+
+/// All indexes of a process.
+#[derive(Default)]
+pub(crate) struct Indexes {
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    clock: u64,
+    orgs: HashMap<OrgId, (u64, Arc<Index>)>,
+}
+
+impl Indexes {
+    fn index(&self, org: OrgId) -> Arc<Index> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clock += 1;
+        let clock = known.clock;
+        let (used, index) = known.orgs.entry(org).or_insert_with(|| {
+            let entries = RwLock::new(Entries::new());
+            (0, Arc::new(Index { at: tokio::sync::Mutex::new(None), entries }))
+        });
+        *used = clock;
+        index.clone()
+    }
+
+    /// Forgets an organisation's index; the next question reads it anew.
+    fn forget(&self, org: OrgId) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).orgs.remove(&org);
+    }
+
+    /// Drops the least used indexes until the rest is small enough. The newest one always stays.
+    fn shrink(&self) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let size = |i: &Index| i.entries.read().map_or(0, |e| e.len());
+        let mut total: usize = known.orgs.values().map(|(_, i)| size(i)).sum();
+        while total > MOST && known.orgs.len() > 1 {
+            let Some(oldest) = known.orgs.iter().min_by_key(|(_, (used, _))| *used).map(|(org, _)| *org)
+            else {
+                break;
+            };
+            if let Some((_, i)) = known.orgs.remove(&oldest) {
+                total -= size(&i).min(total);
+            }
+        }
+    }
+
+    /// Asks the organisation's index, brought up to date first. The answer's [`Rv`] is the place it stands for.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        db: &Db,
+        org: OrgId,
+        question: impl FnOnce(&Entries) -> T + Send + 'static,
+    ) -> Result<(T, Rv)> {
+        let index = self.index(org);
+        let mut at = index.at.lock().await;
+        let (head, floor) = log::ends(db).await?;
+        // A place after the head means that the database was replaced by an older copy.
+        let known = at.filter(|rv| *rv >= floor && *rv <= head && head.0 - rv.0 <= FAR_BEHIND);
+        let reached = match known {
+            Some(rv) if rv == head => Some(rv),
+            Some(rv) => catch_up(db, org, &index, rv, head).await?,
+            None => None,
+        };
+        let rv = match reached {
+            Some(rv) => rv,
+            None => {
+                load(db, org, &index).await?;
+                self.shrink();
+                head
+            }
+        };
+        *at = Some(rv);
+        drop(at);
+        // Some milliseconds of pure computing: not on a thread that serves connections.
+        let shared = index.clone();
+        let answer =
+            tokio::task::spawn_blocking(move || shared.entries.read().ok().map(|e| question(&e))).await;
+        match answer {
+            Ok(Some(answer)) => Ok((answer, rv)),
+            _ => {
+                self.forget(org);
+                Err(Error::Broken("the list index was lost; it is read anew by the next list".into()))
+            }
+        }
+    }
+}
+
+/// Reads all holdings, part by part in the order of their names. What changes meanwhile is in the log after the
+/// place that was read before.
+async fn load(db: &Db, org: OrgId, index: &Index) -> Result<()> {
+    let sql = format!("SELECT {COLUMNS} FROM items WHERE org = $1 AND name > $2 ORDER BY name LIMIT {BATCH}");
+    let mut all = Vec::new();
+    let mut after = String::new();
+    loop {
+        let rows = db.rows(sql.clone(), args![org.0, after.as_str()]).await?;
+        for r in &rows {
+            all.push(read(r)?);
+        }
+        if rows.len() < BATCH as usize {
+            break;
+        }
+        after = all.last().map(|r: &Raw| r.name.clone()).unwrap_or_default();
+    }
+    let mut fresh = Entries::new();
+    fresh.apply(&all, &[]);
+    *index.entries.write().map_err(|_| lost())? = fresh;
+    Ok(())
+}
+
+/// Applies the log after a place; the place reached, or `None` when the log no longer reaches back that far.
+async fn catch_up(db: &Db, org: OrgId, index: &Index, from: Rv, head: Rv) -> Result<Option<Rv>> {
+    let mut reached = from;
+    let mut names = BTreeSet::new();
+    loop {
+        let entries = log::since(db, Some(org), reached, BATCH).await?;
+        reached = entries.last().map_or(reached, |e| e.rv);
+        let more = entries.len() == BATCH as usize;
+        names.extend(entries.into_iter().filter(|e| e.kind == log::ITEM).map(|e| e.name));
+        if !more {
+            break;
+        }
+    }
+    // Pruning raises the floor before it deletes: a floor still behind us means that nothing was missing.
+    if log::ends(db).await?.1 > from {
+        return Ok(None);
+    }
+    let names: Vec<String> = names.into_iter().collect();
+    for chunk in names.chunks(BATCH as usize) {
+        let sql = format!("SELECT {COLUMNS} FROM items WHERE org = $1 AND {}", db.any("name", 2));
+        let rows = db.rows(sql, args![org.0, chunk.to_vec()]).await?;
+        let present = rows.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let there: BTreeSet<&str> = present.iter().map(|r| r.name.as_str()).collect();
+        let gone: Vec<String> = chunk.iter().filter(|n| !there.contains(n.as_str())).cloned().collect();
+        index.entries.write().map_err(|_| lost())?.apply(&present, &gone);
+    }
+    Ok(Some(reached.max(head)))
+}
+
+fn lost() -> Error {
+    Error::Broken("the list index was lost".into())
+}
+
+fn read(r: &Cells) -> Result<Raw> {
+    let tags = r.text(3)?;
+    Ok(Raw {
+        name: r.text(0)?,
+        unicode: r.text(1)?,
+        owned: r.text(2)? == Ownership::Owned.as_str(),
+        tags: if tags == "[]" { Vec::new() } else { read_json(&tags)? },
+        status_rank: r.int(4)?,
+        expires_at: r.int_or_null(5)?,
+        registrar: r.text_or_null(6)?,
+        provider: r.text_or_null(7)?,
+        last_change_at: r.int_or_null(8)?,
+        modified_at: r.int_or_null(9)?,
+    })
+}

@@ -1,0 +1,62 @@
+//! Brings a database to the newest schema at start. In: a database; out: the same with every migration applied
+//! once, in order, each in a transaction with its row in `schema_versions`. Safe when several replicas start at
+//! once: SQLite's write lock or a PostgreSQL advisory lock lets one through at a time.
+
+use crate::api::{Error, Result};
+use crate::db::{Db, Tx, args};
+use jiff::Timestamp;
+
+/// A step of the schema in the words of both databases.
+pub(crate) struct Migration {
+    pub(crate) version: i64,
+    pub(crate) sqlite: &'static str,
+    pub(crate) postgres: &'static str,
+}
+
+/// Every step there ever was. Released steps are never edited; a new one is appended.
+pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
+    version: 1,
+    sqlite: include_str!("../migrations/sqlite/0001_first.sql"),
+    postgres: include_str!("../migrations/postgres/0001_first.sql"),
+}];
+
+/// Any number that no other program's advisory lock is likely to have.
+const LOCK: i64 = 0x646f_6d73_636f_7065;
+
+/// Applies what is missing and answers how many steps that were.
+pub(crate) async fn run(db: &Db, steps: &[Migration]) -> Result<usize> {
+    let mut tx = db.begin().await?;
+    if matches!(tx, Tx::Postgres(_)) {
+        tx.rows("SELECT 1 FROM (SELECT pg_advisory_xact_lock($1)) AS held", args![LOCK]).await?;
+    }
+    tx.script(
+        "CREATE TABLE IF NOT EXISTS schema_versions (version BIGINT PRIMARY KEY, applied_at BIGINT NOT NULL)",
+    )
+    .await?;
+    let newest = tx
+        .row("SELECT COALESCE(MAX(version), 0) FROM schema_versions", args![])
+        .await?
+        .map_or(Ok(0), |r| r.int(0))?;
+    if let Some(last) = steps.last()
+        && newest > last.version
+    {
+        return Err(Error::Broken(format!(
+            "the database has schema version {newest}, this program knows {}: start the newer program, or restore \
+             a backup made before it ran",
+            last.version
+        )));
+    }
+    let mut applied = 0;
+    for step in steps.iter().filter(|s| s.version > newest) {
+        let text = if matches!(tx, Tx::Sqlite(_)) { step.sqlite } else { step.postgres };
+        tx.script(text).await?;
+        tx.execute(
+            "INSERT INTO schema_versions (version, applied_at) VALUES ($1, $2)",
+            args![step.version, Timestamp::now().as_microsecond()],
+        )
+        .await?;
+        applied += 1;
+    }
+    tx.commit().await?;
+    Ok(applied)
+}

@@ -1,0 +1,91 @@
+//! Opening a database: pools, their settings and time limits, migrations. In: a path or URL; out: the store.
+
+use crate::api::{Error, Result, Store};
+use crate::db::Db;
+use crate::index::Indexes;
+use crate::migrate;
+use crate::store::Database;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest wait for a connection, and on SQLite for the writer's turn.
+const ACQUIRE: Duration = Duration::from_secs(30);
+/// Longest wait for another process's lock on a SQLite file.
+const BUSY: Duration = Duration::from_secs(10);
+/// Connections that read a SQLite file at the same time.
+const SQLITE_READERS: u32 = 4;
+/// Connections to PostgreSQL.
+const POSTGRES_CONNECTIONS: u32 = 16;
+/// Name of the database file in a data folder.
+const FILE: &str = "domainscope.db";
+
+/// Opens a SQLite file, creating it and its folder when missing, and brings it to the newest schema.
+pub async fn open_sqlite(path: &Path) -> Result<Arc<dyn Store>> {
+    Ok(Arc::new(Database { db: sqlite(path).await?, indexes: Indexes::default() }))
+}
+
+/// Opens a PostgreSQL database by URL and brings it to the newest schema.
+pub async fn open_postgres(url: &str) -> Result<Arc<dyn Store>> {
+    Ok(Arc::new(Database { db: postgres(url).await?, indexes: Indexes::default() }))
+}
+
+/// Opens what is named: a `postgres://` or `postgresql://` URL, `sqlite:` and a file, or a data folder, in which
+/// the file is `domainscope.db`.
+pub async fn open(url_or_dir: &str) -> Result<Arc<dyn Store>> {
+    if url_or_dir.starts_with("postgres://") || url_or_dir.starts_with("postgresql://") {
+        open_postgres(url_or_dir).await
+    } else if let Some(file) = url_or_dir.strip_prefix("sqlite:") {
+        open_sqlite(Path::new(file.strip_prefix("//").unwrap_or(file))).await
+    } else {
+        open_sqlite(&Path::new(url_or_dir).join(FILE)).await
+    }
+}
+
+pub(crate) async fn sqlite(path: &Path) -> Result<Db> {
+    if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+        let made = tokio::fs::create_dir_all(folder).await;
+        made.map_err(|e| Error::Unavailable(format!("{}: {e}", folder.display())))?;
+    }
+    // WAL with NORMAL: a killed process loses nothing; a power cut may lose the last commits, never the file.
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        .foreign_keys(true)
+        .busy_timeout(BUSY)
+        .pragma("cache_size", "-32768")
+        .pragma("temp_store", "MEMORY");
+    let pool = || SqlitePoolOptions::new().acquire_timeout(ACQUIRE).idle_timeout(None).max_lifetime(None);
+    let writer = pool().max_connections(1).connect_with(options.clone()).await?;
+    let readers = pool()
+        .max_connections(SQLITE_READERS)
+        .connect_with(options.create_if_missing(false).pragma("query_only", "ON"))
+        .await?;
+    let db = Db::Sqlite { readers, writer };
+    migrate::run(&db, migrate::MIGRATIONS).await?;
+    Ok(db)
+}
+
+pub(crate) async fn postgres(url: &str) -> Result<Db> {
+    let options: PgConnectOptions =
+        url.parse().map_err(|e: sqlx::Error| Error::Unavailable(format!("the database URL: {e}")))?;
+    let options = options.application_name("domainscope").options([
+        ("statement_timeout", "60s"),
+        ("lock_timeout", "20s"),
+        ("idle_in_transaction_session_timeout", "60s"),
+        // No statement here is long enough to be worth compiling.
+        ("jit", "off"),
+    ]);
+    let pool = PgPoolOptions::new()
+        .acquire_timeout(ACQUIRE)
+        .max_connections(POSTGRES_CONNECTIONS)
+        .connect_with(options)
+        .await?;
+    let db = Db::Postgres(pool);
+    migrate::run(&db, migrate::MIGRATIONS).await?;
+    Ok(db)
+}

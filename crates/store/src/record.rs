@@ -1,0 +1,160 @@
+//! Recording a scan: observation, snapshot, raw answers, holdings, log entries and events in one transaction.
+//!
+//! In: what a scan saw and what it means for each holder. Out: all of it visible at once, or nothing. Locks are
+//! taken in one order (observation, holdings by organisation, log head), so that recorders never deadlock.
+
+use crate::api::{Error, ItemOutcome, Record, Result};
+use crate::codec::{
+    ITEM, JUDGED, json, judged_args, judged_assignments, micros, overlay, read_item, same_grounds,
+};
+use crate::db::{Db, Tx, args};
+use crate::log::{self, Line};
+use model::event::{Change, Severity};
+use model::ids::{OrgId, Rv};
+use model::inventory::Row;
+use model::item::Item;
+use model::names::DomainName;
+use model::scan::Op;
+
+pub(crate) async fn record(db: &Db, record: &Record) -> Result<Rv> {
+    let mut tx = db.begin().await?;
+    observation(&mut tx, record).await?;
+    history(&mut tx, record).await?;
+
+    let name = &record.observation.name;
+    let mut outcomes: Vec<&ItemOutcome> = record.outcomes.iter().filter(|o| o.item.name == *name).collect();
+    outcomes.sort_by_key(|o| o.item.org);
+    outcomes.dedup_by_key(|o| o.item.org);
+    let mut lines = Vec::new();
+    let mut events: Vec<(usize, OrgId, &Change)> = Vec::new();
+    for outcome in outcomes {
+        // Removed meanwhile: nothing of this organisation is written.
+        if !holding(db, &mut tx, outcome).await? {
+            continue;
+        }
+        let org = outcome.item.org;
+        lines.push(Line::item(org, name.as_str(), Op::Update));
+        for change in &outcome.changes {
+            events.push((lines.len(), org, change));
+            lines.push(Line::new_event(org));
+        }
+    }
+    let last = i64::try_from(lines.len()).unwrap_or(0);
+    let first = log::append(&mut tx, lines, record.at).await?.0;
+    let mut rows = Vec::with_capacity(events.len());
+    for (place, org, change) in events {
+        let id = first + i64::try_from(place).unwrap_or(0);
+        rows.push(args![
+            id,
+            org.0,
+            name.as_str(),
+            micros(record.at),
+            change.kind.as_str(),
+            severity_rank(change.severity),
+            json(change)?
+        ]);
+    }
+    tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json)", rows, "").await?;
+    tx.commit().await?;
+    Ok(Rv(first + last - 1))
+}
+
+/// Place of a severity, least first.
+pub(crate) fn severity_rank(s: Severity) -> i64 {
+    Severity::ALL.iter().position(|x| *x == s).and_then(|i| i64::try_from(i).ok()).unwrap_or(0)
+}
+
+/// Writes the observation if the version the comparison was made against is still there.
+async fn observation(tx: &mut Tx, record: &Record) -> Result<()> {
+    let o = &record.observation;
+    let (name, vantage, text) = (o.name.as_str(), o.vantage.0.as_str(), json(o)?);
+    let written = if record.expected_version == 0 {
+        tx.execute(
+            "INSERT INTO observations (name, vantage, version, json, recorded_at) VALUES ($1, $2, 1, $3, $4) \
+             ON CONFLICT (name, vantage) DO NOTHING",
+            args![name, vantage, text, micros(record.at)],
+        )
+        .await?
+    } else {
+        tx.execute(
+            "UPDATE observations SET version = version + 1, json = $3, recorded_at = $4 \
+             WHERE name = $1 AND vantage = $2 AND version = $5",
+            args![name, vantage, text, micros(record.at), record.expected_version],
+        )
+        .await?
+    };
+    if written == 1 { Ok(()) } else { Err(Error::Conflict) }
+}
+
+/// Keeps the state when it differs, and the raw answers with the newest state.
+async fn history(tx: &mut Tx, record: &Record) -> Result<()> {
+    let o = &record.observation;
+    let (name, vantage) = (o.name.as_str(), o.vantage.0.as_str());
+    let snapshot = match &record.snapshot {
+        Some(summary) => {
+            tx.row(
+                "INSERT INTO snapshots (name, vantage, at, summary, json) VALUES ($1, $2, $3, $4, $5) RETURNING id",
+                args![name, vantage, micros(record.at), json(summary)?, json(o)?],
+            )
+            .await?
+        }
+        // Nothing was answered: what was answered last stays.
+        None if record.raw.is_empty() => None,
+        None => {
+            tx.row(
+                "SELECT id FROM snapshots WHERE name = $1 AND vantage = $2 ORDER BY id DESC LIMIT 1",
+                args![name, vantage],
+            )
+            .await?
+        }
+    };
+    let Some(snapshot) = snapshot.map(|r| r.int(0)).transpose()? else { return Ok(()) };
+    if record.snapshot.is_none() {
+        tx.execute("DELETE FROM raw_answers WHERE snapshot = $1", args![snapshot]).await?;
+    }
+    let mut rows = Vec::with_capacity(record.raw.len());
+    for (ord, raw) in (0i64..).zip(&record.raw) {
+        rows.push(args![snapshot, ord, json(raw)?]);
+    }
+    tx.insert("INSERT INTO raw_answers (snapshot, ord, json)", rows, "").await?;
+    Ok(())
+}
+
+/// The stored item and row, kept from other writers until the commit.
+pub(crate) async fn locked(
+    db: &Db,
+    tx: &mut Tx,
+    org: OrgId,
+    name: &DomainName,
+) -> Result<Option<(Item, Row)>> {
+    let sql = format!("SELECT {ITEM}, row_json FROM items WHERE org = $1 AND name = $2{}", db.for_update());
+    let Some(r) = tx.row(sql, args![org.0, name.as_str()]).await? else { return Ok(None) };
+    Ok(Some((read_item(&r)?, crate::codec::read_json(&r.text(crate::codec::ITEM_LEN)?)?)))
+}
+
+/// Writes what the scan means for one holder; false when the holder let go of the name meanwhile.
+async fn holding(db: &Db, tx: &mut Tx, outcome: &ItemOutcome) -> Result<bool> {
+    let item = &outcome.item;
+    let Some((stored, _)) = locked(db, tx, item.org, &item.name).await? else { return Ok(false) };
+    if !same_grounds(item, &stored) {
+        return Err(Error::Conflict);
+    }
+    let mut row = outcome.row.clone();
+    overlay(&mut row, &stored);
+    let mut values = args![
+        item.org.0,
+        item.name.as_str(),
+        item.was_delegated,
+        item.last_change_at.map(micros),
+        item.next_scan_at.map(micros)
+    ];
+    let first = values.len() + 1;
+    values.extend(judged_args(&item.status, &row)?);
+    debug_assert_eq!(values.len(), first - 1 + JUDGED.len());
+    let sql = format!(
+        "UPDATE items SET was_delegated = $3, last_change_at = $4, next_scan_at = $5, {} WHERE org = $1 AND name = $2",
+        judged_assignments(first)
+    );
+    tx.execute(sql, values).await?;
+    Ok(true)
+}
