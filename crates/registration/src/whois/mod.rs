@@ -98,5 +98,32 @@ impl Asked {
     }
 }
 
+/// A name in A-labels, lower case.
+pub(crate) fn ascii(name: &str) -> String {
+    fold::to_ascii(&name.chars().take(253).collect::<String>().to_lowercase())
+}
+
+/// A value that says something; placeholders (`null`, `-`, `REDACTED FOR PRIVACY`) do not.
+pub(crate) fn stated(value: &str) -> Option<&str> {
+    values::stated(value)
+}
+
+/// A host name in A-labels, lower case, no final dot.
+pub(crate) fn host_name(value: &str) -> Option<String> {
+    values::host(value.trim())
+}
+
+/// A date that needs no knowledge of the order of day and month.
+pub(crate) fn read_date(value: &str) -> Option<model::time::StatedTime> {
+    date::parse(value, None).ok()
+}
+
+/// The EPP codes that a text of statuses stands for.
+pub(crate) fn read_statuses(value: &str) -> Vec<model::epp::EppStatus> {
+    let mut words = Vec::new();
+    values::statuses(value, &mut words);
+    words.iter().map(|w| values::epp(w)).collect()
+}
+
 #[cfg(test)]
 mod tests;
