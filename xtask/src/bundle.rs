@@ -88,9 +88,9 @@ fn build(profile: Profile) -> Result<()> {
         Profile::Dev => "about 3 minutes the first time",
     };
     sh::timed(&format!("building the browser bundle with {} ({cost})", toolchain.name()), || {
-        // Trunk works offline; cargo's own fetch is what may use the network.
-        sh::run(sh::cargo().args(["fetch", "--locked", "--quiet"]))
-            .or_else(|_| sh::run(sh::cargo().args(["fetch", "--quiet"])))?;
+        // Trunk works offline; this is what may use the network (the standard library's crates included,
+        // where that is built from source).
+        sh::run(toolchain.apply(sh::command("cargo").args(["fetch", "--quiet", "--target", wasm::TARGET])))?;
         let mut trunk = sh::command("trunk");
         toolchain.apply(&mut trunk);
         trunk.args(["build", "--cargo-profile", profile.name(), "--offline=true"]);

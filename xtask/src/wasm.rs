@@ -8,7 +8,8 @@ use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const TARGET: &str = "wasm32-unknown-unknown";
+/// What the browser runs.
+pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The way this machine can compile to wasm.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub enum Toolchain {
 
 impl Toolchain {
     /// Sets the variables of this case on one child; nothing leaks into other builds.
-    pub fn apply(&self, command: &mut Command) {
+    pub fn apply<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         // A folder of its own: no lock shared with native builds, no thrash between two compilers.
         command.env("CARGO_TARGET_DIR", paths::target_dir().join("browser"));
         let mut path = vec![paths::tools().join("bin")];
@@ -43,6 +44,7 @@ impl Toolchain {
         if let Ok(joined) = std::env::join_paths(path) {
             command.env("PATH", joined);
         }
+        command
     }
 
     /// For stamps and messages.
