@@ -60,3 +60,46 @@ pub(crate) async fn run(db: &Db, steps: &[Migration]) -> Result<usize> {
     tx.commit().await?;
     Ok(applied)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Migration = Migration {
+        version: 2,
+        sqlite: "ALTER TABLE settings ADD COLUMN extra TEXT; UPDATE settings SET extra = value;",
+        postgres: "",
+    };
+    const FAULTY: Migration = Migration {
+        version: 3,
+        sqlite: "CREATE TABLE half (x INTEGER); SELECT no_such_thing;",
+        postgres: "",
+    };
+
+    fn first() -> Migration {
+        Migration { version: 1, sqlite: MIGRATIONS[0].sqlite, postgres: "" }
+    }
+
+    #[tokio::test]
+    async fn steps_run_once_in_order_and_keep_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = crate::open::sqlite(&folder.path().join("x.db")).await.unwrap();
+        assert_eq!(run(&db, &[first()]).await.unwrap(), 0, "opening did it");
+        let mut tx = db.begin().await.unwrap();
+        tx.execute("INSERT INTO settings (org, key, value, at) VALUES (1, 'k', 'v', 0)", args![])
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(run(&db, &[first(), SECOND]).await.unwrap(), 1);
+        assert_eq!(run(&db, &[first(), SECOND]).await.unwrap(), 0);
+        let kept = db.row("SELECT extra FROM settings", args![]).await.unwrap().unwrap();
+        assert_eq!(kept.text(0).unwrap(), "v");
+
+        // A step that fails leaves nothing of itself behind.
+        assert!(run(&db, &[first(), SECOND, FAULTY]).await.is_err());
+        let versions = db.row("SELECT MAX(version) FROM schema_versions", args![]).await.unwrap().unwrap();
+        assert_eq!(versions.int(0).unwrap(), 2);
+        let half = db.rows("SELECT name FROM sqlite_master WHERE name = 'half'", args![]).await.unwrap();
+        assert!(half.is_empty());
+    }
+}

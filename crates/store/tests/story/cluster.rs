@@ -1,0 +1,108 @@
+//! A private PostgreSQL cluster on a unix socket, for as long as its guard lives. A shell holds it and ends it when
+//! its standard input closes, so it goes away even when the test process is killed.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// The unprivileged user a root caller runs the server as, which refuses root.
+const USER: &str = "nobody";
+
+/// A running cluster.
+pub struct Cluster {
+    holder: Child,
+    folder: tempfile::TempDir,
+}
+
+const SCRIPT: &str = r#"
+cd "$1" || exit 1
+PATH="$2:$PATH"
+initdb -D data -U story -A trust -E UTF8 --locale=C.UTF-8 --no-sync >init.log 2>&1 || { cat init.log >&2; exit 1; }
+pg_ctl -D data -l server.log -w -t 60 -o "-c listen_addresses='' -c unix_socket_directories='$1' $3" start >start.log 2>&1 ||
+  { cat start.log server.log >&2; exit 1; }
+echo ready
+cat >/dev/null
+pg_ctl -D data -m immediate -w stop >/dev/null 2>&1
+rm -rf data ./*.log
+"#;
+
+impl Cluster {
+    /// Starts a cluster; `None`, with a printed message, when PostgreSQL's programs are not installed.
+    pub fn start(settings: &str) -> Option<Cluster> {
+        let Some(programs) = programs() else {
+            println!("SKIPPED on PostgreSQL: no initdb in PATH nor in /usr/lib/postgresql/*/bin");
+            return None;
+        };
+        let folder = tempfile::Builder::new().prefix("store-pg").tempdir().expect("a scratch folder");
+        let root = Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout == b"0\n");
+        let mut command = if root {
+            let owned = Command::new("chown").arg(USER).arg(folder.path()).status();
+            assert!(owned.is_ok_and(|s| s.success()), "chown of the scratch folder");
+            let mut c = Command::new("runuser");
+            c.args(["-u", USER, "--", "sh"]);
+            c
+        } else {
+            Command::new("sh")
+        };
+        let mut holder = command
+            .args(["-c", SCRIPT, "sh"])
+            .arg(folder.path())
+            .arg(programs)
+            .arg(settings)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut line = String::new();
+        if let Some(out) = holder.stdout.take() {
+            let _ = BufReader::new(out).read_line(&mut line);
+        }
+        if line.trim() != "ready" {
+            let mut why = String::new();
+            if let Some(mut e) = holder.stderr.take() {
+                let _ = e.read_to_string(&mut why);
+            }
+            panic!("PostgreSQL did not start: {why}");
+        }
+        Some(Cluster { holder, folder })
+    }
+
+    /// URL of a database of the cluster.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://story@localhost/{database}?host={}", self.folder.path().display())
+    }
+
+    /// Makes an empty database and answers its URL.
+    pub async fn database(&self, name: &str) -> String {
+        use sqlx::{AssertSqlSafe, Connection};
+        let mut c = sqlx::PgConnection::connect(&self.url("postgres")).await.expect("the cluster answers");
+        sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))
+            .execute(&mut c)
+            .await
+            .expect("a database");
+        c.close().await.expect("closes");
+        self.url(name)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        drop(self.holder.stdin.take());
+        let _ = self.holder.wait();
+    }
+}
+
+fn programs() -> Option<PathBuf> {
+    let in_path = std::env::var_os("PATH")
+        .into_iter()
+        .flat_map(|p| std::env::split_paths(&p).collect::<Vec<_>>())
+        .find(|d| d.join("initdb").is_file() && d.join("pg_ctl").is_file());
+    in_path.or_else(|| {
+        let versions = std::fs::read_dir(Path::new("/usr/lib/postgresql")).ok()?;
+        let mut found: Vec<_> =
+            versions.flatten().map(|e| e.path().join("bin")).filter(|d| d.join("initdb").is_file()).collect();
+        found.sort();
+        found.pop()
+    })
+}

@@ -1,0 +1,410 @@
+//! Lists: held against a plain filter over plain rows, on every replica, after every change.
+
+use crate::world::{ONE, Place, TWO, add, change, item, later, name, new, now, scan};
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan};
+use model::dns::{Provider, ProviderKind};
+use model::inventory::{ExpiryFilter, Facet, Facets, ListQuery, Page, Row, SortKey};
+use model::item::{ItemPatch, Ownership};
+use model::status::StatusKind;
+use model::time::StatedTime;
+use std::cmp::Ordering;
+use store::{Error, Store};
+
+/// A small generator (xorshift) with a fixed seed: the same story every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+    fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        let i = self.roll(of.len() as u64);
+        &of[usize::try_from(i).unwrap()]
+    }
+    fn maybe<T>(&mut self, value: T) -> Option<T> {
+        (self.roll(4) == 0).then_some(value)
+    }
+}
+
+const REGISTRARS: [&str; 6] = ["NAMECHEAP INC", "gandi", "Gandi", "Ärger GmbH", "zebra", "Åse AS"];
+const PROVIDERS: [&str; 3] = ["Digital Ocean", "Self-hosted", "ns.example"];
+const TAGS: [&str; 4] = ["prod", "shop", "Prod", "über"];
+
+fn random_row(d: &mut Dice, mut row: Row) -> Row {
+    let day = |d: &mut Dice| now() + (24 * (i64::try_from(d.roll(120)).unwrap() - 40)).hours();
+    row.expires = match d.roll(5) {
+        0 => None,
+        1 => Some(StatedTime::Date(day(d).to_string()[..10].parse::<Date>().unwrap())),
+        // A few share one moment, so that ties are broken by name.
+        2 => Some(StatedTime::utc(now())),
+        _ => Some(StatedTime::utc(day(d) + 17.minutes())),
+    };
+    row.registrar = (d.roll(5) > 0).then(|| (*d.pick(&REGISTRARS)).to_string());
+    row.provider = (d.roll(3) > 0)
+        .then(|| Provider { name: (*d.pick(&PROVIDERS)).to_string(), kind: ProviderKind::Known });
+    row.status.kind = *d.pick(&StatusKind::ALL);
+    row.last_change_at = d.maybe(()).map(|()| day(d).min(now()));
+    row.modified = d.maybe(()).map(|()| StatedTime::utc(day(d)));
+    row
+}
+
+/// Fills an organisation with random rows through the store and answers them as a person would write them down.
+async fn fill(s: &dyn Store, d: &mut Dice, n: usize) -> Vec<Row> {
+    let syllables = ["ba", "ko", "shop", "xy", "example", "münchen", "-", "1"];
+    let mut items = Vec::new();
+    while items.len() < n {
+        let label: String = (0..=d.roll(3)).map(|_| *d.pick(&syllables)).collect();
+        let typed = format!("a{label}{}.{}", d.roll(900), d.pick(&["com", "de", "io"]));
+        let Ok(read) = model::names::DomainName::read(&typed) else { continue };
+        let mut i = new(read.name.as_str());
+        i.tags = TAGS.iter().filter_map(|t| d.maybe((*t).to_string())).collect();
+        i.ownership = if d.roll(3) == 0 { Ownership::Watched } else { Ownership::Owned };
+        items.push(i);
+    }
+    s.add(ONE, &items, now()).await.unwrap();
+    let mut rows = Vec::new();
+    items.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
+    items.dedup_by(|a, b| a.name == b.name);
+    for i in &items {
+        // A scan of every name makes its row; one in ten stays as it was added.
+        if d.roll(10) > 0 {
+            let mut r = scan(s, i.name.as_str(), &[], now()).await;
+            let row = random_row(d, r.outcomes[0].row.clone());
+            r.outcomes[0].item.status = row.status.clone();
+            r.outcomes[0].item.last_change_at = row.last_change_at;
+            r.outcomes[0].row = row;
+            s.record(&r).await.unwrap();
+        }
+        rows.push(item(s, ONE, i.name.as_str()).await.1);
+    }
+    rows
+}
+
+/// The filters a row fails, by the name of their facet; `other` for those without one.
+fn fails(q: &ListQuery, r: &Row) -> Vec<&'static str> {
+    let mut out = Vec::new();
+    let needle = q.search.to_lowercase();
+    let text = |v: Option<&str>| v.unwrap_or_default().to_string();
+    let provider = text(r.provider.as_ref().map(|p| p.name.as_str()));
+    if !q.status.is_empty() && !q.status.contains(&r.status.kind) {
+        out.push("status");
+    }
+    if !q.registrar.is_empty() && !q.registrar.contains(&text(r.registrar.as_deref())) {
+        out.push("registrar");
+    }
+    if !q.provider.is_empty() && !q.provider.contains(&provider) {
+        out.push("provider");
+    }
+    if !q.tag.is_empty() && !r.tags.iter().any(|t| q.tag.contains(t)) {
+        out.push("tag");
+    }
+    if q.ownership.is_some_and(|o| o != r.ownership) {
+        out.push("ownership");
+    }
+    let day = |t: StatedTime| -> Date { t.nominal().to_string()[..10].parse().unwrap() };
+    let expires_ok = match (q.expires, r.expires) {
+        (None, _) => true,
+        (Some(ExpiryFilter::Unknown), e) => e.is_none(),
+        (Some(_), None) => false,
+        (Some(ExpiryFilter::Within(d)), Some(e)) => e.days_from(now()) <= i64::from(d),
+        (Some(ExpiryFilter::Between(a, b)), Some(e)) => {
+            a.is_none_or(|a| day(e) >= a) && b.is_none_or(|b| day(e) <= b)
+        }
+    };
+    let changed_ok = q.changed_days.is_none_or(|d| {
+        r.last_change_at.is_some_and(|at| now().as_second() - at.as_second() <= i64::from(d) * 86_400)
+    });
+    let named = r.name.as_str().contains(&needle) || r.unicode.to_lowercase().contains(&needle);
+    if !(expires_ok && changed_ok && named) {
+        out.push("other");
+    }
+    out
+}
+
+fn order(q: &ListQuery, a: &Row, b: &Row) -> Ordering {
+    /// What is unknown comes last in both directions.
+    fn known<T: Ord>(down: bool, a: Option<T>, b: Option<T>) -> Ordering {
+        match (a, b) {
+            (Some(a), Some(b)) if down => b.cmp(&a),
+            (Some(a), Some(b)) => a.cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        }
+    }
+    let down = q.descending;
+    let word = |w: Option<&str>| w.map(|w| (w.to_lowercase(), w.to_string()));
+    let when = |t: Option<StatedTime>| t.map(|t| t.nominal());
+    let first = match q.sort {
+        SortKey::Name => known(down, Some(a.name.as_str()), Some(b.name.as_str())),
+        SortKey::Expiration => known(down, when(a.expires), when(b.expires)),
+        SortKey::Registrar => known(down, word(a.registrar.as_deref()), word(b.registrar.as_deref())),
+        SortKey::Provider => known(
+            down,
+            word(a.provider.as_ref().map(|p| p.name.as_str())),
+            word(b.provider.as_ref().map(|p| p.name.as_str())),
+        ),
+        SortKey::Status => known(down, Some(a.status.kind), Some(b.status.kind)),
+        SortKey::Change => {
+            known(down, a.last_change_at.or(when(a.modified)), b.last_change_at.or(when(b.modified)))
+        }
+    };
+    first.then_with(|| a.name.as_str().cmp(b.name.as_str()))
+}
+
+/// Counts of one facet: rows that fail no filter but its own.
+fn count(rows: &[Row], q: &ListQuery, facet: &str, values: impl Fn(&Row) -> Vec<String>) -> Vec<Facet> {
+    let mut counts = std::collections::BTreeMap::<String, u64>::new();
+    for r in rows.iter().filter(|r| fails(q, r).iter().all(|f| *f == facet)) {
+        for v in values(r) {
+            *counts.entry(v).or_default() += 1;
+        }
+    }
+    counts.into_iter().map(|(value, count)| Facet { value, count }).collect()
+}
+
+fn facets(rows: &[Row], q: &ListQuery) -> Facets {
+    let text = |v: Option<&str>| vec![v.unwrap_or_default().to_string()];
+    Facets {
+        status: count(rows, q, "status", |r| vec![r.status.kind.as_str().to_string()]),
+        registrar: count(rows, q, "registrar", |r| text(r.registrar.as_deref())),
+        provider: count(rows, q, "provider", |r| text(r.provider.as_ref().map(|p| p.name.as_str()))),
+        tag: count(rows, q, "tag", |r| r.tags.clone()),
+        ownership: count(rows, q, "ownership", |r| vec![r.ownership.as_str().to_string()]),
+    }
+}
+
+/// Facets without zero counts, by value: the order of display is looked at on its own.
+fn plain(mut f: Facets) -> Facets {
+    for list in [&mut f.status, &mut f.registrar, &mut f.provider, &mut f.tag, &mut f.ownership] {
+        list.retain(|v| v.count > 0);
+        list.sort_by(|a, b| a.value.cmp(&b.value));
+    }
+    f
+}
+
+fn random_query(d: &mut Dice) -> ListQuery {
+    let text = |s: &&str| (*s).to_string();
+    let search = match d.roll(6) {
+        0 => (*d.pick(&["sho", "xample", "MÜNCH", "ünch", "xn--", "ba", "k", "nothing-has-this", "1.de"]))
+            .into(),
+        _ => String::new(),
+    };
+    let day = |d: &mut Dice| -> Date {
+        let days = i64::try_from(d.roll(120)).unwrap() - 40;
+        (now() + (24 * days).hours()).to_string()[..10].parse().unwrap()
+    };
+    let expires = match d.roll(9) {
+        0 => Some(ExpiryFilter::Unknown),
+        1 => Some(ExpiryFilter::Within(u32::try_from(d.roll(60)).unwrap())),
+        2 => Some(ExpiryFilter::Between(Some(day(d)), None)),
+        3 => Some(ExpiryFilter::Between(Some(day(d)), Some(day(d)))),
+        _ => None,
+    };
+    ListQuery {
+        search,
+        sort: *d.pick(&SortKey::ALL),
+        descending: d.roll(2) == 0,
+        page: u32::try_from(1 + d.roll(3)).unwrap(),
+        per_page: *d.pick(&[1, 7, 50, 500]),
+        status: (0..d.roll(6).saturating_sub(3)).map(|_| *d.pick(&StatusKind::ALL)).collect(),
+        registrar: match d.roll(5) {
+            0 => vec![text(d.pick(&REGISTRARS)), String::new()],
+            1 => vec![text(d.pick(&REGISTRARS)), text(d.pick(&REGISTRARS)), "Nobody".into()],
+            _ => vec![],
+        },
+        provider: d.maybe(()).map(|()| text(d.pick(&PROVIDERS))).into_iter().collect(),
+        tag: match d.roll(5) {
+            0 => vec![text(d.pick(&TAGS)), text(d.pick(&TAGS))],
+            _ => vec![],
+        },
+        ownership: d.maybe(Ownership::Owned),
+        expires,
+        changed_days: d.maybe(()).map(|()| u32::try_from(d.roll(30)).unwrap()),
+    }
+}
+
+fn names(page: &Page) -> Vec<&str> {
+    page.rows.iter().map(|r| r.name.as_str()).collect()
+}
+
+pub async fn lists_answer_as_a_plain_filter_would(place: &Place) {
+    let s = place.open().await;
+    let mut d = Dice(0x5EED_0F57_0A1E);
+    let rows = fill(&*s, &mut d, 250).await;
+    assert!(rows.len() > 200 && rows.iter().any(|r| r.unicode != r.name.as_str()));
+    add(&*s, TWO, &["shop-of-another.com"]).await;
+    let mut narrow = 0;
+    for round in 0..400 {
+        let q = random_query(&mut d);
+        let mut want: Vec<&Row> = rows.iter().filter(|r| fails(&q, r).is_empty()).collect();
+        let by_name: Vec<&str> = want.iter().map(|r| r.name.as_str()).collect();
+        let all = s.names(ONE, &q, 1000, now()).await.unwrap();
+        assert_eq!(all.iter().map(|n| n.as_str()).collect::<Vec<_>>(), by_name, "round {round}: {q:?}");
+
+        want.sort_by(|a, b| order(&q, a, b));
+        let page = s.list(ONE, &q, now()).await.unwrap();
+        let last = want.len().div_ceil(q.per_page as usize).max(1);
+        let shown = (q.page as usize).min(last);
+        let on_page: Vec<&Row> =
+            want.iter().skip((shown - 1) * q.per_page as usize).take(q.per_page as usize).copied().collect();
+        assert_eq!(page.rows.iter().collect::<Vec<_>>(), on_page, "round {round}: {q:?}");
+        assert_eq!((page.total, page.page as usize), (want.len() as u64, shown), "round {round}: {q:?}");
+        assert_eq!(plain(page.facets), plain(facets(&rows, &q)), "round {round}: {q:?}");
+        narrow += usize::from(!want.is_empty() && want.len() < rows.len());
+    }
+    assert!(narrow > 60, "the queries say something: {narrow}");
+
+    // The strip above the list, by the same plain counting.
+    let strip = s.summary(ONE, now()).await.unwrap();
+    let owned: Vec<_> = rows.iter().filter(|r| r.ownership == Ownership::Owned).collect();
+    let counted = |f: &dyn Fn(&Row) -> bool| owned.iter().filter(|r| f(r)).count() as u64;
+    assert_eq!((strip.total, strip.owned), (rows.len() as u64, owned.len() as u64));
+    assert_eq!(strip.watched, strip.total - strip.owned);
+    assert_eq!(strip.critical, counted(&|r| r.status.kind == StatusKind::Critical));
+    assert_eq!(strip.warning, counted(&|r| r.status.kind == StatusKind::Warning));
+    assert_eq!(strip.expiring, counted(&|r| r.expires.is_some_and(|e| e.days_from(now()) <= 30)));
+    assert_eq!(strip.changed, counted(&|r| r.changed_recently(now())));
+    let ahead = counted(&|r| r.expires.is_some_and(|e| (0..=90).contains(&e.days_from(now()))));
+    assert_eq!(strip.calendar.iter().map(|c| c.count).sum::<u64>(), ahead);
+    assert!(strip.calendar.windows(2).all(|w| w[0].day < w[1].day) && ahead > 10);
+}
+
+pub async fn lists_follow_every_change_on_every_replica(place: &Place) {
+    let (a, b) = (place.open().await, place.open().await);
+    let q = ListQuery { sort: SortKey::Name, ..ListQuery::default() };
+    let of = |s: &std::sync::Arc<dyn Store>| {
+        let (s, q) = (s.clone(), q.clone());
+        async move { s.list(ONE, &q, now()).await.unwrap() }
+    };
+    assert_eq!(of(&b).await.total, 0);
+    add(&*a, ONE, &["b.example", "a.example"]).await;
+    assert_eq!(names(&of(&b).await), ["a.example", "b.example"]);
+    // More at once than are put in one by one.
+    let many: Vec<_> = (0..40).map(|i| new(&format!("m{i:02}.example"))).collect();
+    let added = b.add(ONE, &[many.clone(), many.clone()].concat(), now()).await.unwrap();
+    assert_eq!(added.iter().filter(|x| **x).count(), 40, "each once");
+    assert!(added[..40].iter().all(|x| *x));
+    assert_eq!(of(&a).await.total, 42);
+    let gone: Vec<_> = many[1..].iter().map(|i| i.name.clone()).collect();
+    assert_eq!(a.remove(ONE, &gone, now()).await.unwrap(), 39);
+    assert_eq!(names(&of(&b).await), ["a.example", "b.example", "m00.example"]);
+    let patch = ItemPatch { tags: Some(vec!["t".into()]), ..ItemPatch::default() };
+    b.patch(ONE, &name("a.example"), &patch, now()).await.unwrap();
+    let page = of(&a).await;
+    assert_eq!(page.facets.tag, [Facet { value: "t".into(), count: 1 }]);
+    assert_eq!(page.rows[0].tags, ["t"]);
+    let mut r = scan(&*a, "b.example", &[change("X")], later(1)).await;
+    r.outcomes[0].row.registrar = Some("X".into());
+    let rv = a.record(&r).await.unwrap();
+    let page = of(&b).await;
+    assert_eq!((page.rv, page.rows[1].registrar.as_deref()), (rv, Some("X")));
+    let x = ListQuery { registrar: vec!["X".into()], changed_days: Some(7), ..q.clone() };
+    assert_eq!(names(&b.list(ONE, &x, later(2)).await.unwrap()), ["b.example"]);
+    // Added again, it is a new holding: nothing said before clings to it.
+    assert_eq!(a.remove(ONE, &[name("a.example"), name("b.example")], now()).await.unwrap(), 2);
+    add(&*b, ONE, &["a.example"]).await;
+    assert!(of(&a).await.rows[0].tags.is_empty());
+
+    // Lists asked for while the other replica writes are whole: no gap, no double, in order.
+    let writer = {
+        let a = a.clone();
+        tokio::spawn(async move {
+            for i in 0..30 {
+                let n = format!("w{i:02}.example");
+                a.add(ONE, &[new(&n)], now()).await.unwrap();
+                if i % 3 == 0 {
+                    a.remove(ONE, &[name(&n)], now()).await.unwrap();
+                }
+            }
+        })
+    };
+    while !writer.is_finished() {
+        let page = of(&b).await;
+        assert_eq!(page.rows.len() as u64, page.total);
+        assert!(names(&page).windows(2).all(|w| w[0] < w[1]));
+    }
+    writer.await.unwrap();
+    assert_eq!(of(&b).await.total, 2 + 20);
+}
+
+pub async fn holdings_are_patched_and_judged(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example", "b.example"]).await;
+    let n = name("a.example");
+    let date: Date = "2030-01-02".parse().unwrap();
+    let patch = ItemPatch {
+        ownership: Some(Ownership::Watched),
+        note: Some("ours".into()),
+        manual_expires: Some(Some(date)),
+        auto_renew: Some(Some(true)),
+        ..ItemPatch::default()
+    };
+    let patched = s.patch(ONE, &n, &patch, now()).await.unwrap();
+    let (stored, mut row) = item(&*s, ONE, "a.example").await;
+    assert_eq!(patched, stored);
+    assert_eq!(
+        (stored.ownership, stored.note.as_str(), stored.manual_expires, stored.auto_renew),
+        (Ownership::Watched, "ours", Some(date), Some(true))
+    );
+    assert_eq!((row.ownership, row.auto_renew), (Ownership::Watched, Some(true)));
+    let head = s.head().await.unwrap();
+    s.patch(ONE, &n, &ItemPatch::default(), now()).await.unwrap();
+    assert_eq!(s.head().await.unwrap(), head, "nothing changed, nothing is said");
+    assert!(matches!(s.patch(ONE, &name("zz.example"), &patch, now()).await, Err(Error::NotFound)));
+
+    // Judged: due again at an instant, found then and not before, soonest first.
+    let mut judged = stored.clone();
+    judged.status.kind = StatusKind::Warning;
+    judged.status.judge_again_at = Some(later(60));
+    row.status = judged.status.clone();
+    row.expires = Some(StatedTime::Date(date));
+    s.update_judged(&[(judged.clone(), row.clone())], now()).await.unwrap();
+    let (mut b, mut b_row) = item(&*s, ONE, "b.example").await;
+    b.status.judge_again_at = Some(later(30));
+    b_row.status = b.status.clone();
+    let head = s.head().await.unwrap();
+    s.update_judged(&[(b, b_row)], now()).await.unwrap();
+    assert_eq!(s.head().await.unwrap(), head, "when to judge again is shown to nobody");
+    assert!(s.due_for_judgement(later(29), 9).await.unwrap().is_empty());
+    let due = |at: Timestamp, limit| {
+        let s = s.clone();
+        async move {
+            let due = s.due_for_judgement(at, limit).await.unwrap();
+            due.iter().map(|i| i.name.to_string()).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(due(later(60), 9).await, ["b.example", "a.example"]);
+    assert_eq!(due(later(60), 1).await, ["b.example"]);
+    let q = ListQuery { status: vec![StatusKind::Warning], ..ListQuery::default() };
+    assert_eq!(names(&s.list(ONE, &q, now()).await.unwrap()), ["a.example"]);
+
+    // A judgement made before the owner spoke, or before a newer scan, is not written over what came after.
+    s.patch(ONE, &n, &ItemPatch { auto_renew: Some(None), ..ItemPatch::default() }, now()).await.unwrap();
+    judged.status.kind = StatusKind::Critical;
+    row.status = judged.status.clone();
+    s.update_judged(&[(judged.clone(), row.clone())], now()).await.unwrap();
+    assert_eq!(item(&*s, ONE, "a.example").await.0.status.kind, StatusKind::Warning);
+    let r = scan(&*s, "a.example", &[], later(1)).await;
+    s.record(&r).await.unwrap();
+    judged.auto_renew = None;
+    s.update_judged(&[(judged, row)], now()).await.unwrap();
+    assert_eq!(item(&*s, ONE, "a.example").await.0.status.kind, StatusKind::Warning);
+}
+
+pub async fn empty_lists_have_empty_answers(place: &Place) {
+    let s = place.open().await;
+    let page = s.list(ONE, &ListQuery { page: 7, ..ListQuery::default() }, now()).await.unwrap();
+    assert_eq!((page.rows.len(), page.total, page.page), (0, 0, 1));
+    assert_eq!(s.summary(ONE, now()).await.unwrap(), model::inventory::Summary::default());
+    assert_eq!(s.add(ONE, &[], now()).await.unwrap(), Vec::<bool>::new());
+    assert_eq!(s.remove(ONE, &[], now()).await.unwrap(), 0);
+    s.update_judged(&[], now()).await.unwrap();
+    s.enqueue_many("scan", &[], 0).await.unwrap();
+    assert_eq!(s.acknowledge(ONE, &[], "ann", now()).await.unwrap(), 0);
+    assert_eq!(s.prune(now(), 400).await.unwrap(), 0);
+    assert_eq!(s.head().await.unwrap(), model::ids::Rv(0));
+    s.ping().await.unwrap();
+}

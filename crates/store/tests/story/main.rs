@@ -1,0 +1,59 @@
+//! The story of the store, told once and run against both databases.
+//!
+//! SQLite stories run one by one, each in its own file; the PostgreSQL stories share one private cluster, each in
+//! its own database.
+
+mod cluster;
+mod crash;
+mod history;
+mod jobs;
+mod lists;
+mod log;
+mod world;
+
+use world::Place;
+
+macro_rules! stories {
+    ($($module:ident::$story:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $story() {
+                let folder = tempfile::tempdir().expect("a scratch folder");
+                super::$module::$story(&super::Place::Sqlite(folder.path().join("story.db"))).await;
+            })*
+        }
+
+        #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+        async fn postgres() {
+            // Without waiting for the disk: these stories are about what is visible, not about power cuts.
+            let Some(cluster) = cluster::Cluster::start("-c fsync=off -c max_connections=200") else { return };
+            $({
+                println!("on PostgreSQL: {}", stringify!($story));
+                let url = cluster.database(stringify!($story)).await;
+                $module::$story(&Place::Postgres(url)).await;
+            })*
+        }
+    };
+}
+
+stories! {
+    history::a_scan_is_recorded_once_or_not_at_all,
+    history::two_scans_of_one_name_conflict,
+    history::what_was_said_meanwhile_is_kept,
+    history::states_are_kept_with_their_answers,
+    history::pruning_keeps_the_newest_change,
+    history::organisations_see_only_their_own,
+    history::events_are_selected_and_acknowledged_once,
+    history::texts_may_hold_anything,
+    jobs::workers_never_share_a_job,
+    jobs::a_lost_lease_is_retaken_and_fenced,
+    jobs::asking_twice_makes_one_job,
+    jobs::what_is_asked_for_meanwhile_runs_again,
+    jobs::a_rush_of_askers_and_workers_loses_nothing,
+    lists::lists_answer_as_a_plain_filter_would,
+    lists::lists_follow_every_change_on_every_replica,
+    lists::holdings_are_patched_and_judged,
+    lists::empty_lists_have_empty_answers,
+    log::a_reader_of_the_log_misses_nothing,
+    log::migrations_run_once_and_forward,
+}
