@@ -3,10 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    fault::{Fault, Target},
-    scenario::Signing,
-};
+use crate::{fault::Fault, scenario::Signing, target::Target};
 
 /// A change of the lab's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

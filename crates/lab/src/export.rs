@@ -28,6 +28,8 @@ pub struct Endpoints {
     pub rdap_bootstrap_url: String,
     /// Port of all RDAP and web servers.
     pub https_port: u16,
+    /// Port of the web servers without TLS.
+    pub http_port: u16,
     /// The root of WHOIS, `HOST:PORT`; referred servers use the same port.
     pub whois_server: String,
     /// The root's key-signing key, a DNSKEY zone-file line.
@@ -48,6 +50,7 @@ pub struct Endpoints {
 pub(crate) struct Where<'a> {
     pub dns_port: u16,
     pub https_port: u16,
+    pub http_port: u16,
     pub whois: SocketAddrV4,
     pub control: SocketAddr,
     pub ca: &'a str,
@@ -104,6 +107,7 @@ pub(crate) fn write(dir: &Path, world: &World, at: &Where<'_>) -> Result<Endpoin
         rdap_bootstrap: put(dir, "dns.json", &bootstrap)?,
         rdap_bootstrap_url: format!("https://{BOOTSTRAP}:{}/rdap/dns.json", at.https_port),
         https_port: at.https_port,
+        http_port: at.http_port,
         whois_server: at.whois.to_string(),
         trust_anchor: put(dir, "trust-anchor.key", &anchor(world)?)?,
         extra_ca: put(dir, "ca.pem", at.ca)?,

@@ -10,6 +10,7 @@ use std::{
 };
 
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -17,12 +18,12 @@ use crate::{
     command::Command,
     control, dns,
     export::{self, Endpoints},
-    fault::Target,
     http,
     log::{Log, QueryLog},
     registry,
     scenario::Scenario,
     sockets::{self, Socket},
+    target::Target,
     tls::Authority,
     web,
     world::{Clock, Role, WHOIS_ROOT, World},
@@ -135,6 +136,8 @@ impl Lab {
         let dns = sockets::bind("DNS servers", &dns_hosts, options.dns_port, true, single).await?;
         let whois = sockets::bind("WHOIS servers", &whois_hosts, options.whois_port, false, single).await?;
         let https = sockets::bind("HTTPS servers", &https_hosts, options.https_port, false, single).await?;
+        let web_hosts = pick(|r| matches!(r, Role::Web));
+        let http = sockets::bind("HTTP servers", &web_hosts, None, false, single).await?;
         let control = (Ipv4Addr::LOCALHOST, 0);
         let control = TcpListener::bind(control)
             .await
@@ -148,11 +151,20 @@ impl Lab {
         let names: Vec<String> = https_hosts.iter().map(|(n, _)| n.clone()).collect();
         let mut addresses: Vec<IpAddr> = https_hosts.iter().map(|(_, ip)| IpAddr::V4(*ip)).collect();
         addresses.push(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        let acceptor = authority.acceptor(&names, &addresses)?;
+        let mut acceptors = HashMap::new();
+        let common = authority.acceptor(&names, &addresses)?;
+        for (host, ip) in &https_hosts {
+            let acceptor = match world.web.get(host) {
+                Some(web) => authority.site(host, IpAddr::V4(*ip), web.certificate, options.now)?,
+                None => common.clone(),
+            };
+            acceptors.insert(host.clone(), acceptor);
+        }
 
         let mut map = dns.map.clone();
         map.extend(&whois.map);
         map.extend(&https.map);
+        map.extend(&http.map);
         let whois_root = world.ip(WHOIS_ROOT).unwrap_or(Ipv4Addr::LOCALHOST);
         let endpoints = export::write(
             &options.state_dir,
@@ -160,6 +172,7 @@ impl Lab {
             &export::Where {
                 dns_port: dns.port,
                 https_port: https.port,
+                http_port: http.port,
                 whois: SocketAddrV4::new(whois_root, whois.port),
                 control: control_at,
                 ca: authority.pem(),
@@ -179,8 +192,12 @@ impl Lab {
         for group in [dns, whois, https] {
             for (host, socket) in group.sockets {
                 let Some(role) = roles.get(&host) else { continue };
-                lab.serve(host, role.clone(), socket, &acceptor);
+                let acceptor = acceptors.get(&host).cloned();
+                lab.serve(host, role.clone(), socket, acceptor);
             }
+        }
+        for (host, socket) in http.sockets {
+            lab.serve(host, Role::Web, socket, None);
         }
         let (shared, stop) = (lab.shared.clone(), lab.stop.clone());
         lab.tasks
@@ -188,7 +205,7 @@ impl Lab {
         Ok(lab)
     }
 
-    fn serve(&self, host: String, role: Role, socket: Socket, acceptor: &tokio_rustls::TlsAcceptor) {
+    fn serve(&self, host: String, role: Role, socket: Socket, tls: Option<TlsAcceptor>) {
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
         match (role, socket) {
             (Role::Dns { .. }, Socket::Pair(udp, tcp)) => {
@@ -199,12 +216,12 @@ impl Lab {
                 self.tasks.spawn(registry::whois_service::serve(shared, host, id, tcp, stop));
             }
             (Role::Rdap(id), Socket::Stream(tcp)) => {
-                self.tasks.spawn(http::serve(tcp, Some(acceptor.clone()), stop, move |request| {
+                self.tasks.spawn(http::serve(tcp, tls, stop, move |request| {
                     registry::rdap_service::answer(shared.clone(), host.clone(), id.clone(), request)
                 }));
             }
             (Role::Web, Socket::Stream(tcp)) => {
-                self.tasks.spawn(http::serve(tcp, Some(acceptor.clone()), stop, move |request| {
+                self.tasks.spawn(http::serve(tcp, tls, stop, move |request| {
                     web::answer(shared.clone(), host.clone(), request)
                 }));
             }

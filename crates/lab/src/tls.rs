@@ -2,11 +2,12 @@
 
 use std::{net::IpAddr, sync::Arc};
 
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType};
 use rustls::{ServerConfig, pki_types::PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-use crate::Error;
+use crate::{Error, scenario};
 
 /// The authority.
 pub(crate) struct Authority {
@@ -30,27 +31,73 @@ impl Authority {
         &self.pem
     }
 
-    /// A certificate for these names and addresses, ready to serve.
+    /// A certificate for these names and addresses that is always valid, ready to serve.
     pub(crate) fn acceptor(&self, names: &[String], addresses: &[IpAddr]) -> Result<TlsAcceptor, Error> {
-        let mut params = CertificateParams::new(names.to_vec()).map_err(Error::crypto)?;
-        params.subject_alt_names.extend(addresses.iter().map(|ip| SanType::IpAddress(*ip)));
-        params.distinguished_name = rcgen::DistinguishedName::new();
-        if let Some(first) = names.first() {
-            params.distinguished_name.push(DnType::CommonName, first.as_str());
-        }
-        params.use_authority_key_identifier_extension = true;
-        params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
+        let params = leaf(names, addresses)?;
         let key = KeyPair::generate().map_err(Error::crypto)?;
         let leaf = params.signed_by(&key, &self.issuer).map_err(Error::crypto)?;
-        let private = PrivateKeyDer::try_from(key.serialize_der()).map_err(Error::crypto)?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(Error::crypto)?
-            .with_no_client_auth()
-            .with_single_cert(vec![leaf.der().clone()], private)
-            .map_err(Error::crypto)?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(TlsAcceptor::from(Arc::new(config)))
+        serve(&leaf, &key)
     }
+
+    /// The certificate of a web server, good or bad, at the time `now`.
+    pub(crate) fn site(
+        &self,
+        host: &str,
+        ip: IpAddr,
+        kind: scenario::Certificate,
+        now: Timestamp,
+    ) -> Result<TlsAcceptor, Error> {
+        let name = if kind == scenario::Certificate::WrongName { "elsewhere.example" } else { host };
+        let mut params = leaf(&[name.to_owned()], &[ip])?;
+        let (from, until) = match kind {
+            scenario::Certificate::Expired => (-100, -10),
+            scenario::Certificate::Expiring => (-85, 5),
+            _ => (-30, 335),
+        };
+        let date = |days| {
+            let (year, month, day) = civil(now, days);
+            rcgen::date_time_ymd(year, month, day)
+        };
+        params.not_before = date(from);
+        params.not_after = date(until);
+        let key = KeyPair::generate().map_err(Error::crypto)?;
+        let leaf = if kind == scenario::Certificate::SelfSigned {
+            params.self_signed(&key)
+        } else {
+            params.signed_by(&key, &self.issuer)
+        };
+        serve(&leaf.map_err(Error::crypto)?, &key)
+    }
+}
+
+fn civil(now: Timestamp, days: i64) -> (i32, u8, u8) {
+    let moved = now.checked_add(SignedDuration::from_hours(24 * days)).unwrap_or(now);
+    let date = moved.to_zoned(TimeZone::UTC).date();
+    let small = |n: i8| u8::try_from(n).unwrap_or(1);
+    (date.year().into(), small(date.month()), small(date.day()))
+}
+
+fn leaf(names: &[String], addresses: &[IpAddr]) -> Result<CertificateParams, Error> {
+    let mut params = CertificateParams::new(names.to_vec()).map_err(Error::crypto)?;
+    params.subject_alt_names.extend(addresses.iter().map(|ip| SanType::IpAddress(*ip)));
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    if let Some(first) = names.first() {
+        params.distinguished_name.push(DnType::CommonName, first.as_str());
+    }
+    params.use_authority_key_identifier_extension = true;
+    params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
+    Ok(params)
+}
+
+fn serve(leaf: &rcgen::Certificate, key: &KeyPair) -> Result<TlsAcceptor, Error> {
+    let private = PrivateKeyDer::try_from(key.serialize_der()).map_err(Error::crypto)?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(Error::crypto)?
+        .with_no_client_auth()
+        .with_single_cert(vec![leaf.der().clone()], private)
+        .map_err(Error::crypto)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }

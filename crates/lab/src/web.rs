@@ -10,9 +10,10 @@ use hyper::{
 };
 
 use crate::{
-    fault::{Fault, Service},
+    fault::Fault,
     http::{self, Body, broken_off, drip, huge, whole},
     lab::Shared,
+    target::Service,
 };
 
 const HTML: &str = "text/html; charset=utf-8";

@@ -8,7 +8,7 @@ use hickory_proto::{
 use jiff::Timestamp;
 
 use super::{
-    denial::{Denied, prove},
+    denial::{Denied, nsec_at, prove},
     zone::{RrSet, Zone},
 };
 
@@ -145,6 +145,14 @@ pub(crate) fn answer(zone: &Zone, qname: &Name, qtype: RecordType, dnssec: bool,
             (None, RecordType::ANY) => node.map(|n| n.values().collect()).unwrap_or_default(),
             (None, _) => node.and_then(|n| n.get(&qtype)).into_iter().collect(),
         };
+        if qtype == RecordType::NSEC && !expanded {
+            let found = nsec_at(zone, &name, now);
+            if !found.is_empty() {
+                let wanted = |r: &Record| asked.dnssec || r.record_type() == RecordType::NSEC;
+                reply.answers.extend(found.into_iter().filter(wanted));
+                return reply;
+            }
+        }
         if sets.is_empty() {
             asked.soa(&mut reply.authorities);
             let denied = if expanded { Denied::WildcardType(&name) } else { Denied::Type(&name) };

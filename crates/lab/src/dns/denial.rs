@@ -139,6 +139,16 @@ impl Proofs<'_> {
     }
 }
 
+/// The NSEC RRset of a name that has one, for those who ask for it by type.
+pub(crate) fn nsec_at(zone: &Zone, name: &Name, now: Timestamp) -> Vec<Record> {
+    let mut proofs = Proofs { zone, now, seen: Vec::new(), out: Vec::new() };
+    match zone.chain.get_or_init(|| Chain::of(zone)) {
+        Chain::Nsec(chain) if zone.is_signed() && zone.nodes.contains_key(name) => proofs.nsec(chain, name),
+        _ => {}
+    }
+    proofs.out
+}
+
 /// The records for the authority section; none when the zone is not signed.
 pub(crate) fn prove(zone: &Zone, denied: &Denied<'_>, now: Timestamp) -> Vec<Record> {
     if !zone.is_signed() {

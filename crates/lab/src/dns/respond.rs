@@ -4,6 +4,7 @@
 use std::{sync::PoisonError, time::Duration};
 
 use hickory_proto::{
+    dnssec::rdata::DNSSECRData,
     op::{Edns, Message, MessageType, OpCode, Query, ResponseCode},
     rr::{
         DNSClass, Name, RData, Record, RecordType,
@@ -136,7 +137,7 @@ fn behave(
     };
     for fault in faults {
         if let Fault::SerialLag(by) = fault {
-            lag(&mut response, *by);
+            lag(world, host, query, &mut response, *by);
         }
     }
     if has(&Fault::NotAa) {
@@ -252,10 +253,28 @@ fn to_itself(world: &World, zone: &str) -> Reply {
     Reply { authorities: ns_records(&names::wire(zone), &servers), ..Reply::code(ResponseCode::NoError) }
 }
 
-fn lag(response: &mut Message, by: u32) {
-    for record in response.answers.iter_mut().chain(&mut response.authorities) {
-        if let RData::SOA(soa) = &mut record.data {
+/// An older serial; in a signed zone with a signature of its own, as the older copy of the zone had.
+fn lag(world: &World, host: &str, query: &Query, response: &mut Message, by: u32) {
+    let zone = world.zone_at(host, query.name(), query.query_type());
+    for section in [&mut response.answers, &mut response.authorities] {
+        let Some(index) = section.iter().position(|r| r.record_type() == RecordType::SOA) else { continue };
+        if let RData::SOA(soa) = &mut section[index].data {
             soa.serial = soa.serial.wrapping_sub(by);
+        }
+        let Some(zone) = zone.filter(|z| z.is_signed()) else { continue };
+        let Some((ttl, _)) = zone.soa() else { continue };
+        let mut signed = section[index].clone();
+        signed.ttl = ttl;
+        let made = zone.keys.as_ref().and_then(|k| {
+            k.sign(&zone.origin, &signed.name, &[signed.clone()], zone.signing, world.clock.now())
+        });
+        for record in section.iter_mut() {
+            let RData::DNSSEC(DNSSECRData::RRSIG(rrsig)) = &mut record.data else { continue };
+            if rrsig.input().type_covered == RecordType::SOA
+                && let Some(made) = &made
+            {
+                *rrsig = made.clone();
+            }
         }
     }
 }

@@ -15,10 +15,11 @@ use super::{
     rdap::{self, Links, Side},
 };
 use crate::{
-    fault::{Fault, Service, Target},
+    fault::Fault,
     http::{self, Body, broken_off, drip, huge, whole},
     lab::Shared,
     names,
+    target::{Service, Target},
     world::{Role, World},
 };
 

@@ -15,12 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::whois;
 use crate::{
-    fault::{Fault, Service},
-    http::HUGE,
-    lab::Shared,
-    names,
-    scenario::WhoisStyle,
-    world::WHOIS_ROOT,
+    fault::Fault, http::HUGE, lab::Shared, names, scenario::WhoisStyle, target::Service, world::WHOIS_ROOT,
 };
 
 const WAIT: Duration = Duration::from_secs(10);

@@ -8,10 +8,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Error,
-    fault::{Fault, Target},
-};
+use crate::{Error, fault::Fault, target::Target};
 
 /// The demo: about sixty domains with a story each.
 const DEMO: &str = include_str!("../../scenarios/demo.toml");
@@ -284,12 +281,32 @@ pub struct FaultLine {
     pub fault: Fault,
 }
 
+/// The certificate of a web server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certificate {
+    /// For its name, by the lab's authority, for eleven months more.
+    #[default]
+    Good,
+    /// Ends in five days.
+    Expiring,
+    /// Ended ten days ago.
+    Expired,
+    /// For another name.
+    WrongName,
+    /// Signed by itself.
+    SelfSigned,
+}
+
 /// A web server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
     /// Host name; its A record is made by the lab.
     pub host: String,
+    /// Its certificate.
+    #[serde(default)]
+    pub certificate: Certificate,
     /// Text of the page.
     #[serde(default)]
     pub body: Option<String>,

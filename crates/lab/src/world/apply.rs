@@ -7,9 +7,9 @@ use super::{Domain, World, zones::record_line};
 use crate::{
     Error,
     command::Command,
-    fault::Faults,
     names,
     scenario::{Signing, Standing, when},
+    target::{Faults, Service, Target},
 };
 
 fn refuse(reason: impl Into<String>) -> Error {
@@ -112,16 +112,19 @@ impl World {
         })
     }
 
-    fn check_target(&self, target: &crate::fault::Target) -> Result<(), Error> {
-        use crate::fault::Service::{Dns, Rdap, Web, Whois};
+    fn check_target(&self, target: &Target) -> Result<(), Error> {
         let known = match target.service {
-            Dns => self.is_dns(&target.name) || self.domains.contains_key(&target.name),
-            Rdap | Whois => {
+            Service::Dns => {
+                self.is_dns(&target.name)
+                    || self.domains.contains_key(&target.name)
+                    || self.tlds.contains_key(&target.name)
+            }
+            Service::Rdap | Service::Whois => {
                 self.tlds.contains_key(&target.name)
                     || self.registrars.contains_key(&target.name)
                     || matches!(target.name.as_str(), "root" | "bootstrap" | "replay")
             }
-            Web => self.web.contains_key(&target.name),
+            Service::Web => self.web.contains_key(&target.name),
         };
         if known { Ok(()) } else { Err(refuse(format!("the lab has nothing called {target}"))) }
     }

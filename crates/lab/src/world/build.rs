@@ -13,10 +13,11 @@ use super::{
 };
 use crate::{
     Error,
-    fault::{Fault, Service, Target},
+    fault::Fault,
     names,
     replay::{self, Replayed},
     scenario::{self, Scenario, Server, Signing, Standing, Tld, WhoisStyle, when},
+    target::{Faults, Service, Target},
 };
 
 /// Provider of recorded domains.
@@ -93,7 +94,7 @@ impl World {
             registrars: scenario.registrar.iter().map(|r| (r.id.clone(), r.clone())).collect(),
             domains: BTreeMap::new(),
             web: scenario.web.iter().map(|w| (w.host.clone(), w.clone())).collect(),
-            faults: crate::fault::Faults::default(),
+            faults: Faults::default(),
             keys: HashMap::new(),
             serials: HashMap::new(),
             zones: HashMap::new(),

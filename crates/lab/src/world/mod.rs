@@ -17,9 +17,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     dns::{keys::ZoneKeys, zone::Zone},
-    fault::Faults,
     replay::Replayed,
     scenario::{Registrar, Signing, Standing, Tld, Web},
+    target::Faults,
 };
 
 /// The lab's time: the start given, plus what has passed since.
