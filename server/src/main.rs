@@ -1,2 +1,5 @@
 //! The `domainscope` binary.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    server::cli::main()
+}

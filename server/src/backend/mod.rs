@@ -1,0 +1,74 @@
+//! The product behind the pages: answers what `app` asks through its one trait. Every call authorises its caller
+//! and passes the caller's organisation on; isolation hangs on nothing else.
+
+mod add;
+mod pages;
+
+use app::answer::{Answer, Failure};
+use model::ids::Caller;
+use model::names::DomainName;
+use monitor::{Scanner, Worker};
+use std::sync::Arc;
+use store::Store;
+
+/// Jobs a person waits for go before what the schedule wants.
+pub(crate) const ASKED: i32 = monitor::ASKED;
+/// Most names one bulk call works on.
+const BULK: u32 = 100_000;
+
+/// The product of one process. Cheap to clone.
+#[derive(Clone)]
+pub struct Product {
+    /// Scans and judges.
+    pub scanner: Scanner,
+    /// Works off the queue.
+    pub worker: Worker,
+    /// Traces for the tools.
+    pub engine: dns::Engine,
+    /// True when the lab is underneath.
+    pub demo: bool,
+}
+
+impl Product {
+    /// Where everything is kept.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.scanner.store
+    }
+
+    pub(crate) fn now(&self) -> model::Timestamp {
+        self.scanner.clock.now()
+    }
+}
+
+/// Turns a store error into what a page can act on. Logged here, once.
+pub(crate) fn unavailable(e: store::Error) -> Failure {
+    match e {
+        store::Error::NotFound => Failure::NotFound("There is no such thing in this organisation.".into()),
+        e => {
+            tracing::error!(error = %e, label = e.label(), "a store call failed");
+            Failure::Unavailable(
+                "The database did not answer. Nothing was changed; try again in a moment.".into(),
+            )
+        }
+    }
+}
+
+pub(crate) fn may_write(caller: &Caller) -> Answer<()> {
+    if caller.may_write() {
+        return Ok(());
+    }
+    Err(Failure::Forbidden(format!("{} may look but not change anything here.", caller.who)))
+}
+
+/// Names from a page may be anything; only what reads as a domain goes further.
+pub(crate) fn checked(names: &[DomainName]) -> Answer<Vec<DomainName>> {
+    names.iter().map(|n| read_name(n.as_str())).collect()
+}
+
+pub(crate) fn read_name(input: &str) -> Answer<DomainName> {
+    DomainName::read(input).map(|u| u.name).map_err(|e| Failure::Invalid(e.to_string()))
+}
+
+pub(crate) fn not_held(name: &DomainName) -> Failure {
+    Failure::NotFound(format!("{} is not in this inventory.", name.unicode()))
+}

@@ -1,0 +1,242 @@
+//! What pages ask for.
+
+use super::add::normal_tags;
+use super::{ASKED, BULK, Product, checked, may_write, not_held, read_name, unavailable};
+use app::answer::{Answer, Failure, ScanReport, Session};
+use app::backend::Backend;
+use async_trait::async_trait;
+use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
+use model::dns::Trace;
+use model::event::{EventPage, EventQuery};
+use model::ids::{Caller, EventId, OrgId, SnapshotId, Vantage};
+use model::inventory::{AddedLine, ListQuery, Page, Row, SortKey, Summary};
+use model::item::{ItemPatch, Ownership};
+use model::names::{DomainName, Fqdn};
+use model::scan::ScanProgress;
+use monitor::observer::Silent;
+
+/// Longest note, in characters.
+const NOTE_MAX: usize = 10_000;
+
+impl Product {
+    async fn queue(&self, names: &[DomainName]) -> Answer<u64> {
+        let now = self.now();
+        let keys: Vec<_> = names.iter().map(|n| (n.as_str().to_string(), now)).collect();
+        for chunk in keys.chunks(1000) {
+            self.store().enqueue_many("scan", chunk, ASKED).await.map_err(unavailable)?;
+        }
+        // Progress is shown for what a person can look at; a bulk of thousands is told by rows as they change.
+        for name in names.iter().take(500) {
+            self.scanner.hub.queued(name, now);
+        }
+        self.worker.wake();
+        Ok(names.len() as u64)
+    }
+
+    async fn held(&self, org: OrgId, names: &[DomainName]) -> Answer<Vec<DomainName>> {
+        let mut held = Vec::new();
+        for name in checked(names)? {
+            if self.store().item(org, &name).await.map_err(unavailable)?.is_some() {
+                held.push(name);
+            }
+        }
+        Ok(held)
+    }
+
+    /// After something an owner says has changed, status and row are made anew from what is stored.
+    async fn rejudge(&self, item: model::item::Item) -> Answer<()> {
+        let stored =
+            self.store().observation(&item.name, &Vantage::local()).await.map_err(unavailable)?;
+        let judged = self.scanner.judged(item, stored.as_ref().map(|s| &s.observation), self.now());
+        self.store().update_judged(&[judged], self.now()).await.map_err(unavailable)?;
+        self.scanner.hub.recorded();
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Backend for Product {
+    async fn session(&self, caller: &Caller) -> Answer<Session> {
+        Ok(Session {
+            caller: caller.clone(),
+            organisation: if self.demo { "Alder Labs".into() } else { "Domains".into() },
+            demo: self.demo,
+            version: env!("CARGO_PKG_VERSION").into(),
+        })
+    }
+
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Answer<Page> {
+        self.store().list(caller.org, query, self.now()).await.map_err(unavailable)
+    }
+
+    async fn summary(&self, caller: &Caller) -> Answer<Summary> {
+        self.store().summary(caller.org, self.now()).await.map_err(unavailable)
+    }
+
+    async fn suggest(&self, caller: &Caller, text: &str) -> Answer<Vec<Row>> {
+        let search: String = text.trim().chars().take(100).collect();
+        let query = ListQuery { search, sort: SortKey::Name, per_page: 8, ..ListQuery::default() };
+        Ok(self.list(caller, &query).await?.rows)
+    }
+
+    async fn add(
+        &self,
+        caller: &Caller,
+        text: &str,
+        ownership: Ownership,
+        tags: &[String],
+    ) -> Answer<Vec<AddedLine>> {
+        may_write(caller)?;
+        self.add_text(caller.org, text, ownership, tags).await
+    }
+
+    async fn remove(&self, caller: &Caller, names: &[DomainName]) -> Answer<u64> {
+        may_write(caller)?;
+        let names = checked(names)?;
+        let gone = self.store().remove(caller.org, &names, self.now()).await.map_err(unavailable)?;
+        self.scanner.hub.recorded();
+        Ok(gone)
+    }
+
+    async fn patch(&self, caller: &Caller, name: &DomainName, patch: &ItemPatch) -> Answer<()> {
+        may_write(caller)?;
+        let name = read_name(name.as_str())?;
+        if patch.note.as_ref().is_some_and(|n| n.chars().count() > NOTE_MAX) {
+            return Err(Failure::Invalid(format!("The note is longer than {NOTE_MAX} characters.")));
+        }
+        let tags = patch.tags.as_deref().map(normal_tags).transpose()?;
+        let patch = ItemPatch { tags, ..patch.clone() };
+        let item = self.store().patch(caller.org, &name, &patch, self.now()).await.map_err(|e| match e {
+            store::Error::NotFound => not_held(&name),
+            e => unavailable(e),
+        })?;
+        self.rejudge(item).await
+    }
+
+    async fn tag(&self, caller: &Caller, names: &[DomainName], tag: &str, add: bool) -> Answer<u64> {
+        may_write(caller)?;
+        let tags = normal_tags(&[tag.to_string()])?;
+        let Some(tag) = tags.first() else {
+            return Err(Failure::Invalid("Type a tag first.".into()));
+        };
+        let mut changed = 0;
+        for name in checked(names)? {
+            let Some((item, _)) = self.store().item(caller.org, &name).await.map_err(unavailable)? else {
+                continue;
+            };
+            let mut tags = item.tags.clone();
+            tags.retain(|t| t != tag);
+            if add {
+                tags.push(tag.clone());
+                tags.sort();
+            }
+            if tags != item.tags {
+                let patch = ItemPatch { tags: Some(tags), ..ItemPatch::default() };
+                self.patch(caller, &name, &patch).await?;
+                changed += 1;
+            }
+        }
+        Ok(changed)
+    }
+
+    async fn rescan(&self, caller: &Caller, names: &[DomainName]) -> Answer<u64> {
+        may_write(caller)?;
+        let held = self.held(caller.org, names).await?;
+        if let ([], [name, ..]) = (held.as_slice(), names) {
+            return Err(not_held(name));
+        }
+        self.queue(&held).await
+    }
+
+    async fn rescan_matching(&self, caller: &Caller, query: &ListQuery) -> Answer<u64> {
+        may_write(caller)?;
+        let names =
+            self.store().names(caller.org, query, BULK, self.now()).await.map_err(unavailable)?;
+        self.queue(&names).await
+    }
+
+    async fn scans(&self, caller: &Caller, names: &[DomainName]) -> Answer<Vec<ScanProgress>> {
+        let all = if names.is_empty() {
+            self.scanner.hub.running(200)
+        } else {
+            names.iter().take(200).filter_map(|n| self.scanner.hub.progress(n)).collect()
+        };
+        let mut own = Vec::with_capacity(all.len());
+        for p in all {
+            if self.store().item(caller.org, &p.name).await.map_err(unavailable)?.is_some() {
+                own.push(p);
+            }
+        }
+        Ok(own)
+    }
+
+    async fn detail(&self, caller: &Caller, name: &DomainName) -> Answer<Detail> {
+        let name = read_name(name.as_str())?;
+        let (item, row) = self
+            .store()
+            .item(caller.org, &name)
+            .await
+            .map_err(unavailable)?
+            .ok_or_else(|| not_held(&name))?;
+        let observation = self
+            .store()
+            .observation(&name, &Vantage::local())
+            .await
+            .map_err(unavailable)?
+            .map(|v| v.observation);
+        let (snapshots, events) = self.store().counts(caller.org, &name).await.map_err(unavailable)?;
+        let scan = self.scanner.hub.progress(&name);
+        Ok(Detail { item, row, observation, snapshots, events, scan, now: self.now() })
+    }
+
+    async fn snapshots(&self, caller: &Caller, name: &DomainName) -> Answer<Vec<SnapshotMeta>> {
+        let name = read_name(name.as_str())?;
+        self.store().snapshots(caller.org, &name, 500).await.map_err(unavailable)
+    }
+
+    async fn snapshot(&self, caller: &Caller, name: &DomainName, id: SnapshotId) -> Answer<Snapshot> {
+        let name = read_name(name.as_str())?;
+        self.store().snapshot(caller.org, &name, id).await.map_err(unavailable)
+    }
+
+    async fn raw(&self, caller: &Caller, name: &DomainName, id: SnapshotId) -> Answer<Vec<RawAnswer>> {
+        let name = read_name(name.as_str())?;
+        self.store().raw(caller.org, &name, id).await.map_err(unavailable)
+    }
+
+    async fn events(&self, caller: &Caller, query: &EventQuery) -> Answer<EventPage> {
+        self.store().events(caller.org, query).await.map_err(unavailable)
+    }
+
+    async fn acknowledge(&self, caller: &Caller, ids: &[EventId]) -> Answer<u64> {
+        may_write(caller)?;
+        let n =
+            self.store().acknowledge(caller.org, ids, &caller.who, self.now()).await.map_err(unavailable)?;
+        self.scanner.hub.recorded();
+        Ok(n)
+    }
+
+    async fn look_up(&self, caller: &Caller, input: &str) -> Answer<ScanReport> {
+        may_write(caller)?;
+        let understood = DomainName::read(input).map_err(|e| Failure::Invalid(e.to_string()))?;
+        let name = understood.name;
+        let (observation, raw) = self.scanner.look(&name, &Silent).await;
+        let in_inventory =
+            self.store().item(caller.org, &name).await.map_err(unavailable)?.is_some();
+        Ok(ScanReport {
+            unicode: name.unicode(),
+            name,
+            note: understood.note,
+            observation,
+            raw,
+            in_inventory,
+            now: self.now(),
+        })
+    }
+
+    async fn trace(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Trace> {
+        may_write(caller)?;
+        let name = Fqdn::read(name).map_err(|e| Failure::Invalid(e.to_string()))?.name;
+        self.engine.trace(&name, rtype).await.map_err(|e| Failure::Invalid(e.to_string()))
+    }
+}

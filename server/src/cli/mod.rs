@@ -1,0 +1,136 @@
+//! The command line. Every command has `--json` (stable keys), human output by default, and exit codes 0 done,
+//! 1 problems found, 2 wrong usage, 3 could not do it.
+
+mod admin;
+mod lab;
+mod parse_whois;
+mod report;
+mod scan;
+mod serve;
+mod trace;
+
+use crate::settings::EngineArgs;
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Domain names under watch: inventory, observation, and what is about to go wrong.
+#[derive(Debug, Parser)]
+#[command(name = "domainscope", version, max_term_width = 100, arg_required_else_help = true,
+    after_help = "Start with:\n  domainscope serve --demo        the whole product on http://127.0.0.1:8080, no internet needed\n  domainscope scan example.com    look one domain up, uncached\n\nExit codes: 0 done · 1 problems found · 2 wrong usage · 3 could not do it")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    engine: EngineArgs,
+    /// Print JSON instead of words
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the product: pages, API, schedule
+    Serve(serve::ServeArgs),
+    /// Look a domain up afresh: registration, delegation, zone, DNSSEC
+    Scan(scan::ScanArgs),
+    /// Walk from the root to the servers that answer for a name; nothing is taken from a cache
+    Trace(trace::TraceArgs),
+    /// Read WHOIS texts (standard input) into fields
+    ParseWhois(parse_whois::ParseWhoisArgs),
+    /// Run an Internet in a box on loopback, or change one that runs
+    Lab(lab::LabArgs),
+    /// Look after an installation: set-up link, backup
+    Admin(admin::AdminArgs),
+}
+
+/// What a command came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Done, nothing wrong.
+    Done,
+    /// Done, and problems were found.
+    Problems,
+    /// The input was wrong.
+    Usage,
+}
+
+/// Reads the command line, runs it, answers the exit code.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let quiet = !matches!(cli.command, Command::Serve(_) | Command::Lab(_));
+    init_logs(quiet);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => {
+            eprintln!("domainscope: no runtime: {e}");
+            return ExitCode::from(3);
+        }
+    };
+    match runtime.block_on(run(cli)) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Problems) => ExitCode::from(1),
+        Ok(Outcome::Usage) => ExitCode::from(2),
+        Err(e) => {
+            eprintln!("domainscope: {e:#}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+async fn run(cli: Cli) -> Result<Outcome> {
+    let engine = cli.engine.resolved()?;
+    match cli.command {
+        Command::Serve(args) => serve::run(args, engine).await,
+        Command::Scan(args) => scan::run(&args, &engine, cli.json).await,
+        Command::Trace(args) => trace::run(&args, &engine, cli.json).await,
+        Command::ParseWhois(args) => parse_whois::run(&args, cli.json),
+        Command::Lab(args) => lab::run(args, cli.json).await,
+        Command::Admin(args) => admin::run(args, cli.json).await,
+    }
+}
+
+fn init_logs(quiet: bool) {
+    use tracing_subscriber::EnvFilter;
+    let default = if quiet { "error" } else { "info,sqlx=warn" };
+    let filter = EnvFilter::try_from_env("DOMAINSCOPE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if std::env::var("DOMAINSCOPE_LOG_FORMAT").as_deref() == Ok("json") {
+        logs.json().init();
+    } else {
+        logs.with_target(false).init();
+    }
+}
+
+/// Prints a JSON value, indented.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    print(&text)
+}
+
+/// Prints a text; a reader that has gone away (`| head`) is not an error.
+pub(crate) fn print(text: &str) -> Result<()> {
+    use std::io::Write;
+    let mut out = anstream::stdout().lock();
+    match writeln!(out, "{text}") {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.into()),
+        _ => Ok(()),
+    }
+}
+
+/// A name that is none: said on standard error, exit code 2.
+pub(crate) fn usage(words: &str) -> Outcome {
+    eprintln!("domainscope: {words}");
+    Outcome::Usage
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

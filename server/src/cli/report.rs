@@ -1,0 +1,206 @@
+//! What `scan` prints for people: the status first, then registration, delegation, zone, each with its source.
+
+use model::dns::{Delegation, Dnssec, ServerHealth, ZoneSnapshot};
+use model::finding::Level;
+use model::names::to_unicode;
+use model::observation::{Observation, Part};
+use model::registration::{Registration, RegistrationState};
+use model::status::{Status, StatusKind};
+use model::time::{StatedTime, human_date, human_seconds};
+use owo_colors::OwoColorize;
+use std::fmt::Write;
+
+const WIDTH: usize = 16;
+
+fn line(out: &mut String, label: &str, value: &str) {
+    let _ = writeln!(out, "  {label:<WIDTH$} {value}");
+}
+
+fn heading<T>(out: &mut String, title: &str, part: &Part<T>) {
+    let source = part.source.as_deref().map(|s| format!("  {}", s.dimmed())).unwrap_or_default();
+    let _ = writeln!(out, "\n{}{source}", title.bold());
+    if let Some(e) = &part.error {
+        line(out, &"failed".red().to_string(), &e.sentence);
+    }
+}
+
+/// The report on one domain.
+pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: jiff::Timestamp) -> String {
+    let mut out = String::new();
+    let shown = to_unicode(o.name.as_str());
+    let _ = write!(out, "{}", shown.bold());
+    if shown != o.name.as_str() {
+        let _ = write!(out, " ({})", o.name);
+    }
+    let word = status.kind.label();
+    let word = match status.kind {
+        StatusKind::Critical => word.red().bold().to_string(),
+        StatusKind::Warning => word.yellow().bold().to_string(),
+        StatusKind::Unknown => word.dimmed().to_string(),
+        StatusKind::Unlocked => word.blue().to_string(),
+        StatusKind::Secure | StatusKind::Normal => word.green().to_string(),
+    };
+    let _ = writeln!(out, "  {word}");
+    for reason in &status.reasons {
+        let _ = writeln!(out, "  {}", reason.sentence);
+    }
+    if let Some(note) = note {
+        let _ = writeln!(out, "  {}", note.dimmed());
+    }
+    heading(&mut out, "Registration", &o.registration);
+    match &o.registration.value {
+        Some(RegistrationState::Registered(r)) => registration(&mut out, r, now),
+        Some(RegistrationState::Available) => line(&mut out, "Outcome", "available: nobody has registered this name"),
+        Some(RegistrationState::Reserved) => line(&mut out, "Outcome", "reserved: the registry withholds this name"),
+        None => {}
+    }
+    heading(&mut out, "Delegation", &o.delegation);
+    if let Some(d) = &o.delegation.value {
+        delegation(&mut out, d);
+    }
+    heading(&mut out, "DNSSEC", &o.dnssec);
+    if let Some(d) = &o.dnssec.value {
+        dnssec(&mut out, d);
+    }
+    heading(&mut out, "Zone", &o.zone);
+    if let Some(z) = &o.zone.value {
+        zone(&mut out, z);
+    }
+    let findings: Vec<_> = o.findings.iter().filter(|f| f.level >= Level::Notice).collect();
+    if !findings.is_empty() {
+        let _ = writeln!(out, "\n{}", "Findings".bold());
+        for f in findings {
+            let level = match f.level {
+                Level::Critical | Level::Error => f.level.as_str().red().to_string(),
+                Level::Warning => f.level.as_str().yellow().to_string(),
+                _ => f.level.as_str().dimmed().to_string(),
+            };
+            let _ = writeln!(out, "  {level} {} {}", f.tag, f.test_case.dimmed());
+            let _ = writeln!(out, "    {}", f.message);
+            if !f.fix.is_empty() {
+                let _ = writeln!(out, "    {}", f.fix);
+            }
+        }
+    }
+    out.trim_end().to_string()
+}
+
+fn stated(t: Option<StatedTime>, now: jiff::Timestamp, left: bool) -> String {
+    let Some(t) = t else { return "not stated".dimmed().to_string() };
+    let mut s = format!("{}  {}", human_date(t.date()), t.to_string().dimmed());
+    if left {
+        let days = t.days_from(now);
+        let words = if days < 0 { format!("{} days ago", -days) } else { format!("in {days} days") };
+        let _ = write!(s, "  {words}");
+    }
+    s
+}
+
+fn registration(out: &mut String, r: &Registration, now: jiff::Timestamp) {
+    let id = r.registrar.iana_id.as_ref().map(|i| format!(" (IANA {i})")).unwrap_or_default();
+    let name = r.registrar.name.clone().unwrap_or_else(|| "not stated".dimmed().to_string());
+    line(out, "Registrar", &format!("{name}{id}"));
+    line(out, "Created", &stated(r.created, now, false));
+    line(out, "Modified", &stated(r.updated, now, false));
+    line(out, "Expiration", &stated(r.expires, now, true));
+    if r.registrar_expires.is_some() {
+        line(out, "  at registrar", &stated(r.registrar_expires, now, true));
+    }
+    let list = |items: Option<Vec<String>>| match items {
+        None => "not stated".dimmed().to_string(),
+        Some(v) if v.is_empty() => "none".to_string(),
+        Some(v) => v.join(", "),
+    };
+    line(out, "Status flags", &list(r.statuses.as_ref().map(|s| s.iter().map(ToString::to_string).collect())));
+    line(out, "Nameservers", &list(r.nameservers.clone()));
+    let signed = r.dnssec.as_ref().map(|d| if d.signed { "signed" } else { "unsigned" }.to_string());
+    line(out, "DNSSEC", &signed.unwrap_or_else(|| "not stated".dimmed().to_string()));
+    for d in &r.disagreements {
+        line(out, &format!("  {}", d.field), &format!("{} says {}", d.by.server, d.value));
+    }
+}
+
+fn delegation(out: &mut String, d: &Delegation) {
+    if !d.delegated {
+        line(out, "Delegated", &format!("no: {} does not delegate this name", if d.parent.is_empty() { "the root" } else { &d.parent }));
+    }
+    if let Some(p) = &d.provider {
+        line(out, "DNS provider", &p.name);
+    }
+    let width = d.servers.iter().map(|s| s.name.len()).max().unwrap_or(0);
+    for s in &d.servers {
+        let word = match s.health {
+            ServerHealth::Authoritative => s.health.label().green().to_string(),
+            ServerHealth::Slow | ServerHealth::NotAsked => s.health.label().yellow().to_string(),
+            _ => s.health.label().red().to_string(),
+        };
+        let address = s.address.map_or_else(|| "no address".into(), |a| a.to_string());
+        let ms = s.latency_ms.map(|l| format!("{l:.0} ms")).unwrap_or_default();
+        let serial = s.serial.map(|n| format!("serial {n}")).unwrap_or_default();
+        let _ = writeln!(out, "  {:<width$}  {address:<15}  {word}  {ms}  {serial}", s.name);
+        for note in &s.notes {
+            let _ = writeln!(out, "  {:<width$}  {}", "", note.dimmed());
+        }
+    }
+    if let Some(soa) = d.negative_soa.as_ref().or(d.soa.as_ref()) {
+        let n = soa.negative_ttl();
+        line(out, "Negative TTL", &format!("{} (the smaller of SOA minimum {} and SOA TTL {})", human_seconds(n.into()), soa.minimum, soa.ttl));
+        line(out, "", &format!(
+            "a name that was asked for before it existed may stay missing for {}; allow {}",
+            human_seconds(n.into()), human_seconds(u64::from(n) * 2)).dimmed().to_string());
+    }
+}
+
+fn dnssec(out: &mut String, d: &Dnssec) {
+    line(out, "State", d.status.label());
+    line(out, "Because", &d.reason);
+    if let Some(t) = d.signatures_expire {
+        line(out, "Signatures end", &t.to_string());
+    }
+}
+
+fn zone(out: &mut String, z: &ZoneSnapshot) {
+    let name_width = z.rrsets.iter().map(|r| r.name.len()).max().unwrap_or(0);
+    for set in &z.rrsets {
+        for data in &set.data {
+            let _ = writeln!(out, "  {:<name_width$}  {:>6}  {:<5}  {data}", set.name, set.ttl, set.rtype);
+        }
+    }
+    if z.wildcard == Some(true) {
+        line(out, "Wildcard", "names that do not exist are answered");
+    }
+    for u in &z.unanswered {
+        line(out, "unanswered", u);
+    }
+}
+
+/// A flat object as `key  value` lines.
+pub(super) fn fields(value: &serde_json::Value) -> String {
+    let mut out = String::new();
+    flatten(&mut out, "", value);
+    out.trim_end().to_string()
+}
+
+fn flatten(out: &mut String, path: &str, value: &serde_json::Value) {
+    use serde_json::Value;
+    match value {
+        Value::Object(map) => {
+            for (k, v) in map {
+                let path = if path.is_empty() { k.clone() } else { format!("{path}.{k}") };
+                flatten(out, &path, v);
+            }
+        }
+        Value::Null => {}
+        Value::Array(items) if items.is_empty() => {}
+        Value::Array(items) => {
+            let words: Vec<_> = items.iter().map(|i| i.as_str().map_or_else(|| i.to_string(), str::to_string)).collect();
+            let _ = writeln!(out, "{path:<24} {}", words.join(", "));
+        }
+        Value::String(s) => {
+            let _ = writeln!(out, "{path:<24} {s}");
+        }
+        other => {
+            let _ = writeln!(out, "{path:<24} {other}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `domainscope scan NAME`: one look at a domain, in the inventory or not.
+
+use super::{Outcome, print, print_json, report, usage};
+use crate::settings::EngineArgs;
+use crate::wiring;
+use anyhow::Result;
+use clap::Args;
+use model::diff::carry_forward;
+use model::ids::{OrgId, Vantage};
+use model::item::{Item, Ownership};
+use model::names::DomainName;
+use model::observation::{Observation, PartKind};
+use model::status::{StatusKind, Thresholds, judge};
+use monitor::Observer;
+use monitor::observer::Silent;
+
+/// Flags of `scan`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  domainscope scan example.com\n  domainscope scan https://www.example.co.uk/ --json\n\n\
+    Exit code 1 when the status is Critical, Warning or Unknown.")]
+pub(super) struct ScanArgs {
+    /// Domain name; URLs, hosts and IDNs are understood
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Show the raw RDAP and WHOIS answers too
+    #[arg(long)]
+    raw: bool,
+}
+
+pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
+    let understood = match DomainName::read(&args.name) {
+        Ok(u) => u,
+        Err(e) => return Ok(usage(&e.to_string())),
+    };
+    let internet = wiring::internet(engine)?;
+    let name = understood.name;
+    let now = jiff::Timestamp::now();
+    let ((registration, raw), parts) =
+        futures::join!(internet.registration(&name, now, &Silent), internet.dns(&name, now, &Silent));
+    let observation = carry_forward(
+        None,
+        Observation {
+            name: name.clone(),
+            vantage: Vantage::local(),
+            registration,
+            delegation: parts.delegation,
+            zone: parts.zone,
+            dnssec: parts.dnssec,
+            findings: parts.findings,
+        },
+    );
+    let item = Item::new(OrgId::BUILT_IN, name, Ownership::Watched, now);
+    let status = judge(&item, &observation, &Thresholds::default(), now);
+    let all_failed = PartKind::ALL.iter().all(|p| observation.error_of(*p).is_some());
+    if json {
+        let mut value = serde_json::json!({ "note": understood.note, "status": status, "observation": observation });
+        if args.raw {
+            value["raw"] = serde_json::to_value(&raw)?;
+        }
+        print_json(&value)?;
+    } else {
+        print(&report::scan(&observation, &status, understood.note.as_deref(), now))?;
+        for answer in raw.iter().filter(|_| args.raw) {
+            print(&format!("\n--- {} of the {:?}, {} ---\n{}", answer.protocol.label(), answer.party, answer.server, answer.body))?;
+        }
+    }
+    if all_failed {
+        anyhow::bail!("nothing about {} could be read", observation.name);
+    }
+    let bad = matches!(status.kind, StatusKind::Critical | StatusKind::Warning | StatusKind::Unknown);
+    Ok(if bad { Outcome::Problems } else { Outcome::Done })
+}

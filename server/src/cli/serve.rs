@@ -1,0 +1,226 @@
+//! `domainscope serve`: opens the store, starts the workers, serves.
+
+use super::Outcome;
+use crate::backend::Product;
+use crate::http::{Access, Bundle, Web};
+use crate::settings::EngineArgs;
+use crate::wiring;
+use anyhow::{Context, Result};
+use clap::Args;
+use model::ids::OrgId;
+use monitor::{Hub, Policy, Scanner, SystemClock, Worker};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use store::Store;
+use tokio_util::sync::CancellationToken;
+
+/// Flags of `serve`.
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    /// Run against the built-in lab with a demo inventory; no internet, no sign-in from localhost
+    #[arg(long)]
+    demo: bool,
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1:8080", env = "DOMAINSCOPE_LISTEN", value_name = "ADDR")]
+    listen: SocketAddr,
+    /// Folder of the embedded database [default: ./data, with --demo a temporary one]
+    #[arg(long, env = "DOMAINSCOPE_DATA", value_name = "DIR", conflicts_with = "database")]
+    data: Option<PathBuf>,
+    /// PostgreSQL to use instead: postgres://user@host/name
+    #[arg(long, env = "DOMAINSCOPE_DATABASE", value_name = "URL", hide_env_values = true)]
+    database: Option<String>,
+    /// Folder of a browser bundle to use instead of the built-in one
+    #[arg(long, value_name = "DIR", hide = true)]
+    assets: Option<PathBuf>,
+    /// Seconds between two scheduled scans of a domain
+    #[arg(long, default_value_t = 3600, env = "DOMAINSCOPE_INTERVAL", value_name = "SECONDS")]
+    interval: u32,
+}
+
+/// The key of the operator's secret among the settings.
+pub(super) const KEY_SETTING: &str = "operator_key";
+
+pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outcome> {
+    let scratch = if args.demo && args.data.is_none() && args.database.is_none() {
+        Some(tempfile::Builder::new().prefix("domainscope-demo-").tempdir().context("a temporary folder")?)
+    } else {
+        None
+    };
+    let folder = match (&scratch, &args.data) {
+        (Some(s), _) => s.path().to_path_buf(),
+        (None, Some(d)) => d.clone(),
+        (None, None) => PathBuf::from("data"),
+    };
+    // Listening first: a port that is taken is said before anything else is touched.
+    let listener = tokio::net::TcpListener::bind(args.listen)
+        .await
+        .with_context(|| format!("can't listen on {}: stop what uses it or pass --listen ADDR", args.listen))?;
+    let lab = if args.demo { Some(start_lab(&folder, &mut engine).await?) } else { None };
+    let store = match &args.database {
+        Some(url) => store::open_postgres(url).await.context("the database")?,
+        None => store::open(&folder.to_string_lossy()).await.with_context(|| format!("the database in {}", folder.display()))?,
+    };
+    let key = operator_key(&store).await?;
+
+    let internet = wiring::internet(&engine)?;
+    let dns = internet.engine.clone();
+    let policy = Policy {
+        interval_s: i64::from(args.interval.max(60)),
+        freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
+        ..Policy::default()
+    };
+    let hub = Hub::default();
+    let scanner = Scanner {
+        store: store.clone(),
+        observer: Arc::new(internet),
+        clock: Arc::new(SystemClock),
+        hub: hub.clone(),
+        policy,
+    };
+    let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &key[..6]));
+    let product = Product { scanner, worker: worker.clone(), engine: dns, demo: args.demo };
+    if let Some(lab) = &lab {
+        demo_inventory(&product, &lab.endpoints().domains).await?;
+    }
+
+    let metrics = metrics_exporter_prometheus::PrometheusBuilder::new()
+        .set_buckets(&[0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
+        .and_then(|b| b.install_recorder())
+        .context("metrics")?;
+    let bundle = match &args.assets {
+        Some(path) => Bundle::folder(path)?,
+        None => Bundle::built_in(),
+    };
+    if bundle.is_empty() {
+        tracing::warn!("no browser bundle was built into this binary: pages work without live updates");
+    }
+    let web = Web::new(product, Access { key: key.clone(), demo: args.demo }, bundle, metrics);
+
+    let stop = CancellationToken::new();
+    let log = tokio::spawn(hub.follow_log(store.clone(), Duration::from_secs(1), stop.clone()));
+    let work = tokio::spawn({
+        let stop = stop.clone();
+        async move { worker.run(stop).await }
+    });
+    let address = listener.local_addr()?;
+    announce(&args, address, &key, &folder, lab.as_ref());
+    let graceful = stop.clone();
+    axum::serve(listener, web.router())
+        .with_graceful_shutdown(async move {
+            shutdown_asked().await;
+            graceful.cancel();
+        })
+        .await?;
+    // Open event streams must not keep the process alive; leases of what was cut off run out by themselves.
+    let _ = tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(work, log) }).await;
+    if let Some(lab) = lab {
+        lab.shutdown().await;
+    }
+    Ok(Outcome::Done)
+}
+
+async fn shutdown_asked() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! { _ = interrupt => {} _ = terminate.recv() => {} }
+            return;
+        }
+    }
+    let _ = interrupt.await;
+}
+
+/// The lab of the demo, and the engine pointed at it.
+async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<lab::Lab> {
+    let scenario = lab::Scenario::named("demo")?;
+    let options = lab::Options::new(scenario, folder.join("lab"), jiff::Timestamp::now());
+    let lab = lab::Lab::start(options).await.context("the lab")?;
+    let at = lab.endpoints();
+    *engine = EngineArgs {
+        config: None,
+        root_hints: Some(at.root_hints.clone()),
+        dns_port: Some(at.dns_port),
+        rdap_bootstrap: Some(at.rdap_bootstrap.display().to_string()),
+        whois_server: Some(at.whois_server.clone()),
+        trust_anchor: Some(at.trust_anchor.clone()),
+        extra_ca: Some(at.extra_ca.clone()),
+        allow_private: true,
+        address_map: at.address_map.clone(),
+        freshness: Some(engine.freshness.unwrap_or(0)),
+    };
+    Ok(lab)
+}
+
+/// Fills an empty demo inventory; one that a visitor has made is left alone.
+async fn demo_inventory(product: &Product, domains: &[String]) -> Result<()> {
+    use app::backend::Backend;
+    use model::inventory::ListQuery;
+    use model::item::Ownership;
+    let caller = model::ids::Caller::system();
+    let held = product.store().list(OrgId::BUILT_IN, &ListQuery::default(), jiff::Timestamp::now()).await?;
+    if held.total > 0 {
+        return Ok(());
+    }
+    // As a team's inventory looks: the core names tagged, two that are only watched.
+    let kind = |d: &String| match d.split('.').next().unwrap_or("") {
+        "lumen" | "meadow" => (Ownership::Watched, ""),
+        "alder" | "halcyon" | "kestrel-bank" => (Ownership::Owned, "prod"),
+        "brightmoor" | "copperline" => (Ownership::Owned, "edge"),
+        _ => (Ownership::Owned, ""),
+    };
+    let mut groups: Vec<((Ownership, &str), Vec<String>)> = Vec::new();
+    for domain in domains {
+        match groups.iter_mut().find(|(k, _)| *k == kind(domain)) {
+            Some((_, names)) => names.push(domain.clone()),
+            None => groups.push((kind(domain), vec![domain.clone()])),
+        }
+    }
+    for ((ownership, tag), names) in groups {
+        product.add(&caller, &names.join("\n"), ownership, &[tag.to_string()]).await?;
+    }
+    Ok(())
+}
+
+/// The operator's secret, made at the first start: 256 random bits.
+pub(super) async fn operator_key(store: &Arc<dyn Store>) -> Result<String> {
+    if let Some(key) = store.setting(OrgId::BUILT_IN, KEY_SETTING).await? {
+        return Ok(key);
+    }
+    let key = new_key();
+    store.set_setting(OrgId::BUILT_IN, KEY_SETTING, &key, jiff::Timestamp::now()).await?;
+    // Another replica may have been first: what is stored counts.
+    Ok(store.setting(OrgId::BUILT_IN, KEY_SETTING).await?.unwrap_or(key))
+}
+
+pub(super) fn new_key() -> String {
+    use std::fmt::Write;
+    let bytes: [u8; 32] = rand::random();
+    bytes.iter().fold(String::with_capacity(64), |mut s, b| {
+        let _ = write!(s, "{b:02x}");
+        s
+    })
+}
+
+fn announce(args: &ServeArgs, address: SocketAddr, key: &str, folder: &Path, lab: Option<&lab::Lab>) {
+    println!("Domainscope {}", env!("CARGO_PKG_VERSION"));
+    if let Some(lab) = lab {
+        println!("  Open        http://{address}");
+        println!("  Lab         http://{} changes it while it runs: curl -d 'renew q7.io 1' http://{}/commands",
+            lab.endpoints().control, lab.endpoints().control);
+        println!("  Engine      {} points other commands at the same lab:", lab.endpoints().engine.display());
+        println!("              domainscope scan q7.io --config {}", lab.endpoints().engine.display());
+    } else {
+        println!("  Set up      http://{address}/setup?key={key}");
+        println!("              opens this installation in your browser; keep the link to yourself");
+    }
+    if args.database.is_some() {
+        println!("  Data        PostgreSQL");
+    } else {
+        println!("  Data        {}{}", folder.display(), if args.data.is_none() && args.demo { " (gone when this ends)" } else { "" });
+    }
+    println!("  Stop        Ctrl-C");
+}

@@ -1,0 +1,42 @@
+//! `domainscope trace NAME [TYPE]`.
+
+use super::{Outcome, print, print_json, usage};
+use crate::settings::EngineArgs;
+use crate::wiring;
+use anyhow::Result;
+use clap::Args;
+use model::dns::TraceOutcome;
+use model::names::Fqdn;
+
+/// Flags of `trace`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  domainscope trace www.example.com\n  domainscope trace example.com MX --json\n\n\
+    Exit code 1 when no server gives an answer that counts.")]
+pub(super) struct TraceArgs {
+    /// Name to ask for
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Record type
+    #[arg(value_name = "TYPE", default_value = "A")]
+    rtype: String,
+}
+
+pub(super) async fn run(args: &TraceArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
+    let name = match Fqdn::read(&args.name) {
+        Ok(u) => u.name,
+        Err(e) => return Ok(usage(&e.to_string())),
+    };
+    let internet = wiring::internet(engine)?;
+    let trace = match internet.engine.trace(&name, &args.rtype).await {
+        Ok(trace) => trace,
+        Err(e @ (dns::Error::Name(..) | dns::Error::Type(_))) => return Ok(usage(&e.to_string())),
+        Err(e) => return Err(e.into()),
+    };
+    if json {
+        print_json(&trace)?;
+    } else {
+        print(&dns::render::trace_tree(&trace, true))?;
+    }
+    let good = matches!(trace.outcome, TraceOutcome::Answer | TraceOutcome::NoData | TraceOutcome::NxDomain);
+    Ok(if good { Outcome::Done } else { Outcome::Problems })
+}

@@ -1,0 +1,200 @@
+//! Who may come in. Until there are accounts there is one operator: `--demo` signs in visitors of a literal localhost
+//! address by itself; otherwise a link with a secret, printed at the first start, sets a cookie.
+
+use super::Web;
+use axum::extract::{Query, Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Response};
+use model::ids::{Caller, OrgId, Role};
+use std::collections::HashMap;
+
+const COOKIE_NAME: &str = "domainscope_key";
+
+/// What opens the door.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// The operator's secret, at least 128 bits, hexadecimal.
+    pub key: String,
+    /// True with `--demo`.
+    pub demo: bool,
+}
+
+impl Access {
+    /// The caller of a request, if it may come in.
+    pub fn caller(&self, headers: &HeaderMap) -> Option<Caller> {
+        let by_key = bearer(headers).or_else(|| cookie(headers)).is_some_and(|k| self.is_key(&k));
+        (by_key || (self.demo && is_plain_localhost(headers))).then(|| Caller {
+            org: OrgId::BUILT_IN,
+            who: if by_key { "Operator" } else { "Demo visitor" }.into(),
+            role: Role::Owner,
+        })
+    }
+
+    /// Compares without telling by time how much was right.
+    fn is_key(&self, given: &str) -> bool {
+        let (a, b) = (self.key.as_bytes(), given.as_bytes());
+        a.len() == b.len() && !a.is_empty() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
+    }
+}
+
+fn text(headers: &HeaderMap, name: impl axum::http::header::AsHeaderName) -> Option<&str> {
+    headers.get(name).and_then(|v| v.to_str().ok())
+}
+
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    text(headers, AUTHORIZATION)?.strip_prefix("Bearer ").map(|k| k.trim().to_string())
+}
+
+fn cookie(headers: &HeaderMap) -> Option<String> {
+    let all = text(headers, COOKIE)?;
+    all.split(';').find_map(|c| c.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('=').map(str::to_string))
+}
+
+/// A literal localhost address and no proxy in between: a name that resolves to loopback may be anybody's.
+fn is_plain_localhost(headers: &HeaderMap) -> bool {
+    let forwarded = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
+    if forwarded.iter().any(|h| headers.contains_key(*h)) {
+        return false;
+    }
+    let Some(host) = text(headers, HOST) else { return false };
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => host.split(':').next().unwrap_or(""),
+    };
+    matches!(name, "localhost" | "127.0.0.1" | "::1")
+}
+
+/// A request that changes something must come from our own pages or from a program, never from another site.
+fn crosses_sites(method: &Method, headers: &HeaderMap) -> bool {
+    if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+        return false;
+    }
+    if let Some(site) = text(headers, "sec-fetch-site") {
+        return !matches!(site, "same-origin" | "none");
+    }
+    match (text(headers, ORIGIN), text(headers, HOST)) {
+        (Some(origin), Some(host)) => origin.split_once("://").is_none_or(|(_, o)| o != host),
+        _ => false,
+    }
+}
+
+/// Lets a request in with its caller, or answers why not.
+pub async fn caller(State(web): State<Web>, mut request: Request, next: Next) -> Response {
+    if crosses_sites(request.method(), request.headers()) {
+        return (StatusCode::FORBIDDEN, "This request came from another site and was not carried out.\n")
+            .into_response();
+    }
+    match web.access.caller(request.headers()) {
+        Some(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        None => {
+            let api = request.uri().path().starts_with("/api/") || request.uri().path() == "/live";
+            let words = "Sign in first: open the set-up link that the server printed when it started.";
+            if api {
+                (StatusCode::UNAUTHORIZED, format!("{words}\n")).into_response()
+            } else {
+                (StatusCode::UNAUTHORIZED, Html(closed_page(words))).into_response()
+            }
+        }
+    }
+}
+
+fn closed_page(words: &str) -> String {
+    format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>\
+         <title>Sign in · Domainscope</title><body style='font:15px/1.5 system-ui;max-width:32rem;margin:15vh auto;\
+         padding:0 1rem;color-scheme:light dark'><h1 style='font-size:1.25rem'>Domainscope</h1><p>{words}</p>\
+         <p>The link ends in <code>/setup?key=…</code>; <code>domainscope admin link</code> prints it again.</p>"
+    )
+}
+
+/// The one-time link: a right key becomes a cookie.
+pub async fn setup(State(web): State<Web>, Query(query): Query<HashMap<String, String>>) -> Response {
+    let given = query.get("key").map_or("", String::as_str);
+    if !web.access.is_key(given) {
+        let words = "This set-up link is not valid. Use the newest one that the server printed.";
+        return (StatusCode::FORBIDDEN, Html(closed_page(words))).into_response();
+    }
+    let cookie = format!("{COOKIE_NAME}={given}; HttpOnly; SameSite=Lax; Path=/; Max-Age=7776000");
+    match HeaderValue::from_str(&cookie) {
+        Ok(value) => {
+            let to = HeaderValue::from_static("/domains");
+            (StatusCode::SEE_OTHER, [(SET_COOKIE, value), (LOCATION, to)]).into_response()
+        }
+        Err(_) => StatusCode::BAD_REQUEST.into_response(),
+    }
+}
+
+/// Headers every answer carries.
+pub async fn harden(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    // Leptos writes inline scripts that carry the server's answers into the page.
+    headers.insert(
+        CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; \
+             style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
+             form-action 'self'; frame-ancestors 'none'",
+        ),
+    );
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(k, v)| (k.parse().unwrap(), HeaderValue::from_static(v))).collect()
+    }
+
+    #[test]
+    fn the_demo_signs_in_plain_localhost_only() {
+        let demo = Access { key: "k".repeat(32), demo: true };
+        for host in ["localhost:8080", "127.0.0.1", "[::1]:8080"] {
+            assert!(demo.caller(&headers(&[("host", host)])).is_some(), "{host}");
+        }
+        for bad in [
+            &[("host", "evil.example")][..],
+            &[("host", "localhost.evil.example:8080")],
+            &[("host", "127.0.0.1.evil.example")],
+            &[("host", "localhost"), ("x-forwarded-for", "1.2.3.4")],
+            &[("host", "localhost"), ("forwarded", "for=1.2.3.4")],
+            &[],
+        ] {
+            assert!(demo.caller(&headers(bad)).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn without_the_demo_a_key_is_needed() {
+        let access = Access { key: "secret".into(), demo: false };
+        assert!(access.caller(&headers(&[("host", "localhost")])).is_none());
+        assert!(access.caller(&headers(&[("cookie", "a=b; domainscope_key=secret")])).is_some());
+        assert!(access.caller(&headers(&[("authorization", "Bearer secret")])).is_some());
+        assert!(access.caller(&headers(&[("authorization", "Bearer secreT")])).is_none());
+        let unset = Access { key: String::new(), demo: false };
+        assert!(unset.caller(&headers(&[("authorization", "Bearer ")])).is_none());
+    }
+
+    #[test]
+    fn other_sites_change_nothing() {
+        let post = Method::POST;
+        assert!(crosses_sites(&post, &headers(&[("sec-fetch-site", "cross-site")])));
+        assert!(crosses_sites(&post, &headers(&[("origin", "http://evil.example"), ("host", "localhost:8080")])));
+        assert!(!crosses_sites(&post, &headers(&[("origin", "http://localhost:8080"), ("host", "localhost:8080")])));
+        assert!(!crosses_sites(&post, &headers(&[("host", "localhost:8080")])));
+        assert!(!crosses_sites(&Method::GET, &headers(&[("sec-fetch-site", "cross-site")])));
+    }
+}

@@ -1,0 +1,97 @@
+//! The HTTP server: pages rendered by leptos, server functions, live events, export, the REST API, static files,
+//! health and metrics.
+
+mod access;
+mod api;
+mod assets;
+mod export;
+mod health;
+mod live;
+
+use crate::backend::Product;
+use app::backend::SharedBackend;
+use axum::Router;
+use axum::extract::{FromRef, Request};
+use axum::middleware;
+use axum::routing::get;
+use leptos::prelude::{LeptosOptions, provide_context, use_context};
+use leptos_axum::{LeptosRoutes, generate_route_list};
+use metrics_exporter_prometheus::PrometheusHandle;
+use std::sync::Arc;
+
+pub use access::Access;
+pub use assets::Bundle;
+
+/// What every handler may need. Cheap to clone.
+#[derive(Clone)]
+pub struct Web {
+    /// The product.
+    pub product: Product,
+    /// Who may come in.
+    pub access: Arc<Access>,
+    /// The browser bundle.
+    pub bundle: Arc<Bundle>,
+    /// Renders metrics.
+    pub metrics: PrometheusHandle,
+    leptos: LeptosOptions,
+}
+
+impl FromRef<Web> for LeptosOptions {
+    fn from_ref(web: &Web) -> Self {
+        web.leptos.clone()
+    }
+}
+
+impl Web {
+    /// A server for this product.
+    pub fn new(product: Product, access: Access, bundle: Bundle, metrics: PrometheusHandle) -> Self {
+        let leptos = LeptosOptions::builder().output_name("domainscope").build();
+        Web { product, access: Arc::new(access), bundle: Arc::new(bundle), metrics, leptos }
+    }
+
+    /// All addresses. Pages and data need a caller; health, metrics and static files do not.
+    pub fn router(self) -> Router {
+        let routes = generate_route_list(app::App);
+        let backend: SharedBackend = Arc::new(self.product.clone());
+        let context = move || {
+            provide_context(backend.clone());
+            // The caller was told by the access layer and rides in the request.
+            if let Some(parts) = use_context::<axum::http::request::Parts>()
+                && let Some(caller) = parts.extensions.get::<model::ids::Caller>()
+            {
+                provide_context(caller.clone());
+            }
+        };
+        let functions = context.clone();
+        let handle_function = move |request: Request| {
+            leptos_axum::handle_server_fns_with_context(functions.clone(), request)
+        };
+        let head = self.bundle.head_tags().to_string();
+        let shell = move || app::shell(app::ShellAssets { head_html: head.clone() });
+        let inside = Router::new()
+            .route("/api/fn/{*function}", get(handle_function.clone()).post(handle_function))
+            .route("/live", get(live::live))
+            .route("/domains.csv", get(export::csv))
+            .route("/domains.json", get(export::json))
+            .nest("/api/v1", api::router())
+            .leptos_routes_with_context(&self, routes, context, shell)
+            .layer(middleware::from_fn_with_state(self.clone(), access::caller));
+        Router::new()
+            .merge(inside)
+            .route("/setup", get(access::setup))
+            .route("/assets/{*file}", get(assets::file))
+            .route("/favicon.svg", get(assets::icon))
+            .route("/livez", get(health::livez))
+            .route("/readyz", get(health::readyz))
+            .route("/metrics", get(health::metrics))
+            .layer(middleware::from_fn(access::harden))
+            .layer(tower_http::limit::RequestBodyLimitLayer::new(8 << 20))
+            .layer(tower_http::compression::CompressionLayer::new().compress_when(
+                tower_http::compression::predicate::NotForContentType::new("text/event-stream")
+                    .and(tower_http::compression::predicate::DefaultPredicate::new()),
+            ))
+            .with_state(self)
+    }
+}
+
+use tower_http::compression::Predicate as _;

@@ -1,0 +1,91 @@
+//! Engine settings: as flags, as environment variables (`DOMAINSCOPE_…`) and as TOML (`--config FILE`), in this
+//! order of precedence. With them the whole product runs inside any closed network.
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// Where the engine starts and whom it trusts. Everything left out is the real Internet.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[command(next_help_heading = "Engine settings (default: the real Internet)")]
+pub struct EngineArgs {
+    /// TOML file with any of these settings (root_hints = "…", dns_port = 5353, …)
+    #[arg(long, global = true, env = "DOMAINSCOPE_CONFIG", value_name = "FILE")]
+    #[serde(skip)]
+    pub config: Option<PathBuf>,
+    /// Root hints in named.root format
+    #[arg(long, global = true, env = "DOMAINSCOPE_ROOT_HINTS", value_name = "FILE")]
+    pub root_hints: Option<PathBuf>,
+    /// Port of all name servers [default: 53]
+    #[arg(long, global = true, env = "DOMAINSCOPE_DNS_PORT", value_name = "PORT")]
+    pub dns_port: Option<u16>,
+    /// RDAP bootstrap (RFC 9224): a URL or a file
+    #[arg(long, global = true, env = "DOMAINSCOPE_RDAP_BOOTSTRAP", value_name = "URL|FILE")]
+    pub rdap_bootstrap: Option<String>,
+    /// WHOIS server that knows the TLDs' servers [default: whois.iana.org:43]
+    #[arg(long, global = true, env = "DOMAINSCOPE_WHOIS_SERVER", value_name = "HOST:PORT")]
+    pub whois_server: Option<String>,
+    /// DNSSEC trust anchors: DS records, one a line
+    #[arg(long, global = true, env = "DOMAINSCOPE_TRUST_ANCHOR", value_name = "FILE")]
+    pub trust_anchor: Option<PathBuf>,
+    /// Certificate authorities trusted beside the public ones, PEM
+    #[arg(long, global = true, env = "DOMAINSCOPE_EXTRA_CA", value_name = "FILE")]
+    pub extra_ca: Option<PathBuf>,
+    /// Allow connections to private, loopback and link-local addresses
+    #[arg(long, global = true, env = "DOMAINSCOPE_ALLOW_PRIVATE")]
+    pub allow_private: bool,
+    /// What is dialled instead of an address: lines "A:PORT" = "B:PORT"
+    #[arg(long, global = true, env = "DOMAINSCOPE_ADDRESS_MAP", value_name = "FILE", hide = true)]
+    pub address_map: Option<PathBuf>,
+    /// Seconds registration data is served as it is when somebody asks again [default: 60]
+    #[arg(long, global = true, env = "DOMAINSCOPE_FRESHNESS", value_name = "SECONDS", hide = true)]
+    pub freshness: Option<i64>,
+}
+
+impl EngineArgs {
+    /// These settings with the gaps filled from the configuration file, when one is named.
+    ///
+    /// # Errors
+    /// When the file can't be read or holds an unknown key; the message names both.
+    pub fn resolved(self) -> Result<Self> {
+        let Some(path) = self.config.clone() else { return Ok(self) };
+        let file = read_file(&path)?;
+        Ok(EngineArgs {
+            config: self.config,
+            root_hints: self.root_hints.or(file.root_hints),
+            dns_port: self.dns_port.or(file.dns_port),
+            rdap_bootstrap: self.rdap_bootstrap.or(file.rdap_bootstrap),
+            whois_server: self.whois_server.or(file.whois_server),
+            trust_anchor: self.trust_anchor.or(file.trust_anchor),
+            extra_ca: self.extra_ca.or(file.extra_ca),
+            allow_private: self.allow_private || file.allow_private,
+            address_map: self.address_map.or(file.address_map),
+            freshness: self.freshness.or(file.freshness),
+        })
+    }
+}
+
+fn read_file(path: &Path) -> Result<EngineArgs> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("settings file {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("settings file {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_win_over_the_file_and_unknown_keys_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("engine.toml");
+        std::fs::write(&path, "dns_port = 5300\nwhois_server = \"w:1\"\nallow_private = true\n").unwrap();
+        let args = EngineArgs { config: Some(path.clone()), dns_port: Some(53), ..EngineArgs::default() };
+        let got = args.clone().resolved().unwrap();
+        assert_eq!((got.dns_port, got.whois_server.as_deref(), got.allow_private), (Some(53), Some("w:1"), true));
+        std::fs::write(&path, "dns_prot = 5300\n").unwrap();
+        let e = format!("{:#}", args.resolved().unwrap_err());
+        assert!(e.contains("dns_prot") && e.contains("engine.toml"), "{e}");
+    }
+}

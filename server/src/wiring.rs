@@ -1,0 +1,79 @@
+//! Puts the engine together from its settings: the way out, the registration client, the DNS engine.
+
+use crate::settings::EngineArgs;
+use anyhow::{Context, Result, anyhow};
+use async_trait::async_trait;
+use model::names::Fqdn;
+use monitor::Internet;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Names through our own DNS engine: inside a closed network the system's resolver knows nothing of it.
+struct EngineResolver(dns::Engine);
+
+#[async_trait]
+impl net::Resolve for EngineResolver {
+    async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+        self.0.lookup(&Fqdn::trusted(host)).await.map_err(|e| e.to_string())
+    }
+}
+
+/// The engine these settings describe.
+///
+/// # Errors
+/// When a file they name can't be read or used; the message names the setting.
+pub fn internet(args: &EngineArgs) -> Result<Internet> {
+    let address_map = match &args.address_map {
+        Some(path) => net::AddressMap::read(path).map_err(|e| anyhow!("address map: {e}"))?,
+        None => net::AddressMap::default(),
+    };
+    let engine = dns_engine(args, address_map.clone())?;
+    let resolver: Arc<dyn net::Resolve> = if args.root_hints.is_some() {
+        Arc::new(EngineResolver(engine.clone()))
+    } else {
+        Arc::new(net::SystemResolver)
+    };
+    let extra_ca = match &args.extra_ca {
+        Some(path) => Some(std::fs::read(path).with_context(|| format!("extra CA {}", path.display()))?),
+        None => None,
+    };
+    let dialer = net::Dialer::new(net::Settings {
+        resolver,
+        allow_private: args.allow_private,
+        extra_ca,
+        address_map,
+        ..net::Settings::default()
+    })?;
+    let client = registration::Client::new(
+        registration::Settings {
+            rdap_bootstrap: args.rdap_bootstrap.clone(),
+            whois_server: args.whois_server.clone(),
+            ..registration::Settings::default()
+        },
+        dialer,
+    )
+    .map_err(|e| anyhow!("registration settings: {e}"))?;
+    Ok(Internet { client, engine })
+}
+
+fn dns_engine(args: &EngineArgs, address_map: net::AddressMap) -> Result<dns::Engine> {
+    let mut settings =
+        dns::Settings { allow_private: args.allow_private, address_map, ..dns::Settings::default() };
+    if let Some(path) = &args.root_hints {
+        settings.root_hints =
+            dns::RootHints::parse(&read(path, "root hints")?).with_context(|| path.display().to_string())?;
+    }
+    if let Some(path) = &args.trust_anchor {
+        settings.trust_anchors = dns::TrustAnchors::parse(&read(path, "trust anchor")?)
+            .with_context(|| path.display().to_string())?;
+    }
+    if let Some(port) = args.dns_port {
+        settings.port = port;
+    }
+    Ok(dns::Engine::new(settings))
+}
+
+fn read(path: &Path, what: &str) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("{what} {}", path.display()))
+}
