@@ -9,6 +9,7 @@ mod history;
 mod jobs;
 mod lists;
 mod log;
+mod plain;
 mod world;
 
 use world::Place;
