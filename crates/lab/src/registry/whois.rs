@@ -59,23 +59,21 @@ pub(crate) fn root(world: &World, query: &str) -> String {
     } else {
         (settings.whois != WhoisStyle::None).then(|| format!("whois.nic.{tld}"))
     };
+    let mut row = |label: &str, value: &str| text.line(format_args!("{:<14}{value}", format!("{label}:")));
     if let Some(whois) = &whois {
-        text.row("refer", format_args!("        {whois}"));
-        text.line("");
+        row("refer", whois);
     }
-    text.row("domain", format_args!("       {}", tld.to_uppercase()));
-    text.line("");
-    text.row("organisation", format_args!(" {}", settings.registry));
-    text.line("");
+    row("domain", &tld.to_uppercase());
+    row("organisation", &settings.registry);
     for server in world.tld_servers.get(&tld).into_iter().flatten() {
         let ip = world.ip(server).map(|ip| ip.to_string()).unwrap_or_default();
-        text.row("nserver", format_args!("      {} {ip}", server.to_uppercase()));
+        row("nserver", &format!("{} {ip}", server.to_uppercase()));
     }
-    text.line("");
-    text.maybe("whois", whois.map(|w| format!("        {w}")));
-    text.line("");
-    text.row("status", "       ACTIVE");
-    text.row("source", "       IANA");
+    if let Some(whois) = &whois {
+        row("whois", whois);
+    }
+    row("status", "ACTIVE");
+    row("source", "IANA");
     text.0
 }
 

@@ -1,0 +1,85 @@
+//! A validator that nobody here wrote judges the signed zones: `unbound-host`, where it is installed.
+
+mod common;
+
+use common::*;
+use tokio::process::Command;
+
+/// Unbound takes ports for stub zones only, so each zone is told to it; the chain of trust is its own work.
+fn configuration(w: &World, zones: &[(&str, &[&str])]) -> String {
+    let e = w.lab.endpoints();
+    let mut text = format!(
+        "server:\n  do-not-query-localhost: no\n  do-ip6: no\n  module-config: \"validator iterator\"\n  \
+         trust-anchor-file: \"{}\"\n  val-override-date: \"20261120130000\"\n",
+        e.trust_anchor.display()
+    );
+    for (zone, servers) in zones {
+        text.push_str(&format!("stub-zone:\n  name: \"{zone}\"\n  stub-prime: no\n"));
+        for server in *servers {
+            let ip = w.lab.address_of(server).unwrap();
+            text.push_str(&format!("  stub-addr: {ip}@{}\n", e.dns_port));
+        }
+    }
+    text
+}
+
+#[tokio::test]
+async fn unbound_trusts_what_is_sound_and_nothing_else() {
+    if Command::new("unbound-host").arg("-h").output().await.is_err() {
+        println!("skipped: unbound-host (Debian package of that name) is not installed");
+        return;
+    }
+    let w = demo().await;
+    const MERIDIAN: &[&str] = &["ns1.meridian-dns.example", "ns2.meridian-dns.example"];
+    const QUARRY: &[&str] = &["ns1.quarry-dns.example"];
+    const ANYCAST: &[&str] = &["a.anycast-one.example", "b.anycast-one.example"];
+    let zones: &[(&str, &[&str])] = &[
+        (".", &["a.root.lab", "b.root.lab"]),
+        ("example", &["a.nic.example", "b.nic.example"]),
+        ("com", &["a.nic.com"]),
+        ("alder.example", MERIDIAN),
+        ("sealed.example", MERIDIAN),
+        ("alder-labs-demo.com", MERIDIAN),
+        ("forged.example", MERIDIAN),
+        ("juniper-lab.example", MERIDIAN),
+        ("sour-milk.example", QUARRY),
+        ("unsealed.example", QUARRY),
+        ("kestrel-demo.com", ANYCAST),
+        ("vantage.example", ANYCAST),
+        ("wrong-key.example", ANYCAST),
+        ("half-life.example", ANYCAST),
+    ];
+    let path = w.dir.path().join("unbound.conf");
+    std::fs::write(&path, configuration(&w, zones)).unwrap();
+    for (name, qtype, verdict) in [
+        ("alder.example", "MX", "(secure)"),
+        ("nope.alder.example", "A", "(secure)"),
+        ("alder.example", "SRV", "(secure)"),
+        ("sealed.example", "A", "(secure)"),
+        ("any.apps.sealed.example", "A", "(secure)"),
+        ("any.apps.sealed.example", "TXT", "(secure)"),
+        ("nope.sealed.example", "A", "(secure)"),
+        ("alder-labs-demo.com", "A", "(secure)"),
+        ("kestrel-demo.com", "A", "(secure)"),
+        ("nope.kestrel-demo.com", "A", "(secure)"),
+        ("vacant-demo.com", "A", "(secure)"),
+        ("vacant-lot.example", "A", "(secure)"),
+        ("vantage.example", "A", "(secure)"),
+        ("half-life.example", "A", "(secure)"),
+        ("juniper-lab.example", "A", "(insecure)"),
+        ("unsealed.example", "A", "(insecure)"),
+        ("forged.example", "A", "(BOGUS"),
+        ("sour-milk.example", "A", "(BOGUS"),
+        ("wrong-key.example", "A", "(BOGUS"),
+    ] {
+        let output = Command::new("unbound-host")
+            .arg("-C")
+            .arg(&path)
+            .args(["-v", "-t", qtype, name])
+            .output()
+            .await
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(verdict), "{name} {qtype} is not {verdict}: {text}");
+    }
+}
