@@ -1,5 +1,6 @@
 //! The door: what the rest of the program calls. Each call is one operation with its own bounds and its own memory.
 
+use crate::checks::{self, CheckOptions, CheckReport, MethodsV2};
 use crate::delegation;
 use crate::dnssec;
 use crate::error::Error;
@@ -83,6 +84,24 @@ impl Engine {
     /// The DNSSEC chain from the closest trust anchor to `zone`; `now` is what signatures are judged by.
     pub async fn dnssec(&self, zone: &str, now: Timestamp) -> Result<Dnssec, Error> {
         Ok(dnssec::dnssec(&self.session(), &wire_name(zone)?, now).await)
+    }
+
+    /// Runs the test cases on `zone`, or on servers given as if it were delegated to them.
+    pub async fn check(&self, zone: &str, options: &CheckOptions) -> Result<CheckReport, Error> {
+        checks::check(&self.check_session(), zone, options).await
+    }
+
+    /// The name server sets of the specification "MethodsV2".
+    pub async fn methods_v2(&self, zone: &str, options: &CheckOptions) -> Result<MethodsV2, Error> {
+        checks::methods_v2(&self.check_session(), zone, options).await
+    }
+
+    /// A whole check asks much more than a look-up: its bounds are wider.
+    fn check_session(&self) -> Session {
+        let mut settings = (*self.settings).clone();
+        settings.max_queries = settings.max_queries.saturating_mul(10);
+        settings.budget *= 5;
+        Session::new(Arc::new(settings))
     }
 
     /// Addresses of a host, resolved from the root hints (delegations from the root are remembered for an hour).

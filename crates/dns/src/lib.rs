@@ -1,12 +1,12 @@
 //! The uncached DNS engine: trace, delegation, records, DNSSEC and health checks, asked of the authoritative servers
 //! themselves. In: names. Out: the types of `model::dns` and findings in Zonemaster's terms. The sockets are ours.
 
+pub mod checks;
 mod classify;
 mod delegation;
 pub mod dnssec;
 mod engine;
 mod error;
-mod guard;
 pub mod present;
 mod provider;
 mod resolve;
@@ -19,5 +19,6 @@ pub mod wire;
 
 pub use engine::{Engine, Resolution};
 pub use error::Error;
+pub use net::AddressMap;
 pub use provider::provider;
-pub use settings::{AddressMap, RootHints, Settings, TrustAnchors};
+pub use settings::{RootHints, Settings, TrustAnchors};

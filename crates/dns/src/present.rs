@@ -1,6 +1,7 @@
 //! Records in the words of the model: presentation form of RFC 1035 section 5, names in RDATA absolute and lower case.
 
 use crate::wire::{Data, Name, Reply, Rr, Rtype};
+use base64::Engine;
 use hickory_proto::rr::{RData, RecordType};
 use hickory_proto::serialize::binary::{BinDecoder, Restrict};
 use model::dns::{Record, Soa};
@@ -36,15 +37,7 @@ fn quoted(octets: &[u8]) -> String {
 }
 
 fn base64(octets: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(octets.len().div_ceil(3) * 4);
-    for chunk in octets.chunks(3) {
-        let n = chunk.iter().fold(0u32, |n, b| n << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
-        for i in 0..4 {
-            out.push(if i > chunk.len() { '=' } else { ALPHABET[(n >> (18 - 6 * i) & 63) as usize] as char });
-        }
-    }
-    out
+    base64::engine::general_purpose::STANDARD.encode(octets)
 }
 
 /// Base 32 with the extended hex alphabet, no padding, lower case: owner labels of NSEC3 (RFC 5155 section 3.3).

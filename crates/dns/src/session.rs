@@ -150,8 +150,8 @@ impl Session {
     }
 
     async fn send(&self, address: IpAddr, question: &Question, manner: Manner) -> Asked {
-        if !self.settings.allow_private && net::guard::is_private(address) {
-            return Asked::refused("a private address: not asked unless the operator allows it".into());
+        if let Some(what) = net::guard::is_private(address).filter(|_| !self.settings.allow_private) {
+            return Asked::refused(format!("{what}: not asked unless the operator allows it"));
         }
         let tcp = matches!(manner, Manner::Tcp | Manner::ExactTcp);
         if self.is_silent(address, tcp) {
@@ -259,13 +259,13 @@ impl Session {
             self.exhausted.store(true, Ordering::Relaxed);
             return not_asked();
         }
-        let target = self.settings.address_map.target(address, self.settings.port);
+        let target = self.settings.address_map.dial((address, self.settings.port).into());
         let sending = Sending { timeout, tries: self.settings.tries, randomise, drop_edns };
         transport::udp(target, question, sending, &|| self.permit()).await
     }
 
     async fn over_tcp(&self, address: IpAddr, question: &Question, edns_fallback: bool) -> Asked {
-        let target = self.settings.address_map.target(address, self.settings.port);
+        let target = self.settings.address_map.dial((address, self.settings.port).into());
         let mut notes = Vec::new();
         let mut edns = true;
         let exchange = loop {

@@ -1,9 +1,14 @@
 //! How the engine behaves: root hints, port, time, bounds, and the address map of closed networks.
 
+use crate::dnssec::verify::digest;
 use crate::error::Error;
+use crate::wire::{Dnskey, Name};
+use base64::Engine;
 use model::dns::NsName;
+use model::registration::Ds;
+use net::AddressMap;
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Settings of an [`crate::Engine`].
@@ -124,32 +129,9 @@ fn plain(name: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// Where packets for an address really go, in networks that cannot use port 53 or the addresses the zones name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AddressMap(HashMap<SocketAddr, SocketAddr>);
-
-impl AddressMap {
-    /// Sends what is meant for `from` to `to`.
-    pub fn insert(&mut self, from: SocketAddr, to: SocketAddr) {
-        self.0.insert(from, to);
-    }
-
-    /// The place to send to.
-    pub fn target(&self, ip: IpAddr, port: u16) -> SocketAddr {
-        let wanted = SocketAddr::new(ip, port);
-        self.0.get(&wanted).copied().unwrap_or(wanted)
-    }
-}
-
-impl FromIterator<(SocketAddr, SocketAddr)> for AddressMap {
-    fn from_iter<I: IntoIterator<Item = (SocketAddr, SocketAddr)>>(pairs: I) -> Self {
-        AddressMap(pairs.into_iter().collect())
-    }
-}
-
 /// DS records that are trusted without a parent: of the root, or of a closed network's own root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrustAnchors(pub Vec<(String, model::registration::Ds)>);
+pub struct TrustAnchors(pub Vec<(String, Ds)>);
 
 impl TrustAnchors {
     /// The root's key signing keys.
@@ -162,37 +144,46 @@ impl TrustAnchors {
         TrustAnchors(Vec::new())
     }
 
-    /// Reads DS records in presentation form, one per line (`. IN DS 20326 8 2 E06D…`).
+    /// Reads DS or DNSKEY records in presentation form, one per line (`. IN DS 20326 8 2 E06D…`).
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let mut list = Vec::new();
-        for line in text.lines() {
-            let line = line.split(';').next().unwrap_or("").trim();
-            if line.is_empty() {
-                continue;
-            }
-            let bad = |why: &str| Error::Anchor(line.to_string(), why.to_string());
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let at =
-                words.iter().position(|w| w.eq_ignore_ascii_case("DS")).ok_or_else(|| bad("no DS record"))?;
-            let [tag, algorithm, digest_type, ..] = words[at + 1..] else {
-                return Err(bad("key tag, algorithm, digest type and digest are wanted"));
-            };
-            let digest = words[at + 4..].concat().to_ascii_uppercase();
-            if digest.is_empty() || !digest.chars().all(|c| c.is_ascii_hexdigit()) {
-                return Err(bad("the digest is not hexadecimal"));
-            }
-            list.push((
-                plain(words.first().filter(|_| at > 0).copied().unwrap_or(".")),
-                model::registration::Ds {
-                    key_tag: tag.parse().map_err(|_| bad("the key tag is no number"))?,
-                    algorithm: algorithm.parse().map_err(|_| bad("the algorithm is no number"))?,
-                    digest_type: digest_type.parse().map_err(|_| bad("the digest type is no number"))?,
-                    digest,
-                },
-            ));
-        }
-        Ok(TrustAnchors(list))
+        let lines = text.lines().map(|l| l.split(';').next().unwrap_or("").trim());
+        lines
+            .filter(|l| !l.is_empty())
+            .map(|line| anchor(line).map_err(|why| Error::Anchor(line.to_string(), why.to_string())))
+            .collect::<Result<_, _>>()
+            .map(TrustAnchors)
     }
+}
+
+fn anchor(line: &str) -> Result<(String, Ds), &'static str> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is = |w: &&str, t: &str| w.eq_ignore_ascii_case(t);
+    let at = words.iter().position(|w| is(w, "DS") || is(w, "DNSKEY")).ok_or("no DS or DNSKEY record")?;
+    let owner = plain(words.first().filter(|_| at > 0).copied().unwrap_or("."));
+    let [first, second, third, ..] = words[at + 1..] else { return Err("fields are missing") };
+    let rest = words[at + 4..].concat();
+    if is(&words[at], "DS") {
+        if rest.is_empty() || !rest.chars().all(|c| c.is_ascii_hexdigit()) {
+            return Err("the digest is not hexadecimal");
+        }
+        let ds = Ds {
+            key_tag: first.parse().map_err(|_| "the key tag is no number")?,
+            algorithm: second.parse().map_err(|_| "the algorithm is no number")?,
+            digest_type: third.parse().map_err(|_| "the digest type is no number")?,
+            digest: rest.to_ascii_uppercase(),
+        };
+        return Ok((owner, ds));
+    }
+    let key = base64::engine::general_purpose::STANDARD.decode(&rest).map_err(|_| "the key is not base64")?;
+    let key = Dnskey::new(
+        first.parse().map_err(|_| "the flags are no number")?,
+        second.parse().map_err(|_| "the protocol is no number")?,
+        third.parse().map_err(|_| "the algorithm is no number")?,
+        key,
+    );
+    let name = Name::from_text(&owner).map_err(|_| "the owner is no name")?;
+    let digest = digest(&name, &key, 2).ok_or("the key cannot be digested")?;
+    Ok((owner, Ds { key_tag: key.key_tag, algorithm: key.algorithm, digest_type: 2, digest }))
 }
 
 #[cfg(test)]
@@ -220,6 +211,16 @@ mod tests {
         let tags: Vec<u16> = anchors.0.iter().map(|(_, ds)| ds.key_tag).collect();
         assert_eq!(tags, [20326, 38696]);
         assert!(anchors.0.iter().all(|(zone, ds)| zone.is_empty() && ds.digest.len() == 64));
+    }
+
+    #[test]
+    fn a_key_is_as_good_as_its_digest() {
+        // RFC 4034 section 5.4, with the digest of RFC 4509 section 2.3.
+        let key = "dskey.example.com. 86400 IN DNSKEY 256 3 5 AQOeiiR0GOMYkDshWoSKz9Xz fwJr1AYtsmx3TGkJaNXVbfi/ \
+             2pHm822aJ5iI9BMzNXxeYCmZDRD99WYwYqUSdjMmmAphXdvxegXd/M5+X7OrzKBaMbCVdFLUUh6DhweJBjEVv5f2wwjM9Xzc nOf+EPbtG9DMBmADjFDc2w/rljwvFw==";
+        let (owner, ds) = TrustAnchors::parse(key).unwrap().0.remove(0);
+        assert_eq!((owner.as_str(), ds.key_tag), ("dskey.example.com", 60485));
+        assert_eq!(ds.digest, "D4B7D520E7BB5F0F67674A0CCEB1E3E0614B93C4F9E99B8383F6A1E4469DA50A");
     }
 
     #[test]

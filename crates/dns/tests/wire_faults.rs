@@ -289,7 +289,7 @@ async fn private_servers_are_not_asked_unless_allowed() {
     let engine = dns::Engine::new(dns::Settings { allow_private: false, ..w.settings() });
     let trace = engine.trace(&Fqdn::trusted("www.test"), "A").await.unwrap();
     assert_eq!(trace.steps[0].answers[0].kind, AnswerKind::NotAsked);
-    assert!(trace.steps[0].answers[0].notes[0].contains("private"), "{trace:#?}");
+    assert!(trace.steps[0].answers[0].notes[0].contains("loopback"), "{trace:#?}");
     assert_eq!(w.questions.load(Ordering::Relaxed), 0);
 }
 

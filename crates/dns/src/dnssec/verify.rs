@@ -157,12 +157,12 @@ pub fn ds_matches(ds: &Ds, owner: &Name, key: &Dnskey) -> bool {
     if ds.key_tag != key.key_tag || ds.algorithm != key.algorithm {
         return false;
     }
-    let mut data = owner.to_wire();
-    data.extend(key.flags.to_be_bytes());
-    data.extend([key.protocol, key.algorithm]);
-    data.extend_from_slice(&key.public_key);
-    Digest::new(&data, DigestType::from(ds.digest_type)).is_ok_and(|digest| {
-        let text: String = digest.as_ref().iter().map(|b| format!("{b:02X}")).collect();
-        text == ds.digest.to_ascii_uppercase()
-    })
+    digest(owner, key, ds.digest_type).is_some_and(|d| d == ds.digest.to_ascii_uppercase())
+}
+
+/// Digest of a key in upper-case hexadecimal; `None` when the digest type is unknown here.
+pub fn digest(owner: &Name, key: &Dnskey, digest_type: u8) -> Option<String> {
+    let data = [owner.to_wire(), key.to_wire()].concat();
+    let digest = Digest::new(&data, DigestType::from(digest_type)).ok()?;
+    Some(digest.as_ref().iter().map(|b| format!("{b:02X}")).collect())
 }

@@ -68,6 +68,19 @@ pub struct Dnskey {
 }
 
 impl Dnskey {
+    /// A key with its tag computed.
+    pub fn new(flags: u16, protocol: u8, algorithm: u8, public_key: Vec<u8>) -> Self {
+        let mut key = Dnskey { flags, protocol, algorithm, public_key, key_tag: 0 };
+        key.key_tag = key_tag(&key.to_wire());
+        key
+    }
+
+    /// RDATA octets.
+    pub fn to_wire(&self) -> Vec<u8> {
+        let [a, b] = self.flags.to_be_bytes();
+        [&[a, b, self.protocol, self.algorithm][..], &self.public_key].concat()
+    }
+
     /// Zone key flag.
     pub fn zone_key(&self) -> bool {
         self.flags & 0x0100 != 0
@@ -182,16 +195,9 @@ fn read(message: &[u8], at: usize, length: usize, rtype: Rtype) -> Read {
                 digest: octets[4..].iter().map(|b| format!("{b:02X}")).collect(),
             }),
         ),
-        Rtype::DNSKEY | Rtype::CDNSKEY if length >= 4 => (
-            None,
-            Data::Dnskey(Dnskey {
-                flags: u16_at(octets, 0)?,
-                protocol: octets[2],
-                algorithm: octets[3],
-                public_key: octets[4..].to_vec(),
-                key_tag: key_tag(octets),
-            }),
-        ),
+        Rtype::DNSKEY | Rtype::CDNSKEY if length >= 4 => {
+            (None, Data::Dnskey(Dnskey::new(u16_at(octets, 0)?, octets[2], octets[3], octets[4..].to_vec())))
+        }
         Rtype::RRSIG if length >= 18 => {
             let (signer, _, next) = Name::read(message, at + 18)?;
             let signature = message.get(next..end).ok_or(WireError::Short)?;

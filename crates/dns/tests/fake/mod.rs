@@ -102,7 +102,7 @@ fn zone(origin: &str, text: &str) -> Zone {
 }
 
 pub async fn world(root_addresses: &[&str], servers: Vec<Server>) -> World {
-    let mut map = AddressMap::default();
+    let mut map = Vec::new();
     let questions = Arc::new(AtomicUsize::new(0));
     for s in servers {
         let (udp, tcp) = loop {
@@ -112,13 +112,17 @@ pub async fn world(root_addresses: &[&str], servers: Vec<Server>) -> World {
             }
         };
         let at = udp.local_addr().unwrap();
-        map.insert(SocketAddr::new(s.address.parse().unwrap(), 53), at);
+        map.push((SocketAddr::new(s.address.parse().unwrap(), 53), at));
         let zones: Arc<Vec<Zone>> = Arc::new(s.zones.iter().map(|(o, t)| zone(o, t)).collect());
         tokio::spawn(serve_udp(udp, zones.clone(), s.fault, questions.clone()));
         tokio::spawn(serve_tcp(tcp, zones, s.fault));
     }
     let addresses: Vec<IpAddr> = root_addresses.iter().map(|a| a.parse().unwrap()).collect();
-    World { map, questions, roots: vec![NsName { name: "a.root.example".into(), addresses, glue: true }] }
+    World {
+        map: map.into_iter().collect::<AddressMap>(),
+        questions,
+        roots: vec![NsName { name: "a.root.example".into(), addresses, glue: true }],
+    }
 }
 
 impl World {

@@ -1,0 +1,102 @@
+//! The table of message tags: level, sentence and remedy of each, by test case.
+
+use model::finding::{Finding, Level};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// `[level, sentence with {arguments}, remedy]`.
+type Row = (Level, String, String);
+
+#[derive(Debug, Deserialize)]
+struct Case {
+    /// Where levels come from.
+    #[allow(dead_code)]
+    source: String,
+    tags: BTreeMap<String, Row>,
+}
+
+static TABLE: LazyLock<BTreeMap<String, Case>> = LazyLock::new(|| {
+    // Part of the program; the loader test keeps it readable.
+    toml::from_str(include_str!("../../data/findings.toml")).unwrap_or_default()
+});
+
+/// A finding of a test case, with its level and sentences from the table.
+pub(crate) fn finding(test_case: &str, zone: &str, tag: &str, args: &[(&str, Value)]) -> Finding {
+    let args: Map<String, Value> = args.iter().map(|(k, v)| ((*k).to_string(), v.clone())).collect();
+    let row = TABLE.get(test_case).and_then(|case| case.tags.get(tag));
+    debug_assert!(row.is_some(), "{test_case} {tag} is missing in the table");
+    let (level, message, fix) = row.cloned().unwrap_or((Level::Info, tag.to_string(), String::new()));
+    Finding {
+        tag: tag.to_string(),
+        level,
+        message: fill(&message, &args),
+        fix: fill(&fix, &args),
+        args,
+        test_case: test_case.to_string(),
+        zone: zone.to_string(),
+    }
+}
+
+fn fill(template: &str, args: &Map<String, Value>) -> String {
+    let mut out = template.to_string();
+    for (name, value) in args {
+        let text = match value {
+            // Zonemaster separates lists by semicolons; people read commas.
+            Value::String(s) => s.replace(';', ", "),
+            other => other.to_string(),
+        };
+        out = out.replace(&format!("{{{name}}}"), &text);
+    }
+    out
+}
+
+/// Gathers the findings of one run of a test case.
+pub(crate) struct Findings<'a> {
+    test_case: &'static str,
+    zone: &'a str,
+    pub list: Vec<Finding>,
+}
+
+impl<'a> Findings<'a> {
+    pub fn new(test_case: &'static str, zone: &'a str) -> Self {
+        Findings { test_case, zone, list: Vec::new() }
+    }
+
+    pub fn add(&mut self, tag: &str, args: &[(&str, Value)]) {
+        self.list.push(finding(self.test_case, self.zone, tag, args));
+    }
+
+    /// True when `tag` was added already.
+    pub fn has(&self, tag: &str) -> bool {
+        self.list.iter().any(|f| f.tag == tag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_reads_and_every_case_has_rows() {
+        let table: BTreeMap<String, Case> =
+            toml::from_str(include_str!("../../data/findings.toml")).expect("the table is TOML");
+        for name in crate::checks::test_cases() {
+            assert!(table.contains_key(name), "{name} has no rows");
+        }
+        for (name, case) in &table {
+            assert!(!case.source.is_empty() && !case.tags.is_empty(), "{name}");
+            for (tag, (level, message, fix)) in &case.tags {
+                assert!(message.ends_with('.'), "{name} {tag}: {message}");
+                assert!(*level < Level::Warning || !fix.is_empty(), "{name} {tag}: a warning wants a remedy");
+            }
+        }
+    }
+
+    #[test]
+    fn sentences_take_their_arguments() {
+        let f = finding("Basic01", "a.example", "B01_CHILD_FOUND", &[("domain", "a.example".into())]);
+        assert_eq!((f.level, f.message.contains("a.example")), (Level::Info, true));
+    }
+}
