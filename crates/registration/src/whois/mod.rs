@@ -98,6 +98,12 @@ impl Asked {
     }
 }
 
+/// The text of an answer about `domain`, decoded as [`parse_whois`] decodes it; for showing and keeping.
+pub fn decode_text(domain: &str, bytes: &[u8]) -> String {
+    let asked = Asked::new(domain, None, None);
+    decode::decode(&bytes[..bytes.len().min(MAX_TEXT)], &asked, &mut Vec::new()).into_owned()
+}
+
 /// A name in A-labels, lower case.
 pub(crate) fn ascii(name: &str) -> String {
     fold::to_ascii(&name.chars().take(253).collect::<String>().to_lowercase())

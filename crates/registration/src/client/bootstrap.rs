@@ -1,0 +1,225 @@
+//! RDAP bootstrap (RFC 9224): which server to ask for which TLD. In: IANA's file (fetched daily), a configured file or
+//! URL, or the shipped copy; out: base URLs of a TLD.
+
+use model::Timestamp;
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use url::Url;
+
+const IANA: &str = "https://data.iana.org/rdap/dns.json";
+/// How long a fetched file is good, and how soon a failed fetch is tried again.
+const GOOD_FOR: i64 = 86_400;
+const RETRY_AFTER: i64 = 600;
+const CAP: usize = 8 << 20;
+
+/// A bootstrap that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BootstrapError {
+    /// The file cannot be read: check the path.
+    #[error("RDAP bootstrap {path}: {reason}")]
+    File {
+        /// The path.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// It is not a bootstrap file: check what the path or URL leads to.
+    #[error("RDAP bootstrap {from} is not a file of RFC 9224: {reason}")]
+    Form {
+        /// Path or URL.
+        from: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Base URLs per TLD.
+#[derive(Debug, Default)]
+pub(super) struct Table(HashMap<String, Vec<Url>>);
+
+impl Table {
+    /// The base URLs for a name: those of its longest listed suffix, https before http.
+    pub fn bases(&self, name: &str) -> &[Url] {
+        let mut rest = name;
+        loop {
+            if let Some(found) = self.0.get(rest) {
+                return found;
+            }
+            match rest.split_once('.') {
+                Some((_, r)) => rest = r,
+                None => return &[],
+            }
+        }
+    }
+
+    fn parse(from: &str, text: &[u8]) -> Result<Self, BootstrapError> {
+        #[derive(Deserialize)]
+        struct Dns {
+            services: Vec<Vec<Vec<String>>>,
+        }
+        let bad = |reason: String| BootstrapError::Form { from: from.to_string(), reason };
+        let dns: Dns = serde_json::from_slice(text).map_err(|e| bad(e.to_string()))?;
+        let mut table = Table::default();
+        for service in &dns.services {
+            let [tlds, urls] = service.as_slice() else { continue };
+            table.add(tlds, urls);
+        }
+        if table.0.is_empty() { Err(bad("it lists no service".into())) } else { Ok(table) }
+    }
+
+    fn add(&mut self, tlds: &[String], urls: &[String]) {
+        let mut urls: Vec<Url> = urls
+            .iter()
+            .filter_map(|u| Url::parse(&if u.ends_with('/') { u.clone() } else { format!("{u}/") }).ok())
+            .filter(|u| matches!(u.scheme(), "https" | "http"))
+            .collect();
+        urls.sort_by_key(|u| u.scheme() != "https");
+        if urls.is_empty() {
+            return;
+        }
+        for t in tlds {
+            let t = crate::whois::ascii(t.trim_matches('.'));
+            self.0.entry(t).or_insert_with(|| urls.clone());
+        }
+    }
+
+    /// Adds the shipped rows of TLDs that are not in the table.
+    fn add_shipped(&mut self, only_additional: bool) {
+        for r in SHIPPED.iter().filter(|r| r.additional || !only_additional) {
+            self.add(&r.tlds, std::slice::from_ref(&r.url));
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    url: String,
+    tlds: Vec<String>,
+    #[serde(default)]
+    additional: bool,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the file; a test asks for it"))]
+    source: String,
+}
+
+static SHIPPED: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct File {
+        service: Vec<Row>,
+    }
+    toml::from_str::<File>(include_str!("../../data/rdap.toml"))
+        .unwrap_or_else(|e| panic!("data/rdap.toml is checked by a test: {e}"))
+        .service
+});
+
+/// Where the table comes from, and the table itself.
+pub(super) struct Source {
+    url: Option<Url>,
+    /// IANA's own file: the shipped copy stands in and adds to it.
+    public: bool,
+    state: RwLock<(Arc<Table>, Option<Timestamp>)>,
+    fetching: tokio::sync::Mutex<()>,
+}
+
+impl Source {
+    pub fn new(configured: Option<&str>) -> Result<Self, BootstrapError> {
+        let mut table = Table::default();
+        let url = match configured {
+            None => {
+                table.add_shipped(false);
+                Url::parse(IANA).ok()
+            }
+            Some(text) => match Url::parse(text) {
+                Ok(u) if matches!(u.scheme(), "http" | "https") => Some(u),
+                _ => {
+                    let path = text.strip_prefix("file://").unwrap_or(text);
+                    let bytes = std::fs::read(path).map_err(|e| BootstrapError::File {
+                        path: path.to_string(),
+                        reason: e.to_string(),
+                    })?;
+                    table = Table::parse(path, &bytes)?;
+                    None
+                }
+            },
+        };
+        Ok(Source {
+            url,
+            public: configured.is_none(),
+            state: RwLock::new((Arc::new(table), None)),
+            fetching: tokio::sync::Mutex::default(),
+        })
+    }
+
+    fn state(&self) -> (Arc<Table>, Option<Timestamp>) {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The table, fetched anew when it is older than a day. A failed fetch leaves the old one.
+    pub async fn table(&self, dialer: &net::Dialer, now: Timestamp) -> Arc<Table> {
+        let due = |next: Option<Timestamp>| next.is_none_or(|t| now >= t);
+        let (table, next) = self.state();
+        let Some(url) = self.url.as_ref().filter(|_| due(next)) else { return table };
+        let _one = self.fetching.lock().await;
+        let (table, next) = self.state();
+        if !due(next) {
+            return table;
+        }
+        let fetched = match dialer.http_get(url, "application/json", CAP).await {
+            Ok(a) if a.status == 200 => Table::parse(url.as_str(), &a.body).map_err(|e| e.to_string()),
+            Ok(a) => Err(format!("HTTP status {}", a.status)),
+            Err(e) => Err(e.to_string()),
+        };
+        let (table, wait) = match fetched {
+            Ok(mut t) => {
+                if self.public {
+                    t.add_shipped(true);
+                }
+                (Arc::new(t), GOOD_FOR)
+            }
+            Err(reason) => {
+                tracing::warn!(%url, %reason, "the RDAP bootstrap could not be fetched; the one at hand is used");
+                (table, RETRY_AFTER)
+            }
+        };
+        let next = Timestamp::from_second(now.as_second() + wait).unwrap_or(Timestamp::MAX);
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = (table.clone(), Some(next));
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_suffix_and_https_come_first() {
+        let t = Table::parse(
+            "x",
+            br#"{"services":[[["com","XN--P1AI."],["http://a.test/r","https://b.test/r/"]],[["co.uk"],["https://c.test/"]],[["bad"],["ftp://x"]],[]]}"#,
+        )
+        .unwrap();
+        assert_eq!(t.bases("example.com")[0].as_str(), "https://b.test/r/");
+        assert_eq!(t.bases("example.com")[1].as_str(), "http://a.test/r/");
+        assert_eq!(t.bases("a.co.uk").len(), 1);
+        assert!(t.bases("a.uk").is_empty() && t.bases("a.bad").is_empty());
+        assert_eq!(t.bases("x.xn--p1ai").len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_bootstrap_is_refused() {
+        for bad in ["", "[]", "{}", r#"{"services":[]}"#, r#"{"services":[[["com"]]]}"#] {
+            assert!(Table::parse("x", bad.as_bytes()).is_err(), "{bad}");
+        }
+        assert!(Source::new(Some("no-such-file.json")).is_err());
+    }
+
+    #[test]
+    fn the_shipped_copy_loads() {
+        assert!(
+            SHIPPED.iter().all(|r| !r.source.is_empty() && Url::parse(&r.url).is_ok() && !r.tlds.is_empty())
+        );
+        let s = Source::new(None).unwrap();
+        assert!(!s.state().0.bases("example.com").is_empty());
+    }
+}

@@ -1,0 +1,112 @@
+//! Why a look-up failed. Each kind says what a caller can do about it.
+
+use std::fmt;
+use std::time::Duration;
+
+/// The kind of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// Nothing came in time: try again later.
+    Timeout,
+    /// The server asked us to come back later: wait as long as it said.
+    Throttled,
+    /// The server will not answer us: asking again does not help.
+    Refused,
+    /// What came cannot be read: look at the raw answer.
+    Unparsable,
+    /// No connection, or a server that is broken: try again later.
+    Unreachable,
+    /// The answer exceeds the cap.
+    TooLarge,
+    /// The target is private and the operator has not allowed that.
+    Blocked,
+}
+
+impl FailureKind {
+    /// Stable word for metrics, JSON and part errors.
+    pub fn label(self) -> &'static str {
+        match self {
+            FailureKind::Timeout => "timeout",
+            FailureKind::Throttled => "throttled",
+            FailureKind::Refused => "refused",
+            FailureKind::Unparsable => "unparsable",
+            FailureKind::Unreachable => "unreachable",
+            FailureKind::TooLarge => "too_large",
+            FailureKind::Blocked => "blocked",
+        }
+    }
+
+    /// Which of several failures of one look-up is told: the one that says most about what to do.
+    pub(crate) fn weight(self) -> u8 {
+        match self {
+            FailureKind::Throttled => 0,
+            FailureKind::Blocked => 1,
+            FailureKind::Refused => 2,
+            FailureKind::TooLarge => 3,
+            FailureKind::Unparsable => 4,
+            FailureKind::Timeout => 5,
+            FailureKind::Unreachable => 6,
+        }
+    }
+}
+
+/// Why a look-up failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookupError {
+    /// What kind of failure.
+    pub kind: FailureKind,
+    /// What to tell people, naming the server.
+    pub sentence: String,
+    /// How long the server asked us to wait (throttled only).
+    pub retry_after: Option<Duration>,
+}
+
+impl LookupError {
+    pub(crate) fn new(kind: FailureKind, sentence: impl Into<String>) -> Self {
+        LookupError { kind, sentence: sentence.into(), retry_after: None }
+    }
+
+    pub(crate) fn throttled(server: &str, wait: Duration) -> Self {
+        LookupError {
+            kind: FailureKind::Throttled,
+            sentence: format!("{server} asked us to come back in {} s", wait.as_secs().max(1)),
+            retry_after: Some(wait),
+        }
+    }
+
+    /// The stable word of the kind.
+    pub fn label(&self) -> &'static str {
+        self.kind.label()
+    }
+}
+
+impl fmt::Display for LookupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for LookupError {}
+
+impl From<net::Error> for LookupError {
+    fn from(e: net::Error) -> Self {
+        let kind = match &e {
+            net::Error::Blocked { .. } => FailureKind::Blocked,
+            net::Error::Timeout { .. } => FailureKind::Timeout,
+            net::Error::TooLarge { .. } => FailureKind::TooLarge,
+            net::Error::Protocol { .. } => FailureKind::Unparsable,
+            net::Error::Budget { wait, .. } => {
+                return LookupError {
+                    kind: FailureKind::Throttled,
+                    sentence: e.to_string(),
+                    retry_after: Some(*wait),
+                };
+            }
+            net::Error::NoAddress { .. }
+            | net::Error::Unreachable { .. }
+            | net::Error::Tls { .. }
+            | net::Error::Settings(_) => FailureKind::Unreachable,
+        };
+        LookupError::new(kind, e.to_string())
+    }
+}

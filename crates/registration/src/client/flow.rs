@@ -1,0 +1,229 @@
+//! The order of questions of one look-up. In: a name; out: what was found, what failed. The whole is bounded in time;
+//! what was found before the end counts.
+
+use super::error::{FailureKind, LookupError};
+use super::merge::{self, Found};
+use super::{Failure, Inner, LookupResult, rdap, servers, whois};
+use model::Timestamp;
+use model::detail::RawAnswer;
+use model::names::DomainName;
+use model::registration::{Outcome, Party, Protocol, Provenance, Registration, RegistrationState};
+use url::Url;
+
+/// WHOIS servers asked at most, the registry's included.
+const WHOIS_DEPTH: usize = 3;
+
+#[derive(Default)]
+struct Trail {
+    raw: Vec<RawAnswer>,
+    failures: Vec<Failure>,
+    found: Vec<Found>,
+    /// The registry said that there is no registration.
+    settled: Option<RegistrationState>,
+}
+
+impl Trail {
+    fn keep(&mut self, protocol: Protocol, party: Party, server: String, registration: Registration) {
+        self.found.push(Found { by: Provenance { protocol, party, server }, registration });
+    }
+}
+
+pub(super) async fn lookup(inner: &Inner, name: &DomainName, now: Timestamp) -> LookupResult {
+    let mut trail = Trail::default();
+    let whole = inner.settings.timeout;
+    let in_time = tokio::time::timeout(whole, walk(inner, name, now, &mut trail)).await.is_ok();
+    if !in_time && trail.found.is_empty() {
+        let sentence = format!("no server answered about {name} within {} s", whole.as_secs_f32());
+        trail.failures.push(Failure {
+            protocol: Protocol::Rdap,
+            party: Party::Registry,
+            server: String::new(),
+            error: LookupError::new(FailureKind::Timeout, sentence),
+        });
+    }
+    let Trail { raw, failures, found, settled } = trail;
+    let outcome = match settled {
+        Some(state) => Ok(state),
+        None if !found.is_empty() => Ok(RegistrationState::Registered(Box::new(merge::merge(found)))),
+        None => Err(told(&failures, name)),
+    };
+    LookupResult { outcome, raw, failures }
+}
+
+/// The failure that is told when nothing was found.
+fn told(failures: &[Failure], name: &DomainName) -> LookupError {
+    failures.iter().map(|f| &f.error).min_by_key(|e| e.kind.weight()).cloned().unwrap_or_else(|| {
+        LookupError::new(
+            FailureKind::Unreachable,
+            format!("neither an RDAP nor a WHOIS server is known for .{}", name.tld()),
+        )
+    })
+}
+
+async fn walk(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut Trail) {
+    by_rdap(inner, name, now, trail).await;
+    if trail.settled.is_none() && !trail.found.iter().any(|f| holds_data(&f.registration)) {
+        by_whois(inner, name, now, trail).await;
+    }
+}
+
+/// True when an answer holds more than the name and its statuses.
+fn holds_data(r: &Registration) -> bool {
+    r.created.is_some()
+        || r.expires.is_some()
+        || r.registrar.name.is_some()
+        || r.nameservers.as_ref().is_some_and(|n| !n.is_empty())
+}
+
+async fn by_rdap(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut Trail) {
+    let table = inner.bootstrap.table(&inner.dialer, now).await;
+    for base in table.bases(name.as_str()).iter().take(2) {
+        let Some(url) = rdap::address(base, name.as_str()) else { continue };
+        match rdap::ask(inner, &url, Party::Registry, name.as_str(), now, &mut trail.raw).await {
+            Ok(answer) => {
+                let related = answer.reading.registration.registrar_rdap.clone();
+                match answer.reading.outcome {
+                    Outcome::Available => trail.settled = Some(RegistrationState::Available),
+                    Outcome::Reserved => trail.settled = Some(RegistrationState::Reserved),
+                    _ => {
+                        trail.keep(
+                            Protocol::Rdap,
+                            Party::Registry,
+                            answer.server,
+                            answer.reading.registration,
+                        );
+                        if let Some(related) = related.filter(|_| inner.settings.ask_registrar) {
+                            registrar_rdap(inner, &related, &url, name, now, trail).await;
+                        }
+                    }
+                }
+                return;
+            }
+            Err(f) => {
+                let final_word = matches!(f.error.kind, FailureKind::Throttled | FailureKind::Refused);
+                trail.failures.push(f);
+                if final_word {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn registrar_rdap(
+    inner: &Inner,
+    related: &str,
+    registry: &Url,
+    name: &DomainName,
+    now: Timestamp,
+    trail: &mut Trail,
+) {
+    let Ok(url) = Url::parse(related) else { return };
+    let other = url.host_str() != registry.host_str() || url.port() != registry.port();
+    if !other || !matches!(url.scheme(), "https" | "http") {
+        return;
+    }
+    match rdap::ask(inner, &url, Party::Registrar, name.as_str(), now, &mut trail.raw).await {
+        Ok(a) if a.reading.outcome == Outcome::Registered => {
+            trail.keep(Protocol::Rdap, Party::Registrar, a.server, a.reading.registration);
+        }
+        // A registrar does not decide whether a name exists.
+        Ok(a) => trail.failures.push(Failure {
+            protocol: Protocol::Rdap,
+            party: Party::Registrar,
+            server: a.server,
+            error: LookupError::new(FailureKind::Unparsable, "the registrar does not know the name"),
+        }),
+        Err(f) => trail.failures.push(f),
+    }
+}
+
+async fn by_whois(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut Trail) {
+    let Some((mut host, port)) = registry_server(inner, name, now, trail).await else { return };
+    let mut party = Party::Registry;
+    let mut visited: Vec<String> = Vec::new();
+    while visited.len() < WHOIS_DEPTH && !visited.contains(&host) {
+        visited.push(host.clone());
+        let reading = match whois::ask(inner, &host, port, party, name.as_str(), now, &mut trail.raw).await {
+            Ok(r) => r,
+            Err(f) => return trail.failures.push(f),
+        };
+        match (reading.outcome, party) {
+            (Outcome::Registered, _) => {}
+            (Outcome::Available, Party::Registry) => {
+                // Had RDAP found a registration, a WHOIS server that lags behind does not undo it.
+                if trail.found.is_empty() {
+                    trail.settled = Some(RegistrationState::Available);
+                }
+                return;
+            }
+            (Outcome::Reserved, Party::Registry) => {
+                if trail.found.is_empty() {
+                    trail.settled = Some(RegistrationState::Reserved);
+                }
+                return;
+            }
+            _ => {
+                return trail.failures.push(Failure {
+                    protocol: Protocol::Whois,
+                    party,
+                    server: host,
+                    error: LookupError::new(FailureKind::Unparsable, "the registrar does not know the name"),
+                });
+            }
+        }
+        let next = reading.registration.registrar_whois_server.clone();
+        trail.keep(Protocol::Whois, party, host.clone(), reading.registration);
+        let Some(next) = next.filter(|_| inner.settings.ask_registrar) else { return };
+        host = next;
+        party = Party::Registrar;
+    }
+}
+
+/// The registry's WHOIS server: by referral of the root, then by the shipped table.
+async fn registry_server(
+    inner: &Inner,
+    name: &DomainName,
+    now: Timestamp,
+    trail: &mut Trail,
+) -> Option<(String, u16)> {
+    let root = &inner.whois_root;
+    // Where the root is on another port (a closed network), so is everything it refers to.
+    let port = root.port;
+    let tld = name.tld();
+    let shipped = || if root.configured { None } else { servers::shipped(tld).map(str::to_string) };
+    let referred = match inner.referrals.get(tld, now) {
+        Some(known) => known,
+        None => match whois::exchange(inner, &root.host, root.port, &format!("{tld}\r\n")).await {
+            Ok(bytes) => {
+                let referred = servers::referral(&crate::whois::decode_text(tld, &bytes));
+                inner.referrals.put(tld, referred.clone(), now);
+                referred
+            }
+            Err(error) => {
+                trail.failures.push(Failure {
+                    protocol: Protocol::Whois,
+                    party: Party::Registry,
+                    server: root.host.clone(),
+                    error,
+                });
+                None
+            }
+        },
+    };
+    // A root that refers to itself has nothing to say, unless it is the registry (IANA for .int).
+    let host = referred
+        .filter(|h| !h.eq_ignore_ascii_case(&root.host) || servers::shipped(tld) == Some(root.host.as_str()))
+        .or_else(shipped);
+    if host.is_none() && trail.failures.is_empty() {
+        let error =
+            LookupError::new(FailureKind::Unreachable, format!("no server is known that answers for .{tld}"));
+        trail.failures.push(Failure {
+            protocol: Protocol::Whois,
+            party: Party::Registry,
+            server: root.host.clone(),
+            error,
+        });
+    }
+    host.map(|h| (h, port))
+}

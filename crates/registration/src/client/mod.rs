@@ -1,0 +1,114 @@
+//! Looking a name up: RDAP first, WHOIS where the TLD has no RDAP, where RDAP fails or holds nothing, and the
+//! registrar after the registry. In: a name; out: [`LookupResult`]. Polite: one budget per host, single flight per
+//! name, capped answers, every wait bounded. RFC 9082, RFC 9224, RFC 3912.
+
+mod bootstrap;
+mod error;
+mod flow;
+mod merge;
+mod rdap;
+mod servers;
+mod settings;
+mod whois;
+
+pub use bootstrap::BootstrapError;
+pub use error::{FailureKind, LookupError};
+pub use settings::{Settings, SettingsError};
+
+use model::Timestamp;
+use model::detail::RawAnswer;
+use model::names::DomainName;
+use model::registration::{Party, Protocol, RegistrationState};
+use servers::Referrals;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::OnceCell;
+
+/// What a look-up came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookupResult {
+    /// The state of the name, or why it is not known.
+    pub outcome: Result<RegistrationState, LookupError>,
+    /// Every answer as it came, also of servers whose answer was not usable.
+    pub raw: Vec<RawAnswer>,
+    /// Every question that failed on the way, in order; the look-up may have succeeded all the same.
+    pub failures: Vec<Failure>,
+}
+
+/// A question that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// By which protocol.
+    pub protocol: Protocol,
+    /// Registry or registrar.
+    pub party: Party,
+    /// Host or URL that was asked.
+    pub server: String,
+    /// What went wrong.
+    pub error: LookupError,
+}
+
+/// Looks names up. Cheap to clone; clones share budgets, caches and flights.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    settings: Settings,
+    whois_root: settings::Root,
+    dialer: net::Dialer,
+    budgets: Arc<net::Budgets>,
+    bootstrap: bootstrap::Source,
+    referrals: Referrals,
+    flights: Mutex<HashMap<String, Arc<OnceCell<LookupResult>>>>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("settings", &self.0.settings).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client with budgets of its own.
+    ///
+    /// # Errors
+    /// [`SettingsError`] when a setting cannot be used: fix it; nothing was asked yet.
+    pub fn new(settings: Settings, dialer: net::Dialer) -> Result<Self, SettingsError> {
+        Client::with_budgets(settings, dialer, Arc::new(net::Budgets::new()))
+    }
+
+    /// A client that keeps to budgets shared with others.
+    ///
+    /// # Errors
+    /// As [`Client::new`].
+    pub fn with_budgets(
+        settings: Settings,
+        dialer: net::Dialer,
+        budgets: Arc<net::Budgets>,
+    ) -> Result<Self, SettingsError> {
+        Ok(Client(Arc::new(Inner {
+            whois_root: settings.root()?,
+            bootstrap: bootstrap::Source::new(settings.rdap_bootstrap.as_deref())?,
+            referrals: Referrals::default(),
+            flights: Mutex::default(),
+            settings,
+            dialer,
+            budgets,
+        })))
+    }
+
+    /// Looks a name up. Callers that ask for the same name at the same time share one look-up.
+    pub async fn lookup(&self, name: &DomainName, now: Timestamp) -> LookupResult {
+        let flight = {
+            let mut flights = self.0.flights.lock().unwrap_or_else(PoisonError::into_inner);
+            flights.entry(name.as_str().to_string()).or_default().clone()
+        };
+        let result = flight.get_or_init(|| flow::lookup(&self.0, name, now)).await.clone();
+        let mut flights = self.0.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only this flight's entry: a later one may have begun already.
+        if flights.get(name.as_str()).is_some_and(|f| Arc::ptr_eq(f, &flight)) {
+            flights.remove(name.as_str());
+        }
+        result
+    }
+}

@@ -1,0 +1,140 @@
+//! WHOIS servers and their manners, from `data/servers.toml`, and the referrals that were learnt. In: a TLD or host;
+//! out: whom to ask, in which form, how often.
+
+use model::Timestamp;
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServerRow {
+    host: String,
+    tlds: Vec<String>,
+    query: Option<String>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LimitRow {
+    host: String,
+    per_minute: u64,
+    concurrency: usize,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    server: Vec<ServerRow>,
+    limit: Vec<LimitRow>,
+}
+
+static FILE: LazyLock<File> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../data/servers.toml"))
+        .unwrap_or_else(|e| panic!("data/servers.toml is checked by a test: {e}"))
+});
+
+/// The shipped table's server of a TLD.
+pub(super) fn shipped(tld: &str) -> Option<&'static str> {
+    FILE.server.iter().find(|r| r.tlds.iter().any(|t| t == tld)).map(|r| r.host.as_str())
+}
+
+/// The line to send: the host's own form, or that of the TLD's usual server.
+pub(super) fn query(host: &str, tld: &str, name: &str) -> String {
+    let form = FILE
+        .server
+        .iter()
+        .find(|r| r.host == host)
+        // A registry's server under another name is asked like the one the table knows.
+        .or_else(|| FILE.server.iter().find(|r| r.tlds.iter().any(|t| t == tld)))
+        .and_then(|r| r.query.as_deref())
+        .unwrap_or("%s");
+    format!("{}\r\n", form.replace("%s", name))
+}
+
+/// The budget of a host.
+pub(super) fn limit(host: &str, default: net::Limit) -> net::Limit {
+    FILE.limit.iter().find(|r| r.host == host).map_or(default, |r| net::Limit {
+        concurrency: r.concurrency,
+        spacing: Duration::from_millis(60_000 / r.per_minute.max(1)),
+    })
+}
+
+/// Referrals of the root that were learnt, each good for a day.
+#[derive(Debug, Default)]
+pub(super) struct Referrals(Mutex<HashMap<String, (Option<String>, Timestamp)>>);
+
+impl Referrals {
+    /// `None`: not known; `Some(None)`: the root refers to nobody.
+    pub fn get(&self, tld: &str, now: Timestamp) -> Option<Option<String>> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (host, at) = all.get(tld)?;
+        (now.as_second() - at.as_second() < 86_400).then(|| host.clone())
+    }
+
+    pub fn put(&self, tld: &str, host: Option<String>, now: Timestamp) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // There are about 1,500 TLDs; anything beyond is somebody's noise.
+        if all.len() < 10_000 {
+            all.insert(tld.to_string(), (host, now));
+        }
+    }
+}
+
+/// The server a root's answer refers to: `refer:`, else `whois:`.
+pub(super) fn referral(text: &str) -> Option<String> {
+    let of = |label: &str| {
+        text.lines().take(500).find_map(|l| {
+            let (k, v) = l.split_once(':')?;
+            if !k.trim().eq_ignore_ascii_case(label) {
+                return None;
+            }
+            crate::whois::host_name(v.split_whitespace().next()?)
+        })
+    };
+    of("refer").or_else(|| of("whois"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn the_table_loads_and_names_its_sources() {
+        let mut seen = HashSet::new();
+        for r in &FILE.server {
+            assert!(!r.source.is_empty() && crate::whois::host_name(&r.host).is_some(), "{}", r.host);
+            for t in &r.tlds {
+                assert!(seen.insert(t), "{t} has two servers");
+            }
+            assert!(r.query.as_ref().is_none_or(|q| q.matches("%s").count() == 1), "{}", r.host);
+        }
+        for l in &FILE.limit {
+            assert!(!l.source.is_empty() && l.per_minute > 0 && l.concurrency > 0, "{}", l.host);
+        }
+        assert!(seen.len() >= 150);
+    }
+
+    #[test]
+    fn forms_of_questions() {
+        assert_eq!(query("whois.verisign-grs.com", "com", "example.com"), "domain example.com\r\n");
+        assert_eq!(query("whois.denic.de", "de", "xn--bcher-kva.de"), "-T dn,ace xn--bcher-kva.de\r\n");
+        assert_eq!(query("whois.jprs.jp", "jp", "example.jp"), "example.jp/e\r\n");
+        assert_eq!(query("whois.nic.de", "de", "example.de"), "-T dn,ace example.de\r\n");
+        assert_eq!(query("whois.example", "zz", "example.zz"), "example.zz\r\n");
+    }
+
+    #[test]
+    fn referrals_are_read() {
+        assert_eq!(referral("% x\nrefer:        whois.nic.uk\n\nwhois: b.c"), Some("whois.nic.uk".into()));
+        assert_eq!(
+            referral("domain: COM\nwhois:        whois.verisign-grs.com\n"),
+            Some("whois.verisign-grs.com".into())
+        );
+        assert_eq!(referral("whois:\nstatus: ACTIVE\n"), None);
+    }
+}
