@@ -2,6 +2,7 @@
 //! In: a scenario (a TOML file) and commands. Out: servers that speak the real protocols, rightly or wrongly on purpose.
 //! It knows only wire libraries and none of the crates it is used to test, so that one bug cannot hide in both.
 
+pub mod client;
 mod command;
 mod control;
 mod dns;

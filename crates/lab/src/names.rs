@@ -16,10 +16,7 @@ pub fn normal(text: &str) -> Result<String, String> {
     Ok(name.to_ascii().trim_end_matches('.').to_ascii_lowercase())
 }
 
-/// The wire form of a normal name; the empty string is the root.
-///
-/// # Panics
-/// Never for names that came through [`normal`]: anything else becomes the root.
+/// The wire form of a name that came through [`normal`]; the empty string, and what is no name, is the root.
 #[must_use]
 pub fn wire(normal: &str) -> Name {
     if normal.is_empty() || normal == "." {

@@ -167,6 +167,19 @@ async fn the_control_endpoint_takes_lines_and_json() {
 }
 
 #[tokio::test]
+async fn the_client_speaks_to_the_control_endpoint() {
+    let w = small().await;
+    let at = w.lab.endpoints().control;
+    let said = lab::client::send(at, "renew plain.example 1").await.unwrap();
+    assert!(said.starts_with("plain.example: renewed by 1 year(s)"), "{said}");
+    let refused = lab::client::send(at, "renew nobody.example 1").await.unwrap_err();
+    assert_eq!(refused.to_string(), "the lab has no domain nobody.example");
+    assert!(lab::client::read(at, "/state").await.unwrap().starts_with('{'));
+    w.lab.shutdown().await;
+    assert!(lab::client::read(at, "/").await.unwrap_err().to_string().contains("no lab answers at"));
+}
+
+#[tokio::test]
 async fn the_control_endpoint_is_not_for_web_pages() {
     let w = small().await;
     let (head, _) = w.control("POST", "/commands", "mend", "Origin: https://evil.example\r\n").await;

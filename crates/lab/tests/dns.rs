@@ -152,3 +152,20 @@ async fn rubbish_gets_formerr_or_nothing() {
     assert_eq!(code(&foreign), ResponseCode::Refused);
     assert!(!foreign.metadata.authoritative);
 }
+
+#[tokio::test]
+async fn zones_below_domains_are_delegated_by_them() {
+    let w = demo().await;
+    let tld = w.ask("a.nic.example", "api.dev.alder.example", RecordType::A).await;
+    assert_eq!(tld.authorities[0].name, name("alder.example"), "the registry knows nothing of them");
+    let cut = w.ask_how("ns1.meridian-dns.example", "api.dev.alder.example", RecordType::A, &signed()).await;
+    assert!(!cut.metadata.authoritative);
+    assert_eq!(cut.authorities[0].name, name("dev.alder.example"));
+    assert!(cut.authorities.iter().any(|r| r.record_type() == RecordType::DS));
+    let below = w.ask("ns2.quarry-dns.example", "api.dev.alder.example", RecordType::A).await;
+    assert!(below.metadata.authoritative);
+    assert_eq!(below.answers.len(), 2);
+    let ds = w.ask("ns1.meridian-dns.example", "dev.alder.example", RecordType::DS).await;
+    assert!(ds.metadata.authoritative && ds.answers.len() == 1, "DS is the parent's to answer");
+    assert_eq!(w.rdap("rdap.nic.example", "/domain/dev.alder.example").await.0, 404);
+}

@@ -178,3 +178,21 @@ async fn a_whole_corpus_is_replayed() {
     }
     assert_eq!(checked, 60);
 }
+
+#[tokio::test]
+async fn ten_thousand_domains_at_once() {
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/small.toml")).unwrap();
+    let bulk = "\n[[bulk]]\nprefix = \"load-\"\ntld = \"example\"\ncount = 10000\nregistrar = \"reg\"\nprovider = \"one\"\n";
+    let w = start_with(Scenario::parse(&format!("{text}{bulk}"), "bulk.toml").unwrap(), false).await;
+    for number in ["00001", "10000"] {
+        let domain = format!("load-{number}.example");
+        let referral = w.ask("a.nic.example", &domain, RecordType::A).await;
+        assert_eq!(ns_of(&referral.authorities), ["ns1.one.example", "ns2.one.example"]);
+        assert!(w.ask("ns1.one.example", &domain, RecordType::A).await.metadata.authoritative);
+        assert_eq!(w.rdap("rdap.nic.example", &format!("/domain/{domain}")).await.0, 200);
+    }
+    let wrong =
+        Scenario::parse(&format!("{text}{}", bulk.replace("10000", "2000000")), "bulk.toml").unwrap_err();
+    assert!(wrong.to_string().contains("at most 1,000,000"), "{wrong}");
+}

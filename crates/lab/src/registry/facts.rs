@@ -68,7 +68,9 @@ impl World {
         if tld.reserved.iter().any(|r| r == name) {
             return Known::Reserved;
         }
-        let Some(domain) = self.domains.get(name) else { return Known::Available };
+        let Some(domain) = self.domains.get(name).filter(|d| d.parent.is_none()) else {
+            return Known::Available;
+        };
         match domain.standing {
             Standing::Available => Known::Available,
             Standing::Reserved => Known::Reserved,

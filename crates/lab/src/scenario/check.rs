@@ -11,6 +11,13 @@ fn normalise(text: &mut String, place: &str) -> Result<(), String> {
     Ok(())
 }
 
+fn known(key: &str, id: Option<&str>, all: &BTreeSet<&str>, place: &str) -> Result<(), String> {
+    match id.filter(|id| !all.contains(id)) {
+        Some(id) => Err(format!("{place}: {key} `{id}` is not in the scenario")),
+        None => Ok(()),
+    }
+}
+
 impl Scenario {
     pub(super) fn normalise(&mut self) -> Result<(), String> {
         for provider in &mut self.provider {
@@ -41,6 +48,17 @@ impl Scenario {
                     normalise(name, &place)?;
                 }
             }
+        }
+        for zone in &mut self.zone {
+            let place = format!("[[zone]] {}", zone.name);
+            normalise(&mut zone.name, &place)?;
+            for name in zone.nameservers.iter_mut().flatten() {
+                normalise(name, &place)?;
+            }
+        }
+        for bulk in &mut self.bulk {
+            normalise(&mut bulk.prefix, "[[bulk]] prefix")?;
+            normalise(&mut bulk.tld, "[[bulk]] tld")?;
         }
         Ok(())
     }
@@ -83,11 +101,26 @@ impl Scenario {
             if !tlds.contains(names::tld_of(&domain.name)) || !domain.name.contains('.') {
                 return Err(format!("{place}: its TLD is not in the scenario"));
             }
-            if let Some(id) = domain.provider.as_deref().filter(|id| !providers.contains(id)) {
-                return Err(format!("{place}: provider `{id}` is not in the scenario"));
+            known("provider", domain.provider.as_deref(), &providers, &place)?;
+            known("registrar", domain.registrar.as_deref(), &registrars, &place)?;
+        }
+        for zone in &self.zone {
+            let place = format!("[[zone]] {}", zone.name);
+            known("provider", zone.provider.as_deref(), &providers, &place)?;
+            if !seen.insert(zone.name.as_str()) {
+                return Err(format!("{place}: it is there twice"));
             }
-            if let Some(id) = domain.registrar.as_deref().filter(|id| !registrars.contains(id)) {
-                return Err(format!("{place}: registrar `{id}` is not in the scenario"));
+            if !self.domain.iter().any(|d| d.name != zone.name && names::within(&zone.name, &d.name)) {
+                return Err(format!("{place}: it is below no domain of the scenario"));
+            }
+        }
+        for bulk in &self.bulk {
+            let place = format!("[[bulk]] {}", bulk.prefix);
+            known("tld", Some(&bulk.tld), &tlds, &place)?;
+            known("provider", bulk.provider.as_deref(), &providers, &place)?;
+            known("registrar", bulk.registrar.as_deref(), &registrars, &place)?;
+            if bulk.count > 1_000_000 || bulk.prefix.contains('.') {
+                return Err(format!("{place}: one label, and a count of at most 1,000,000"));
             }
         }
         Ok(())

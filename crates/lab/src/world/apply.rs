@@ -250,26 +250,12 @@ impl World {
             now.to_zoned(TimeZone::UTC).checked_add(Span::new().years(1)).map(|z| z.timestamp()).ok();
         let serial = self.first_serial();
         let blank = Domain {
-            name: name.clone(),
             story: "registered while the lab ran".into(),
-            listed: false,
-            standing: Standing::Registered,
             registrar: Some(registrar.to_owned()),
-            registrant: None,
             created: Some(now),
-            updated: None,
             expires,
-            registrar_expires: None,
             statuses: vec!["addPeriod".into()],
-            nameservers: Vec::new(),
-            child_nameservers: None,
-            served_by: std::collections::BTreeSet::new(),
-            dnssec: Signing::None,
-            records: Vec::new(),
-            serial,
-            soa_minimum: 3600,
-            soa_ttl: 1800,
-            hostmaster: format!("hostmaster.{name}"),
+            ..Domain::bare(&name, serial)
         };
         self.domains.insert(name.clone(), blank);
         self.set_nameservers(&name, hosts)?;

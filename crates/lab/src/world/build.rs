@@ -16,12 +16,12 @@ use crate::{
     fault::Fault,
     names,
     replay::{self, Replayed},
-    scenario::{self, Scenario, Server, Signing, Standing, Tld, WhoisStyle, when},
+    scenario::{self, Scenario, Server, Signing, Tld, WhoisStyle, when},
     target::{Faults, Service, Target},
 };
 
 /// Provider of recorded domains.
-const REPLAY_SERVER: &str = "ns1.replay.nic.lab";
+pub(super) const REPLAY_SERVER: &str = "ns1.replay.nic.lab";
 
 /// Hands out loopback addresses, one block a kind of server.
 struct Addresses {
@@ -99,6 +99,7 @@ impl World {
             serials: HashMap::new(),
             zones: HashMap::new(),
             hosts_of_zone: HashMap::new(),
+            children: HashMap::new(),
             https_port,
             retired,
             replay,
@@ -109,6 +110,8 @@ impl World {
             let built = world.domain_from(scenario, domain)?;
             world.domains.insert(built.name.clone(), built);
         }
+        world.add_zones(scenario)?;
+        world.add_bulk(scenario);
         world.add_replayed();
         for line in &scenario.fault {
             world.faults.add(line.on.clone(), line.fault.clone());
@@ -249,6 +252,7 @@ impl World {
             story: from.story.clone(),
             listed: from.listed,
             standing: from.standing,
+            parent: None,
             registrar: from.registrar.clone(),
             registrant: from.registrant.clone(),
             created: date("created", &from.created)?,
@@ -282,33 +286,5 @@ impl World {
             self.faults.add(Target { service, name, only }, fault.clone());
         }
         Ok(domain)
-    }
-
-    fn add_replayed(&mut self) {
-        let serial = self.first_serial();
-        for name in self.replay.keys() {
-            self.domains.entry(name.clone()).or_insert_with(|| Domain {
-                name: name.clone(),
-                story: "a recorded WHOIS answer".into(),
-                listed: false,
-                standing: Standing::Registered,
-                registrar: None,
-                registrant: None,
-                created: None,
-                updated: None,
-                expires: None,
-                registrar_expires: None,
-                statuses: Vec::new(),
-                nameservers: vec![REPLAY_SERVER.into()],
-                child_nameservers: None,
-                served_by: BTreeSet::from([REPLAY_SERVER.to_owned()]),
-                dnssec: Signing::None,
-                records: Vec::new(),
-                serial,
-                soa_minimum: 3600,
-                soa_ttl: 1800,
-                hostmaster: format!("hostmaster.{name}"),
-            });
-        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod apply;
 mod build;
+mod more;
 mod zones;
 
 use std::{
@@ -81,6 +82,8 @@ pub(crate) struct Domain {
     pub story: String,
     pub listed: bool,
     pub standing: Standing,
+    /// The domain whose zone delegates this one, when that is not the TLD's.
+    pub parent: Option<String>,
     pub registrar: Option<String>,
     pub registrant: Option<String>,
     pub created: Option<Timestamp>,
@@ -109,6 +112,33 @@ impl Domain {
         self.standing == Standing::Registered
             && !self.nameservers.is_empty()
             && !self.statuses.iter().any(|s| OUT.contains(&s.as_str()))
+    }
+
+    /// A registered domain with nothing set but its name.
+    pub(crate) fn bare(name: &str, serial: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            story: String::new(),
+            listed: false,
+            standing: Standing::Registered,
+            parent: None,
+            registrar: None,
+            registrant: None,
+            created: None,
+            updated: None,
+            expires: None,
+            registrar_expires: None,
+            statuses: Vec::new(),
+            nameservers: Vec::new(),
+            child_nameservers: None,
+            served_by: BTreeSet::new(),
+            dnssec: Signing::None,
+            records: Vec::new(),
+            serial,
+            soa_minimum: 3600,
+            soa_ttl: 1800,
+            hostmaster: format!("hostmaster.{name}"),
+        }
     }
 
     pub(crate) fn tld(&self) -> &str {
@@ -147,6 +177,8 @@ pub(crate) struct World {
     pub zones: HashMap<Name, Arc<Zone>>,
     /// Hosts by the zone that holds their address record.
     pub hosts_of_zone: HashMap<String, Vec<String>>,
+    /// Zones below domains, by the zone that delegates them.
+    pub children: HashMap<String, Vec<String>>,
     /// The port in URLs of RDAP and web servers.
     pub https_port: u16,
     /// An address at which an old server refuses everything (stale glue points there).

@@ -116,8 +116,16 @@ impl World {
             of_zone.entry(self.zone_of_host(host)).or_default().push(host.clone());
         }
         self.hosts_of_zone = of_zone;
+        self.children.clear();
+        for domain in self.domains.values() {
+            if let Some(parent) = &domain.parent {
+                self.children.entry(parent.clone()).or_default().push(domain.name.clone());
+            }
+        }
         self.zones.clear();
-        let domains: Vec<String> = self.domains.keys().cloned().collect();
+        // The deepest first: a parent needs the keys of its children.
+        let mut domains: Vec<String> = self.domains.keys().cloned().collect();
+        domains.sort_by_key(|name| std::cmp::Reverse(name.matches('.').count()));
         for name in &domains {
             self.build_domain(name)?;
         }
@@ -130,10 +138,16 @@ impl World {
 
     /// Builds a domain's zone and its parent anew, after a change; the parent's serial moves on.
     pub(crate) fn rebuild_domain(&mut self, name: &str) -> Result<(), Error> {
+        self.build_domain(name)?;
+        if let Some(parent) = self.domains.get(name).and_then(|d| d.parent.clone()) {
+            if let Some(above) = self.domains.get_mut(&parent) {
+                above.serial += 1;
+            }
+            return self.build_domain(&parent);
+        }
         let tld = names::tld_of(name).to_owned();
         let first = self.first_serial();
         *self.serials.entry(tld.clone()).or_insert(first) += 1;
-        self.build_domain(name)?;
         self.build_tld(&tld)
     }
 
@@ -196,7 +210,8 @@ impl World {
             }
         }
         let suffix = format!(".{tld}");
-        for domain in self.domains.values().filter(|d| d.name.ends_with(&suffix) && d.is_delegated()) {
+        let below = |d: &&Domain| d.parent.is_none() && d.name.ends_with(&suffix) && d.is_delegated();
+        for domain in self.domains.values().filter(below) {
             self.delegate(&mut zone, domain, tld)?;
         }
         self.zones.insert(origin, Arc::new(zone));
@@ -301,6 +316,10 @@ impl World {
             if let Some(ip) = self.ip(host) {
                 zone.add(names::wire(host), 3600, RData::A(A(ip)));
             }
+        }
+        let below = self.children.get(name).into_iter().flatten();
+        for below in below.filter_map(|child| self.domains.get(child)).filter(|d| d.is_delegated()) {
+            self.delegate(&mut zone, below, name)?;
         }
         self.zones.insert(origin, Arc::new(zone));
         Ok(())

@@ -25,7 +25,7 @@ use tokio::{
 
 pub const NOW: &str = "2026-11-20T12:00:00Z";
 /// Long enough for a loaded machine, short enough for a test of silence.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 pub const SILENCE: Duration = Duration::from_millis(300);
 
 pub struct World {
