@@ -34,15 +34,16 @@ pub fn test() -> ExitCode {
         packages::for_build().map_err(|missing| anyhow!(missing))
     });
     stages.run("format", || sh::run(sh::cargo().args(["fmt", "--all", "--check"])));
-    stages.run("lints", || {
-        sh::run(sh::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
-    });
     stages.run("styles", || {
         sh::run(sh::cargo().args(["run", "--quiet", "--package", "domainscope-style", "--", "check"]))
     });
+    // Before anything that compiles the server, which carries the bundle inside.
+    let bundled = stages.run("browser bundle", || bundle::ensure(Profile::Dev).map(drop));
+    stages.run("lints", || {
+        sh::run(sh::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    });
     stages.run("tests", unit_tests);
     stages.run("documentation tests", || sh::run(sh::cargo().args(["test", "--workspace", "--doc"])));
-    let bundled = stages.run("browser bundle", || bundle::ensure(Profile::Dev).map(drop));
     let served = stages.run("server", || run::server(true));
     if bundled && served {
         stages.run("browser tests", || e2e::playwright(false, None));

@@ -12,9 +12,24 @@ const BINARYEN: &str = "132.0.0";
 /// Installs what is missing of Trunk and wasm-bindgen.
 pub fn ensure_bundler() -> Result<()> {
     let bindgen = locked_version("wasm-bindgen")?;
-    // Unlocked: the tool's own lock file may name a crate version that a mirror does not have yet.
-    cargo_install("wasm-bindgen-cli", "wasm-bindgen", &bindgen, false, "about 3 minutes, once")?;
-    cargo_install("trunk", "trunk", TRUNK, true, "about 3 minutes, once")
+    let ours = bindgen_version()?;
+    if ours != bindgen {
+        bail!("xtask/bindgen is for wasm-bindgen {ours}, Cargo.lock has {bindgen}: make the two equal");
+    }
+    let path = paths::root().join("xtask/bindgen");
+    cargo_install("wasm-bindgen", &bindgen, "about a minute, once", |install| {
+        install.arg("--path").arg(path)
+    })?;
+    cargo_install("trunk", TRUNK, "about 3 minutes, once", |install| {
+        install.args(["trunk", "--version", TRUNK])
+    })
+}
+
+/// The version that the small wasm-bindgen program of `xtask/bindgen` is made of.
+fn bindgen_version() -> Result<String> {
+    let manifest = std::fs::read_to_string(paths::root().join("xtask/bindgen/Cargo.toml"))?;
+    let version = manifest.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    version.map(str::to_owned).context("xtask/bindgen/Cargo.toml states no version")
 }
 
 /// wasm-opt makes the bundle about four times smaller. Without Node there is none that is new enough, and
@@ -73,47 +88,34 @@ fn version_in_lock(lock: &str, package: &str) -> Option<String> {
     Some(version.to_owned())
 }
 
-/// A tool as a debug build with light optimisation: a third of the compile time of a release build, and
-/// these tools run for seconds.
-fn cargo_install(package: &str, program: &str, version: &str, locked: bool, cost: &str) -> Result<()> {
-    let stamp = format!("{package} {version}");
+/// A tool as a debug build: a fifth of the compile time of a release build, and these run for seconds.
+fn cargo_install(
+    program: &str,
+    version: &str,
+    cost: &str,
+    what: impl FnOnce(&mut Command) -> &mut Command,
+) -> Result<()> {
+    let stamp = format!("{program} {version}");
     if installed(program).exists() && stamped(program, &stamp) {
         return Ok(());
     }
-    sh::timed(&format!("installing {package} {version} ({cost})"), || {
+    let scratch = paths::cache().join("tools-target");
+    sh::timed(&format!("installing {stamp} ({cost})"), || {
         let mut install: Command = sh::command("cargo");
-        install.args([
-            "install",
-            package,
-            "--version",
-            version,
-            "--bin",
-            program,
-            "--debug",
-            "--quiet",
-            "--force",
-        ]);
-        if locked {
-            install.arg("--locked");
-        }
-        install
-            .arg("--root")
-            .arg(paths::tools())
-            .env("CARGO_TARGET_DIR", paths::cache().join("tools-target"))
+        install.args(["install", "--debug", "--locked", "--quiet", "--force", "--root"]).arg(paths::tools());
+        what(&mut install)
+            .env("CARGO_TARGET_DIR", &scratch)
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_PROFILE_DEV_INCREMENTAL", "false")
             // Elsewhere than the workspace: its settings are not the tool's.
             .current_dir(std::env::temp_dir());
-        if !locked {
-            install.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
-        }
         sh::run(&mut install)
     })?;
     if !installed(program).exists() {
-        bail!("cargo install {package} ended well but left no {program}");
+        bail!("cargo install ended well but left no {program}");
     }
     // What was compiled on the way is of no further use and takes a gigabyte.
-    let _ = std::fs::remove_dir_all(paths::cache().join("tools-target"));
+    let _ = std::fs::remove_dir_all(scratch);
     stamp_it(program, &stamp)
 }
 
@@ -146,8 +148,11 @@ mod tests {
     }
 
     #[test]
-    fn this_workspace_locks_wasm_bindgen() {
-        let version = locked_version("wasm-bindgen").expect("in Cargo.lock");
-        assert!(version.starts_with("0.2."), "{version}");
+    fn our_wasm_bindgen_program_is_of_the_locked_version() {
+        let locked = locked_version("wasm-bindgen").expect("in Cargo.lock");
+        assert_eq!(bindgen_version().expect("in its manifest"), locked);
+        let lock =
+            std::fs::read_to_string(paths::root().join("xtask/bindgen/Cargo.lock")).expect("is committed");
+        assert_eq!(version_in_lock(&lock, "wasm-bindgen-cli-support"), Some(locked));
     }
 }
