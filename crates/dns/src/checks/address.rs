@@ -37,7 +37,8 @@ static REGISTRY: LazyLock<Vec<(IpAddr, u8, String)>> = LazyLock::new(|| {
     rows
 });
 
-fn within(ip: IpAddr, block: IpAddr, length: u8) -> bool {
+/// True when the address is in the block.
+pub(crate) fn within(ip: IpAddr, block: IpAddr, length: u8) -> bool {
     let bits = |ip: IpAddr| match ip {
         IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,
         IpAddr::V6(v6) => v6.to_bits(),
@@ -76,9 +77,10 @@ pub(super) async fn address01(c: &Context<'_>) -> Vec<Finding> {
             out.add(tag, &[("ns_list", joined(list))]);
         }
     }
-    if special == 0 {
-        out.add("A01_GLOBALLY_REACHABLE_ADDR", &[]);
-    } else if special == pairs.len() {
+    if special < pairs.len() {
+        let global = pairs.iter().filter(|(_, ip)| special_class(*ip).is_none()).map(|(ns, _)| ns);
+        out.add("A01_GLOBALLY_REACHABLE_ADDR", &[("ns_list", joined(global))]);
+    } else {
         out.add("A01_NO_GLOBALLY_REACHABLE_ADDR", &[]);
     }
     out.list

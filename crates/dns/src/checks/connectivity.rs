@@ -1,6 +1,6 @@
 //! Connectivity01 and 02 (UDP and TCP), Connectivity03 and 04 (origin AS and prefix diversity).
 
-use super::address::reverse_name;
+use super::address::{reverse_name, within};
 use super::context::{Context, joined, plain};
 use crate::session::Manner;
 use crate::wire::{Data, Name, Reply, Rtype, rcode_text};
@@ -78,7 +78,10 @@ pub(crate) enum Origin {
 pub(crate) async fn origin(c: &Context<'_>, ip: IpAddr) -> Origin {
     let (v4, v6) = (format!("origin.{}", c.asn_zone), format!("origin6.{}", c.asn_zone));
     let Some(name) = reverse_name(ip, &v4, &v6) else { return Origin::Failed };
-    let Some(found) = c.lookup(&name, Rtype::TXT).await else { return Origin::Failed };
+    // An alias here leads away from the database: not followed.
+    let Ok(found) = c.session.resolve(name.clone(), Rtype::TXT, false, Vec::new()).await else {
+        return Origin::Failed;
+    };
     match found.kind {
         AnswerKind::NxDomain | AnswerKind::NoData => return Origin::Empty,
         AnswerKind::Answer => {}
@@ -86,22 +89,30 @@ pub(crate) async fn origin(c: &Context<'_>, ip: IpAddr) -> Origin {
         AnswerKind::NonAuthoritative if found.asked.reply().is_some_and(|r| !r.answers.is_empty()) => {}
         _ => return Origin::Failed,
     }
+    if found.asked.reply().is_some_and(|r| r.answers_of(&name, Rtype::TXT).next().is_none()) {
+        return Origin::Failed;
+    }
     let texts = found.asked.reply().into_iter().flat_map(|r| &r.answers).filter_map(|rr| match &rr.data {
         Data::Txt(strings) => Some(String::from_utf8_lossy(&strings.concat()).into_owned()),
         _ => None,
     });
-    let rows = texts.filter_map(|t| parse_origin(&t));
-    rows.max_by_key(|(length, _)| *length).map_or(Origin::Failed, |(_, origin)| origin)
+    let rows: Vec<(IpAddr, u8, Origin)> = texts.filter_map(|t| parse_origin(&t)).collect();
+    // A row about another place in the address space means that the database is wrong.
+    if rows.iter().any(|(network, length, _)| !within(ip, *network, *length)) {
+        return Origin::Failed;
+    }
+    rows.into_iter().max_by_key(|(_, length, _)| *length).map_or(Origin::Empty, |(_, _, origin)| origin)
 }
 
-fn parse_origin(text: &str) -> Option<(u8, Origin)> {
+/// Text that is no row of the database is no answer of the database.
+fn parse_origin(text: &str) -> Option<(IpAddr, u8, Origin)> {
     let mut fields = text.split('|').map(str::trim);
     let asns: BTreeSet<u32> = fields.next()?.split_whitespace().filter_map(|a| a.parse().ok()).collect();
     let prefix = fields.next()?.to_string();
     let (ip, length) = prefix.split_once('/')?;
-    ip.parse::<IpAddr>().ok()?;
+    let network = ip.parse().ok()?;
     let length = length.parse().ok()?;
-    (!asns.is_empty()).then_some((length, Origin::Known { prefix, asns }))
+    (!asns.is_empty()).then_some((network, length, Origin::Known { prefix, asns }))
 }
 
 async fn origins(c: &Context<'_>) -> Vec<(IpAddr, Origin)> {
@@ -183,7 +194,7 @@ mod tests {
 
     #[test]
     fn rows_of_the_database_are_read_or_refused() {
-        let (length, origin) = parse_origin("64496 64500 | 192.0.2.0/24 | ZZ | test | 2020-01-01").unwrap();
+        let (_, length, origin) = parse_origin("64496 64500 | 192.0.2.0/24 | ZZ | test | 2020-01-01").unwrap();
         assert_eq!(length, 24);
         assert_eq!(
             origin,

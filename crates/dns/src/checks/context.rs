@@ -91,7 +91,6 @@ impl<'s> Context<'s> {
     }
 
     /// A "DNSSEC Query": EDNS with DO and a payload of 1232.
-    #[allow(dead_code)]
     pub async fn ask_dnssec(&self, ip: IpAddr, name: &Name, rtype: Rtype) -> Arc<Asked> {
         let edns = Edns { version: 0, payload: 1232, dnssec_ok: true, z: 0, options: Vec::new() };
         let question = Question { edns: Some(edns), ..plain(name, rtype) };

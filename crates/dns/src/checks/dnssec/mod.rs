@@ -1,0 +1,146 @@
+//! DNSSEC test cases: what they share. Keys and parents' answers are asked once; sets of servers become findings.
+
+mod cds;
+mod ds;
+mod keys;
+mod nsec;
+mod nsec3;
+
+pub(super) use cds::dnssec16;
+pub(super) use ds::{dnssec01, dnssec07};
+pub(super) use keys::dnssec05;
+pub(super) use nsec::dnssec10;
+pub(super) use nsec3::dnssec03;
+
+use super::context::{Context, authoritative, joined};
+use super::tags::Findings;
+use crate::dnssec::verify;
+use crate::session::Asked;
+use crate::wire::{Dnskey, Name, Reply, Rr, Rrsig, Rtype};
+use hickory_proto::dnssec::Algorithm;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::{Arc, LazyLock};
+
+/// Servers by what was found with them.
+type Servers = BTreeSet<IpAddr>;
+/// Servers by a key tag (and more).
+type ByKey<K> = BTreeMap<K, Servers>;
+
+/// A row of the algorithm tables.
+#[derive(Debug, Deserialize)]
+struct Row {
+    from: u8,
+    to: u8,
+    mnemonic: String,
+    description: String,
+    class: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Tables {
+    algorithm: Vec<Row>,
+    digest: Vec<Row>,
+}
+
+static TABLES: LazyLock<Tables> =
+    LazyLock::new(|| toml::from_str(include_str!("../../../data/dnssec-algorithms.toml")).unwrap_or_default());
+
+fn row(table: &'static [Row], number: u8) -> Option<&'static Row> {
+    table.iter().find(|r| (r.from..=r.to).contains(&number))
+}
+
+/// Adds a finding with its servers when there are any.
+async fn add_servers(c: &Context<'_>, out: &mut Findings<'_>, tag: &str, servers: &Servers) {
+    if !servers.is_empty() {
+        out.add(tag, &[("ns_list", c.ns_list(servers).await)]);
+    }
+}
+
+/// The same, one finding per key tag.
+async fn add_by_key(c: &Context<'_>, out: &mut Findings<'_>, tag: &str, map: &ByKey<u16>) {
+    for (key_tag, servers) in map {
+        out.add(tag, &[("keytag", (*key_tag).into()), ("ns_list", c.ns_list(servers).await)]);
+    }
+}
+
+/// Addresses of parents' servers as text; they have no names in our sets.
+fn addresses(servers: &Servers) -> Value {
+    joined(servers)
+}
+
+/// The DNSKEY answers of all servers.
+async fn key_answers(c: &Context<'_>) -> Vec<(IpAddr, Arc<Asked>)> {
+    let ips = c.all_ips().await;
+    futures::future::join_all(
+        ips.into_iter().map(|ip| async move { (ip, c.ask_dnssec(ip, &c.zone, Rtype::DNSKEY).await) }),
+    )
+    .await
+}
+
+/// A NOERROR reply with AA.
+fn good(asked: &Asked) -> Option<&Reply> {
+    asked.reply().filter(|r| r.aa && r.rcode == 0)
+}
+
+fn keys_of<'r>(reply: &'r Reply, zone: &'r Name) -> Vec<&'r Dnskey> {
+    verify::keys(&reply.answers, zone).collect()
+}
+
+fn signatures_of<'r>(section: &'r [Rr], owner: &'r Name, rtype: Rtype) -> Vec<&'r Rrsig> {
+    verify::signatures(section, owner, rtype).collect()
+}
+
+fn set_of<'r>(reply: &'r Reply, zone: &Name, rtype: Rtype) -> Vec<&'r Rr> {
+    authoritative(Some(reply), zone, rtype).unwrap_or_default()
+}
+
+/// How one signature over a set fares with the keys of its zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seal {
+    Verified,
+    NoKey,
+    Expired,
+    NotYet,
+    Unsupported(u8),
+    False,
+}
+
+fn judge(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], now: Timestamp) -> Seal {
+    let mine: Vec<&&Dnskey> = keys.iter().filter(|k| k.key_tag == sig.key_tag).collect();
+    if mine.is_empty() {
+        return Seal::NoKey;
+    }
+    if !Algorithm::from_u8(sig.algorithm).is_supported() {
+        return Seal::Unsupported(sig.algorithm);
+    }
+    let mut seal = Seal::False;
+    for key in mine {
+        match verify::check_signature(set, sig, key, now) {
+            Ok(()) => return Seal::Verified,
+            Err(verify::Fault::Expired(_)) => seal = Seal::Expired,
+            Err(verify::Fault::NotYet(_)) => seal = Seal::NotYet,
+            Err(_) => {}
+        }
+    }
+    seal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_exactly_one_row() {
+        for table in [&TABLES.algorithm, &TABLES.digest] {
+            for number in 0..=255u8 {
+                let rows = table.iter().filter(|r| (r.from..=r.to).contains(&number)).count();
+                assert_eq!(rows, 1, "{number}");
+            }
+            assert!(table.iter().all(|r| !r.mnemonic.is_empty() && !r.description.is_empty()));
+        }
+    }
+}

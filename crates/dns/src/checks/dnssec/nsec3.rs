@@ -1,0 +1,127 @@
+//! DNSSEC03 (parameters of NSEC3, RFC 5155 and RFC 9276).
+
+use super::{ByKey, Servers, add_servers, good, key_answers, keys_of};
+use crate::checks::context::Context;
+use crate::wire::{Data, Nsec3, Rtype, rcode_text};
+use model::finding::Finding;
+use model::names::Fqdn;
+use std::collections::BTreeMap;
+
+pub(in crate::checks) async fn dnssec03(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("DNSSEC03");
+    let (mut unsigned, mut signed) = (Servers::new(), Servers::new());
+    let (mut without, mut with) = (Servers::new(), Servers::new());
+    let (mut multiple, mut silent) = (Servers::new(), Servers::new());
+    let mut errors: ByKey<String> = BTreeMap::new();
+    let mut parameters: Vec<(std::net::IpAddr, Nsec3)> = Vec::new();
+    for (ip, asked) in key_answers(c).await {
+        let Some(reply) = good(&asked) else { continue };
+        if keys_of(reply, &c.zone).is_empty() {
+            unsigned.insert(ip);
+            continue;
+        }
+        signed.insert(ip);
+        let asked = c.ask_dnssec(ip, &c.zone, Rtype::NSEC).await;
+        let Some(reply) = asked.reply() else {
+            silent.insert(ip);
+            continue;
+        };
+        if reply.rcode != 0 || !reply.aa {
+            errors.entry(rcode_text(reply.rcode)).or_default().insert(ip);
+            continue;
+        }
+        let records: Vec<&Nsec3> = reply
+            .authority
+            .iter()
+            .filter_map(|rr| match &rr.data {
+                Data::Nsec3(n) => Some(n),
+                _ => None,
+            })
+            .collect();
+        let Some(first) = records.first() else {
+            without.insert(ip);
+            continue;
+        };
+        if records.len() > 1 {
+            multiple.insert(ip);
+        }
+        with.insert(ip);
+        parameters.push((ip, (*first).clone()));
+    }
+    let tag = if signed.is_empty() { "DS03_NO_DNSSEC_SUPPORT" } else { "DS03_SERVER_NO_DNSSEC_SUPPORT" };
+    add_servers(c, &mut out, tag, &unsigned).await;
+    add_servers(c, &mut out, "DS03_NO_RESPONSE_NSEC_QUERY", &silent).await;
+    for (rcode, servers) in &errors {
+        let args = [("ns_list", c.ns_list(servers).await), ("rcode", rcode.as_str().into())];
+        out.add("DS03_ERROR_RESPONSE_NSEC_QUERY", &args);
+    }
+    let tag = if with.is_empty() { "DS03_NO_NSEC3" } else { "DS03_SERVER_NO_NSEC3" };
+    add_servers(c, &mut out, tag, &without).await;
+    add_servers(c, &mut out, "DS03_ERR_MULT_NSEC3", &multiple).await;
+
+    let by = |value: fn(&Nsec3) -> u32| {
+        let mut map: ByKey<u32> = BTreeMap::new();
+        for (ip, n) in &parameters {
+            map.entry(value(n)).or_default().insert(*ip);
+        }
+        map
+    };
+    let checks: [(ByKey<u32>, &str, u32, &str, &str, &str); 3] = [
+        (
+            by(|n| u32::from(n.hash_algorithm)),
+            "DS03_INCONSISTENT_HASH_ALGO",
+            1,
+            "DS03_LEGAL_HASH_ALGO",
+            "DS03_ILLEGAL_HASH_ALGO",
+            "algo_num",
+        ),
+        (
+            by(|n| u32::from(n.iterations)),
+            "DS03_INCONSISTENT_ITERATION",
+            0,
+            "DS03_LEGAL_ITERATION_VALUE",
+            "DS03_ILLEGAL_ITERATION_VALUE",
+            "int",
+        ),
+        (
+            by(|n| n.salt.len() as u32),
+            "DS03_INCONSISTENT_SALT_LENGTH",
+            0,
+            "DS03_LEGAL_EMPTY_SALT",
+            "DS03_ILLEGAL_SALT_LENGTH",
+            "int",
+        ),
+    ];
+    for (map, inconsistent, legal_value, legal, illegal, argument) in &checks {
+        if map.len() > 1 {
+            out.add(inconsistent, &[]);
+        }
+        for (value, servers) in map {
+            let list = ("ns_list", c.ns_list(servers).await);
+            if value == legal_value {
+                out.add(legal, &[list]);
+            } else {
+                out.add(illegal, &[list, (argument, (*value).into())]);
+            }
+        }
+    }
+    let flags = by(|n| u32::from(n.flags));
+    if flags.len() > 1 {
+        out.add("DS03_INCONSISTENT_NSEC3_FLAGS", &[]);
+    }
+    let large = c.zone.labels().len() < 2 || Fqdn::trusted(&c.text).registrable().is_none();
+    for (value, servers) in &flags {
+        let list = c.ns_list(servers).await;
+        // Bits are numbered from the left (RFC 5155 section 3.1.2): bit 7 is opt-out.
+        for bit in (0..7).filter(|bit| value & (0x80 >> bit) != 0) {
+            out.add("DS03_UNASSIGNED_FLAG_USED", &[("ns_list", list.clone()), ("int", bit.into())]);
+        }
+        let tag = match (value & 1 == 1, large) {
+            (false, _) => "DS03_NSEC3_OPT_OUT_DISABLED",
+            (true, true) => "DS03_NSEC3_OPT_OUT_ENABLED_TLD",
+            (true, false) => "DS03_NSEC3_OPT_OUT_ENABLED_NON_TLD",
+        };
+        out.add(tag, &[("ns_list", list)]);
+    }
+    out.list
+}
