@@ -26,7 +26,8 @@ fn shrink(css: &str, keep_strings: bool) -> String {
             space(&mut out);
             first.len_utf8()
         } else {
-            if matches!(first, '{' | '}' | ';' | ',') && out.ends_with(' ') {
+            // An empty custom property (`--x: ;`) is its space.
+            if matches!(first, '{' | '}' | ';' | ',') && out.ends_with(' ') && !out.ends_with(": ") {
                 out.pop();
             }
             if first == '}' && out.ends_with(';') {
@@ -66,7 +67,12 @@ mod tests {
 
     #[test]
     fn spaces_that_mean_something_stay() {
-        for css in ["a b{width:calc(1px + 2px)}", "a :hover{margin:0 auto}", "@media (a) and (b){c{d:e}}"] {
+        for css in [
+            "a b{width:calc(1px + 2px)}",
+            "a :hover{margin:0 auto}",
+            "@media (a) and (b){c{d:e}}",
+            "a{--x: ;b:c}",
+        ] {
             assert_eq!(minify(css), css);
         }
     }
