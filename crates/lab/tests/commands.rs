@@ -189,3 +189,47 @@ async fn the_control_endpoint_is_not_for_web_pages() {
     let (head, _) = w.control("GET", "/nothing", "", "").await;
     assert!(head.contains(" 404 "), "{head}");
 }
+
+#[tokio::test]
+async fn faults_in_zone_data_begin_and_end_by_command() {
+    let w = demo().await;
+    let parent = async || ns_of(&w.ask("a.nic.example", "orchard.example", RecordType::NS).await.authorities);
+    let before = parent().await;
+    w.command("fault orchard.example ns-unresolvable").await;
+    assert!(parent().await.contains(&"ns1.vanished.example".to_owned()));
+    w.command("fault orchard.example cname-loop 3").await;
+    let m = w.ask("a.anycast-one.example", "loop-2.orchard.example", RecordType::CNAME).await;
+    assert_eq!(m.answers[0].data.to_string(), "loop.orchard.example.");
+    w.command("fault orchard.example none").await;
+    assert_eq!(parent().await, before);
+
+    let glue = async || {
+        let m = w.ask("a.nic.example", "lighthouse.example", RecordType::NS).await;
+        m.additionals.iter().filter_map(|r| r.data.ip_addr()).collect::<Vec<_>>()
+    };
+    let sound = glue().await;
+    w.command("fault lighthouse.example stale-glue").await;
+    assert_ne!(glue().await, sound);
+    w.command("fault lighthouse.example none").await;
+    assert_eq!(glue().await, sound);
+    w.command("fault lighthouse.example missing-glue").await;
+    assert!(glue().await.is_empty());
+    w.command("mend").await;
+    assert_eq!(glue().await, sound);
+}
+
+#[tokio::test]
+async fn a_change_of_the_registration_alone_leaves_the_zones_alone() {
+    let w = demo().await;
+    let serials = async || {
+        let tld = w.ask("a.nic.example", "example", RecordType::SOA).await;
+        let zone = w.ask("a.anycast-one.example", "orchard.example", RecordType::SOA).await;
+        (serial_of(&tld), serial_of(&zone))
+    };
+    let before = serials().await;
+    w.command("renew orchard.example 1").await;
+    w.command("registrar orchard.example lantern").await;
+    assert_eq!(serials().await, before);
+    w.command("status orchard.example serverHold").await;
+    assert_ne!(serials().await.0, before.0);
+}

@@ -70,6 +70,26 @@ impl Zone {
         }
     }
 
+    /// Takes out a name with its glue, so that it can be delegated anew; all signatures are made afresh.
+    pub(crate) fn forget(&mut self, name: &Name, serial: u32) {
+        self.nodes.remove(name);
+        let below: Vec<Name> = self
+            .glue
+            .range::<Name, _>((Bound::Included(name), Bound::Unbounded))
+            .map(|(host, _)| host.clone())
+            .take_while(|host| name.zone_of(host))
+            .collect();
+        for host in below {
+            self.glue.remove(&host);
+        }
+        let soa = self.nodes.get_mut(&self.origin).and_then(|node| node.get_mut(&RecordType::SOA));
+        if let Some(RData::SOA(soa)) = soa.and_then(|set| set.data.first_mut()) {
+            soa.serial = serial;
+        }
+        self.chain = OnceLock::new();
+        self.signatures = Mutex::default();
+    }
+
     pub(crate) fn is_signed(&self) -> bool {
         self.keys.is_some()
     }

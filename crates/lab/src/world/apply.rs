@@ -29,11 +29,11 @@ impl World {
 
     fn edit(&mut self, name: &str, change: impl FnOnce(&mut Domain)) -> Result<(), Error> {
         let now = self.clock.second();
-        if let Some(domain) = self.domains.get_mut(name) {
-            change(domain);
-            domain.updated = Some(now);
-        }
-        self.rebuild_domain(name)
+        let Some(domain) = self.domains.get_mut(name) else { return Ok(()) };
+        let before = domain.in_dns();
+        change(domain);
+        domain.updated = Some(now);
+        if domain.in_dns() == before { Ok(()) } else { self.rebuild_domain(name) }
     }
 
     /// Applies a command.
@@ -71,6 +71,8 @@ impl World {
             Command::RemoveRecord { name, rtype, data } => self.remove_record(&name, &rtype, data.as_deref()),
             Command::SetFault { target, fault } => {
                 self.check_target(&target)?;
+                let name = target.name.clone();
+                let before: Vec<_> = self.faults.of_domain(&name).cloned().collect();
                 let said = match fault {
                     Some(fault) => {
                         let said = format!("{target}: {fault}");
@@ -79,7 +81,10 @@ impl World {
                     }
                     None => format!("{target}: {} fault(s) mended", self.faults.clear(&target)),
                 };
-                self.rebuild_all()?;
+                if !self.faults.of_domain(&name).eq(&before) {
+                    self.touch(&name, |_| {})?;
+                    self.rebuild_domain(&name)?;
+                }
                 Ok(said)
             }
             Command::ClearFaults => {

@@ -114,6 +114,18 @@ impl Domain {
             && !self.statuses.iter().any(|s| OUT.contains(&s.as_str()))
     }
 
+    /// Whatever the parent zone or the zone itself shows of a domain: a change of it needs new zones.
+    pub(crate) fn in_dns(&self) -> impl PartialEq + use<> {
+        (
+            self.is_delegated(),
+            self.nameservers.clone(),
+            self.child_nameservers.clone(),
+            self.served_by.clone(),
+            self.dnssec,
+            self.serial,
+        )
+    }
+
     /// A registered domain with nothing set but its name.
     pub(crate) fn bare(name: &str, serial: u32) -> Self {
         Self {
@@ -174,7 +186,7 @@ pub(crate) struct World {
     pub replay: BTreeMap<String, Replayed>,
     pub keys: HashMap<String, Arc<ZoneKeys>>,
     pub serials: HashMap<String, u32>,
-    pub zones: HashMap<Name, Arc<Zone>>,
+    pub zones: HashMap<Name, Zone>,
     /// Hosts by the zone that holds their address record.
     pub hosts_of_zone: HashMap<String, Vec<String>>,
     /// Zones below domains, by the zone that delegates them.
@@ -220,7 +232,7 @@ impl World {
     }
 
     /// The deepest zone that a server holds for a name; for DS at a zone's apex, the zone above it (RFC 4035 3.1.4.1).
-    pub(crate) fn zone_at(&self, server: &str, qname: &Name, qtype: RecordType) -> Option<&Arc<Zone>> {
+    pub(crate) fn zone_at(&self, server: &str, qname: &Name, qtype: RecordType) -> Option<&Zone> {
         let mut name = qname.to_lowercase();
         let mut below = false;
         loop {

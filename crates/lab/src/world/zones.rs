@@ -136,19 +136,28 @@ impl World {
         self.build_root()
     }
 
-    /// Builds a domain's zone and its parent anew, after a change; the parent's serial moves on.
+    /// Builds a domain's zone anew, and its delegation in the parent, whose serial moves on.
     pub(crate) fn rebuild_domain(&mut self, name: &str) -> Result<(), Error> {
         self.build_domain(name)?;
-        if let Some(parent) = self.domains.get(name).and_then(|d| d.parent.clone()) {
-            if let Some(above) = self.domains.get_mut(&parent) {
-                above.serial += 1;
+        let Some(domain) = self.domains.get(name).cloned() else { return Ok(()) };
+        let parent = domain.parent.clone().unwrap_or_else(|| domain.tld().to_owned());
+        let serial = match self.domains.get_mut(&parent) {
+            Some(above) => &mut above.serial,
+            None => {
+                let first = self.first_serial();
+                self.serials.entry(parent.clone()).or_insert(first)
             }
-            return self.build_domain(&parent);
+        };
+        *serial += 1;
+        let serial = *serial;
+        // Only this delegation changes: a TLD may hold a hundred thousand others.
+        let Some(mut zone) = self.zones.remove(&names::wire(&parent)) else { return Ok(()) };
+        zone.forget(&names::wire(name), serial);
+        if domain.is_delegated() {
+            self.delegate(&mut zone, &domain, &parent)?;
         }
-        let tld = names::tld_of(name).to_owned();
-        let first = self.first_serial();
-        *self.serials.entry(tld.clone()).or_insert(first) += 1;
-        self.build_tld(&tld)
+        self.zones.insert(zone.origin.clone(), zone);
+        Ok(())
     }
 
     /// Builds only the domain's own zone anew: nothing changed at the registry.
@@ -179,7 +188,7 @@ impl World {
                 zone.glue.insert(names::wire(host), vec![RData::A(A(ip))]);
             }
         }
-        self.zones.insert(root, Arc::new(zone));
+        self.zones.insert(root, zone);
         Ok(())
     }
 
@@ -214,7 +223,7 @@ impl World {
         for domain in self.domains.values().filter(below) {
             self.delegate(&mut zone, domain, tld)?;
         }
-        self.zones.insert(origin, Arc::new(zone));
+        self.zones.insert(origin, zone);
         Ok(())
     }
 
@@ -321,7 +330,7 @@ impl World {
         for below in below.filter_map(|child| self.domains.get(child)).filter(|d| d.is_delegated()) {
             self.delegate(&mut zone, below, name)?;
         }
-        self.zones.insert(origin, Arc::new(zone));
+        self.zones.insert(origin, zone);
         Ok(())
     }
 }
