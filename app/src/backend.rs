@@ -1,8 +1,8 @@
 //! The one trait through which pages reach the product. `server` implements it and puts it, with the caller, into
 //! the context of every render and every server function; the browser reaches it through server functions.
 
-use async_trait::async_trait;
 use crate::answer::{Answer, ScanReport, Session};
+use async_trait::async_trait;
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
@@ -25,8 +25,13 @@ pub trait Backend: Send + Sync + 'static {
     /// Up to 8 rows whose names contain the text: for the command palette.
     async fn suggest(&self, caller: &Caller, text: &str) -> Answer<Vec<Row>>;
     /// Adds the names of a pasted text (lines, commas, spaces between URLs; CSV with a header is understood).
-    async fn add(&self, caller: &Caller, text: &str, ownership: Ownership, tags: &[String])
-    -> Answer<Vec<AddedLine>>;
+    async fn add(
+        &self,
+        caller: &Caller,
+        text: &str,
+        ownership: Ownership,
+        tags: &[String],
+    ) -> Answer<Vec<AddedLine>>;
     /// Removes holdings; how many there were.
     async fn remove(&self, caller: &Caller, names: &[DomainName]) -> Answer<u64>;
     /// Changes what is said about one holding.

@@ -8,7 +8,7 @@ use crate::registration::RegistrationState;
 use crate::status::{Reason, Status, StatusKind};
 
 /// A button that helps with an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Help {
     /// Look the domain up again.
     Rescan,

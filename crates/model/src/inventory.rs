@@ -239,6 +239,18 @@ impl ListQuery {
                 "tag" if !value.is_empty() => q.tag.push(value.to_string()),
                 "ownership" => q.ownership = Ownership::from_word(value),
                 "expires" => q.expires = read_expires(value),
+                // The two date fields of a plain form; the address it leads to next has them in `expires`.
+                "expires_from" | "expires_to" => {
+                    let date: Option<Date> = value.parse().ok();
+                    let (a, b) = match q.expires {
+                        Some(ExpiryFilter::Between(a, b)) => (a, b),
+                        _ => (None, None),
+                    };
+                    let (a, b) = if key == "expires_from" { (date.or(a), b) } else { (a, date.or(b)) };
+                    if a.is_some() || b.is_some() {
+                        q.expires = Some(ExpiryFilter::Between(a, b));
+                    }
+                }
                 "changed" => q.changed_days = value.strip_suffix('d').unwrap_or(value).parse().ok(),
                 _ => {}
             }
@@ -451,6 +463,13 @@ mod tests {
             ListQuery::from_pairs([("sort", "-change"), ("status", "critical,bogus,warning"), ("x", "y")]);
         assert_eq!(q.to_url(), "/domains?sort=-change&status=critical,warning");
         assert!(q.is_filtered() && !ListQuery { page: 3, ..ListQuery::default() }.is_filtered());
+    }
+
+    #[test]
+    fn the_date_fields_of_a_form_are_understood() {
+        let q = ListQuery::from_pairs([("expires_from", "2026-12-01"), ("expires_to", "")]);
+        assert_eq!(q.to_url(), "/domains?expires=2026-12-01..");
+        assert_eq!(ListQuery::from_pairs([("expires_from", ""), ("expires_to", "soon")]).expires, None);
     }
 
     proptest! {

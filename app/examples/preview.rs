@@ -1,0 +1,49 @@
+//! Writes rendered pages and their stylesheet to a folder, to be looked at without a server:
+//! `cargo run -p domainscope-app --features ssr --example preview -- FOLDER`.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::path::PathBuf;
+use support::backend::Sample;
+use support::world;
+
+#[tokio::main]
+async fn main() {
+    let folder: PathBuf = std::env::args().nth(1).unwrap_or_else(|| "preview".into()).into();
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let head = r#"<link rel="stylesheet" href="app.css">"#;
+    let story = support::router(Sample::story(), head);
+    let empty = support::router(Sample::of(vec![]), head);
+    let broken = support::router(Sample { broken: true, ..Sample::of(vec![world::alder()]) }, head);
+    let pages = [
+        ("inventory", &story, "/domains"),
+        ("filtered", &story, "/domains?tag=core&status=warning&sort=-change"),
+        ("nomatch", &story, "/domains?q=nothing.example"),
+        ("empty", &empty, "/domains"),
+        ("broken", &broken, "/domains"),
+        ("add", &story, "/domains/add?done=added.1&refused=2:exa%20mple.com&text=new.example"),
+        ("overview", &story, "/domains/alder.example"),
+        ("stale", &story, "/domains/meadow.example"),
+        ("idn", &story, "/domains/xn--bcherei-n2a.example"),
+        ("new", &story, "/domains/brandnew.example"),
+        ("available", &story, "/domains/nobody.example"),
+        ("scanning", &story, "/domains/halcyon.example"),
+        ("q7", &story, "/domains/q7.io"),
+        ("missing", &story, "/domains/missing.example"),
+        ("history", &story, "/domains/alder.example/history?from=1&to=3"),
+        ("events-one", &story, "/domains/alder.example/events"),
+        ("dns", &story, "/domains/alder.example/dns"),
+        ("events", &story, "/events"),
+        ("scan", &story, "/tools/scan?name=alder.example"),
+        ("scan-available", &story, "/tools/scan?name=nobody.example"),
+        ("trace", &story, "/tools/trace?name=new.alder.example"),
+        ("notfound", &story, "/nowhere"),
+    ];
+    for (file, router, url) in pages {
+        let (status, html) = support::page(router, url).await;
+        println!("{status} {url} {} KB", html.len() / 1000);
+        let html = html.replace("href=\"/", "data-href=\"/");
+        std::fs::write(folder.join(format!("{file}.html")), html).expect("the page can be written");
+    }
+}

@@ -1,0 +1,96 @@
+//! What pages need of the browser, in small functions. Only effects and event handlers call them, and neither runs
+//! on the server.
+
+use jiff::Timestamp;
+use leptos::prelude::*;
+use leptos::wasm_bindgen::JsCast;
+use web_sys::{FormData, HtmlElement, HtmlFormElement, HtmlInputElement};
+
+/// The browser's clock.
+pub(crate) fn now() -> Timestamp {
+    // Milliseconds since 1970 fit an i64 for as long as a browser counts them.
+    #[allow(clippy::cast_possible_truncation)]
+    Timestamp::from_millisecond(js_sys::Date::now() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// The element with an id, as what it is.
+pub(crate) fn by_id<T: JsCast>(id: &str) -> Option<T> {
+    document().get_element_by_id(id).and_then(|e| e.dyn_into().ok())
+}
+
+/// Opens a `<dialog>`; the browser keeps the focus inside and gives it back when it closes.
+pub(crate) fn open_dialog(id: &str) {
+    if let Some(d) = by_id::<web_sys::HtmlDialogElement>(id)
+        && !d.open()
+    {
+        let _ = d.show_modal();
+    }
+}
+
+/// Closes a `<dialog>`.
+pub(crate) fn close_dialog(id: &str) {
+    if let Some(d) = by_id::<web_sys::HtmlDialogElement>(id) {
+        d.close();
+    }
+}
+
+/// True while any `<dialog>` is open.
+pub(crate) fn dialog_is_open() -> bool {
+    document().query_selector("dialog[open]").ok().flatten().is_some()
+}
+
+/// Puts the focus on an element.
+pub(crate) fn focus(id: &str) {
+    if let Some(e) = by_id::<HtmlElement>(id) {
+        let _ = e.focus();
+    }
+}
+
+/// Selects the text of an input, so that typing replaces it.
+pub(crate) fn select_all(id: &str) {
+    if let Some(e) = by_id::<HtmlInputElement>(id) {
+        let _ = e.focus();
+        e.select();
+    }
+}
+
+/// True when keys go into a field, so that they are text and not shortcuts.
+pub(crate) fn typing(event: &web_sys::KeyboardEvent) -> bool {
+    let Some(e) = event.target().and_then(|t| t.dyn_into::<HtmlElement>().ok()) else { return false };
+    let tag = e.tag_name();
+    tag == "TEXTAREA"
+        || tag == "SELECT"
+        || e.is_content_editable()
+        || (tag == "INPUT" && e.get_attribute("type").as_deref() != Some("checkbox"))
+}
+
+/// Puts a text on the clipboard.
+pub(crate) fn copy(text: &str) {
+    let _ = window().navigator().clipboard().write_text(text);
+}
+
+/// What is kept in this browser under a key.
+pub(crate) fn stored(key: &str) -> Option<String> {
+    window().local_storage().ok().flatten().and_then(|s| s.get_item(key).ok().flatten())
+}
+
+/// Keeps a text in this browser, or forgets it.
+pub(crate) fn store(key: &str, value: Option<&str>) {
+    if let Some(s) = window().local_storage().ok().flatten() {
+        let _ = match value {
+            Some(v) => s.set_item(key, v),
+            None => s.remove_item(key),
+        };
+    }
+}
+
+/// The fields of the form an event came from.
+pub(crate) fn form_of(event: &web_sys::SubmitEvent) -> Option<FormData> {
+    let form: HtmlFormElement = event.target()?.dyn_into().ok()?;
+    FormData::new_with_form(&form).ok()
+}
+
+/// A field of a form, empty when absent.
+pub(crate) fn field(form: &FormData, name: &str) -> String {
+    form.get(name).as_string().unwrap_or_default()
+}

@@ -1,0 +1,76 @@
+//! Banners: what failed, what was kept, what to try.
+
+use crate::answer::Failure;
+use crate::components::icon;
+use leptos::prelude::*;
+
+/// How a banner is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// Well.
+    Ok,
+    /// To know.
+    Info,
+    /// To look at.
+    Warn,
+    /// Broken.
+    Critical,
+}
+
+fn tone_class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Ok => "banner banner-ok",
+        Tone::Info => "banner banner-info",
+        Tone::Warn => "banner banner-warn",
+        Tone::Critical => "banner banner-critical",
+    }
+}
+
+fn tone_icon(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Ok => "ok",
+        Tone::Info => "info",
+        Tone::Warn => "warning",
+        Tone::Critical => "critical",
+    }
+}
+
+/// A banner with a title and a sentence (which may be empty).
+pub(crate) fn banner(tone: Tone, title: impl Into<String>, text: impl Into<String>) -> AnyView {
+    let (title, text): (String, String) = (title.into(), text.into());
+    let text = (!text.is_empty()).then(|| view! { <p>{text}</p> });
+    view! {
+        <div class=tone_class(tone) role="status">
+            {icon(tone_icon(tone))}
+            <div class="grow"><strong>{title}</strong>{text}</div>
+        </div>
+    }
+    .into_any()
+}
+
+/// What a page shows when it could not be read.
+pub(crate) fn failure(what: &str, f: &Failure) -> AnyView {
+    let advice = match f {
+        Failure::NotFound(_) => "",
+        Failure::Forbidden(_) => "Ask an administrator of the organisation for access.",
+        Failure::Invalid(_) => "Correct the address or the form and try again.",
+        Failure::Unavailable(_) => "Nothing was lost. Reload the page in a moment.",
+    };
+    banner(Tone::Critical, what, format!("{f} {advice}").trim().to_string())
+}
+
+/// Gives the response the status code of a failure; only the first render on the server can.
+pub(crate) fn set_status(f: &Failure) {
+    #[cfg(feature = "ssr")]
+    if let Some(response) = use_context::<leptos_axum::ResponseOptions>() {
+        use axum::http::StatusCode;
+        response.set_status(match f {
+            Failure::NotFound(_) => StatusCode::NOT_FOUND,
+            Failure::Forbidden(_) => StatusCode::FORBIDDEN,
+            Failure::Invalid(_) => StatusCode::BAD_REQUEST,
+            Failure::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        });
+    }
+    #[cfg(not(feature = "ssr"))]
+    let _ = f;
+}

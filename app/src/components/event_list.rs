@@ -1,0 +1,236 @@
+//! A list of events with its filters: of one domain, or of all. In: the address. Out: typed events, old and new,
+//! who said it, who acknowledged it.
+
+use crate::answer::{EventLog, Failure};
+use crate::components::banner::failure;
+use crate::components::frame::FrameResource;
+use crate::components::icon;
+use crate::components::pager::{Place, grouped, pager};
+use crate::components::status::severity_pill;
+use crate::components::time::{Ago, instant};
+use crate::components::toast::use_toaster;
+use crate::live;
+use crate::pages::events::{event_query, event_search};
+use crate::server_fns;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::hooks::use_location;
+use model::event::{Event, EventKind, EventQuery, Severity};
+use model::scan::Live;
+
+/// What acknowledging needs.
+#[derive(Clone, Copy)]
+struct Log {
+    data: Resource<Result<EventLog, Failure>>,
+    base: Memo<String>,
+    every_domain: bool,
+}
+
+impl Log {
+    fn acknowledge(self, ids: Vec<i64>) {
+        let toaster = use_toaster();
+        let frame = use_context::<FrameResource>();
+        spawn_local(async move {
+            match server_fns::acknowledge(ids).await {
+                Ok(n) => {
+                    let words = crate::components::message::done_words("acknowledged", n).unwrap_or_default();
+                    toaster.say("check", words);
+                    self.data.refetch();
+                    if let Some(f) = frame {
+                        f.refetch();
+                    }
+                }
+                Err(f) => toaster.failed(&f),
+            }
+        });
+    }
+}
+
+/// The list with its filters.
+#[component]
+pub(crate) fn EventLogView(
+    /// Only events of this domain.
+    domain: Option<Memo<String>>,
+) -> impl IntoView {
+    let search = use_location().search;
+    let query = Memo::new(move |_| event_query(&search.get()));
+    let base = Memo::new(move |_| {
+        domain.map_or_else(|| "/events".to_string(), |d| format!("/domains/{}/events", d.get()))
+    });
+    let data = Resource::new(
+        move || (event_search(&query.get()), domain.map(|d| d.get())),
+        |(search, domain)| server_fns::events(search, domain),
+    );
+    let log = Log { data, base, every_domain: domain.is_none() };
+    let calm = live::Debounce::new(400);
+    live::listen(move |l| {
+        if matches!(l, Live::Changed(e) if e.kind == "event") {
+            calm.call(move || data.refetch());
+        }
+    });
+    view! {
+        {move || filters(&base.get(), &query.get())}
+        <Transition fallback=crate::pages::inventory::skeleton>
+            {move || data.get().map(|answer| match answer {
+                Ok(l) => list(log, &query.get(), &l),
+                Err(Failure::NotFound(_)) => ().into_any(),
+                Err(f) => failure("The events could not be read", &f),
+            })}
+        </Transition>
+    }
+}
+
+fn filters(base: &str, q: &EventQuery) -> AnyView {
+    let url = |q: &EventQuery| format!("{base}{}", event_search(&EventQuery { page: 1, ..q.clone() }));
+    let chip = |label: String, picture: Option<(&'static str, &'static str)>, on: bool, to: EventQuery| {
+        let mark = picture.map(|(i, class)| icon::icon_in(i, class));
+        view! {
+            <a class="chip" class:on=on href=url(&to) aria-current=on.then_some("true") data-noscroll="true">{mark}{label}</a>
+        }
+    };
+    let severities = [
+        (Severity::Critical, "critical", "i t-critical"),
+        (Severity::Warning, "warning", "i t-warn"),
+        (Severity::Notice, "info", "i t-info"),
+    ];
+    let severities = severities.map(|(s, picture, class)| {
+        let on = q.at_least == Some(s);
+        let at_least = (!on).then_some(s);
+        let words =
+            if s == Severity::Critical { s.label().to_string() } else { format!("{} or more", s.label()) };
+        chip(words, Some((picture, class)), on, EventQuery { at_least, ..q.clone() })
+    });
+    let kinds = EventKind::ALL.map(|k| {
+        let on = q.kinds.contains(&k);
+        let mut kinds = q.kinds.clone();
+        if on {
+            kinds.retain(|x| *x != k)
+        } else {
+            kinds.push(k)
+        };
+        let to = url(&EventQuery { kinds, ..q.clone() });
+        let mark = on.then(|| icon("check"));
+        view! {
+            <a class="menu-item" class:on=on href=to aria-current=on.then_some("true") data-noscroll="true">
+                <span class="menu-mark">{mark}</span>{k.label()}</a>
+        }
+    });
+    let chosen: Vec<_> = q
+        .kinds
+        .iter()
+        .map(|k| {
+            let mut kinds = q.kinds.clone();
+            kinds.retain(|x| x != k);
+            let to = url(&EventQuery { kinds, ..q.clone() });
+            view! { <a class="chip on" href=to aria-label=format!("{}. Remove filter", k.label()) data-noscroll="true">{k.label()}{icon("x")}</a> }
+        })
+        .collect();
+    let open = EventQuery { unacknowledged: !q.unacknowledged, ..q.clone() };
+    let plain = q.kinds.is_empty() && q.at_least.is_none() && !q.unacknowledged;
+    view! {
+        <div class="toolbar" role="search" aria-label="Filter events">
+            <div class="chips scroll-x">
+                {chip("All".into(), None, plain, EventQuery { per_page: q.per_page, ..EventQuery::default() })}
+                {chip("Not acknowledged".into(), None, q.unacknowledged, open)}
+                {severities.into_iter().collect_view()}
+                {chosen}
+                <details class="menu"><summary class="chip">"Kind"{icon("down")}</summary>
+                    <div class="menu-list" role="group" aria-label="Kind">{kinds.into_iter().collect_view()}</div></details>
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+fn list(log: Log, q: &EventQuery, l: &EventLog) -> AnyView {
+    if l.page.events.is_empty() {
+        let filtered = !event_search(&EventQuery { page: 1, ..q.clone() }).is_empty();
+        let (title, text) = if filtered {
+            ("No event matches these filters", "Fewer filters match more.")
+        } else {
+            (
+                "Nothing happened yet",
+                "The first scan is a baseline, not a change. What changes from then on is listed here.",
+            )
+        };
+        return view! { <section class="card empty">{icon::icon_in("pulse", "i i-lg")}<h2>{title}</h2><p>{text}</p></section> }
+            .into_any();
+    }
+    let place = Place { page: l.page.page, per_page: l.page.per_page, total: l.page.total };
+    let base = log.base.get_untracked();
+    let query = q.clone();
+    let pages = pager(place, "Pages", move |page| {
+        format!("{base}{}", event_search(&EventQuery { page, ..query.clone() }))
+    });
+    let open: Vec<i64> = l.page.events.iter().filter(|e| e.acknowledged.is_none()).map(|e| e.id.0).collect();
+    let rows: Vec<_> = l.page.events.iter().map(|e| event(log, e, l.now)).collect();
+    let n = format!("{} events", grouped(l.page.total));
+    view! {
+        <section class="card tbl-wrap">
+            <div class="card-head"><h2>{n}</h2><div class="aside">{(!open.is_empty()).then(|| all(log, open))}</div></div>
+            <ol class="events">{rows}</ol>
+            <div class="tbl-foot"><span class="xs">{place.words()}</span><div class="end">{pages}</div></div>
+        </section>
+    }
+    .into_any()
+}
+
+fn hidden(ids: &[i64]) -> Vec<AnyView> {
+    ids.iter().map(|i| view! { <input type="hidden" name="ids[]" value=i.to_string()/> }.into_any()).collect()
+}
+
+fn all(log: Log, ids: Vec<i64>) -> impl IntoView {
+    let fields = hidden(&ids);
+    let submit = move |e: leptos::ev::SubmitEvent| {
+        e.prevent_default();
+        log.acknowledge(ids.clone());
+    };
+    view! {
+        <form method="post" action="/api/fn/acknowledge" on:submit=submit>{fields}
+            <button class="btn btn-sm" type="submit">{icon("check")}"Acknowledge this page"</button></form>
+    }
+}
+
+fn event(log: Log, e: &Event, now: model::Timestamp) -> AnyView {
+    let c = &e.change;
+    let domain = e.domain.as_str().to_string();
+    let link = log.every_domain.then(|| {
+        view! { <a class="mono strong-text" href=format!("/domains/{domain}")>{domain.clone()}</a> }
+    });
+    let value = |v: &Option<String>, class: &'static str, sign: &'static str, said: &'static str| {
+        v.as_ref().map(|v| view! { <span class=class><b aria-hidden="true">{sign}</b><span class="wrap"><span class="vh">{said}" "</span>{v.clone()}</span></span> })
+    };
+    let note = (!c.note.is_empty()).then(|| view! { <p class="hint">{c.note.clone()}</p> });
+    let id = e.id.0;
+    let seen = match &e.acknowledged {
+        Some(a) => view! {
+            <span class="muted xs">{format!("Acknowledged by {}", a.by)}", "<Ago at=a.at now=now/></span>
+        }
+        .into_any(),
+        None => {
+            let submit = move |ev: leptos::ev::SubmitEvent| {
+                ev.prevent_default();
+                log.acknowledge(vec![id]);
+            };
+            view! {
+                <form method="post" action="/api/fn/acknowledge" on:submit=submit>{hidden(&[id])}
+                    <button class="btn btn-sm btn-ghost" type="submit" aria-label=format!("Acknowledge: {} of {domain}", c.kind.label())>
+                        {icon("check")}"Acknowledge"</button></form>
+            }
+            .into_any()
+        }
+    };
+    view! {
+        <li class="event">
+            <div class="event-when">{instant(e.at)}<small class="muted xs"><Ago at=e.at now=now/></small></div>
+            <div class="event-what">
+                <div class="row row-wrap">{link}<span class="strong">{c.kind.label()}</span><span class="muted xs mono wrap">{c.field.clone()}</span></div>
+                <div class="difflist">{value(&c.old, "diff diff-del", "−", "was")}{value(&c.new, "diff diff-add", "+", "is now")}</div>
+                {note}
+                <p class="hint wrap">{format!("Source: {}", c.source)}</p>
+            </div>
+            <div class="event-side">{severity_pill(c.severity)}{seen}</div>
+        </li>
+    }
+    .into_any()
+}

@@ -1,0 +1,168 @@
+//! The frame: rail (a drawer on phones), top bar, main. Shows only what exists.
+
+use crate::answer::{Failure, Frame};
+use crate::components::message::Message;
+use crate::components::pager::grouped;
+use crate::components::palette::{self, Palette};
+use crate::components::theme::ThemeButton;
+use crate::components::{icon, icon_sm};
+use crate::live;
+use crate::server_fns;
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+use model::scan::Live;
+
+/// The figures of the organisation, read once a page and again when something changed.
+pub(crate) type FrameResource = Resource<Result<Frame, Failure>>;
+
+/// The frame with a page in it.
+#[component]
+pub(crate) fn PageFrame(children: Children) -> impl IntoView {
+    let frame: FrameResource = Resource::new(|| (), |()| server_fns::frame());
+    provide_context(frame);
+    let calm = live::Debounce::new(400);
+    live::listen(move |l| {
+        if matches!(l, Live::Changed(_)) {
+            calm.call(move || frame.refetch());
+        }
+    });
+    let open = RwSignal::new(false);
+    let path = use_location().pathname;
+    Effect::new(move |before: Option<String>| {
+        let now = path.get();
+        if before.is_some_and(|b| b != now) {
+            open.set(false);
+        }
+        now
+    });
+    let wide = move || path.get() == "/domains";
+    view! {
+        <a class="skip" href="#main" rel="external">"Skip to content"</a>
+        <div class="app">
+            <Rail open=open frame=frame/>
+            <div class="page">
+                <TopBar open=open frame=frame/>
+                <main class="content" class:content-full=wide id="main" tabindex="-1">
+                    <Message/>
+                    {children()}
+                </main>
+            </div>
+        </div>
+        <Palette/>
+    }
+}
+
+#[component]
+fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
+    let path = use_location().pathname;
+    let link = move |href: &'static str, picture: &'static str, label: &'static str, n: AnyView| {
+        let current = move || {
+            let p = path.get();
+            (p == href || p.strip_prefix(href).is_some_and(|rest| rest.starts_with('/'))).then_some("page")
+        };
+        view! {
+            <a class="nav" href=href title=label aria-current=current>
+                {icon(picture)}<span class="l">{label}</span>{n}
+            </a>
+        }
+    };
+    let count = move |pick: fn(&Frame) -> u64| {
+        view! {
+            <Suspense>
+                {move || frame.get().and_then(Result::ok).map(|f| {
+                    let n = pick(&f);
+                    (n > 0).then(|| view! { <span class="n">{grouped(n)}</span> })
+                })}
+            </Suspense>
+        }
+        .into_any()
+    };
+    let nothing = || ().into_any();
+    view! {
+        <div class="rail-scrim" class:open=move || open.get() on:click=move |_| open.set(false)></div>
+        <nav
+            class="rail" class:open=move || open.get() id="nav" aria-label="Main"
+            on:keydown=move |e| if e.key() == "Escape" { open.set(false) }
+        >
+            <a class="brand" href="/domains">{icon("scope")}<span class="l">"Domainscope"</span></a>
+            {link("/domains", "globe", "Domains", count(|f| f.summary.total))}
+            {link("/events", "pulse", "Events", count(|f| f.summary.open_events))}
+            <div class="rail-label"><span class="l">"Tools"</span></div>
+            {link("/tools/scan", "scan", "Scan", nothing())}
+            {link("/tools/trace", "route", "Trace", nothing())}
+        </nav>
+    }
+}
+
+#[component]
+fn TopBar(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
+    let lost = expect_context::<live::LiveBus>().lost;
+    let session = move || frame.get().and_then(Result::ok).map(|f| f.session);
+    let drawer = move |e: leptos::ev::MouseEvent| {
+        e.prevent_default();
+        open.update(|o| *o = !*o);
+    };
+    let jump = move |e: leptos::ev::MouseEvent| {
+        e.prevent_default();
+        palette::open();
+    };
+    view! {
+        <header class="topbar">
+            <a
+                class="btn btn-ghost btn-icon only-phone" href="#nav" rel="external" aria-label="Navigation"
+                aria-expanded=move || open.get().to_string() aria-controls="nav" role="button" on:click=drawer
+            >{icon("menu")}</a>
+            <Suspense>
+                <span class="org">
+                    {move || session().map(|s| {
+                        let demo = s.demo.then(|| view! {
+                            <span class="tag" title="Everything here comes from the built-in lab">"Demo"</span>
+                        });
+                        view! { <span class="strong clip">{s.organisation}</span>{demo} }
+                    })}
+                </span>
+            </Suspense>
+            <span class="lost xs muted" role="status">
+                {move || lost.get().then_some("Live updates are interrupted; reconnecting")}
+            </span>
+            <a class="jump" href="/tools/scan" aria-haspopup="dialog" aria-label="Jump to a domain or run a tool" on:click=jump>
+                {icon("search")}<span>"Jump to a domain or run a tool"</span><span class="kbd">"Ctrl K"</span>
+            </a>
+            <ThemeButton/>
+            <Suspense>
+                {move || session().map(|s| {
+                    let who = s.caller.who;
+                    let title = format!("Signed in as {who}");
+                    view! { <span class="avatar" role="img" aria-label=title.clone() title=title>{initials(&who)}</span> }
+                })}
+            </Suspense>
+        </header>
+    }
+}
+
+/// Up to two initials of a name.
+fn initials(who: &str) -> String {
+    let letters: String = who.split_whitespace().filter_map(|w| w.chars().next()).take(2).collect();
+    letters.to_uppercase()
+}
+
+/// The breadcrumb of a page below the inventory.
+pub(crate) fn crumbs(name: String) -> impl IntoView {
+    view! {
+        <nav class="crumbs" aria-label="Breadcrumb">
+            <a href="/domains">"Domains"</a>{icon_sm("right")}<span aria-current="page">{name}</span>
+        </nav>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::initials;
+
+    #[test]
+    fn initials_of_odd_names() {
+        assert_eq!(initials("Mira Holt van Dyk"), "MH");
+        assert_eq!(initials("élise"), "É");
+        assert_eq!(initials(" "), "");
+    }
+}

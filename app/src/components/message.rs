@@ -1,0 +1,44 @@
+//! The message a form without JavaScript leads back with (`?done=rescan.3`, or an error), in words of ours: an
+//! address can choose among them but not write its own.
+
+use crate::answer::Failure;
+use crate::components::banner::{Tone, banner};
+use crate::query;
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+
+/// What was done, in words.
+pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
+    let domains = if count == 1 { "1 domain".to_string() } else { format!("{count} domains") };
+    Some(match what {
+        "added" if count == 0 => "Nothing was added".into(),
+        "added" => format!("{domains} added; the first scan follows in a moment"),
+        "removed" => format!("{domains} removed from the inventory"),
+        "rescan" => format!("Rescan of {domains} is queued"),
+        "tagged" => format!("{domains} tagged"),
+        "owned" => format!("{domains} marked as owned"),
+        "watched" => format!("{domains} marked as watched"),
+        "saved" => "Saved".into(),
+        "acknowledged" if count == 1 => "1 event acknowledged".into(),
+        "acknowledged" => format!("{count} events acknowledged"),
+        _ => return None,
+    })
+}
+
+/// The message of the current address, if it carries one.
+#[component]
+pub(crate) fn Message() -> impl IntoView {
+    let search = use_location().search;
+    move || {
+        let s = search.get();
+        if let Some(err) = query::value(&s, "__err") {
+            let f: Failure = server_fn::error::ServerFnUrlError::<Failure>::decode_err(&err);
+            // The sentence came by the address: shown as the server's answer to the form, nothing more.
+            return Some(banner(Tone::Critical, "That did not work", f.to_string()));
+        }
+        let done = query::value(&s, "done")?;
+        let (what, count) = done.split_once('.')?;
+        let words = done_words(what, count.parse().ok()?)?;
+        Some(banner(Tone::Ok, words, ""))
+    }
+}

@@ -1,0 +1,17 @@
+//! Parts of pages: each draws one idea with the classes of style/components.css.
+
+pub(crate) mod banner;
+pub(crate) mod event_list;
+pub(crate) mod frame;
+pub(crate) mod icon;
+pub(crate) mod message;
+pub(crate) mod negative;
+pub(crate) mod pager;
+pub(crate) mod palette;
+pub(crate) mod scan;
+pub(crate) mod status;
+pub(crate) mod theme;
+pub(crate) mod time;
+pub(crate) mod toast;
+
+pub(crate) use icon::{icon, icon_sm};

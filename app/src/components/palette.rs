@@ -1,0 +1,208 @@
+//! The command palette (Ctrl or ⌘ K): jump to a domain, run a tool, add a domain. A dialog with a combobox.
+
+use crate::browser;
+use crate::components::{icon, status};
+use crate::live::Debounce;
+use crate::server_fns;
+use leptos::ev::KeyboardEvent;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::use_navigate;
+use model::inventory::{Row, percent};
+
+const ID: &str = "palette";
+const INPUT: &str = "palette-input";
+
+/// Opens it.
+pub(crate) fn open() {
+    browser::open_dialog(ID);
+    browser::select_all(INPUT);
+}
+
+/// One line of the results.
+#[derive(Clone, PartialEq)]
+struct Choice {
+    group: &'static str,
+    icon: &'static str,
+    icon_class: &'static str,
+    label: String,
+    mono: bool,
+    end: String,
+    url: String,
+}
+
+fn choices(text: &str, rows: &[Row]) -> Vec<Choice> {
+    let text = text.trim();
+    let plain = |group, icon, label: String, end: &str, url: String| Choice {
+        group,
+        icon,
+        icon_class: "i",
+        label,
+        mono: false,
+        end: end.into(),
+        url,
+    };
+    let mut out: Vec<_> = rows
+        .iter()
+        .map(|r| Choice {
+            group: "Domains",
+            icon: status::status_icon(r.status.kind),
+            icon_class: status::status_icon_class(r.status.kind),
+            label: r.unicode.clone(),
+            mono: true,
+            end: r.status.kind.label().into(),
+            url: format!("/domains/{}", r.name.as_str()),
+        })
+        .collect();
+    if text.is_empty() {
+        out.push(plain("Go to", "globe", "Domains".into(), "", "/domains".into()));
+        out.push(plain("Go to", "pulse", "Events".into(), "", "/events".into()));
+        out.push(plain("Tools", "scan", "Scan a domain without adding it".into(), "", "/tools/scan".into()));
+        out.push(plain("Tools", "route", "Trace a name from the root".into(), "", "/tools/trace".into()));
+        out.push(plain("Tools", "plus", "Add domains".into(), "", "/domains/add".into()));
+        return out;
+    }
+    let p = percent(text);
+    out.push(plain(
+        "Run",
+        "search",
+        format!("Search the inventory for {text}"),
+        "",
+        format!("/domains?q={p}"),
+    ));
+    if text.contains('.') {
+        out.push(plain(
+            "Run",
+            "scan",
+            format!("Scan {text} without adding it"),
+            "",
+            format!("/tools/scan?name={p}"),
+        ));
+        out.push(plain(
+            "Run",
+            "route",
+            format!("Trace {text} from the root"),
+            "A",
+            format!("/tools/trace?name={p}"),
+        ));
+        if !rows.iter().any(|r| r.name.as_str() == text || r.unicode == text) {
+            out.push(plain("Run", "plus", format!("Add {text}"), "", format!("/domains/add?text={p}")));
+        }
+    }
+    out
+}
+
+/// The dialog; closed until opened.
+#[component]
+pub(crate) fn Palette() -> impl IntoView {
+    let text = RwSignal::new(String::new());
+    let rows = RwSignal::new(Vec::<Row>::new());
+    let at = RwSignal::new(0_usize);
+    let list = Memo::new(move |_| choices(&text.get(), &rows.get()));
+    let navigate = use_navigate();
+    let calm = Debounce::new(90);
+
+    Effect::new(move |_| {
+        let handle = window_event_listener(leptos::ev::keydown, move |e| {
+            if (e.ctrl_key() || e.meta_key()) && e.key().eq_ignore_ascii_case("k") {
+                e.prevent_default();
+                open();
+            }
+        });
+        on_cleanup(move || handle.remove());
+    });
+    let search = move |value: String| {
+        text.set(value.clone());
+        at.set(0);
+        calm.call(move || {
+            spawn_local(async move {
+                let found = match value.trim() {
+                    "" => Vec::new(),
+                    t => server_fns::suggest(t.to_string()).await.unwrap_or_default(),
+                };
+                // An answer to what is no longer asked is dropped.
+                if text.get_untracked() == value {
+                    rows.set(found);
+                }
+            });
+        });
+    };
+    let go = StoredValue::new_local(navigate);
+    let choose = move |url: &str, new_tab: bool| {
+        browser::close_dialog(ID);
+        if new_tab {
+            let _ = window().open_with_url_and_target(url, "_blank");
+        } else {
+            go.with_value(|n| n(url, NavigateOptions::default()));
+        }
+    };
+    let keys = move |e: KeyboardEvent| {
+        let n = list.with_untracked(Vec::len).max(1);
+        match e.key().as_str() {
+            "ArrowDown" => at.update(|i| *i = (*i + 1) % n),
+            "ArrowUp" => at.update(|i| *i = (*i + n - 1) % n),
+            "Enter" => {
+                let chosen = list.with_untracked(|l| l.get(at.get_untracked()).map(|c| c.url.clone()));
+                if let Some(url) = chosen {
+                    choose(&url, e.ctrl_key() || e.meta_key());
+                }
+            }
+            _ => return,
+        }
+        e.prevent_default();
+    };
+    let options = move || {
+        let mut group = "";
+        let lines = list.get().into_iter().enumerate().map(|(i, c)| {
+            let head = (c.group != group).then(|| view! { <h3 role="presentation">{c.group}</h3> });
+            group = c.group;
+            let url = c.url.clone();
+            view! {
+                {head}
+                <div
+                    class="opt" role="option" id=format!("opt-{i}")
+                    aria-selected=move || (at.get() == i).to_string()
+                    on:click=move |e| choose(&url, e.ctrl_key() || e.meta_key())
+                    on:mousemove=move |_| at.set(i)
+                >
+                    {icon::icon_in(c.icon, c.icon_class)}
+                    <span class="clip" class:mono=c.mono>{c.label}</span>
+                    <span class="end">{c.end}</span>
+                </div>
+            }
+        });
+        lines.collect_view()
+    };
+    view! {
+        <dialog
+            class="palette" id=ID aria-label="Jump to a domain or run a tool"
+            on:click=move |e| if event_target_is_dialog(&e) { browser::close_dialog(ID) }
+        >
+            <div class="palette-in">
+                {icon("search")}
+                <input
+                    id=INPUT role="combobox" aria-expanded="true" aria-controls="palette-options" autocomplete="off"
+                    spellcheck="false" aria-autocomplete="list" aria-label="Jump to a domain or run a tool"
+                    placeholder="A domain, or what to do"
+                    aria-activedescendant=move || format!("opt-{}", at.get())
+                    prop:value=move || text.get()
+                    on:input=move |e| search(event_target_value(&e)) on:keydown=keys
+                />
+                <span class="kbd">"Esc"</span>
+            </div>
+            <div id="palette-options" role="listbox" aria-label="Results">{options}</div>
+            <div class="palette-foot not-phone">
+                <span><span class="kbd">"↑"</span><span class="kbd">"↓"</span>" move"</span>
+                <span><span class="kbd">"Enter"</span>" open"</span>
+                <span><span class="kbd">"Ctrl"</span><span class="kbd">"Enter"</span>" open in a new tab"</span>
+            </div>
+        </dialog>
+    }
+}
+
+/// True for a click on the dialog's backdrop.
+pub(crate) fn event_target_is_dialog(e: &leptos::ev::MouseEvent) -> bool {
+    use leptos::wasm_bindgen::JsCast;
+    e.target().is_some_and(|t| t.dyn_ref::<web_sys::HtmlDialogElement>().is_some())
+}

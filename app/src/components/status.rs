@@ -1,0 +1,102 @@
+//! Status pills: always an icon and a word; the reasons in words on hover and for screen readers.
+
+use crate::components::icon;
+use leptos::prelude::*;
+use model::dns::ServerHealth;
+use model::event::Severity;
+use model::status::{Status, StatusKind};
+
+pub(crate) fn status_class(kind: StatusKind) -> &'static str {
+    match kind {
+        StatusKind::Critical => "pill pill-critical",
+        StatusKind::Unknown => "pill pill-unknown",
+        StatusKind::Warning => "pill pill-warning",
+        StatusKind::Unlocked => "pill pill-unlocked",
+        StatusKind::Secure => "pill pill-secure",
+        StatusKind::Normal => "pill pill-normal",
+    }
+}
+
+/// The icon of a status.
+pub(crate) fn status_icon(kind: StatusKind) -> &'static str {
+    match kind {
+        StatusKind::Critical => "critical",
+        StatusKind::Unknown => "unknown",
+        StatusKind::Warning => "warning",
+        StatusKind::Unlocked => "unlock",
+        StatusKind::Secure => "shield",
+        StatusKind::Normal => "ok",
+    }
+}
+
+/// The icon's colour where it stands alone.
+pub(crate) fn status_icon_class(kind: StatusKind) -> &'static str {
+    match kind {
+        StatusKind::Critical => "i t-critical",
+        StatusKind::Unknown => "i muted",
+        StatusKind::Warning => "i t-warn",
+        StatusKind::Unlocked => "i t-info",
+        StatusKind::Secure | StatusKind::Normal => "i t-ok",
+    }
+}
+
+/// The word, its explanation of registry lock set lighter.
+fn word(kind: StatusKind) -> AnyView {
+    match kind.label().split_once(" · ") {
+        Some((main, sub)) => {
+            let sub = format!("· {sub}");
+            view! { <span>{main.to_string()}" "<span class="sub">{sub}</span></span> }.into_any()
+        }
+        None => view! { <span>{kind.label()}</span> }.into_any(),
+    }
+}
+
+/// The pill of a judged status.
+pub(crate) fn status_pill(status: &Status) -> AnyView {
+    let why = status.why();
+    let spoken = (!why.is_empty()).then(|| view! { <span class="vh">{format!(": {why}")}</span> });
+    view! {
+        <span class=status_class(status.kind) title=why>{icon(status_icon(status.kind))}{word(status.kind)}{spoken}</span>
+    }
+    .into_any()
+}
+
+/// How a nameserver behaves.
+pub(crate) fn health_pill(health: ServerHealth) -> AnyView {
+    let (class, picture) = match health {
+        ServerHealth::Authoritative => ("pill pill-normal", "ok"),
+        ServerHealth::Slow => ("pill pill-warning", "slow"),
+        ServerHealth::Lame => ("pill pill-critical", "unlink"),
+        ServerHealth::Dead | ServerHealth::Unresolvable => ("pill pill-critical", "critical"),
+        ServerHealth::NotAsked => ("pill pill-plain", "unknown"),
+    };
+    view! { <span class=class>{icon(picture)}<span>{health.label()}</span></span> }.into_any()
+}
+
+/// How much an event asks for attention.
+pub(crate) fn severity_pill(severity: Severity) -> AnyView {
+    let (class, picture) = match severity {
+        Severity::Info => ("pill pill-plain", "info"),
+        Severity::Notice => ("pill pill-unlocked", "info"),
+        Severity::Warning => ("pill pill-warning", "warning"),
+        Severity::Critical => ("pill pill-critical", "critical"),
+    };
+    view! { <span class=class>{icon(picture)}<span>{severity.label()}</span></span> }.into_any()
+}
+
+/// The letter mark of a provider, and its name.
+pub(crate) fn provider(p: &model::dns::Provider) -> AnyView {
+    use model::dns::ProviderKind;
+    let mark = match p.kind {
+        ProviderKind::SelfHosted => crate::components::icon::icon("server").into_any(),
+        ProviderKind::Mixed => crate::components::icon::icon("split").into_any(),
+        ProviderKind::Known | ProviderKind::OperatorDomain => {
+            let letter = p.name.chars().find(|c| c.is_alphanumeric()).unwrap_or('?');
+            letter.to_uppercase().to_string().into_any()
+        }
+    };
+    view! {
+        <span class="prov"><span class="mark" aria-hidden="true">{mark}</span><span class="clip">{p.name.clone()}</span></span>
+    }
+    .into_any()
+}

@@ -1,0 +1,136 @@
+//! Live pages: one stream of server-sent events (`/live`), and who wants to hear of it. In: `model::scan::Live` as
+//! JSON. Out: calls to the listeners of the pages that are open.
+
+use crate::browser;
+use leptos::prelude::*;
+use leptos::wasm_bindgen::JsCast;
+use leptos::wasm_bindgen::closure::Closure;
+use model::ids::Rv;
+use model::scan::Live;
+use std::sync::Arc;
+use std::time::Duration;
+use web_sys::{EventSource, MessageEvent};
+
+/// A page that wants to hear.
+type Listener = Arc<dyn Fn(&Live) + Send + Sync>;
+
+/// Who listens, and how far the change log was read.
+#[derive(Clone, Copy)]
+pub(crate) struct LiveBus {
+    listeners: StoredValue<Vec<(u64, Listener)>>,
+    next: StoredValue<u64>,
+    rv: StoredValue<Option<Rv>>,
+    /// Set while the stream is broken.
+    pub(crate) lost: RwSignal<bool>,
+}
+
+/// Puts the bus into the context and, in the browser, opens the stream.
+pub(crate) fn provide() {
+    let bus = LiveBus {
+        listeners: StoredValue::new(Vec::new()),
+        next: StoredValue::new(0),
+        rv: StoredValue::new(None),
+        lost: RwSignal::new(false),
+    };
+    provide_context(bus);
+    Effect::new(move |_| {
+        // A page's own effects say first how far what it shows was read.
+        set_timeout(move || bus.open(), Duration::from_millis(50));
+    });
+}
+
+/// Calls `listener` for everything that comes, as long as the current owner lives.
+pub(crate) fn listen(listener: impl Fn(&Live) + Send + Sync + 'static) {
+    let Some(bus) = use_context::<LiveBus>() else { return };
+    let id = bus.next.get_value();
+    bus.next.set_value(id + 1);
+    bus.listeners.update_value(|l| l.push((id, Arc::new(listener))));
+    on_cleanup(move || bus.listeners.try_update_value(|l| l.retain(|(i, _)| *i != id)).unwrap_or_default());
+}
+
+impl LiveBus {
+    /// What is shown was read at this place of the log.
+    pub(crate) fn seen(self, rv: Rv) {
+        self.rv.update_value(|r| *r = Some(r.map_or(rv, |old| old.max(rv))));
+    }
+
+    fn open(self) {
+        let url = match self.rv.get_value() {
+            Some(rv) => format!("/live?since={}", rv.0),
+            None => "/live".to_string(),
+        };
+        let Ok(source) = EventSource::new(&url) else { return };
+        let on_message = Closure::<dyn Fn(MessageEvent)>::new(move |e: MessageEvent| {
+            let Some(data) = e.data().as_string() else { return };
+            if let Ok(live) = serde_json::from_str::<Live>(&data) {
+                self.tell(&live);
+            }
+        });
+        source.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        on_message.forget();
+        let on_open = Closure::<dyn Fn()>::new(move || self.lost.set(false));
+        source.set_onopen(Some(on_open.as_ref().unchecked_ref()));
+        on_open.forget();
+        let gone = source.clone();
+        // The browser reconnects by itself while the stream is merely interrupted; a refused one is opened anew.
+        let on_error = Closure::<dyn Fn()>::new(move || {
+            self.lost.set(true);
+            if gone.ready_state() == EventSource::CLOSED {
+                set_timeout(move || self.open(), Duration::from_secs(3));
+            }
+        });
+        source.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+        on_error.forget();
+    }
+
+    fn tell(self, live: &Live) {
+        if let Live::Changed(entry) = live {
+            self.seen(entry.rv);
+        }
+        for (_, listener) in self.listeners.get_value() {
+            listener(live);
+        }
+    }
+}
+
+/// Calls `run` once, `wait` after the last of a burst of calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Debounce {
+    turn: StoredValue<u64>,
+    wait: Duration,
+}
+
+impl Debounce {
+    /// A debounce that waits this many milliseconds.
+    pub(crate) fn new(ms: u64) -> Self {
+        Debounce { turn: StoredValue::new(0), wait: Duration::from_millis(ms) }
+    }
+
+    /// Calls `run` unless another call comes before the wait is over, or the page is gone by then.
+    pub(crate) fn call(self, run: impl FnOnce() + 'static) {
+        let turn = self.turn.get_value() + 1;
+        self.turn.set_value(turn);
+        set_timeout(
+            move || {
+                if self.turn.try_get_value() == Some(turn) {
+                    run();
+                }
+            },
+            self.wait,
+        );
+    }
+}
+
+/// The browser's clock, ticking every half minute once the page is alive; `None` while it is as the server rendered
+/// it, so that both render the same.
+pub(crate) fn ticking() -> RwSignal<Option<model::Timestamp>> {
+    let now = RwSignal::new(None);
+    Effect::new(move |_| {
+        if let Ok(handle) =
+            set_interval_with_handle(move || now.set(Some(browser::now())), Duration::from_secs(30))
+        {
+            on_cleanup(move || handle.clear());
+        }
+    });
+    now
+}

@@ -1,0 +1,137 @@
+//! The DNS tab: the path as a picture and as a table, the records, the findings by test, and a trace made now.
+
+use super::{Dom, delegation, nameservers, records, states, with_detail};
+use crate::components::banner::failure;
+use crate::components::time::Ago;
+use crate::components::{icon, icon_sm};
+use crate::pages::trace::trace_view;
+use crate::query;
+use crate::server_fns;
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+use model::detail::Detail;
+use model::finding::{Finding, Level};
+
+/// The tab.
+#[component]
+pub(crate) fn DnsTab() -> impl IntoView {
+    let dom = expect_context::<Dom>();
+    let search = use_location().search;
+    let wanted = Memo::new(move |_| query::value(&search.get(), "trace"));
+    let trace = Resource::new(
+        move || (wanted.get(), dom.name.get()),
+        |(wanted, name)| async move {
+            match wanted {
+                Some(rtype) => {
+                    let rtype = if rtype.is_empty() || rtype == "1" { "SOA".into() } else { rtype };
+                    Some(server_fns::trace(name, rtype).await)
+                }
+                None => None,
+            }
+        },
+    );
+    let tracing = || {
+        view! { <div class="card card-body row" role="status"><span class="spin"></span>"Tracing from the root…"</div> }
+    };
+    view! {
+        {with_detail(dns)}
+        <Suspense fallback=tracing>
+            {move || trace.get().flatten().map(|t| match t {
+                Ok(t) => trace_view(&t),
+                Err(f) => failure("The trace could not be made", &f),
+            })}
+        </Suspense>
+    }
+}
+
+fn dns(_: Dom, d: &Detail) -> AnyView {
+    let Some(o) = &d.observation else {
+        return states::outcome(d).into_any();
+    };
+    let name = d.row.name.as_str().to_string();
+    let failed = states::failed_parts(o, d.now);
+    let path = o.delegation.value.as_ref().map(|del| {
+        let asked = o.delegation.observed_at.map(|at| view! { <Ago at=at now=d.now/> });
+        let table = (!del.servers.is_empty()).then(|| {
+            view! {
+                <details class="more"><summary>"The same as a table"</summary>{nameservers::table(del)}</details>
+            }
+        });
+        view! {
+            <section class="card">
+                <div class="card-head">
+                    <h2>"Delegation"</h2><span class="muted not-phone">"asked at every server, nothing cached"</span>
+                    <div class="aside">{asked}
+                        <a class="btn btn-sm" href=format!("/domains/{name}/dns?trace=SOA") data-noscroll="true">
+                            {icon_sm("route")}"Trace now"
+                        </a>
+                    </div>
+                </div>
+                <div class="card-body">{delegation::picture(del, o.dnssec.value.as_ref(), None)}</div>
+                {table}
+            </section>
+        }
+    });
+    view! {
+        <div class="tight">{failed}</div>
+        {path}
+        <div class="cols">
+            <div class="stack">{records::records(&o.zone, &name, d.now)}</div>
+            <div class="stack">{findings(&o.findings)}</div>
+        </div>
+    }
+    .into_any()
+}
+
+fn level_class(level: Level) -> &'static str {
+    match level {
+        Level::Critical | Level::Error => "t-critical",
+        Level::Warning => "t-warn",
+        Level::Notice => "t-info",
+        Level::Info | Level::Debug => "muted",
+    }
+}
+
+fn level_icon(level: Level) -> &'static str {
+    match level {
+        Level::Critical | Level::Error => "critical",
+        Level::Warning => "warning",
+        _ => "info",
+    }
+}
+
+/// The findings by test, worst first.
+fn findings(all: &[Finding]) -> AnyView {
+    let mut all: Vec<_> = all.iter().filter(|f| f.level > Level::Debug).collect();
+    all.sort_by_key(|f| std::cmp::Reverse(f.level));
+    let n = match all.len() {
+        0 => "no findings".to_string(),
+        1 => "1 finding".to_string(),
+        n => format!("{n} findings"),
+    };
+    let rows: Vec<_> = all
+        .into_iter()
+        .map(|f| {
+            let words = if f.message.is_empty() { f.zone.clone() } else { f.message.clone() };
+            view! {
+                <div class="two-col">
+                    <dt class="strong-text">
+                        <span class="row"><span class=level_class(f.level)>{icon_sm(level_icon(f.level))}</span>
+                            <span class="mono xs wrap">{f.tag.clone()}</span></span>
+                        <small class="xs muted indent wrap">{words}" · "{f.test_case.clone()}</small>
+                    </dt>
+                    <dd class="xs"><span class=level_class(f.level)>{f.level.as_str()}</span></dd>
+                </div>
+            }
+        })
+        .collect();
+    let body = if rows.is_empty() {
+        view! { <div class="card-body row"><span class="t-ok">{icon("ok")}</span>"Every check that was made passed."</div> }.into_any()
+    } else {
+        view! { <dl class="facts">{rows}</dl> }.into_any()
+    };
+    view! {
+        <section class="card"><div class="card-head"><h2>"Health by test"</h2><div class="aside">{n}</div></div>{body}</section>
+    }
+    .into_any()
+}

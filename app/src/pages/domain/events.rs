@@ -1,0 +1,12 @@
+//! The Event Log tab of one domain.
+
+use super::Dom;
+use crate::components::event_list::EventLogView;
+use leptos::prelude::*;
+
+/// The tab.
+#[component]
+pub(crate) fn EventsTab() -> impl IntoView {
+    let dom = expect_context::<Dom>();
+    view! { <EventLogView domain=Some(dom.name)/> }
+}

@@ -1,0 +1,185 @@
+//! The header card: who holds the name, how it is, when it was looked at, and the scan as it runs.
+
+use super::{Dom, settings, tabs};
+use crate::browser;
+use crate::components::banner::{Tone, banner};
+use crate::components::scan::stages;
+use crate::components::status::{provider, status_pill};
+use crate::components::time::Ago;
+use crate::components::{icon, icon_sm};
+use crate::server_fns;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::use_navigate;
+use model::detail::Detail;
+use model::item::Ownership;
+use model::scan::ScanProgress;
+
+/// The card.
+pub(crate) fn header(dom: Dom, d: &Detail) -> AnyView {
+    let row = &d.row;
+    let name = row.name.as_str().to_string();
+    let alabel = (row.unicode != name).then(|| view! { <span class="muted mono xs">{name.clone()}</span> });
+    let badge =
+        row.changed_recently(d.now).then(|| view! { <span class="tag badge-new">"New change"</span> });
+    let watched = (row.ownership == Ownership::Watched)
+        .then(|| view! { <span class="tag">{icon("eye")}"Watched"</span> });
+    let why = row.status.why();
+    let why = if why.is_empty() { String::new() } else { format!("{}.", why.trim_end_matches('.')) };
+    let copy = {
+        let name = name.clone();
+        move |_| {
+            browser::copy(&name);
+            dom.toaster.say("copy", format!("{name} copied"));
+        }
+    };
+    view! {
+        <header class="card dom-head">
+            <div class="dom-top">
+                <div class="grow">
+                    <div class="dom-title">
+                        <h1 class="dom-name">{row.unicode.clone()}</h1>
+                        <button type="button" class="btn btn-ghost btn-icon btn-sm" aria-label=format!("Copy {name}") on:click=copy>
+                            {icon("copy")}
+                        </button>
+                        {status_pill(&row.status)}{badge}{watched}{alabel}
+                    </div>
+                    <p class="dom-why" id="why">{why}</p>
+                </div>
+                {actions(dom, d)}
+            </div>
+            {scan(dom, d)}
+            {facts(dom, d)}
+            {tabs::tabs(d)}
+        </header>
+    }
+    .into_any()
+}
+
+fn actions(dom: Dom, d: &Detail) -> impl IntoView + use<> {
+    let name = d.row.name.as_str().to_string();
+    let busy = {
+        let waiting = d.scan.as_ref().is_some_and(|s| !s.finished());
+        move || dom.asked.get() || dom.scan.get().map_or(waiting, |s| !s.finished())
+    };
+    let rescan = move |e: leptos::ev::SubmitEvent| {
+        e.prevent_default();
+        dom.rescan();
+    };
+    let navigate = StoredValue::new_local(use_navigate());
+    let to_remove = name.clone();
+    let remove = move |e: leptos::ev::SubmitEvent| {
+        e.prevent_default();
+        let name = to_remove.clone();
+        spawn_local(async move {
+            match server_fns::remove(vec![name.clone()]).await {
+                Ok(_) => {
+                    dom.toaster.say("trash", format!("{name} removed"));
+                    navigate.with_value(|n| n("/domains", NavigateOptions::default()));
+                }
+                Err(f) => dom.toaster.failed(&f),
+            }
+        });
+    };
+    let (other, words) = match d.item.ownership {
+        Ownership::Owned => (Ownership::Watched, "Mark as only watched"),
+        Ownership::Watched => (Ownership::Owned, "Mark as owned"),
+    };
+    let owned_name = name.clone();
+    let own = move |e: leptos::ev::SubmitEvent| {
+        e.prevent_default();
+        let name = owned_name.clone();
+        dom.save(async move { server_fns::ownership(vec![name], other.as_str().into()).await.map(|_| ()) });
+    };
+    let spinner = {
+        let busy = busy.clone();
+        move || {
+            if busy() { view! { <span class="spin"></span> }.into_any() } else { icon("refresh").into_any() }
+        }
+    };
+    view! {
+        <div class="row actions">
+            <form method="post" action="/api/fn/rescan" on:submit=rescan>
+                <input type="hidden" name="names[]" value=name.clone()/>
+                <button class="btn btn-primary" type="submit" disabled=busy>{spinner}"Rescan"</button>
+            </form>
+            <details class="menu">
+                <summary class="btn btn-icon" aria-label="More actions">{icon("dots")}</summary>
+                <div class="menu-list menu-right">
+                    <form method="post" action="/api/fn/ownership" on:submit=own>
+                        <input type="hidden" name="names[]" value=name.clone()/>
+                        <input type="hidden" name="ownership" value=other.as_str()/>
+                        <button class="menu-item" type="submit">{icon("eye")}{words}</button>
+                    </form>
+                    <a class="menu-item" href=format!("/tools/trace?name={name}")>{icon("route")}"Trace from the root"</a>
+                    <form method="post" action="/api/fn/remove" on:submit=remove>
+                        <input type="hidden" name="names[]" value=name/>
+                        <button class="menu-item t-critical" type="submit">{icon("trash")}"Remove from the inventory"</button>
+                    </form>
+                </div>
+            </details>
+        </div>
+    }
+}
+
+/// The scan that runs, or the one that ended while the page was open; announced as it goes.
+fn scan(dom: Dom, d: &Detail) -> impl IntoView + use<> {
+    let own = d.scan.clone();
+    let current = move || dom.scan.get().or_else(|| own.clone());
+    view! {
+        <div class="dom-scan" role="status">
+            {move || match current() {
+                Some(p) => match &p.result {
+                    None => stages(&p),
+                    Some(_) => outcome(dom, &p),
+                },
+                None if dom.asked.get() => view! { <p class="muted">"Asking for a scan…"</p> }.into_any(),
+                None => ().into_any(),
+            }}
+        </div>
+    }
+}
+
+fn outcome(dom: Dom, p: &ScanProgress) -> AnyView {
+    let Some(r) = &p.result else { return ().into_any() };
+    let tone = if r.failed {
+        Tone::Warn
+    } else if r.changes.is_empty() {
+        Tone::Ok
+    } else {
+        Tone::Info
+    };
+    let changes: Vec<_> = r.changes.iter().map(|c| view! { <li>{c.sentence()}</li> }).collect();
+    let changes = (!changes.is_empty()).then(|| view! { <ul class="changes">{changes}</ul> });
+    let steps = r.failed.then(|| stages(p));
+    let close = move |_| dom.scan.set(None);
+    view! {
+        {banner(tone, r.sentence.clone(), "")}
+        {changes}{steps}
+        <button type="button" class="btn btn-ghost btn-icon btn-sm dom-scan-x" aria-label="Dismiss" on:click=close>{icon("x")}</button>
+    }
+    .into_any()
+}
+
+fn facts(dom: Dom, d: &Detail) -> impl IntoView + use<> {
+    let registrar = d.row.registrar.clone().unwrap_or_else(|| "Not known".into());
+    let dns = d.row.provider.as_ref().map_or_else(|| "Not known".into_any(), provider);
+    let last = d
+        .row
+        .last_scan_at
+        .map_or_else(|| "Never".into_any(), |at| view! { <Ago at=at now=d.now/> }.into_any());
+    let ownership = match d.item.ownership {
+        Ownership::Owned => view! { {icon_sm("key")}"Owned" }.into_any(),
+        Ownership::Watched => view! { {icon_sm("eye")}"Only watched" }.into_any(),
+    };
+    view! {
+        <dl class="dom-facts">
+            <div><dt>"Registered with"</dt><dd>{registrar}</dd></div>
+            <div><dt>"DNS Provider"</dt><dd>{dns}</dd></div>
+            <div><dt>"Last Scan"</dt><dd>{last}</dd></div>
+            <div><dt>"Ownership"</dt><dd>{ownership}</dd></div>
+            <div><dt>"Tags"</dt><dd>{settings::tags(dom, &d.item)}</dd></div>
+        </dl>
+    }
+}

@@ -1,0 +1,154 @@
+//! One domain: header with its scan, tabs as addresses, and what the tabs share.
+
+mod attention;
+mod delegation;
+pub(crate) mod dns;
+pub(crate) mod events;
+mod facts;
+mod flags;
+mod header;
+pub(crate) mod history;
+mod nameservers;
+pub(crate) mod overview;
+mod records;
+mod settings;
+mod soa;
+pub(crate) mod states;
+mod tabs;
+mod timeline;
+
+use crate::answer::Failure;
+use crate::components::banner;
+use crate::components::frame::crumbs;
+use crate::components::toast::{Toaster, use_toaster};
+use crate::live;
+use crate::server_fns;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_meta::Title;
+use leptos_router::components::Outlet;
+use leptos_router::hooks::use_params_map;
+use model::detail::Detail;
+use model::scan::{Live, ScanProgress};
+
+pub(crate) use delegation::picture as delegation_picture;
+pub(crate) use facts::facts as domain_facts;
+pub(crate) use flags::flags as status_flags;
+pub(crate) use nameservers::{millis, nameservers};
+pub(crate) use records::records;
+
+/// What the parts of the page share.
+#[derive(Clone, Copy)]
+pub(crate) struct Dom {
+    /// The name in the address.
+    pub name: Memo<String>,
+    /// All that is known.
+    pub detail: Resource<Result<Detail, Failure>>,
+    /// The scan as heard last; the page's own until then.
+    pub scan: RwSignal<Option<ScanProgress>>,
+    /// True from a click on Rescan until the server speaks.
+    pub asked: RwSignal<bool>,
+    /// Says what was done.
+    pub toaster: Toaster,
+}
+
+impl Dom {
+    /// Asks for a scan.
+    pub(crate) fn rescan(self) {
+        let name = self.name.get_untracked();
+        self.asked.set(true);
+        spawn_local(async move {
+            if let Err(f) = server_fns::rescan(vec![name]).await {
+                self.asked.set(false);
+                self.toaster.failed(&f);
+            } else {
+                // Should the stream be broken, the page still learns how it ended.
+                self.detail.refetch();
+            }
+        });
+    }
+
+    /// Runs a change of what is said about the domain, then reads it anew.
+    pub(crate) fn save(self, change: impl Future<Output = Result<(), Failure>> + 'static) {
+        spawn_local(async move {
+            match change.await {
+                Ok(()) => {
+                    self.toaster.say("check", "Saved");
+                    self.detail.refetch();
+                }
+                Err(f) => self.toaster.failed(&f),
+            }
+        });
+    }
+}
+
+/// The page around the tabs.
+#[component]
+pub(crate) fn DomainPage() -> impl IntoView {
+    let params = use_params_map();
+    // While the router leaves the page the parameter is gone: the name stays what it was.
+    let name = Memo::new(move |before: Option<&String>| {
+        params.get().get("name").or_else(|| before.cloned()).unwrap_or_default()
+    });
+    let dom = Dom {
+        name,
+        detail: Resource::new(move || name.get(), server_fns::detail),
+        scan: RwSignal::new(None),
+        asked: RwSignal::new(false),
+        toaster: use_toaster(),
+    };
+    provide_context(dom);
+    follow(dom);
+    let shown = move || {
+        let title = dom.detail.get().and_then(Result::ok).map(|d| d.row.unicode);
+        title.unwrap_or_else(|| name.get())
+    };
+    view! {
+        <Transition fallback=states::skeleton>
+            {move || dom.detail.get().map(|answer| match answer {
+                Ok(d) => view! {
+                    <Title text=d.row.unicode.clone()/>
+                    {crumbs(d.row.unicode.clone())}
+                    {header::header(dom, &d)}
+                }
+                .into_any(),
+                Err(f) => {
+                    banner::set_status(&f);
+                    view! { <Title text="Not found"/>{crumbs(shown())}{states::not_here(&name.get(), &f)} }.into_any()
+                }
+            })}
+        </Transition>
+        <div role="tabpanel" id="panel" aria-labelledby=move || tabs::current_id() class="stack" tabindex="-1"><Outlet/></div>
+    }
+}
+
+fn follow(dom: Dom) {
+    let calm = live::Debounce::new(250);
+    Effect::new(move |before: Option<String>| {
+        let name = dom.name.get();
+        if before.is_some_and(|b| b != name) {
+            dom.scan.set(None);
+            dom.asked.set(false);
+        }
+        name
+    });
+    live::listen(move |l| match l {
+        Live::Scan(p) if p.name.as_str() == dom.name.get_untracked() => {
+            dom.asked.set(false);
+            dom.scan.set(Some(p.clone()));
+            if p.finished() {
+                calm.call(move || dom.detail.refetch());
+            }
+        }
+        Live::Changed(entry) if entry.kind == "item" && entry.name == dom.name.get_untracked() => {
+            calm.call(move || dom.detail.refetch());
+        }
+        Live::Scan(_) | Live::Changed(_) => {}
+    });
+}
+
+/// A tab's view of the detail: nothing while it is read or when it could not be (the header says so).
+pub(crate) fn with_detail(view: impl Fn(Dom, &Detail) -> AnyView + Send + Sync + 'static) -> impl IntoView {
+    let dom = expect_context::<Dom>();
+    view! { <Transition>{move || dom.detail.get().and_then(Result::ok).map(|d| view(dom, &d))}</Transition> }
+}

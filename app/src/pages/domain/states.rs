@@ -1,0 +1,109 @@
+//! Pages of domains of which there is little to say: unknown here, never scanned, not registered, withheld; and
+//! parts that failed.
+
+use crate::answer::Failure;
+use crate::components::banner::{Tone, banner, failure};
+use crate::components::icon;
+use leptos::prelude::*;
+use model::detail::Detail;
+use model::inventory::percent;
+use model::observation::{Observation, Part, PartError, PartKind};
+use model::registration::RegistrationState;
+use model::time::{human_clock, relative};
+
+/// The domain is not in the inventory, or could not be read.
+pub(crate) fn not_here(name: &str, f: &Failure) -> AnyView {
+    if !matches!(f, Failure::NotFound(_)) {
+        return failure("This domain could not be read", f);
+    }
+    let n = percent(name);
+    view! {
+        <section class="card empty">
+            {icon::icon_in("scope", "i i-lg")}
+            <h1 class="mono wrap">{name.to_string()}</h1>
+            <p>"This domain is not in the inventory."</p>
+            <div class="row row-wrap">
+                <a class="btn btn-primary" href=format!("/domains/add?text={n}")>{icon("plus")}"Add it"</a>
+                <a class="btn" href=format!("/tools/scan?name={n}")>{icon("scan")}"Scan without adding"</a>
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+/// What the outcome of the look-up means, where it is not "registered".
+pub(crate) fn outcome(d: &Detail) -> Option<AnyView> {
+    let Some(o) = &d.observation else {
+        let next =
+            d.item.next_scan_at.map(|t| format!(" It is due {}.", relative(t, d.now))).unwrap_or_default();
+        let words = format!("The first scan fills this page in a few seconds.{next}");
+        return Some(banner(Tone::Info, "Not scanned yet", words));
+    };
+    registration_outcome(o)
+}
+
+/// The same for an observation alone.
+pub(crate) fn registration_outcome(o: &Observation) -> Option<AnyView> {
+    match o.registration.value.as_ref()? {
+        RegistrationState::Registered(_) => None,
+        RegistrationState::Available => Some(banner(
+            Tone::Info,
+            "Not registered",
+            "The registry says the name does not exist. An event is recorded when somebody registers it.",
+        )),
+        RegistrationState::Reserved => Some(banner(
+            Tone::Info,
+            "Reserved",
+            "The registry withholds this name; nobody can register it at present.",
+        )),
+    }
+}
+
+/// A banner for each part whose last attempt failed: what failed, what was kept, when it is tried again.
+pub(crate) fn failed_parts(o: &Observation, now: model::Timestamp) -> Vec<AnyView> {
+    let kept = |kind| match kind {
+        PartKind::Registration => seen(&o.registration),
+        PartKind::Delegation => seen(&o.delegation),
+        PartKind::Zone => seen(&o.zone),
+        PartKind::Dnssec => seen(&o.dnssec),
+    };
+    PartKind::ALL
+        .into_iter()
+        .filter_map(|kind| Some((kind, o.error_of(kind)?)))
+        .map(|(kind, e)| part_banner(kind, e, kept(kind), now))
+        .collect()
+}
+
+fn seen<T>(p: &Part<T>) -> Option<model::Timestamp> {
+    p.value.as_ref().and(p.observed_at)
+}
+
+fn part_banner(
+    kind: PartKind,
+    e: &PartError,
+    kept: Option<model::Timestamp>,
+    now: model::Timestamp,
+) -> AnyView {
+    let title = match e.label.as_str() {
+        "throttled" => format!("{}: the server asks for patience", kind.label()),
+        _ => format!("{} could not be read", kind.label()),
+    };
+    let kept = match kept {
+        Some(at) => format!("Shown is what was read {}, at {} UTC.", relative(at, now), human_clock(at)),
+        None => "Nothing was read before.".to_string(),
+    };
+    let retry =
+        e.retry_at.map(|t| format!(" Next try not before {} UTC.", human_clock(t))).unwrap_or_default();
+    banner(Tone::Warn, title, format!("{}. {kept}{retry}", e.sentence.trim_end_matches('.')))
+}
+
+/// The shape of the page while it is read.
+pub(crate) fn skeleton() -> impl IntoView {
+    view! {
+        <div class="card skel-list" role="status" aria-label="Loading the domain">
+            <div class="skel-row"><span class="skel" style="--w:16rem"></span></div>
+            <div class="skel-row"><span class="skel" style="--w:22rem"></span></div>
+            <div class="skel-row"><span class="skel" style="--w:30rem"></span></div>
+        </div>
+    }
+}

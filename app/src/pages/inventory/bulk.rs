@@ -1,0 +1,158 @@
+//! The bulk bar. A form over the checked rows that CSS shows as soon as one is checked; with the browser part its
+//! buttons act in place, and a removal can be undone.
+
+use super::Inv;
+use crate::components::icon;
+use crate::server_fns;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use model::inventory::Row;
+use model::item::Ownership;
+use std::collections::BTreeMap;
+
+/// The bar.
+#[component]
+pub(crate) fn BulkBar(inv: Inv) -> impl IntoView {
+    let count = move || match inv.selected.with(std::collections::BTreeSet::len) {
+        0 => "Selected".to_string(),
+        n => format!("{n} selected"),
+    };
+    let names = move || inv.selected.get_untracked().into_iter().collect::<Vec<_>>();
+    let clear = move || inv.selected.update(std::collections::BTreeSet::clear);
+    let tag = RwSignal::new(String::new());
+    let rescan = move |e: leptos::ev::MouseEvent| {
+        e.prevent_default();
+        inv.rescan(names());
+        clear();
+    };
+    let put_tag = move |e: leptos::ev::MouseEvent| {
+        e.prevent_default();
+        if tag.get_untracked().trim().is_empty() {
+            crate::browser::focus("bulk-tag");
+            return;
+        }
+        tag_all(inv, names(), tag.get_untracked());
+        tag.set(String::new());
+    };
+    let watch = move |e: leptos::ev::MouseEvent| {
+        e.prevent_default();
+        own_all(inv, names(), Ownership::Watched);
+    };
+    let own = move |e: leptos::ev::MouseEvent| {
+        e.prevent_default();
+        own_all(inv, names(), Ownership::Owned);
+    };
+    let drop = move |e: leptos::ev::MouseEvent| {
+        e.prevent_default();
+        remove_all(inv, names());
+        clear();
+    };
+    view! {
+        <form class="bulk" id="bulk" method="post" action="/api/fn/rescan" aria-label="Selected domains">
+            <span class="count" role="status">{count}</span>
+            <button class="btn btn-ghost btn-sm" type="submit" on:click=rescan>{icon("refresh")}"Rescan"</button>
+            <label class="vh" for="bulk-tag">"Tag to add"</label>
+            <input
+                class="input input-sm" id="bulk-tag" name="tag" placeholder="tag" maxlength="40" autocomplete="off"
+                prop:value=move || tag.get() on:input=move |e| tag.set(event_target_value(&e))
+            />
+            <button class="btn btn-ghost btn-sm" type="submit" formaction="/api/fn/tag" on:click=put_tag>
+                {icon("tag")}"Tag"
+            </button>
+            <button
+                class="btn btn-ghost btn-sm" type="submit" name="ownership" value="watched"
+                formaction="/api/fn/ownership" on:click=watch
+            >{icon("eye")}"Watch"</button>
+            <button
+                class="btn btn-ghost btn-sm" type="submit" name="ownership" value="owned"
+                formaction="/api/fn/ownership" on:click=own
+            >{icon("key")}"Own"</button>
+            <button class="btn btn-ghost btn-sm btn-danger" type="submit" formaction="/api/fn/remove" on:click=drop>
+                {icon("trash")}"Remove"
+            </button>
+            <button class="btn btn-ghost btn-sm btn-icon" type="reset" aria-label="Clear the selection" on:click=move |_| clear()>
+                {icon("x")}
+            </button>
+        </form>
+    }
+}
+
+fn domains(n: usize) -> String {
+    if n == 1 { "1 domain".into() } else { format!("{n} domains") }
+}
+
+fn tag_all(inv: Inv, names: Vec<String>, tag: String) {
+    spawn_local(async move {
+        let n = names.len();
+        match server_fns::tag(names.clone(), tag.clone(), "yes".into()).await {
+            Ok(_) => {
+                inv.data.refetch();
+                let shown = tag.trim().to_string();
+                let undo = Callback::new(move |()| {
+                    let (names, tag) = (names.clone(), tag.clone());
+                    spawn_local(async move {
+                        if let Err(f) = server_fns::tag(names, tag, "no".into()).await {
+                            inv.toaster.failed(&f);
+                        }
+                        inv.data.refetch();
+                    });
+                });
+                inv.toaster.undoable("tag", format!("{} tagged {shown}", domains(n)), undo);
+            }
+            Err(f) => inv.toaster.failed(&f),
+        }
+    });
+}
+
+fn own_all(inv: Inv, names: Vec<String>, to: Ownership) {
+    spawn_local(async move {
+        let n = names.len();
+        match server_fns::ownership(names, to.as_str().into()).await {
+            Ok(_) => {
+                inv.data.refetch();
+                inv.frame.refetch();
+                inv.toaster.say("check", format!("{} marked as {}", domains(n), to.as_str()));
+            }
+            Err(f) => inv.toaster.failed(&f),
+        }
+    });
+}
+
+/// Removes, and offers to add them again as they were owned and tagged.
+pub(crate) fn remove_all(inv: Inv, names: Vec<String>) {
+    let rows: Vec<Row> =
+        inv.rows().into_iter().filter(|r| names.iter().any(|n| n == r.name.as_str())).collect();
+    spawn_local(async move {
+        let words = match names.as_slice() {
+            [one] => format!("{one} removed"),
+            many => format!("{} removed", domains(many.len())),
+        };
+        match server_fns::remove(names).await {
+            Ok(_) => {
+                inv.data.refetch();
+                inv.frame.refetch();
+                let undo = Callback::new(move |()| put_back(inv, rows.clone()));
+                inv.toaster.undoable("trash", words, undo);
+            }
+            Err(f) => inv.toaster.failed(&f),
+        }
+    });
+}
+
+fn put_back(inv: Inv, rows: Vec<Row>) {
+    // Rows that share ownership and tags go back in one call.
+    let mut groups: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
+    for r in rows {
+        let key = (r.ownership.as_str(), r.tags.join(","));
+        groups.entry(key).or_default().push(r.name.as_str().to_string());
+    }
+    spawn_local(async move {
+        for ((ownership, tags), names) in groups {
+            if let Err(f) = server_fns::add(names.join("\n"), ownership.into(), tags).await {
+                inv.toaster.failed(&f);
+            }
+        }
+        inv.data.refetch();
+        inv.frame.refetch();
+    });
+}

@@ -1,0 +1,97 @@
+//! Expirations of the next 90 days as a strip: a day is a place, a bar is a count.
+
+use crate::components::pager::grouped;
+use jiff::ToSpan;
+use jiff::civil::Date;
+use leptos::prelude::*;
+use model::inventory::CalendarDay;
+use model::time::human_date;
+
+const DAYS: i32 = 90;
+
+fn days_from(today: Date, day: Date) -> i32 {
+    today.until(day).map_or(-1, |s| s.get_days())
+}
+
+fn percent(day: i32) -> String {
+    format!("{:.2}%", f64::from(day) * 100.0 / f64::from(DAYS))
+}
+
+/// `Dec 1`.
+fn short(d: Date) -> String {
+    let all = human_date(d);
+    all.split(',').next().unwrap_or(&all).to_string()
+}
+
+fn bar_class(day: i32) -> &'static str {
+    match day {
+        ..=7 => "f-critical",
+        8..=30 => "f-warn",
+        _ => "f-faint",
+    }
+}
+
+/// The picture, with its facts in its label.
+pub(crate) fn calendar(calendar: &[CalendarDay], today: Date) -> impl IntoView + use<> {
+    let days: Vec<_> = calendar
+        .iter()
+        .map(|c| (days_from(today, c.day), c))
+        .filter(|(d, _)| (0..=DAYS).contains(d))
+        .collect();
+    let sum = |from: i32, to: i32| -> u64 {
+        days.iter().filter(|(d, _)| (from..=to).contains(d)).map(|(_, c)| c.count).sum()
+    };
+    let total = sum(0, DAYS);
+    let label = format!(
+        "Expirations in the next 90 days: {} in the first 30, {} in the next 30, {} after that",
+        sum(0, 30),
+        sum(31, 60),
+        sum(61, DAYS)
+    );
+    let most = days.iter().map(|(_, c)| c.count).max().unwrap_or(1).max(1);
+    let bars: Vec<_> = days
+        .iter()
+        .map(|(d, c)| {
+            // 9 px say "one"; the tallest day has 17.
+            #[allow(clippy::cast_precision_loss)]
+            let height = if c.count <= 1 { 9.0 } else { 9.0 + 8.0 * (c.count as f64 / most as f64) };
+            let title = format!("{}: {}", human_date(c.day), domains(c.count));
+            view! {
+                <rect x=percent(*d) transform="translate(-2 0)" y=format!("{:.1}", 30.0 - height) width="4"
+                    height=format!("{height:.1}") rx="1" class=bar_class(*d)><title>{title}</title></rect>
+            }
+        })
+        .collect();
+    let months: Vec<_> = (1..=3)
+        .filter_map(|m| {
+            let first = today.first_of_month().checked_add(m.months()).ok()?;
+            let d = days_from(today, first);
+            // Beside the fixed marks at 0, 30 and 90 days there is no room.
+            let room = [0, 30, DAYS].iter().all(|mark| (d - mark).abs() >= 9) && d < DAYS;
+            room.then(|| view! { <text x=percent(d) y="43" text-anchor="middle" class="p-mute p-xs">{short(first)}</text> })
+        })
+        .collect();
+    let ticks: Vec<_> = (0..=DAYS)
+        .step_by(2)
+        .map(|d| view! { <line x1=percent(d) x2=percent(d) y1="27" y2="30" class="p-axis"/> })
+        .collect();
+    let end = today.checked_add(DAYS.days()).map_or_else(|_| String::new(), short);
+    view! {
+        <svg role="img" aria-label=label height="44">
+            <rect x="0" y="18" width="33.33%" height="12" class="f-accent-soft"/>
+            {ticks}
+            <line x1="0" x2="100%" y1="30.5" y2="30.5" class="p-axis"/>
+            {bars}
+            <text x="0" y="43" text-anchor="start" class="p-mute p-xs">"Today"</text>
+            <text x="33.33%" y="43" text-anchor="middle" class="p-mute p-xs">"30 days"</text>
+            {months}
+            <text x="100%" y="43" text-anchor="end" class="p-mute p-xs">{end}</text>
+            <text x="0" y="10" class="p-mute">"Expirations, next 90 days"</text>
+            <text x="100%" y="10" text-anchor="end" class="p-mute">{domains(total)}</text>
+        </svg>
+    }
+}
+
+fn domains(n: u64) -> String {
+    if n == 1 { "1 domain".into() } else { format!("{} domains", grouped(n)) }
+}

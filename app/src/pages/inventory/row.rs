@@ -1,0 +1,134 @@
+//! A row: the columns of the specification, its tint and badge, its scan as it runs.
+
+use super::Inv;
+use crate::components::icon;
+use crate::components::scan::busy_pill;
+use crate::components::status::{provider, status_pill};
+use crate::components::time::day;
+use leptos::prelude::*;
+use model::Timestamp;
+use model::inventory::{ListQuery, Row};
+use model::item::Ownership;
+use model::row::Loudness;
+use model::time::human_date;
+
+fn note_class(loudness: Loudness) -> &'static str {
+    match loudness {
+        Loudness::Quiet => "quiet",
+        Loudness::Soon => "t-warn",
+        Loudness::Now => "t-critical",
+    }
+}
+
+/// The row of a domain.
+pub(crate) fn row(inv: Inv, r: &Row, now: Timestamp) -> AnyView {
+    let name = r.name.as_str().to_string();
+    let url = format!("/domains/{name}");
+    let changed = r.changed_recently(now);
+    let key = StoredValue::new(name.clone());
+    let selected = move || key.with_value(|k| inv.selected.with(|s| s.contains(k)));
+    let toggle = move |_| {
+        key.with_value(|k| {
+            inv.selected.update(|s| {
+                if !s.remove(k) {
+                    s.insert(k.clone());
+                }
+            });
+        });
+    };
+    let judged = r.status.clone();
+    let status = move || {
+        let running = key.with_value(|k| inv.scans.with(|s| s.get(k).filter(|p| !p.finished()).cloned()));
+        running.map_or_else(|| status_pill(&judged), |p| busy_pill(&p))
+    };
+    let registrar =
+        r.registrar.clone().map_or_else(unknown, |n| view! { <span class="clip">{n}</span> }.into_any());
+    let dns = r.provider.as_ref().map_or_else(unknown, provider);
+    view! {
+        <tr
+            class=row_class(changed) class:selected=selected role="row" data-name=name.clone()
+            aria-selected=move || selected().then_some("true")
+        >
+            <td class="c-check" role="cell">
+                <input
+                    class="check" type="checkbox" name="names[]" value=name.clone() form="bulk"
+                    aria-label=format!("Select {}", r.unicode) prop:checked=selected on:change=toggle
+                />
+            </td>
+            <th class="c-name" scope="row" role="rowheader">
+                <span class="name"><a class="clip" href=url.clone() title=title(r)>{r.unicode.clone()}</a>{badges(r, changed)}</span>
+            </th>
+            <td class="c-exp num" role="cell">{expiration(r, now)}</td>
+            <td class="c-reg" role="cell">{registrar}</td>
+            <td class="c-prov" role="cell">{dns}</td>
+            <td class="c-status" role="cell">{status}</td>
+            <td class="c-change num" role="cell">{change(r)}</td>
+            <td class="c-act num" role="cell">
+                <a class="act" href=url aria-label=format!("Details of {}", r.unicode) tabindex="-1">"Details"</a>
+            </td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn row_class(changed: bool) -> &'static str {
+    if changed { "changed bg-yellow-50" } else { "plain" }
+}
+
+/// The A-label beside a U-label.
+fn title(r: &Row) -> Option<String> {
+    (r.unicode != r.name.as_str()).then(|| r.name.as_str().to_string())
+}
+
+fn unknown() -> AnyView {
+    view! { <span class="muted">"–"<span class="vh">"not known"</span></span> }.into_any()
+}
+
+/// Tags, "Watched" and "New change".
+fn badges(r: &Row, changed: bool) -> impl IntoView + use<> {
+    let watched = (r.ownership == Ownership::Watched)
+        .then(|| view! { <span class="tag">{icon("eye")}"Watched"</span> });
+    let more = r.tags.len().saturating_sub(2);
+    let rest = r.tags.iter().skip(2).cloned().collect::<Vec<_>>().join(", ");
+    let tags: Vec<_> = r
+        .tags
+        .iter()
+        .take(2)
+        .map(|t| {
+            let q = ListQuery { tag: vec![t.clone()], ..ListQuery::default() };
+            view! { <a class="tag" href=q.to_url() aria-label=format!("Tag {t}")><span class="clip">{t.clone()}</span></a> }
+        })
+        .collect();
+    let more = (more > 0).then(|| view! { <span class="tag" title=rest>{format!("+{more}")}</span> });
+    let badge = changed.then(|| view! { <span class="tag badge-new">"New change"</span> });
+    view! { {watched}{tags}{more}{badge} }
+}
+
+/// The date it is judged by; a second line only when it says something.
+fn expiration(r: &Row, now: Timestamp) -> AnyView {
+    let note = r.expiry_note(now);
+    let doubt = note.as_ref().is_some_and(|n| n.doubt);
+    let second = note.map(|n| view! { <small class=note_class(n.loudness)>{n.words}</small> });
+    let first = match &r.expires {
+        Some(e) => {
+            let exact = e.to_string();
+            view! { <time class:muted=doubt datetime=exact.clone() title=exact.clone()>{human_date(e.date())}</time> }
+                .into_any()
+        }
+        None => unknown(),
+    };
+    view! { <span class="two">{first}{second}</span> }.into_any()
+}
+
+/// The newest detected change, or the registry's own date, muted.
+fn change(r: &Row) -> AnyView {
+    match (&r.last_change_at, &r.modified) {
+        (Some(at), _) => day(*at).into_any(),
+        (None, Some(m)) => {
+            let title = format!("{m}: modified, as the registry says; no change was detected here yet");
+            view! { <time class="muted" datetime=m.to_string() title=title>{human_date(m.date())}</time> }
+                .into_any()
+        }
+        (None, None) => unknown(),
+    }
+}

@@ -1,0 +1,8 @@
+//! The pages, one module an address.
+
+pub(crate) mod domain;
+pub(crate) mod events;
+pub(crate) mod inventory;
+pub(crate) mod not_found;
+pub(crate) mod scan;
+pub(crate) mod trace;

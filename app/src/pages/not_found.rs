@@ -1,0 +1,24 @@
+//! The page for addresses that lead nowhere.
+
+use crate::answer::Failure;
+use crate::components::{banner, icon};
+use leptos::prelude::*;
+use leptos_meta::Title;
+
+/// 404.
+#[component]
+pub(crate) fn NotFound() -> impl IntoView {
+    banner::set_status(&Failure::NotFound(String::new()));
+    view! {
+        <Title text="Not found"/>
+        <section class="card empty">
+            {icon::icon_in("scope", "i i-lg")}
+            <h1>"There is no page at this address"</h1>
+            <p>"It may have been mistyped, or the domain was removed from the inventory."</p>
+            <div class="row row-wrap">
+                <a class="btn btn-primary" href="/domains">"Go to the inventory"</a>
+                <a class="btn" href="/tools/scan">"Scan a domain"</a>
+            </div>
+        </section>
+    }
+}

@@ -1,0 +1,97 @@
+//! The scan tool: a look at any domain, in the inventory or not; nothing is recorded. Negative caching stands out,
+//! because a name asked for too early is why people come here.
+
+use super::domain::{delegation_picture, domain_facts, nameservers, records, states, status_flags};
+use crate::answer::ScanReport;
+use crate::components::banner::{Tone, banner, failure};
+use crate::components::icon;
+use crate::components::negative::{negative, soa_line};
+use crate::query;
+use crate::server_fns;
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+use model::inventory::percent;
+use model::registration::RegistrationState;
+
+/// The page.
+#[component]
+pub(crate) fn ScanPage() -> impl IntoView {
+    let search = use_location().search;
+    let name = Memo::new(move |_| query::value(&search.get(), "name").unwrap_or_default().trim().to_string());
+    let data = Resource::new(
+        move || name.get(),
+        |name| async move { if name.is_empty() { None } else { Some(server_fns::look_up(name).await) } },
+    );
+    let waiting = || view! { <div class="card card-body row" role="status"><span class="spin"></span>"Asking registry and nameservers…"</div> };
+    view! {
+        <Title text="Scan"/>
+        <div class="page-head"><h1>"Scan"</h1><span class="sub">"look at any domain once, keep nothing"</span></div>
+        <form class="toolbar" method="get" action="/tools/scan">
+            <label class="search search-wide"><span class="vh">"Domain"</span>{icon("search")}
+                <input class="input mono" name="name" value=move || name.get() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
+            <button class="btn btn-primary" type="submit">"Scan"</button>
+        </form>
+        <Suspense fallback=waiting>
+            {move || data.get().map(|d| match d {
+                Some(Ok(r)) => report(&r),
+                Some(Err(f)) => failure("The domain could not be looked up", &f),
+                None => hint(),
+            })}
+        </Suspense>
+    }
+}
+
+fn hint() -> AnyView {
+    view! {
+        <section class="card empty">{icon::icon_in("scan", "i i-lg")}
+            <h2>"What is known about a domain, right now"</h2>
+            <p>"Registration from the registry, delegation and records from the authoritative servers themselves. No cache is asked, and none is filled."</p>
+        </section>
+    }
+    .into_any()
+}
+
+fn report(r: &ScanReport) -> AnyView {
+    let o = &r.observation;
+    let now = r.now;
+    let name = r.name.as_str().to_string();
+    let registration = o.registration.value.as_ref().and_then(RegistrationState::registration);
+    let understood = r.note.clone().map(|n| banner(Tone::Info, format!("Read as {}", r.unicode), n));
+    let go = if r.in_inventory {
+        view! { <a class="btn" href=format!("/domains/{name}")>"Open in the inventory"</a> }.into_any()
+    } else {
+        view! { <a class="btn" href=format!("/domains/add?text={}", percent(&name))>{icon("plus")}"Add to the inventory"</a> }.into_any()
+    };
+    let advice = o.delegation.value.as_ref().and_then(|d| model::advice::negative_caching(d, now)).map(|a| {
+        view! {
+            <section class="card">
+                <div class="card-head"><h2>"How long a missing name stays missing"</h2></div>
+                <div class="card-body stack">{negative(&a)}{soa_line(&a.soa)}</div>
+            </section>
+        }
+    });
+    let path = o.delegation.value.as_ref().filter(|d| !d.servers.is_empty()).map(|d| {
+        view! {
+            <section class="card"><div class="card-head"><h2>"Delegation"</h2></div>
+                <div class="card-body">{delegation_picture(d, o.dnssec.value.as_ref(), None)}</div></section>
+        }
+    });
+    let info = registration.map(|x| domain_facts(x, &o.registration, o.dnssec.value.as_ref(), None, now));
+    let flags = registration.and_then(|x| status_flags(x.statuses.as_ref()));
+    let alabel = (r.unicode != name).then(|| view! { <span class="muted mono xs">{name.clone()}</span> });
+    view! {
+        <div class="stack" role="region" aria-label=format!("Scan of {}", r.unicode)>
+            <div class="row row-wrap spread"><div class="row"><h2 class="dom-name wrap">{r.unicode.clone()}</h2>{alabel}</div>{go}</div>
+            <div class="tight">{understood}{states::failed_parts(o, now)}{states::registration_outcome(o)}</div>
+            {advice}
+            {path}
+            <div class="cols">
+                <div class="stack">{nameservers(&o.delegation, now)}{records(&o.zone, &name, now)}</div>
+                <div class="stack">{info}{flags}
+                    <section class="card">{super::domain::history::raws(&r.raw)}</section></div>
+            </div>
+        </div>
+    }
+    .into_any()
+}

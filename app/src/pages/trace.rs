@@ -1,0 +1,195 @@
+//! The trace tool: from the root down, every server of every set asked, nothing from a cache.
+
+use crate::components::banner::{Tone, banner, failure};
+use crate::components::icon;
+use crate::components::negative::{negative, soa_line};
+use crate::query;
+use crate::server_fns;
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+use model::dns::{AnswerKind, Record, ServerAnswer, Trace, TraceOutcome, TraceStep};
+
+/// Types offered; others can be put into the address.
+const TYPES: [&str; 10] = ["A", "AAAA", "CNAME", "MX", "NS", "SOA", "TXT", "CAA", "HTTPS", "DS"];
+
+/// The page.
+#[component]
+pub(crate) fn TracePage() -> impl IntoView {
+    let search = use_location().search;
+    let asked = Memo::new(move |_| {
+        let s = search.get();
+        let name = query::value(&s, "name").unwrap_or_default().trim().to_string();
+        let rtype = query::value(&s, "type").filter(|t| !t.is_empty()).unwrap_or_else(|| "A".into());
+        (name, rtype.to_uppercase())
+    });
+    let data = Resource::new(
+        move || asked.get(),
+        |(name, rtype)| async move {
+            if name.is_empty() { None } else { Some(server_fns::trace(name, rtype).await) }
+        },
+    );
+    let waiting = || view! { <div class="card card-body row" role="status"><span class="spin"></span>"Asking every server from the root down…"</div> };
+    let form = move || {
+        let (name, rtype) = asked.get();
+        let known = TYPES.contains(&rtype.as_str());
+        let other = (!known).then(|| view! { <option value=rtype.clone() selected>{rtype.clone()}</option> });
+        let options = TYPES.map(|t| view! { <option value=t selected=t == rtype>{t}</option> });
+        view! {
+            <form class="toolbar" method="get" action="/tools/trace">
+                <label class="search search-wide"><span class="vh">"Name"</span>{icon("search")}
+                    <input class="input mono" name="name" value=name required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
+                <label class="type"><span class="vh">"Record type"</span>
+                    <select class="input" name="type">{options.into_iter().collect_view()}{other}</select></label>
+                <button class="btn btn-primary" type="submit">"Trace"</button>
+            </form>
+        }
+    };
+    view! {
+        <Title text="Trace"/>
+        <div class="page-head"><h1>"Trace"</h1><span class="sub">"from the root down, every server asked, no cache in the way"</span></div>
+        {form}
+        <Suspense fallback=waiting>
+            {move || data.get().map(|d| match d {
+                Some(Ok(t)) => trace_view(&t),
+                Some(Err(f)) => failure("The trace could not be made", &f),
+                None => hint(),
+            })}
+        </Suspense>
+    }
+}
+
+fn hint() -> AnyView {
+    view! {
+        <section class="card empty">{icon::icon_in("route", "i i-lg")}
+            <h2>"Follow a name from the root to its servers"</h2>
+            <p>"Shows each referral with its servers, glue and DS, and what every server of the set said. Nothing is asked of a resolver, so an early look plants no negative answer in a cache."</p>
+        </section>
+    }
+    .into_any()
+}
+
+/// A trace: its outcome in words, its steps, its records.
+pub(crate) fn trace_view(t: &Trace) -> AnyView {
+    let what = format!("{} {}", t.name, t.rtype);
+    let (tone, title) = match t.outcome {
+        TraceOutcome::Answer => (Tone::Ok, format!("{what} is answered")),
+        TraceOutcome::NoData => (Tone::Info, format!("{} exists, but has no {} record", t.name, t.rtype)),
+        TraceOutcome::NxDomain => (Tone::Warn, format!("{} does not exist", t.name)),
+        TraceOutcome::Lame => {
+            (Tone::Critical, format!("No server of the last zone gives an answer for {what}"))
+        }
+        TraceOutcome::Loop => (Tone::Critical, "The delegations lead in a circle".to_string()),
+        TraceOutcome::Exhausted => (Tone::Warn, "The trace reached its bound before an answer".to_string()),
+    };
+    let figures = format!("{} questions in {}.", t.queries, super::domain::millis(t.elapsed_ms));
+    let notes = t.notes.join(" ");
+    let steps: Vec<_> = t.steps.iter().enumerate().map(|(i, s)| step(i, s)).collect();
+    let advice = t.soa.clone().map(|soa| {
+        let a = model::advice::of_soa(soa, &t.name, now());
+        view! {
+            <section class="card"><div class="card-head"><h2>"Negative caching"</h2></div>
+                <div class="card-body stack">{soa_line(&a.soa)}{negative(&a)}</div></section>
+        }
+    });
+    view! {
+        <div class="stack">
+            <div class="tight">{banner(tone, title, format!("{figures} {notes}"))}</div>
+            {answer(&t.records)}
+            {advice}
+            <section class="card"><div class="card-head"><h2>"Path"</h2><span class="muted">{format!("{} steps", t.steps.len())}</span></div>
+                <ol class="steps">{steps}</ol></section>
+        </div>
+    }
+    .into_any()
+}
+
+/// The clock for a worked example: a trace is made now.
+fn now() -> model::Timestamp {
+    #[cfg(feature = "ssr")]
+    return use_context::<crate::shell::Clock>().map_or_else(model::Timestamp::now, |c| (c.0)());
+    #[cfg(not(feature = "ssr"))]
+    crate::browser::now()
+}
+
+fn answer(records: &[Record]) -> Option<AnyView> {
+    if records.is_empty() {
+        return None;
+    }
+    let rows: Vec<_> = records
+        .iter()
+        .map(|r| view! {
+            <tr><th scope="row" class="mono">{r.name.clone()}</th><td><span class="rtype">{r.rtype.clone()}</span></td>
+                <td class="num mono">{r.ttl.to_string()}</td><td class="mono rdata">{r.data.clone()}</td></tr>
+        })
+        .collect();
+    Some(view! {
+        <section class="card tbl-wrap"><div class="card-head"><h2>"Answer"</h2></div>
+            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answer, table"><table class="tbl tbl-tight">
+                <thead><tr><th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col" class="num">"TTL"</th><th scope="col">"Data"</th></tr></thead>
+                <tbody>{rows}</tbody></table></div></section>
+    }
+    .into_any())
+}
+
+fn step(i: usize, s: &TraceStep) -> AnyView {
+    let zone = if s.zone == "." { "the root".to_string() } else { s.zone.clone() };
+    let chosen = s.chosen.and_then(|i| s.answers.get(i));
+    let led = match (&s.referral, chosen) {
+        (Some(r), _) => {
+            let ns: Vec<_> = r.nameservers.iter().map(|n| n.name.clone()).collect();
+            let ds = if r.ds.is_empty() { "no DS" } else { "with DS" };
+            format!("refers to {}, {ds}, TTL {}: {}", r.zone, r.ttl, ns.join(", "))
+        }
+        (None, Some(c)) => c.kind.words().to_string(),
+        (None, None) => "no answer that could be followed".to_string(),
+    };
+    let good = s.answers.iter().filter(|a| a.kind.responded()).count();
+    let agree = format!("{good} of {} servers answered", s.answers.len());
+    let (dot, mark) = if s.chosen.is_none() { ("dot warn", "!") } else { ("dot", "") };
+    let mark = if mark.is_empty() { (i + 1).to_string() } else { mark.to_string() };
+    let notes: Vec<_> =
+        s.notes.iter().map(|n| view! { <div class="t-warn xs wrap">{n.clone()}</div> }).collect();
+    let asked = chosen.map(|c| {
+        let ms = c.latency_ms.map(super::domain::millis).unwrap_or_default();
+        view! { <span class="mono xs">{c.server.clone()}</span><span class="muted xs">{ms}</span> }
+    });
+    let rows: Vec<_> = s.answers.iter().enumerate().map(|(j, a)| said(a, s.chosen == Some(j))).collect();
+    view! {
+        <li>
+            <span class=dot>{mark}</span>
+            <div class="grow">
+                <div class="mono strong">{zone}</div>
+                <div class="wrap">{led}</div>
+                <div class="muted xs">{agree}</div>{notes}
+                <details class="said"><summary class="xs">"What every server said"</summary>
+                    <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers, table"><table class="tbl tbl-tight">
+                        <thead><tr><th scope="col">"Server"</th><th scope="col">"Address"</th><th scope="col">"Said"</th><th scope="col" class="num">"Time"</th></tr></thead>
+                        <tbody>{rows}</tbody></table></div></details>
+            </div>
+            <div class="side">{asked}</div>
+        </li>
+    }
+    .into_any()
+}
+
+fn said_class(kind: AnswerKind) -> &'static str {
+    match kind {
+        AnswerKind::Answer | AnswerKind::Referral | AnswerKind::NoData => "plain",
+        AnswerKind::NxDomain | AnswerKind::NonAuthoritative => "t-warn",
+        AnswerKind::NotAsked => "muted",
+        _ => "t-critical",
+    }
+}
+
+fn said(a: &ServerAnswer, followed: bool) -> AnyView {
+    let address = a.address.map_or_else(|| "–".to_string(), |a| a.to_string());
+    let ms = a.latency_ms.map_or_else(|| "–".to_string(), super::domain::millis);
+    let tag = followed.then(|| view! { <span class="tag">"followed"</span> });
+    let notes = a.notes.join("; ");
+    view! {
+        <tr><th scope="row" class="mono">{a.server.clone()}" "{tag}</th><td class="mono">{address}</td>
+            <td title=notes><span class=said_class(a.kind)>{a.kind.words()}</span></td><td class="num">{ms}</td></tr>
+    }
+    .into_any()
+}

@@ -1,0 +1,128 @@
+//! Server functions that read. In: what an address says. Out: model types with the server's clock.
+
+#[cfg(feature = "ssr")]
+use super::context;
+use crate::answer::{EventLog, Failure, Frame, History, Inventory, ScanReport};
+use leptos::prelude::*;
+use model::detail::Detail;
+use model::dns::Trace;
+use model::inventory::{AddResult, AddedLine, Row};
+
+/// What the frame around every page shows.
+#[server(name = ReadFrame, prefix = "/api/fn", endpoint = "frame")]
+pub async fn frame() -> Result<Frame, Failure> {
+    let (backend, caller) = context::backend()?;
+    let now = context::now();
+    let session = backend.session(&caller).await?;
+    let summary = backend.summary(&caller).await?;
+    Ok(Frame { session, summary, now })
+}
+
+/// A page of the inventory; `query` is that of the address.
+#[server(name = ReadInventory, prefix = "/api/fn", endpoint = "inventory")]
+pub async fn inventory(query: String) -> Result<Inventory, Failure> {
+    let (backend, caller) = context::backend()?;
+    let now = context::now();
+    let page = backend.list(&caller, &crate::query::list_query(&query)).await?;
+    let names: Vec<_> = page.rows.iter().map(|r| r.name.clone()).take(200).collect();
+    let scans = if names.is_empty() { Vec::new() } else { backend.scans(&caller, &names).await? };
+    Ok(Inventory { page, scans, now })
+}
+
+/// Up to 8 rows whose names contain the text.
+#[server(name = Suggest, prefix = "/api/fn", endpoint = "suggest")]
+pub async fn suggest(text: String) -> Result<Vec<Row>, Failure> {
+    let (backend, caller) = context::backend()?;
+    backend.suggest(&caller, &text).await
+}
+
+/// One domain with all that is known.
+#[server(name = ReadDetail, prefix = "/api/fn", endpoint = "detail")]
+pub async fn detail(name: String) -> Result<Detail, Failure> {
+    let (backend, caller) = context::backend()?;
+    backend.detail(&caller, &context::name(&name)?).await
+}
+
+/// Snapshots drawn in the timeline at most.
+#[cfg(feature = "ssr")]
+const TIMELINE_STATES: usize = 40;
+
+/// Kept states of a domain, two of them side by side. Without numbers: the newest and the one before it.
+#[server(name = ReadHistory, prefix = "/api/fn", endpoint = "history")]
+pub async fn history(name: String, from: Option<i64>, to: Option<i64>) -> Result<History, Failure> {
+    let (backend, caller) = context::backend()?;
+    let now = context::now();
+    let name = context::name(&name)?;
+    let snapshots = backend.snapshots(&caller, &name).await?;
+    let find = |id: Option<i64>| id.and_then(|id| snapshots.iter().find(|s| s.id.0 == id).cloned());
+    let mut to = find(to).or_else(|| snapshots.first().cloned());
+    let before = |t: &model::detail::SnapshotMeta| {
+        let at = snapshots.iter().position(|s| s.id == t.id)?;
+        snapshots.get(at + 1).cloned()
+    };
+    let mut from = find(from).or_else(|| to.as_ref().and_then(before));
+    if let (Some(f), Some(t)) = (&from, &to)
+        && (f.at, f.id) > (t.at, t.id)
+    {
+        std::mem::swap(&mut from, &mut to);
+    }
+    let mut states = Vec::new();
+    for meta in snapshots.iter().take(TIMELINE_STATES) {
+        states.push(backend.snapshot(&caller, &name, meta.id).await?);
+    }
+    let mut fields = Vec::new();
+    if let (Some(f), Some(t)) = (&from, &to) {
+        let older = backend.snapshot(&caller, &name, f.id).await?;
+        let newer = backend.snapshot(&caller, &name, t.id).await?;
+        fields = model::fields::compare_fields(&older.observation, &newer.observation);
+    }
+    let raw = match &to {
+        Some(t) => backend.raw(&caller, &name, t.id).await?,
+        None => Vec::new(),
+    };
+    let oldest_first: Vec<_> = states.iter().rev().map(|s| (s.meta.at, &s.observation)).collect();
+    let lanes = model::timeline::lanes(&oldest_first, now);
+    Ok(History { snapshots, from, to, fields, lanes, raw, now })
+}
+
+/// A page of the event log; `query` is that of the address, `domain` narrows it to one.
+#[server(name = ReadEvents, prefix = "/api/fn", endpoint = "events")]
+pub async fn events(query: String, domain: Option<String>) -> Result<EventLog, Failure> {
+    let (backend, caller) = context::backend()?;
+    let mut q = crate::pages::events::event_query(&query);
+    if let Some(d) = domain {
+        q.domain = Some(context::name(&d)?);
+    }
+    let page = backend.events(&caller, &q).await?;
+    Ok(EventLog { page, now: context::now() })
+}
+
+/// Looks a domain up afresh; nothing is recorded.
+#[server(name = LookUp, prefix = "/api/fn", endpoint = "look_up")]
+pub async fn look_up(name: String) -> Result<ScanReport, Failure> {
+    let (backend, caller) = context::backend()?;
+    backend.look_up(&caller, &name).await
+}
+
+/// Traces a name from the root, nothing from a cache.
+#[server(name = RunTrace, prefix = "/api/fn", endpoint = "trace")]
+pub async fn trace(name: String, rtype: String) -> Result<Trace, Failure> {
+    let (backend, caller) = context::backend()?;
+    backend.trace(&caller, &name, &rtype).await
+}
+
+/// Why lines of a list were refused, said again after a form without JavaScript led back (`line:input`).
+#[server(name = Explain, prefix = "/api/fn", endpoint = "explain")]
+pub async fn explain(lines: Vec<String>) -> Result<Vec<AddedLine>, Failure> {
+    context::backend()?;
+    let explained = lines.iter().take(100).filter_map(|l| {
+        let (line, input) = l.split_once(':')?;
+        let reason = model::names::DomainName::read(input).err()?.to_string();
+        Some(AddedLine {
+            line: line.parse().ok()?,
+            input: input.into(),
+            result: AddResult::Refused { reason },
+        })
+    });
+    Ok(explained.collect())
+}

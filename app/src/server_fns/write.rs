@@ -1,0 +1,171 @@
+//! Server functions that change something. Forms without JavaScript post to them and are led back with a message;
+//! the browser part calls them and shows the answer.
+
+#[cfg(feature = "ssr")]
+use super::context;
+use crate::answer::Failure;
+use leptos::prelude::*;
+use model::inventory::AddedLine;
+
+/// Adds the names of a pasted text.
+#[server(prefix = "/api/fn", endpoint = "add")]
+pub async fn add(
+    text: String,
+    #[server(default)] ownership: String,
+    #[server(default)] tags: String,
+) -> Result<Vec<AddedLine>, Failure> {
+    use model::inventory::AddResult;
+    use model::item::Ownership;
+    let (backend, caller) = context::backend()?;
+    let ownership = Ownership::from_word(&ownership).unwrap_or_default();
+    let lines = backend.add(&caller, &text, ownership, &split_tags(&tags)?).await?;
+    let added = lines.iter().filter(|l| matches!(l.result, AddResult::Added { .. })).count();
+    let refused = lines.iter().filter(|l| matches!(l.result, AddResult::Refused { .. }));
+    let mut back = vec![("done", format!("added.{added}"))];
+    // An address has to stay short enough for every proxy: the first refusals are said, the rest are counted.
+    back.extend(refused.take(12).map(|l| {
+        let input: String = l.input.chars().take(80).collect();
+        ("refused", format!("{}:{input}", l.line))
+    }));
+    context::go_back(&back);
+    Ok(lines)
+}
+
+/// Removes domains from the inventory.
+#[server(prefix = "/api/fn", endpoint = "remove")]
+pub async fn remove(#[server(default)] names: Vec<String>) -> Result<u64, Failure> {
+    let (backend, caller) = context::backend()?;
+    let n = backend.remove(&caller, &context::names(&names)?).await?;
+    context::done("removed", n);
+    Ok(n)
+}
+
+/// Queues scans that go before scheduled ones.
+#[server(prefix = "/api/fn", endpoint = "rescan")]
+pub async fn rescan(#[server(default)] names: Vec<String>) -> Result<u64, Failure> {
+    let (backend, caller) = context::backend()?;
+    let n = backend.rescan(&caller, &context::names(&names)?).await?;
+    context::done("rescan", n);
+    Ok(n)
+}
+
+/// Queues scans of everything a list matches.
+#[server(prefix = "/api/fn", endpoint = "rescan_matching")]
+pub async fn rescan_matching(#[server(default)] query: String) -> Result<u64, Failure> {
+    let (backend, caller) = context::backend()?;
+    let n = backend.rescan_matching(&caller, &crate::query::list_query(&query)).await?;
+    context::done("rescan", n);
+    Ok(n)
+}
+
+/// Adds a tag to many, or takes it from them (`add` = `no`).
+#[server(prefix = "/api/fn", endpoint = "tag")]
+pub async fn tag(
+    #[server(default)] names: Vec<String>,
+    #[server(default)] tag: String,
+    #[server(default)] add: String,
+) -> Result<u64, Failure> {
+    let (backend, caller) = context::backend()?;
+    let tag = model::item::normal_tag(&tag).ok_or_else(bad_tag)?;
+    let n = backend.tag(&caller, &context::names(&names)?, &tag, add != "no").await?;
+    context::done("tagged", n);
+    Ok(n)
+}
+
+/// Marks domains as owned or watched.
+#[server(prefix = "/api/fn", endpoint = "ownership")]
+pub async fn ownership(#[server(default)] names: Vec<String>, ownership: String) -> Result<u64, Failure> {
+    use model::item::{ItemPatch, Ownership};
+    let (backend, caller) = context::backend()?;
+    let ownership = Ownership::from_word(&ownership)
+        .ok_or_else(|| Failure::Invalid("A domain is either owned or watched.".into()))?;
+    let patch = ItemPatch { ownership: Some(ownership), ..ItemPatch::default() };
+    let mut n = 0;
+    for name in context::names(&names)? {
+        backend.patch(&caller, &name, &patch).await?;
+        n += 1;
+    }
+    context::done(ownership.as_str(), n);
+    Ok(n)
+}
+
+/// Replaces the tags of one domain (separated by commas).
+#[server(prefix = "/api/fn", endpoint = "set_tags")]
+pub async fn set_tags(name: String, #[server(default)] tags: String) -> Result<(), Failure> {
+    use model::item::ItemPatch;
+    let (backend, caller) = context::backend()?;
+    let patch = ItemPatch { tags: Some(split_tags(&tags)?), ..ItemPatch::default() };
+    backend.patch(&caller, &context::name(&name)?, &patch).await?;
+    context::done("saved", 1);
+    Ok(())
+}
+
+/// Replaces the note of one domain.
+#[server(prefix = "/api/fn", endpoint = "set_note")]
+pub async fn set_note(name: String, #[server(default)] note: String) -> Result<(), Failure> {
+    use model::item::ItemPatch;
+    let (backend, caller) = context::backend()?;
+    if note.chars().count() > NOTE_MAX {
+        return Err(Failure::Invalid(format!("A note has at most {NOTE_MAX} characters.")));
+    }
+    let patch = ItemPatch { note: Some(note.trim().replace('\r', "")), ..ItemPatch::default() };
+    backend.patch(&caller, &context::name(&name)?, &patch).await?;
+    context::done("saved", 1);
+    Ok(())
+}
+
+/// Sets expiration and auto-renew by hand; an empty date clears it, `auto_renew` is `yes`, `no` or empty.
+#[server(prefix = "/api/fn", endpoint = "set_renewal")]
+pub async fn set_renewal(
+    name: String,
+    #[server(default)] expires: String,
+    #[server(default)] auto_renew: String,
+) -> Result<(), Failure> {
+    use model::item::ItemPatch;
+    let (backend, caller) = context::backend()?;
+    let expires = expires.trim();
+    let date = if expires.is_empty() {
+        None
+    } else {
+        let refuse = || Failure::Invalid(format!("“{expires}” is not a date; write it as 2027-03-01."));
+        Some(expires.parse().map_err(|_| refuse())?)
+    };
+    let auto = match auto_renew.as_str() {
+        "yes" => Some(true),
+        "no" => Some(false),
+        _ => None,
+    };
+    let patch = ItemPatch { manual_expires: Some(date), auto_renew: Some(auto), ..ItemPatch::default() };
+    backend.patch(&caller, &context::name(&name)?, &patch).await?;
+    context::done("saved", 1);
+    Ok(())
+}
+
+/// Marks events as seen.
+#[server(prefix = "/api/fn", endpoint = "acknowledge")]
+pub async fn acknowledge(#[server(default)] ids: Vec<i64>) -> Result<u64, Failure> {
+    let (backend, caller) = context::backend()?;
+    let ids: Vec<_> = ids.into_iter().map(model::ids::EventId).collect();
+    let n = backend.acknowledge(&caller, &ids).await?;
+    context::done("acknowledged", n);
+    Ok(n)
+}
+
+/// Longest note, in characters.
+pub const NOTE_MAX: usize = 2000;
+
+#[cfg(feature = "ssr")]
+fn split_tags(text: &str) -> Result<Vec<String>, Failure> {
+    let mut tags = Vec::new();
+    for part in text.split(',').filter(|t| !t.trim().is_empty()) {
+        tags.push(model::item::normal_tag(part).ok_or_else(bad_tag)?);
+    }
+    tags.sort();
+    tags.dedup();
+    Ok(tags)
+}
+
+#[cfg(feature = "ssr")]
+fn bad_tag() -> Failure {
+    Failure::Invalid(format!("A tag has 1 to {} characters and no comma.", model::item::TAG_MAX))
+}

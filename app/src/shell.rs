@@ -1,0 +1,84 @@
+//! The document around every page, and the addresses. In: the tags the bundler wrote. Out: complete HTML.
+
+use crate::components::frame::PageFrame;
+use crate::components::{icon, toast};
+use crate::live;
+use crate::pages;
+use leptos::prelude::*;
+use leptos_meta::{MetaTags, Title, provide_meta_context};
+use leptos_router::components::{ParentRoute, Redirect, Route, Router, Routes};
+use leptos_router::{SsrMode, path};
+use model::Timestamp;
+
+/// What the caller knows about the browser bundle.
+#[derive(Debug, Clone, Default)]
+pub struct ShellAssets {
+    /// Tags for `<head>`: module script, preloads, stylesheet, icon.
+    pub head_html: String,
+}
+
+/// The server's clock, for rendering; tests and pictures pass their own.
+#[derive(Clone, Copy)]
+pub struct Clock(pub fn() -> Timestamp);
+
+/// Sets the chosen theme before anything is painted. A constant, so that a content security policy can name its hash.
+pub const THEME_SCRIPT: &str = "try{var t=localStorage.getItem(\"theme\");\
+if(t===\"light\"||t===\"dark\")document.documentElement.dataset.theme=t}catch(e){}";
+
+/// The complete document.
+pub fn shell(assets: ShellAssets) -> impl IntoView {
+    let head = leptos::tachys::html::InertElement::new(assets.head_html);
+    view! {
+        <!DOCTYPE html>
+        <html lang="en">
+            <head>
+                <meta charset="utf-8"/>
+                <meta name="viewport" content="width=device-width, initial-scale=1"/>
+                <meta name="color-scheme" content="light dark"/>
+                <meta name="theme-color" content="#f8f9fa" media="(prefers-color-scheme: light)"/>
+                <meta name="theme-color" content="#0b0d10" media="(prefers-color-scheme: dark)"/>
+                <script inner_html=THEME_SCRIPT></script>
+                {head}
+                <MetaTags/>
+            </head>
+            <body>
+                <App/>
+            </body>
+        </html>
+    }
+}
+
+/// The application: what is inside `<body>`.
+#[component]
+pub fn App() -> impl IntoView {
+    provide_meta_context();
+    toast::provide();
+    live::provide();
+    // Pages are sent whole: what a browser without JavaScript gets is all there is.
+    let ssr = SsrMode::Async;
+    view! {
+        <icon::Sprite/>
+        <Title formatter=|page: String| {
+            if page.is_empty() { "Domainscope".to_string() } else { format!("{page} · Domainscope") }
+        }/>
+        <Router>
+            <PageFrame>
+                <Routes fallback=pages::not_found::NotFound>
+                    <Route path=path!("/") view=|| view! { <Redirect path="/domains"/> } ssr=SsrMode::Async/>
+                    <Route path=path!("/domains") view=pages::inventory::InventoryPage ssr=SsrMode::Async/>
+                    <Route path=path!("/domains/add") view=pages::inventory::add::AddPage ssr=SsrMode::Async/>
+                    <ParentRoute path=path!("/domains/:name") view=pages::domain::DomainPage ssr=SsrMode::Async>
+                        <Route path=path!("") view=pages::domain::overview::OverviewTab ssr=SsrMode::Async/>
+                        <Route path=path!("history") view=pages::domain::history::HistoryTab ssr=SsrMode::Async/>
+                        <Route path=path!("events") view=pages::domain::events::EventsTab ssr=SsrMode::Async/>
+                        <Route path=path!("dns") view=pages::domain::dns::DnsTab ssr=SsrMode::Async/>
+                    </ParentRoute>
+                    <Route path=path!("/events") view=pages::events::EventsPage ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/scan") view=pages::scan::ScanPage ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/trace") view=pages::trace::TracePage ssr=ssr/>
+                </Routes>
+            </PageFrame>
+        </Router>
+        <toast::Toasts/>
+    }
+}

@@ -1,0 +1,296 @@
+//! The sample as a backend: lists, searches and filters over a handful of domains; writes are remembered.
+
+use super::now;
+use super::world::{self, Domain};
+use app::answer::{Answer, Failure, ScanReport, Session};
+use app::backend::Backend;
+use async_trait::async_trait;
+use jiff::ToSpan;
+use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
+use model::dns::Trace;
+use model::event::{Change, Event, EventKind, EventPage, EventQuery, Severity};
+use model::ids::{Caller, EventId, OrgId, Rv, SnapshotId};
+use model::inventory::{AddResult, AddedLine, CalendarDay, Facet, Facets, ListQuery, Page, Row, Summary};
+use model::item::{ItemPatch, Ownership};
+use model::names::DomainName;
+use model::registration::{Party, Protocol, RegistrationState};
+use model::scan::{ScanProgress, Stage, StageResult};
+use model::status::StatusKind;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// What the sample holds, what it was asked to do, and whether it is broken.
+pub struct Sample {
+    pub domains: Vec<Domain>,
+    pub events: Vec<Event>,
+    pub scanning: Option<String>,
+    pub broken: bool,
+    pub calls: std::sync::Arc<Mutex<Vec<String>>>,
+}
+
+impl Sample {
+    pub fn of(domains: Vec<Domain>) -> Self {
+        Sample { domains, events: Vec::new(), scanning: None, broken: false, calls: std::sync::Arc::default() }
+    }
+
+    pub fn story() -> Self {
+        let mut s = Sample::of(world::all());
+        s.events = events();
+        s.scanning = Some("halcyon.example".into());
+        s
+    }
+
+    fn up(&self) -> Answer<()> {
+        if self.broken { Err(Failure::Unavailable("The database does not answer.".into())) } else { Ok(()) }
+    }
+
+    fn find(&self, name: &DomainName) -> Answer<&Domain> {
+        self.up()?;
+        let missing = || Failure::NotFound(format!("{} is not in the inventory.", name.as_str()));
+        self.domains.iter().find(|d| d.item.name == *name).ok_or_else(missing)
+    }
+
+    fn note(&self, what: String) {
+        self.calls.lock().unwrap().push(what);
+    }
+}
+
+fn events() -> Vec<Event> {
+    let e = |id, domain: &str, hours, kind, severity, field: &str, old: Option<&str>, new: Option<&str>| Event {
+        id: EventId(id),
+        org: OrgId::BUILT_IN,
+        domain: DomainName::trusted(domain),
+        at: world::ago(hours),
+        change: Change {
+            kind,
+            severity,
+            field: field.into(),
+            old: old.map(Into::into),
+            new: new.map(Into::into),
+            source: "RDAP https://rdap.registry.example/".into(),
+            note: String::new(),
+        },
+        acknowledged: None,
+    };
+    vec![
+        e(3, "alder.example", 77, EventKind::NameserversChanged, Severity::Warning, "nameservers", Some("ns1.quarry-dns.example"), Some("ns1.meridian-dns.example, ns3.meridian-dns.example")),
+        e(2, "tidewater.example", 50, EventKind::StatusRemoved, Severity::Critical, "statuses", Some("clientTransferProhibited"), None),
+        e(1, "alder.example", 4000, EventKind::RegistrarChanged, Severity::Warning, "registrar", Some("Harbor Names Ltd"), Some("Lantern Registrar")),
+    ]
+}
+
+fn progress(name: &str) -> ScanProgress {
+    ScanProgress {
+        name: DomainName::trusted(name),
+        running: vec![Stage::Zone],
+        done: vec![
+            StageResult { stage: Stage::Registration, ok: true, words: "RDAP answered".into(), ms: 412 },
+            StageResult { stage: Stage::Delegation, ok: false, words: "1 of 4 servers is lame".into(), ms: 1510 },
+        ],
+        started_at: now(),
+        result: None,
+    }
+}
+
+fn facet(values: impl Iterator<Item = String>) -> Vec<Facet> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for v in values {
+        *counts.entry(v).or_default() += 1;
+    }
+    let mut out: Vec<_> = counts.into_iter().map(|(value, count)| Facet { value, count }).collect();
+    out.sort_by_key(|f| std::cmp::Reverse(f.count));
+    out
+}
+
+#[async_trait]
+impl Backend for Sample {
+    async fn session(&self, caller: &Caller) -> Answer<Session> {
+        self.up()?;
+        Ok(Session { caller: caller.clone(), organisation: "Alder Labs".into(), demo: true, version: "0.1.0".into() })
+    }
+
+    async fn list(&self, _: &Caller, q: &ListQuery) -> Answer<Page> {
+        self.up()?;
+        let mut rows: Vec<Row> = self.domains.iter().map(Domain::row).collect();
+        let facets = Facets {
+            status: facet(rows.iter().map(|r| r.status.kind.as_str().to_string())),
+            registrar: facet(rows.iter().map(|r| r.registrar.clone().unwrap_or_default())),
+            provider: facet(rows.iter().map(|r| r.provider.as_ref().map(|p| p.name.clone()).unwrap_or_default())),
+            tag: facet(rows.iter().flat_map(|r| r.tags.clone())),
+            ownership: facet(rows.iter().map(|r| r.ownership.as_str().to_string())),
+        };
+        rows.retain(|r| {
+            r.unicode.contains(&q.search)
+                && (q.status.is_empty() || q.status.contains(&r.status.kind))
+                && (q.tag.is_empty() || q.tag.iter().any(|t| r.tags.contains(t)))
+        });
+        let total = rows.len() as u64;
+        let skip = (q.page.saturating_sub(1) * q.per_page) as usize;
+        let rows = rows.into_iter().skip(skip).take(q.per_page as usize).collect();
+        Ok(Page { rows, total, page: q.page, per_page: q.per_page, facets, rv: Rv(7) })
+    }
+
+    async fn summary(&self, _: &Caller) -> Answer<Summary> {
+        self.up()?;
+        let rows: Vec<Row> = self.domains.iter().map(Domain::row).collect();
+        let owned = rows.iter().filter(|r| r.ownership == Ownership::Owned).count() as u64;
+        let of = |k| rows.iter().filter(|r| r.ownership == Ownership::Owned && r.status.kind == k).count() as u64;
+        let today: jiff::civil::Date = "2026-11-20".parse().unwrap();
+        let day = |d: i32, count| CalendarDay { day: today.checked_add(d.days()).unwrap(), count };
+        Ok(Summary {
+            total: rows.len() as u64,
+            owned,
+            watched: rows.len() as u64 - owned,
+            critical: of(StatusKind::Critical),
+            warning: of(StatusKind::Warning),
+            expiring: 3,
+            changed: 2,
+            calendar: vec![day(3, 1), day(14, 1), day(23, 2), day(48, 1), day(62, 4), day(85, 2)],
+            open_events: self.events.len() as u64,
+        })
+    }
+
+    async fn suggest(&self, _: &Caller, text: &str) -> Answer<Vec<Row>> {
+        self.up()?;
+        Ok(self.domains.iter().map(Domain::row).filter(|r| r.unicode.contains(text)).take(8).collect())
+    }
+
+    async fn add(&self, _: &Caller, text: &str, ownership: Ownership, tags: &[String]) -> Answer<Vec<AddedLine>> {
+        self.up()?;
+        self.note(format!("add {} {}", ownership.as_str(), tags.join("+")));
+        let lines = text.lines().enumerate().map(|(i, input)| AddedLine {
+            line: u32::try_from(i).unwrap() + 1,
+            input: input.into(),
+            result: match DomainName::read(input) {
+                Ok(u) => AddResult::Added { name: u.name, note: u.note },
+                Err(e) => AddResult::Refused { reason: e.to_string() },
+            },
+        });
+        Ok(lines.collect())
+    }
+
+    async fn remove(&self, _: &Caller, names: &[DomainName]) -> Answer<u64> {
+        self.up()?;
+        self.note(format!("remove {}", names.len()));
+        Ok(names.len() as u64)
+    }
+
+    async fn patch(&self, _: &Caller, name: &DomainName, patch: &ItemPatch) -> Answer<()> {
+        self.find(name)?;
+        self.note(format!("patch {} {patch:?}", name.as_str()));
+        Ok(())
+    }
+
+    async fn tag(&self, _: &Caller, names: &[DomainName], tag: &str, add: bool) -> Answer<u64> {
+        self.up()?;
+        self.note(format!("tag {} {tag} {add}", names.len()));
+        Ok(names.len() as u64)
+    }
+
+    async fn rescan(&self, _: &Caller, names: &[DomainName]) -> Answer<u64> {
+        self.up()?;
+        let names: Vec<_> = names.iter().map(DomainName::as_str).collect();
+        self.note(format!("rescan {}", names.join(" ")));
+        Ok(names.len() as u64)
+    }
+
+    async fn rescan_matching(&self, _: &Caller, q: &ListQuery) -> Answer<u64> {
+        self.up()?;
+        self.note(format!("rescan_matching {}", q.to_url()));
+        Ok(self.domains.len() as u64)
+    }
+
+    async fn scans(&self, _: &Caller, _: &[DomainName]) -> Answer<Vec<ScanProgress>> {
+        Ok(self.scanning.iter().map(|n| progress(n)).collect())
+    }
+
+    async fn detail(&self, _: &Caller, name: &DomainName) -> Answer<Detail> {
+        let mut d = self.find(name)?.detail();
+        d.scan = self.scanning.as_deref().filter(|n| *n == name.as_str()).map(progress);
+        d.events = self.events.iter().filter(|e| e.domain == *name).count() as u64;
+        d.snapshots = if d.observation.is_some() { 3 } else { 0 };
+        Ok(d)
+    }
+
+    async fn snapshots(&self, _: &Caller, name: &DomainName) -> Answer<Vec<SnapshotMeta>> {
+        if self.find(name)?.observation.is_none() {
+            return Ok(vec![]);
+        }
+        let meta = |id, hours, summary: &[&str]| SnapshotMeta {
+            id: SnapshotId(id),
+            at: world::ago(hours),
+            summary: summary.iter().map(|s| (*s).to_string()).collect(),
+        };
+        Ok(vec![
+            meta(3, 77, &["Nameservers went from ns1.quarry-dns.example to ns1.meridian-dns.example", "Modified went from May 12, 2026 to Nov 17, 2026"]),
+            meta(2, 4400, &["Registrar went from Harbor Names Ltd to Lantern Registrar"]),
+            meta(1, 8000, &[]),
+        ])
+    }
+
+    async fn snapshot(&self, c: &Caller, name: &DomainName, id: SnapshotId) -> Answer<Snapshot> {
+        let all = self.snapshots(c, name).await?;
+        let missing = || Failure::NotFound("There is no such state.".into());
+        let meta = all.into_iter().find(|m| m.id == id).ok_or_else(missing)?;
+        let mut o = self.find(name)?.observation.clone().ok_or_else(missing)?;
+        if let Some(RegistrationState::Registered(r)) = &mut o.registration.value {
+            if id.0 < 3 {
+                r.nameservers = Some(vec!["ns1.quarry-dns.example".into(), "old-ns.alder.example".into()]);
+                r.updated = Some("2026-05-12".parse().unwrap());
+            }
+            if id.0 < 2 {
+                r.registrar.name = Some("Harbor Names Ltd".into());
+                r.statuses = Some(["clientDeleteProhibited".into()].into());
+                r.dnssec = None;
+            }
+        }
+        Ok(Snapshot { meta, observation: o })
+    }
+
+    async fn raw(&self, _: &Caller, _: &DomainName, _: SnapshotId) -> Answer<Vec<RawAnswer>> {
+        Ok(vec![RawAnswer {
+            protocol: Protocol::Rdap,
+            party: Party::Registry,
+            server: "https://rdap.registry.example/".into(),
+            at: world::ago(77),
+            body: r#"{"objectClassName":"domain","ldhName":"alder.example"}"#.into(),
+        }])
+    }
+
+    async fn events(&self, _: &Caller, q: &EventQuery) -> Answer<EventPage> {
+        self.up()?;
+        let events: Vec<_> = self
+            .events
+            .iter()
+            .filter(|e| q.domain.as_ref().is_none_or(|d| *d == e.domain))
+            .filter(|e| q.at_least.is_none_or(|s| e.change.severity >= s))
+            .cloned()
+            .collect();
+        Ok(EventPage { total: events.len() as u64, events, page: q.page, per_page: q.per_page })
+    }
+
+    async fn acknowledge(&self, _: &Caller, ids: &[EventId]) -> Answer<u64> {
+        self.note(format!("acknowledge {}", ids.len()));
+        Ok(ids.len() as u64)
+    }
+
+    async fn look_up(&self, _: &Caller, input: &str) -> Answer<ScanReport> {
+        self.up()?;
+        let u = DomainName::read(input).map_err(|e| Failure::Invalid(e.to_string()))?;
+        let d = self.domains.iter().find(|d| d.item.name == u.name).cloned().unwrap_or_else(world::available);
+        Ok(ScanReport {
+            unicode: u.name.unicode(),
+            name: u.name,
+            note: u.note,
+            observation: d.observation.ok_or_else(|| Failure::Unavailable("No answer.".into()))?,
+            raw: vec![],
+            in_inventory: true,
+            now: now(),
+        })
+    }
+
+    async fn trace(&self, _: &Caller, name: &str, rtype: &str) -> Answer<Trace> {
+        self.up()?;
+        Ok(super::trace::sample(name, rtype))
+    }
+}

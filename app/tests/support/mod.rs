@@ -1,0 +1,87 @@
+//! A small backend for rendering pages in tests and pictures: model values in, pages out.
+
+#![allow(dead_code, missing_docs, clippy::unwrap_used)]
+
+pub mod backend;
+pub mod trace;
+pub mod world;
+
+use app::backend::SharedBackend;
+use app::{Clock, ShellAssets, shell};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use backend::Sample;
+use leptos::prelude::provide_context;
+use model::Timestamp;
+use model::ids::{Caller, OrgId, Role};
+use std::sync::Arc;
+use tower::ServiceExt;
+
+/// The moment every picture shows.
+pub fn now() -> Timestamp {
+    "2026-11-20T14:05:00Z".parse().unwrap()
+}
+
+pub fn caller() -> Caller {
+    Caller { org: OrgId::BUILT_IN, who: "Mira Holt".into(), role: Role::Owner }
+}
+
+/// The application as a server mounts it: pages, and server functions under /api/fn/.
+pub fn router(sample: Sample, head_html: &str) -> Router {
+    let backend: SharedBackend = Arc::new(sample);
+    let context = move || {
+        provide_context(backend.clone());
+        provide_context(caller());
+        provide_context(Clock(now));
+    };
+    let assets = ShellAssets { head_html: head_html.to_string() };
+    let functions = {
+        let context = context.clone();
+        move |request: Request<Body>| leptos_axum::handle_server_fns_with_context(context.clone(), request)
+    };
+    Router::new()
+        .route("/api/fn/{*name}", axum::routing::any(functions))
+        .fallback(leptos_axum::render_app_async_with_context(context, move || shell(assets.clone())))
+}
+
+pub async fn send(router: &Router, request: Request<Body>) -> Response<Body> {
+    router.clone().oneshot(request).await.unwrap()
+}
+
+pub async fn body(response: Response<Body>) -> String {
+    let bytes = axum::body::to_bytes(response.into_body(), 16 << 20).await.unwrap();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A page as a browser without JavaScript gets it.
+pub async fn page(router: &Router, url: &str) -> (u16, String) {
+    let request = Request::get(url).header("accept", "text/html").body(Body::empty()).unwrap();
+    let response = send(router, request).await;
+    (response.status().as_u16(), body(response).await)
+}
+
+/// What a person reads of a page: tags and scripts left out, white space folded.
+pub fn text(html: &str) -> String {
+    let mut out = String::new();
+    let mut rest = html;
+    while let Some(at) = rest.find('<') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(close) = ["script", "style", "symbol"]
+            .iter()
+            .find(|t| rest[1..].starts_with(**t))
+            .and_then(|t| rest.find(&format!("</{t}>")))
+        {
+            rest = &rest[close..];
+        } else if rest.starts_with("<!--") {
+            rest = rest.find("-->").map_or("", |i| &rest[i + 3..]);
+            continue;
+        }
+        out.push(' ');
+        rest = rest.find('>').map_or("", |i| &rest[i + 1..]);
+    }
+    out.push_str(rest);
+    let out = out.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
