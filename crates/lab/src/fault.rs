@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::names;
+use crate::{names, target::Service};
 
 /// A way of being broken. The text form is the name, then its number or name if it takes one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -140,6 +140,43 @@ impl Fault {
             Self::RedirectLoop => ("redirect-loop", None),
             Self::RateLimit(n) => ("rate-limit", Some(n.to_string())),
         }
+    }
+
+    /// True for faults that a kind of server can have.
+    #[must_use]
+    pub fn fits(&self, service: Service) -> bool {
+        let common = matches!(self, Self::Refused | Self::Dead | Self::Slow(_));
+        let http = matches!(
+            self,
+            Self::Hang | Self::CloseEarly | Self::Huge | Self::Drip | Self::Http500 | Self::RedirectLoop
+        );
+        common
+            || match service {
+                Service::Web => http,
+                Service::Rdap => {
+                    http || matches!(
+                        self,
+                        Self::Garbage | Self::ReferralLoop | Self::InvalidJson | Self::RateLimit(_)
+                    )
+                }
+                Service::Whois => matches!(
+                    self,
+                    Self::Hang
+                        | Self::CloseEarly
+                        | Self::Huge
+                        | Self::Drip
+                        | Self::Garbage
+                        | Self::ReferralLoop
+                        | Self::RateLimit(_)
+                ),
+                Service::Dns => {
+                    !http
+                        && !matches!(
+                            self,
+                            Self::Drip | Self::ReferralLoop | Self::InvalidJson | Self::RateLimit(_)
+                        )
+                }
+            }
     }
 
     /// True for faults that live in zone data and not in one server's behaviour.

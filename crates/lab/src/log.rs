@@ -2,8 +2,9 @@
 //! In: one note per question received. Out: counts per server, per question, and the peak of parallel requests.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use serde::Serialize;
@@ -31,10 +32,14 @@ pub struct HostLoad {
     pub requests: u64,
     /// The most that were being answered at the same time.
     pub peak: u64,
+    /// The most that came within one second.
+    pub busiest_second: u64,
     /// Requests per question: the WHOIS line, or the path.
     pub questions: BTreeMap<String, u64>,
     #[serde(skip)]
     open: u64,
+    #[serde(skip)]
+    recent: VecDeque<Instant>,
 }
 
 /// Counts since the start of the lab (or since the last reset).
@@ -110,6 +115,12 @@ impl Log {
             load.requests += 1;
             load.open += 1;
             load.peak = load.peak.max(load.open);
+            let now = Instant::now();
+            load.recent.push_back(now);
+            while load.recent.front().is_some_and(|t| now.duration_since(*t) >= Duration::from_secs(1)) {
+                load.recent.pop_front();
+            }
+            load.busiest_second = load.busiest_second.max(load.recent.len().try_into().unwrap_or(u64::MAX));
             if load.questions.len() < CAP || load.questions.contains_key(&question) {
                 *load.questions.entry(question).or_default() += 1;
             }

@@ -43,6 +43,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, host: String, request: Request<I
     };
     match fault {
         Some(Fault::Hang | Fault::Dead) => std::future::pending().await,
+        Some(Fault::Refused) => http::response(StatusCode::FORBIDDEN, HTML, whole("forbidden\n")),
         Some(Fault::CloseEarly) => http::response(status, HTML, broken_off(&body)),
         Some(Fault::Huge) => http::response(status, HTML, huge()),
         Some(Fault::Drip) => http::response(status, HTML, drip(body)),

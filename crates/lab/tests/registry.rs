@@ -207,6 +207,8 @@ async fn rdap_fails_in_every_way() {
     };
     set("http-500").await;
     assert_eq!(w.rdap(host, path).await.0, 500);
+    set("refused").await;
+    assert_eq!(w.rdap(host, path).await.0, 403);
     set("invalid-json").await;
     let (_, body) = w.https(host, path).await.unwrap();
     assert!(serde_json::from_slice::<Value>(&body).is_err() && body.starts_with(b"{"));
@@ -250,6 +252,8 @@ async fn whois_fails_in_every_way() {
     assert_eq!(w.whois(host, "plain.example").await.len(), whole.len() / 2);
     set("garbage").await;
     assert!(std::str::from_utf8(&w.whois(host, "plain.example").await).is_err());
+    set("refused").await;
+    assert!(w.whois_text(host, "plain.example").await.contains("Access denied"));
     set("referral-loop").await;
     assert!(w.whois_text(host, "plain.example").await.contains("Registrar WHOIS Server: whois.nic.example"));
     set("hang").await;
@@ -283,4 +287,17 @@ async fn web_servers_show_what_the_scenario_says() {
     let mut stream = tokio::net::TcpStream::connect(at).await.unwrap();
     let (head, _) = exchange(&mut stream, "alder.example", "/").await.unwrap();
     assert!(head.contains(" 301 "), "{head}");
+}
+
+#[tokio::test]
+async fn the_log_shows_who_was_pressed_how_hard() {
+    let w = small().await;
+    w.command("fault rdap:example slow 1000").await;
+    let ask = || w.rdap("rdap.nic.example", "/domain/plain.example");
+    tokio::join!(ask(), ask(), ask());
+    ask().await;
+    let load = w.lab.query_log().per_host["rdap.nic.example"].clone();
+    assert_eq!((load.requests, load.peak), (4, 3));
+    assert!((1..=3).contains(&load.busiest_second), "{}", load.busiest_second);
+    assert_eq!(load.questions["/domain/plain.example"], 4);
 }

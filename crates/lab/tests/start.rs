@@ -94,6 +94,8 @@ fn scenarios_are_strict_and_say_where() {
         ("[[domain]]\nname = \"a.example\"\n[[domain]]\nname = \"A.EXAMPLE.\"\n", "it is there twice"),
         ("[[domain]]\nname = \"a.example\"\nfaults = [\"lamee\"]\n", "no fault is called `lamee`"),
         ("[[domain]]\nname = \"a..example\"\n", "is not a name"),
+        ("[[fault]]\non = \"rdap:example\"\nfault = \"lame\"\n", "none of this kind of server"),
+        ("[[domain]]\nname = \"a.example\"\nfaults = [\"drip\"]\n", "none of a domain"),
         ("[[provider]]\nid = \"p\"\nname = \"P\"\nservers = []\n", "servers: none"),
     ] {
         let error = Scenario::parse(&format!("{base}{extra}"), "my.toml").unwrap_err();

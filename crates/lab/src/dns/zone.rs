@@ -11,10 +11,13 @@ use hickory_proto::{
     dnssec::rdata::{DNSSECRData, RRSIG},
     rr::{Name, RData, Record, RecordType, rdata::SOA},
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{denial::Chain, keys::ZoneKeys};
 use crate::scenario::Signing;
+
+/// A signature is made anew after a day, so that a lab can run for weeks.
+const RENEWAL: SignedDuration = SignedDuration::from_hours(24);
 
 /// Records of one owner and type.
 #[derive(Clone, Debug)]
@@ -39,7 +42,7 @@ pub(crate) struct Zone {
     pub keys: Option<Arc<ZoneKeys>>,
     /// Made when first needed: listing every name of a large zone costs.
     pub chain: OnceLock<Chain>,
-    pub signatures: Mutex<HashMap<(Name, RecordType), RRSIG>>,
+    pub signatures: Mutex<HashMap<(Name, RecordType), (Timestamp, RRSIG)>>,
 }
 
 impl Zone {
@@ -155,11 +158,12 @@ impl Zone {
         let rtype = set.data.first()?.record_type();
         let key = (owner.clone(), rtype);
         let mut kept = self.signatures.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = |made: Timestamp| now.duration_since(made) < RENEWAL;
         let signature = match kept.get(&key) {
-            Some(signature) => signature.clone(),
-            None => {
+            Some((made, signature)) if fresh(*made) => signature.clone(),
+            _ => {
                 let made = keys.sign(&self.origin, owner, &Self::records(owner, set), self.signing, now)?;
-                kept.insert(key, made.clone());
+                kept.insert(key, (now, made.clone()));
                 made
             }
         };

@@ -157,7 +157,11 @@ pub(crate) async fn answer(
     let plan = plan(&shared, &host, &id, &path);
     let text = plan.json.to_string();
     let mut response = match plan.fault {
-        Some(Fault::Hang) => std::future::pending().await,
+        Some(Fault::Hang | Fault::Dead) => std::future::pending().await,
+        Some(Fault::Refused) => {
+            let body = rdap::error(403, "Forbidden", "Your address may not ask here.").to_string();
+            http::response(StatusCode::FORBIDDEN, RDAP_JSON, whole(body))
+        }
         Some(Fault::CloseEarly) => http::response(plan.status, RDAP_JSON, broken_off(&text)),
         Some(Fault::Garbage) => {
             http::response(plan.status, RDAP_JSON, whole(&b"\x00\xff\xfe\x1f{[lab]\x80"[..]))

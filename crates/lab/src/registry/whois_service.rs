@@ -99,6 +99,9 @@ async fn conversation(shared: &Shared, host: &str, id: &str, mut stream: TcpStre
     let (bytes, how) = plan(shared, host, id, &query);
     match how {
         Some(Fault::Hang | Fault::Dead) => std::future::pending().await,
+        Some(Fault::Refused) => {
+            stream.write_all(b"% Access denied: your address may not ask here.\r\n").await?;
+        }
         Some(Fault::CloseEarly) => stream.write_all(&bytes[..bytes.len() / 2]).await?,
         Some(Fault::Garbage) => stream.write_all(b"\x00\xff\xfe\x1f\x80 lab \xc3\x28\r\n\x07").await?,
         Some(Fault::Huge) => {

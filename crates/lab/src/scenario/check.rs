@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::Scenario;
-use crate::names;
+use crate::{fault::Fault, names, target::Service};
 
 fn normalise(text: &mut String, place: &str) -> Result<(), String> {
     *text = names::normal(text).map_err(|e| format!("{place}: {e}"))?;
@@ -114,6 +114,7 @@ impl Scenario {
                 return Err(format!("{place}: it is below no domain of the scenario"));
             }
         }
+        self.check_faults()?;
         for bulk in &self.bulk {
             let place = format!("[[bulk]] {}", bulk.prefix);
             known("tld", Some(&bulk.tld), &tlds, &place)?;
@@ -121,6 +122,32 @@ impl Scenario {
             known("registrar", bulk.registrar.as_deref(), &registrars, &place)?;
             if bulk.count > 1_000_000 || bulk.prefix.contains('.') {
                 return Err(format!("{place}: one label, and a count of at most 1,000,000"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every fault is one that its place can have.
+    fn check_faults(&self) -> Result<(), String> {
+        let servers = self.provider.iter().flat_map(|p| &p.servers).chain(&self.server);
+        let of_servers = servers.flat_map(|s| s.faults.iter().map(|f| (s.name.clone(), Service::Dns, f)));
+        let of_tlds = self.tld.iter().flat_map(|t| {
+            let rdap = t.rdap_faults.iter().map(|f| (format!("{}: rdap_faults", t.name), Service::Rdap, f));
+            rdap.chain(
+                t.whois_faults.iter().map(|f| (format!("{}: whois_faults", t.name), Service::Whois, f)),
+            )
+        });
+        let of_lines = self.fault.iter().map(|l| (l.on.to_string(), l.on.service, &l.fault));
+        for (place, service, fault) in of_servers.chain(of_tlds).chain(of_lines) {
+            if !fault.fits(service) {
+                return Err(format!("{place}: the fault `{fault}` is none of this kind of server"));
+            }
+        }
+        let domains = self.domain.iter().flat_map(|d| d.faults.iter().map(|f| (&d.name, f)));
+        let zones = self.zone.iter().flat_map(|z| z.faults.iter().map(|f| (&z.name, f)));
+        for (name, fault) in domains.chain(zones) {
+            if !fault.fits(Service::Dns) && !matches!(fault, Fault::RateLimit(_)) {
+                return Err(format!("{name}: the fault `{fault}` is none of a domain"));
             }
         }
         Ok(())

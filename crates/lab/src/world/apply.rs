@@ -7,6 +7,7 @@ use super::{Domain, World, zones::record_line};
 use crate::{
     Error,
     command::Command,
+    fault::Fault,
     names,
     scenario::{Signing, Standing, when},
     target::{Faults, Service, Target},
@@ -71,6 +72,9 @@ impl World {
             Command::RemoveRecord { name, rtype, data } => self.remove_record(&name, &rtype, data.as_deref()),
             Command::SetFault { target, fault } => {
                 self.check_target(&target)?;
+                if let Some(fault) = &fault {
+                    self.check_fault(&target, fault)?;
+                }
                 let name = target.name.clone();
                 let before: Vec<_> = self.faults.of_domain(&name).cloned().collect();
                 let said = match fault {
@@ -132,6 +136,16 @@ impl World {
             Service::Web => self.web.contains_key(&target.name),
         };
         if known { Ok(()) } else { Err(refuse(format!("the lab has nothing called {target}"))) }
+    }
+
+    fn check_fault(&self, target: &Target, fault: &Fault) -> Result<(), Error> {
+        if !fault.fits(target.service) {
+            return Err(refuse(format!("{target} can't have the fault `{fault}`")));
+        }
+        if fault.is_zone_data() && (target.only.is_some() || !self.domains.contains_key(&target.name)) {
+            return Err(refuse(format!("`{fault}` is a fault of a domain's data; name the domain alone")));
+        }
+        Ok(())
     }
 
     fn renew(&mut self, domain: &str, years: i16) -> Result<String, Error> {
