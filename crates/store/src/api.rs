@@ -47,9 +47,10 @@ pub const SCAN_JOB: &str = "scan";
 pub const PRIORITY_ADDED: i32 = 5;
 /// Priority for what a person waits for.
 pub const PRIORITY_PERSON: i32 = 10;
-/// Days that entries of the change log are kept, or as long as history is when that is shorter. Who reads the log
-/// and stayed away longer ([`Store::floor`]) reads the state anew.
-pub const LOG_KEEP_DAYS: u32 = 3;
+/// Days that entries of the change log are kept, or as long as history is when that is shorter: every scan of every
+/// holding writes one. Who reads the log and stayed away longer ([`Store::floor`]) reads the state anew; events are
+/// kept as long as history, and their identity is their place in the log.
+pub const LOG_KEEP_DAYS: u32 = 1;
 
 /// Result of a store call.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -142,6 +143,7 @@ pub trait Store: Send + Sync + 'static {
     /// One holding with its row.
     async fn item(&self, org: OrgId, name: &DomainName) -> Result<Option<(Item, Row)>>;
     /// Adds holdings; the answer says for each whether it was new. A scan job is queued for each new one at once.
+    /// Long lists go in part by part, so that others write meanwhile; adding again what is there does nothing.
     async fn add(&self, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>>;
     /// Removes holdings (tombstones in the log); the answer says how many there were. The events stay readable
     /// until pruned; the shared observation stays while anybody holds the name.

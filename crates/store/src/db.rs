@@ -4,6 +4,7 @@
 //! stands here: how a transaction begins, how a list of texts is bound, how rows are locked.
 
 use crate::api::{Error, Result};
+use futures::TryStreamExt as _;
 use sqlx::postgres::{PgPool, PgRow, Postgres};
 use sqlx::sqlite::{Sqlite, SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _, Transaction};
@@ -157,6 +158,31 @@ impl Db {
         Ok(self.rows(sql, args).await?.into_iter().next())
     }
 
+    /// Hands every row of a long answer to `take` as it comes.
+    pub(crate) async fn each(
+        &self,
+        sql: impl Into<Sql>,
+        args: Vec<Arg>,
+        mut take: impl FnMut(&Cells) -> Result<()> + Send,
+    ) -> Result<()> {
+        let sql = sql.into();
+        match self {
+            Db::Sqlite { readers, .. } => {
+                let mut rows = bound!(Sqlite, sql, args, json_list).fetch(readers);
+                while let Some(row) = rows.try_next().await? {
+                    take(&Cells::Sqlite(row))?;
+                }
+            }
+            Db::Postgres(p) => {
+                let mut rows = bound!(Postgres, sql, args, std::convert::identity).fetch(p);
+                while let Some(row) = rows.try_next().await? {
+                    take(&Cells::Postgres(row))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// A writing transaction. On SQLite it waits here for the only writer's turn, never later.
     pub(crate) async fn begin(&self) -> Result<Tx> {
         Ok(match self {
@@ -276,8 +302,9 @@ impl From<sqlx::Error> for Error {
             sqlx::Error::Database(d) => {
                 let code = d.code().unwrap_or_default();
                 if d.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some() {
-                    // The low byte of an extended code is the code: SQLITE_BUSY, SQLITE_LOCKED.
-                    code.parse::<i32>().is_ok_and(|c| matches!(c & 0xff, 5 | 6))
+                    // The low byte of an extended code is the code: BUSY, LOCKED, IOERR, FULL, CANTOPEN. A full
+                    // disk is something an operator can mend while the process lives.
+                    code.parse::<i32>().is_ok_and(|c| matches!(c & 0xff, 5 | 6 | 10 | 13 | 14))
                 } else {
                     // Connection, resources, shutdown, rollback to be repeated, lock not available.
                     ["08", "53", "57", "40", "55P03"].iter().any(|class| code.starts_with(class))

@@ -18,6 +18,9 @@ use model::names::DomainName;
 use model::scan::Op;
 use std::collections::{BTreeMap, HashSet};
 
+/// Holdings added or removed in one transaction: whoever writes the log meanwhile waits for so many, not for all.
+const PART: usize = 1000;
+
 pub(crate) async fn item(db: &Db, org: OrgId, name: &DomainName) -> Result<Option<(Item, Row)>> {
     let sql = format!("SELECT {ITEM}, row_json FROM items WHERE org = $1 AND name = $2");
     let Some(r) = db.row(sql, args![org.0, name.as_str()]).await? else { return Ok(None) };
@@ -35,13 +38,24 @@ pub(crate) async fn add(db: &Db, org: OrgId, items: &[NewItem], now: Timestamp) 
     for i in items {
         sorted.entry(i.name.as_str()).or_insert(i);
     }
-    let mut values = Vec::with_capacity(sorted.len());
-    for (name, new) in sorted {
+    let sorted: Vec<&NewItem> = sorted.into_values().collect();
+    let mut new = HashSet::new();
+    for part in sorted.chunks(PART) {
+        new.extend(add_part(db, org, part, now).await?);
+    }
+    // The first line that named a new holding made it; a later one finds it there.
+    Ok(items.iter().map(|i| new.remove(i.name.as_str())).collect())
+}
+
+/// Adds holdings in one transaction; the names that were new.
+async fn add_part(db: &Db, org: OrgId, items: &[&NewItem], now: Timestamp) -> Result<Vec<String>> {
+    let mut values = Vec::with_capacity(items.len());
+    for new in items {
         let tags = tidy(&new.tags);
         let row = first_row(&new.name, &new.unicode, new.ownership, &tags);
         values.push(args![
             org.0,
-            name,
+            new.name.as_str(),
             new.unicode.as_str(),
             new.ownership.as_str(),
             json(&tags)?,
@@ -54,9 +68,6 @@ pub(crate) async fn add(db: &Db, org: OrgId, items: &[NewItem], now: Timestamp) 
             json(&row)?,
         ]);
     }
-    if values.is_empty() {
-        return Ok(Vec::new());
-    }
     let mut tx = db.begin().await?;
     let added = tx
         .insert(
@@ -66,44 +77,42 @@ pub(crate) async fn add(db: &Db, org: OrgId, items: &[NewItem], now: Timestamp) 
             "ON CONFLICT (org, name) DO NOTHING RETURNING name",
         )
         .await?;
-    let mut new: HashSet<String> = added.iter().map(|r| r.text(0)).collect::<Result<_>>()?;
-    if !new.is_empty() {
-        let mut names: Vec<_> = new.iter().cloned().collect();
-        names.sort();
-        let keys: Vec<_> = names.iter().map(|n| (n.clone(), now)).collect();
-        jobs::put(&mut tx, SCAN_JOB, &keys, PRIORITY_ADDED).await?;
-        let lines = names.iter().map(|n| Line::item(org, n, Op::Create)).collect();
-        log::append(&mut tx, lines, now).await?;
+    let mut names = added.iter().map(|r| r.text(0)).collect::<Result<Vec<_>>>()?;
+    if names.is_empty() {
+        return Ok(names);
     }
+    names.sort();
+    let keys: Vec<_> = names.iter().map(|n| (n.clone(), now)).collect();
+    jobs::put(&mut tx, SCAN_JOB, &keys, PRIORITY_ADDED).await?;
+    let lines = names.iter().map(|n| Line::item(org, n, Op::Create)).collect();
+    log::append(&mut tx, lines, now).await?;
     tx.commit().await?;
-    // The first line that named a new holding made it; a later one finds it there.
-    Ok(items.iter().map(|i| new.remove(i.name.as_str())).collect())
+    Ok(names)
 }
 
 pub(crate) async fn remove(db: &Db, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<u64> {
     let mut names: Vec<String> = names.iter().map(|n| n.as_str().to_string()).collect();
     names.sort();
-    let mut tx = db.begin().await?;
-    let mut gone = Vec::new();
-    for chunk in names.chunks(500) {
-        // Locked in order first: a DELETE takes its rows in whatever order it finds them.
-        let which = db.any("name", 2);
-        let lock =
-            format!("SELECT name FROM items WHERE org = $1 AND {which} ORDER BY name{}", db.for_update());
-        tx.rows(lock, args![org.0, chunk.to_vec()]).await?;
-        let delete = format!("DELETE FROM items WHERE org = $1 AND {which} RETURNING name");
-        for r in tx.rows(delete, args![org.0, chunk.to_vec()]).await? {
-            gone.push(r.text(0)?);
+    let which = db.any("name", 2);
+    // Locked in order first: a DELETE takes its rows in whatever order it finds them.
+    let lock = format!("SELECT name FROM items WHERE org = $1 AND {which} ORDER BY name{}", db.for_update());
+    let delete = format!("DELETE FROM items WHERE org = $1 AND {which} RETURNING name");
+    let mut removed = 0;
+    for part in names.chunks(PART) {
+        let mut tx = db.begin().await?;
+        tx.rows(lock.clone(), args![org.0, part.to_vec()]).await?;
+        let gone = tx.rows(delete.clone(), args![org.0, part.to_vec()]).await?;
+        let mut gone = gone.iter().map(|r| r.text(0)).collect::<Result<Vec<_>>>()?;
+        if gone.is_empty() {
+            continue;
         }
+        gone.sort();
+        let lines = gone.iter().map(|n| Line::item(org, n, Op::Delete)).collect();
+        log::append(&mut tx, lines, now).await?;
+        tx.commit().await?;
+        removed += gone.len() as u64;
     }
-    if gone.is_empty() {
-        return Ok(0);
-    }
-    gone.sort();
-    let lines: Vec<_> = gone.iter().map(|n| Line::item(org, n, Op::Delete)).collect();
-    log::append(&mut tx, lines, now).await?;
-    tx.commit().await?;
-    Ok(gone.len() as u64)
+    Ok(removed)
 }
 
 pub(crate) async fn patch(

@@ -89,3 +89,32 @@ pub(crate) async fn postgres(url: &str) -> Result<Db> {
     migrate::run(&db, migrate::MIGRATIONS).await?;
     Ok(db)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_cannot_be_opened_says_whether_trying_again_helps() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("not-a-database");
+        std::fs::write(&file, "this is a letter, and a long one, to the editor\n".repeat(100)).unwrap();
+        assert!(matches!(open_sqlite(&file).await.err(), Some(Error::Broken(_))));
+        assert!(matches!(open_sqlite(&file.join("below/x.db")).await.err(), Some(Error::Unavailable(_))));
+        let nobody = format!("postgres://x@localhost/x?host={}", folder.path().display());
+        assert!(matches!(open_postgres(&nobody).await.err(), Some(Error::Unavailable(_))));
+        assert!(matches!(open("postgres://[").await.err(), Some(Error::Unavailable(_))));
+    }
+
+    #[tokio::test]
+    async fn a_folder_or_a_file_can_be_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("data/deeper");
+        open(deep.to_str().unwrap()).await.unwrap().ping().await.unwrap();
+        assert!(deep.join(FILE).is_file());
+        let file = folder.path().join("other.db");
+        open(&format!("sqlite:{}", file.display())).await.unwrap().ping().await.unwrap();
+        open(&format!("sqlite://{}", file.display())).await.unwrap().ping().await.unwrap();
+        assert!(file.is_file());
+    }
+}

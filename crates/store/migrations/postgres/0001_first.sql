@@ -119,3 +119,4 @@ CREATE TABLE settings (
 ALTER TABLE items SET (fillfactor = 80);
 ALTER TABLE observations SET (fillfactor = 80);
 ALTER TABLE jobs SET (fillfactor = 80);
+ALTER TABLE log_head SET (fillfactor = 10);

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Holdings a process keeps indexed, all organisations together: about 200 bytes each.
 const MOST: usize = 4_000_000;
-/// Rows read at once.
+/// Log entries and rows read at once while catching up.
 const BATCH: u32 = 5000;
 /// A reader further behind than this many entries reads everything anew.
 const FAR_BEHIND: i64 = 200_000;
@@ -30,15 +30,21 @@ struct Index {
 }
 
 /// All indexes of a process.
-#[derive(Default)]
 pub(crate) struct Indexes {
     known: Mutex<Known>,
+    most: usize,
 }
 
 #[derive(Default)]
 struct Known {
     clock: u64,
     orgs: HashMap<OrgId, (u64, Arc<Index>)>,
+}
+
+impl Default for Indexes {
+    fn default() -> Self {
+        Indexes { known: Mutex::default(), most: MOST }
+    }
 }
 
 impl Indexes {
@@ -64,7 +70,7 @@ impl Indexes {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let size = |i: &Index| i.entries.read().map_or(0, |e| e.len());
         let mut total: usize = known.orgs.values().map(|(_, i)| size(i)).sum();
-        while total > MOST && known.orgs.len() > 1 {
+        while total > self.most && known.orgs.len() > 1 {
             let Some(oldest) = known.orgs.iter().min_by_key(|(_, (used, _))| *used).map(|(org, _)| *org)
             else {
                 break;
@@ -116,22 +122,15 @@ impl Indexes {
     }
 }
 
-/// Reads all holdings, part by part in the order of their names. What changes meanwhile is in the log after the
-/// place that was read before.
+/// Reads all holdings. What changes meanwhile is in the log after the place that was read before.
 async fn load(db: &Db, org: OrgId, index: &Index) -> Result<()> {
-    let sql = format!("SELECT {COLUMNS} FROM items WHERE org = $1 AND name > $2 ORDER BY name LIMIT {BATCH}");
     let mut all = Vec::new();
-    let mut after = String::new();
-    loop {
-        let rows = db.rows(sql.clone(), args![org.0, after.as_str()]).await?;
-        for r in &rows {
-            all.push(read(r)?);
-        }
-        if rows.len() < BATCH as usize {
-            break;
-        }
-        after = all.last().map(|r: &Raw| r.name.clone()).unwrap_or_default();
-    }
+    let sql = format!("SELECT {COLUMNS} FROM items WHERE org = $1");
+    db.each(sql, args![org.0], |r| {
+        all.push(read(r)?);
+        Ok(())
+    })
+    .await?;
     let mut fresh = Entries::new();
     fresh.apply(&all, &[]);
     *index.entries.write().map_err(|_| lost())? = fresh;
@@ -185,4 +184,43 @@ fn read(r: &Cells) -> Result<Raw> {
         last_change_at: r.int_or_null(8)?,
         modified_at: r.int_or_null(9)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::NewItem;
+    use model::names::DomainName;
+
+    #[tokio::test]
+    async fn the_least_used_index_is_dropped_and_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = crate::open::sqlite(&folder.path().join("x.db")).await.unwrap();
+        let orgs = [OrgId(1), OrgId(2), OrgId(3)];
+        for org in orgs {
+            let new = |n: i32| NewItem {
+                name: DomainName::trusted(&format!("n{n}.example")),
+                unicode: format!("n{n}.example"),
+                ownership: Ownership::Owned,
+                tags: vec![],
+                note: String::new(),
+            };
+            let now = jiff::Timestamp::UNIX_EPOCH;
+            crate::items::add(&db, org, &[new(1), new(2)], now).await.unwrap();
+        }
+        let indexes = Indexes { known: Mutex::default(), most: 5 };
+        let known = || {
+            let mut orgs: Vec<_> = indexes.known.lock().unwrap().orgs.keys().copied().collect();
+            orgs.sort();
+            orgs
+        };
+        let count = async |org| indexes.ask(&db, org, Entries::len).await.unwrap().0;
+        for org in [orgs[0], orgs[1], orgs[0]] {
+            assert_eq!(count(org).await, 2);
+        }
+        assert_eq!(known(), [orgs[0], orgs[1]]);
+        assert_eq!(count(orgs[2]).await, 2);
+        assert_eq!(known(), [orgs[0], orgs[2]], "the one not asked for longest went");
+        assert_eq!(count(orgs[1]).await, 2, "and is made again when asked for");
+    }
 }

@@ -10,16 +10,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use store::Store;
 
-/// Set for the child: the database it writes to.
+/// Set for the child, which is this program again: the database it writes to.
 const CHILD: &str = "STORE_STORY_CHILD";
 /// Events that each scan of the child makes.
 const EACH: u64 = 3;
 
-/// The child's part: this test does its work only inside [`a_killed_writer_leaves_a_sound_file`].
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn write_until_killed() {
-    let Some(path) = std::env::var_os(CHILD) else { return };
-    let s = Place::Sqlite(path.into()).open().await;
+/// The child's part: records one scan after another until it is killed.
+async fn write_until_killed(place: &Place) {
+    let s = place.open().await;
     for i in 1.. {
         let changes: Vec<_> = (0..EACH).map(|k| change(&format!("{i}.{k}"))).collect();
         let mut r = scan(&*s, "a.example", &changes, later(i)).await;
@@ -48,6 +46,9 @@ async fn look(s: &dyn Store, path: &Path, said: i64) -> i64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_writer_leaves_a_sound_file() {
+    if let Some(path) = std::env::var_os(CHILD) {
+        return write_until_killed(&Place::Sqlite(path.into())).await;
+    }
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("story.db");
     let place = Place::Sqlite(path.clone());
@@ -55,7 +56,7 @@ async fn a_killed_writer_leaves_a_sound_file() {
     let mut so_far = 0;
     for round in 0..4 {
         let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "crash::write_until_killed", "--nocapture"])
+            .args(["--exact", "crash::a_killed_writer_leaves_a_sound_file", "--nocapture"])
             .env(CHILD, &path)
             .stdout(Stdio::piped())
             .spawn()

@@ -211,6 +211,14 @@ pub async fn lists_follow_every_change_on_every_replica(place: &Place) {
     add(&*b, ONE, &["a.example"]).await;
     assert!(of(&a).await.rows[0].tags.is_empty());
 
+    // A list longer than one transaction takes.
+    let long: Vec<_> = (0..2300).map(|i| new(&format!("l{i:04}.example"))).collect();
+    assert_eq!(a.add(TWO, &long, now()).await.unwrap().iter().filter(|x| **x).count(), 2300);
+    assert_eq!(b.names(TWO, &q, 10_000, now()).await.unwrap().len(), 2300);
+    let out: Vec<_> = long[..2200].iter().map(|i| i.name.clone()).collect();
+    assert_eq!(b.remove(TWO, &out, now()).await.unwrap(), 2200);
+    assert_eq!(a.names(TWO, &q, 10_000, now()).await.unwrap().len(), 100);
+
     // Lists asked for while the other replica writes are whole: no gap, no double, in order.
     let writer = {
         let a = a.clone();
