@@ -229,6 +229,10 @@ async fn child_set(session: &Session, zone: &Name, parent_ns: &[NsName]) -> Vec<
     names.into_iter().collect()
 }
 
+/// Notes that the health checks look for.
+pub(crate) const GLUE_ONLY: &str = "is glue at the parent only";
+pub(crate) const GLUE_MISSING: &str = "is missing from the glue at the parent";
+
 /// A server address to be examined.
 struct Candidate {
     name: String,
@@ -280,9 +284,9 @@ async fn all_servers(
         for ip in &addresses {
             let mut remarks = Vec::new();
             if compared && !found.addresses.contains(ip) {
-                remarks.push(format!("{ip} is glue at the parent only: {name} has other addresses now"));
+                remarks.push(format!("{ip} {GLUE_ONLY}: {name} has other addresses now"));
             } else if compared && !glue.contains(ip) {
-                remarks.push(format!("{ip} is missing from the glue at the parent"));
+                remarks.push(format!("{ip} {GLUE_MISSING}"));
             }
             out.push(state(Some(*ip), remarks));
         }

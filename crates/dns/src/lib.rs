@@ -9,6 +9,7 @@ mod engine;
 mod error;
 pub mod present;
 mod provider;
+pub mod render;
 mod resolve;
 mod session;
 mod settings;

@@ -156,7 +156,8 @@ pub(super) async fn connectivity03(c: &Context<'_>) -> Vec<Finding> {
 pub(super) async fn connectivity04(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Connectivity04");
     let mut prefixes: BTreeMap<String, BTreeSet<IpAddr>> = BTreeMap::new();
-    for (ip, origin) in origins(c).await {
+    let origins = origins(c).await;
+    for (ip, origin) in origins.clone() {
         match origin {
             Origin::Empty => out.add("CN04_EMPTY_PREFIX_SET", &[("ns_ip", ip.to_string().into())]),
             Origin::Failed => out.add("CN04_ERROR_PREFIX_DATABASE", &[("ns_ip", ip.to_string().into())]),
@@ -181,7 +182,9 @@ pub(super) async fn connectivity04(c: &Context<'_>) -> Vec<Finding> {
             ];
             out.add(&format!("CN04_{family}_DIFFERENT_PREFIX"), &args);
         }
-        if of_family.len() == 1 {
+        let known = of_family.iter().map(|(_, ips)| ips.len()).sum::<usize>();
+        let all = origins.iter().filter(|(ip, _)| ip.is_ipv4() == v4).count();
+        if of_family.len() == 1 && known == all {
             out.add(&format!("CN04_{family}_SINGLE_PREFIX"), &[]);
         }
     }
@@ -194,7 +197,8 @@ mod tests {
 
     #[test]
     fn rows_of_the_database_are_read_or_refused() {
-        let (_, length, origin) = parse_origin("64496 64500 | 192.0.2.0/24 | ZZ | test | 2020-01-01").unwrap();
+        let (_, length, origin) =
+            parse_origin("64496 64500 | 192.0.2.0/24 | ZZ | test | 2020-01-01").unwrap();
         assert_eq!(length, 24);
         assert_eq!(
             origin,

@@ -4,6 +4,7 @@ use super::context::{Context, authoritative, joined};
 use super::methods::{NsMap, is_referral};
 use crate::classify::referral_zone;
 use crate::resolve::address;
+use crate::transport::Failure;
 use crate::wire::{Data, Name, Rtype};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,10 +20,15 @@ pub(super) async fn consistency05(c: &Context<'_>) -> Vec<Finding> {
     names.extend(c.zone_ns_names().await.iter().flatten().filter(|n| n.is_at_or_below(&c.zone)).cloned());
     let mut child = NsMap::new();
     if !names.is_empty() {
-        // Glue that the zone disowns is not asked: it shows as a mismatch below.
-        let servers = c.zone_ns().await.as_ref().map(super::methods::ips).unwrap_or_default();
+        let servers = c.all_ips().await;
+        let own = c.zone_ns().await.as_ref().map(super::methods::ips).unwrap_or_default();
         let mut working = false;
         for ip in &servers {
+            // Glue that the zone disowns, with no server behind it, is no name server: it shows as a mismatch below.
+            let soa = c.ask(*ip, &c.zone, Rtype::SOA).await;
+            if !own.contains(ip) && matches!(soa.result, Err(Failure::Unreachable(_))) {
+                continue;
+            }
             let mut failed = false;
             for name in &names {
                 for rtype in [Rtype::A, Rtype::AAAA] {

@@ -8,12 +8,14 @@ mod consistency;
 mod context;
 mod delegation;
 mod dnssec;
-pub mod health;
+mod health;
 mod methods;
 mod nameserver;
 mod spf;
 mod tags;
 mod zone;
+
+pub use health::health;
 
 use crate::error::Error;
 use crate::session::Session;

@@ -271,6 +271,8 @@ fn answer(reply: &mut Message, name: &Name, rtype: RecordType, zones: &[Zone]) {
         .min_by_key(|r| r.name.num_labels())
         .map(|r| r.name.clone());
     if let Some(cut) = cut.filter(|c| !(rtype == RecordType::DS && c == name)) {
+        let ds = zone.records.iter().filter(|r| r.record_type() == RecordType::DS && r.name == cut);
+        reply.add_authorities(ds.cloned().collect::<Vec<_>>());
         for ns in zone.records.iter().filter(|r| r.record_type() == RecordType::NS && r.name == cut) {
             reply.add_authority(ns.clone());
             let RData::NS(host) = &ns.data else { continue };

@@ -26,7 +26,9 @@ pub(in crate::checks) async fn dnssec16(c: &Context<'_>) -> Vec<Finding> {
     let mut sets = Sets::default();
     for ip in c.all_ips().await {
         let asked = c.ask_dnssec(ip, &c.zone, Rtype::CDS).await;
-        let Some(cds) = good(&asked).filter(|r| r.answers_of(&c.zone, Rtype::CDS).next().is_some()) else { continue };
+        let Some(cds) = good(&asked).filter(|r| r.answers_of(&c.zone, Rtype::CDS).next().is_some()) else {
+            continue;
+        };
         let asked = c.ask_dnssec(ip, &c.zone, Rtype::DNSKEY).await;
         examine(c, ip, cds, good(&asked), &mut sets);
     }

@@ -127,7 +127,11 @@ pub(in crate::checks) async fn dnssec07(c: &Context<'_>) -> Vec<Finding> {
         for (ip, reply) in parent_answers(c).await {
             let Some(reply) = reply else { continue };
             let sealed = !signatures_of(&reply.answers, &c.zone, Rtype::DS).is_empty();
-            if sealed && !ds_of(&reply.answers, &c.zone).is_empty() { ds.insert(ip) } else { no_ds.insert(ip) };
+            if sealed && !ds_of(&reply.answers, &c.zone).is_empty() {
+                ds.insert(ip)
+            } else {
+                no_ds.insert(ip)
+            };
         }
     }
     let failed = silent.len() + not_auth.len() + rcodes.values().map(Servers::len).sum::<usize>();

@@ -46,8 +46,9 @@ struct Tables {
     digest: Vec<Row>,
 }
 
-static TABLES: LazyLock<Tables> =
-    LazyLock::new(|| toml::from_str(include_str!("../../../data/dnssec-algorithms.toml")).unwrap_or_default());
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../data/dnssec-algorithms.toml")).unwrap_or_default()
+});
 
 fn row(table: &'static [Row], number: u8) -> Option<&'static Row> {
     table.iter().find(|r| (r.from..=r.to).contains(&number))

@@ -1,12 +1,14 @@
 //! DNSSEC10 (denial of existence: NSEC or NSEC3, well formed, signed, the same on all servers).
 
-use super::{ByKey, Seal, Servers, TABLES, add_by_key, add_servers, good, judge, key_answers, keys_of, row, signatures_of};
+use super::{
+    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, good, judge, key_answers, keys_of, row,
+    signatures_of,
+};
 use crate::checks::context::Context;
 use crate::dnssec::denial::nsec3_hash;
 use crate::present::base32hex;
 use crate::wire::{Data, Dnskey, Name, Reply, Rr, Rtype};
 use model::finding::Finding;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Sets for one of the two ways, NSEC or NSEC3.
@@ -42,6 +44,8 @@ struct Sets {
     nsec: Way,
     nsec3: Way,
     unsupported: ByKey<(u16, u8)>,
+    many_params: Servers,
+    stray_param: Servers,
     with: Servers,
     without: Servers,
 }
@@ -116,10 +120,17 @@ async fn examine_nsec3param(c: &Context<'_>, ip: IpAddr, keys: &[&Dnskey], sets:
         return;
     };
     if !reply.answers.is_empty() {
-        if reply.answers_of(&c.zone, Rtype::NSEC3PARAM).next().is_some() {
-            sets.nsec3.answer.insert(ip);
-        } else {
+        let found = records(&reply.answers, Rtype::NSEC3PARAM);
+        if found.is_empty() {
             sets.nsec3.error_answer.insert(ip);
+            return;
+        }
+        sets.nsec3.answer.insert(ip);
+        if found.len() > 1 {
+            sets.many_params.insert(ip);
+        }
+        if found.iter().any(|rr| rr.name != c.zone) {
+            sets.stray_param.insert(ip);
         }
         return;
     }
@@ -225,15 +236,15 @@ async fn report(c: &Context<'_>, sets: &Sets, all: &Servers) -> Vec<Finding> {
         failed.retain(|ip| !way.verified.contains(ip));
         add_servers(c, &mut out, &format!("DS10_{name}_NO_VERIFIED_SIGNATURE"), &failed).await;
     }
+    add_servers(c, &mut out, "DS10_ERR_MULT_NSEC3PARAM", &sets.many_params).await;
+    add_servers(c, &mut out, "DS10_NSEC3PARAM_MISMATCHES_APEX", &sets.stray_param).await;
     let mixed: Servers = nsec.intersection(&nsec3).copied().collect();
     add_servers(c, &mut out, "DS10_MIXED_NSEC_NSEC3", &mixed).await;
     if !nsec.is_empty() && !nsec3.is_empty() {
         let args = [("ns_list_nsec", c.ns_list(&nsec).await), ("ns_list_nsec3", c.ns_list(&nsec3).await)];
         out.add("DS10_INCONSISTENT_NSEC_NSEC3", &args);
     }
-    let mut by_key: BTreeMap<(u16, u8), Servers> = BTreeMap::new();
-    by_key.extend(sets.unsupported.clone());
-    for ((key_tag, algorithm), servers) in &by_key {
+    for ((key_tag, algorithm), servers) in &sets.unsupported {
         let mnemonic = row(&TABLES.algorithm, *algorithm).map_or("", |r| r.mnemonic.as_str());
         let args = [
             ("ns_list", c.ns_list(servers).await),
@@ -245,7 +256,8 @@ async fn report(c: &Context<'_>, sets: &Sets, all: &Servers) -> Vec<Finding> {
     }
     let tag = if sets.with.is_empty() { "DS10_ZONE_NO_DNSSEC" } else { "DS10_SERVER_NO_DNSSEC" };
     add_servers(c, &mut out, tag, &sets.without).await;
-    let missing: Servers = all.iter().copied().filter(|ip| !nsec.contains(ip) && !nsec3.contains(ip)).collect();
+    let missing: Servers =
+        all.iter().copied().filter(|ip| !nsec.contains(ip) && !nsec3.contains(ip)).collect();
     add_servers(c, &mut out, "DS10_EXPECTED_NSEC_NSEC3_MISSING", &missing).await;
     out.list
 }
