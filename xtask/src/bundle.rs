@@ -116,12 +116,16 @@ fn build(profile: Profile) -> Result<()> {
     Ok(())
 }
 
-/// The style crate's program; optimised when the bundle is, because strong compression is slow otherwise.
+/// The style crate's program. Compression is slow without optimisation, so its crates have it in any profile.
 fn style_tool(profile: Profile) -> std::process::Command {
     let mut cargo = sh::cargo();
     cargo.args(["run", "--quiet", "--package", "domainscope-style"]);
     if profile == Profile::Release {
         cargo.arg("--release");
+    } else {
+        for package in ["brotli", "miniz_oxide"] {
+            cargo.arg("--config").arg(format!("profile.dev.package.{package}.opt-level=2"));
+        }
     }
     cargo.arg("--");
     cargo
