@@ -94,3 +94,33 @@ pub(crate) fn form_of(event: &web_sys::SubmitEvent) -> Option<FormData> {
 pub(crate) fn field(form: &FormData, name: &str) -> String {
     form.get(name).as_string().unwrap_or_default()
 }
+
+/// Going to another page without a reload. Holds the router's function in the browser only: it belongs to one thread,
+/// and the server drops what it rendered on any.
+#[derive(Clone, Copy)]
+pub(crate) struct Go {
+    #[cfg(feature = "hydrate")]
+    navigate: StoredValue<Navigate, LocalStorage>,
+}
+
+#[cfg(feature = "hydrate")]
+type Navigate = std::rc::Rc<dyn Fn(&str, leptos_router::NavigateOptions)>;
+
+/// Called while a component is made, inside the router.
+pub(crate) fn use_go() -> Go {
+    Go {
+        #[cfg(feature = "hydrate")]
+        navigate: StoredValue::new_local(std::rc::Rc::new(leptos_router::hooks::use_navigate())),
+    }
+}
+
+impl Go {
+    /// Goes there.
+    #[cfg_attr(not(feature = "hydrate"), allow(clippy::unused_self, clippy::needless_pass_by_value))]
+    pub(crate) fn to(self, url: &str, options: leptos_router::NavigateOptions) {
+        #[cfg(feature = "hydrate")]
+        self.navigate.get_value()(url, options);
+        #[cfg(not(feature = "hydrate"))]
+        let _ = (url, options);
+    }
+}

@@ -42,6 +42,9 @@ pub struct EngineArgs {
     /// Seconds registration data is served as it is when somebody asks again [default: 60]
     #[arg(long, global = true, env = "DOMAINSCOPE_FRESHNESS", value_name = "SECONDS", hide = true)]
     pub freshness: Option<i64>,
+    /// Least milliseconds between two questions to one registry host [default: 200]
+    #[arg(long, global = true, env = "DOMAINSCOPE_REGISTRY_SPACING", value_name = "MS", hide = true)]
+    pub registry_spacing: Option<u64>,
 }
 
 impl EngineArgs {
@@ -63,6 +66,7 @@ impl EngineArgs {
             allow_private: self.allow_private || file.allow_private,
             address_map: self.address_map.or(file.address_map),
             freshness: self.freshness.or(file.freshness),
+            registry_spacing: self.registry_spacing.or(file.registry_spacing),
         })
     }
 }

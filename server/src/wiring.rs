@@ -8,6 +8,7 @@ use monitor::Internet;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Names through our own DNS engine: inside a closed network the system's resolver knows nothing of it.
 struct EngineResolver(dns::Engine);
@@ -45,10 +46,15 @@ pub fn internet(args: &EngineArgs) -> Result<Internet> {
         address_map,
         ..net::Settings::default()
     })?;
+    let mut limit = net::Limit::default();
+    if let Some(ms) = args.registry_spacing {
+        limit.spacing = Duration::from_millis(ms);
+    }
     let client = registration::Client::new(
         registration::Settings {
             rdap_bootstrap: args.rdap_bootstrap.clone(),
             whois_server: args.whois_server.clone(),
+            limit,
             ..registration::Settings::default()
         },
         dialer,

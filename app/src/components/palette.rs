@@ -8,7 +8,6 @@ use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
-use leptos_router::hooks::use_navigate;
 use model::inventory::{Row, percent};
 
 const ID: &str = "palette";
@@ -100,7 +99,7 @@ pub(crate) fn Palette() -> impl IntoView {
     let rows = RwSignal::new(Vec::<Row>::new());
     let at = RwSignal::new(0_usize);
     let list = Memo::new(move |_| choices(&text.get(), &rows.get()));
-    let navigate = use_navigate();
+    let go = browser::use_go();
     let calm = Debounce::new(90);
 
     Effect::new(move |_| {
@@ -128,13 +127,12 @@ pub(crate) fn Palette() -> impl IntoView {
             });
         });
     };
-    let go = StoredValue::new_local(navigate);
     let choose = move |url: &str, new_tab: bool| {
         browser::close_dialog(ID);
         if new_tab {
             let _ = window().open_with_url_and_target(url, "_blank");
         } else {
-            go.with_value(|n| n(url, NavigateOptions::default()));
+            go.to(url, NavigateOptions::default());
         }
     };
     let keys = move |e: KeyboardEvent| {

@@ -10,7 +10,7 @@ mod worker;
 pub use hub::Hub;
 pub use observer::{DnsParts, Internet, Observer};
 pub use scanner::{Policy, ScanError, Scanner};
-pub use worker::Worker;
+pub use worker::{ASKED, Worker};
 
 /// Where `now` comes from. The only clock of the product; tests bring their own.
 pub trait Clock: Send + Sync + 'static {

@@ -4,12 +4,13 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::detail::RawAnswer;
-use model::dns::{Delegation, Dnssec, ZoneSnapshot};
+use model::dns::{Delegation, Dnssec, ServerHealth, ZoneSnapshot};
 use model::finding::Finding;
 use model::names::DomainName;
 use model::observation::{Part, PartError};
-use model::registration::RegistrationState;
+use model::registration::{Party, RegistrationState};
 use model::scan::{Stage, StageResult};
+use std::time::Instant;
 
 /// What the DNS said, part by part.
 #[derive(Debug, Clone, Default)]
@@ -67,4 +68,133 @@ pub struct Internet {
 fn failed<T>(now: Timestamp, label: &str, sentence: String) -> Part<T> {
     let error = PartError { label: label.into(), sentence, retry_at: None };
     Part { attempted_at: Some(now), error: Some(error), ..Part::default() }
+}
+
+#[async_trait]
+impl Observer for Internet {
+    async fn registration(
+        &self,
+        name: &DomainName,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+        progress.started(Stage::Registration);
+        let began = Instant::now();
+        let found = self.client.lookup(name, now).await;
+        let (part, words) = match found.outcome {
+            Ok(state) => {
+                let source = source_of(&state, &found.raw);
+                let words = match &state {
+                    RegistrationState::Registered(_) => format!("{source} answered"),
+                    RegistrationState::Available => "not registered".to_string(),
+                    RegistrationState::Reserved => "reserved by the registry".to_string(),
+                };
+                (Part::good(state, now, source), words)
+            }
+            Err(e) => {
+                let retry_at = e.retry_after.and_then(|d| now.checked_add(d).ok());
+                let part = failed(now, e.label(), e.sentence.clone());
+                let error = part.error.map(|error| PartError { retry_at, ..error });
+                (Part { error, ..part }, e.sentence)
+            }
+        };
+        progress.done(ended(Stage::Registration, &part, words, began));
+        (part, found.raw)
+    }
+
+    async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts {
+        progress.started(Stage::Delegation);
+        let began = Instant::now();
+        let delegation = match self.engine.delegation(name.as_str()).await {
+            Ok(d) => Part::good(d, now, SERVERS),
+            Err(e) => failed(now, e.label(), e.to_string()),
+        };
+        let words = delegation.value.as_ref().map_or_else(
+            || delegation.error.as_ref().map(|e| e.sentence.clone()).unwrap_or_default(),
+            delegation_words,
+        );
+        progress.done(ended(Stage::Delegation, &delegation, words, began));
+        // Without a delegation there is nothing to ask for records; the reason stands in the part's own error.
+        let Some(d) = delegation.value.as_ref().filter(|d| d.delegated) else {
+            let why = "the name is not delegated".to_string();
+            let (zone, dnssec) = if delegation.value.is_some() {
+                (Part::default(), Part::default())
+            } else {
+                (failed(now, "no_server", why.clone()), failed(now, "no_server", why))
+            };
+            return DnsParts { delegation, zone, dnssec, findings: Vec::new() };
+        };
+        let (zone, dnssec) = futures::join!(self.zone(name, d, now, progress), self.dnssec(name, now, progress));
+        let findings = Vec::new();
+        DnsParts { delegation, zone, dnssec, findings }
+    }
+}
+
+/// Who is to be named as the source: the registry's answer, else whoever answered last.
+fn source_of(state: &RegistrationState, raw: &[RawAnswer]) -> String {
+    let stated = state.registration().and_then(|r| {
+        r.provenance.values().find(|p| p.party == Party::Registry).or_else(|| r.provenance.values().next())
+    });
+    match (stated, raw.last()) {
+        (Some(p), _) => format!("{} {}", p.protocol.label(), p.server),
+        (None, Some(r)) => format!("{} {}", r.protocol.label(), r.server),
+        (None, None) => String::new(),
+    }
+}
+
+const SERVERS: &str = "authoritative servers";
+
+impl Internet {
+    async fn zone(
+        &self,
+        name: &DomainName,
+        delegation: &Delegation,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> Part<ZoneSnapshot> {
+        progress.started(Stage::Zone);
+        let began = Instant::now();
+        let part = match self.engine.zone_snapshot(name.as_str(), delegation).await {
+            Ok(z) => Part::good(z, now, SERVERS),
+            Err(e) => failed(now, e.label(), e.to_string()),
+        };
+        let words = part.value.as_ref().map_or_else(
+            || part.error.as_ref().map(|e| e.sentence.clone()).unwrap_or_default(),
+            |z| format!("{} record sets", z.rrsets.len()),
+        );
+        progress.done(ended(Stage::Zone, &part, words, began));
+        part
+    }
+
+    async fn dnssec(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> Part<Dnssec> {
+        progress.started(Stage::Dnssec);
+        let began = Instant::now();
+        let part = match self.engine.dnssec(name.as_str(), now).await {
+            Ok(d) => Part::good(d, now, SERVERS),
+            Err(e) => failed(now, e.label(), e.to_string()),
+        };
+        let words = part.value.as_ref().map_or_else(
+            || part.error.as_ref().map(|e| e.sentence.clone()).unwrap_or_default(),
+            |d| d.status.label().to_string(),
+        );
+        progress.done(ended(Stage::Dnssec, &part, words, began));
+        part
+    }
+}
+
+fn delegation_words(d: &Delegation) -> String {
+    if !d.delegated {
+        return "not delegated".into();
+    }
+    let good = d
+        .servers
+        .iter()
+        .filter(|s| matches!(s.health, ServerHealth::Authoritative | ServerHealth::Slow))
+        .count();
+    format!("{good} of {} server addresses authoritative", d.servers.len())
+}
+
+fn ended<T>(stage: Stage, part: &Part<T>, words: String, began: Instant) -> StageResult {
+    let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    StageResult { stage, ok: part.error.is_none(), words, ms }
 }

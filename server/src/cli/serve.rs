@@ -151,6 +151,8 @@ async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<lab::Lab> {
         allow_private: true,
         address_map: at.address_map.clone(),
         freshness: Some(engine.freshness.unwrap_or(0)),
+        // The lab's registries are ours: no stranger's patience is at stake.
+        registry_spacing: Some(engine.registry_spacing.unwrap_or(2)),
     };
     Ok(lab)
 }
@@ -167,7 +169,7 @@ async fn demo_inventory(product: &Product, domains: &[String]) -> Result<()> {
     }
     // As a team's inventory looks: the core names tagged, two that are only watched.
     let kind = |d: &String| match d.split('.').next().unwrap_or("") {
-        "lumen" | "meadow" => (Ownership::Watched, ""),
+        "lumen" | "meadow" | "vacant-demo" | "vacant-lot" | "frei-demo" | "crown-jewels" => (Ownership::Watched, ""),
         "alder" | "halcyon" | "kestrel-bank" => (Ownership::Owned, "prod"),
         "brightmoor" | "copperline" => (Ownership::Owned, "edge"),
         _ => (Ownership::Owned, ""),

@@ -35,7 +35,7 @@ pub(super) async fn run(args: &TraceArgs, engine: &EngineArgs, json: bool) -> Re
     if json {
         print_json(&trace)?;
     } else {
-        print(&dns::render::trace_tree(&trace, true))?;
+        print(&format!("{trace:#?}"))?;
     }
     let good = matches!(trace.outcome, TraceOutcome::Answer | TraceOutcome::NoData | TraceOutcome::NxDomain);
     Ok(if good { Outcome::Done } else { Outcome::Problems })

@@ -11,7 +11,6 @@ use crate::server_fns;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
-use leptos_router::hooks::use_navigate;
 use model::detail::Detail;
 use model::item::Ownership;
 use model::scan::ScanProgress;
@@ -67,7 +66,7 @@ fn actions(dom: Dom, d: &Detail) -> impl IntoView + use<> {
         e.prevent_default();
         dom.rescan();
     };
-    let navigate = StoredValue::new_local(use_navigate());
+    let navigate = browser::use_go();
     let to_remove = name.clone();
     let remove = move |e: leptos::ev::SubmitEvent| {
         e.prevent_default();
@@ -76,7 +75,7 @@ fn actions(dom: Dom, d: &Detail) -> impl IntoView + use<> {
             match server_fns::remove(vec![name.clone()]).await {
                 Ok(_) => {
                     dom.toaster.say("trash", format!("{name} removed"));
-                    navigate.with_value(|n| n("/domains", NavigateOptions::default()));
+                    navigate.to("/domains", NavigateOptions::default());
                 }
                 Err(f) => dom.toaster.failed(&f),
             }

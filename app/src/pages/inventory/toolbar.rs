@@ -2,13 +2,13 @@
 //! searches once it has.
 
 use super::{Inv, filters};
+use crate::browser;
 use crate::answer::Inventory;
 use crate::components::pager::grouped;
 use crate::components::{icon, status};
 use crate::live::Debounce;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
-use leptos_router::hooks::use_navigate;
 use model::inventory::ListQuery;
 use model::status::StatusKind;
 
@@ -39,14 +39,14 @@ pub(crate) fn Toolbar(inv: Inv) -> impl IntoView {
 
 #[component]
 fn SearchBox(inv: Inv) -> impl IntoView {
-    let navigate = StoredValue::new_local(use_navigate());
+    let navigate = browser::use_go();
     let calm = Debounce::new(120);
     let field = NodeRef::<leptos::html::Input>::new();
     let go = move |text: String| {
         let q = ListQuery { search: text.trim().to_string(), page: 1, ..inv.query.get_untracked() };
         if q != inv.query.get_untracked() {
             let options = NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
-            navigate.with_value(|n| n(&q.to_url(), options));
+            navigate.to(&q.to_url(), options);
         }
     };
     // The back button and "clear filters" change the text; typing must not be disturbed by its own echo.
