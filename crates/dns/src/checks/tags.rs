@@ -67,11 +67,6 @@ impl<'a> Findings<'a> {
     pub fn add(&mut self, tag: &str, args: &[(&str, Value)]) {
         self.list.push(finding(self.test_case, self.zone, tag, args));
     }
-
-    /// True when `tag` was added already.
-    pub fn has(&self, tag: &str) -> bool {
-        self.list.iter().any(|f| f.tag == tag)
-    }
 }
 
 #[cfg(test)]

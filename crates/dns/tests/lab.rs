@@ -1,0 +1,195 @@
+//! The engine in front of the lab's demo Internet: every domain there has a story, and the engine has to tell it.
+
+use dns::checks::{CheckOptions, health};
+use dns::{Engine, RootHints, Settings, TrustAnchors};
+use jiff::Timestamp;
+use lab::{Lab, Options, Scenario};
+use model::dns::{Delegation, DnssecStatus, ProviderKind, ServerHealth, TraceOutcome};
+use model::names::Fqdn;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const NOW: &str = "2026-11-20T12:00:00Z";
+
+struct World {
+    lab: Lab,
+    engine: Engine,
+    _dir: TempDir,
+}
+
+async fn demo() -> World {
+    let dir = TempDir::new().unwrap();
+    let options = Options::new(Scenario::named("demo").unwrap(), dir.path(), NOW.parse().unwrap());
+    let lab = Lab::start(options).await.unwrap();
+    let at = lab.endpoints();
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    let settings = Settings {
+        root_hints: RootHints::parse(&read(&at.root_hints)).unwrap(),
+        trust_anchors: TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
+        port: at.dns_port,
+        allow_private: true,
+        address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
+        timeout: Duration::from_millis(1500),
+        ..Settings::default()
+    };
+    World { engine: Engine::new(settings), lab, _dir: dir }
+}
+
+fn now() -> Timestamp {
+    NOW.parse().unwrap()
+}
+
+fn tags(d: &Delegation) -> Vec<String> {
+    health(d, None, None, now()).into_iter().map(|f| f.tag).collect()
+}
+
+#[tokio::test]
+async fn q7_io_is_read_as_it_is() {
+    let w = demo().await;
+    let trace = w.engine.trace(&Fqdn::trusted("q7.io"), "A").await.unwrap();
+    assert_eq!(trace.outcome, TraceOutcome::Answer, "{}", dns::render::trace_tree(&trace, false));
+    assert_eq!(trace.steps.iter().map(|s| s.zone.as_str()).collect::<Vec<_>>(), [".", "io", "q7.io"]);
+    assert_eq!(trace.records[0].data, "192.0.2.7");
+    let d = w.engine.delegation("q7.io").await.unwrap();
+    assert_eq!(d.server_names(), ["ns1.digitalocean.com", "ns2.digitalocean.com", "ns3.digitalocean.com"]);
+    assert!(
+        d.servers.iter().all(|s| s.health == ServerHealth::Authoritative && s.tcp == Some(true)),
+        "{d:#?}"
+    );
+    assert_eq!(d.soa.as_ref().map(|s| s.serial), Some(2_026_112_001));
+    let provider = d.provider.clone().unwrap();
+    assert_eq!((provider.name.as_str(), provider.kind), ("Digital Ocean", ProviderKind::Known));
+    assert!(d.negative_soa.is_some());
+    assert_eq!(tags(&d), Vec::<String>::new());
+    let zone = w.engine.zone_snapshot("q7.io", &d).await.unwrap();
+    assert!(zone.rrsets.iter().any(|s| s.rtype == "NS" && s.data.len() == 3), "{zone:#?}");
+    assert_eq!((zone.wildcard, zone.unanswered.len()), (Some(false), 0));
+}
+
+#[tokio::test]
+async fn each_story_has_its_finding() {
+    let w = demo().await;
+    for (domain, expected) in [
+        ("lighthouse.example", vec!["CN01_NO_RESPONSE_UDP"]),
+        ("ghost-ship.example", vec!["B02_NO_WORKING_NS", "CN01_NO_RESPONSE_UDP"]),
+        ("halcyon.example", vec!["EXTRA_NAME_PARENT"]),
+        ("lame-duck.example", vec!["CN01_UNEXPECTED_RCODE_SOA_QUERY_UDP"]),
+        ("upstream.example", vec!["LAME_SERVER"]),
+        ("echo-valley.example", vec!["LAME_SERVER"]),
+        ("stale-bread.example", vec!["MULTIPLE_SOA_SERIALS"]),
+        ("alias-street.example", vec!["NS_IS_CNAME"]),
+        ("vanishing.example", vec!["UNRESOLVABLE_SERVER"]),
+        ("attic.example", vec!["IN_BAILIWICK_ADDR_MISMATCH", "EXTRA_ADDRESS_CHILD"]),
+        ("one-way.example", vec!["CN02_NO_RESPONSE_TCP"]),
+        ("babel.example", vec!["CN01_NO_RESPONSE_UDP"]),
+        ("humble.example", vec!["IS_NOT_AUTHORITATIVE"]),
+        ("alder.example", vec!["SLOW_UNICAST_DNS"]),
+        ("vacant-lot.example", vec!["B02_NO_DELEGATION"]),
+    ] {
+        let d = w.engine.delegation(domain).await.unwrap();
+        let found = tags(&d);
+        for tag in expected {
+            assert!(found.contains(&tag.to_string()), "{domain}: no {tag} in {found:?}\n{d:#?}");
+        }
+    }
+    for domain in ["copperline.example", "juniper-lab.example", "narrow-gate.example", "sealed.example"] {
+        let d = w.engine.delegation(domain).await.unwrap();
+        assert_eq!(tags(&d), Vec::<String>::new(), "{domain}");
+    }
+}
+
+#[tokio::test]
+async fn chicken_and_egg_end() {
+    let w = demo().await;
+    let trace = w.engine.trace(&Fqdn::trusted("www.chicken.example"), "A").await.unwrap();
+    assert_eq!(trace.outcome, TraceOutcome::Loop, "{}", dns::render::trace_tree(&trace, false));
+    let d = w.engine.delegation("chicken.example").await.unwrap();
+    assert!(d.servers.iter().all(|s| s.health == ServerHealth::Unresolvable), "{d:#?}");
+    assert!(d.all_silent() && !d.any_authoritative());
+    let loops = w.engine.resolve(&Fqdn::trusted("loop.labyrinth.example"), "A").await;
+    assert!(loops.is_err(), "{loops:?}");
+}
+
+#[tokio::test]
+async fn chains_are_judged_as_they_were_made() {
+    use DnssecStatus::{Bogus, Insecure, Secure};
+    let w = demo().await;
+    for (domain, status) in [
+        ("sealed.example", Secure),
+        ("vantage.example", Secure),
+        ("alder.example", Secure),
+        ("kestrel-demo.com", Secure),
+        ("dev.alder.example", Secure),
+        ("copperworks-demo.de", Secure),
+        ("half-life.example", Secure),
+        ("q7.io", Insecure),
+        ("lumen.example", Insecure),
+        ("unsealed.example", Insecure),
+        ("harbour.test", Insecure),
+        ("halcyon-demo.com", Insecure),
+        ("forged.example", Bogus),
+        ("sour-milk.example", Bogus),
+        ("wrong-key.example", Bogus),
+    ] {
+        let told = w.engine.dnssec(domain, now()).await.unwrap();
+        assert_eq!(told.status, status, "{domain}: {}", told.reason);
+        assert_eq!(
+            told.status == Insecure && domain != "unsealed.example",
+            told.key_tags.is_empty(),
+            "{domain}"
+        );
+    }
+    let told = w.engine.dnssec("half-life.example", now()).await.unwrap();
+    let left = told.signatures_expire.unwrap().duration_since(now());
+    assert!(left.as_hours() < 72, "{left:?}");
+    let later = now() + Duration::from_secs(40 * 86_400);
+    let told = w.engine.dnssec("half-life.example", later).await.unwrap();
+    assert_eq!(told.status, Bogus, "{}", told.reason);
+    assert!(told.reason.contains("expired"), "{}", told.reason);
+}
+
+#[tokio::test]
+async fn the_checks_run_on_a_whole_zone_and_ask_nothing_twice() {
+    let w = demo().await;
+    let report = w.engine.check("sealed.example", &CheckOptions::new(now())).await.unwrap();
+    let has = |tag: &str| report.findings.iter().any(|f| f.tag == tag);
+    assert!(has("B01_CHILD_FOUND") && has("B02_AUTH_RESPONSE_SOA") && has("DS07_SIGNED"), "{report:#?}");
+    assert!(has("DS10_HAS_NSEC3"), "{report:#?}");
+    assert!(report.findings.iter().all(|f| !f.message.is_empty() && !f.message.contains('{')), "{report:#?}");
+    let asked = w.lab.query_log().asked("sealed.example", "DNSKEY");
+    assert!(asked <= 6, "three servers, plain and truncated: {asked}");
+    let report = w.engine.check("vacant-lot.example", &CheckOptions::new(now())).await.unwrap();
+    assert!(report.findings.iter().any(|f| f.tag == "B01_NO_CHILD"), "{report:#?}");
+    assert!(report.test_cases.iter().all(|t| t.starts_with("Basic")));
+}
+
+#[tokio::test]
+async fn servers_are_checked_before_the_parent_points_there() {
+    let w = demo().await;
+    let ip = |host: &str| w.lab.address_of(host).map(std::net::IpAddr::V4);
+    let mut options = CheckOptions::new(now());
+    options.test_cases = Some(vec!["basic02".into(), "delegation01".into()]);
+    // The right servers, then servers of somebody else.
+    options.undelegated_ns = vec![
+        ("ns1.digitalocean.com".into(), ip("ns1.digitalocean.com")),
+        ("ns2.digitalocean.com".into(), ip("ns2.digitalocean.com")),
+    ];
+    let report = w.engine.check("q7.io", &options).await.unwrap();
+    assert!(report.findings.iter().any(|f| f.tag == "B02_AUTH_RESPONSE_SOA"), "{report:#?}");
+    options.undelegated_ns = vec![("ns1.quarry-dns.example".into(), ip("ns1.quarry-dns.example"))];
+    let report = w.engine.check("q7.io", &options).await.unwrap();
+    assert!(report.findings.iter().any(|f| f.tag == "B02_NO_WORKING_NS"), "{report:#?}");
+}
+
+#[tokio::test]
+async fn hosts_are_found_with_few_questions_the_second_time() {
+    let w = demo().await;
+    let found = w.engine.lookup(&Fqdn::trusted("ns1.digitalocean.com")).await.unwrap();
+    assert_eq!(found, [std::net::IpAddr::V4(w.lab.address_of("ns1.digitalocean.com").unwrap())]);
+    let before = w.lab.query_log().of_server("a.root.lab") + w.lab.query_log().of_server("b.root.lab");
+    w.engine.lookup(&Fqdn::trusted("ns2.digitalocean.com")).await.unwrap();
+    let after = w.lab.query_log().of_server("a.root.lab") + w.lab.query_log().of_server("b.root.lab");
+    assert_eq!(before, after, "the way from the root is remembered");
+    let error = w.engine.lookup(&Fqdn::trusted("nobody.vacant-lot.example")).await.unwrap_err();
+    assert_eq!(error.label(), "no_server", "{error}");
+}
