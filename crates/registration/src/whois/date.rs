@@ -45,7 +45,8 @@ static OFFSET: LazyLock<Regex> = LazyLock::new(|| {
 static EMBEDDED: LazyLock<Regex> = LazyLock::new(|| re(r"(?:^|\s)((?:19|20)\d{2})(\d{2})(\d{2})(?:\s|$)"));
 
 fn re(pattern: &str) -> Regex {
-    Regex::new(pattern).unwrap_or_else(|e| panic!("a date pattern is checked by tests: {e}"))
+    Regex::new(&pattern.replace(r"\b", r"(?-u:\b)"))
+        .unwrap_or_else(|e| panic!("a date pattern is checked by tests: {e}"))
 }
 
 /// The order that a label or a remark states: `(dd/mm/yyyy)`, `JJ/MM/AAAA`, `DD.MM.YYYY`.

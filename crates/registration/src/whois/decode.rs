@@ -10,7 +10,9 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], asked: &Asked, warnings: &mut Vec<Stri
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let text = match std::str::from_utf8(bytes) {
         // ISO-2022-JP is ASCII with escapes: valid UTF-8, but not meant as such.
-        Ok(_) if bytes.windows(2).any(|w| w == b"\x1B$") => encoding_rs::ISO_2022_JP.decode(bytes).0,
+        Ok(_) if bytes.contains(&0x1B) && bytes.windows(2).any(|w| w == b"\x1B$") => {
+            encoding_rs::ISO_2022_JP.decode(bytes).0
+        }
         Ok(s) => Cow::Borrowed(s),
         Err(e) if e.error_len().is_none() && e.valid_up_to() + 4 > bytes.len() => {
             // Cut in the middle of a character: UTF-8 all the same.
@@ -61,8 +63,15 @@ fn mostly_utf8(bytes: &[u8]) -> bool {
 }
 
 fn looks_like_html(text: &str) -> bool {
-    let head: String = text.chars().take(2048).flat_map(char::to_lowercase).collect();
-    ["<html", "<br", "<pre", "<!doctype", "<body", "<table", "<div"].iter().any(|t| head.contains(t))
+    let mut end = text.len().min(4096);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].split('<').skip(1).any(|tag| {
+        ["html", "br>", "br/", "br ", "pre", "!doctype", "body", "table", "div"]
+            .iter()
+            .any(|t| tag.get(..t.len()).is_some_and(|head| head.eq_ignore_ascii_case(t)))
+    })
 }
 
 /// Drops tags; those that end a line in a browser end one here.

@@ -124,8 +124,10 @@ fn bracketed<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
 
 /// `key: value`, `key.....: value`, `key:value` (known labels only).
 fn colon<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
-    let at = text.find([':', '：'])?;
-    let width = if text[at..].starts_with(':') { 1 } else { '：'.len_utf8() };
+    let ascii = text.bytes().position(|b| b == b':');
+    let wide = if text.is_ascii() { None } else { text.find('：') };
+    let at = ascii.into_iter().chain(wide).min()?;
+    let width = if Some(at) == ascii { 1 } else { '：'.len_utf8() };
     let (label, after) = (text[..at].trim_end(), &text[at + width..]);
     if label.is_empty() || label.len() > 200 || after.starts_with("//") {
         return None;
@@ -149,16 +151,15 @@ fn colon<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
 
 /// `key....... value` and `key<TAB>value`, known labels only.
 fn leader<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
-    let (label, value) = if let Some(i) = text.find("...") {
-        (&text[..i], text[i..].trim_start_matches('.'))
-    } else if let Some(i) = text.find('\t') {
-        (&text[..i], &text[i + 1..])
-    } else {
-        let i = text.find("   ")?;
-        (&text[..i], &text[i..])
-    };
+    let bytes = text.as_bytes();
+    let gap = bytes.iter().enumerate().find(|(i, b)| {
+        **b == b'\t'
+            || (matches!(**b, b'.' | b' ') && bytes.get(i + 1) == Some(*b) && bytes.get(i + 2) == Some(*b))
+    });
+    let (i, mark) = gap.map(|(i, b)| (i, *b))?;
+    let (label, value) = (&text[..i], text[i..].trim_start_matches(char::from(mark)));
     let k = key(label.trim(), value.trim(), scratch);
-    (k.is_own() && !k.value.is_empty()).then_some(Form::Key(k))
+    (!k.meanings.is_empty() && !k.value.is_empty()).then_some(Form::Key(k))
 }
 
 /// `Record created on 2018-02-05`: a known label of a date, then the date.
@@ -169,7 +170,9 @@ fn sentence<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     let at = text.find(|c: char| c.is_ascii_digit()).filter(|i| *i > 6 && *i < 60)?;
     let head = text[..at].trim_end();
     let dated = |k: &Key<'_>| {
-        k.is_own() && [Field::Created, Field::Updated, Field::Expires].iter().any(|f| k.states(*f))
+        // Without a colon, "Last updated on ..." closes an answer and speaks of the database.
+        let record = !k.states(Field::Updated) || is_of_record(k.label);
+        record && k.is_own() && [Field::Created, Field::Updated, Field::Expires].iter().any(|f| k.states(*f))
     };
     let k = key(head, text[at..].trim(), scratch);
     if dated(&k) {
@@ -188,12 +191,17 @@ fn sentence<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     None
 }
 
+/// True for labels that name what was changed: `Record last updated on`.
+fn is_of_record(label: &str) -> bool {
+    ["record", "domain"].iter().any(|w| label.get(..w.len()).is_some_and(|h| h.eq_ignore_ascii_case(w)))
+}
+
 fn heading(text: &str, scratch: &mut String) -> Option<Kind> {
     if text.len() > 60 || text.ends_with('.') || text.split_whitespace().count() > 6 {
         return None;
     }
     fold::label(text, scratch);
-    TABLES.headings.get(scratch.as_str()).copied()
+    TABLES.lexicon.get(scratch.as_str()).and_then(|w| w.heading)
 }
 
 /// The value after a colon: leading dots and white space go.
@@ -204,31 +212,21 @@ fn value_of(after: &str) -> &str {
 fn key<'a>(label: &'a str, value: &'a str, scratch: &mut String) -> Key<'a> {
     let label = label.trim();
     fold::label(label, scratch);
-    let mut meanings = look_up(scratch);
-    if meanings.is_empty() && label.contains(" / ") {
+    let mut word = TABLES.lexicon.get(scratch.as_str());
+    if word.is_none() && label.contains(" / ") {
         // Bilingual labels: `Data de registo / Creation Date`.
-        for part in label.split(" / ") {
+        word = label.split(" / ").find_map(|part| {
             fold::label(part, scratch);
-            meanings = look_up(scratch);
-            if !meanings.is_empty() {
-                break;
-            }
-        }
-        if meanings.is_empty() {
-            fold::label(label, scratch);
-        }
+            TABLES.lexicon.get(scratch.as_str())
+        });
     }
     Key {
         label,
         value,
-        meanings,
-        heading: TABLES.headings.get(scratch.as_str()).copied(),
-        object: TABLES.objects.get(scratch.as_str()).copied(),
+        meanings: word.map_or(&[], |w| w.meanings.as_slice()),
+        heading: word.and_then(|w| w.heading),
+        object: word.and_then(|w| w.object),
     }
-}
-
-fn look_up(folded: &str) -> &'static [Meaning] {
-    TABLES.labels.get(folded).map_or(&[], Vec::as_slice)
 }
 
 /// What an indented block is about, by the words in its heading.

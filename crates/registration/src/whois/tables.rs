@@ -188,11 +188,35 @@ pub(crate) struct Phrases {
     pub meaning: Vec<(Outcome, Vec<String>)>,
 }
 
+/// What a folded word is, all tables together.
+#[derive(Default)]
+pub(crate) struct Word {
+    pub meanings: Vec<Meaning>,
+    pub heading: Option<Kind>,
+    pub object: Option<Kind>,
+}
+
+/// FNV-1a: the keys are a few thousand words of our own, and short.
+#[derive(Default)]
+pub(crate) struct Fnv(u64);
+
+impl std::hash::Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for b in bytes {
+            self.0 = (self.0 ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+type Lexicon = HashMap<String, Word, std::hash::BuildHasherDefault<Fnv>>;
+
 /// All tables.
 pub(crate) struct Tables {
-    pub labels: HashMap<String, Vec<Meaning>>,
-    pub headings: HashMap<String, Kind>,
-    pub objects: HashMap<String, Kind>,
+    pub lexicon: Lexicon,
     pub contains: Vec<(Kind, Vec<String>)>,
     pub restart: HashSet<String>,
     pub words: Words,
@@ -211,34 +235,32 @@ fn folded(words: &[String]) -> impl Iterator<Item = String> {
 
 fn load() -> Result<Tables, Box<dyn std::error::Error>> {
     let file: LabelFile = toml::from_str(include_str!("../../data/labels.toml"))?;
-    let mut labels: HashMap<String, Vec<Meaning>> = HashMap::new();
+    let mut lexicon = Lexicon::default();
     for row in &file.label {
         if row.source.is_empty() {
             return Err("a row of labels.toml names no source".into());
         }
         for w in folded(&row.words) {
             let m = Meaning { field: row.field, scope: row.scope, rank: row.rank };
-            let all = labels.entry(w).or_default();
+            let all = &mut lexicon.entry(w).or_default().meanings;
             if !all.contains(&m) {
                 all.push(m);
             }
         }
     }
     let file: SectionFile = toml::from_str(include_str!("../../data/sections.toml"))?;
-    let map = |rows: &[KindRow]| -> Result<HashMap<String, Kind>, Box<dyn std::error::Error>> {
-        let mut m = HashMap::new();
+    for (rows, heading) in [(&file.heading, true), (&file.object, false)] {
         for r in rows {
             if r.source.is_empty() {
                 return Err("a row of sections.toml names no source".into());
             }
             for w in folded(&r.words) {
-                m.entry(w).or_insert(r.kind);
+                let word = lexicon.entry(w).or_default();
+                let slot = if heading { &mut word.heading } else { &mut word.object };
+                slot.get_or_insert(r.kind);
             }
         }
-        Ok(m)
-    };
-    let headings = map(&file.heading)?;
-    let objects = map(&file.object)?;
+    }
     let contains = file.contains.iter().map(|r| (r.kind, folded(&r.words).collect())).collect();
     if file.restart.iter().any(|r| r.source.is_empty()) {
         return Err("a row of sections.toml names no source".into());
@@ -257,7 +279,8 @@ fn load() -> Result<Tables, Box<dyn std::error::Error>> {
             return Err("a row of phrases.toml names no source".into());
         }
         for p in r.patterns {
-            patterns.push(p);
+            // ASCII word boundaries keep the automaton fast on other scripts.
+            patterns.push(p.replace("\\b", "(?-u:\\b)"));
             meaning.push((r.outcome, r.tld.clone()));
         }
     }
@@ -266,9 +289,7 @@ fn load() -> Result<Tables, Box<dyn std::error::Error>> {
         r"(?i)redacted|not disclosed|data not disclosed|gdpr|privacy|whoisguard|withheld|\(not shown\)|hidden!|data protected|statutory masking|non-public data|not displayed",
     )?;
     Ok(Tables {
-        labels,
-        headings,
-        objects,
+        lexicon,
         contains,
         restart,
         words,
@@ -301,7 +322,9 @@ mod tests {
     #[test]
     fn tables_load_and_every_row_names_its_source() {
         let t = load().unwrap();
-        assert!(t.labels.len() > 250 && t.headings.len() > 80 && t.phrases.meaning.len() > 80);
+        let count = |f: fn(&Word) -> bool| t.lexicon.values().filter(|w| f(w)).count();
+        assert!(count(|w| !w.meanings.is_empty()) > 250 && count(|w| w.heading.is_some()) > 80);
+        assert!(t.phrases.meaning.len() > 80);
         assert!(t.tlds.iter().all(|r| !r.source.is_empty()));
         for r in &t.tlds {
             if let Some(e) = &r.encoding {
@@ -312,9 +335,9 @@ mod tests {
 
     #[test]
     fn the_same_word_in_the_same_scope_never_means_two_fields() {
-        for (w, ms) in &load().unwrap().labels {
-            for a in ms {
-                for b in ms {
+        for (w, word) in &load().unwrap().lexicon {
+            for a in &word.meanings {
+                for b in &word.meanings {
                     assert!(a.scope != b.scope || a.field == b.field, "{w}: {a:?} and {b:?}");
                 }
             }

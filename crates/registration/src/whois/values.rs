@@ -106,7 +106,14 @@ pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
     }
     let pieces: Vec<&str> = text.split([',', ';', '|']).collect();
     let list = pieces.len() > 1 && pieces.iter().all(|p| p.split_whitespace().count() <= 4);
-    let pieces = if list { pieces } else { vec![text] };
+    let slashed: Vec<&str> = text.split(" / ").collect();
+    let pieces = if list {
+        pieces
+    } else if slashed.len() > 1 && slashed.iter().all(|p| is_epp(p.trim())) {
+        slashed
+    } else {
+        vec![text]
+    };
     for p in pieces {
         let mut p = p.trim();
         if let Some((head, _)) = p.split_once(" - ") {
@@ -211,6 +218,9 @@ pub(crate) fn ds(value: &str) -> Option<Ds> {
 /// A registrar's name and, where the value carries one in brackets, its address.
 pub(crate) fn registrar(value: &str) -> Option<(String, Option<String>)> {
     let v = stated(value)?;
+    if v.get(..12).is_some_and(|h| h.eq_ignore_ascii_case("no registrar")) {
+        return None;
+    }
     let mut name = v.to_string();
     let mut url = None;
     if let Some(i) = name.rfind('(') {
@@ -269,6 +279,7 @@ mod tests {
             ("REGISTERED, NOT DELEGATED", vec!["REGISTERED", "NOT DELEGATED"]),
             ("Connected (2024/06/30)", vec!["Connected"]),
             ("clientHold clientUpdateProhibited", vec!["clientHold", "clientUpdateProhibited"]),
+            ("ok / autoRenewPeriod", vec!["ok", "autoRenewPeriod"]),
             ("Registered until expiry date.", vec!["Registered until expiry date"]),
             ("-", vec![]),
             ("null", vec![]),
@@ -290,5 +301,6 @@ mod tests {
         assert_eq!(registrar("X Ltd t/a X [Tag = X]"), Some(("X Ltd t/a X".into(), None)));
         assert_eq!(registrar("null"), None);
         assert_eq!(registrar("-"), None);
+        assert_eq!(registrar("No registrar listed. This domain is registered directly with Nominet."), None);
     }
 }

@@ -268,10 +268,18 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn record(&mut self, l: &Line<'a>, k: &Key<'a>, value: &'a str) {
+        if self.section == Kind::Dnssec && k.label.eq_ignore_ascii_case("flags") {
+            // EURid: `flags:KSK protocol:3 algorithm:RSA_SHA256 pubKey:...` is a key, not a status.
+            self.facts.push(Field::Ds, 1, k.label, value);
+            return;
+        }
+        let nested = l.indent > self.section_indent;
         for m in k.meanings {
             let here = match m.scope {
                 Scope::Any => {
                     !matches!(self.section, Kind::Other)
+                        // .it: whether the registrar can do DNSSEC says nothing about the domain.
+                        && !(self.section == Kind::Registrar && nested && m.field == Field::Dnssec)
                         && !(matches!(self.section, Kind::Contact | Kind::Registrant)
                             && m.field == Field::Registrar
                             && self.facts.has(Field::Registrar))
