@@ -2,16 +2,21 @@
 //! (the session remembers every answer, so nothing is asked twice). Tags, levels and sentences: `data/findings.toml`.
 
 mod address;
+mod authority;
 mod basic;
 mod connectivity;
 mod consistency;
 mod context;
 mod delegation;
 mod dnssec;
+mod edns;
 mod health;
 mod methods;
+mod names;
 mod nameserver;
+mod soa;
 mod spf;
+mod syntax;
 mod tags;
 mod zone;
 
@@ -101,20 +106,65 @@ const CASES: &[(&str, Run)] = cases! {
     "Connectivity02" => connectivity::connectivity02,
     "Connectivity03" => connectivity::connectivity03,
     "Connectivity04" => connectivity::connectivity04,
+    "Consistency01" => soa::consistency01,
+    "Consistency02" => soa::consistency02,
+    "Consistency03" => soa::consistency03,
+    "Consistency04" => authority::consistency04,
     "Consistency05" => consistency::consistency05,
     "Consistency06" => consistency::consistency06,
     "Delegation01" => delegation::delegation01,
     "Delegation02" => delegation::delegation02,
     "Delegation03" => delegation::delegation03,
+    "Delegation04" => authority::delegation04,
+    "Delegation05" => authority::delegation05,
+    "Delegation06" => authority::delegation06,
+    "Delegation07" => authority::delegation07,
+    "Nameserver01" => nameserver::nameserver01,
+    "Nameserver02" => edns::nameserver02,
+    "Nameserver03" => nameserver::nameserver03,
+    "Nameserver05" => nameserver::nameserver05,
+    "Nameserver06" => nameserver::nameserver06,
+    "Nameserver07" => nameserver::nameserver07,
+    "Nameserver10" => edns::nameserver10,
+    "Nameserver11" => edns::nameserver11,
+    "Nameserver12" => edns::nameserver12,
+    "Nameserver13" => edns::nameserver13,
     "Nameserver15" => nameserver::nameserver15,
+    "Syntax01" => syntax::syntax01,
+    "Syntax02" => syntax::syntax02,
+    "Syntax03" => syntax::syntax03,
+    "Syntax04" => syntax::syntax04,
+    "Syntax05" => syntax::syntax05,
+    "Syntax06" => syntax::syntax06,
+    "Syntax07" => syntax::syntax07,
+    "Syntax08" => syntax::syntax08,
+    "Zone01" => names::zone01,
+    "Zone02" => soa::zone02,
+    "Zone03" => soa::zone03,
+    "Zone04" => soa::zone04,
+    "Zone05" => soa::zone05,
+    "Zone06" => soa::zone06,
+    "Zone07" => names::zone07,
+    "Zone08" => names::zone08,
     "Zone09" => zone::zone09,
+    "Zone10" => soa::zone10,
     "Zone11" => zone::zone11,
     "DNSSEC01" => dnssec::dnssec01,
+    "DNSSEC02" => dnssec::dnssec02,
     "DNSSEC03" => dnssec::dnssec03,
+    "DNSSEC04" => dnssec::dnssec04,
     "DNSSEC05" => dnssec::dnssec05,
+    "DNSSEC06" => dnssec::dnssec06,
     "DNSSEC07" => dnssec::dnssec07,
+    "DNSSEC08" => dnssec::dnssec08,
+    "DNSSEC09" => dnssec::dnssec09,
     "DNSSEC10" => dnssec::dnssec10,
+    "DNSSEC11" => dnssec::dnssec11,
+    "DNSSEC13" => dnssec::dnssec13,
+    "DNSSEC15" => dnssec::dnssec15,
     "DNSSEC16" => dnssec::dnssec16,
+    "DNSSEC17" => dnssec::dnssec17,
+    "DNSSEC18" => dnssec::dnssec18,
 };
 
 /// Identifiers of the test cases there are.

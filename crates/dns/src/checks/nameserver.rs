@@ -1,8 +1,9 @@
-//! Nameserver15 (software versions that servers reveal).
+//! Nameserver01 (no recursion), 03 (zone transfer), 05 (AAAA), 06 (names resolve), 07 (upward referrals),
+//! 15 (software versions that servers reveal).
 
-use super::context::{Context, plain};
+use super::context::{Context, joined, plain};
 use crate::session::Manner;
-use crate::wire::{Data, Name, Question, Rtype};
+use crate::wire::{Data, Name, Question, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -58,6 +59,119 @@ pub(super) async fn nameserver15(c: &Context<'_>) -> Vec<Finding> {
     }
     if !wrong.is_empty() {
         out.add("N15_WRONG_CLASS", &[("ns_list", c.ns_list(&wrong).await)]);
+    }
+    out.list
+}
+
+/// Names that no server but a recursive one can know about: they break IDNA under well-kept domains.
+const NOBODYS_NAMES: [&str; 3] =
+    ["xn--nameservertest.iis.se", "xn--nameservertest.icann.org", "xn--nameservertest.ripe.net"];
+
+pub(super) async fn nameserver01(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("Nameserver01");
+    for ip in c.all_ips().await {
+        let (mut silent, mut recursor, mut denials) = (false, false, 0);
+        for text in NOBODYS_NAMES {
+            let Ok(name) = Name::from_text(text) else { continue };
+            let asked = c.ask(ip, &name, Rtype::A).await;
+            match asked.reply() {
+                None => silent = true,
+                Some(r) => {
+                    recursor |= r.ra;
+                    denials += usize::from(r.rcode == 3);
+                }
+            }
+        }
+        let ns = ("ns", c.ns_list([&ip]).await);
+        if recursor || denials == NOBODYS_NAMES.len() {
+            out.add("IS_A_RECURSOR", &[ns]);
+        } else if silent {
+            out.add("NO_RESPONSE", &[ns]);
+        } else {
+            out.add("NO_RECURSOR", &[ns]);
+        }
+    }
+    out.list
+}
+
+pub(super) async fn nameserver03(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("Nameserver03");
+    let question = plain(&c.zone, Rtype::AXFR);
+    for ip in c.all_ips().await {
+        // The first message tells: a transfer begins with the SOA record.
+        let asked = c.session.ask(ip, &question, Manner::ExactTcp).await;
+        let open =
+            asked.reply().is_some_and(|r| r.rcode == 0 && r.answers_of(&c.zone, Rtype::SOA).next().is_some());
+        let tag = if open { "AXFR_AVAILABLE" } else { "AXFR_FAILURE" };
+        out.add(tag, &[("ns", c.ns_list([&ip]).await)]);
+    }
+    out.list
+}
+
+pub(super) async fn nameserver05(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("Nameserver05");
+    let mut good = 0;
+    for (ip, asked) in c.ask_each(&c.all_ips().await, &c.zone, Rtype::A).await {
+        let ns = ("ns", c.ns_list([&ip]).await);
+        match asked.reply() {
+            None => {
+                out.add("NO_RESPONSE", &[ns]);
+                continue;
+            }
+            Some(r) if r.rcode != 0 => {
+                out.add("A_UNEXPECTED_RCODE", &[ns, ("rcode", rcode_text(r.rcode).into())]);
+                continue;
+            }
+            Some(_) => {}
+        }
+        let asked = c.ask(ip, &c.zone, Rtype::AAAA).await;
+        match asked.reply() {
+            None => out.add("AAAA_QUERY_DROPPED", &[ns]),
+            Some(r) if r.rcode != 0 => {
+                out.add("AAAA_UNEXPECTED_RCODE", &[ns, ("rcode", rcode_text(r.rcode).into())]);
+            }
+            Some(r) if r.answers.iter().any(|rr| rr.rtype == Rtype::AAAA && rr.data == Data::Malformed) => {
+                out.add("AAAA_BAD_RDATA", &[ns]);
+            }
+            Some(_) => good += 1,
+        }
+    }
+    if good > 0 && !out.list.iter().any(|f| f.tag.starts_with("AAAA_")) {
+        out.add("AAAA_WELL_PROCESSED", &[]);
+    }
+    out.list
+}
+
+pub(super) async fn nameserver06(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("Nameserver06");
+    let servers = c.all_ns().await;
+    let (with, without): (Vec<_>, Vec<_>) = servers.iter().partition(|(_, ips)| !ips.is_empty());
+    if !without.is_empty() && !with.is_empty() {
+        out.add("CAN_NOT_BE_RESOLVED", &[("nsname_list", joined(without.iter().map(|(n, _)| n)))]);
+    } else if with.is_empty() {
+        out.add("NO_RESOLUTION", &[("nsname_list", joined(servers.keys()))]);
+    } else {
+        out.add("CAN_BE_RESOLVED", &[]);
+    }
+    out.list
+}
+
+pub(super) async fn nameserver07(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("Nameserver07");
+    if c.zone.is_root() {
+        out.add("UPWARD_REFERRAL_IRRELEVANT", &[]);
+        return out.list;
+    }
+    for (ip, asked) in c.ask_each(&c.all_ips().await, &Name::root(), Rtype::NS).await {
+        let upward = asked
+            .reply()
+            .is_some_and(|r| r.authority.iter().any(|rr| rr.rtype == Rtype::NS && rr.name.is_root()));
+        if upward {
+            out.add("UPWARD_REFERRAL", &[("ns", c.ns_list([&ip]).await)]);
+        }
+    }
+    if out.list.is_empty() {
+        out.add("NO_UPWARD_REFERRAL", &[("nsname_list", joined(c.all_ns().await.keys()))]);
     }
     out.list
 }

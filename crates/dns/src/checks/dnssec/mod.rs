@@ -5,12 +5,16 @@ mod ds;
 mod keys;
 mod nsec;
 mod nsec3;
+mod signatures;
+mod trust;
 
-pub(super) use cds::dnssec16;
+pub(super) use cds::{dnssec15, dnssec16, dnssec17};
 pub(super) use ds::{dnssec01, dnssec07};
 pub(super) use keys::dnssec05;
 pub(super) use nsec::dnssec10;
 pub(super) use nsec3::dnssec03;
+pub(super) use signatures::{dnssec04, dnssec06, dnssec08, dnssec09, dnssec13};
+pub(super) use trust::{dnssec02, dnssec11, dnssec18};
 
 use super::context::{Context, authoritative, joined};
 use super::tags::Findings;

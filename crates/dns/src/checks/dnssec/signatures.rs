@@ -1,0 +1,179 @@
+//! DNSSEC08 and DNSSEC09 (signatures of the DNSKEY and SOA sets), DNSSEC04 (their lifetimes), DNSSEC06 (signatures are
+//! sent at all), DNSSEC13 (every algorithm signs).
+
+use super::signatures_of;
+use super::{
+    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, good, judge, key_answers, keys_of, row, set_of,
+};
+use crate::checks::context::Context;
+use crate::wire::{Dnskey, Reply, Rr, Rtype};
+use model::finding::Finding;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// What became of the signatures of one set on all servers.
+#[derive(Default)]
+struct Seals {
+    missing: Servers,
+    no_key: ByKey<u16>,
+    expired: ByKey<u16>,
+    not_yet: ByKey<u16>,
+    invalid: ByKey<u16>,
+    unsupported: ByKey<(u16, u8)>,
+}
+
+impl Seals {
+    fn add(&mut self, c: &Context<'_>, ip: IpAddr, reply: &Reply, rtype: Rtype, keys: &[&Dnskey]) {
+        let set: Vec<&Rr> = set_of(reply, &c.zone, rtype);
+        let sigs = signatures_of(&reply.answers, &c.zone, rtype);
+        if sigs.is_empty() {
+            self.missing.insert(ip);
+        }
+        for sig in sigs {
+            let map = match judge(&set, sig, keys, c.now) {
+                Seal::Verified => continue,
+                Seal::Unsupported(algorithm) => {
+                    self.unsupported.entry((sig.key_tag, algorithm)).or_default().insert(ip);
+                    continue;
+                }
+                Seal::NoKey => &mut self.no_key,
+                Seal::Expired => &mut self.expired,
+                Seal::NotYet => &mut self.not_yet,
+                Seal::False => &mut self.invalid,
+            };
+            map.entry(sig.key_tag).or_default().insert(ip);
+        }
+    }
+
+    async fn report(&self, c: &Context<'_>, case: &'static str, prefix: &str, set: &str) -> Vec<Finding> {
+        let mut out = c.findings(case);
+        add_servers(c, &mut out, &format!("{prefix}_MISSING_RRSIG_IN_RESPONSE"), &self.missing).await;
+        add_by_key(c, &mut out, &format!("{prefix}_{set}_RRSIG_NOT_YET_VALID"), &self.not_yet).await;
+        add_by_key(c, &mut out, &format!("{prefix}_{set}_RRSIG_EXPIRED"), &self.expired).await;
+        add_by_key(c, &mut out, &format!("{prefix}_NO_MATCHING_DNSKEY"), &self.no_key).await;
+        add_by_key(c, &mut out, &format!("{prefix}_RRSIG_NOT_VALID_BY_DNSKEY"), &self.invalid).await;
+        for ((key_tag, algorithm), servers) in &self.unsupported {
+            let mnemonic = row(&TABLES.algorithm, *algorithm).map_or("", |r| r.mnemonic.as_str());
+            let args = [
+                ("ns_list", c.ns_list(servers).await),
+                ("keytag", (*key_tag).into()),
+                ("algo_num", (*algorithm).into()),
+                ("algo_mnemo", mnemonic.into()),
+            ];
+            out.add(&format!("{prefix}_ALGO_NOT_SUPPORTED_BY_ZM"), &args);
+        }
+        out.list
+    }
+}
+
+pub(in crate::checks) async fn dnssec08(c: &Context<'_>) -> Vec<Finding> {
+    let mut seals = Seals::default();
+    for (ip, asked) in key_answers(c).await {
+        let Some(reply) = good(&asked) else { continue };
+        let keys = keys_of(reply, &c.zone);
+        if !keys.is_empty() {
+            seals.add(c, ip, reply, Rtype::DNSKEY, &keys);
+        }
+    }
+    seals.report(c, "DNSSEC08", "DS08", "DNSKEY").await
+}
+
+pub(in crate::checks) async fn dnssec09(c: &Context<'_>) -> Vec<Finding> {
+    let mut seals = Seals::default();
+    for (ip, asked) in key_answers(c).await {
+        let keys = good(&asked).map(|r| keys_of(r, &c.zone)).unwrap_or_default();
+        if keys.is_empty() {
+            continue;
+        }
+        let soa = c.ask_dnssec(ip, &c.zone, Rtype::SOA).await;
+        if let Some(reply) = good(&soa).filter(|r| r.answers_of(&c.zone, Rtype::SOA).next().is_some()) {
+            seals.add(c, ip, reply, Rtype::SOA, &keys);
+        }
+    }
+    seals.report(c, "DNSSEC09", "DS09", "SOA").await
+}
+
+const HALF_A_DAY: i64 = 12 * 3_600;
+const HALF_A_YEAR: i64 = 180 * 86_400;
+
+pub(in crate::checks) async fn dnssec04(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("DNSSEC04");
+    let mut seen = BTreeSet::new();
+    for ip in c.all_ips().await {
+        for rtype in [Rtype::DNSKEY, Rtype::SOA] {
+            let asked = c.ask_dnssec(ip, &c.zone, rtype).await;
+            let Some(reply) = good(&asked) else { continue };
+            for sig in signatures_of(&reply.answers, &c.zone, rtype) {
+                seen.insert((sig.key_tag, rtype, i64::from(sig.inception), i64::from(sig.expiration)));
+            }
+        }
+    }
+    let now = c.now.as_second();
+    for (key_tag, rtype, inception, expiration) in seen {
+        let (left, duration) = (expiration - now, expiration - inception);
+        let args = [
+            ("keytag", key_tag.into()),
+            ("types", rtype.to_string().into()),
+            ("duration", if (0..=HALF_A_YEAR).contains(&left) { duration } else { left }.into()),
+            ("expiration", expiration.into()),
+        ];
+        out.add("RRSIG_EXPIRATION", &args);
+        let tag = match left {
+            ..0 => "RRSIG_EXPIRED",
+            0..HALF_A_DAY => "REMAINING_SHORT",
+            _ if left > HALF_A_YEAR => "REMAINING_LONG",
+            _ if duration > HALF_A_YEAR => "DURATION_LONG",
+            _ => "DURATION_OK",
+        };
+        out.add(tag, &args);
+    }
+    out.list
+}
+
+pub(in crate::checks) async fn dnssec06(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("DNSSEC06");
+    let answers = key_answers(c).await;
+    let signed = answers.iter().any(|(_, a)| good(a).is_some_and(|r| !keys_of(r, &c.zone).is_empty()));
+    for (ip, asked) in answers.iter().filter(|_| signed) {
+        let Some(reply) = asked.reply().filter(|r| r.rcode == 0) else { continue };
+        let (keys, sigs) =
+            (keys_of(reply, &c.zone).len(), signatures_of(&reply.answers, &c.zone, Rtype::DNSKEY).len());
+        let args = [("server", c.ns_list([ip]).await), ("keys", keys.into()), ("sigs", sigs.into())];
+        let tag = if keys > 0 && sigs > 0 { "EXTRA_PROCESSING_OK" } else { "EXTRA_PROCESSING_BROKEN" };
+        out.add(tag, &args);
+    }
+    out.list
+}
+
+pub(in crate::checks) async fn dnssec13(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("DNSSEC13");
+    let mut lacking: BTreeMap<(&str, u8), Servers> = BTreeMap::new();
+    for (ip, asked) in key_answers(c).await {
+        let Some(reply) = good(&asked) else { continue };
+        let algorithms: BTreeSet<u8> = keys_of(reply, &c.zone).iter().map(|k| k.algorithm).collect();
+        if algorithms.is_empty() || signatures_of(&reply.answers, &c.zone, Rtype::DNSKEY).is_empty() {
+            continue;
+        }
+        for (rtype, name) in [(Rtype::DNSKEY, "DNSKEY"), (Rtype::SOA, "SOA"), (Rtype::NS, "NS")] {
+            let asked = c.ask_dnssec(ip, &c.zone, rtype).await;
+            let Some(reply) = good(&asked) else { break };
+            let sigs = signatures_of(&reply.answers, &c.zone, rtype);
+            if sigs.is_empty() {
+                break;
+            }
+            for algorithm in algorithms.iter().filter(|a| !sigs.iter().any(|s| s.algorithm == **a)) {
+                lacking.entry((name, *algorithm)).or_default().insert(ip);
+            }
+        }
+    }
+    for ((name, algorithm), servers) in &lacking {
+        let mnemonic = row(&TABLES.algorithm, *algorithm).map_or("", |r| r.mnemonic.as_str());
+        let args = [
+            ("ns_list", c.ns_list(servers).await),
+            ("algo_num", (*algorithm).into()),
+            ("algo_mnemo", mnemonic.into()),
+        ];
+        out.add(&format!("DS13_ALGO_NOT_SIGNED_{name}"), &args);
+    }
+    out.list
+}
