@@ -9,6 +9,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use world::{Reply, WHOIS, World, ask, bootstrap, http, now, rdap, settings, text, whois_root};
 
+/// A name, how the server answers, what it comes to.
+type Fault = (&'static str, fn(&str) -> Reply, FailureKind);
+type NotFound = (&'static str, fn() -> Reply, bool);
+
 fn kind(r: &LookupResult) -> FailureKind {
     r.outcome.as_ref().expect_err("a failure").kind
 }
@@ -37,7 +41,7 @@ async fn whois_only(reply: fn(&str) -> Reply) -> (World, std::sync::Arc<world::S
 
 #[tokio::test]
 async fn faults_of_a_whois_server_have_their_own_names_and_end_in_time() {
-    let cases: [(&str, fn(&str) -> Reply, FailureKind); 8] = [
+    let cases: [Fault; 8] = [
         ("hang", |_| Reply::Hang, FailureKind::Timeout),
         ("drip", |_| Reply::Drip, FailureKind::Timeout),
         ("huge", |_| Reply::Huge, FailureKind::TooLarge),
@@ -128,7 +132,7 @@ async fn a_throttling_text_stops_questions_to_that_host_too() {
 
 #[tokio::test]
 async fn only_an_rdap_server_can_say_that_a_name_is_free() {
-    let cases: [(&str, fn() -> Reply, bool); 4] = [
+    let cases: [NotFound; 4] = [
         ("error object", || http(404, "application/rdap+json", "", r#"{"errorCode":404}"#), true),
         ("empty", || http(404, "text/plain", "", ""), true),
         ("object as text", || http(404, "text/html", "", r#"{"errorCode":404,"title":"Not Found"}"#), true),
@@ -146,7 +150,7 @@ async fn only_an_rdap_server_can_say_that_a_name_is_free() {
 
 #[tokio::test]
 async fn faults_of_rdap_lead_to_whois() {
-    let cases: [(&str, fn(&str) -> Reply, FailureKind); 8] = [
+    let cases: [Fault; 8] = [
         ("hang", |_| Reply::Hang, FailureKind::Timeout),
         (
             "broken off",

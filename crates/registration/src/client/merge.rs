@@ -47,11 +47,9 @@ pub(super) fn merge(mut found: Vec<Found>) -> Registration {
         out.warnings.extend(r.warnings);
     }
     // Equal dates are one statement, not two.
-    if let (Some(a), Some(b)) = (out.expires, out.registrar_expires) {
-        if a == b {
-            out.registrar_expires = None;
-            out.provenance.remove("registrar_expires");
-        }
+    if out.registrar_expires.is_some() && out.expires == out.registrar_expires {
+        out.registrar_expires = None;
+        out.provenance.remove("registrar_expires");
     }
     out
 }
@@ -97,7 +95,7 @@ impl Merge<'_> {
         slot: fn(&mut Registration) -> &mut Option<String>,
         value: Option<String>,
     ) {
-        self.compared(field, slot, value, |a, b| a.eq_ignore_ascii_case(b));
+        self.compared(field, slot, value, str::eq_ignore_ascii_case);
     }
 
     /// Texts that people write: letters and digits count.

@@ -3,10 +3,10 @@
 
 use super::Asked;
 use super::date::{self, NoDate};
+use super::facts::{Facts, Value};
 use super::fold;
 use super::tables::{Field, Order, TABLES, order_of};
 use super::values;
-use super::walk::{Facts, Value};
 use model::registration::{DnssecStated, Registrar, Registration};
 use model::time::StatedTime;
 
@@ -158,10 +158,10 @@ fn registrar(facts: &Facts<'_>) -> Registrar {
     let mut names = all.iter().filter_map(|v| values::registrar(v.text).map(|n| (v.rank, n)));
     let mut best = names.next();
     // A handle is kept only when the registrar's block has no name.
-    if best.as_ref().is_some_and(|(_, (n, _))| is_handle(n)) {
-        if let Some(named) = names.find(|(rank, (n, _))| *rank >= 3 && !is_handle(n)) {
-            best = Some(named);
-        }
+    if best.as_ref().is_some_and(|(_, (n, _))| is_handle(n))
+        && let Some(named) = names.find(|(rank, (n, _))| *rank >= 3 && !is_handle(n))
+    {
+        best = Some(named);
     }
     let (name, bracket_url) = best.map_or((None, None), |(_, (n, u))| (Some(n), u));
     let iana_id = facts

@@ -52,7 +52,7 @@ fn re(pattern: &str) -> Regex {
 /// The order that a label or a remark states: `(dd/mm/yyyy)`, `JJ/MM/AAAA`, `DD.MM.YYYY`.
 pub(crate) fn order_in(text: &str) -> Option<Order> {
     let t: String =
-        text.chars().take(200).filter(|c| c.is_ascii_alphabetic()).collect::<String>().to_ascii_lowercase();
+        text.chars().take(200).filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
     if ["ddmmyyyy", "jjmmaaaa", "ddmmaaaa", "ttmmjjjj"].iter().any(|p| t.contains(p)) {
         Some(Order::Dmy)
     } else if t.contains("mmddyyyy") {
@@ -164,10 +164,10 @@ fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDat
         }
     }
     // RIPE style: `hostmaster@example.net 20080711`.
-    if v.contains('@') || v.contains(" AT ") {
-        if let Some(c) = EMBEDDED.captures(v) {
-            return Ok((date(&c[1], num(&c[2]), num(&c[3]))?, "", None));
-        }
+    if (v.contains('@') || v.contains(" AT "))
+        && let Some(c) = EMBEDDED.captures(v)
+    {
+        return Ok((date(&c[1], num(&c[2]), num(&c[3]))?, "", None));
     }
     Err(NoDate::Not)
 }

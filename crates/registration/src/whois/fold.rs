@@ -10,11 +10,8 @@ pub(crate) fn label(text: &str, into: &mut String) {
             '(' | '（' => depth += 1,
             ')' | '）' => depth = depth.saturating_sub(1),
             _ if depth > 0 => {}
-            c if c.is_ascii() => {
-                if c.is_ascii_alphanumeric() {
-                    into.push(c.to_ascii_lowercase());
-                }
-            }
+            c if c.is_ascii_alphanumeric() => into.push(c.to_ascii_lowercase()),
+            c if c.is_ascii() => {}
             c if c.is_alphanumeric() => into.extend(c.to_lowercase()),
             _ => {}
         }

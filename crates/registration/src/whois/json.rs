@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub fn reading_to_json(reading: &WhoisReading) -> Value {
     let r = &reading.registration;
     let time = |t: &Option<model::time::StatedTime>| t.as_ref().map(ToString::to_string);
-    let statuses: Vec<&str> = r.statuses.iter().flatten().map(|s| s.as_str()).collect();
+    let statuses: Vec<&str> = r.statuses.iter().flatten().map(model::epp::EppStatus::as_str).collect();
     json!({
         "outcome": reading.outcome.as_str(),
         "registrar": {

@@ -4,6 +4,7 @@
 mod assemble;
 mod date;
 mod decode;
+mod facts;
 mod fold;
 mod json;
 mod lines;

@@ -2,10 +2,10 @@
 //! an [`Outcome`]. Facts beat sentences; a sentence counts only in the form of its row in `phrases.toml`.
 
 use super::Asked;
+use super::facts::Facts;
 use super::lines::{Form, Line};
 use super::tables::{Field, TABLES};
 use super::values;
-use super::walk::Facts;
 use model::registration::Outcome;
 
 pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked) -> Outcome {
@@ -30,6 +30,14 @@ pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked) -> O
     }
     if weight >= 2 {
         return Outcome::Registered;
+    }
+    // DNC: `query_status: 404 Domain is not managed by this register`.
+    let failed = facts.all(Field::Status).any(|v| {
+        let code = v.text.split(' ').next().unwrap_or_default();
+        code.len() == 3 && code.starts_with(['4', '5']) && code.bytes().all(|b| b.is_ascii_digit())
+    });
+    if failed {
+        return sentence(lines, asked).filter(|o| *o != Outcome::Available).unwrap_or(Outcome::Unknown);
     }
     if let Some(o) = sentence(lines, asked) {
         // One lonely fact beside a sentence: boilerplate rarely states a fact, so only "free" needs care.
@@ -103,6 +111,20 @@ fn wrapped(above: &str, text: &str) -> bool {
     open && goes_on && (above.len() > 50 || !text.contains(' ')) && above.contains(' ')
 }
 
+/// True for another name under the same suffix: some servers echo the name in a form of their own.
+fn like(word: &str, asked: &Asked) -> bool {
+    let own_host = ["whois", "www", "rdap"]
+        .iter()
+        .any(|h| word.split('.').next().is_some_and(|l| l.eq_ignore_ascii_case(h)));
+    word.contains('.')
+        && !own_host
+        && asked.tlds.last().is_some_and(|t| {
+            word.len() > t.len()
+                && word.get(word.len() - t.len()..).is_some_and(|end| end.eq_ignore_ascii_case(t))
+        })
+        && values::host(word).is_some_and(|h| h.rsplit('.').next() == asked.tlds.last().map(String::as_str))
+}
+
 /// The form in which a line is compared with the patterns: see `phrases.toml`.
 fn prepare(text: &str, asked: &Asked) -> String {
     let trimmed = text
@@ -115,12 +137,13 @@ fn prepare(text: &str, asked: &Asked) -> String {
             out.push(' ');
         }
         let bare = word.trim_matches(|c: char| "\"'[]()<>,:;!?“”«»".contains(c));
-        if !bare.is_empty() && asked.is(bare) {
+        if !bare.is_empty() && (asked.is(bare) || like(bare, asked)) {
             let at = word.find(bare).unwrap_or(0);
             let (head, tail) = (&word[..at], &word[at + bare.len()..]);
-            out.push_str(head);
+            let quoted = |s: &str| s.replace(['\'', '“', '”', '«', '»', '`'], "\"");
+            out.push_str(&quoted(head));
             out.push('@');
-            out.push_str(tail.trim_start_matches('.'));
+            out.push_str(&quoted(tail.trim_start_matches('.')));
         } else {
             out.extend(word.chars().flat_map(char::to_lowercase));
         }
@@ -136,6 +159,7 @@ fn prepare(text: &str, asked: &Asked) -> String {
         "result: ",
         "sorry, ",
         "whois error: ",
+        "blacklisted: ",
         "info - ",
     ] {
         if let Some(rest) = out.strip_prefix(lead) {

@@ -121,6 +121,10 @@ pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
         }
         p = p.trim_end_matches([' ', '-', '.', ':']).trim_start_matches(['-', ' ', '*']);
         if p.len() > 4 && p.as_bytes()[..3].iter().all(u8::is_ascii_digit) && p.as_bytes()[3] == b' ' {
+            // DNC: `200 Active` is a status, `404 ...` an error of the question.
+            if p.starts_with(['4', '5']) {
+                continue;
+            }
             p = p[4..].trim();
         }
         let Some(p) = stated(p) else { continue };
@@ -283,6 +287,7 @@ mod tests {
             ("Registered until expiry date.", vec!["Registered until expiry date"]),
             ("-", vec![]),
             ("null", vec![]),
+            ("500 Invalid characters in query string", vec![]),
         ] {
             let mut out = Vec::new();
             statuses(value, &mut out);

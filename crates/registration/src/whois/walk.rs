@@ -3,58 +3,11 @@
 
 use super::Asked;
 use super::date;
+use super::facts::Facts;
 use super::fold;
 use super::lines::{Form, Key, Line, by_words};
-use super::tables::{Field, Kind, Order, Scope, TABLES};
+use super::tables::{Field, Kind, Scope, TABLES};
 use super::values;
-
-/// A value as it stands, with the rank of its label.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Value<'a> {
-    pub rank: u8,
-    pub label: &'a str,
-    pub text: &'a str,
-}
-
-/// What the labels of an answer state.
-#[derive(Default)]
-pub(crate) struct Facts<'a> {
-    pub values: Vec<(Field, Value<'a>)>,
-    pub names: Vec<&'a str>,
-    pub hosts: Vec<String>,
-    /// Labelled lines in all, and those of the domain that are not known.
-    pub labelled: usize,
-    /// The order of day and month that a remark states.
-    pub order: Option<Order>,
-}
-
-impl<'a> Facts<'a> {
-    pub fn all(&self, field: Field) -> impl Iterator<Item = Value<'a>> + '_ {
-        self.values.iter().filter(move |(f, _)| *f == field).map(|(_, v)| *v)
-    }
-
-    /// The values of a field, the most believed label first.
-    pub fn ranked(&self, field: Field) -> Vec<Value<'a>> {
-        let mut all: Vec<Value<'a>> = self.all(field).collect();
-        all.sort_by_key(|v| v.rank);
-        all
-    }
-
-    fn has(&self, field: Field) -> bool {
-        self.values.iter().any(|(f, _)| *f == field)
-    }
-
-    fn push(&mut self, field: Field, rank: u8, label: &'a str, text: &'a str) {
-        if self.values.len() > 4000 {
-            return;
-        }
-        match field {
-            Field::Nameserver => values::hosts(text, &mut self.hosts),
-            Field::Domain => self.names.push(text),
-            _ => self.values.push((field, Value { rank, label, text })),
-        }
-    }
-}
 
 /// A label whose value may go on in the following lines.
 struct Open<'a> {
@@ -65,6 +18,8 @@ struct Open<'a> {
     /// The label had no value of its own.
     empty: bool,
     taken: bool,
+    /// A blank line came in between.
+    gap: bool,
 }
 
 struct Walk<'a, 'l> {
@@ -112,8 +67,9 @@ impl<'a> Walk<'a, '_> {
         if self.section_full {
             self.section_ending = true;
         }
-        if self.open.as_ref().is_some_and(|o| o.taken || !o.empty || o.field != Field::Nameserver) {
-            self.open = None;
+        match &mut self.open {
+            Some(o) if o.empty && !o.taken => o.gap = true,
+            open => *open = None,
         }
     }
 
@@ -173,8 +129,9 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn key(&mut self, i: usize, l: &Line<'a>, k: &Key<'a>) {
-        self.facts.labelled += 1;
         self.maybe_leave(l.indent);
+        let detail = !k.value.is_empty() && k.value.len() <= 120 && k.heading != Some(Kind::Other);
+        self.facts.labelled += usize::from(detail && self.section != Kind::Other);
         if k.value.is_empty() {
             return self.key_alone(i, l, k);
         }
@@ -273,17 +230,9 @@ impl<'a> Walk<'a, '_> {
             self.facts.push(Field::Ds, 1, k.label, value);
             return;
         }
-        let nested = l.indent > self.section_indent;
         for m in k.meanings {
             let here = match m.scope {
-                Scope::Any => {
-                    !matches!(self.section, Kind::Other)
-                        // .it: whether the registrar can do DNSSEC says nothing about the domain.
-                        && !(self.section == Kind::Registrar && nested && m.field == Field::Dnssec)
-                        && !(matches!(self.section, Kind::Contact | Kind::Registrant)
-                            && m.field == Field::Registrar
-                            && self.facts.has(Field::Registrar))
-                }
+                Scope::Any => self.counts_anywhere(m.field, l.indent),
                 Scope::Domain => matches!(self.section, Kind::Domain | Kind::Status | Kind::Dnssec),
                 Scope::Registrar => self.section == Kind::Registrar,
                 Scope::Ns => self.section == Kind::Ns,
@@ -292,7 +241,7 @@ impl<'a> Walk<'a, '_> {
             if !here || (k.label.eq_ignore_ascii_case("state") && !is_state(value)) {
                 continue;
             }
-            if m.field == Field::Nameserver && m.rank > 1 && self.asked.is(value) {
+            if m.field == Field::Nameserver && m.rank > 1 && self.is_the_name(value) {
                 // Punktum dk: `DNS: example.dk` is the name itself, in its DNS form.
                 self.facts.names.push(value);
                 return;
@@ -305,8 +254,27 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
+    /// True for the asked name, and for the name the answer says it is about.
+    fn is_the_name(&self, value: &str) -> bool {
+        self.asked.is(value) || self.facts.names.iter().any(|n| first(n).eq_ignore_ascii_case(value))
+    }
+
+    /// Whether a label that is clear by itself counts in the block it stands in.
+    fn counts_anywhere(&self, field: Field, indent: usize) -> bool {
+        match self.section {
+            Kind::Other => false,
+            // .it: whether the registrar can do DNSSEC says nothing about the domain.
+            Kind::Registrar => field != Field::Dnssec || indent <= self.section_indent,
+            // Contacts have registrars too (FRED, AFNIC).
+            Kind::Contact | Kind::Registrant => {
+                field != Field::Registrar || !self.facts.has(Field::Registrar)
+            }
+            _ => true,
+        }
+    }
+
     fn open_list(&mut self, field: Field, rank: u8, label: &'a str, indent: usize, empty: bool) {
-        self.open = Some(Open { field, rank, label, indent, empty, taken: false });
+        self.open = Some(Open { field, rank, label, indent, empty, taken: false, gap: false });
     }
 
     fn text(&mut self, i: usize, l: &Line<'a>, heading: Option<Kind>) {
@@ -352,6 +320,9 @@ impl<'a> Walk<'a, '_> {
     fn continued(&mut self, l: &Line<'a>) -> bool {
         let Some(o) = &mut self.open else { return false };
         let deeper = l.indent > o.indent;
+        if o.gap && !deeper {
+            return false;
+        }
         let (field, rank, label) = (o.field, o.rank, o.label);
         let wanted = match field {
             Field::Status => deeper,
@@ -390,13 +361,6 @@ impl<'a> Walk<'a, '_> {
             self.facts.names.push(a);
             self.facts.push(Field::Nameserver, 2, "", b);
         }
-    }
-}
-
-impl Facts<'_> {
-    /// True when anything beside the name was stated.
-    pub fn has_content(&self) -> bool {
-        !self.values.is_empty() || !self.hosts.is_empty()
     }
 }
 
