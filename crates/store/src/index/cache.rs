@@ -90,9 +90,9 @@ impl Indexes {
     ) -> Result<(T, Rv)> {
         let index = self.index(org);
         let mut at = index.at.lock().await;
-        let (head, floor) = log::ends(db).await?;
+        let (head, _) = log::ends(db).await?;
         // A place after the head means that the database was replaced by an older copy.
-        let known = at.filter(|rv| *rv >= floor && *rv <= head && head.0 - rv.0 <= FAR_BEHIND);
+        let known = at.filter(|rv| *rv <= head && head.0 - rv.0 <= FAR_BEHIND);
         let reached = match known {
             Some(rv) if rv == head => Some(rv),
             Some(rv) => catch_up(db, org, &index, rv, head).await?,
@@ -124,13 +124,15 @@ impl Indexes {
 
 /// Reads all holdings. What changes meanwhile is in the log after the place that was read before.
 async fn load(db: &Db, org: OrgId, index: &Index) -> Result<()> {
-    let mut all = Vec::new();
+    let mut all: Vec<Raw> = Vec::new();
     let sql = format!("SELECT {COLUMNS} FROM items WHERE org = $1");
     db.each(sql, args![org.0], |r| {
         all.push(read(r)?);
         Ok(())
     })
     .await?;
+    // In order before they are taken over, so that neighbours in the list are neighbours in memory.
+    all.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let mut fresh = Entries::new();
     fresh.apply(&all, &[]);
     *index.entries.write().map_err(|_| lost())? = fresh;

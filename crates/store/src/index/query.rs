@@ -144,7 +144,10 @@ impl Plan {
     pub(crate) fn run(&self, entries: &Entries) -> Found {
         let wanted = self.wanted(entries);
         let mut counts = Counts::new(entries);
-        let mut matches: Vec<(u64, u32)> = Vec::new();
+        let size = self.query.per_page.clamp(1, ListQuery::MAX_PER_PAGE) as usize;
+        let asked = self.query.page.max(1) as usize;
+        let mut matches = Smallest::new(asked.saturating_mul(size).min(entries.all.len()));
+        let mut total = 0usize;
         for (place, e) in (0u32..).zip(&entries.all) {
             if !self.passes(e) {
                 continue;
@@ -152,19 +155,21 @@ impl Plan {
             let fails = self.fails(e, &wanted);
             counts.add(e, fails);
             if fails == 0 {
+                total += 1;
                 matches.push((self.key(entries, e, place), place));
             }
         }
-        let size = self.query.per_page.clamp(1, ListQuery::MAX_PER_PAGE) as usize;
-        let pages = matches.len().div_ceil(size).max(1);
-        let page = (self.query.page.max(1) as usize).min(pages);
-        let names = slice(&mut matches, (page - 1) * size, size)
+        // When fewer pages match than were asked for, all matches were kept, the last page among them.
+        let page = asked.min(total.div_ceil(size).max(1));
+        let names = matches
+            .after((page - 1) * size)
             .iter()
+            .take(size)
             .map(|(_, place)| entries.all[*place as usize].name.to_string())
             .collect();
         Found {
             names,
-            total: matches.len() as u64,
+            total: total as u64,
             page: u32::try_from(page).unwrap_or(u32::MAX),
             facets: counts.facets(entries, &self.query),
         }
@@ -207,24 +212,48 @@ impl Plan {
     }
 }
 
-/// The `size` smallest after the `skip` smallest, sorted, without sorting all.
-fn slice(all: &mut [(u64, u32)], skip: usize, size: usize) -> &[(u64, u32)] {
-    if skip >= all.len() {
-        return &[];
+/// The smallest of many keys, at most `room` of them, without keeping or sorting the rest.
+struct Smallest {
+    room: usize,
+    kept: Vec<(u64, u32)>,
+    /// What is not smaller than this is too large; known once more than enough were seen.
+    bound: Option<(u64, u32)>,
+}
+
+impl Smallest {
+    fn new(room: usize) -> Self {
+        Smallest { room: room.max(1), kept: Vec::new(), bound: None }
     }
-    let rest = if skip == 0 {
-        all
-    } else {
-        all.select_nth_unstable(skip);
-        &mut all[skip..]
-    };
-    let size = size.min(rest.len());
-    if size < rest.len() {
-        rest.select_nth_unstable(size);
+
+    fn push(&mut self, key: (u64, u32)) {
+        if self.bound.is_some_and(|b| key >= b) {
+            return;
+        }
+        self.kept.push(key);
+        // Weeding out when four times too many are there keeps the work for each key constant.
+        if self.kept.len() >= self.room.saturating_mul(4) {
+            let (_, last, _) = self.kept.select_nth_unstable(self.room - 1);
+            self.bound = Some(*last);
+            self.kept.truncate(self.room);
+        }
     }
-    let page = &mut rest[..size];
-    page.sort_unstable();
-    page
+
+    /// Those after the `skip` smallest, in order.
+    fn after(mut self, skip: usize) -> Vec<(u64, u32)> {
+        if self.kept.len() > self.room {
+            self.kept.select_nth_unstable(self.room - 1);
+            self.kept.truncate(self.room);
+        }
+        if skip >= self.kept.len() {
+            return Vec::new();
+        }
+        if skip > 0 {
+            self.kept.select_nth_unstable(skip);
+        }
+        let mut page = self.kept.split_off(skip);
+        page.sort_unstable();
+        page
+    }
 }
 
 /// Facet counts in the making: an entry counts for a facet when it fails no filter, or only that facet's own.
