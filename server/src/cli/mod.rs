@@ -2,6 +2,7 @@
 //! 1 problems found, 2 wrong usage, 3 could not do it.
 
 mod admin;
+mod check;
 mod lab;
 mod parse_whois;
 mod report;
@@ -36,6 +37,8 @@ enum Command {
     Scan(scan::ScanArgs),
     /// Walk from the root to the servers that answer for a name; nothing is taken from a cache
     Trace(trace::TraceArgs),
+    /// Check the health of a zone, as delegated or as it would be after a move
+    Check(check::CheckArgs),
     /// Read WHOIS texts (standard input) into fields
     ParseWhois(parse_whois::ParseWhoisArgs),
     /// Run an Internet in a box on loopback, or change one that runs
@@ -60,7 +63,9 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let quiet = !matches!(cli.command, Command::Serve(_) | Command::Lab(_));
     init_logs(quiet);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    // A page is one deeply nested type; rendering it without optimisation needs more than the usual 2 MiB of stack.
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = match builder.enable_all().thread_stack_size(16 << 20).build() {
         Ok(runtime) => runtime,
         Err(e) => {
             eprintln!("domainscope: no runtime: {e}");
@@ -84,6 +89,7 @@ async fn run(cli: Cli) -> Result<Outcome> {
         Command::Serve(args) => serve::run(args, engine).await,
         Command::Scan(args) => scan::run(&args, &engine, cli.json).await,
         Command::Trace(args) => trace::run(&args, &engine, cli.json).await,
+        Command::Check(args) => check::run(&args, &engine, cli.json).await,
         Command::ParseWhois(args) => parse_whois::run(&args, cli.json),
         Command::Lab(args) => lab::run(args, cli.json).await,
         Command::Admin(args) => admin::run(args, cli.json).await,

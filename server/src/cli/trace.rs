@@ -35,7 +35,7 @@ pub(super) async fn run(args: &TraceArgs, engine: &EngineArgs, json: bool) -> Re
     if json {
         print_json(&trace)?;
     } else {
-        print(&format!("{trace:#?}"))?;
+        print(&dns::render::trace_tree(&trace, true))?;
     }
     let good = matches!(trace.outcome, TraceOutcome::Answer | TraceOutcome::NoData | TraceOutcome::NxDomain);
     Ok(if good { Outcome::Done } else { Outcome::Problems })

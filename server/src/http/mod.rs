@@ -12,6 +12,7 @@ use crate::backend::Product;
 use app::backend::SharedBackend;
 use axum::Router;
 use axum::extract::{FromRef, Request};
+use axum::http::StatusCode;
 use axum::middleware;
 use axum::routing::get;
 use leptos::prelude::{LeptosOptions, provide_context, use_context};
@@ -68,6 +69,13 @@ impl Web {
         };
         let head = self.bundle.head_tags().to_string();
         let shell = move || app::shell(app::ShellAssets { head_html: head.clone() });
+        // An address that no page has is rendered by the application too: its own page says so.
+        let lost = leptos_axum::render_app_async_with_context(context.clone(), shell.clone());
+        let lost = move |request: Request| async move {
+            let mut answer = lost(request).await;
+            *answer.status_mut() = StatusCode::NOT_FOUND;
+            answer
+        };
         let inside = Router::new()
             .route("/api/fn/{*function}", get(handle_function.clone()).post(handle_function))
             .route("/live", get(live::live))
@@ -75,6 +83,7 @@ impl Web {
             .route("/domains.json", get(export::json))
             .nest("/api/v1", api::router())
             .leptos_routes_with_context(&self, routes, context, shell)
+            .fallback(lost)
             .layer(middleware::from_fn_with_state(self.clone(), access::caller));
         Router::new()
             .merge(inside)

@@ -1,0 +1,154 @@
+//! `domainscope check ZONE`: the health checks, as delegated or, with `--ns`, as if the parent already pointed there.
+
+use super::{Outcome, print, print_json, usage};
+use crate::settings::EngineArgs;
+use crate::wiring;
+use anyhow::Result;
+use clap::Args;
+use dns::checks::{CheckOptions, CheckReport};
+use model::finding::Level;
+use model::names::Fqdn;
+use model::registration::Ds;
+use owo_colors::OwoColorize;
+use std::fmt::Write;
+use std::net::IpAddr;
+
+/// Flags of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  domainscope check example.com\n  domainscope check example.com --test-case delegation01 --json\n  \
+    domainscope check example.com --ns ns1.new.example/192.0.2.1 --ns ns2.new.example    before a move\n\n\
+    Tags and levels are Zonemaster's. Exit code 1 when a finding is of level ERROR or CRITICAL.")]
+pub(super) struct CheckArgs {
+    /// Zone to check
+    #[arg(value_name = "ZONE")]
+    zone: String,
+    /// Only this test case (may be given more than once)
+    #[arg(long = "test-case", value_name = "CASE")]
+    test_case: Vec<String>,
+    /// Name server as if the parent pointed there already
+    #[arg(long = "ns", value_name = "NAME[/ADDR]")]
+    ns: Vec<String>,
+    /// DS record as if the parent published it
+    #[arg(long = "ds", value_name = "KEYTAG,ALG,TYPE,DIGEST")]
+    ds: Vec<String>,
+    /// Show findings of every level [default: NOTICE and above]
+    #[arg(long)]
+    all: bool,
+    /// Print the name server sets (parent, delegation, zone) instead
+    #[arg(long)]
+    methods_json: bool,
+    /// Zone in which origin AS and prefix are looked up
+    #[arg(long, value_name = "ZONE")]
+    asn_zone: Option<String>,
+}
+
+pub(super) async fn run(args: &CheckArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
+    let zone = match Fqdn::read(&args.zone) {
+        Ok(u) => u.name.to_string(),
+        Err(e) => return Ok(usage(&e.to_string())),
+    };
+    let options = match options(args) {
+        Ok(o) => o,
+        Err(words) => return Ok(usage(&words)),
+    };
+    let engine = wiring::internet(engine)?.engine;
+    if args.methods_json {
+        let sets = engine.methods_v2(&zone, &options).await?;
+        print_json(&serde_json::json!({ "zone": zone, "methodsv2": sets }))?;
+        return Ok(Outcome::Done);
+    }
+    let report = engine.check(&zone, &options).await?;
+    if json {
+        print_json(&report)?;
+    } else {
+        print(&words(&report, args.all))?;
+    }
+    let bad = report.findings.iter().any(|f| f.level >= Level::Error);
+    Ok(if bad { Outcome::Problems } else { Outcome::Done })
+}
+
+fn options(args: &CheckArgs) -> Result<CheckOptions, String> {
+    let mut options = CheckOptions::new(jiff::Timestamp::now());
+    if !args.test_case.is_empty() {
+        let known = dns::checks::test_cases();
+        if let Some(bad) = args.test_case.iter().find(|c| !known.iter().any(|k| k.eq_ignore_ascii_case(c))) {
+            return Err(format!("“{bad}” is no test case; there are {}", known.join(", ")));
+        }
+        options.test_cases = Some(args.test_case.clone());
+    }
+    for text in &args.ns {
+        let (name, address) = text.split_once('/').map_or((text.as_str(), None), |(n, a)| (n, Some(a)));
+        let address: Option<IpAddr> = match address {
+            Some(a) => Some(a.parse().map_err(|_| format!("“{a}” in --ns {text} is not an IP address"))?),
+            None => None,
+        };
+        options.undelegated_ns.push((name.to_string(), address));
+    }
+    for text in &args.ds {
+        options.undelegated_ds.push(ds(text)?);
+    }
+    if let Some(zone) = &args.asn_zone {
+        options.asn_zone.clone_from(zone);
+    }
+    Ok(options)
+}
+
+fn ds(text: &str) -> Result<Ds, String> {
+    let wrong = || format!("“{text}” is not KEYTAG,ALGORITHM,TYPE,DIGEST");
+    let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+    let [tag, algorithm, digest_type, digest] = fields[..] else { return Err(wrong()) };
+    if digest.is_empty() || !digest.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(wrong());
+    }
+    Ok(Ds {
+        key_tag: tag.parse().map_err(|_| wrong())?,
+        algorithm: algorithm.parse().map_err(|_| wrong())?,
+        digest_type: digest_type.parse().map_err(|_| wrong())?,
+        digest: digest.to_uppercase(),
+    })
+}
+
+fn words(report: &CheckReport, all: bool) -> String {
+    let mut out = String::new();
+    let shown: Vec<_> = report.findings.iter().filter(|f| all || f.level >= Level::Notice).collect();
+    let _ = writeln!(
+        out,
+        "{}  {} test cases, {} questions, {:.0} ms",
+        report.zone.bold(),
+        report.test_cases.len(),
+        report.queries,
+        report.elapsed_ms
+    );
+    if shown.is_empty() {
+        let _ = writeln!(out, "{}", "Nothing to complain about".green());
+    }
+    for f in shown {
+        let level = match f.level {
+            Level::Critical | Level::Error => f.level.as_str().red().to_string(),
+            Level::Warning => f.level.as_str().yellow().to_string(),
+            _ => f.level.as_str().dimmed().to_string(),
+        };
+        let _ = writeln!(out, "\n{level} {}  {}", f.tag, f.test_case.dimmed());
+        let _ = writeln!(out, "  {}", f.message);
+        if !f.fix.is_empty() {
+            let _ = writeln!(out, "  {}", f.fix);
+        }
+    }
+    for note in &report.notes {
+        let _ = writeln!(out, "{}", note.dimmed());
+    }
+    out.trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_flags_name_the_input_and_the_rule() {
+        assert!(ds("12345,13,2,ABCD").is_ok());
+        for bad in ["", "1,2,3", "x,13,2,AB", "1,13,2,XY", "1,13,2,"] {
+            assert!(ds(bad).unwrap_err().contains("KEYTAG"), "{bad}");
+        }
+    }
+}
