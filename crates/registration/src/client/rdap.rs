@@ -88,11 +88,11 @@ fn not_found(name: &str, answer: &net::HttpAnswer) -> RdapReading {
     let empty = answer.body.iter().all(u8::is_ascii_whitespace);
     if media.contains("json") || empty {
         let mut reading = parse_rdap(name, b"{\"errorCode\": 404}");
-        reading.outcome = Outcome::Available;
+        reading.outcome = crate::rdap::not_found(name, &answer.body);
         return reading;
     }
     let read = parse_rdap(name, &answer.body);
-    if read.outcome == Outcome::Available {
+    if matches!(read.outcome, Outcome::Available | Outcome::Reserved) {
         return read;
     }
     let mut reading = read;

@@ -53,7 +53,9 @@ pub fn read_rdap(domain: &str, answer: &Value) -> RdapReading {
         _ => answer,
     };
     if let Some(code) = answer.get("errorCode").and_then(number) {
-        return RdapReading::nothing(by_http_status(code as u16), text(answer, "title").map(str::to_string));
+        let code = u16::try_from(code).unwrap_or(0);
+        let outcome = if code == 404 { absent(domain, answer) } else { by_http_status(code) };
+        return RdapReading::nothing(outcome, text(answer, "title").map(str::to_string));
     }
     let name = text(answer, "ldhName").or_else(|| text(answer, "unicodeName"));
     let class = text(answer, "objectClassName").unwrap_or_default();
@@ -102,6 +104,22 @@ pub fn by_http_status(status: u16) -> Outcome {
         401 | 403 | 451 => Outcome::Refused,
         _ => Outcome::Unknown,
     }
+}
+
+/// What a 404 with this body says: free, unless its words say that the registry withholds the name.
+pub(crate) fn not_found(domain: &str, body: &[u8]) -> Outcome {
+    serde_json::from_slice::<Value>(body).map_or(Outcome::Available, |v| absent(domain, &v))
+}
+
+fn absent(domain: &str, error: &Value) -> Outcome {
+    let notices = list(error, "notices").chain(list(error, "remarks"));
+    let said: Vec<&str> = std::iter::once(error)
+        .chain(notices)
+        .flat_map(|v| list(v, "title").chain(list(v, "description")))
+        .filter_map(Value::as_str)
+        .collect();
+    let withheld = said.iter().any(|s| crate::whois::says(domain, s) == Some(Outcome::Reserved));
+    if withheld { Outcome::Reserved } else { Outcome::Available }
 }
 
 fn cut(s: &str) -> String {

@@ -57,6 +57,8 @@ fn errors_are_outcomes() {
     ] {
         assert_eq!(read_rdap("a.test", &json!({"errorCode": code, "title": "x"})).outcome, outcome);
     }
+    let held = json!({"errorCode": 404, "title": "Reserved", "description": ["This name is reserved by the registry and cannot be registered."]});
+    assert_eq!(read_rdap("a.test", &held).outcome, Outcome::Reserved);
     assert_eq!(parse_rdap("a.test", b"<html>").outcome, Outcome::Unknown);
     assert_eq!(parse_rdap("a.test", b"[]").outcome, Outcome::Unknown);
     assert_eq!(parse_rdap("a.test", b"{}").outcome, Outcome::Unknown);

@@ -105,6 +105,13 @@ pub fn decode_text(domain: &str, bytes: &[u8]) -> String {
     decode::decode(&bytes[..bytes.len().min(MAX_TEXT)], &asked, &mut Vec::new()).into_owned()
 }
 
+/// What one sentence says about a name, by the patterns of `phrases.toml`.
+pub(crate) fn says(domain: &str, sentence: &str) -> Option<Outcome> {
+    let asked = Asked::new(domain, None, None);
+    let lines: Vec<_> = lines::lines(sentence);
+    outcome::sentence(&lines, &asked)
+}
+
 /// A name in A-labels, lower case.
 pub(crate) fn ascii(name: &str) -> String {
     fold::to_ascii(&name.chars().take(253).collect::<String>().to_lowercase())

@@ -66,7 +66,8 @@ fn order(o: Outcome) -> u8 {
     }
 }
 
-fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
+/// What the sentences of an answer say; the most careful outcome of those found.
+pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
     let mut best: Option<Outcome> = None;
     let mut read = 0;
     let mut above = "";
