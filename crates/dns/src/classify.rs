@@ -73,9 +73,8 @@ pub(crate) fn ns_names(section: &[crate::wire::Rr], zone: &Name) -> Vec<Name> {
 /// The outcome in the model's words.
 pub(crate) fn server_answer(server: &str, address: IpAddr, asked: &Asked, kind: AnswerKind) -> ServerAnswer {
     let mut notes = asked.notes.clone();
-    match &asked.result {
-        Err(Failure::Unreachable(why) | Failure::NotAsked(why)) => notes.push(why.clone()),
-        _ => {}
+    if let Err(Failure::Unreachable(why) | Failure::NotAsked(why)) = &asked.result {
+        notes.push(why.clone());
     }
     let reply = asked.reply();
     ServerAnswer {

@@ -161,7 +161,7 @@ pub(crate) async fn delegation(session: &Session, zone: &Name) -> Result<Delegat
     }
     let mut parent_ns = side.servers;
     notes.extend(session.complete(&mut parent_ns).await);
-    session.learn_zone(zone, parent_ns.clone());
+    session.learn_zone(zone, parent_ns.clone(), 0);
     ask_ahead(session, zone, &parent_ns).await;
     let child_ns = child_set(session, zone, &parent_ns).await;
     let servers = all_servers(session, zone, &parent_ns, &child_ns, &mut notes).await;

@@ -6,23 +6,24 @@ use crate::dnssec;
 use crate::error::Error;
 use crate::present;
 use crate::resolve::{Stuck, address};
-use crate::session::Session;
+use crate::session::{Learned, Session};
 use crate::settings::Settings;
 use crate::snapshot;
 use crate::trace;
 use crate::wire::{Name, Rtype};
 use jiff::Timestamp;
-use model::dns::{AnswerKind, Delegation, Dnssec, NsName, Record, Soa, Trace, ZoneSnapshot};
+use model::dns::{AnswerKind, Delegation, Dnssec, Record, Soa, Trace, ZoneSnapshot};
 use model::names::Fqdn;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a delegation of the root is kept for look-ups of hosts (its TTL in the root zone is two days).
-const INFRASTRUCTURE_TTL: Duration = Duration::from_secs(3600);
+/// Longest time a delegation of the root is kept for look-ups of hosts, whatever its TTL.
+const INFRASTRUCTURE_MAX_TTL: u32 = 3600;
 
-type Infrastructure = HashMap<Name, (Instant, Arc<Vec<NsName>>)>;
+/// Delegations with the instant until which they hold.
+type Infrastructure = HashMap<Name, (Instant, Learned)>;
 
 /// The DNS engine. Clones share everything.
 #[derive(Clone)]
@@ -104,7 +105,7 @@ impl Engine {
         Session::new(Arc::new(settings))
     }
 
-    /// Addresses of a host, resolved from the root hints (delegations from the root are remembered for an hour).
+    /// Addresses of a host, resolved from the root hints (delegations from the root are remembered within their TTL).
     pub async fn lookup(&self, host: &Fqdn) -> Result<Vec<IpAddr>, Error> {
         let name = wire_name(host.as_str())?;
         let session = self.warm_session();
@@ -156,8 +157,8 @@ impl Engine {
     fn warm_session(&self) -> Session {
         let session = self.session();
         let mut kept = self.infrastructure.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|_, (learned, _)| learned.elapsed() < INFRASTRUCTURE_TTL);
-        let zones = kept.iter().map(|(zone, (_, servers))| (zone.clone(), servers.clone()));
+        kept.retain(|_, (until, _)| Instant::now() < *until);
+        let zones = kept.iter().map(|(zone, (_, learned))| (zone.clone(), learned.clone()));
         session.zones.lock().unwrap_or_else(PoisonError::into_inner).extend(zones);
         session
     }
@@ -165,8 +166,9 @@ impl Engine {
     fn keep(&self, session: &Session) {
         let mut kept = self.infrastructure.lock().unwrap_or_else(PoisonError::into_inner);
         let zones = session.zones.lock().unwrap_or_else(PoisonError::into_inner);
-        for (zone, servers) in zones.iter().filter(|(zone, _)| zone.labels().len() == 1) {
-            kept.entry(zone.clone()).or_insert_with(|| (Instant::now(), servers.clone()));
+        for (zone, learned) in zones.iter().filter(|(zone, l)| zone.labels().len() == 1 && l.ttl > 0) {
+            let ttl = Duration::from_secs(u64::from(learned.ttl.min(INFRASTRUCTURE_MAX_TTL)));
+            kept.entry(zone.clone()).or_insert_with(|| (Instant::now() + ttl, learned.clone()));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! breadth (NXNS: few side look-ups per referral) and by the session's budget. RFC 1034 section 5.3.3.
 
 use crate::classify::{self, kind, ns_names};
-use crate::session::{Asked, Manner, Session};
+use crate::session::{Asked, Learned, Manner, Session};
 use crate::wire::{Data, Name, Question, Reply, Rtype};
 use futures::future::{BoxFuture, join_all};
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -75,8 +75,8 @@ impl Session {
         let zones = self.zones.lock().unwrap_or_else(PoisonError::into_inner);
         let mut zone = name.clone();
         loop {
-            if let Some(servers) = zones.get(&zone) {
-                return (zone, servers.clone());
+            if let Some(learned) = zones.get(&zone) {
+                return (zone, learned.servers.clone());
             }
             if zone.is_root() {
                 return (zone, Arc::new(self.settings.root_hints.servers().to_vec()));
@@ -85,9 +85,10 @@ impl Session {
         }
     }
 
-    /// Remembers the servers of a zone for the rest of the operation.
-    pub(crate) fn learn_zone(&self, zone: &Name, servers: Vec<NsName>) {
-        self.zones.lock().unwrap_or_else(PoisonError::into_inner).insert(zone.clone(), Arc::new(servers));
+    /// Remembers the servers of a zone for the rest of the operation; `ttl` is for those who keep it longer.
+    pub(crate) fn learn_zone(&self, zone: &Name, servers: Vec<NsName>, ttl: u32) {
+        let learned = Learned { servers: Arc::new(servers), ttl };
+        self.zones.lock().unwrap_or_else(PoisonError::into_inner).insert(zone.clone(), learned);
     }
 
     /// Resolves a question from the closest known zone, following aliases when `follow` is set.
@@ -132,11 +133,14 @@ impl Session {
             let referral = asked.reply().filter(|_| kind == AnswerKind::Referral).and_then(|reply| {
                 let to = classify::referral_zone(reply)?.clone();
                 let servers = referred(reply, &to, &zone);
-                Some((to, servers))
+                let records =
+                    reply.authority.iter().filter(|rr| rr.rtype == Rtype::NS).chain(&reply.additional);
+                let ttl = records.map(|rr| rr.ttl).min().unwrap_or(0);
+                Some((to, servers, ttl))
             });
             match referral {
-                Some((to, next)) => {
-                    self.learn_zone(&to, next.clone());
+                Some((to, next, ttl)) => {
+                    self.learn_zone(&to, next.clone(), ttl);
                     zone = to;
                     servers = Arc::new(next);
                 }

@@ -63,6 +63,14 @@ impl Asked {
 
 type Key = (IpAddr, Question, Manner);
 
+/// Servers of a zone as a referral named them.
+#[derive(Debug, Clone)]
+pub(crate) struct Learned {
+    pub servers: Arc<Vec<NsName>>,
+    /// Seconds for which the referral holds: the smallest TTL of its NS and glue records; 0 when it is not to be kept.
+    pub ttl: u32,
+}
+
 /// One operation's state; shared by all its tasks.
 pub(crate) struct Session {
     pub settings: Arc<Settings>,
@@ -75,7 +83,7 @@ pub(crate) struct Session {
     /// Per address and transport: questions without a reply, and whether it ever replied.
     silence: Mutex<HashMap<(IpAddr, bool), (u32, bool)>>,
     /// Delegations learned in this operation (or lent by the infrastructure cache).
-    pub zones: Mutex<HashMap<Name, Arc<Vec<NsName>>>>,
+    pub zones: Mutex<HashMap<Name, Learned>>,
 }
 
 pub(crate) const NO_V6: &str = "IPv6 servers were not asked: this host has no IPv6 route";

@@ -25,7 +25,7 @@ pub(crate) async fn snapshot(session: &Session, zone: &Name, delegation: &Delega
     // Only servers that answer with authority are asked.
     let good = authoritative_addresses(&delegation.servers);
     let servers = vec![NsName { name: zone.to_string(), addresses: good, glue: true }];
-    session.learn_zone(zone, servers);
+    session.learn_zone(zone, servers, 0);
     let questions = WATCHED.iter().flat_map(|(label, types)| {
         let name = if label.is_empty() { Some(zone.clone()) } else { zone.child(label) };
         types.iter().filter_map(move |t| name.clone().map(|n| (n, *t)))

@@ -100,7 +100,7 @@ pub(crate) async fn descend(
                     TraceOutcome::Loop
                 } else {
                     inherited = session.complete(&mut next).await;
-                    session.learn_zone(&to, next.clone());
+                    session.learn_zone(&to, next.clone(), 0);
                     if let Some(step) = steps.last_mut() {
                         step.referral = Some((to.clone(), next.clone()));
                     }
@@ -195,10 +195,9 @@ pub(crate) async fn trace(session: &Session, name: &Name, rtype: Rtype) -> Trace
         TraceOutcome::Answer => reply.map(|r| present::records(&r.answers)).unwrap_or_default(),
         _ => Vec::new(),
     };
-    if let Some(target) = reply.and_then(|r| alias(r, name)).filter(|_| rtype != Rtype::CNAME) {
-        if !records.iter().any(|r| r.rtype == rtype.to_string()) {
-            notes.push(format!("{name} is an alias: the answer is to be found at {target}"));
-        }
+    let complete = rtype == Rtype::CNAME || records.iter().any(|r| r.rtype == rtype.to_string());
+    if let Some(target) = reply.and_then(|r| alias(r, name)).filter(|_| !complete) {
+        notes.push(format!("{name} is an alias: the answer is to be found at {target}"));
     }
     let soa = match outcome {
         TraceOutcome::NoData | TraceOutcome::NxDomain => reply.and_then(present::soa_of),

@@ -67,6 +67,17 @@ async fn q7_io_is_read_as_it_is() {
 }
 
 #[tokio::test]
+async fn a_zone_on_the_servers_of_its_parent_is_found() {
+    let w = demo().await;
+    let d = w.engine.delegation("dev.alder.example").await.unwrap();
+    assert_eq!((d.parent.as_str(), d.delegated), ("alder.example", true), "{d:#?}");
+    assert!(d.any_authoritative());
+    let below = w.engine.delegation("nothing.q7.io").await.unwrap();
+    assert_eq!((below.parent.as_str(), below.delegated), ("q7.io", false), "{below:#?}");
+    assert_eq!(below.negative_soa.map(|s| s.zone).as_deref(), Some("q7.io"));
+}
+
+#[tokio::test]
 async fn each_story_has_its_finding() {
     let w = demo().await;
     for (domain, expected) in [

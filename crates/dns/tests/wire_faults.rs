@@ -302,3 +302,32 @@ async fn the_bound_on_questions_holds() {
     assert!(trace.notes.iter().any(|n| n.contains("bound")), "{:?}", trace.notes);
     assert!(w.questions.load(Ordering::Relaxed) <= 2);
 }
+
+#[tokio::test]
+async fn thirteen_servers_in_two_families_with_twelve_dead() {
+    let mut above =
+        String::from("@ 60 SOA a.root.example. host.example. 1 2 3 4 5\n@ 60 NS a.root.example.\n");
+    let mut servers = Vec::new();
+    for i in 0..13u8 {
+        let (v4, v6): (&str, &str) =
+            (format!("192.0.2.{}", 50 + i).leak(), format!("2001:db8::{:x}", 0x50 + u16::from(i)).leak());
+        above.push_str(&format!("test. 60 NS n{i}.test.\nn{i}.test. 60 A {v4}\nn{i}.test. 60 AAAA {v6}\n"));
+        let fault = if i == 7 { Fault::None } else { Fault::Drop };
+        servers.push(faulty(v4, &[TLD], fault));
+        servers.push(faulty(v6, &[TLD], fault));
+    }
+    servers.push(server("192.0.2.1", &[("", above.leak())]));
+    let w = world(&["192.0.2.1"], servers).await;
+    let engine = w.engine();
+    let start = Instant::now();
+    let trace = engine.trace(&Fqdn::trusted("www.test"), "A").await.unwrap();
+    let took = start.elapsed();
+    assert_eq!(trace.outcome, TraceOutcome::Answer);
+    let dead = trace.steps[1].answers.iter().filter(|a| a.kind == AnswerKind::Timeout).count();
+    assert_eq!((trace.steps[1].answers.len(), dead), (26, 24));
+    println!("trace with 24 of 26 addresses dead: {took:?}");
+    assert!(took < engine.settings().timeout * 3 / 2, "{took:?}");
+    // A look-up has no need to wait for the dead: it takes the first answer.
+    let found = engine.resolve(&Fqdn::trusted("www.test"), "A").await.unwrap();
+    assert_eq!(found.records[0].data, "198.51.100.1");
+}

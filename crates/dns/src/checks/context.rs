@@ -59,7 +59,7 @@ impl<'s> Context<'s> {
                 addresses: addresses.iter().copied().collect(),
                 glue: !addresses.is_empty(),
             });
-            session.learn_zone(&zone, servers.collect());
+            session.learn_zone(&zone, servers.collect(), 0);
         }
         Context {
             session,

@@ -79,8 +79,7 @@ async fn parent_zone(c: &Context<'_>) -> Name {
 
 /// Octets of a referral for the longest possible name below the zone, names compressed (RFC 1035 section 4.1.4).
 fn referral_size(zone: &Name, parent: &Name, servers: &NsMap) -> usize {
-    let mut message = Compressor::default();
-    message.size = 12;
+    let mut message = Compressor { size: 12, ..Compressor::default() };
     message.longest(zone);
     message.size += 4;
     for name in servers.keys() {

@@ -85,7 +85,7 @@ fn lame(state: &ServerState, d: &Delegation, all: &mut Gather<'_>) {
             all.add("Delegation04", "IS_NOT_AUTHORITATIVE", &args);
         }
         AnswerKind::Refused => {
-            all.add("Connectivity01", "CN01_UNEXPECTED_RCODE_SOA_QUERY_UDP", &rcode("REFUSED"))
+            all.add("Connectivity01", "CN01_UNEXPECTED_RCODE_SOA_QUERY_UDP", &rcode("REFUSED"));
         }
         AnswerKind::ServFail => {
             all.add("Connectivity01", "CN01_UNEXPECTED_RCODE_SOA_QUERY_UDP", &rcode("SERVFAIL"));

@@ -7,6 +7,15 @@ use model::finding::Finding;
 use model::names::Fqdn;
 use std::collections::BTreeMap;
 
+/// One parameter: its values by server, the value it ought to have, and the tags.
+struct Parameter {
+    values: ByKey<u32>,
+    good: u32,
+    /// Inconsistent, as it ought to be, otherwise.
+    tags: [&'static str; 3],
+    argument: &'static str,
+}
+
 pub(in crate::checks) async fn dnssec03(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("DNSSEC03");
     let (mut unsigned, mut signed) = (Servers::new(), Servers::new());
@@ -66,39 +75,37 @@ pub(in crate::checks) async fn dnssec03(c: &Context<'_>) -> Vec<Finding> {
         }
         map
     };
-    let checks: [(ByKey<u32>, &str, u32, &str, &str, &str); 3] = [
-        (
-            by(|n| u32::from(n.hash_algorithm)),
-            "DS03_INCONSISTENT_HASH_ALGO",
-            1,
-            "DS03_LEGAL_HASH_ALGO",
-            "DS03_ILLEGAL_HASH_ALGO",
-            "algo_num",
-        ),
-        (
-            by(|n| u32::from(n.iterations)),
-            "DS03_INCONSISTENT_ITERATION",
-            0,
-            "DS03_LEGAL_ITERATION_VALUE",
-            "DS03_ILLEGAL_ITERATION_VALUE",
-            "int",
-        ),
-        (
-            by(|n| n.salt.len() as u32),
-            "DS03_INCONSISTENT_SALT_LENGTH",
-            0,
-            "DS03_LEGAL_EMPTY_SALT",
-            "DS03_ILLEGAL_SALT_LENGTH",
-            "int",
-        ),
+    let checks = [
+        Parameter {
+            values: by(|n| u32::from(n.hash_algorithm)),
+            good: 1,
+            tags: ["DS03_INCONSISTENT_HASH_ALGO", "DS03_LEGAL_HASH_ALGO", "DS03_ILLEGAL_HASH_ALGO"],
+            argument: "algo_num",
+        },
+        Parameter {
+            values: by(|n| u32::from(n.iterations)),
+            good: 0,
+            tags: [
+                "DS03_INCONSISTENT_ITERATION",
+                "DS03_LEGAL_ITERATION_VALUE",
+                "DS03_ILLEGAL_ITERATION_VALUE",
+            ],
+            argument: "int",
+        },
+        Parameter {
+            values: by(|n| n.salt.len() as u32),
+            good: 0,
+            tags: ["DS03_INCONSISTENT_SALT_LENGTH", "DS03_LEGAL_EMPTY_SALT", "DS03_ILLEGAL_SALT_LENGTH"],
+            argument: "int",
+        },
     ];
-    for (map, inconsistent, legal_value, legal, illegal, argument) in &checks {
-        if map.len() > 1 {
+    for Parameter { values, good, tags: [inconsistent, legal, illegal], argument } in &checks {
+        if values.len() > 1 {
             out.add(inconsistent, &[]);
         }
-        for (value, servers) in map {
+        for (value, servers) in values {
             let list = ("ns_list", c.ns_list(servers).await);
-            if value == legal_value {
+            if value == good {
                 out.add(legal, &[list]);
             } else {
                 out.add(illegal, &[list, (argument, (*value).into())]);
