@@ -7,6 +7,7 @@ mod delegation;
 pub mod dnssec;
 mod engine;
 mod error;
+mod parent;
 pub mod present;
 mod provider;
 pub mod render;

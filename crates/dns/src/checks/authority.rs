@@ -1,7 +1,8 @@
 //! Consistency04 (NS sets of the servers), Delegation04 (authority), 05 (no aliases), 06 (SOA), 07 (same names).
 
 use super::context::{Context, joined, plain, serves};
-use super::methods::{NsMap, is_referral};
+use super::methods::NsMap;
+use super::walk::is_referral;
 use crate::classify::{ns_names, referral_zone};
 use crate::resolve::alias;
 use crate::session::Manner;

@@ -1,7 +1,8 @@
 //! Basic01 (the zone and its parent exist) and Basic02 (at least one name server works).
 
 use super::context::{Context, serves};
-use super::methods::{Word, ips};
+use super::methods::ips;
+use super::walk::Word;
 use crate::wire::{Name, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};

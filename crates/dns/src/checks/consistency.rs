@@ -1,7 +1,8 @@
 //! Consistency05 (glue against authoritative data) and Consistency06 (primary server in the SOA records).
 
 use super::context::{Context, authoritative, joined};
-use super::methods::{NsMap, is_referral};
+use super::methods::NsMap;
+use super::walk::is_referral;
 use crate::classify::referral_zone;
 use crate::resolve::address;
 use crate::wire::{Data, Name, Rtype};

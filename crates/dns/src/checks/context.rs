@@ -42,7 +42,7 @@ pub(crate) struct Context<'s> {
     pub undelegated: Undelegated,
     pub asn_zone: String,
     pub now: jiff::Timestamp,
-    pub(super) walk: OnceCell<super::methods::Walk>,
+    pub(super) walk: OnceCell<super::walk::Walk>,
     pub(super) parent: OnceCell<Option<NsMap>>,
     pub(super) delegation: OnceCell<Option<NsMap>>,
     pub(super) del: OnceCell<Option<NsMap>>,

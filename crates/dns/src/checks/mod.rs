@@ -18,6 +18,7 @@ mod soa;
 mod spf;
 mod syntax;
 mod tags;
+mod walk;
 mod zone;
 
 pub use health::health;

@@ -1,0 +1,203 @@
+//! Independent truth: servers nobody here wrote (NSD) serve a root, a top-level domain and zones; we ask them, and so
+//! does `drill`. Skipped with a message where NSD is not installed.
+
+use dns::{Engine, RootHints, Settings, TrustAnchors};
+use model::dns::{NsName, ServerHealth, TraceOutcome};
+use model::names::Fqdn;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const ROOT: &str = "$ORIGIN .
+@ 3600 SOA a.root.lab. host.root.lab. 1 7200 3600 604800 3600
+@ 3600 NS a.root.lab.
+a.root.lab. 3600 A 127.77.0.1
+test. 3600 NS ns1.nic.test.
+test. 3600 NS ns2.nic.test.
+ns1.nic.test. 3600 A 127.77.0.2
+ns2.nic.test. 3600 A 127.77.0.3
+";
+const TLD: &str = "$ORIGIN test.
+@ 3600 SOA ns1.nic host.nic 7 7200 3600 604800 900
+@ 3600 NS ns1.nic
+@ 3600 NS ns2.nic
+ns1.nic 3600 A 127.77.0.2
+ns2.nic 3600 A 127.77.0.3
+harbour 3600 NS ns1.harbour
+harbour 3600 NS ns.elsewhere.test.
+ns1.harbour 3600 A 127.77.0.4
+elsewhere 3600 NS ns1.nic
+";
+const ZONE: &str = "$ORIGIN harbour.test.
+@ 1800 SOA ns1 host 2026112001 7200 3600 604800 600
+@ 1800 NS ns1
+@ 1800 NS ns.elsewhere.test.
+ns1 1800 A 127.77.0.4
+@ 300 A 192.0.2.80
+@ 300 AAAA 2001:db8::80
+@ 300 MX 10 mail
+@ 300 TXT \"v=spf1 -all\" \"a \\\"quoted\\\" word\"
+@ 300 CAA 0 issue \"ca.example\"
+@ 300 HTTPS 1 . alpn=h2,h3
+mail 300 A 192.0.2.25
+www 300 CNAME @
+big 300 TXT ";
+const ELSEWHERE: &str = "$ORIGIN elsewhere.test.
+@ 3600 SOA ns1.nic.test. host.nic.test. 1 7200 3600 604800 900
+@ 3600 NS ns1.nic.test.
+ns 3600 A 127.77.0.5
+";
+
+/// Servers that end with the test.
+struct Servers {
+    children: Vec<Child>,
+    port: u16,
+    _dir: TempDir,
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn installed(program: &str) -> bool {
+    ["/usr/sbin", "/usr/bin", "/usr/local/sbin"].iter().any(|dir| Path::new(dir).join(program).exists())
+}
+
+/// Starts NSD on one address with its zones.
+fn nsd(dir: &Path, port: u16, address: &str, zones: &[(&str, &str)]) -> Child {
+    let base = dir.join(address);
+    std::fs::create_dir(&base).unwrap();
+    let mut config = format!(
+        "server:\n  ip-address: {address}@{port}\n  username: \"\"\n  chroot: \"\"\n  zonesdir: \"{0}\"\n  \
+         pidfile: \"{0}/pid\"\n  xfrdfile: \"{0}/xfrd\"\n  zonelistfile: \"{0}/list\"\n  database: \"\"\n  \
+         nsid: \"ascii_{address}\"\n  server-count: 1\n  hide-version: yes\nremote-control:\n  control-enable: no\n",
+        base.display()
+    );
+    for (index, (name, text)) in zones.iter().enumerate() {
+        std::fs::write(base.join(format!("zone{index}")), text).unwrap();
+        config.push_str(&format!("zone:\n  name: \"{name}\"\n  zonefile: \"zone{index}\"\n"));
+    }
+    let file = base.join("nsd.conf");
+    std::fs::write(&file, config).unwrap();
+    Command::new("nsd")
+        .args(["-d", "-c"])
+        .arg(&file)
+        .env("PATH", "/usr/sbin:/usr/bin:/usr/local/sbin")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+async fn start() -> Option<(Servers, Engine)> {
+    if !installed("nsd") || !installed("drill") {
+        println!("SKIPPED: nsd and drill are not installed (apt-get install nsd ldnsutils)");
+        return None;
+    }
+    let dir = TempDir::new().unwrap();
+    // A port that is free on one address is free on its neighbours too, as nobody else is there.
+    let port = std::net::UdpSocket::bind("127.77.0.1:0").unwrap().local_addr().unwrap().port();
+    let long = format!("{ZONE}{}\n", format!("\"{}\" ", "x".repeat(200)).repeat(12));
+    let children = vec![
+        nsd(dir.path(), port, "127.77.0.1", &[(".", ROOT)]),
+        nsd(dir.path(), port, "127.77.0.2", &[("test", TLD), ("elsewhere.test", ELSEWHERE)]),
+        nsd(dir.path(), port, "127.77.0.3", &[("test", TLD)]),
+        nsd(dir.path(), port, "127.77.0.4", &[("harbour.test", &long)]),
+        nsd(dir.path(), port, "127.77.0.5", &[("harbour.test", &long)]),
+    ];
+    let servers = Servers { children, port, _dir: dir };
+    let root =
+        NsName { name: "a.root.lab".into(), addresses: vec!["127.77.0.1".parse().unwrap()], glue: true };
+    let engine = Engine::new(Settings {
+        root_hints: RootHints::new(vec![root]),
+        trust_anchors: TrustAnchors::none(),
+        port,
+        allow_private: true,
+        timeout: Duration::from_millis(1500),
+        ..Settings::default()
+    });
+    // Ready when the last one answers.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while Instant::now() < deadline {
+        let up = engine.delegation("harbour.test").await;
+        if up.is_ok_and(|d| {
+            d.servers.len() == 2 && d.servers.iter().all(|s| s.health == ServerHealth::Authoritative)
+        }) {
+            return Some((servers, engine));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the servers did not come up");
+}
+
+/// Answer records of `drill`, as `owner ttl type data` in lower case.
+fn drill(port: u16, server: &str, name: &str, rtype: &str) -> Vec<String> {
+    let out = Command::new("drill")
+        .args(["-p", &port.to_string(), "-t", &format!("@{server}"), name, rtype])
+        .env("PATH", "/usr/bin:/usr/local/bin")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let section = text.split(";; ANSWER SECTION:").nth(1).unwrap_or("").split(";;").next().unwrap_or("");
+    let mut lines: Vec<String> = section
+        .lines()
+        .filter(|l| !l.trim().is_empty())
+        .map(|l| {
+            let words: Vec<&str> = l.split_whitespace().filter(|w| *w != "IN").collect();
+            words.join(" ")
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[tokio::test]
+async fn nsd_is_read_as_drill_reads_it() {
+    let Some((servers, engine)) = start().await else { return };
+    for (name, rtype) in [
+        ("harbour.test", "A"),
+        ("harbour.test", "AAAA"),
+        ("harbour.test", "MX"),
+        ("harbour.test", "NS"),
+        ("harbour.test", "SOA"),
+        ("harbour.test", "TXT"),
+        ("harbour.test", "CAA"),
+        ("www.harbour.test", "CNAME"),
+        ("big.harbour.test", "TXT"),
+    ] {
+        let trace = engine.trace(&Fqdn::trusted(name), rtype).await.unwrap();
+        assert_eq!(trace.outcome, TraceOutcome::Answer, "{name} {rtype}: {trace:#?}");
+        let mut ours: Vec<String> =
+            trace.records.iter().map(|r| format!("{}. {} {} {}", r.name, r.ttl, r.rtype, r.data)).collect();
+        ours.sort();
+        assert_eq!(ours, drill(servers.port, "127.77.0.4", name, rtype), "{name} {rtype}");
+    }
+    let big = engine.trace(&Fqdn::trusted("big.harbour.test"), "TXT").await.unwrap();
+    assert!(big.steps.last().unwrap().answers.iter().all(|a| a.truncated), "over TCP: {big:#?}");
+}
+
+#[tokio::test]
+async fn nsd_delegations_show_their_servers() {
+    let Some((_servers, engine)) = start().await else { return };
+    let d = engine.delegation("harbour.test").await.unwrap();
+    assert_eq!((d.parent.as_str(), d.delegated), ("test", true));
+    assert_eq!(d.server_names(), ["ns.elsewhere.test", "ns1.harbour.test"]);
+    assert_eq!(
+        d.servers.iter().map(|s| s.nsid.as_deref()).collect::<Vec<_>>(),
+        [Some("127.77.0.5"), Some("127.77.0.4")]
+    );
+    assert!(d.servers.iter().all(|s| s.tcp == Some(true) && s.serial == Some(2_026_112_001)), "{d:#?}");
+    assert_eq!(d.negative_ttl(), Some(600));
+    let missing = engine.delegation("nobody.test").await.unwrap();
+    assert_eq!((missing.delegated, missing.negative_ttl()), (false, Some(900)));
+    let zone = engine.zone_snapshot("harbour.test", &d).await.unwrap();
+    let https = zone.rrsets.iter().find(|s| s.rtype == "HTTPS").unwrap();
+    assert_eq!(https.data, ["1 . alpn=h2,h3"]);
+    assert_eq!((zone.wildcard, zone.unanswered), (Some(false), Vec::new()));
+}
