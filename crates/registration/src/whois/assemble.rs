@@ -16,7 +16,7 @@ pub(crate) fn registration(
     text: &str,
     warnings: &mut Vec<String>,
 ) -> Registration {
-    let order = order(facts, asked);
+    let dates = Dates { order: order(facts, asked), day_first: day_first(facts) };
     let mut r = Registration {
         name: Some(asked.ascii.clone()),
         registry_id: one(facts, Field::DomainId),
@@ -25,13 +25,13 @@ pub(crate) fn registration(
             .ranked(Field::WhoisServer)
             .iter()
             .find_map(|v| values::host(host_of(v.text))),
-        created: time(facts, Field::Created, order, warnings),
-        updated: updated(facts, order, warnings),
-        expires: time(facts, Field::Expires, order, warnings),
+        created: time(facts, Field::Created, dates, warnings),
+        updated: updated(facts, dates, warnings),
+        expires: time(facts, Field::Expires, dates, warnings),
         ..Registration::default()
     };
     il_assigned(facts, &mut r);
-    let by_registrar = time(facts, Field::RegistrarExpires, order, warnings);
+    let by_registrar = time(facts, Field::RegistrarExpires, dates, warnings);
     match (r.expires, by_registrar) {
         (None, some) => r.expires = some,
         (Some(a), Some(b)) if a != b => r.registrar_expires = Some(b),
@@ -63,6 +63,24 @@ fn names(stated: &str, asked: &Asked) -> bool {
     stated.split(|c: char| c.is_whitespace() || "()[],\"".contains(c)).any(|w| asked.is(w))
 }
 
+/// What is known of how this answer writes dates.
+#[derive(Clone, Copy)]
+struct Dates {
+    order: Option<Order>,
+    /// Dates such as `04-Sep-05` begin with the day.
+    day_first: bool,
+}
+
+/// True when the answer itself shows that `04-Sep-05` begins with the day: registrations end on the day they began, in
+/// another year, so the number that creation and expiration share is the day.
+fn day_first(facts: &Facts<'_>) -> bool {
+    let part = |f| facts.ranked(f).iter().find_map(|v| date::short(v.text));
+    match (part(Field::Created), part(Field::Expires)) {
+        (Some((a, m, x)), Some((b, n, y))) => a == b && m == n && x != y,
+        _ => false,
+    }
+}
+
 fn one(facts: &Facts<'_>, field: Field) -> Option<String> {
     facts.ranked(field).iter().find_map(|v| values::stated(v.text)).map(str::to_string)
 }
@@ -91,19 +109,17 @@ fn order(facts: &Facts<'_>, asked: &Asked) -> Option<Order> {
         .or_else(|| order_of(asked))
 }
 
-fn time(
-    facts: &Facts<'_>,
-    field: Field,
-    order: Option<Order>,
-    warnings: &mut Vec<String>,
-) -> Option<StatedTime> {
-    first_date(&facts.ranked(field), order, warnings)
+fn time(facts: &Facts<'_>, field: Field, dates: Dates, warnings: &mut Vec<String>) -> Option<StatedTime> {
+    first_date(&facts.ranked(field), dates, warnings)
 }
 
-fn first_date(all: &[Value<'_>], order: Option<Order>, warnings: &mut Vec<String>) -> Option<StatedTime> {
+fn first_date(all: &[Value<'_>], dates: Dates, warnings: &mut Vec<String>) -> Option<StatedTime> {
     for v in all {
         let Some(text) = values::stated(v.text) else { continue };
-        match date::parse(text, order) {
+        if let Some(t) = date::parse_short(text).filter(|_| dates.day_first) {
+            return Some(t);
+        }
+        match date::parse(text, dates.order) {
             Ok(t) => return Some(t),
             Err(NoDate::Ambiguous) => {
                 warnings.push(format!("“{}: {}” may be day or month first; not read", v.label, cut(text)));
@@ -124,7 +140,7 @@ fn cut(s: &str) -> String {
 }
 
 /// The last change. RIPE-style answers repeat `changed` once per change, the latest last.
-fn updated(facts: &Facts<'_>, order: Option<Order>, warnings: &mut Vec<String>) -> Option<StatedTime> {
+fn updated(facts: &Facts<'_>, dates: Dates, warnings: &mut Vec<String>) -> Option<StatedTime> {
     let mut all = facts.ranked(Field::Updated);
     let top = all.first()?.rank;
     let history: Vec<Value<'_>> = all
@@ -134,12 +150,12 @@ fn updated(facts: &Facts<'_>, order: Option<Order>, warnings: &mut Vec<String>) 
         .collect();
     if history.len() > 1 {
         let mut times: Vec<StatedTime> =
-            history.iter().filter_map(|v| date::parse(v.text, order).ok()).collect();
+            history.iter().filter_map(|v| date::parse(v.text, dates.order).ok()).collect();
         times.sort_by_key(StatedTime::nominal);
         return times.last().copied();
     }
     all.truncate(8);
-    first_date(&all, order, warnings)
+    first_date(&all, dates, warnings)
 }
 
 /// ISOC-IL states the registration only as the first `changed` line: `... 19990605 (Assigned)`.

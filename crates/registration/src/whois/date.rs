@@ -98,6 +98,21 @@ pub(crate) fn parse(value: &str, order: Option<Order>) -> Result<StatedTime, NoD
     }
 }
 
+static SHORT: LazyLock<Regex> = LazyLock::new(|| re(r"^(\d{2})-([^\W\d_]{3,12})-(\d{2})\.?$"));
+
+/// A date with two digits for day and year, `04-Sep-05`, as its three parts. Which is which the form does not say.
+pub(crate) fn short(value: &str) -> Option<(i8, i8, i8)> {
+    let c = SHORT.captures(value.trim())?;
+    Some((num(&c[1]), month(&c[2]).ok()?, num(&c[3])))
+}
+
+/// Reads `04-Sep-05` where it is known that the day comes first. Years from 70 are of the last century.
+pub(crate) fn parse_short(value: &str) -> Option<StatedTime> {
+    let (day, month, year) = short(value)?;
+    let year = i16::from(year) + if year >= 70 { 1900 } else { 2000 };
+    date(&year.to_string(), month, day).ok().map(StatedTime::Date)
+}
+
 fn skip_weekday(v: &str) -> &str {
     let end = v.find(|c: char| !c.is_alphabetic()).unwrap_or(v.len());
     let day = &v[..end];
@@ -289,6 +304,14 @@ mod tests {
         ] {
             assert_eq!(read(value, Some(Order::Dmy)), want, "{value}");
         }
+    }
+
+    #[test]
+    fn short_years_are_read_only_when_asked() {
+        assert_eq!(read("04-Sep-05", Some(Order::Dmy)), "Not");
+        assert_eq!(parse_short("04-Sep-05").unwrap().to_string(), "2005-09-04");
+        assert_eq!(parse_short("17-DEC-98").unwrap().to_string(), "1998-12-17");
+        assert_eq!(parse_short("2005-09-04"), None);
     }
 
     #[test]
