@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::parent::parent_side;
 use crate::present;
 use crate::provider;
-use crate::resolve::HostAddresses;
+use crate::resolve::{HostAddresses, MAX_SERVERS};
 use crate::session::{Asked, Manner, Session};
 use crate::trace::{self, ask_all};
 use crate::transport::Failure;
@@ -103,7 +103,7 @@ async fn child_set(session: &Session, zone: &Name, parent_ns: &[NsName]) -> Vec<
             names.extend(ns_names(&reply.answers, zone).iter().map(Name::to_string));
         }
     }
-    names.into_iter().collect()
+    names.into_iter().take(MAX_SERVERS).collect()
 }
 
 /// Notes that the health checks look for.

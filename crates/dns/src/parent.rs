@@ -4,7 +4,7 @@
 use crate::classify::ns_names;
 use crate::error::Error;
 use crate::present;
-use crate::resolve::glued;
+use crate::resolve::{MAX_SERVERS, glued};
 use crate::session::{Manner, Session};
 use crate::trace::{self, Step, descend, ds_of};
 use crate::wire::{Name, Question, Reply, Rtype};
@@ -106,7 +106,7 @@ fn tally(step: &Step) -> String {
 
 /// NS set in the answer of a server that serves parent and zone alike.
 fn same_servers(reply: &Reply, zone: &Name) -> Vec<NsName> {
-    ns_names(&reply.answers, zone).iter().map(|n| glued(reply, n, &Name::root())).collect()
+    ns_names(&reply.answers, zone).iter().take(MAX_SERVERS).map(|n| glued(reply, n, &Name::root())).collect()
 }
 
 /// The zone that encloses `zone` on servers that serve both.

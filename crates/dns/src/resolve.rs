@@ -17,6 +17,10 @@ pub(crate) const MAX_REFERRALS: usize = 32;
 pub(crate) const MAX_SIDE_LOOKUPS: usize = 6;
 /// How deep looking up a name server may need another name server looked up.
 const MAX_NESTING: usize = 4;
+/// Name servers of one set that are looked at, and addresses of one of them: more than anybody needs, few enough that a
+/// hostile referral cannot make us send questions to a crowd.
+pub(crate) const MAX_SERVERS: usize = 40;
+pub(crate) const MAX_ADDRESSES: usize = 8;
 /// Aliases followed.
 pub(crate) const MAX_ALIASES: usize = 16;
 
@@ -233,6 +237,7 @@ impl Session {
         }
         out.addresses.sort();
         out.addresses.dedup();
+        out.addresses.truncate(MAX_ADDRESSES);
         if out.addresses.is_empty() && out.problem.is_none() {
             out.problem = Some(denied.unwrap_or_else(|| format!("{host} has no address record")));
         }
@@ -294,7 +299,8 @@ pub(crate) fn address(rr: &crate::wire::Rr) -> Option<IpAddr> {
 
 /// The servers a referral names, with the glue we may believe: names at or below the zone whose server spoke.
 pub(crate) fn referred(reply: &Reply, to: &Name, from: &Name) -> Vec<NsName> {
-    ns_names(&reply.authority, to).into_iter().map(|name| glued(reply, &name, from)).collect()
+    let names = ns_names(&reply.authority, to).into_iter().take(MAX_SERVERS);
+    names.map(|name| glued(reply, &name, from)).collect()
 }
 
 /// One server with its glue.
@@ -307,5 +313,6 @@ pub(crate) fn glued(reply: &Reply, name: &Name, from: &Name) -> NsName {
         .collect();
     addresses.sort();
     addresses.dedup();
+    addresses.truncate(MAX_ADDRESSES);
     NsName { name: name.to_string(), glue: !addresses.is_empty(), addresses }
 }

@@ -27,6 +27,8 @@ pub enum Manner {
     ExactUdp,
     /// TCP only, as given.
     ExactTcp,
+    /// UDP only, as given but for the letters, whose case is random.
+    Cased,
 }
 
 /// What came of one question to one address.
@@ -42,6 +44,8 @@ pub struct Asked {
     pub latency: Duration,
     /// What was odd, in words.
     pub notes: Vec<String>,
+    /// The question came back with its letters as they were sent.
+    pub letters_kept: bool,
 }
 
 impl Asked {
@@ -57,6 +61,7 @@ impl Asked {
             truncated: false,
             latency: Duration::ZERO,
             notes: Vec::new(),
+            letters_kept: true,
         }
     }
 }
@@ -207,7 +212,8 @@ impl Session {
             return self.over_tcp(address, question, manner == Manner::Tcp).await;
         }
         let mut notes = Vec::new();
-        let mut exchange = self.over_udp(address, question, resolver, resolver).await;
+        let random = resolver || manner == Manner::Cased;
+        let mut exchange = self.over_udp(address, question, random, resolver).await;
         note_ignored(&exchange, &mut notes);
         if exchange.plain {
             notes.push("answers only without EDNS: questions with EDNS got no answer".into());
@@ -232,7 +238,7 @@ impl Session {
             exchange = self.over_udp(address, current, false, false).await;
         }
         let truncated = exchange.result.as_ref().is_ok_and(|r| r.tc);
-        if truncated && manner != Manner::ExactUdp {
+        if truncated && !matches!(manner, Manner::ExactUdp | Manner::Cased) {
             let again = self.over_tcp(address, current, resolver).await;
             if again.result.is_ok() {
                 return Asked { truncated: true, notes, ..again };
@@ -244,6 +250,7 @@ impl Session {
                 truncated,
                 latency: exchange.latency,
                 notes,
+                letters_kept: !exchange.folded,
             };
         }
         Asked {
@@ -252,7 +259,21 @@ impl Session {
             truncated,
             latency: exchange.latency,
             notes,
+            letters_kept: !exchange.folded,
         }
+    }
+
+    /// The address an answer comes from, whatever it is: for servers with several addresses that answer from the
+    /// wrong one. `None` without an answer.
+    pub async fn source_of(&self, address: IpAddr, question: &Question) -> Option<(IpAddr, IpAddr)> {
+        let target = self.settings.address_map.dial((address, self.settings.port).into());
+        let forbidden = !self.settings.allow_private && net::guard::is_private(address).is_some();
+        if forbidden || !self.permit() {
+            return None;
+        }
+        let _slot = self.slots.acquire().await.ok()?;
+        let timeout = self.settings.timeout.min(self.left());
+        transport::source_of(target, question, timeout).await.map(|source| (target.ip(), source))
     }
 
     async fn over_udp(
@@ -296,6 +317,7 @@ impl Session {
             truncated: false,
             latency: exchange.latency,
             notes,
+            letters_kept: true,
         }
     }
 }

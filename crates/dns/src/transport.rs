@@ -4,7 +4,7 @@
 use crate::wire::{Question, Reply};
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket};
@@ -179,6 +179,26 @@ pub(crate) async fn udp(
         }
     }
     folded.unwrap_or_else(|| Exchange::failed(Failure::Timeout, ignored))
+}
+
+/// Asks over UDP on a socket that hears everybody, and says which address answers the question.
+pub(crate) async fn source_of(target: SocketAddr, question: &Question, limit: Duration) -> Option<IpAddr> {
+    let local: SocketAddr = match target {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let end = Instant::now() + limit;
+    let socket = UdpSocket::bind(local).await.ok()?;
+    let id: u16 = rand::random();
+    let (bytes, exact) = question.encode(id, true, || false);
+    socket.send_to(&bytes, target).await.ok()?;
+    let mut buffer = vec![0u8; 65_535];
+    loop {
+        let (length, source) = timeout_at(end, socket.recv_from(&mut buffer)).await.ok()?.ok()?;
+        if Reply::read(&buffer[..length]).is_ok_and(|r| r.id == id && answers(&r, question, &exact).0) {
+            return Some(source.ip());
+        }
+    }
 }
 
 /// Asks over TCP.

@@ -4,7 +4,7 @@
 use super::context::Context;
 use super::walk::{Word, is_referral};
 use crate::classify::{ns_names, referral_zone};
-use crate::resolve::{address, alias};
+use crate::resolve::{MAX_SERVERS, address, alias};
 use crate::wire::{Name, Reply, Rtype};
 use futures::future::{BoxFuture, join_all};
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +98,7 @@ impl Context<'_> {
     }
 
     fn collect(&self, reply: &Reply, names: Vec<Name>, into: &mut NsMap) {
-        for name in names {
+        for name in names.into_iter().take(MAX_SERVERS) {
             let glue: Vec<IpAddr> = reply
                 .additional
                 .iter()
@@ -190,7 +190,7 @@ impl Context<'_> {
                         names.extend(ns_names(&reply.answers, &self.zone));
                     }
                 }
-                Some(names)
+                Some(names.into_iter().take(MAX_SERVERS).collect())
             })
             .await
     }

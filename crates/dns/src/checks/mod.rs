@@ -9,6 +9,7 @@ mod consistency;
 mod context;
 mod delegation;
 mod dnssec;
+mod echo;
 mod edns;
 mod health;
 mod methods;
@@ -123,9 +124,12 @@ const CASES: &[(&str, Run)] = cases! {
     "Nameserver01" => nameserver::nameserver01,
     "Nameserver02" => edns::nameserver02,
     "Nameserver03" => nameserver::nameserver03,
+    "Nameserver04" => echo::nameserver04,
     "Nameserver05" => nameserver::nameserver05,
     "Nameserver06" => nameserver::nameserver06,
     "Nameserver07" => nameserver::nameserver07,
+    "Nameserver08" => echo::nameserver08,
+    "Nameserver09" => echo::nameserver09,
     "Nameserver10" => edns::nameserver10,
     "Nameserver11" => edns::nameserver11,
     "Nameserver12" => edns::nameserver12,

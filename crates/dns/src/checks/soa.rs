@@ -47,35 +47,41 @@ pub(super) async fn consistency01(c: &Context<'_>) -> Vec<Finding> {
 
 pub(super) async fn consistency02(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Consistency02");
-    let rnames: BTreeSet<String> =
-        all_soas(c, &mut out).await.into_iter().map(|(_, soa)| soa.rname.to_string()).collect();
+    let mut rnames: BTreeMap<String, BTreeSet<IpAddr>> = BTreeMap::new();
+    for (ip, soa) in all_soas(c, &mut out).await {
+        rnames.entry(soa.rname.to_string()).or_default().insert(ip);
+    }
     match rnames.len() {
         0 => {}
-        1 => out.add("ONE_SOA_RNAME", &[("rname", joined(rnames))]),
-        n => out.add("MULTIPLE_SOA_RNAMES", &[("count", n.into()), ("rnames", joined(rnames))]),
+        1 => out.add("ONE_SOA_RNAME", &[("rname", joined(rnames.keys()))]),
+        n => {
+            out.add("MULTIPLE_SOA_RNAMES", &[("count", n.into())]);
+            for (rname, ips) in &rnames {
+                out.add("SOA_RNAME", &[("rname", rname.as_str().into()), ("ns_list", c.ns_list(ips).await)]);
+            }
+        }
     }
     out.list
 }
 
 pub(super) async fn consistency03(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Consistency03");
-    let sets: BTreeSet<(u32, u32, u32, u32)> = all_soas(c, &mut out)
-        .await
-        .into_iter()
-        .map(|(_, soa)| (soa.refresh, soa.retry, soa.expire, soa.minimum))
-        .collect();
-    if sets.len() == 1 {
-        for (refresh, retry, expire, minimum) in &sets {
-            let args = [
-                ("refresh", (*refresh).into()),
-                ("retry", (*retry).into()),
-                ("expire", (*expire).into()),
-                ("minimum", (*minimum).into()),
-            ];
-            out.add("ONE_SOA_TIME_PARAMETER_SET", &args);
-        }
-    } else if sets.len() > 1 {
+    let mut sets: BTreeMap<[u32; 4], BTreeSet<IpAddr>> = BTreeMap::new();
+    for (ip, soa) in all_soas(c, &mut out).await {
+        sets.entry([soa.refresh, soa.retry, soa.expire, soa.minimum]).or_default().insert(ip);
+    }
+    if sets.len() > 1 {
         out.add("MULTIPLE_SOA_TIME_PARAMETER_SET", &[("count", sets.len().into())]);
+    }
+    for ([refresh, retry, expire, minimum], ips) in &sets {
+        let args = [
+            ("refresh", (*refresh).into()),
+            ("retry", (*retry).into()),
+            ("expire", (*expire).into()),
+            ("minimum", (*minimum).into()),
+            ("ns_list", c.ns_list(ips).await),
+        ];
+        out.add(if sets.len() > 1 { "SOA_TIME_PARAMETER_SET" } else { "ONE_SOA_TIME_PARAMETER_SET" }, &args);
     }
     out.list
 }
