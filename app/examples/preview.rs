@@ -1,5 +1,6 @@
 //! Writes rendered pages and their stylesheet to a folder, to be looked at without a server:
-//! `cargo run -p domainscope-app --features ssr --example preview -- FOLDER`.
+//! `cargo run -p domainscope-app --features ssr --example preview -- FOLDER`; with `serve` as FOLDER it serves them
+//! with the browser bundle of dist/ instead, at the address it prints.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -11,6 +12,9 @@ use support::world;
 #[tokio::main]
 async fn main() {
     let folder: PathBuf = std::env::args().nth(1).unwrap_or_else(|| "preview".into()).into();
+    if folder.as_os_str() == "serve" {
+        return serve().await;
+    }
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     let head = r#"<link rel="stylesheet" href="app.css">"#;
     let story = support::router(Sample::story(), head);
@@ -46,4 +50,27 @@ async fn main() {
         let html = html.replace("href=\"/", "data-href=\"/");
         std::fs::write(folder.join(format!("{file}.html")), html).expect("the page can be written");
     }
+}
+
+/// Serves the story with the bundle, until it is stopped.
+async fn serve() {
+    let index = std::fs::read_to_string("dist/index.html").expect("the bundle is built");
+    let head = index.rsplit("<head>").next().and_then(|h| h.split("</head>").next()).unwrap_or_default();
+    let file = |axum::extract::Path(name): axum::extract::Path<String>| async move {
+        let kind = match name.rsplit('.').next() {
+            Some("js") => "text/javascript",
+            Some("css") => "text/css",
+            Some("wasm") => "application/wasm",
+            Some("svg") => "image/svg+xml",
+            _ => "application/octet-stream",
+        };
+        let bytes = tokio::fs::read(std::path::Path::new("dist").join(name.replace("..", ""))).await;
+        ([("content-type", kind)], bytes.unwrap_or_default())
+    };
+    let app = axum::Router::new()
+        .route("/assets/{*name}", axum::routing::get(file))
+        .merge(support::router(Sample::story(), head));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
+    println!("http://{}", listener.local_addr().expect("a bound socket has an address"));
+    axum::serve(listener, app).await.expect("serves");
 }

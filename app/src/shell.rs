@@ -46,6 +46,7 @@ pub fn shell(assets: ShellAssets) -> impl IntoView {
             </body>
         </html>
     }
+    .into_any()
 }
 
 /// The application: what is inside `<body>`.
@@ -81,4 +82,5 @@ pub fn App() -> impl IntoView {
         </Router>
         <toast::Toasts/>
     }
+    .into_any()
 }

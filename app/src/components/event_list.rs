@@ -78,6 +78,7 @@ pub(crate) fn EventLogView(
             })}
         </Transition>
     }
+    .into_any()
 }
 
 fn filters(base: &str, q: &EventQuery) -> AnyView {
@@ -168,7 +169,7 @@ fn list(log: Log, q: &EventQuery, l: &EventLog) -> AnyView {
     view! {
         <section class="card tbl-wrap">
             <div class="card-head"><h2>{n}</h2><div class="aside">{(!open.is_empty()).then(|| all(log, open))}</div></div>
-            <ol class="events">{rows}</ol>
+            <ol>{rows}</ol>
             <div class="tbl-foot"><span class="xs">{place.words()}</span><div class="end">{pages}</div></div>
         </section>
     }
@@ -189,6 +190,7 @@ fn all(log: Log, ids: Vec<i64>) -> impl IntoView {
         <form method="post" action="/api/fn/acknowledge" on:submit=submit>{fields}
             <button class="btn btn-sm" type="submit">{icon("check")}"Acknowledge this page"</button></form>
     }
+    .into_any()
 }
 
 fn event(log: Log, e: &Event, now: model::Timestamp) -> AnyView {

@@ -50,6 +50,7 @@ pub(crate) fn PageFrame(children: Children) -> impl IntoView {
         </div>
         <Palette/>
     }
+    .into_any()
 }
 
 #[component]
@@ -92,6 +93,7 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             {link("/tools/trace", "route", "Trace", nothing())}
         </nav>
     }
+    .into_any()
 }
 
 #[component]
@@ -125,8 +127,8 @@ fn TopBar(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             <span class="lost xs muted" role="status">
                 {move || lost.get().then_some("Live updates are interrupted; reconnecting")}
             </span>
-            <a class="jump" href="/tools/scan" aria-haspopup="dialog" aria-label="Jump to a domain or run a tool" on:click=jump>
-                {icon("search")}<span>"Jump to a domain or run a tool"</span><span class="kbd">"Ctrl K"</span>
+            <a class="jump" href="/tools/scan" aria-haspopup="dialog" aria-label="Jump to a domain or run a tool Ctrl K" on:click=jump>
+                {icon("search")}<span>"Jump to a domain or run a tool"</span>" "<span class="kbd">"Ctrl K"</span>
             </a>
             <ThemeButton/>
             <Suspense>
@@ -138,6 +140,7 @@ fn TopBar(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             </Suspense>
         </header>
     }
+    .into_any()
 }
 
 /// Up to two initials of a name.
@@ -153,6 +156,7 @@ pub(crate) fn crumbs(name: String) -> impl IntoView {
             <a href="/domains">"Domains"</a>{icon_sm("right")}<span aria-current="page">{name}</span>
         </nav>
     }
+    .into_any()
 }
 
 #[cfg(test)]

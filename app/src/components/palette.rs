@@ -197,6 +197,7 @@ pub(crate) fn Palette() -> impl IntoView {
             </div>
         </dialog>
     }
+    .into_any()
 }
 
 /// True for a click on the dialog's backdrop.

@@ -41,4 +41,5 @@ pub(crate) fn ThemeButton() -> impl IntoView {
             {picture}
         </button>
     }
+    .into_any()
 }

@@ -14,15 +14,17 @@ pub(crate) fn Ago(
 ) -> impl IntoView {
     let clock = crate::live::ticking();
     let words = move || relative(at, clock.get().unwrap_or(now));
-    view! { <time datetime=at.to_string() title=at.to_string()>{words}</time> }
+    view! { <time datetime=at.to_string() title=at.to_string()>{words}</time> }.into_any()
 }
 
 /// A day, exact instant on hover.
 pub(crate) fn day(at: Timestamp) -> impl IntoView {
     view! { <time datetime=at.to_string() title=at.to_string()>{model::time::human_day(at)}</time> }
+        .into_any()
 }
 
 /// Day and clock time.
 pub(crate) fn instant(at: Timestamp) -> impl IntoView {
     view! { <time datetime=at.to_string() title=at.to_string()>{model::time::human_instant(at)}</time> }
+        .into_any()
 }

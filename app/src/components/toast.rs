@@ -103,4 +103,5 @@ pub(crate) fn Toasts() -> impl IntoView {
             <For each=move || toaster.list.get() key=|t| t.id children=one/>
         </div>
     }
+    .into_any()
 }

@@ -18,6 +18,7 @@ pub(crate) fn EventsPage() -> impl IntoView {
         <div class="page-head"><h1>"Events"</h1><span class="sub">"what changed, newest first"</span></div>
         <EventLogView domain=None/>
     }
+    .into_any()
 }
 
 /// Reads the query of an address; what is not understood is left out.

@@ -21,4 +21,5 @@ pub(crate) fn NotFound() -> impl IntoView {
             </div>
         </section>
     }
+    .into_any()
 }

@@ -40,6 +40,7 @@ pub(crate) fn ScanPage() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 fn hint() -> AnyView {

@@ -57,6 +57,7 @@ pub(crate) fn TracePage() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 fn hint() -> AnyView {

@@ -6,7 +6,7 @@ use crate::answer::{EventLog, Failure, Frame, History, Inventory, ScanReport};
 use leptos::prelude::*;
 use model::detail::Detail;
 use model::dns::Trace;
-use model::inventory::{AddResult, AddedLine, Row};
+use model::inventory::{AddedLine, Row};
 
 /// What the frame around every page shows.
 #[server(name = ReadFrame, prefix = "/api/fn", endpoint = "frame")]
@@ -114,6 +114,7 @@ pub async fn trace(name: String, rtype: String) -> Result<Trace, Failure> {
 /// Why lines of a list were refused, said again after a form without JavaScript led back (`line:input`).
 #[server(name = Explain, prefix = "/api/fn", endpoint = "explain")]
 pub async fn explain(lines: Vec<String>) -> Result<Vec<AddedLine>, Failure> {
+    use model::inventory::AddResult;
     context::backend()?;
     let explained = lines.iter().take(100).filter_map(|l| {
         let (line, input) = l.split_once(':')?;

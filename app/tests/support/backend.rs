@@ -30,7 +30,13 @@ pub struct Sample {
 
 impl Sample {
     pub fn of(domains: Vec<Domain>) -> Self {
-        Sample { domains, events: Vec::new(), scanning: None, broken: false, calls: std::sync::Arc::default() }
+        Sample {
+            domains,
+            events: Vec::new(),
+            scanning: None,
+            broken: false,
+            calls: std::sync::Arc::default(),
+        }
     }
 
     pub fn story() -> Self {
@@ -56,26 +62,54 @@ impl Sample {
 }
 
 fn events() -> Vec<Event> {
-    let e = |id, domain: &str, hours, kind, severity, field: &str, old: Option<&str>, new: Option<&str>| Event {
-        id: EventId(id),
-        org: OrgId::BUILT_IN,
-        domain: DomainName::trusted(domain),
-        at: world::ago(hours),
-        change: Change {
-            kind,
-            severity,
-            field: field.into(),
-            old: old.map(Into::into),
-            new: new.map(Into::into),
-            source: "RDAP https://rdap.registry.example/".into(),
-            note: String::new(),
-        },
-        acknowledged: None,
-    };
+    let e =
+        |id, domain: &str, hours, kind, severity, field: &str, old: Option<&str>, new: Option<&str>| Event {
+            id: EventId(id),
+            org: OrgId::BUILT_IN,
+            domain: DomainName::trusted(domain),
+            at: world::ago(hours),
+            change: Change {
+                kind,
+                severity,
+                field: field.into(),
+                old: old.map(Into::into),
+                new: new.map(Into::into),
+                source: "RDAP https://rdap.registry.example/".into(),
+                note: String::new(),
+            },
+            acknowledged: None,
+        };
     vec![
-        e(3, "alder.example", 77, EventKind::NameserversChanged, Severity::Warning, "nameservers", Some("ns1.quarry-dns.example"), Some("ns1.meridian-dns.example, ns3.meridian-dns.example")),
-        e(2, "tidewater.example", 50, EventKind::StatusRemoved, Severity::Critical, "statuses", Some("clientTransferProhibited"), None),
-        e(1, "alder.example", 4000, EventKind::RegistrarChanged, Severity::Warning, "registrar", Some("Harbor Names Ltd"), Some("Lantern Registrar")),
+        e(
+            3,
+            "alder.example",
+            77,
+            EventKind::NameserversChanged,
+            Severity::Warning,
+            "nameservers",
+            Some("ns1.quarry-dns.example"),
+            Some("ns1.meridian-dns.example, ns3.meridian-dns.example"),
+        ),
+        e(
+            2,
+            "tidewater.example",
+            50,
+            EventKind::StatusRemoved,
+            Severity::Critical,
+            "statuses",
+            Some("clientTransferProhibited"),
+            None,
+        ),
+        e(
+            1,
+            "alder.example",
+            4000,
+            EventKind::RegistrarChanged,
+            Severity::Warning,
+            "registrar",
+            Some("Harbor Names Ltd"),
+            Some("Lantern Registrar"),
+        ),
     ]
 }
 
@@ -85,7 +119,12 @@ fn progress(name: &str) -> ScanProgress {
         running: vec![Stage::Zone],
         done: vec![
             StageResult { stage: Stage::Registration, ok: true, words: "RDAP answered".into(), ms: 412 },
-            StageResult { stage: Stage::Delegation, ok: false, words: "1 of 4 servers is lame".into(), ms: 1510 },
+            StageResult {
+                stage: Stage::Delegation,
+                ok: false,
+                words: "1 of 4 servers is lame".into(),
+                ms: 1510,
+            },
         ],
         started_at: now(),
         result: None,
@@ -106,7 +145,12 @@ fn facet(values: impl Iterator<Item = String>) -> Vec<Facet> {
 impl Backend for Sample {
     async fn session(&self, caller: &Caller) -> Answer<Session> {
         self.up()?;
-        Ok(Session { caller: caller.clone(), organisation: "Alder Labs".into(), demo: true, version: "0.1.0".into() })
+        Ok(Session {
+            caller: caller.clone(),
+            organisation: "Alder Labs".into(),
+            demo: true,
+            version: "0.1.0".into(),
+        })
     }
 
     async fn list(&self, _: &Caller, q: &ListQuery) -> Answer<Page> {
@@ -115,7 +159,9 @@ impl Backend for Sample {
         let facets = Facets {
             status: facet(rows.iter().map(|r| r.status.kind.as_str().to_string())),
             registrar: facet(rows.iter().map(|r| r.registrar.clone().unwrap_or_default())),
-            provider: facet(rows.iter().map(|r| r.provider.as_ref().map(|p| p.name.clone()).unwrap_or_default())),
+            provider: facet(
+                rows.iter().map(|r| r.provider.as_ref().map(|p| p.name.clone()).unwrap_or_default()),
+            ),
             tag: facet(rows.iter().flat_map(|r| r.tags.clone())),
             ownership: facet(rows.iter().map(|r| r.ownership.as_str().to_string())),
         };
@@ -134,7 +180,8 @@ impl Backend for Sample {
         self.up()?;
         let rows: Vec<Row> = self.domains.iter().map(Domain::row).collect();
         let owned = rows.iter().filter(|r| r.ownership == Ownership::Owned).count() as u64;
-        let of = |k| rows.iter().filter(|r| r.ownership == Ownership::Owned && r.status.kind == k).count() as u64;
+        let of =
+            |k| rows.iter().filter(|r| r.ownership == Ownership::Owned && r.status.kind == k).count() as u64;
         let today: jiff::civil::Date = "2026-11-20".parse().unwrap();
         let day = |d: i32, count| CalendarDay { day: today.checked_add(d.days()).unwrap(), count };
         Ok(Summary {
@@ -155,7 +202,13 @@ impl Backend for Sample {
         Ok(self.domains.iter().map(Domain::row).filter(|r| r.unicode.contains(text)).take(8).collect())
     }
 
-    async fn add(&self, _: &Caller, text: &str, ownership: Ownership, tags: &[String]) -> Answer<Vec<AddedLine>> {
+    async fn add(
+        &self,
+        _: &Caller,
+        text: &str,
+        ownership: Ownership,
+        tags: &[String],
+    ) -> Answer<Vec<AddedLine>> {
         self.up()?;
         self.note(format!("add {} {}", ownership.as_str(), tags.join("+")));
         let lines = text.lines().enumerate().map(|(i, input)| AddedLine {
@@ -222,7 +275,14 @@ impl Backend for Sample {
             summary: summary.iter().map(|s| (*s).to_string()).collect(),
         };
         Ok(vec![
-            meta(3, 77, &["Nameservers went from ns1.quarry-dns.example to ns1.meridian-dns.example", "Modified went from May 12, 2026 to Nov 17, 2026"]),
+            meta(
+                3,
+                77,
+                &[
+                    "Nameservers went from ns1.quarry-dns.example to ns1.meridian-dns.example",
+                    "Modified went from May 12, 2026 to Nov 17, 2026",
+                ],
+            ),
             meta(2, 4400, &["Registrar went from Harbor Names Ltd to Lantern Registrar"]),
             meta(1, 8000, &[]),
         ])

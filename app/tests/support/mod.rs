@@ -7,12 +7,13 @@ pub mod trace;
 pub mod world;
 
 use app::backend::SharedBackend;
-use app::{Clock, ShellAssets, shell};
+use app::{App, Clock, ShellAssets, shell};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
 use backend::Sample;
-use leptos::prelude::provide_context;
+use leptos::prelude::{LeptosOptions, provide_context};
+use leptos_axum::{LeptosRoutes, generate_route_list};
 use model::Timestamp;
 use model::ids::{Caller, OrgId, Role};
 use std::sync::Arc;
@@ -40,9 +41,18 @@ pub fn router(sample: Sample, head_html: &str) -> Router {
         let context = context.clone();
         move |request: Request<Body>| leptos_axum::handle_server_fns_with_context(context.clone(), request)
     };
+    let options = LeptosOptions::builder().output_name("app").build();
+    let routes = generate_route_list(App);
+    assert!(routes.len() >= 10, "{} addresses", routes.len());
+    let pages = {
+        let assets = assets.clone();
+        move || shell(assets.clone())
+    };
     Router::new()
         .route("/api/fn/{*name}", axum::routing::any(functions))
+        .leptos_routes_with_context(&options, routes, context.clone(), pages)
         .fallback(leptos_axum::render_app_async_with_context(context, move || shell(assets.clone())))
+        .with_state(options)
 }
 
 pub async fn send(router: &Router, request: Request<Body>) -> Response<Body> {

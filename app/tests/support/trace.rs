@@ -39,7 +39,11 @@ pub fn sample(name: &str, rtype: &str) -> Trace {
         rtype: rtype.into(),
         steps: vec![
             step(".", Some("example"), vec![said("k.root.example", "192.0.2.1", AnswerKind::Referral, 9.0)]),
-            step("example", Some("alder.example"), vec![said("b.nic.example", "192.0.2.2", AnswerKind::Referral, 14.0)]),
+            step(
+                "example",
+                Some("alder.example"),
+                vec![said("b.nic.example", "192.0.2.2", AnswerKind::Referral, 14.0)],
+            ),
             step(
                 "alder.example",
                 None,

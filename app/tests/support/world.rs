@@ -5,8 +5,8 @@ use jiff::ToSpan;
 use model::Timestamp;
 use model::detail::Detail;
 use model::dns::{
-    AnswerKind, Delegation, Dnssec, DnssecStatus, NsName, Provider, ProviderKind, RrSet, ServerHealth, ServerState,
-    Soa, ZoneSnapshot,
+    AnswerKind, Delegation, Dnssec, DnssecStatus, NsName, Provider, ProviderKind, RrSet, ServerHealth,
+    ServerState, Soa, ZoneSnapshot,
 };
 use model::finding::{Finding, Level};
 use model::ids::{OrgId, Vantage};
@@ -74,8 +74,16 @@ impl Domain {
     }
 }
 
-pub fn registration(registrar: &str, iana: &str, created: &str, updated: &str, expires: Option<&str>, flags: &[&str]) -> Registration {
-    let by = |server: &str| Provenance { protocol: Protocol::Rdap, party: Party::Registry, server: server.into() };
+pub fn registration(
+    registrar: &str,
+    iana: &str,
+    created: &str,
+    updated: &str,
+    expires: Option<&str>,
+    flags: &[&str],
+) -> Registration {
+    let by =
+        |server: &str| Provenance { protocol: Protocol::Rdap, party: Party::Registry, server: server.into() };
     let fields = ["registrar", "created", "updated", "expires", "statuses", "nameservers"];
     Registration {
         registrar: Registrar {
@@ -134,7 +142,11 @@ pub fn soa(zone: &str) -> Soa {
 }
 
 pub fn delegation(zone: &str, provider: &str, kind: ProviderKind, servers: Vec<ServerState>) -> Delegation {
-    let ns = |s: &ServerState| NsName { name: s.name.clone(), addresses: s.address.into_iter().collect(), glue: false };
+    let ns = |s: &ServerState| NsName {
+        name: s.name.clone(),
+        addresses: s.address.into_iter().collect(),
+        glue: false,
+    };
     let mut parent: Vec<NsName> = servers.iter().map(ns).collect();
     parent.dedup_by(|a, b| a.name == b.name);
     let mut child: Vec<String> = servers.iter().filter(|s| s.in_child).map(|s| s.name.clone()).collect();
@@ -170,7 +182,8 @@ pub fn domain(name: &str, r: Registration, provider: &str) -> Domain {
     let mut o = Observation::empty(n, Vantage::local());
     let read = now().checked_sub(53.minutes()).unwrap();
     let asked = now().checked_sub(4.minutes()).unwrap();
-    o.registration = Part::good(RegistrationState::Registered(Box::new(r)), read, "RDAP https://rdap.registry.example/");
+    o.registration =
+        Part::good(RegistrationState::Registered(Box::new(r)), read, "RDAP https://rdap.registry.example/");
     o.delegation = Part::good(healthy(&zone, provider), asked, "authoritative servers");
     let insecure = Dnssec {
         status: DnssecStatus::Insecure,
@@ -188,8 +201,20 @@ const LOCKS: [&str; 2] = ["clientTransferProhibited", "clientDeleteProhibited"];
 
 /// The domain of the story: lame and slow servers, expiring soon, signed.
 pub fn alder() -> Domain {
-    let mut r = registration("Lantern Registrar", "9994", "2011-12-13T09:20:04Z", "2026-11-17T09:11:37Z", Some("2026-12-13T09:20:04Z"), &LOCKS);
-    let ds = Ds { key_tag: 20326, algorithm: 13, digest_type: 2, digest: "E06D44B80B8F1D39A95C0B0D7C65D084".into() };
+    let mut r = registration(
+        "Lantern Registrar",
+        "9994",
+        "2011-12-13T09:20:04Z",
+        "2026-11-17T09:11:37Z",
+        Some("2026-12-13T09:20:04Z"),
+        &LOCKS,
+    );
+    let ds = Ds {
+        key_tag: 20326,
+        algorithm: 13,
+        digest_type: 2,
+        digest: "E06D44B80B8F1D39A95C0B0D7C65D084".into(),
+    };
     r.dnssec = Some(DnssecStated { signed: true, ds: vec![ds.clone()] });
     r.nameservers = Some(vec!["ns1.meridian-dns.example".into(), "old-ns.alder.example".into()]);
     let mut d = domain("alder.example", r, "Meridian DNS");
@@ -224,7 +249,12 @@ pub fn alder() -> Domain {
             rr("alder.example", "A", 300, &["203.0.113.80"]),
             rr("alder.example", "MX", 3600, &["10 mx1.alder.example.", "20 mx2.alder.example."]),
             rr("alder.example", "TXT", 3600, &["\"v=spf1 mx include:_spf.post.example -all\""]),
-            rr("_dmarc.alder.example", "TXT", 3600, &["\"v=DMARC1; p=quarantine; rua=mailto:dmarc@alder.example\""]),
+            rr(
+                "_dmarc.alder.example",
+                "TXT",
+                3600,
+                &["\"v=DMARC1; p=quarantine; rua=mailto:dmarc@alder.example\""],
+            ),
             rr("www.alder.example", "CNAME", 86400, &["alder-prod.edge.harborcdn.example."]),
         ],
         wildcard: Some(false),
@@ -278,7 +308,11 @@ pub fn available() -> Domain {
 
 /// An IDN whose registry publishes no expiration, set by hand; with a long note.
 pub fn idn() -> Domain {
-    let mut d = domain("bücherei.example", registration("Opal Domains GmbH", "9993", "2010-03-01", "2024-03-01", None, &LOCKS), "Self-hosted");
+    let mut d = domain(
+        "bücherei.example",
+        registration("Opal Domains GmbH", "9993", "2010-03-01", "2024-03-01", None, &LOCKS),
+        "Self-hosted",
+    );
     d.item.manual_expires = Some("2027-03-01".parse().unwrap());
     d.item.note = "Ärger & <b>Sorgen</b>: ".to_string() + &"lang ".repeat(96);
     let del = d.observation.as_mut().unwrap().delegation.value.as_mut().unwrap();
@@ -288,12 +322,25 @@ pub fn idn() -> Domain {
 
 /// Everything the pictures show.
 pub fn all() -> Vec<Domain> {
-    let plain = |name: &str, registrar: &str, updated: &str, expires: &str, flags: &[&str], provider: &str| {
+    let plain = |name: &str,
+                 registrar: &str,
+                 updated: &str,
+                 expires: &str,
+                 flags: &[&str],
+                 provider: &str| {
         domain(name, registration(registrar, "9992", "2014-05-01", updated, Some(expires), flags), provider)
     };
-    let mut tide = plain("tidewater.example", "Harbor Names Ltd", "2026-11-18", "2026-11-18T09:00:00Z", &LOCKS, "Meridian DNS");
+    let mut tide = plain(
+        "tidewater.example",
+        "Harbor Names Ltd",
+        "2026-11-18",
+        "2026-11-18T09:00:00Z",
+        &LOCKS,
+        "Meridian DNS",
+    );
     tide.item.last_change_at = Some("2026-11-18T12:00:00Z".parse().unwrap());
-    let mut bright = plain("brightmoor.example", "Lantern Registrar", "2026-09-02", "2026-12-04", &LOCKS, "Meridian DNS");
+    let mut bright =
+        plain("brightmoor.example", "Lantern Registrar", "2026-09-02", "2026-12-04", &LOCKS, "Meridian DNS");
     bright.item.auto_renew = Some(true);
     bright.item.tags = vec!["edge".into()];
     bright.item.last_change_at = Some("2026-09-02T12:00:00Z".parse().unwrap());
@@ -305,7 +352,8 @@ pub fn all() -> Vec<Domain> {
         &["serverTransferProhibited", "serverUpdateProhibited", "serverDeleteProhibited"],
         "Anycast One",
     );
-    let mut lumen = plain("lumen.example", "Harbor Names Ltd", "2025-11-03", "2027-11-03", &["ok"], "Quarry DNS");
+    let mut lumen =
+        plain("lumen.example", "Harbor Names Ltd", "2025-11-03", "2027-11-03", &["ok"], "Quarry DNS");
     lumen.item.ownership = Ownership::Watched;
     let q7 = domain(
         "q7.io",
@@ -320,7 +368,13 @@ pub fn all() -> Vec<Domain> {
         "Digital Ocean",
     );
     let long = plain(
-        &format!("{}.example", "a-very-long-label-that-goes-on-and-on-until-it-must-be-cut-63".chars().take(60).collect::<String>()),
+        &format!(
+            "{}.example",
+            "a-very-long-label-that-goes-on-and-on-until-it-must-be-cut-63"
+                .chars()
+                .take(60)
+                .collect::<String>()
+        ),
         "A registrar whose name is much longer than any column could ever be, Incorporated",
         "2025-01-01",
         "2027-02-22",

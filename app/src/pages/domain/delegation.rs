@@ -80,7 +80,7 @@ fn nodes(d: &Delegation, dnssec: Option<&Dnssec>, trace: Option<&Trace>) -> Vec<
         let ms = chosen.latency_ms.map(|ms| format!(", {}", millis(ms))).unwrap_or_default();
         Some(("clock", "p-ic p-ic-m", format!("asked {first}{ms}")))
     };
-    let mut root: Vec<Line> = vec![("globe", "p-ic p-ic-m", "where every look-up starts".into())];
+    let mut root: Vec<Line> = vec![("globe", "p-ic p-ic-m", "start of the path".into())];
     root.extend(asked("."));
     let signed = |yes: bool| -> Line {
         if yes {

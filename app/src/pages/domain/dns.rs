@@ -42,6 +42,7 @@ pub(crate) fn DnsTab() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 fn dns(_: Dom, d: &Detail) -> AnyView {

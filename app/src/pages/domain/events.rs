@@ -8,5 +8,5 @@ use leptos::prelude::*;
 #[component]
 pub(crate) fn EventsTab() -> impl IntoView {
     let dom = expect_context::<Dom>();
-    view! { <EventLogView domain=Some(dom.name)/> }
+    view! { <EventLogView domain=Some(dom.name)/> }.into_any()
 }

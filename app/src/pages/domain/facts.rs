@@ -131,7 +131,7 @@ fn auto_renew(row: &Row) -> impl IntoView + use<> {
         Some(false) => ("plain", "Off, marked by hand"),
         None => ("muted", "Not known"),
     };
-    view! { <div><dt>"Auto-renew"</dt><dd class=class>{words}</dd></div> }
+    view! { <div><dt>"Auto-renew"</dt><dd class=class>{words}</dd></div> }.into_any()
 }
 
 fn dnssec_class(status: DnssecStatus) -> &'static str {
@@ -165,7 +165,7 @@ fn dnssec_line(r: &Registration, dnssec: Option<&Dnssec>) -> AnyView {
 /// The DNSSEC card: the state, why, and the DS set.
 pub(crate) fn dnssec(part: &Part<Dnssec>, now: Timestamp) -> Option<AnyView> {
     let s = part.value.as_ref()?;
-    let read = part.observed_at.map(|at| view! { "validated "<Ago at=at now=now/> });
+    let read = part.observed_at.map(|at| view! { <span>"validated "<Ago at=at now=now/></span> });
     let ds: Vec<_> = s.ds.iter().map(|d| view! { <div class="mono xs">{ds_line(d)}</div> }).collect();
     let ds = (!ds.is_empty()).then(|| view! { <div><dt>"DS at the parent"</dt><dd>{ds}</dd></div> });
     let tags: Vec<_> = s.key_tags.iter().map(ToString::to_string).collect();

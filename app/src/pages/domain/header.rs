@@ -120,6 +120,7 @@ fn actions(dom: Dom, d: &Detail) -> impl IntoView + use<> {
             </details>
         </div>
     }
+    .into_any()
 }
 
 /// The scan that runs, or the one that ended while the page was open; announced as it goes.
@@ -138,6 +139,7 @@ fn scan(dom: Dom, d: &Detail) -> impl IntoView + use<> {
             }}
         </div>
     }
+    .into_any()
 }
 
 fn outcome(dom: Dom, p: &ScanProgress) -> AnyView {
@@ -181,4 +183,5 @@ fn facts(dom: Dom, d: &Detail) -> impl IntoView + use<> {
             <div><dt>"Tags"</dt><dd>{settings::tags(dom, &d.item)}</dd></div>
         </dl>
     }
+    .into_any()
 }

@@ -46,6 +46,7 @@ pub(crate) fn HistoryTab() -> impl IntoView {
             })}
         </Transition>
     }
+    .into_any()
 }
 
 fn history(name: &str, h: &History, all: bool) -> AnyView {

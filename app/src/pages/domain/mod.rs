@@ -120,6 +120,7 @@ pub(crate) fn DomainPage() -> impl IntoView {
         </Transition>
         <div role="tabpanel" id="panel" aria-labelledby=move || tabs::current_id() class="stack" tabindex="-1"><Outlet/></div>
     }
+    .into_any()
 }
 
 fn follow(dom: Dom) {
@@ -151,4 +152,5 @@ fn follow(dom: Dom) {
 pub(crate) fn with_detail(view: impl Fn(Dom, &Detail) -> AnyView + Send + Sync + 'static) -> impl IntoView {
     let dom = expect_context::<Dom>();
     view! { <Transition>{move || dom.detail.get().and_then(Result::ok).map(|d| view(dom, &d))}</Transition> }
+        .into_any()
 }

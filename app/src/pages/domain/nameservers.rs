@@ -10,7 +10,9 @@ use model::observation::Part;
 /// The card; nothing while no delegation was read.
 pub(crate) fn nameservers(part: &Part<Delegation>, now: Timestamp) -> Option<AnyView> {
     let d = part.value.as_ref()?;
-    let asked = part.observed_at.map(|at| view! { "asked "<Ago at=at now=now/>", every address, no cache" });
+    let asked = part
+        .observed_at
+        .map(|at| view! { <span>"asked "<Ago at=at now=now/>", every address, no cache"</span> });
     if !d.delegated || d.servers.is_empty() {
         let words = if d.delegated {
             "The parent delegates the name, but none of its servers could be asked.".to_string()
@@ -74,16 +76,18 @@ pub(crate) fn table(d: &Delegation) -> AnyView {
 
 fn server(s: &ServerState, group: Option<usize>, slowest: f64) -> AnyView {
     let side = match (s.in_parent, s.in_child) {
-        (true, false) => Some("only the parent"),
-        (false, true) => Some("only the zone"),
+        (true, false) => Some("only the parent lists it"),
+        (false, true) => Some("only the zone lists it"),
         _ => None,
     };
-    let side = side.map(|w| view! { <span class="tag">{w}</span> });
+    let side = side.map(|w| view! { <small>{w}</small> });
     let head = group.map(|n| {
         let span = (n > 1).then(|| n.to_string());
-        view! { <th scope="row" rowspan=span><span class="row"><span class="mono">{s.name.clone()}</span>{side}</span></th> }
+        view! {
+            <th scope="row" rowspan=span><span class="two"><span class="mono">{s.name.clone()}</span>{side}</span></th>
+        }
     });
-    let class = if group.is_none() { "cont" } else { "first" };
+    let class = if group.is_none() { "cont" } else { "plain" };
     let address = s.address.map_or_else(|| "–".to_string(), |a| a.to_string());
     let serial = match (s.serial, s.kind) {
         (Some(n), _) => view! { <span class="mono">{n.to_string()}</span> }.into_any(),

@@ -10,7 +10,7 @@ use model::time::human_seconds;
 /// The card; nothing while no zone was read.
 pub(crate) fn records(part: &Part<ZoneSnapshot>, zone: &str, now: Timestamp) -> Option<AnyView> {
     let z = part.value.as_ref()?;
-    let read = part.observed_at.map(|at| view! { "read "<Ago at=at now=now/> });
+    let read = part.observed_at.map(|at| view! { <span>"read "<Ago at=at now=now/></span> });
     let wildcard = match z.wildcard {
         Some(true) => "has a wildcard",
         Some(false) => "no wildcard",

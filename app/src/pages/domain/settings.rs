@@ -101,7 +101,7 @@ pub(crate) fn renewal(dom: Dom, d: &Detail) -> AnyView {
 /// The note.
 pub(crate) fn note(dom: Dom, item: &Item) -> AnyView {
     let name = item.name.as_str().to_string();
-    let note = item.note.clone();
+    let note = crate::components::area::area_text(&item.note);
     let form_name = name.clone();
     let submit = move |e: SubmitEvent| {
         e.prevent_default();

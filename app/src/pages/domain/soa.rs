@@ -14,7 +14,7 @@ pub(crate) fn soa(part: &Part<Delegation>, now: Timestamp) -> Option<AnyView> {
     let advice = negative_caching(d, now)?;
     let from =
         if d.negative_soa.is_some() { "read from a real negative answer" } else { "read from the zone" };
-    let asked = part.observed_at.map(|at| view! { {from}", "<Ago at=at now=now/> });
+    let asked = part.observed_at.map(|at| view! { <span>{from}", "<Ago at=at now=now/></span> });
     Some(
         view! {
             <section class="card">

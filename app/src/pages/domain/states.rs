@@ -106,4 +106,5 @@ pub(crate) fn skeleton() -> impl IntoView {
             <div class="skel-row"><span class="skel" style="--w:30rem"></span></div>
         </div>
     }
+    .into_any()
 }

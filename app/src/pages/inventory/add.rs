@@ -43,6 +43,7 @@ pub(crate) fn AddPage() -> impl IntoView {
         })}
         <section class="card"><div class="card-body"><AddForm id="page" text=text/></div></section>
     }
+    .into_any()
 }
 
 /// The dialog.
@@ -65,6 +66,7 @@ pub(crate) fn AddDialog() -> impl IntoView {
             <div class="card-body"><AddForm id="dialog"/></div>
         </dialog>
     }
+    .into_any()
 }
 
 /// The form, wherever it stands.
@@ -76,6 +78,7 @@ pub(crate) fn AddForm(
     #[prop(optional)]
     text: String,
 ) -> impl IntoView {
+    let text = crate::components::area::area_text(&text);
     let toaster = use_toaster();
     let frame = use_context::<FrameResource>();
     let inv = use_context::<super::Inv>();
@@ -157,6 +160,7 @@ pub(crate) fn AddForm(
             </div>
         </form>
     }
+    .into_any()
 }
 
 /// What became of each line.

@@ -75,6 +75,7 @@ pub(crate) fn BulkBar(inv: Inv) -> impl IntoView {
             </button>
         </form>
     }
+    .into_any()
 }
 
 fn domains(n: usize) -> String {

@@ -141,4 +141,5 @@ pub(crate) fn Shortcuts() -> impl IntoView {
             <dl class="facts">{lines.into_iter().collect_view()}</dl>
         </dialog>
     }
+    .into_any()
 }

@@ -26,7 +26,6 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
-use model::Timestamp;
 use model::inventory::{ListQuery, Row};
 use model::scan::{Live, ScanProgress};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,8 +41,6 @@ pub(crate) struct Inv {
     pub selected: RwSignal<BTreeSet<String>>,
     /// Scans that were heard of since the page was read.
     pub scans: RwSignal<BTreeMap<String, ScanProgress>>,
-    /// The browser's clock, once the page is alive.
-    pub clock: RwSignal<Option<Timestamp>>,
     /// Says what was done.
     pub toaster: Toaster,
     /// The figures around the page.
@@ -91,7 +88,6 @@ pub(crate) fn InventoryPage() -> impl IntoView {
         data,
         selected: RwSignal::new(BTreeSet::new()),
         scans: RwSignal::new(BTreeMap::new()),
-        clock: live::ticking(),
         toaster: use_toaster(),
         frame,
     };
@@ -117,6 +113,7 @@ pub(crate) fn InventoryPage() -> impl IntoView {
         <add::AddDialog/>
         <keys::Shortcuts/>
     }
+    .into_any()
 }
 
 /// Keeps the rows as they are on the server: a scan that ends updates its row without a reload.
@@ -202,4 +199,5 @@ fn Head(inv: Inv) -> impl IntoView {
             </div>
         </div>
     }
+    .into_any()
 }

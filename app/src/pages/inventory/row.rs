@@ -101,7 +101,7 @@ fn badges(r: &Row, changed: bool) -> impl IntoView + use<> {
         .collect();
     let more = (more > 0).then(|| view! { <span class="tag" title=rest>{format!("+{more}")}</span> });
     let badge = changed.then(|| view! { <span class="tag badge-new">"New change"</span> });
-    view! { {watched}{tags}{more}{badge} }
+    view! { {badge}{watched}{tags}{more} }.into_any()
 }
 
 /// The date it is judged by; a second line only when it says something.

@@ -24,6 +24,7 @@ pub(crate) fn Strip(inv: Inv) -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 fn figures(s: &Summary) -> impl IntoView + use<> {
@@ -46,4 +47,5 @@ fn figures(s: &Summary) -> impl IntoView + use<> {
         {one("i muted", "calendar", s.expiring, "Expire in 30 days", &expiring)}
         {one("i muted", "pulse", s.changed, "Changed in 7 days", &changed)}
     }
+    .into_any()
 }

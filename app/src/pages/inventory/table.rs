@@ -120,6 +120,7 @@ fn select_all(inv: Inv, names: Vec<String>) -> impl IntoView {
             on:change=change
         />
     }
+    .into_any()
 }
 
 /// Grey bars in the shape of what comes; they appear after 150 ms.
@@ -135,4 +136,5 @@ pub(crate) fn skeleton() -> impl IntoView {
                 .map(line).into_iter().collect_view()}
         </div>
     }
+    .into_any()
 }

@@ -2,8 +2,8 @@
 //! searches once it has.
 
 use super::{Inv, filters};
-use crate::browser;
 use crate::answer::Inventory;
+use crate::browser;
 use crate::components::pager::grouped;
 use crate::components::{icon, status};
 use crate::live::Debounce;
@@ -35,6 +35,7 @@ pub(crate) fn Toolbar(inv: Inv) -> impl IntoView {
         </div>
         <Transition>{shown(statuses)}</Transition>
     }
+    .into_any()
 }
 
 #[component]
@@ -85,6 +86,7 @@ fn SearchBox(inv: Inv) -> impl IntoView {
             {hidden}
         </form>
     }
+    .into_any()
 }
 
 /// Status chips with counts.
