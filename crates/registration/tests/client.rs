@@ -264,6 +264,24 @@ async fn a_thin_registry_is_completed_by_the_registrars_whois() {
 }
 
 #[tokio::test]
+async fn whois_fills_what_rdap_does_not_state() {
+    let (mut w, whois) = whois_only(|_| text(THICK)).await;
+    bootstrap(&mut w, "http://rdap.nic.test/").await;
+    let mut some = domain("a.test");
+    some["events"] = json!([{"eventAction": "registration", "eventDate": "2001-02-03T04:05:06Z"}]);
+    let whole = domain("b.test");
+    w.serve("rdap.nic.test", 80, move |q| rdap(if q.contains("a.test") { &some } else { &whole })).await;
+    let client = w.client(settings());
+    let state = ask(&client, "a.test").await.outcome.unwrap();
+    let reg = state.registration().unwrap();
+    assert_eq!(reg.provenance["created"].protocol, Protocol::Rdap);
+    assert_eq!(reg.provenance["expires"].protocol, Protocol::Whois);
+    assert!(reg.disagreements.is_empty(), "{:?}", reg.disagreements);
+    assert!(ask(&client, "b.test").await.outcome.is_ok());
+    assert_eq!(whois.count(), 1, "a whole RDAP answer needs no WHOIS");
+}
+
+#[tokio::test]
 async fn free_and_reserved_names_by_whois() {
     let (w, _) = whois_only(|q| match q {
         "free.test" => text("Domain not found.\r\n"),

@@ -116,3 +116,36 @@ fn a_cut_answer_never_turns_into_a_free_name() {
     }
     assert!(bad.is_empty(), "{bad:?}");
 }
+
+/// Broken copies of real answers: bytes flipped, cut out, doubled, put in. Deterministic, so that a failure repeats.
+#[test]
+fn broken_copies_of_real_answers_do_no_harm() {
+    let Some(root) = corpus() else { return };
+    let cases = cases(&root);
+    let mut seed = 88_172_645_463_325_252_u64;
+    let mut random = move |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % below.max(1) as u64) as usize
+    };
+    let pieces: [&[u8]; 8] = [b"\n", b":", b"\t", b"(", b"[", b"\xff", b"\0", b"<br"];
+    for _ in 0..1500 {
+        let (case, raw) = &cases[random(cases.len())];
+        let mut bytes = raw.clone();
+        for _ in 0..1 + random(20) {
+            let at = random(bytes.len());
+            let end = (at + random(50)).min(bytes.len());
+            match random(4) {
+                0 if !bytes.is_empty() => bytes[at] = random(256) as u8,
+                1 => drop(bytes.drain(at..end)),
+                2 => drop(bytes.splice(at..at, pieces[random(pieces.len())].iter().copied())),
+                _ => bytes.extend_from_within(at..end),
+            }
+        }
+        let reading =
+            registration::parse_whois(case["domain"].as_str().unwrap(), case["tld"].as_str(), None, &bytes);
+        let json = registration::reading_to_json(&reading);
+        assert!(json["outcome"].is_string());
+    }
+}

@@ -62,9 +62,17 @@ fn told(failures: &[Failure], name: &DomainName) -> LookupError {
 
 async fn walk(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut Trail) {
     by_rdap(inner, name, now, trail).await;
-    if trail.settled.is_none() && !trail.found.iter().any(|f| holds_data(&f.registration)) {
+    let wanting = |f: &Found| f.by.party == Party::Registry && lacks(&f.registration, name.tld());
+    if trail.settled.is_none() && (trail.found.is_empty() || trail.found.iter().any(wanting)) {
         by_whois(inner, name, now, trail).await;
     }
+}
+
+/// True when a registry's RDAP answer lacks something that its WHOIS may state. Registries known to publish no
+/// expiration publish little else; they are asked again only when the answer is empty.
+fn lacks(r: &Registration, tld: &str) -> bool {
+    let little = crate::publishes_no_expiration(tld);
+    !holds_data(r) || !little && (r.created.is_none() || r.expires.is_none() || r.registrar.name.is_none())
 }
 
 /// True when an answer holds more than the name and its statuses.
@@ -141,6 +149,8 @@ async fn registrar_rdap(
 async fn by_whois(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut Trail) {
     let Some((mut host, port)) = registry_server(inner, name, now, trail).await else { return };
     let mut party = Party::Registry;
+    // Beside RDAP, WHOIS only fills gaps: the registrar was asked by RDAP where the registry names one.
+    let alone = trail.found.is_empty();
     let mut visited: Vec<String> = Vec::new();
     while visited.len() < WHOIS_DEPTH && !visited.contains(&host) {
         visited.push(host.clone());
@@ -174,7 +184,7 @@ async fn by_whois(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut 
         }
         let next = reading.registration.registrar_whois_server.clone();
         trail.keep(Protocol::Whois, party, host.clone(), reading.registration);
-        let Some(next) = next.filter(|_| inner.settings.ask_registrar) else { return };
+        let Some(next) = next.filter(|_| inner.settings.ask_registrar && alone) else { return };
         host = next;
         party = Party::Registrar;
     }

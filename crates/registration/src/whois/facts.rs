@@ -39,13 +39,20 @@ impl<'a> Facts<'a> {
         self.values.iter().any(|(f, _)| *f == field)
     }
 
+    /// Keeps a name the answer states; records list a few variants, not hundreds.
+    pub fn name(&mut self, name: &'a str) {
+        if self.names.len() < 64 {
+            self.names.push(name);
+        }
+    }
+
     pub fn push(&mut self, field: Field, rank: u8, label: &'a str, text: &'a str) {
         if self.values.len() > 4000 {
             return;
         }
         match field {
             Field::Nameserver => values::hosts(text, &mut self.hosts),
-            Field::Domain => self.names.push(text),
+            Field::Domain => self.name(text),
             _ => self.values.push((field, Value { rank, label, text })),
         }
     }

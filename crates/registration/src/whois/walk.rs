@@ -238,12 +238,12 @@ impl<'a> Walk<'a, '_> {
                 Scope::Ns => self.section == Kind::Ns,
                 Scope::Registrant => self.section == Kind::Registrant,
             };
-            if !here || (k.label.eq_ignore_ascii_case("state") && !is_state(value)) {
+            if !here || (is_state_label(k.label) && !is_state(value)) {
                 continue;
             }
             if m.field == Field::Nameserver && m.rank > 1 && self.is_the_name(value) {
                 // Punktum dk: `DNS: example.dk` is the name itself, in its DNS form.
-                self.facts.names.push(value);
+                self.facts.name(value);
                 return;
             }
             if !value.is_empty() {
@@ -349,7 +349,7 @@ impl<'a> Walk<'a, '_> {
         let mut words = l.text.split_whitespace();
         let (Some(a), Some(b)) = (words.next(), words.next()) else { return };
         if a.eq_ignore_ascii_case("domain") && self.asked.is(b) {
-            self.facts.names.push(b);
+            self.facts.name(b);
             if let Some(status) = l.text.find('(').and_then(|i| l.text[i + 1..].strip_suffix(')')) {
                 self.facts.push(Field::Status, 2, "domain", status);
             }
@@ -358,7 +358,7 @@ impl<'a> Walk<'a, '_> {
         let own =
             self.asked.is(a) || self.asked.ascii.split('.').next().is_some_and(|s| s.eq_ignore_ascii_case(a));
         if own && words.next().is_none() && values::host(b).is_some() && !self.asked.is(b) {
-            self.facts.names.push(a);
+            self.facts.name(a);
             self.facts.push(Field::Nameserver, 2, "", b);
         }
     }
@@ -366,6 +366,10 @@ impl<'a> Walk<'a, '_> {
 
 fn first(s: &str) -> &str {
     s.split_whitespace().next().unwrap_or_default()
+}
+
+fn is_state_label(label: &str) -> bool {
+    ["state", "estado", "stato", "etat", "état"].iter().any(|w| label.eq_ignore_ascii_case(w))
 }
 
 /// A bare `state` label is a status only when its value is one; in an address it is a province.
