@@ -13,7 +13,7 @@ use crate::transport::Failure;
 use crate::wire::{Name, Question, Rtype};
 use futures::future::join_all;
 use model::dns::{AnswerKind, Delegation, NsName, ServerHealth, ServerState, Soa};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// The whole delegation.
@@ -129,20 +129,15 @@ async fn all_servers(
 ) -> Vec<Candidate> {
     let names: BTreeSet<String> =
         parent_ns.iter().map(|n| n.name.clone()).chain(child_ns.iter().cloned()).collect();
-    let looked_up = join_all(names.iter().map(|name| async move {
-        let listed = parent_ns.iter().find(|n| n.name == *name);
-        // Names without glue were looked up already; glue is compared with what the zone itself says.
-        if listed.is_some_and(|n| !n.glue && !n.addresses.is_empty()) {
-            return HostAddresses::default();
-        }
-        match Name::from_text(name) {
-            Ok(host) => session.host(host, Vec::new()).await,
-            Err(_) => HostAddresses { problem: Some("no valid name".into()), ..HostAddresses::default() },
-        }
-    }))
-    .await;
+    // Names without glue were looked up already; glue is compared with what the zone itself says.
+    let known = |name: &str| parent_ns.iter().any(|n| n.name == name && !n.glue && !n.addresses.is_empty());
+    let (wanted, hosts): (Vec<&String>, Vec<Name>) =
+        names.iter().filter(|n| !known(n)).filter_map(|n| Some((n, Name::from_text(n).ok()?))).unzip();
+    let found = session.hosts(hosts).await;
+    let looked_up: BTreeMap<&String, HostAddresses> = wanted.into_iter().zip(found).collect();
     let mut out = Vec::new();
-    for (name, found) in names.iter().zip(looked_up) {
+    for name in &names {
+        let found = looked_up.get(name).cloned().unwrap_or_default();
         let listed = parent_ns.iter().find(|n| n.name == *name);
         let glue: &[IpAddr] = listed.map(|n| n.addresses.as_slice()).unwrap_or_default();
         let mut addresses: BTreeSet<IpAddr> = glue.iter().copied().collect();

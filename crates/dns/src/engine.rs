@@ -34,7 +34,7 @@ pub struct Engine {
 }
 
 /// What an iterative resolution found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Resolution {
     /// The name the answer is about, after all aliases.
     pub owner: String,
@@ -69,6 +69,13 @@ impl Engine {
     pub async fn trace(&self, name: &Fqdn, rtype: &str) -> Result<Trace, Error> {
         let (name, rtype) = (wire_name(name.as_str())?, wire_type(rtype)?);
         Ok(trace::trace(&self.session(), &name, rtype).await)
+    }
+
+    /// The trace of `name` and, when it is an alias, of each name it leads to, within one budget; the second part says
+    /// why the chain broke off (a circle, too many).
+    pub async fn trace_chain(&self, name: &Fqdn, rtype: &str) -> Result<(Vec<Trace>, Option<String>), Error> {
+        let (name, rtype) = (wire_name(name.as_str())?, wire_type(rtype)?);
+        Ok(trace::chain(&self.session(), &name, rtype).await)
     }
 
     /// The delegation of `zone` from both sides, each server × address asked over UDP and TCP. Where `zone` is not

@@ -19,8 +19,10 @@ pub(crate) const MAX_SIDE_LOOKUPS: usize = 6;
 const MAX_NESTING: usize = 4;
 /// Name servers of one set that are looked at, and addresses of one of them: more than anybody needs, few enough that a
 /// hostile referral cannot make us send questions to a crowd.
-pub(crate) const MAX_SERVERS: usize = 40;
+pub(crate) const MAX_SERVERS: usize = 26;
 pub(crate) const MAX_ADDRESSES: usize = 8;
+/// Hosts looked up at once: a server that turns out to be silent is then left alone by the rest.
+const LOOKUPS_AT_ONCE: usize = 4;
 /// Aliases followed.
 pub(crate) const MAX_ALIASES: usize = 16;
 
@@ -242,6 +244,14 @@ impl Session {
             out.problem = Some(denied.unwrap_or_else(|| format!("{host} has no address record")));
         }
         out
+    }
+
+    /// Addresses of several hosts, in their order, a few at a time.
+    pub(crate) async fn hosts(&self, names: Vec<Name>) -> Vec<HostAddresses> {
+        futures::stream::iter(names.into_iter().map(|name| self.host(name, Vec::new())))
+            .buffered(LOOKUPS_AT_ONCE)
+            .collect()
+            .await
     }
 
     /// Looks up the addresses of servers that came without glue; few at most, because a referral may name many

@@ -3,7 +3,7 @@
 
 use crate::classify::{kind, referral_zone, server_answer};
 use crate::present;
-use crate::resolve::{MAX_REFERRALS, alias, referred};
+use crate::resolve::{MAX_ALIASES, MAX_REFERRALS, alias, referred};
 use crate::session::{Asked, Manner, Session};
 use crate::wire::{Data, Edns, Name, Question, Rtype};
 use futures::future::join_all;
@@ -213,6 +213,30 @@ pub(crate) async fn trace(session: &Session, name: &Name, rtype: Rtype) -> Trace
         queries: session.queries(),
         elapsed_ms: session.elapsed_ms(),
         notes,
+    }
+}
+
+/// The trace of a name and, when it is an alias, of each name it leads to. The second part says why it broke off.
+pub(crate) async fn chain(session: &Session, name: &Name, rtype: Rtype) -> (Vec<Trace>, Option<String>) {
+    let mut traces: Vec<Trace> = Vec::new();
+    let mut current = name.clone();
+    loop {
+        let trace = trace(session, &current, rtype).await;
+        let data = trace
+            .records
+            .iter()
+            .find(|r| r.rtype == "CNAME" && r.name == current.to_string())
+            .map(|r| r.data.clone())
+            .filter(|_| rtype != Rtype::CNAME);
+        traces.push(trace);
+        let Some(target) = data.and_then(|d| Name::from_text(&d).ok()) else { return (traces, None) };
+        if traces.iter().any(|t| t.name == target.to_string()) {
+            return (traces, Some(format!("{current} leads back to {target}")));
+        }
+        if traces.len() > MAX_ALIASES {
+            return (traces, Some(format!("more than {MAX_ALIASES} aliases")));
+        }
+        current = target;
     }
 }
 

@@ -156,6 +156,11 @@ async fn an_alias_loop_ends() {
     let w = whole().await;
     let error = w.engine().resolve(&Fqdn::trusted("loop-a.test"), "A").await.unwrap_err();
     assert!(error.to_string().contains("circle"), "{error}");
+    let (traces, broken) = w.engine().trace_chain(&Fqdn::trusted("loop-a.test"), "A").await.unwrap();
+    assert_eq!(traces.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["loop-a.test", "loop-b.test"]);
+    assert!(broken.unwrap().contains("leads back"));
+    let (traces, broken) = w.engine().trace_chain(&Fqdn::trusted("alias.test"), "A").await.unwrap();
+    assert_eq!((traces.len(), traces[1].records[0].data.as_str(), broken), (2, "198.51.100.1", None));
     let found = w.engine().resolve(&Fqdn::trusted("alias.test"), "A").await.unwrap();
     assert_eq!(found.aliases, [("alias.test".to_string(), "www.test".to_string())]);
     assert_eq!(found.records[0].data, "198.51.100.1");
@@ -207,6 +212,34 @@ async fn a_referral_to_many_names_without_glue_is_not_amplified() {
     let trace = w.engine().trace(&Fqdn::trusted("evil.test"), "A").await.unwrap();
     assert_ne!(trace.outcome, TraceOutcome::Answer);
     assert!(w.questions.load(Ordering::Relaxed) < 80, "{}", w.questions.load(Ordering::Relaxed));
+}
+
+#[tokio::test]
+async fn a_zone_that_lists_a_crowd_of_servers_is_not_amplified() {
+    let mut text = String::from("@ 60 SOA ns.child.test. host.test. 7 2 3 4 5\n@ 60 NS ns.child.test.\n");
+    for i in 0..300 {
+        text.push_str(&format!("@ 60 NS n{i}.victim.test.\n"));
+    }
+    text.push_str("ns 60 A 192.0.2.21");
+    let tld: &'static str =
+        format!("{}\nvictim 60 NS ns.victim.test.\nns.victim 60 A 192.0.2.99", TLD.1).leak();
+    for fault in [Fault::Drop, Fault::Refused] {
+        let victims = world(
+            &["192.0.2.1"],
+            vec![
+                server("192.0.2.1", &[ROOT]),
+                server("192.0.2.11", &[("test", tld)]),
+                server("192.0.2.12", &[("test", tld)]),
+                server("192.0.2.21", &[("child.test", text.clone().leak())]),
+                faulty("192.0.2.99", &[("victim.test", "")], fault),
+            ],
+        )
+        .await;
+        let d = victims.engine().delegation("child.test").await.unwrap();
+        assert!(d.any_authoritative(), "{d:#?}");
+        let sent = victims.questions.load(Ordering::Relaxed);
+        assert!(sent < 100, "{sent} questions with {fault:?}");
+    }
 }
 
 #[tokio::test]

@@ -71,6 +71,9 @@ fn servers(d: &Delegation, all: &mut Gather<'_>) {
             ServerHealth::Lame => lame(state, d, all),
             ServerHealth::Authoritative | ServerHealth::Slow | ServerHealth::NotAsked => {}
         }
+        if state.recursion == Some(true) {
+            all.add("Nameserver01", "IS_A_RECURSOR", &[("ns", ns(state))]);
+        }
         if state.tcp == Some(false) && state.kind.responded() {
             all.add("Connectivity02", "CN02_NO_RESPONSE_TCP", &[("ns", ns(state))]);
         }
@@ -261,7 +264,7 @@ mod tests {
     #[test]
     fn each_fault_has_its_tag() {
         type Change = fn(&mut Delegation);
-        let cases: [(Change, &[&str]); 9] = [
+        let cases: [(Change, &[&str]); 10] = [
             (|d| d.delegated = false, &["B02_NO_DELEGATION"]),
             (
                 |d| {
@@ -285,6 +288,7 @@ mod tests {
                 &["IS_NOT_AUTHORITATIVE"],
             ),
             (|d| d.servers[1].tcp = Some(false), &["CN02_NO_RESPONSE_TCP"]),
+            (|d| d.servers[0].recursion = Some(true), &["IS_A_RECURSOR"]),
             (|d| d.servers[1].serial = Some(2), &["MULTIPLE_SOA_SERIALS", "SOA_SERIAL", "SOA_SERIAL"]),
             (|d| d.child_ns[1] = "ns3.a.example".into(), &["EXTRA_NAME_PARENT", "EXTRA_NAME_CHILD"]),
             (|d| d.parent_ns[1].addresses = d.parent_ns[0].addresses.clone(), &["DEL_NS_SAME_IP"]),

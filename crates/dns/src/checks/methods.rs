@@ -152,19 +152,18 @@ impl Context<'_> {
         })
     }
 
-    /// Get-OOB-IPs for one name.
-    async fn out_of_bailiwick(&self, name: &Name) -> BTreeSet<IpAddr> {
-        match self.undelegated.servers.get(name) {
-            Some(given) if !given.is_empty() => given.clone(),
-            _ => self.addresses(name).await,
-        }
-    }
-
+    /// Get-OOB-IPs: what the user gave, else what the DNS says.
     async fn add_out_of_bailiwick(&self, map: &mut NsMap) {
-        let names: Vec<Name> = map.keys().filter(|n| !n.is_at_or_below(&self.zone)).cloned().collect();
-        let found = join_all(names.iter().map(|n| self.out_of_bailiwick(n))).await;
-        for (name, ips) in names.into_iter().zip(found) {
-            map.entry(name).or_default().extend(ips);
+        let mut unknown = Vec::new();
+        for (name, ips) in map.iter_mut().filter(|(n, _)| !n.is_at_or_below(&self.zone)) {
+            match self.undelegated.servers.get(name) {
+                Some(given) if !given.is_empty() => ips.extend(given),
+                _ => unknown.push(name.clone()),
+            }
+        }
+        let found = self.session.hosts(unknown.clone()).await;
+        for (name, found) in unknown.into_iter().zip(found) {
+            map.entry(name).or_default().extend(found.addresses);
         }
     }
 
