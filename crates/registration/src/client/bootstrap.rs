@@ -5,12 +5,15 @@ use model::Timestamp;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::time::Duration;
 use url::Url;
 
 const IANA: &str = "https://data.iana.org/rdap/dns.json";
 /// How long a fetched file is good, and how soon a failed fetch is tried again.
 const GOOD_FOR: i64 = 86_400;
 const RETRY_AFTER: i64 = 600;
+/// How long a look-up waits for the file before it goes on without.
+const PATIENCE: Duration = Duration::from_secs(4);
 const CAP: usize = 8 << 20;
 
 /// A bootstrap that cannot be used.
@@ -165,10 +168,12 @@ impl Source {
         if !due(next) {
             return table;
         }
-        let fetched = match dialer.http_get(url, "application/json", CAP).await {
-            Ok(a) if a.status == 200 => Table::parse(url.as_str(), &a.body).map_err(|e| e.to_string()),
-            Ok(a) => Err(format!("HTTP status {}", a.status)),
-            Err(e) => Err(e.to_string()),
+        let exchange = dialer.http_get(url, "application/json", CAP);
+        let fetched = match tokio::time::timeout(PATIENCE, exchange).await {
+            Err(_) => Err("no answer in time".to_string()),
+            Ok(Ok(a)) if a.status == 200 => Table::parse(url.as_str(), &a.body).map_err(|e| e.to_string()),
+            Ok(Ok(a)) => Err(format!("HTTP status {}", a.status)),
+            Ok(Err(e)) => Err(e.to_string()),
         };
         let (table, wait) = match fetched {
             Ok(mut t) => {

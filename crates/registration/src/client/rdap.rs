@@ -38,7 +38,11 @@ pub(super) async fn ask(
     let limit = servers::limit(&host, inner.settings.limit);
     let _permit =
         inner.budgets.acquire(&host, limit, inner.settings.patience).await.map_err(|e| fail(e.into()))?;
-    let answer = inner.dialer.http_get(url, ACCEPT, inner.settings.cap).await.map_err(|e| fail(e.into()))?;
+    let limit = inner.settings.rdap_timeout;
+    let answer = tokio::time::timeout(limit, inner.dialer.http_get(url, ACCEPT, inner.settings.cap))
+        .await
+        .map_err(|_| fail(net::Error::Timeout { host: host.clone(), after: limit }.into()))?
+        .map_err(|e| fail(e.into()))?;
     raw.push(RawAnswer {
         protocol: Protocol::Rdap,
         party,

@@ -14,6 +14,8 @@ pub struct Settings {
     pub whois_server: Option<String>,
     /// For a whole look-up, all servers together.
     pub timeout: Duration,
+    /// For one RDAP exchange, redirects included; shorter than the whole, so that WHOIS gets its turn.
+    pub rdap_timeout: Duration,
     /// For one WHOIS exchange after the connection was made.
     pub whois_timeout: Duration,
     /// Largest answer read, bytes.
@@ -34,7 +36,8 @@ impl Default for Settings {
             rdap_bootstrap: None,
             whois_server: None,
             timeout: Duration::from_secs(15),
-            whois_timeout: Duration::from_secs(8),
+            rdap_timeout: Duration::from_secs(6),
+            whois_timeout: Duration::from_secs(6),
             cap: 1 << 20,
             limit: net::Limit::default(),
             patience: Duration::from_secs(10),

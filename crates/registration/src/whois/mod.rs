@@ -89,7 +89,7 @@ impl Asked {
     pub fn is(&self, text: &str) -> bool {
         let t = text.trim_end_matches('.');
         t.eq_ignore_ascii_case(&self.ascii)
-            || (!t.is_ascii() && t.to_lowercase() == self.name)
+            || (!t.is_ascii() && t.contains('.') && fold::to_ascii(&t.to_lowercase()) == self.ascii)
             || t.eq_ignore_ascii_case(&self.name)
     }
 

@@ -20,6 +20,22 @@ fn json_has_every_field() {
 }
 
 #[test]
+fn a_name_is_itself_in_both_forms() {
+    for asked in ["bücher.example", "xn--bcher-kva.example", "Bücher.EXAMPLE."] {
+        for stated in ["bücher.example", "BÜCHER.example", "xn--bcher-kva.example", "XN--BCHER-KVA.EXAMPLE."]
+        {
+            let r = read(
+                asked,
+                &format!("Domain: {stated}\nNserver: ns1.example\nNserver: ns2.{stated}\nStatus: connect\n"),
+            );
+            assert_eq!(r.outcome, Outcome::Registered);
+            assert!(r.warnings.is_empty(), "{asked} {stated}: {:?}", r.warnings);
+            assert_eq!(r.registration.nameservers.unwrap()[1], "ns2.xn--bcher-kva.example");
+        }
+    }
+}
+
+#[test]
 fn hostile_texts_end_soon() {
     let start = std::time::Instant::now();
     let long = vec![b'a'; 10 << 20];

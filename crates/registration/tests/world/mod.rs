@@ -118,7 +118,8 @@ impl World {
             allow_private,
             address_map: self.map.iter().copied().collect(),
             connect_timeout: Duration::from_millis(1500),
-            total_timeout: Duration::from_millis(1500),
+            // Longer than any look-up of these tests: the client bounds its own exchanges.
+            total_timeout: Duration::from_secs(30),
             ..net::Settings::default()
         })
         .unwrap()
@@ -175,6 +176,7 @@ pub fn settings() -> Settings {
         rdap_bootstrap: Some("http://rdap-root.test/dns.json".into()),
         whois_server: Some(format!("whois-root.test:{WHOIS}")),
         timeout: Duration::from_secs(6),
+        rdap_timeout: Duration::from_millis(1500),
         whois_timeout: Duration::from_millis(1500),
         limit: net::Limit { concurrency: 2, spacing: Duration::ZERO },
         ..Settings::default()
