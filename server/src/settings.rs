@@ -87,7 +87,10 @@ mod tests {
         std::fs::write(&path, "dns_port = 5300\nwhois_server = \"w:1\"\nallow_private = true\n").unwrap();
         let args = EngineArgs { config: Some(path.clone()), dns_port: Some(53), ..EngineArgs::default() };
         let got = args.clone().resolved().unwrap();
-        assert_eq!((got.dns_port, got.whois_server.as_deref(), got.allow_private), (Some(53), Some("w:1"), true));
+        assert_eq!(
+            (got.dns_port, got.whois_server.as_deref(), got.allow_private),
+            (Some(53), Some("w:1"), true)
+        );
         std::fs::write(&path, "dns_prot = 5300\n").unwrap();
         let e = format!("{:#}", args.resolved().unwrap_err());
         assert!(e.contains("dns_prot") && e.contains("engine.toml"), "{e}");

@@ -63,7 +63,13 @@ async fn site(demo: bool) -> Site {
 }
 
 impl Site {
-    async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (StatusCode, String) {
+    async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> (StatusCode, String) {
         let mut request = Request::builder().method(method).uri(path).header("host", "localhost:8080");
         for (k, v) in headers {
             request = request.header(*k, *v);
@@ -113,9 +119,21 @@ async fn bad_names_are_refused_line_by_line_and_the_rest_goes_in() {
     assert_eq!(status, StatusCode::OK, "{lines}");
     let result = |i: usize| lines[i]["result"]["result"].as_str().unwrap().to_string();
     let words: Vec<_> = (0..10).map(result).collect();
-    assert_eq!(words, [
-        "added", "refused", "refused", "refused", "added", "refused", "added", "duplicate", "refused", "refused"
-    ]);
+    assert_eq!(
+        words,
+        [
+            "added",
+            "refused",
+            "refused",
+            "refused",
+            "added",
+            "refused",
+            "added",
+            "duplicate",
+            "refused",
+            "refused"
+        ]
+    );
     assert_eq!(lines[0]["result"]["name"], "example.com");
     assert!(lines[0]["result"]["note"].as_str().unwrap().contains("www.example.com"));
     assert!(lines[1]["result"]["reason"].as_str().unwrap().contains("contains a space"));
@@ -150,7 +168,10 @@ async fn a_network_that_is_down_is_said_and_never_looks_healthy() {
     assert!(page.contains("The network is down") && page.contains("Unknown"), "the page says so");
     let (status, list) = site.ask("GET", "/domains?q=q7", &[cookie], "").await;
     assert_eq!(status, StatusCode::OK);
-    assert!(list.contains("q7.io") && list.contains("Last Change Detected"), "the table reads without script");
+    assert!(
+        list.contains("q7.io") && list.contains("Last Change Detected"),
+        "the table reads without script"
+    );
 }
 
 #[tokio::test]
@@ -172,7 +193,8 @@ async fn export_holds_the_current_filter_and_no_formula() {
 async fn owners_words_are_checked_and_kept() {
     let site = site(false).await;
     site.api("POST", "/api/v1/domains", json!({ "names": ["q7.io"] })).await;
-    let patch = json!({ "note": "paid by card", "tags": ["prod", " prod ", "core"], "manual_expires": "2027-03-01" });
+    let patch =
+        json!({ "note": "paid by card", "tags": ["prod", " prod ", "core"], "manual_expires": "2027-03-01" });
     let (status, _) = site.api("PATCH", "/api/v1/domains/q7.io", patch).await;
     assert_eq!(status, StatusCode::OK);
     let (_, detail) = site.api("GET", "/api/v1/domains/q7.io", Value::Null).await;

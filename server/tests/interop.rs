@@ -30,7 +30,9 @@ async fn observe(internet: &Internet, name: &str) -> Observation {
 async fn assert_q7(internet: &Internet) {
     let o = observe(internet, "q7.io").await;
     assert_eq!(o.registration.error, None);
-    let Some(RegistrationState::Registered(r)) = &o.registration.value else { panic!("{:?}", o.registration) };
+    let Some(RegistrationState::Registered(r)) = &o.registration.value else {
+        panic!("{:?}", o.registration)
+    };
     assert_eq!(r.registrar.name.as_deref(), Some("NAMECHEAP INC"));
     assert_eq!(r.registrar.iana_id.as_deref(), Some("1068"));
     let time = |t: Option<model::time::StatedTime>| t.map(|t| t.to_string());
@@ -83,7 +85,8 @@ async fn assert_q7(internet: &Internet) {
 async fn the_lab_shows_q7_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = lab::Scenario::named("demo").unwrap();
-    let lab = lab::Lab::start(lab::Options::new(scenario, folder.path(), jiff::Timestamp::now())).await.unwrap();
+    let lab =
+        lab::Lab::start(lab::Options::new(scenario, folder.path(), jiff::Timestamp::now())).await.unwrap();
     let args = EngineArgs { config: Some(lab.endpoints().engine.clone()), ..EngineArgs::default() };
     assert_q7(&wiring::internet(&args.resolved().unwrap()).unwrap()).await;
     lab.shutdown().await;

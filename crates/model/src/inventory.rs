@@ -67,18 +67,14 @@ impl Row {
             expires_by_hand: published.is_none() && item.manual_expires.is_some(),
             auto_renew: item.auto_renew,
             registrar: stated.and_then(|r| r.registrar.name.clone()),
-            provider: observation
-                .and_then(|o| o.delegation.value.as_ref())
-                .and_then(|d| d.provider.clone()),
+            provider: observation.and_then(|o| o.delegation.value.as_ref()).and_then(|d| d.provider.clone()),
             status: item.status.clone(),
             outcome: registration.map(RegistrationState::outcome),
             last_change_at: item.last_change_at,
             modified: stated.and_then(|r| r.updated),
             last_scan_at: observation.and_then(Observation::last_scan),
             registered_read_at: observation.and_then(|o| o.registration.observed_at),
-            error: observation
-                .and_then(|o| o.registration.error.as_ref())
-                .map(|e| e.sentence.clone()),
+            error: observation.and_then(|o| o.registration.error.as_ref()).map(|e| e.sentence.clone()),
         }
     }
 

@@ -57,7 +57,10 @@ pub fn entries(text: &str) -> Vec<Entry> {
 fn header_column(line: &str) -> Option<(usize, char)> {
     let separator = [',', ';', '\t'].into_iter().find(|s| line.contains(*s)).unwrap_or(',');
     let is_name = |cell: &String| {
-        matches!(cell.trim().to_lowercase().as_str(), "domain" | "name" | "domain name" | "domain_name" | "fqdn")
+        matches!(
+            cell.trim().to_lowercase().as_str(),
+            "domain" | "name" | "domain name" | "domain_name" | "fqdn"
+        )
     };
     cells(line, separator).iter().position(is_name).map(|i| (i, separator))
 }
@@ -92,15 +95,18 @@ mod tests {
 
     #[test]
     fn lists_as_people_paste_them() {
-        assert_eq!(texts("q7.io, alder.example; http://x.example/ y.de"), [
-            "1:q7.io", "1:alder.example", "1:http://x.example/", "1:y.de"
-        ]);
-        assert_eq!(texts("# mine\nq7.io\n\n  exa mple.com \r\nalder.example"), [
-            "2:q7.io", "4:exa mple.com", "5:alder.example"
-        ]);
-        assert_eq!(texts("id;Domain Name\n1;\"q7.io\"\n2;alder.example\n3"), [
-            "2:q7.io", "3:alder.example", "4:"
-        ]);
+        assert_eq!(
+            texts("q7.io, alder.example; http://x.example/ y.de"),
+            ["1:q7.io", "1:alder.example", "1:http://x.example/", "1:y.de"]
+        );
+        assert_eq!(
+            texts("# mine\nq7.io\n\n  exa mple.com \r\nalder.example"),
+            ["2:q7.io", "4:exa mple.com", "5:alder.example"]
+        );
+        assert_eq!(
+            texts("id;Domain Name\n1;\"q7.io\"\n2;alder.example\n3"),
+            ["2:q7.io", "3:alder.example", "4:"]
+        );
         assert_eq!(texts("domain\nq7.io"), ["2:q7.io"]);
         assert_eq!(texts("\u{feff}"), Vec::<String>::new());
     }

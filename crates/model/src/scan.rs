@@ -79,7 +79,8 @@ impl ScanResult {
             [one] => format!("1 change: {}", one.sentence()),
             many => {
                 let words: Vec<_> = many.iter().take(4).map(Change::sentence).collect();
-                let more = if many.len() > 4 { format!("; and {} more", many.len() - 4) } else { String::new() };
+                let more =
+                    if many.len() > 4 { format!("; and {} more", many.len() - 4) } else { String::new() };
                 format!("{} changes: {}{more}", many.len(), words.join("; "))
             }
         };

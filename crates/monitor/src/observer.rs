@@ -124,7 +124,8 @@ impl Observer for Internet {
             };
             return DnsParts { delegation, zone, dnssec, findings: Vec::new() };
         };
-        let (zone, dnssec) = futures::join!(self.zone(name, d, now, progress), self.dnssec(name, now, progress));
+        let (zone, dnssec) =
+            futures::join!(self.zone(name, d, now, progress), self.dnssec(name, now, progress));
         let findings = match &delegation.value {
             Some(d) => dns::checks::health(d, zone.value.as_ref(), dnssec.value.as_ref(), now),
             None => Vec::new(),

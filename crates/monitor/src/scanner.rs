@@ -119,7 +119,8 @@ impl Scanner {
         match &result {
             Ok(r) => {
                 let ms = u64::try_from(at.as_millisecond() - began.as_millisecond()).unwrap_or(0);
-                metrics::histogram!("domainscope_scan_seconds").record(std::time::Duration::from_millis(ms).as_secs_f64());
+                metrics::histogram!("domainscope_scan_seconds")
+                    .record(std::time::Duration::from_millis(ms).as_secs_f64());
                 let words = match r.changes.len() {
                     0 => "nothing differs".to_string(),
                     1 => "1 change".to_string(),
@@ -232,7 +233,13 @@ impl Scanner {
     }
 
     /// What the observation means for one holding.
-    fn outcome(&self, mut item: Item, current: &Observation, changes: &[Change], now: Timestamp) -> ItemOutcome {
+    fn outcome(
+        &self,
+        mut item: Item,
+        current: &Observation,
+        changes: &[Change],
+        now: Timestamp,
+    ) -> ItemOutcome {
         if changes.iter().any(|c| c.kind.is_registration_change()) {
             item.last_change_at = Some(now);
         }

@@ -16,7 +16,8 @@ pub fn next_scan(name: &DomainName, interval_s: i64, now: Timestamp) -> Timestam
 
 /// FNV-1a with a final mix: the same on every platform and in every release, unlike the standard library's hasher.
 fn hash(s: &str) -> u64 {
-    let mut h = s.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    let mut h =
+        s.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     h ^= h >> 33;
     h = h.wrapping_mul(0xff51_afd7_ed55_8ccd);
     h ^ (h >> 33)
@@ -37,7 +38,11 @@ mod tests {
             assert!((1800..5400).contains(&wait), "{wait}");
             per_minute[usize::try_from(next.as_second() / 60 % 60).unwrap()] += 1;
             let again = next_scan(&name, 3600, next);
-            assert_eq!(again.as_second() - next.as_second(), 3600, "the second inside the hour is the name's own");
+            assert_eq!(
+                again.as_second() - next.as_second(),
+                3600,
+                "the second inside the hour is the name's own"
+            );
         }
         let max = f64::from(*per_minute.iter().max().unwrap());
         assert!(max / 500.0 <= 1.5, "{max}");

@@ -73,7 +73,9 @@ struct Inner {
 
 impl std::fmt::Debug for Dialer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Dialer").field("allow_private", &self.0.settings.allow_private).finish_non_exhaustive()
+        f.debug_struct("Dialer")
+            .field("allow_private", &self.0.settings.allow_private)
+            .finish_non_exhaustive()
     }
 }
 
@@ -84,7 +86,8 @@ impl Dialer {
         let mut roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         if let Some(pem) = &settings.extra_ca {
             for cert in CertificateDer::pem_slice_iter(pem) {
-                let bad = |e: &dyn std::fmt::Display| Error::Settings(format!("the extra CA is not usable: {e}"));
+                let bad =
+                    |e: &dyn std::fmt::Display| Error::Settings(format!("the extra CA is not usable: {e}"));
                 roots.add(cert.map_err(|e| bad(&e))?).map_err(|e| bad(&e))?;
             }
         }

@@ -15,7 +15,9 @@ pub enum Error {
         reason: String,
     },
     /// The target is private, loopback or link-local and the operator has not allowed that.
-    #[error("{host} leads to {address}, which is {reason}; such targets are refused unless the operator allows them")]
+    #[error(
+        "{host} leads to {address}, which is {reason}; such targets are refused unless the operator allows them"
+    )]
     Blocked {
         /// The host as asked for.
         host: String,

@@ -59,7 +59,8 @@ async fn get(d: &Dialer, port: u16) -> Result<net::HttpAnswer, Error> {
 
 #[tokio::test]
 async fn a_plain_answer_is_read_whole() {
-    let port = server(b"HTTP/1.1 429 Too\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno", None, false).await;
+    let port =
+        server(b"HTTP/1.1 429 Too\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno", None, false).await;
     let answer = get(&dialer(true, &["127.0.0.1"]), port).await.unwrap();
     assert_eq!((answer.status, answer.header("retry-after")), (429, Some("7")));
     assert_eq!(answer.body, b"no");
@@ -77,7 +78,8 @@ async fn private_targets_are_refused_unless_allowed() {
 
 #[tokio::test]
 async fn a_redirect_goes_through_the_guard_again_and_ends() {
-    let port = server(b"HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n", None, false).await;
+    let port =
+        server(b"HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n", None, false).await;
     let e = get(&dialer(true, &["127.0.0.1"]), port).await.unwrap_err();
     assert!(e.to_string().contains("redirects"), "{e}");
     let port = server(b"HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n", None, false).await;
@@ -94,7 +96,8 @@ async fn hanging_dripping_flooding_and_breaking_off_end_in_bounded_time() {
     assert!(matches!(get(&d, half).await, Err(Error::Timeout { .. })));
     let flood = server(b"HTTP/1.1 200 OK\r\n\r\n", Some(&[b'x'; 4096]), false).await;
     assert!(matches!(get(&d, flood).await, Err(Error::TooLarge { cap: 10_000, .. })));
-    let headers = server(b"HTTP/1.1 200 OK\r\n", Some(b"X-Y: zzzzzzzzzzzzzzzzzzzzzzzzzzzzz\r\n"), false).await;
+    let headers =
+        server(b"HTTP/1.1 200 OK\r\n", Some(b"X-Y: zzzzzzzzzzzzzzzzzzzzzzzzzzzzz\r\n"), false).await;
     assert!(matches!(get(&d, headers).await, Err(Error::Protocol { .. } | Error::Timeout { .. })));
     let cut = server(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf", None, false).await;
     assert!(matches!(get(&d, cut).await, Err(Error::Protocol { .. })));

@@ -45,8 +45,7 @@ impl Product {
 
     /// After something an owner says has changed, status and row are made anew from what is stored.
     async fn rejudge(&self, item: model::item::Item) -> Answer<()> {
-        let stored =
-            self.store().observation(&item.name, &Vantage::local()).await.map_err(unavailable)?;
+        let stored = self.store().observation(&item.name, &Vantage::local()).await.map_err(unavailable)?;
         let judged = self.scanner.judged(item, stored.as_ref().map(|s| &s.observation), self.now());
         self.store().update_judged(&[judged], self.now()).await.map_err(unavailable)?;
         self.scanner.hub.recorded();
@@ -150,8 +149,7 @@ impl Backend for Product {
 
     async fn rescan_matching(&self, caller: &Caller, query: &ListQuery) -> Answer<u64> {
         may_write(caller)?;
-        let names =
-            self.store().names(caller.org, query, BULK, self.now()).await.map_err(unavailable)?;
+        let names = self.store().names(caller.org, query, BULK, self.now()).await.map_err(unavailable)?;
         self.queue(&names).await
     }
 
@@ -221,8 +219,7 @@ impl Backend for Product {
         let understood = DomainName::read(input).map_err(|e| Failure::Invalid(e.to_string()))?;
         let name = understood.name;
         let (observation, raw) = self.scanner.look(&name, &Silent).await;
-        let in_inventory =
-            self.store().item(caller.org, &name).await.map_err(unavailable)?.is_some();
+        let in_inventory = self.store().item(caller.org, &name).await.map_err(unavailable)?.is_some();
         Ok(ScanReport {
             unicode: name.unicode(),
             name,

@@ -15,9 +15,11 @@ use std::net::IpAddr;
 
 /// Flags of `check`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  domainscope check example.com\n  domainscope check example.com --test-case delegation01 --json\n  \
+#[command(
+    after_help = "Examples:\n  domainscope check example.com\n  domainscope check example.com --test-case delegation01 --json\n  \
     domainscope check example.com --ns ns1.new.example/192.0.2.1 --ns ns2.new.example    before a move\n\n\
-    Tags and levels are Zonemaster's. Exit code 1 when a finding is of level ERROR or CRITICAL.")]
+    Tags and levels are Zonemaster's. Exit code 1 when a finding is of level ERROR or CRITICAL."
+)]
 pub(super) struct CheckArgs {
     /// Zone to check
     #[arg(value_name = "ZONE")]

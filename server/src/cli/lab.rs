@@ -8,8 +8,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Flags of `lab`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  domainscope lab start --state lab-state\n  domainscope scan q7.io --config lab-state/engine.toml\n  \
-    domainscope lab ctl --state lab-state ns q7.io ns1.meridian-dns.example ns2.meridian-dns.example")]
+#[command(
+    after_help = "Examples:\n  domainscope lab start --state lab-state\n  domainscope scan q7.io --config lab-state/engine.toml\n  \
+    domainscope lab ctl --state lab-state ns q7.io ns1.meridian-dns.example ns2.meridian-dns.example"
+)]
 pub(super) struct LabArgs {
     #[command(subcommand)]
     action: Action,
@@ -57,7 +59,8 @@ pub(super) async fn run(args: LabArgs, json: bool) -> Result<Outcome> {
             if let (Some(folder), Some(index)) = (replay, replay_index) {
                 wanted = wanted.with_replay(folder, index);
             }
-            let options = lab::Options { dns_port, ..lab::Options::new(wanted, &state, jiff::Timestamp::now()) };
+            let options =
+                lab::Options { dns_port, ..lab::Options::new(wanted, &state, jiff::Timestamp::now()) };
             let lab = lab::Lab::start(options).await?;
             let at = lab.endpoints();
             if json {
@@ -83,7 +86,8 @@ pub(super) async fn run(args: LabArgs, json: bool) -> Result<Outcome> {
             let file = state.join("endpoints.json");
             let text = std::fs::read_to_string(&file)
                 .with_context(|| format!("no lab was started with {}", state.display()))?;
-            let at: lab::Endpoints = serde_json::from_str(&text).with_context(|| file.display().to_string())?;
+            let at: lab::Endpoints =
+                serde_json::from_str(&text).with_context(|| file.display().to_string())?;
             let line = command.join(" ");
             let (status, said) = post(at.control, &line).await.context("the lab does not answer")?;
             if status != 200 {

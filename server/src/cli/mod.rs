@@ -17,8 +17,13 @@ use std::process::ExitCode;
 
 /// Domain names under watch: inventory, observation, and what is about to go wrong.
 #[derive(Debug, Parser)]
-#[command(name = "domainscope", version, max_term_width = 100, arg_required_else_help = true,
-    after_help = "Start with:\n  domainscope serve --demo        the whole product on http://127.0.0.1:8080, no internet needed\n  domainscope scan example.com    look one domain up, uncached\n\nExit codes: 0 done · 1 problems found · 2 wrong usage · 3 could not do it")]
+#[command(
+    name = "domainscope",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "Start with:\n  domainscope serve --demo        the whole product on http://127.0.0.1:8080, no internet needed\n  domainscope scan example.com    look one domain up, uncached\n\nExit codes: 0 done · 1 problems found · 2 wrong usage · 3 could not do it"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

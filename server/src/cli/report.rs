@@ -50,8 +50,12 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
     heading(&mut out, "Registration", &o.registration);
     match &o.registration.value {
         Some(RegistrationState::Registered(r)) => registration(&mut out, r, now),
-        Some(RegistrationState::Available) => line(&mut out, "Outcome", "available: nobody has registered this name"),
-        Some(RegistrationState::Reserved) => line(&mut out, "Outcome", "reserved: the registry withholds this name"),
+        Some(RegistrationState::Available) => {
+            line(&mut out, "Outcome", "available: nobody has registered this name")
+        }
+        Some(RegistrationState::Reserved) => {
+            line(&mut out, "Outcome", "reserved: the registry withholds this name")
+        }
         None => {}
     }
     heading(&mut out, "Delegation", &o.delegation);
@@ -111,7 +115,11 @@ fn registration(out: &mut String, r: &Registration, now: jiff::Timestamp) {
         Some(v) if v.is_empty() => "none".to_string(),
         Some(v) => v.join(", "),
     };
-    line(out, "Status flags", &list(r.statuses.as_ref().map(|s| s.iter().map(ToString::to_string).collect())));
+    line(
+        out,
+        "Status flags",
+        &list(r.statuses.as_ref().map(|s| s.iter().map(ToString::to_string).collect())),
+    );
     line(out, "Nameservers", &list(r.nameservers.clone()));
     let signed = r.dnssec.as_ref().map(|d| if d.signed { "signed" } else { "unsigned" }.to_string());
     line(out, "DNSSEC", &signed.unwrap_or_else(|| "not stated".dimmed().to_string()));
@@ -122,7 +130,14 @@ fn registration(out: &mut String, r: &Registration, now: jiff::Timestamp) {
 
 fn delegation(out: &mut String, d: &Delegation) {
     if !d.delegated {
-        line(out, "Delegated", &format!("no: {} does not delegate this name", if d.parent.is_empty() { "the root" } else { &d.parent }));
+        line(
+            out,
+            "Delegated",
+            &format!(
+                "no: {} does not delegate this name",
+                if d.parent.is_empty() { "the root" } else { &d.parent }
+            ),
+        );
     }
     if let Some(p) = &d.provider {
         line(out, "DNS provider", &p.name);
@@ -144,10 +159,27 @@ fn delegation(out: &mut String, d: &Delegation) {
     }
     if let Some(soa) = d.negative_soa.as_ref().or(d.soa.as_ref()) {
         let n = soa.negative_ttl();
-        line(out, "Negative TTL", &format!("{} (the smaller of SOA minimum {} and SOA TTL {})", human_seconds(n.into()), soa.minimum, soa.ttl));
-        line(out, "", &format!(
-            "a name that was asked for before it existed may stay missing for {}; allow {}",
-            human_seconds(n.into()), human_seconds(u64::from(n) * 2)).dimmed().to_string());
+        line(
+            out,
+            "Negative TTL",
+            &format!(
+                "{} (the smaller of SOA minimum {} and SOA TTL {})",
+                human_seconds(n.into()),
+                soa.minimum,
+                soa.ttl
+            ),
+        );
+        line(
+            out,
+            "",
+            &format!(
+                "a name that was asked for before it existed may stay missing for {}; allow {}",
+                human_seconds(n.into()),
+                human_seconds(u64::from(n) * 2)
+            )
+            .dimmed()
+            .to_string(),
+        );
     }
 }
 
@@ -193,7 +225,8 @@ fn flatten(out: &mut String, path: &str, value: &serde_json::Value) {
         Value::Null => {}
         Value::Array(items) if items.is_empty() => {}
         Value::Array(items) => {
-            let words: Vec<_> = items.iter().map(|i| i.as_str().map_or_else(|| i.to_string(), str::to_string)).collect();
+            let words: Vec<_> =
+                items.iter().map(|i| i.as_str().map_or_else(|| i.to_string(), str::to_string)).collect();
             let _ = writeln!(out, "{path:<24} {}", words.join(", "));
         }
         Value::String(s) => {

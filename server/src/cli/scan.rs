@@ -16,8 +16,10 @@ use monitor::observer::Silent;
 
 /// Flags of `scan`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  domainscope scan example.com\n  domainscope scan https://www.example.co.uk/ --json\n\n\
-    Exit code 1 when the status is Critical, Warning or Unknown.")]
+#[command(
+    after_help = "Examples:\n  domainscope scan example.com\n  domainscope scan https://www.example.co.uk/ --json\n\n\
+    Exit code 1 when the status is Critical, Warning or Unknown."
+)]
 pub(super) struct ScanArgs {
     /// Domain name; URLs, hosts and IDNs are understood
     #[arg(value_name = "NAME")]
@@ -53,7 +55,8 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
     let status = judge(&item, &observation, &Thresholds::default(), now);
     let all_failed = PartKind::ALL.iter().all(|p| observation.error_of(*p).is_some());
     if json {
-        let mut value = serde_json::json!({ "note": understood.note, "status": status, "observation": observation });
+        let mut value =
+            serde_json::json!({ "note": understood.note, "status": status, "observation": observation });
         if args.raw {
             value["raw"] = serde_json::to_value(&raw)?;
         }
@@ -61,7 +64,13 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
     } else {
         print(&report::scan(&observation, &status, understood.note.as_deref(), now))?;
         for answer in raw.iter().filter(|_| args.raw) {
-            print(&format!("\n--- {} of the {:?}, {} ---\n{}", answer.protocol.label(), answer.party, answer.server, answer.body))?;
+            print(&format!(
+                "\n--- {} of the {:?}, {} ---\n{}",
+                answer.protocol.label(),
+                answer.party,
+                answer.server,
+                answer.body
+            ))?;
         }
     }
     if all_failed {

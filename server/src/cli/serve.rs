@@ -54,13 +54,15 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
         (None, None) => PathBuf::from("data"),
     };
     // Listening first: a port that is taken is said before anything else is touched.
-    let listener = tokio::net::TcpListener::bind(args.listen)
-        .await
-        .with_context(|| format!("can't listen on {}: stop what uses it or pass --listen ADDR", args.listen))?;
+    let listener = tokio::net::TcpListener::bind(args.listen).await.with_context(|| {
+        format!("can't listen on {}: stop what uses it or pass --listen ADDR", args.listen)
+    })?;
     let lab = if args.demo { Some(start_lab(&folder, &mut engine).await?) } else { None };
     let store = match &args.database {
         Some(url) => store::open_postgres(url).await.context("the database")?,
-        None => store::open(&folder.to_string_lossy()).await.with_context(|| format!("the database in {}", folder.display()))?,
+        None => store::open(&folder.to_string_lossy())
+            .await
+            .with_context(|| format!("the database in {}", folder.display()))?,
     };
     let key = operator_key(&store).await?;
 
@@ -169,7 +171,9 @@ async fn demo_inventory(product: &Product, domains: &[String]) -> Result<()> {
     }
     // As a team's inventory looks: the core names tagged, two that are only watched.
     let kind = |d: &String| match d.split('.').next().unwrap_or("") {
-        "lumen" | "meadow" | "vacant-demo" | "vacant-lot" | "frei-demo" | "crown-jewels" => (Ownership::Watched, ""),
+        "lumen" | "meadow" | "vacant-demo" | "vacant-lot" | "frei-demo" | "crown-jewels" => {
+            (Ownership::Watched, "")
+        }
         "alder" | "halcyon" | "kestrel-bank" => (Ownership::Owned, "prod"),
         "brightmoor" | "copperline" => (Ownership::Owned, "edge"),
         _ => (Ownership::Owned, ""),
@@ -211,8 +215,11 @@ fn announce(args: &ServeArgs, address: SocketAddr, key: &str, folder: &Path, lab
     println!("Domainscope {}", env!("CARGO_PKG_VERSION"));
     if let Some(lab) = lab {
         println!("  Open        http://{address}");
-        println!("  Lab         http://{} changes it while it runs: curl -d 'renew q7.io 1' http://{}/commands",
-            lab.endpoints().control, lab.endpoints().control);
+        println!(
+            "  Lab         http://{} changes it while it runs: curl -d 'renew q7.io 1' http://{}/commands",
+            lab.endpoints().control,
+            lab.endpoints().control
+        );
         println!("  Engine      {} points other commands at the same lab:", lab.endpoints().engine.display());
         println!("              domainscope scan q7.io --config {}", lab.endpoints().engine.display());
     } else {
@@ -222,7 +229,11 @@ fn announce(args: &ServeArgs, address: SocketAddr, key: &str, folder: &Path, lab
     if args.database.is_some() {
         println!("  Data        PostgreSQL");
     } else {
-        println!("  Data        {}{}", folder.display(), if args.data.is_none() && args.demo { " (gone when this ends)" } else { "" });
+        println!(
+            "  Data        {}{}",
+            folder.display(),
+            if args.data.is_none() && args.demo { " (gone when this ends)" } else { "" }
+        );
     }
     println!("  Stop        Ctrl-C");
 }

@@ -10,8 +10,10 @@ use model::names::Fqdn;
 
 /// Flags of `trace`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  domainscope trace www.example.com\n  domainscope trace example.com MX --json\n\n\
-    Exit code 1 when no server gives an answer that counts.")]
+#[command(
+    after_help = "Examples:\n  domainscope trace www.example.com\n  domainscope trace example.com MX --json\n\n\
+    Exit code 1 when no server gives an answer that counts."
+)]
 pub(super) struct TraceArgs {
     /// Name to ask for
     #[arg(value_name = "NAME")]

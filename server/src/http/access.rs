@@ -192,8 +192,14 @@ mod tests {
     fn other_sites_change_nothing() {
         let post = Method::POST;
         assert!(crosses_sites(&post, &headers(&[("sec-fetch-site", "cross-site")])));
-        assert!(crosses_sites(&post, &headers(&[("origin", "http://evil.example"), ("host", "localhost:8080")])));
-        assert!(!crosses_sites(&post, &headers(&[("origin", "http://localhost:8080"), ("host", "localhost:8080")])));
+        assert!(crosses_sites(
+            &post,
+            &headers(&[("origin", "http://evil.example"), ("host", "localhost:8080")])
+        ));
+        assert!(!crosses_sites(
+            &post,
+            &headers(&[("origin", "http://localhost:8080"), ("host", "localhost:8080")])
+        ));
         assert!(!crosses_sites(&post, &headers(&[("host", "localhost:8080")])));
         assert!(!crosses_sites(&Method::GET, &headers(&[("sec-fetch-site", "cross-site")])));
     }

@@ -50,7 +50,11 @@ fn name(text: &str) -> Answer<DomainName> {
     crate::backend::read_name(text)
 }
 
-async fn list(State(web): State<Web>, Extension(caller): Extension<Caller>, RawQuery(raw): RawQuery) -> Response {
+async fn list(
+    State(web): State<Web>,
+    Extension(caller): Extension<Caller>,
+    RawQuery(raw): RawQuery,
+) -> Response {
     answer(web.product.list(&caller, &list_query(raw.as_deref())).await)
 }
 
@@ -68,12 +72,20 @@ struct AddBody {
     tags: Vec<String>,
 }
 
-async fn add(State(web): State<Web>, Extension(caller): Extension<Caller>, Json(body): Json<AddBody>) -> Response {
+async fn add(
+    State(web): State<Web>,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<AddBody>,
+) -> Response {
     let text = if body.names.is_empty() { body.text } else { body.names.join("\n") };
     answer(web.product.add(&caller, &text, body.ownership, &body.tags).await)
 }
 
-async fn detail(State(web): State<Web>, Extension(caller): Extension<Caller>, Path(n): Path<String>) -> Response {
+async fn detail(
+    State(web): State<Web>,
+    Extension(caller): Extension<Caller>,
+    Path(n): Path<String>,
+) -> Response {
     match name(&n) {
         Ok(n) => answer(web.product.detail(&caller, &n).await),
         Err(e) => answer::<()>(Err(e)),
@@ -92,7 +104,11 @@ async fn patch(
     }
 }
 
-async fn remove(State(web): State<Web>, Extension(caller): Extension<Caller>, Path(n): Path<String>) -> Response {
+async fn remove(
+    State(web): State<Web>,
+    Extension(caller): Extension<Caller>,
+    Path(n): Path<String>,
+) -> Response {
     match name(&n) {
         Ok(n) => match web.product.remove(&caller, std::slice::from_ref(&n)).await {
             Ok(0) => answer::<()>(Err(crate::backend::not_held(&n))),
@@ -102,7 +118,11 @@ async fn remove(State(web): State<Web>, Extension(caller): Extension<Caller>, Pa
     }
 }
 
-async fn rescan(State(web): State<Web>, Extension(caller): Extension<Caller>, Path(n): Path<String>) -> Response {
+async fn rescan(
+    State(web): State<Web>,
+    Extension(caller): Extension<Caller>,
+    Path(n): Path<String>,
+) -> Response {
     match name(&n) {
         Ok(n) => {
             let queued = web.product.rescan(&caller, &[n]).await;
@@ -112,7 +132,11 @@ async fn rescan(State(web): State<Web>, Extension(caller): Extension<Caller>, Pa
     }
 }
 
-async fn snapshots(State(web): State<Web>, Extension(caller): Extension<Caller>, Path(n): Path<String>) -> Response {
+async fn snapshots(
+    State(web): State<Web>,
+    Extension(caller): Extension<Caller>,
+    Path(n): Path<String>,
+) -> Response {
     match name(&n) {
         Ok(n) => answer(web.product.snapshots(&caller, &n).await),
         Err(e) => answer::<()>(Err(e)),

@@ -22,8 +22,12 @@ async fn all_rows(web: &Web, caller: &Caller, raw: Option<&str>) -> Result<Vec<R
     let mut query = ListQuery { page: 1, per_page: ListQuery::MAX_PER_PAGE, ..list_query(raw) };
     let mut rows = Vec::new();
     loop {
-        let page =
-            web.product.store().list(caller.org, &query, web.product.scanner.clock.now()).await.map_err(unavailable)?;
+        let page = web
+            .product
+            .store()
+            .list(caller.org, &query, web.product.scanner.clock.now())
+            .await
+            .map_err(unavailable)?;
         let done = page.rows.len() < query.per_page as usize;
         rows.extend(page.rows);
         if done {
@@ -71,8 +75,16 @@ pub async fn csv(
 fn to_csv(rows: &[Row]) -> Result<Vec<u8>, csv::Error> {
     let mut out = csv::Writer::from_writer(Vec::new());
     out.write_record([
-        "Domain Name", "Expiration", "Registrar", "DNS Provider", "Status", "Reason", "Last Change Detected",
-        "Ownership", "Tags", "Last Scan",
+        "Domain Name",
+        "Expiration",
+        "Registrar",
+        "DNS Provider",
+        "Status",
+        "Reason",
+        "Last Change Detected",
+        "Ownership",
+        "Tags",
+        "Last Scan",
     ])?;
     for r in rows {
         let time = |t: Option<model::Timestamp>| t.map(|t| t.to_string()).unwrap_or_default();

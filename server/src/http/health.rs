@@ -14,7 +14,9 @@ pub async fn livez() -> &'static str {
 pub async fn readyz(State(web): State<Web>) -> Response {
     match web.product.store().ping().await {
         Ok(()) => "ok\n".into_response(),
-        Err(e) => (StatusCode::SERVICE_UNAVAILABLE, format!("the database does not answer: {e}\n")).into_response(),
+        Err(e) => {
+            (StatusCode::SERVICE_UNAVAILABLE, format!("the database does not answer: {e}\n")).into_response()
+        }
     }
 }
 

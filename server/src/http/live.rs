@@ -41,23 +41,24 @@ pub async fn live(
     let running: Vec<_> = futures::future::join_all(running.map(|l| visible(&web, &caller, l))).await;
     let running = stream::iter(running.into_iter().flatten().map(|l| event(&l)));
 
-    let follow = stream::unfold((receiver, web, caller, last), |(mut receiver, web, caller, last)| async move {
-        loop {
-            match receiver.recv().await {
-                Ok(Live::Changed(e)) if e.rv <= last => {}
-                Ok(l) => {
-                    if let Some(l) = visible(&web, &caller, l).await {
-                        return Some((event(&l), (receiver, web, caller, last)));
+    let follow =
+        stream::unfold((receiver, web, caller, last), |(mut receiver, web, caller, last)| async move {
+            loop {
+                match receiver.recv().await {
+                    Ok(Live::Changed(e)) if e.rv <= last => {}
+                    Ok(l) => {
+                        if let Some(l) = visible(&web, &caller, l).await {
+                            return Some((event(&l), (receiver, web, caller, last)));
+                        }
                     }
+                    Err(RecvError::Lagged(_)) => {
+                        let reread = Ok(Event::default().event("reread").data("{}"));
+                        return Some((reread, (receiver, web, caller, last)));
+                    }
+                    Err(RecvError::Closed) => return None,
                 }
-                Err(RecvError::Lagged(_)) => {
-                    let reread = Ok(Event::default().event("reread").data("{}"));
-                    return Some((reread, (receiver, web, caller, last)));
-                }
-                Err(RecvError::Closed) => return None,
             }
-        }
-    });
+        });
     Sse::new(missed.chain(running).chain(follow)).keep_alive(KeepAlive::default())
 }
 

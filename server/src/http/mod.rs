@@ -64,9 +64,8 @@ impl Web {
             }
         };
         let functions = context.clone();
-        let handle_function = move |request: Request| {
-            leptos_axum::handle_server_fns_with_context(functions.clone(), request)
-        };
+        let handle_function =
+            move |request: Request| leptos_axum::handle_server_fns_with_context(functions.clone(), request);
         let head = self.bundle.head_tags().to_string();
         let shell = move || app::shell(app::ShellAssets { head_html: head.clone() });
         // An address that no page has is rendered by the application too: its own page says so.
@@ -95,10 +94,12 @@ impl Web {
             .route("/metrics", get(health::metrics))
             .layer(middleware::from_fn(access::harden))
             .layer(tower_http::limit::RequestBodyLimitLayer::new(8 << 20))
-            .layer(tower_http::compression::CompressionLayer::new().compress_when(
-                tower_http::compression::predicate::NotForContentType::new("text/event-stream")
-                    .and(tower_http::compression::predicate::DefaultPredicate::new()),
-            ))
+            .layer(
+                tower_http::compression::CompressionLayer::new().compress_when(
+                    tower_http::compression::predicate::NotForContentType::new("text/event-stream")
+                        .and(tower_http::compression::predicate::DefaultPredicate::new()),
+                ),
+            )
             .with_state(self)
     }
 }

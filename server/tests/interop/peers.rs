@@ -65,7 +65,8 @@ impl Peers {
             answers(address, port, folder).await;
         }
         let hints = folder.join("hints");
-        std::fs::write(&hints, format!(". 3600000 NS a.root.test.\na.root.test. 3600000 A {ROOT}\n")).unwrap();
+        std::fs::write(&hints, format!(". 3600000 NS a.root.test.\na.root.test. 3600000 A {ROOT}\n"))
+            .unwrap();
         let bootstrap = folder.join("dns.json");
         let services = format!(
             "{{\"version\":\"1.0\",\"publication\":\"2026-01-01T00:00:00Z\",\"services\":[[[\"io\"],[\"https://rdap.nic.io:{https}/\"]]]}}"
@@ -84,7 +85,13 @@ impl Peers {
     }
 
     fn spawn(&mut self, command: &mut Command, folder: &Path, name: &str) {
-        let log = || std::fs::OpenOptions::new().create(true).append(true).open(folder.join(format!("{name}.log"))).unwrap();
+        let log = || {
+            std::fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(folder.join(format!("{name}.log")))
+                .unwrap()
+        };
         let child = command.stdin(Stdio::null()).stdout(log()).stderr(log()).spawn().unwrap();
         self.children.push(child);
     }
@@ -101,7 +108,12 @@ async fn answers(address: &str, port: u16, folder: &Path) {
     }
     let logs: String = ["root", "tld", "named", "nginx"]
         .iter()
-        .map(|n| format!("--- {n}\n{}", std::fs::read_to_string(folder.join(format!("{n}.log"))).unwrap_or_default()))
+        .map(|n| {
+            format!(
+                "--- {n}\n{}",
+                std::fs::read_to_string(folder.join(format!("{n}.log"))).unwrap_or_default()
+            )
+        })
         .collect();
     panic!("{address}:{port} does not answer\n{logs}");
 }
@@ -114,68 +126,114 @@ fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
 
 fn zones(folder: &Path) {
     let soa = "3600 SOA a.root.test. hostmaster.root.test. 2026112001 7200 900 1209600 900";
-    write(folder, "zone-root", &format!(
-        ". {soa}\n. 3600 NS a.root.test.\na.root.test. 3600 A {ROOT}\n\
-         io. 3600 NS a.nic.io.\na.nic.io. 3600 A {TLD}\ncom. 3600 NS a.nic.io.\n"));
-    write(folder, "zone-io", &format!(
-        "io. {soa}\nio. 3600 NS a.nic.io.\na.nic.io. 3600 A {TLD}\nrdap.nic.io. 3600 A {RDAP}\n\
-         q7.io. 3600 NS ns1.digitalocean.com.\nq7.io. 3600 NS ns2.digitalocean.com.\nq7.io. 3600 NS ns3.digitalocean.com.\n"));
+    write(
+        folder,
+        "zone-root",
+        &format!(
+            ". {soa}\n. 3600 NS a.root.test.\na.root.test. 3600 A {ROOT}\n\
+         io. 3600 NS a.nic.io.\na.nic.io. 3600 A {TLD}\ncom. 3600 NS a.nic.io.\n"
+        ),
+    );
+    write(
+        folder,
+        "zone-io",
+        &format!(
+            "io. {soa}\nio. 3600 NS a.nic.io.\na.nic.io. 3600 A {TLD}\nrdap.nic.io. 3600 A {RDAP}\n\
+         q7.io. 3600 NS ns1.digitalocean.com.\nq7.io. 3600 NS ns2.digitalocean.com.\nq7.io. 3600 NS ns3.digitalocean.com.\n"
+        ),
+    );
     let hosts: String = BIND
         .iter()
         .enumerate()
         .map(|(i, ip)| format!("ns{}.digitalocean.com. 3600 A {ip}\n", i + 1))
         .collect();
-    write(folder, "zone-com", &format!(
-        "com. {soa}\ncom. 3600 NS a.nic.io.\ndigitalocean.com. 3600 NS ns1.digitalocean.com.\n\
-         digitalocean.com. 3600 NS ns2.digitalocean.com.\n{hosts}"));
+    write(
+        folder,
+        "zone-com",
+        &format!(
+            "com. {soa}\ncom. 3600 NS a.nic.io.\ndigitalocean.com. 3600 NS ns1.digitalocean.com.\n\
+         digitalocean.com. 3600 NS ns2.digitalocean.com.\n{hosts}"
+        ),
+    );
     let apex = "1800 SOA ns1.digitalocean.com. hostmaster.q7.io. 1566059604 10800 3600 604800 1800";
-    write(folder, "zone-q7.io", &format!(
-        "q7.io. {apex}\nq7.io. 1800 NS ns1.digitalocean.com.\nq7.io. 1800 NS ns2.digitalocean.com.\n\
-         q7.io. 1800 NS ns3.digitalocean.com.\nq7.io. 1800 A 192.0.2.7\nwww.q7.io. 1800 CNAME q7.io.\n"));
-    write(folder, "zone-digitalocean.com", &format!(
-        "digitalocean.com. {apex}\ndigitalocean.com. 1800 NS ns1.digitalocean.com.\n\
-         digitalocean.com. 1800 NS ns2.digitalocean.com.\n{hosts}"));
+    write(
+        folder,
+        "zone-q7.io",
+        &format!(
+            "q7.io. {apex}\nq7.io. 1800 NS ns1.digitalocean.com.\nq7.io. 1800 NS ns2.digitalocean.com.\n\
+         q7.io. 1800 NS ns3.digitalocean.com.\nq7.io. 1800 A 192.0.2.7\nwww.q7.io. 1800 CNAME q7.io.\n"
+        ),
+    );
+    write(
+        folder,
+        "zone-digitalocean.com",
+        &format!(
+            "digitalocean.com. {apex}\ndigitalocean.com. 1800 NS ns1.digitalocean.com.\n\
+         digitalocean.com. 1800 NS ns2.digitalocean.com.\n{hosts}"
+        ),
+    );
 }
 
 fn nsd_config(folder: &Path, name: &str, address: &str, port: u16, zones: &[&str]) -> PathBuf {
     let dir = folder.display();
     let zones: String = zones
         .iter()
-        .map(|z| format!("zone:\n  name: \"{z}\"\n  zonefile: \"{dir}/zone-{}\"\n", if *z == "." { "root" } else { z }))
+        .map(|z| {
+            format!(
+                "zone:\n  name: \"{z}\"\n  zonefile: \"{dir}/zone-{}\"\n",
+                if *z == "." { "root" } else { z }
+            )
+        })
         .collect();
-    write(folder, &format!("nsd-{name}.conf"), &format!(
-        "server:\n  ip-address: {address}@{port}\n  username: \"\"\n  chroot: \"\"\n  database: \"\"\n  server-count: 1\n  \
+    write(
+        folder,
+        &format!("nsd-{name}.conf"),
+        &format!(
+            "server:\n  ip-address: {address}@{port}\n  username: \"\"\n  chroot: \"\"\n  database: \"\"\n  server-count: 1\n  \
          zonesdir: \"{dir}\"\n  pidfile: \"{dir}/nsd-{name}.pid\"\n  xfrdfile: \"{dir}/xfrd-{name}.state\"\n  \
          zonelistfile: \"{dir}/zones-{name}.list\"\n  xfrdir: \"{dir}\"\n  do-ip6: no\n\
-         remote-control:\n  control-enable: no\n{zones}"))
+         remote-control:\n  control-enable: no\n{zones}"
+        ),
+    )
 }
 
 fn named_config(folder: &Path, port: u16) -> PathBuf {
     let dir = folder.display();
     let listen: String = BIND.iter().map(|ip| format!("{ip}; ")).collect();
-    write(folder, "named.conf", &format!(
-        "options {{ directory \"{dir}\"; listen-on port {port} {{ {listen} }}; listen-on-v6 {{ none; }}; recursion no;\n\
+    write(
+        folder,
+        "named.conf",
+        &format!(
+            "options {{ directory \"{dir}\"; listen-on port {port} {{ {listen} }}; listen-on-v6 {{ none; }}; recursion no;\n\
          pid-file \"{dir}/named.pid\"; session-keyfile \"{dir}/session.key\"; dnssec-validation no; notify no; }};\n\
          controls {{ }};\n\
          zone \"q7.io\" {{ type primary; file \"zone-q7.io\"; }};\n\
-         zone \"digitalocean.com\" {{ type primary; file \"zone-digitalocean.com\"; }};\n"))
+         zone \"digitalocean.com\" {{ type primary; file \"zone-digitalocean.com\"; }};\n"
+        ),
+    )
 }
 
 fn nginx_config(folder: &Path, port: u16) -> PathBuf {
     let dir = folder.display();
     // The tests may run as root in a folder only root can read; the worker then must be root too.
-    let user = if std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0) {
+    let user = if std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0)
+    {
         "user root;"
     } else {
         ""
     };
-    write(folder, "nginx.conf", &format!(
-        "{user} daemon off; worker_processes 1; pid {dir}/nginx.pid; error_log stderr warn;\n\
+    write(
+        folder,
+        "nginx.conf",
+        &format!(
+            "{user} daemon off; worker_processes 1; pid {dir}/nginx.pid; error_log stderr warn;\n\
          events {{ worker_connections 64; }}\n\
          http {{ access_log off; default_type application/rdap+json;\n\
          client_body_temp_path {dir}/t1; proxy_temp_path {dir}/t2; fastcgi_temp_path {dir}/t3; uwsgi_temp_path {dir}/t4; scgi_temp_path {dir}/t5;\n\
          server {{ listen {RDAP}:{port} ssl; ssl_certificate {dir}/rdap.pem; ssl_certificate_key {dir}/rdap.key;\n\
-         root {dir}/rdap; error_page 404 /404.json; types {{ }} }} }}\n"))
+         root {dir}/rdap; error_page 404 /404.json; types {{ }} }} }}\n"
+        ),
+    )
 }
 
 fn certificate(openssl: &Path, folder: &Path) {
@@ -183,10 +241,20 @@ fn certificate(openssl: &Path, folder: &Path) {
         let out = Command::new(openssl).args(args.split(' ')).current_dir(folder).output().unwrap();
         assert!(out.status.success(), "openssl {args}: {}", String::from_utf8_lossy(&out.stderr));
     };
-    write(folder, "leaf.ext", "subjectAltName=DNS:rdap.nic.io\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n");
-    run("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=interop-ca");
-    run("req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout rdap.key -out rdap.csr -subj /CN=rdap.nic.io");
-    run("x509 -req -in rdap.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out rdap.pem -days 2 -extfile leaf.ext");
+    write(
+        folder,
+        "leaf.ext",
+        "subjectAltName=DNS:rdap.nic.io\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n",
+    );
+    run(
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=interop-ca",
+    );
+    run(
+        "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout rdap.key -out rdap.csr -subj /CN=rdap.nic.io",
+    );
+    run(
+        "x509 -req -in rdap.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out rdap.pem -days 2 -extfile leaf.ext",
+    );
 }
 
 /// Answers in the form this registry gives them (RFC 9083), written by hand after its documentation.
