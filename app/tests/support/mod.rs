@@ -13,10 +13,10 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use backend::Sample;
 use leptos::prelude::{LeptosOptions, provide_context};
-use leptos_axum::{LeptosRoutes, generate_route_list};
+use leptos_axum::{AxumRouteListing, LeptosRoutes, generate_route_list};
 use model::Timestamp;
 use model::ids::{Caller, OrgId, Role};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tower::ServiceExt;
 
 /// The moment every picture shows.
@@ -42,7 +42,9 @@ pub fn router(sample: Sample, head_html: &str) -> Router {
         move |request: Request<Body>| leptos_axum::handle_server_fns_with_context(context.clone(), request)
     };
     let options = LeptosOptions::builder().output_name("app").build();
-    let routes = generate_route_list(App);
+    // While addresses are listed no resource loads, in the whole process: once, before any page is rendered.
+    static ROUTES: LazyLock<Vec<AxumRouteListing>> = LazyLock::new(|| generate_route_list(App));
+    let routes = ROUTES.clone();
     assert!(routes.len() >= 10, "{} addresses", routes.len());
     let pages = {
         let assets = assets.clone();

@@ -3,7 +3,7 @@
 
 use crate::epp::EppStatus;
 use crate::observation::Observation;
-use crate::registration::RegistrationState;
+use crate::registration::{Registration, RegistrationState};
 use crate::time::human_date;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ pub fn lanes(states: &[(Timestamp, &Observation)], now: Timestamp) -> Vec<Lane> 
 
     let mut out = vec![
         lane("Expiration", false, &|i| {
-            known(registrations[i].1.and_then(|r| r.effective_expires()).map(|e| human_date(e.date())))
+            known(registrations[i].1.and_then(Registration::effective_expires).map(|e| human_date(e.date())))
         }),
         lane("Registrar", false, &|i| known(registrations[i].1.and_then(|r| r.registrar.name.clone()))),
         lane("Nameservers", false, &|i| {
@@ -158,7 +158,7 @@ mod tests {
     use crate::ids::Vantage;
     use crate::names::DomainName;
     use crate::observation::Part;
-    use crate::registration::{Registrar, Registration};
+    use crate::registration::Registrar;
 
     fn state(registrar: &str, flags: &[&str]) -> Observation {
         let r = Registration {

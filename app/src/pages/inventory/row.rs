@@ -7,7 +7,7 @@ use crate::components::status::{provider, status_pill};
 use crate::components::time::day;
 use leptos::prelude::*;
 use model::Timestamp;
-use model::inventory::{ListQuery, Row};
+use model::inventory::Row;
 use model::item::Ownership;
 use model::row::Loudness;
 use model::time::human_date;
@@ -94,10 +94,7 @@ fn badges(r: &Row, changed: bool) -> impl IntoView + use<> {
         .tags
         .iter()
         .take(2)
-        .map(|t| {
-            let q = ListQuery { tag: vec![t.clone()], ..ListQuery::default() };
-            view! { <a class="tag" href=q.to_url() aria-label=format!("Tag {t}")><span class="clip">{t.clone()}</span></a> }
-        })
+        .map(|t| view! { <span class="tag" title=t.clone()><span class="clip">{t.clone()}</span></span> })
         .collect();
     let more = (more > 0).then(|| view! { <span class="tag" title=rest>{format!("+{more}")}</span> });
     let badge = changed.then(|| view! { <span class="tag badge-new">"New change"</span> });
