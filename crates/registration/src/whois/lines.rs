@@ -108,7 +108,7 @@ fn line<'a>(raw: &'a str, scratch: &mut String) -> Line<'a> {
 
 /// `[Key] value`, `a. [Key] value`; `[ text` is a comment (JPRS).
 fn bracketed<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
-    let open = text.find('[').filter(|i| *i <= 4)?;
+    let open = text.bytes().take(5).position(|b| b == b'[')?;
     let before = text[..open].trim_end();
     let listed = before.len() <= 2 && before.chars().all(|c| c.is_ascii_lowercase() || c == '.');
     if !listed {
@@ -167,7 +167,7 @@ fn sentence<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     if text.len() > 120 {
         return None;
     }
-    let at = text.find(|c: char| c.is_ascii_digit()).filter(|i| *i > 6 && *i < 60)?;
+    let at = text.bytes().take(60).position(|b| b.is_ascii_digit()).filter(|i| *i > 6)?;
     let head = text[..at].trim_end();
     let dated = |k: &Key<'_>| {
         // Without a colon, "Last updated on ..." closes an answer and speaks of the database.

@@ -114,16 +114,13 @@ fn wrapped(above: &str, text: &str) -> bool {
 
 /// True for another name under the same suffix: some servers echo the name in a form of their own.
 fn like(word: &str, asked: &Asked) -> bool {
-    let own_host = ["whois", "www", "rdap"]
-        .iter()
-        .any(|h| word.split('.').next().is_some_and(|l| l.eq_ignore_ascii_case(h)));
-    word.contains('.')
-        && !own_host
-        && asked.tlds.last().is_some_and(|t| {
-            word.len() > t.len()
-                && word.get(word.len() - t.len()..).is_some_and(|end| end.eq_ignore_ascii_case(t))
-        })
-        && values::host(word).is_some_and(|h| h.rsplit('.').next() == asked.tlds.last().map(String::as_str))
+    let Some(tld) = asked.tlds.last() else { return false };
+    let Some((rest, last)) = word.rsplit_once('.') else { return false };
+    last.eq_ignore_ascii_case(tld)
+        && !["whois", "www", "rdap"]
+            .iter()
+            .any(|h| rest.split('.').next().is_some_and(|l| l.eq_ignore_ascii_case(h)))
+        && values::host(word).is_some()
 }
 
 /// The form in which a line is compared with the patterns: see `phrases.toml`.
