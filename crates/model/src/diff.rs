@@ -36,8 +36,14 @@ pub fn diff(previous: &Observation, current: &Observation) -> Vec<Change> {
         out.push(c);
     }
     if let Some((a, b)) = comparable(&previous.zone, &current.zone) {
+        let told = out.iter().any(|c| c.kind == EventKind::NameserversChanged);
         records(&a.rrsets, &b.rrsets, &a.unanswered, &b.unanswered, &mut out);
+        // The zone's own NS set moves with the delegation: one event tells both.
+        let apex_ns = format!("{} NS", current.name);
+        out.retain(|c| !(told && c.kind == EventKind::RecordChanged && c.field == apex_ns));
     }
+    // What matters most is said first; within a severity the order above holds.
+    out.sort_by_key(|c| std::cmp::Reverse(c.severity));
     out
 }
 
@@ -224,25 +230,21 @@ fn statuses(a: &Registration, b: &Registration, source: &str, out: &mut Vec<Chan
 
 /// A value that two sources state, each with its own part. A change is told once: by the source that shows it
 /// first; the other catching up with what was told is not another change.
-fn told_once<T: PartialEq + Clone>(
-    registry: (Option<T>, Option<T>),
-    parent: (Option<T>, Option<T>),
-) -> Option<(T, T, bool)> {
-    let by_registry = match registry.clone() {
-        (Some(a), Some(b)) if a != b => Some((a, b)),
+fn told_once<T: PartialEq + Clone>(registry: &Sides<T>, parent: &Sides<T>) -> Option<(T, T, bool)> {
+    let differs = |(a, b): &Sides<T>| match (a, b) {
+        (Some(a), Some(b)) if a != b => Some((a.clone(), b.clone())),
         _ => None,
     };
-    let by_parent = match parent.clone() {
-        (Some(a), Some(b)) if a != b => Some((a, b)),
-        _ => None,
-    };
-    match (by_registry, by_parent) {
+    match (differs(registry), differs(parent)) {
         (Some((a, b)), None) if parent.0.as_ref() != Some(&b) => Some((a, b, true)),
         (None, Some((a, b))) if registry.0.as_ref() != Some(&b) => Some((a, b, false)),
         (Some((a, b)), Some(_)) => Some((a, b, true)),
         _ => None,
     }
 }
+
+/// A value before and after.
+type Sides<T> = (Option<T>, Option<T>);
 
 fn stated(o: &Observation) -> Option<&Registration> {
     o.registration.value.as_ref().and_then(RegistrationState::registration)
@@ -264,7 +266,7 @@ fn nameservers(previous: &Observation, current: &Observation, out: &mut Vec<Chan
         (stated(previous).and_then(of_registry), current_registration(current).and_then(of_registry));
     let parent =
         (previous.delegation.value.as_ref().map(of_parent), current_delegation(current).map(of_parent));
-    if let Some((old, new, by_registry)) = told_once(registry, parent) {
+    if let Some((old, new, by_registry)) = told_once(&registry, &parent) {
         let source = if by_registry {
             current.registration.source.clone().unwrap_or_default()
         } else {
@@ -284,7 +286,7 @@ fn normal_set<S: AsRef<str>>(names: impl Iterator<Item = S>) -> Vec<String> {
 
 fn ds_set(previous: &Observation, current: &Observation, out: &mut Vec<Change>) {
     let of_registry = |r: &Registration| r.dnssec.as_ref().map(|d| d.signed);
-    let of_parent = |d: &Delegation| d.delegated.then(|| !d.ds.is_empty());
+    let of_parent = |d: &Delegation| d.delegated.then_some(!d.ds.is_empty());
     let registry =
         (stated(previous).and_then(of_registry), current_registration(current).and_then(of_registry));
     let parent = (
@@ -292,7 +294,7 @@ fn ds_set(previous: &Observation, current: &Observation, out: &mut Vec<Change>) 
         current_delegation(current).and_then(of_parent),
     );
     let word = |signed: bool| if signed { "signed" } else { "unsigned" }.to_string();
-    if let Some((old, new, by_registry)) = told_once(registry, parent) {
+    if let Some((old, new, by_registry)) = told_once(&registry, &parent) {
         let source = if by_registry {
             current.registration.source.clone().unwrap_or_default()
         } else {
@@ -310,7 +312,7 @@ fn ds_set(previous: &Observation, current: &Observation, out: &mut Vec<Change>) 
     };
     let before = sets(stated(previous), previous.delegation.value.as_ref());
     let after = sets(current_registration(current), current_delegation(current));
-    if let Some((old, new, by_registry)) = told_once((before.0, after.0), (before.1, after.1)) {
+    if let Some((old, new, by_registry)) = told_once(&(before.0, after.0), &(before.1, after.1)) {
         let text = |s: BTreeSet<String>| Some(s.into_iter().collect::<Vec<_>>().join(", "));
         let source = if by_registry {
             current.registration.source.clone().unwrap_or_default()

@@ -18,7 +18,7 @@ impl EppStatus {
         TABLE
             .status
             .iter()
-            .find(|s| s.code.eq_ignore_ascii_case(&folded) || s.alias.iter().any(|a| *a == folded))
+            .find(|s| s.code.eq_ignore_ascii_case(&folded) || s.alias.contains(&folded))
             .map_or_else(|| EppStatus(word.trim().to_string()), |s| EppStatus(s.code.clone()))
     }
 

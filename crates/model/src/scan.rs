@@ -91,6 +91,17 @@ impl ScanResult {
     }
 }
 
+impl ScanResult {
+    /// The result without the changes themselves: for where they stand below it.
+    pub fn headline(&self) -> String {
+        match self.changes.len() {
+            0 => self.sentence.clone(),
+            1 => "1 change".to_string(),
+            n => format!("{n} changes"),
+        }
+    }
+}
+
 /// A scan as it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanProgress {
