@@ -105,10 +105,10 @@ fn filters(base: &str, q: &EventQuery) -> AnyView {
         let on = q.kinds.contains(&k);
         let mut kinds = q.kinds.clone();
         if on {
-            kinds.retain(|x| *x != k)
+            kinds.retain(|x| *x != k);
         } else {
-            kinds.push(k)
-        };
+            kinds.push(k);
+        }
         let to = url(&EventQuery { kinds, ..q.clone() });
         let mark = on.then(|| icon("check"));
         view! {

@@ -92,7 +92,6 @@ fn actions(dom: Dom, d: &Detail) -> impl IntoView + use<> {
         dom.save(async move { server_fns::ownership(vec![name], other.as_str().into()).await.map(|_| ()) });
     };
     let spinner = {
-        let busy = busy.clone();
         move || {
             if busy() { view! { <span class="spin"></span> }.into_any() } else { icon("refresh").into_any() }
         }

@@ -118,7 +118,7 @@ pub(crate) fn DomainPage() -> impl IntoView {
                 }
             })}
         </Transition>
-        <div role="tabpanel" id="panel" aria-labelledby=move || tabs::current_id() class="stack" tabindex="-1"><Outlet/></div>
+        <div role="tabpanel" id="panel" aria-labelledby=tabs::current_id class="stack" tabindex="-1"><Outlet/></div>
     }
     .into_any()
 }

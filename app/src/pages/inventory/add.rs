@@ -17,6 +17,7 @@ use model::inventory::{AddResult, AddedLine};
 pub(crate) const DIALOG: &str = "add-dialog";
 
 /// Opens the dialog instead of following the link.
+#[allow(clippy::needless_pass_by_value)] // the shape of an event handler
 pub(crate) fn open(e: leptos::ev::MouseEvent) {
     if e.ctrl_key() || e.meta_key() || e.shift_key() {
         return;
@@ -70,6 +71,7 @@ pub(crate) fn AddDialog() -> impl IntoView {
 }
 
 /// The form, wherever it stands.
+#[allow(clippy::needless_pass_by_value)] // components own what they are given
 #[component]
 pub(crate) fn AddForm(
     /// Tells the ids of several forms on one page apart.
