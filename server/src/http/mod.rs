@@ -16,12 +16,16 @@ use axum::http::StatusCode;
 use axum::middleware;
 use axum::routing::get;
 use leptos::prelude::{LeptosOptions, provide_context, use_context};
-use leptos_axum::{LeptosRoutes, generate_route_list};
+use leptos_axum::{AxumRouteListing, LeptosRoutes, generate_route_list};
 use metrics_exporter_prometheus::PrometheusHandle;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use access::Access;
 pub use assets::Bundle;
+
+/// The addresses of the pages. While leptos makes the list it suppresses data loading in the whole process, so it is
+/// made once, before anything is rendered.
+static ROUTES: OnceLock<Vec<AxumRouteListing>> = OnceLock::new();
 
 /// What every handler may need. Cheap to clone.
 #[derive(Clone)]
@@ -52,7 +56,7 @@ impl Web {
 
     /// All addresses. Pages and data need a caller; health, metrics and static files do not.
     pub fn router(self) -> Router {
-        let routes = generate_route_list(app::App);
+        let routes = ROUTES.get_or_init(|| generate_route_list(app::App)).clone();
         let backend: SharedBackend = Arc::new(self.product.clone());
         let context = move || {
             provide_context(backend.clone());

@@ -49,6 +49,7 @@ impl Peers {
         let dns = probe.local_addr().unwrap().port();
         let https = TcpListener::bind((RDAP, 0)).await.unwrap().local_addr().unwrap().port();
         drop(probe);
+        let bind_port = TcpListener::bind(("127.0.0.1", 0)).await.unwrap().local_addr().unwrap().port();
         zones(folder);
         certificate(&openssl, folder);
         rdap_files(folder);
@@ -57,13 +58,17 @@ impl Peers {
             let config = nsd_config(folder, name, address, dns, zones);
             peers.spawn(Command::new(&nsd).args(["-d", "-c"]).arg(config), folder, name);
         }
-        let config = named_config(folder, dns);
-        peers.spawn(Command::new(&named).args(["-f", "-c"]).arg(config), folder, "named");
+        let config = named_config(folder, bind_port);
+        peers.spawn(Command::new(&named).args(["-g", "-c"]).arg(config), folder, "named");
         let config = nginx_config(folder, https);
         peers.spawn(Command::new(&nginx).arg("-p").arg(folder).arg("-c").arg(config), folder, "nginx");
-        for (address, port) in [(ROOT, dns), (TLD, dns), (BIND[0], dns), (BIND[2], dns), (RDAP, https)] {
+        for (address, port) in [(ROOT, dns), (TLD, dns), ("127.0.0.1", bind_port), (RDAP, https)] {
             answers(address, port, folder).await;
         }
+        // BIND serves only addresses that an interface has: what is meant for its three is dialled at 127.0.0.1.
+        let map: String =
+            BIND.iter().map(|ip| format!("\"{ip}:{dns}\" = \"127.0.0.1:{bind_port}\"\n")).collect();
+        let map = write(folder, "address-map.toml", &map);
         let hints = folder.join("hints");
         std::fs::write(&hints, format!(". 3600000 NS a.root.test.\na.root.test. 3600000 A {ROOT}\n"))
             .unwrap();
@@ -79,6 +84,7 @@ impl Peers {
             whois_server: Some(format!("{RDAP}:1")),
             extra_ca: Some(folder.join("ca.pem")),
             allow_private: true,
+            address_map: Some(map),
             ..EngineArgs::default()
         };
         Some(peers)
@@ -199,12 +205,11 @@ fn nsd_config(folder: &Path, name: &str, address: &str, port: u16, zones: &[&str
 
 fn named_config(folder: &Path, port: u16) -> PathBuf {
     let dir = folder.display();
-    let listen: String = BIND.iter().map(|ip| format!("{ip}; ")).collect();
     write(
         folder,
         "named.conf",
         &format!(
-            "options {{ directory \"{dir}\"; listen-on port {port} {{ {listen} }}; listen-on-v6 {{ none; }}; recursion no;\n\
+            "options {{ directory \"{dir}\"; listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }}; recursion no;\n\
          pid-file \"{dir}/named.pid\"; session-keyfile \"{dir}/session.key\"; dnssec-validation no; notify no; }};\n\
          controls {{ }};\n\
          zone \"q7.io\" {{ type primary; file \"zone-q7.io\"; }};\n\
