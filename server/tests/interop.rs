@@ -39,7 +39,7 @@ async fn assert_q7(internet: &Internet) {
     assert_eq!(time(r.created).as_deref(), Some("2012-07-06T13:58:57Z"));
     assert_eq!(time(r.updated).as_deref(), Some("2019-08-17T16:33:24.36Z"));
     assert_eq!(time(r.expires).as_deref(), Some("2029-07-06T13:58:57Z"));
-    let statuses: Vec<_> = r.statuses.iter().flatten().map(|s| s.as_str()).collect();
+    let statuses: Vec<_> = r.statuses.iter().flatten().map(model::epp::EppStatus::as_str).collect();
     assert_eq!(statuses, ["clientDeleteProhibited", "clientTransferProhibited", "clientUpdateProhibited"]);
     let names = ["ns1.digitalocean.com", "ns2.digitalocean.com", "ns3.digitalocean.com"];
     assert_eq!(r.nameservers.as_deref().unwrap_or_default(), names);

@@ -143,25 +143,20 @@ impl Hub {
         self.scans().remove(name);
     }
 
-    /// Reads the change log from `from` on and tells it to everybody, until cancelled. Looks when something was
+    /// Reads the change log from its head on and tells it to everybody, until cancelled. Looks when something was
     /// recorded here, and every `interval` for what others recorded.
     pub async fn follow_log(self, store: Arc<dyn Store>, interval: Duration, stop: CancellationToken) {
-        let mut at: Option<Rv> = None;
+        // Everything from before this moment is in what pages read; a database that is away is asked again.
+        let mut at: Option<Rv> = store.head().await.ok();
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.0.recorded.notified() => {}
                 () = tokio::time::sleep(interval) => {}
             }
-            let from = match at {
-                Some(rv) => rv,
-                None => match store.head().await {
-                    Ok(rv) => {
-                        at = Some(rv);
-                        continue;
-                    }
-                    Err(_) => continue,
-                },
+            let Some(from) = at else {
+                at = store.head().await.ok();
+                continue;
             };
             // A database that is away for a moment is tried again; the cursor stands where it was.
             let Ok(entries) = store.log_since(None, from, 1000).await else { continue };

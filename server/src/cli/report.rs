@@ -51,10 +51,10 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
     match &o.registration.value {
         Some(RegistrationState::Registered(r)) => registration(&mut out, r, now),
         Some(RegistrationState::Available) => {
-            line(&mut out, "Outcome", "available: nobody has registered this name")
+            line(&mut out, "Outcome", "available: nobody has registered this name");
         }
         Some(RegistrationState::Reserved) => {
-            line(&mut out, "Outcome", "reserved: the registry withholds this name")
+            line(&mut out, "Outcome", "reserved: the registry withholds this name");
         }
         None => {}
     }

@@ -89,7 +89,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
 
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new()
         .set_buckets(&[0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
-        .and_then(|b| b.install_recorder())
+        .and_then(metrics_exporter_prometheus::PrometheusBuilder::install_recorder)
         .context("metrics")?;
     let bundle = match &args.assets {
         Some(path) => Bundle::folder(path)?,

@@ -155,7 +155,7 @@ fn outcome(dom: Dom, p: &ScanProgress) -> AnyView {
     let steps = r.failed.then(|| stages(p));
     let close = move |_| dom.scan.set(None);
     view! {
-        {banner(tone, r.sentence.clone(), "")}
+        {banner(tone, r.headline(), "")}
         {changes}{steps}
         <button type="button" class="btn btn-ghost btn-icon btn-sm dom-scan-x" aria-label="Dismiss" on:click=close>{icon("x")}</button>
     }

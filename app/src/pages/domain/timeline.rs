@@ -64,8 +64,11 @@ pub(crate) fn timeline(
             }
         })
         .collect();
-    let title =
-        if changes == 0 { "no change was detected yet".to_string() } else { format!("{changes} changes") };
+    let title = match changes {
+        0 => "no change was detected yet".to_string(),
+        1 => "1 change".to_string(),
+        n => format!("{n} changes"),
+    };
     Some(
         view! {
             <section class="card">
