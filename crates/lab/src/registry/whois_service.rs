@@ -57,11 +57,17 @@ async fn read_query(stream: &mut TcpStream) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&line).trim().to_owned())
 }
 
+/// The name in a query of any registry's form: `domain NAME`, `=NAME`, `domain=NAME`, `NAME/e`, `-T dn,ace NAME`.
+fn asked_name(query: &str) -> &str {
+    let last = query.split_whitespace().last().unwrap_or_default();
+    let value = last.rsplit('=').next().unwrap_or(last);
+    value.split('/').next().unwrap_or(value)
+}
+
 /// What is to be sent, and how.
 fn plan(shared: &Shared, host: &str, id: &str, query: &str) -> (Vec<u8>, Option<Fault>) {
     let world = shared.world.read().unwrap_or_else(PoisonError::into_inner);
-    let last = query.split_whitespace().last().unwrap_or_default().trim_start_matches('=');
-    let name = names::normal(last).ok();
+    let name = names::normal(asked_name(query)).ok();
     let mut how = None;
     for (target, fault) in world.faults.of_service(Service::Whois, id, name.as_deref()) {
         match fault {
