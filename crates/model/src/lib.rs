@@ -5,6 +5,7 @@
 
 pub mod advice;
 pub mod attention;
+pub mod carry;
 pub mod detail;
 pub mod diff;
 pub mod dns;
@@ -15,6 +16,7 @@ pub mod finding;
 pub mod ids;
 pub mod inventory;
 pub mod item;
+pub mod list_query;
 pub mod names;
 pub mod observation;
 pub mod paste;
@@ -24,5 +26,6 @@ pub mod scan;
 pub mod status;
 pub mod time;
 pub mod timeline;
+pub mod trace;
 
 pub use jiff::Timestamp;

@@ -1,7 +1,8 @@
 //! The judgement: what counts as a change, and which status follows from it. Examples first, then properties.
 
 use jiff::{Timestamp, ToSpan};
-use model::diff::{carry_forward, diff};
+use model::carry::carry_forward;
+use model::diff::diff;
 use model::dns::{
     AnswerKind, Delegation, Dnssec, DnssecStatus, NsName, RrSet, ServerHealth, ServerState, ZoneSnapshot,
 };

@@ -3,8 +3,9 @@
 use crate::observer::{DnsParts, Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
+use model::carry::carry_forward;
 use model::detail::RawAnswer;
-use model::diff::{carry_forward, diff};
+use model::diff::diff;
 use model::event::Change;
 use model::ids::Vantage;
 use model::inventory::Row;

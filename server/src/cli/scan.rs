@@ -5,7 +5,7 @@ use crate::settings::EngineArgs;
 use crate::wiring;
 use anyhow::Result;
 use clap::Args;
-use model::diff::carry_forward;
+use model::carry::carry_forward;
 use model::ids::{OrgId, Vantage};
 use model::item::{Item, Ownership};
 use model::names::DomainName;

@@ -1,0 +1,61 @@
+//! The path from the root to the servers that answer for a name, step by step.
+
+use crate::dns::{Record, Referral, ServerAnswer, Soa};
+use serde::{Deserialize, Serialize};
+
+/// One step of a trace: the servers of one zone, all asked the same question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TraceStep {
+    /// The zone whose servers were asked.
+    pub zone: String,
+    /// Every server × address of the set, with its answer.
+    pub answers: Vec<ServerAnswer>,
+    /// Index into `answers` of the one that was followed; `None` when none could be.
+    pub chosen: Option<usize>,
+    /// Where it led, when it was a referral.
+    pub referral: Option<Referral>,
+    /// What was noticed at this step, in words (servers of one set disagree, cyclic delegation, ...).
+    pub notes: Vec<String>,
+}
+
+/// How a trace ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceOutcome {
+    /// The records asked for were found.
+    Answer,
+    /// The name exists, the type does not.
+    NoData,
+    /// The name does not exist.
+    NxDomain,
+    /// No server of the last zone gave an answer that counts.
+    Lame,
+    /// The delegations lead in a circle, or deeper than the bound.
+    Loop,
+    /// A bound was reached (time or number of questions).
+    Exhausted,
+}
+
+/// The path from the root to the servers that answer for a name, nothing taken from a cache.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The name asked for.
+    pub name: String,
+    /// The type asked for.
+    #[serde(rename = "type")]
+    pub rtype: String,
+    /// From the root down.
+    pub steps: Vec<TraceStep>,
+    /// How it ended.
+    pub outcome: TraceOutcome,
+    /// The answer, when there was one.
+    pub records: Vec<Record>,
+    /// SOA of a negative answer.
+    pub soa: Option<Soa>,
+    /// Questions sent, side look-ups for server addresses included.
+    pub queries: u32,
+    /// Wall time in milliseconds.
+    pub elapsed_ms: f64,
+    /// What holds for the whole (for example: no IPv6 on this host).
+    pub notes: Vec<String>,
+}
