@@ -100,6 +100,12 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
     }
     let web = Web::new(product, Access { key: key.clone(), demo: args.demo }, bundle, metrics);
 
+    // The first list of a large inventory reads all of it once; better now than under a visitor.
+    tokio::spawn({
+        let store = store.clone();
+        async move { store.summary(OrgId::BUILT_IN, jiff::Timestamp::now()).await }
+    });
+
     let stop = CancellationToken::new();
     let log = tokio::spawn(hub.follow_log(store.clone(), Duration::from_secs(1), stop.clone()));
     let work = tokio::spawn({
