@@ -168,6 +168,8 @@ impl Scanner {
             self.observer.registration(name, now, progress).await
         };
         let ((registration, raw), dns) = futures::join!(registration, self.observer.dns(name, now, progress));
+        // Answers of a look-up that failed must not take the place of the good ones that are kept.
+        let raw = if registration.error.is_some() && previous.is_some() { Vec::new() } else { raw };
         let DnsParts { delegation, zone, dnssec, findings } = dns;
         let vantage = Vantage::local();
         (Observation { name: name.clone(), vantage, registration, delegation, zone, dnssec, findings }, raw)

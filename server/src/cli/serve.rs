@@ -39,6 +39,9 @@ pub(super) struct ServeArgs {
     interval: u32,
 }
 
+/// How long requests under way may take to end when the server is asked to stop.
+const GRACE: Duration = Duration::from_secs(2);
+
 /// The key of the operator's secret among the settings.
 pub(super) const KEY_SETTING: &str = "operator_key";
 
@@ -115,13 +118,16 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
     let address = listener.local_addr()?;
     announce(&args, address, &key, &folder, lab.as_ref());
     let graceful = stop.clone();
-    axum::serve(listener, web.router())
-        .with_graceful_shutdown(async move {
-            shutdown_asked().await;
-            graceful.cancel();
-        })
-        .await?;
-    // Open event streams must not keep the process alive; leases of what was cut off run out by themselves.
+    let serving = axum::serve(listener, web.router()).with_graceful_shutdown(async move {
+        shutdown_asked().await;
+        graceful.cancel();
+    });
+    // Event streams never end by themselves; a page that watches must not keep the process alive.
+    tokio::select! {
+        ended = serving.into_future() => ended?,
+        () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => {}
+    }
+    // Leases of what is cut off run out by themselves.
     let _ = tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(work, log) }).await;
     if let Some(lab) = lab {
         lab.shutdown().await;

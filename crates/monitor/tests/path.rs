@@ -1,0 +1,200 @@
+//! The path with a scripted world: what is recorded when the world changes, fails, and comes back.
+
+use async_trait::async_trait;
+use jiff::{Timestamp, ToSpan};
+use model::detail::RawAnswer;
+use model::event::{EventKind, EventQuery};
+use model::ids::{OrgId, Rv, Vantage};
+use model::item::Ownership;
+use model::names::DomainName;
+use model::observation::{Part, PartError};
+use model::registration::{Party, Protocol, Registration, RegistrationState};
+use model::status::StatusKind;
+use monitor::observer::Progress;
+use monitor::{Clock, DnsParts, Hub, Observer, Policy, ScanError, Scanner};
+use std::sync::{Arc, Mutex};
+use store::NewItem;
+
+/// What the registry answers now, and what time it is.
+struct World {
+    answer: Mutex<Result<Registration, &'static str>>,
+    now: Mutex<Timestamp>,
+}
+
+#[async_trait]
+impl Observer for World {
+    async fn registration(
+        &self,
+        _: &DomainName,
+        now: Timestamp,
+        _: &dyn Progress,
+    ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+        let raw = |body: &str| RawAnswer {
+            protocol: Protocol::Rdap,
+            party: Party::Registry,
+            server: "rdap.nic.io".into(),
+            at: now,
+            body: body.into(),
+        };
+        match self.answer.lock().unwrap().clone() {
+            Ok(r) => {
+                let body = r.expires.map(|e| e.to_string()).unwrap_or_default();
+                let state = RegistrationState::Registered(Box::new(r));
+                (Part::good(state, now, "RDAP rdap.nic.io"), vec![raw(&body)])
+            }
+            Err(sentence) => {
+                let error = PartError { label: "timeout".into(), sentence: sentence.into(), retry_at: None };
+                let part = Part { attempted_at: Some(now), error: Some(error), ..Part::default() };
+                (part, vec![raw("garbage")])
+            }
+        }
+    }
+
+    async fn dns(&self, _: &DomainName, _: Timestamp, _: &dyn Progress) -> DnsParts {
+        DnsParts::default()
+    }
+}
+
+impl Clock for World {
+    fn now(&self) -> Timestamp {
+        *self.now.lock().unwrap()
+    }
+}
+
+struct Stage {
+    world: Arc<World>,
+    scanner: Scanner,
+    name: DomainName,
+    _folder: tempfile::TempDir,
+}
+
+fn registration(expires: &str) -> Registration {
+    Registration {
+        name: Some("q7.io".into()),
+        expires: Some(expires.parse().unwrap()),
+        statuses: Some(["clientTransferProhibited".into()].into()),
+        ..Registration::default()
+    }
+}
+
+impl Stage {
+    async fn new() -> Stage {
+        let world = Arc::new(World {
+            answer: Mutex::new(Ok(registration("2029-07-06T13:58:57Z"))),
+            now: Mutex::new("2026-11-20T14:05:00Z".parse().unwrap()),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let scanner = Scanner {
+            store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
+            observer: world.clone(),
+            clock: world.clone(),
+            hub: Hub::default(),
+            policy: Policy::default(),
+        };
+        let stage = Stage { world, scanner, name: DomainName::trusted("q7.io"), _folder: folder };
+        let item = NewItem {
+            name: stage.name.clone(),
+            unicode: "q7.io".into(),
+            ownership: Ownership::Owned,
+            tags: vec![],
+            note: String::new(),
+        };
+        stage.scanner.store.add(OrgId::BUILT_IN, &[item], stage.world.now()).await.unwrap();
+        stage
+    }
+
+    fn later(&self, hours: i64) {
+        let mut now = self.world.now.lock().unwrap();
+        *now += hours.hours();
+    }
+
+    fn world_is(&self, answer: Result<Registration, &'static str>) {
+        *self.world.answer.lock().unwrap() = answer;
+    }
+
+    async fn events(&self) -> Vec<EventKind> {
+        let query = EventQuery { page: 1, per_page: 50, ..EventQuery::default() };
+        let page = self.scanner.store.events(OrgId::BUILT_IN, &query).await.unwrap();
+        page.events.iter().map(|e| e.change.kind).collect()
+    }
+
+    async fn raw(&self) -> Vec<String> {
+        let newest = self.scanner.store.snapshots(OrgId::BUILT_IN, &self.name, 1).await.unwrap()[0].id;
+        let raw = self.scanner.store.raw(OrgId::BUILT_IN, &self.name, newest).await.unwrap();
+        raw.into_iter().map(|r| r.body).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_baseline_a_change_a_failure_and_its_end() {
+    let s = Stage::new().await;
+    let first = s.scanner.scan(&s.name, true).await.unwrap();
+    assert!(first.sentence.starts_with("First scan") && s.events().await.is_empty());
+
+    s.later(7);
+    s.world_is(Ok(registration("2030-07-06T13:58:57Z")));
+    let second = s.scanner.scan(&s.name, false).await.unwrap();
+    assert_eq!(second.changes.len(), 1, "{second:?}");
+    assert_eq!(s.events().await, [EventKind::Renewed]);
+    let (item, row) = s.scanner.store.item(OrgId::BUILT_IN, &s.name).await.unwrap().unwrap();
+    assert_eq!(item.last_change_at, Some(s.world.now()));
+    assert!(row.changed_recently(s.world.now()));
+
+    s.later(7);
+    s.world_is(Err("rdap.nic.io did not answer"));
+    let third = s.scanner.scan(&s.name, false).await.unwrap();
+    assert!(third.failed && third.changes.is_empty() && third.sentence.contains("did not answer"));
+    assert_eq!(s.events().await.len(), 1, "a failure is no change");
+    let (_, row) = s.scanner.store.item(OrgId::BUILT_IN, &s.name).await.unwrap().unwrap();
+    assert_eq!(row.status.kind, StatusKind::Normal, "data of hours ago still counts");
+    assert_eq!(row.error.as_deref(), Some("rdap.nic.io did not answer"));
+    assert_eq!(s.raw().await, ["2030-07-06T13:58:57Z"], "the good answer is kept, not the garbage");
+
+    // Time alone: after three days without good data the status is judged again, without a scan.
+    s.later(24 * 3);
+    assert_eq!(s.scanner.judge_due().await.unwrap(), 1);
+    let (_, row) = s.scanner.store.item(OrgId::BUILT_IN, &s.name).await.unwrap().unwrap();
+    assert_eq!(row.status.kind, StatusKind::Unknown, "{:?}", row.status);
+
+    s.world_is(Ok(registration("2030-07-06T13:58:57Z")));
+    s.scanner.scan(&s.name, false).await.unwrap();
+    assert_eq!(s.events().await.len(), 1, "the same data come back is no change");
+    let (_, row) = s.scanner.store.item(OrgId::BUILT_IN, &s.name).await.unwrap().unwrap();
+    assert_eq!(row.status.kind, StatusKind::Normal);
+}
+
+#[tokio::test]
+async fn two_workers_that_see_the_same_change_record_it_once() {
+    let s = Stage::new().await;
+    s.scanner.scan(&s.name, true).await.unwrap();
+    s.later(7);
+    s.world_is(Ok(registration("2030-07-06T13:58:57Z")));
+    let (a, b) = futures::join!(s.scanner.scan(&s.name, false), s.scanner.scan(&s.name, false));
+    assert_eq!(a.unwrap().changes.len() + b.unwrap().changes.len(), 1);
+    assert_eq!(s.events().await, [EventKind::Renewed]);
+}
+
+#[tokio::test]
+async fn registration_data_is_not_asked_for_twice_in_a_minute() {
+    let s = Stage::new().await;
+    s.scanner.scan(&s.name, true).await.unwrap();
+    s.world_is(Err("must not be asked"));
+    let again = s.scanner.scan(&s.name, true).await.unwrap();
+    assert!(!again.failed, "{again:?}");
+    s.later(1);
+    assert!(
+        s.scanner.scan(&s.name, true).await.unwrap().failed,
+        "an hour later a person gets a fresh answer"
+    );
+    let stored = s.scanner.store.observation(&s.name, &Vantage::local()).await.unwrap().unwrap().observation;
+    assert!(stored.registration.is_stale());
+}
+
+#[tokio::test]
+async fn a_name_nobody_holds_any_more_is_not_recorded() {
+    let s = Stage::new().await;
+    s.scanner.store.remove(OrgId::BUILT_IN, std::slice::from_ref(&s.name), s.world.now()).await.unwrap();
+    let head = s.scanner.store.head().await.unwrap();
+    assert!(matches!(s.scanner.scan(&s.name, true).await, Err(ScanError::NotHeld)));
+    assert!(head > Rv(0) && s.scanner.store.head().await.unwrap() == head);
+}
