@@ -29,6 +29,11 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
         };
         current.dnssec.error = Some(error);
     }
+    // Findings are read from the delegation: while that is an older one, so are they.
+    let asked = current.delegation.attempted_at.is_some() && current.delegation.error.is_none();
+    if let (false, Some(p)) = (asked, previous) {
+        current.findings.clone_from(&p.findings);
+    }
     keep(previous.map(|p| &p.registration), &mut current.registration);
     keep(previous.map(|p| &p.delegation), &mut current.delegation);
     keep(previous.map(|p| &p.zone), &mut current.zone);

@@ -125,16 +125,8 @@ fn words(report: &CheckReport, all: bool) -> String {
         let _ = writeln!(out, "{}", "Nothing to complain about".green());
     }
     for f in shown {
-        let level = match f.level {
-            Level::Critical | Level::Error => f.level.as_str().red().to_string(),
-            Level::Warning => f.level.as_str().yellow().to_string(),
-            _ => f.level.as_str().dimmed().to_string(),
-        };
-        let _ = writeln!(out, "\n{level} {}  {}", f.tag, f.test_case.dimmed());
-        let _ = writeln!(out, "  {}", f.message);
-        if !f.fix.is_empty() {
-            let _ = writeln!(out, "  {}", f.fix);
-        }
+        out.push('\n');
+        super::report::finding(&mut out, f);
     }
     for note in &report.notes {
         let _ = writeln!(out, "{}", note.dimmed());

@@ -1,7 +1,7 @@
 //! What `scan` prints for people: the status first, then registration, delegation, zone, each with its source.
 
 use model::dns::{Delegation, Dnssec, ServerHealth, ZoneSnapshot};
-use model::finding::Level;
+use model::finding::{Finding, Level};
 use model::names::to_unicode;
 use model::observation::{Observation, Part};
 use model::registration::{Registration, RegistrationState};
@@ -74,19 +74,24 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
     if !findings.is_empty() {
         let _ = writeln!(out, "\n{}", "Findings".bold());
         for f in findings {
-            let level = match f.level {
-                Level::Critical | Level::Error => f.level.as_str().red().to_string(),
-                Level::Warning => f.level.as_str().yellow().to_string(),
-                _ => f.level.as_str().dimmed().to_string(),
-            };
-            let _ = writeln!(out, "  {level} {} {}", f.tag, f.test_case.dimmed());
-            let _ = writeln!(out, "    {}", f.message);
-            if !f.fix.is_empty() {
-                let _ = writeln!(out, "    {}", f.fix);
-            }
+            finding(&mut out, f);
         }
     }
     out.trim_end().to_string()
+}
+
+/// A finding: level, tag and test case, then what it means and what to do.
+pub(super) fn finding(out: &mut String, f: &Finding) {
+    let level = match f.level {
+        Level::Critical | Level::Error => f.level.as_str().red().to_string(),
+        Level::Warning => f.level.as_str().yellow().to_string(),
+        _ => f.level.as_str().dimmed().to_string(),
+    };
+    let _ = writeln!(out, "  {level} {} {}", f.tag, f.test_case.dimmed());
+    let _ = writeln!(out, "    {}", f.message);
+    if !f.fix.is_empty() {
+        let _ = writeln!(out, "    {}", f.fix);
+    }
 }
 
 fn stated(t: Option<StatedTime>, now: jiff::Timestamp, left: bool) -> String {
