@@ -161,7 +161,7 @@ impl Engine {
     }
 
     /// A session that starts with the delegations from the root that are still fresh.
-    fn warm_session(&self) -> Session {
+    pub(crate) fn warm_session(&self) -> Session {
         let session = self.session();
         let mut kept = self.infrastructure.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|_, (until, _)| Instant::now() < *until);
@@ -170,7 +170,7 @@ impl Engine {
         session
     }
 
-    fn keep(&self, session: &Session) {
+    pub(crate) fn keep(&self, session: &Session) {
         let mut kept = self.infrastructure.lock().unwrap_or_else(PoisonError::into_inner);
         let zones = session.zones.lock().unwrap_or_else(PoisonError::into_inner);
         for (zone, learned) in zones.iter().filter(|(zone, l)| zone.labels().len() == 1 && l.ttl > 0) {
@@ -180,7 +180,7 @@ impl Engine {
     }
 }
 
-fn stuck_error(session: &Session, name: &Name, stuck: &Stuck) -> Error {
+pub(crate) fn stuck_error(session: &Session, name: &Name, stuck: &Stuck) -> Error {
     if session.exhausted() {
         return Error::Exhausted {
             name: name.to_string(),

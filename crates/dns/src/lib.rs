@@ -7,6 +7,7 @@ mod delegation;
 pub mod dnssec;
 mod engine;
 mod error;
+mod fetch;
 mod parent;
 pub mod present;
 mod provider;
@@ -21,6 +22,7 @@ pub mod wire;
 
 pub use engine::{Engine, Resolution};
 pub use error::Error;
+pub use fetch::Fetched;
 pub use net::AddressMap;
 pub use provider::provider;
 pub use settings::{RootHints, Settings, TrustAnchors};

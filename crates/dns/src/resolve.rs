@@ -4,7 +4,7 @@
 
 use crate::classify::{self, kind, ns_names};
 use crate::session::{Asked, Learned, Manner, Session};
-use crate::wire::{Data, Name, Question, Reply, Rtype};
+use crate::wire::{Data, Edns, Name, Question, Reply, Rtype};
 use futures::future::{BoxFuture, join_all};
 use futures::stream::{FuturesUnordered, StreamExt};
 use model::dns::{AnswerKind, NsName};
@@ -130,7 +130,8 @@ impl Session {
     }
 
     async fn walk(&self, name: &Name, rtype: Rtype, stack: &[Name]) -> Result<Resolved, Stuck> {
-        let question = Question::new(name.clone(), rtype);
+        let mut question = Question::new(name.clone(), rtype);
+        question.edns = Some(Edns::ordinary(self.signatures));
         // DS lives at the parent's side of the cut.
         let from = if rtype == Rtype::DS && !name.is_root() { name.parent() } else { name.clone() };
         let (mut zone, mut servers) = self.closest_zone(&from);

@@ -79,6 +79,8 @@ pub(crate) struct Learned {
 /// One operation's state; shared by all its tasks.
 pub(crate) struct Session {
     pub settings: Arc<Settings>,
+    /// Ask for signatures (the DO bit) on the way down too.
+    pub signatures: bool,
     start: Instant,
     sent: AtomicU32,
     exhausted: AtomicBool,
@@ -96,6 +98,7 @@ pub(crate) const NO_V6: &str = "IPv6 servers were not asked: this host has no IP
 impl Session {
     pub fn new(settings: Arc<Settings>) -> Self {
         Session {
+            signatures: false,
             start: Instant::now(),
             sent: AtomicU32::new(0),
             exhausted: AtomicBool::new(false),

@@ -54,7 +54,10 @@ impl Name {
 
     /// Reads a name at a place of a message, following compression pointers, and says where it ends. Case is kept in
     /// the second result.
-    pub(crate) fn read(message: &[u8], start: usize) -> Result<(Self, Vec<Vec<u8>>, usize), WireError> {
+    ///
+    /// # Errors
+    /// [`WireError`] when the message ends inside the name or its pointers don't lead backwards.
+    pub fn read(message: &[u8], start: usize) -> Result<(Self, Vec<Vec<u8>>, usize), WireError> {
         let mut exact: Vec<Vec<u8>> = Vec::new();
         let (mut at, mut end, mut octets) = (start, None, 1);
         loop {

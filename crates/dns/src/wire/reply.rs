@@ -158,7 +158,11 @@ impl Reply {
 }
 
 impl Rr {
-    fn read(message: &[u8], start: usize) -> Result<(Self, usize), WireError> {
+    /// Reads a record at a place of a message and says where it ends.
+    ///
+    /// # Errors
+    /// [`WireError::Short`] when the message ends inside it; RDATA that makes no sense is no error.
+    pub fn read(message: &[u8], start: usize) -> Result<(Self, usize), WireError> {
         let (name, _, at) = Name::read(message, start)?;
         let rtype = Rtype(u16_at(message, at)?);
         let class = u16_at(message, at + 2)?;
