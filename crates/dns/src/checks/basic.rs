@@ -1,4 +1,5 @@
-//! Basic01 (the zone and its parent exist) and Basic02 (at least one name server works).
+//! Basic01 (the zone and its parent exist; specification of 2024), Basic02 (at least one name server works; 2023) and
+//! Basic03 (a broken zone that browsers still reach; 2017).
 
 use super::context::{Context, serves};
 use super::methods::ips;
@@ -121,6 +122,31 @@ pub(super) async fn basic02(c: &Context<'_>) -> Vec<Finding> {
     }
     for name in servers.iter().filter(|(_, ips)| ips.is_empty()).map(|(n, _)| n) {
         out.add("B02_NS_NO_IP_ADDR", &[("nsname", name.to_string().into())]);
+    }
+    out.list
+}
+
+/// Whether a zone that Basic02 finds broken still gives addresses for `www`: why it seems to work.
+pub(super) async fn basic03(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("Basic03");
+    let servers = ips(&c.del_ns().await.clone().unwrap_or_default());
+    let soas = c.ask_each(&servers, &c.zone, Rtype::SOA).await;
+    if soas.iter().any(|(_, asked)| serves(asked.reply(), &c.zone)) {
+        out.add("HAS_NAMESERVER_NO_WWW_A_TEST", &[("domain", c.text.clone().into())]);
+        return out.list;
+    }
+    let Some(www) = c.zone.child("www") else { return out.list };
+    let domain = || ("domain", www.to_string().into());
+    let mut answered = false;
+    for (ip, asked) in c.ask_each(&servers, &www, Rtype::A).await {
+        let Some(reply) = asked.reply() else { continue };
+        answered = true;
+        if reply.answers_of(&www, Rtype::A).next().is_some() {
+            out.add("HAS_A_RECORDS", &[("ns", c.ns_list([&ip]).await), domain()]);
+        }
+    }
+    if !answered {
+        out.add("A_QUERY_NO_RESPONSES", &[domain()]);
     }
     out.list
 }

@@ -2,7 +2,7 @@
 
 use super::address::{reverse_name, within};
 use super::context::{Context, joined, plain};
-use crate::session::Manner;
+use crate::session::{Manner, Session};
 use crate::wire::{Data, Name, Reply, Rtype, rcode_text};
 use model::dns::AnswerKind;
 use model::finding::Finding;
@@ -66,78 +66,97 @@ fn oddity(reply: Option<&Reply>, word: &str, rtype: Rtype, zone: &Name) -> Optio
     (!reply.aa).then(|| (format!("{word}_RECORD_NOT_AA"), Vec::new()))
 }
 
-/// What the address database says of an address.
+/// What the address database says of an address: Connectivity04 of 2024, "Cymru prefix lookup".
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The most specific prefix and the systems that announce it.
+    pub known: Option<Announced>,
+    /// The database gave nothing usable, or something wrong beside what is usable.
+    pub failed: bool,
+}
+
+/// A prefix and who announces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
-    Known { prefix: String, asns: BTreeSet<u32> },
-    Empty,
-    Failed,
+pub(crate) struct Announced {
+    pub prefix: String,
+    pub length: u8,
+    pub asns: BTreeSet<u32>,
 }
 
 /// `ASN [ASN …] | prefix | …` by origin zone (the DNS interface Team Cymru invented).
-pub(crate) async fn origin(c: &Context<'_>, ip: IpAddr) -> Origin {
-    let (v4, v6) = (format!("origin.{}", c.asn_zone), format!("origin6.{}", c.asn_zone));
-    let Some(name) = reverse_name(ip, &v4, &v6) else { return Origin::Failed };
+pub(crate) async fn origin(session: &Session, asn_zone: &str, ip: IpAddr) -> Origin {
+    let failed = Origin { known: None, failed: true };
+    let (v4, v6) = (format!("origin.{asn_zone}"), format!("origin6.{asn_zone}"));
+    let Some(name) = reverse_name(ip, &v4, &v6) else { return failed };
     // An alias here leads away from the database: not followed.
-    let Ok(found) = c.session.resolve(name.clone(), Rtype::TXT, false, Vec::new()).await else {
-        return Origin::Failed;
+    let Ok(found) = session.resolve(name.clone(), Rtype::TXT, false, Vec::new()).await else {
+        return failed;
     };
     match found.kind {
-        AnswerKind::NxDomain | AnswerKind::NoData => return Origin::Empty,
+        AnswerKind::NxDomain | AnswerKind::NoData => return Origin::default(),
         AnswerKind::Answer => {}
         // A resolver between us and the database answers without AA.
         AnswerKind::NonAuthoritative if found.asked.reply().is_some_and(|r| !r.answers.is_empty()) => {}
-        _ => return Origin::Failed,
+        _ => return failed,
     }
-    if found.asked.reply().is_some_and(|r| r.answers_of(&name, Rtype::TXT).next().is_none()) {
-        return Origin::Failed;
+    let Some(reply) = found.asked.reply() else { return failed };
+    let texts: Vec<String> = reply
+        .answers_of(&name, Rtype::TXT)
+        .filter_map(|rr| match &rr.data {
+            Data::Txt(strings) => Some(String::from_utf8_lossy(&strings.concat()).into_owned()),
+            _ => None,
+        })
+        .collect();
+    if texts.is_empty() { failed } else { read_rows(ip, &texts) }
+}
+
+/// Every row is judged by itself: text of another kind is passed over, a row about another place in the address space
+/// is an error of the database, and of the rest the most specific counts.
+fn read_rows(ip: IpAddr, texts: &[String]) -> Origin {
+    let mut origin = Origin::default();
+    for (network, row) in texts.iter().filter_map(|t| parse_origin(t)) {
+        if !within(ip, network, row.length) {
+            origin.failed = true;
+        } else if origin.known.as_ref().is_none_or(|best| best.length < row.length) {
+            origin.known = Some(row);
+        }
     }
-    let texts = found.asked.reply().into_iter().flat_map(|r| &r.answers).filter_map(|rr| match &rr.data {
-        Data::Txt(strings) => Some(String::from_utf8_lossy(&strings.concat()).into_owned()),
-        _ => None,
-    });
-    let rows: Vec<(IpAddr, u8, Origin)> = texts.filter_map(|t| parse_origin(&t)).collect();
-    // A row about another place in the address space means that the database is wrong.
-    if rows.iter().any(|(network, length, _)| !within(ip, *network, *length)) {
-        return Origin::Failed;
-    }
-    rows.into_iter().max_by_key(|(_, length, _)| *length).map_or(Origin::Empty, |(_, _, origin)| origin)
+    origin
 }
 
 /// Text that is no row of the database is no answer of the database.
-fn parse_origin(text: &str) -> Option<(IpAddr, u8, Origin)> {
+fn parse_origin(text: &str) -> Option<(IpAddr, Announced)> {
     let mut fields = text.split('|').map(str::trim);
     let asns: BTreeSet<u32> = fields.next()?.split_whitespace().filter_map(|a| a.parse().ok()).collect();
     let prefix = fields.next()?.to_string();
     let (ip, length) = prefix.split_once('/')?;
-    let network = ip.parse().ok()?;
-    let length = length.parse().ok()?;
-    (!asns.is_empty()).then_some((network, length, Origin::Known { prefix, asns }))
+    let (network, length): (IpAddr, u8) = (ip.parse().ok()?, length.parse().ok()?);
+    let fits = length <= if network.is_ipv4() { 32 } else { 128 };
+    (!asns.is_empty() && fits).then_some((network, Announced { prefix, length, asns }))
 }
 
 async fn origins(c: &Context<'_>) -> Vec<(IpAddr, Origin)> {
     let ips = c.all_ips().await;
-    futures::future::join_all(ips.into_iter().map(|ip| async move { (ip, origin(c, ip).await) })).await
+    futures::future::join_all(ips.into_iter().map(|ip| async move {
+        (ip, origin(c.session, &c.asn_zone, ip).await)
+    })).await
 }
 
 pub(super) async fn connectivity03(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Connectivity03");
     let origins = origins(c).await;
     for (ip, origin) in &origins {
-        match origin {
-            Origin::Empty => out.add("EMPTY_ASN_SET", &[("ns_ip", ip.to_string().into())]),
-            Origin::Failed => out.add("ERROR_ASN_DATABASE", &[("ns_ip", ip.to_string().into())]),
-            Origin::Known { .. } => {}
+        if origin.failed {
+            out.add("ERROR_ASN_DATABASE", &[("ns_ip", ip.to_string().into())]);
+        } else if origin.known.is_none() {
+            out.add("EMPTY_ASN_SET", &[("ns_ip", ip.to_string().into())]);
         }
     }
     for (family, v4) in [("IPV4", true), ("IPV6", false)] {
         let sets: Vec<&BTreeSet<u32>> = origins
             .iter()
             .filter(|(ip, _)| ip.is_ipv4() == v4)
-            .filter_map(|(_, o)| match o {
-                Origin::Known { asns, .. } => Some(asns),
-                _ => None,
-            })
+            .filter_map(|(_, o)| o.known.as_ref().map(|k| &k.asns))
             .collect();
         let Some(first) = sets.first() else { continue };
         let same = sets.iter().all(|s| s == first);
@@ -155,36 +174,40 @@ pub(super) async fn connectivity03(c: &Context<'_>) -> Vec<Finding> {
 
 pub(super) async fn connectivity04(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Connectivity04");
-    let mut prefixes: BTreeMap<String, BTreeSet<IpAddr>> = BTreeMap::new();
-    let origins = origins(c).await;
-    for (ip, origin) in origins.clone() {
-        match origin {
-            Origin::Empty => out.add("CN04_EMPTY_PREFIX_SET", &[("ns_ip", ip.to_string().into())]),
-            Origin::Failed => out.add("CN04_ERROR_PREFIX_DATABASE", &[("ns_ip", ip.to_string().into())]),
-            Origin::Known { prefix, .. } => {
-                prefixes.entry(prefix).or_default().insert(ip);
+    let servers = c.all_ns().await;
+    let of = |ip: &IpAddr| -> BTreeSet<String> {
+        let named = servers.iter().filter(|(_, ips)| ips.contains(ip));
+        named.map(|(name, _)| format!("{name}/{ip}")).collect()
+    };
+    // Members are names with an address: two names at one address are two members.
+    let mut prefixes: BTreeMap<(bool, String), BTreeSet<String>> = BTreeMap::new();
+    let mut members: BTreeMap<bool, usize> = BTreeMap::new();
+    for (ip, origin) in origins(c).await {
+        *members.entry(ip.is_ipv4()).or_default() += of(&ip).len();
+        if origin.failed {
+            out.add("CN04_ERROR_PREFIX_DATABASE", &[("ns_ip", ip.to_string().into())]);
+        }
+        match origin.known {
+            Some(Announced { prefix, .. }) => {
+                prefixes.entry((ip.is_ipv4(), prefix)).or_default().extend(of(&ip));
             }
+            None if !origin.failed => out.add("CN04_EMPTY_PREFIX_SET", &[("ns_ip", ip.to_string().into())]),
+            None => {}
         }
     }
     for (family, v4) in [("IPV4", true), ("IPV6", false)] {
-        let of_family: Vec<(&String, &BTreeSet<IpAddr>)> =
-            prefixes.iter().filter(|(_, ips)| ips.iter().any(|ip| ip.is_ipv4() == v4)).collect();
-        let (shared, single): (Vec<_>, Vec<_>) = of_family.iter().partition(|(_, ips)| ips.len() > 1);
-        for (prefix, ips) in &shared {
-            let args = [("ns_ip_list", joined(ips.iter())), ("ip_prefix", prefix.as_str().into())];
+        let of_family: Vec<_> = prefixes.iter().filter(|((four, _), _)| *four == v4).collect();
+        let (shared, single): (Vec<_>, Vec<_>) = of_family.iter().partition(|(_, ns)| ns.len() > 1);
+        for ((_, prefix), ns) in &shared {
+            let args = [("ns_list", joined(ns.iter())), ("ip_prefix", prefix.as_str().into())];
             out.add(&format!("CN04_{family}_SAME_PREFIX"), &args);
         }
         if !single.is_empty() {
-            let ips: BTreeSet<&IpAddr> = single.iter().flat_map(|(_, ips)| ips.iter()).collect();
-            let args = [
-                ("ns_ip_list", joined(ips)),
-                ("ip_prefix_list", joined(single.iter().map(|(p, _)| p.as_str()))),
-            ];
-            out.add(&format!("CN04_{family}_DIFFERENT_PREFIX"), &args);
+            let ns = joined(single.iter().flat_map(|(_, ns)| ns.iter()));
+            out.add(&format!("CN04_{family}_DIFFERENT_PREFIX"), &[("ns_list", ns)]);
         }
-        let known = of_family.iter().map(|(_, ips)| ips.len()).sum::<usize>();
-        let all = origins.iter().filter(|(ip, _)| ip.is_ipv4() == v4).count();
-        if of_family.len() == 1 && known == all {
+        let known: usize = of_family.iter().map(|(_, ns)| ns.len()).sum();
+        if of_family.len() == 1 && members.get(&v4) == Some(&known) {
             out.add(&format!("CN04_{family}_SINGLE_PREFIX"), &[]);
         }
     }
@@ -197,15 +220,25 @@ mod tests {
 
     #[test]
     fn rows_of_the_database_are_read_or_refused() {
-        let (_, length, origin) =
-            parse_origin("64496 64500 | 192.0.2.0/24 | ZZ | test | 2020-01-01").unwrap();
-        assert_eq!(length, 24);
-        assert_eq!(
-            origin,
-            Origin::Known { prefix: "192.0.2.0/24".into(), asns: BTreeSet::from([64496, 64500]) }
-        );
-        for bad in ["", "NA | 192.0.2.0/24", "1 | x/24", "1", "1 | 192.0.2.0"] {
+        let (_, row) = parse_origin("64496 64500 | 192.0.2.0/24 | ZZ | test | 2020-01-01").unwrap();
+        let asns = BTreeSet::from([64496, 64500]);
+        assert_eq!(row, Announced { prefix: "192.0.2.0/24".into(), length: 24, asns });
+        for bad in ["", "NA | 192.0.2.0/24", "1 | x/24", "1", "1 | 192.0.2.0", "1 | 192.0.2.0/33"] {
             assert_eq!(parse_origin(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_row_about_another_place_is_an_error_and_does_not_hide_the_others() {
+        let ip: IpAddr = "192.0.2.7".parse().unwrap();
+        let read = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|t| (*t).to_string()).collect();
+            let origin = read_rows(ip, &texts);
+            (origin.known.map(|k| k.prefix), origin.failed)
+        };
+        assert_eq!(read(&["1 | 192.0.0.0/16", "2 | 192.0.2.0/24"]), (Some("192.0.2.0/24".into()), false));
+        assert_eq!(read(&["1 | 198.51.100.0/24", "2 | 192.0.2.0/24"]), (Some("192.0.2.0/24".into()), true));
+        assert_eq!(read(&["1 | 198.51.100.0/24"]), (None, true));
+        assert_eq!(read(&["hello", "v=spf1 -all"]), (None, false));
     }
 }

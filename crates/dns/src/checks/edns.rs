@@ -1,4 +1,5 @@
-//! Nameserver02 (EDNS), 10 (unknown version), 11 (unknown option), 12 (unknown flag), 13 (truncation). RFC 6891.
+//! Nameserver02 (EDNS), 10 (unknown version), 11 (unknown option), 12 (unknown flag), 13 (truncation), 14 (unknown
+//! version and option together). RFC 6891; specifications of 2021 to 2024.
 
 use super::context::{Context, plain, serves};
 use super::tags::Findings;
@@ -162,6 +163,37 @@ pub(super) async fn nameserver13(c: &Context<'_>) -> Vec<Finding> {
             Some(r) if r.tc && r.edns.is_none() => sets.note("MISSING_OPT_IN_TRUNCATED", ip),
             Some(r) if r.rcode == 0 && version(r) == Some(0) => {}
             Some(_) => sets.note("NS_ERROR", ip),
+        }
+    }
+    sets.report(c, &mut out).await;
+    out.list
+}
+
+pub(super) async fn nameserver14(c: &Context<'_>) -> Vec<Finding> {
+    let mut out = c.findings("Nameserver14");
+    let question = soa_with(c, Edns { version: 1, options: vec![(UNKNOWN_OPTION, vec![])], ..edns() });
+    let mut sets = ByTag::default();
+    for ip in c.all_ips().await {
+        let asked = c.session.ask(ip, &question, Manner::Exact).await;
+        let Some(reply) = asked.reply() else {
+            sets.note("NO_RESPONSE", ip);
+            continue;
+        };
+        let later = version(reply).is_some_and(|v| v > 0);
+        let echoed = reply.edns.as_ref().is_some_and(|e| e.options.iter().any(|(c, _)| *c == UNKNOWN_OPTION));
+        let soa = reply.answers_of(&c.zone, Rtype::SOA).next().is_some();
+        match reply.rcode {
+            1 => sets.note("NO_EDNS_SUPPORT", ip),
+            0 if later || echoed => {
+                if later {
+                    sets.note("UNSUPPORTED_EDNS_VER", ip);
+                }
+                if echoed {
+                    sets.note("UNKNOWN_OPTION_CODE", ip);
+                }
+            }
+            16 if !soa && version(reply) == Some(0) && !echoed => {}
+            _ => sets.note("NS_ERROR", ip),
         }
     }
     sets.report(c, &mut out).await;

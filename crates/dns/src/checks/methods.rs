@@ -36,7 +36,7 @@ impl Context<'_> {
                 if self.zone.is_root() || self.is_undelegated() {
                     return Some(NsMap::new());
                 }
-                let walk = self.parent_walk().await;
+                let walk = self.methods_walk().await;
                 let mut out = NsMap::new();
                 for (ip, _, word) in &walk.words {
                     if matches!(word, Word::Delegation | Word::Soa) {

@@ -1,5 +1,6 @@
-//! The walk from the root to a zone's parent, all servers of all zones on the way asked: of the specifications Basic01
-//! and "MethodsV2". In: the zone. Out: [`Walk`], what each server said of it.
+//! The walk from the root to a zone's parent, all servers of all zones on the way asked: Basic01 step 6 and, of
+//! "MethodsV2", Get-Parent-NS-Names-and-IPs step 5 (both of 2024, the methods with the server names of 2025).
+//! In: the zone. Out: [`Walk`], what each server said of it.
 
 use super::context::{Context, authoritative};
 use crate::classify::{ns_names, referral_zone};
@@ -32,8 +33,18 @@ pub(crate) struct Walk {
     pub errors: BTreeSet<(Name, Rtype, IpAddr)>,
 }
 
+/// The two specifications part where a server denies a name above the child: Basic01 takes that for the parent's word,
+/// the methods go on below it (servers that deny empty non-terminals are common).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Denial {
+    Ends,
+    IsPassed,
+}
+
 #[derive(Default)]
 struct Stop {
+    /// Names this server was asked about: it is not asked about them again under another of its roles.
+    asked: Vec<Name>,
     words: Vec<(Name, Word)>,
     servers: Vec<(Name, IpAddr, Name)>,
     error: Option<(Name, Rtype)>,
@@ -48,12 +59,17 @@ pub(crate) fn is_referral(reply: &Reply) -> bool {
 }
 
 impl Context<'_> {
-    /// The walk, done once.
+    /// The walk of Basic01, done once.
     pub async fn parent_walk(&self) -> &Walk {
-        self.walk.get_or_init(|| self.walk_down()).await
+        self.walk.get_or_init(|| self.walk_down(Denial::Ends)).await
     }
 
-    async fn walk_down(&self) -> Walk {
+    /// The walk of the methods, done once; nearly all its answers are in the session's memory by then.
+    pub async fn methods_walk(&self) -> &Walk {
+        self.methods_walk.get_or_init(|| self.walk_down(Denial::IsPassed)).await
+    }
+
+    async fn walk_down(&self, denial: Denial) -> Walk {
         let mut walk = Walk::default();
         let mut handled: BTreeSet<(IpAddr, Name)> = BTreeSet::new();
         let mut remaining: BTreeSet<(Name, IpAddr, Name)> = BTreeSet::new();
@@ -69,8 +85,9 @@ impl Context<'_> {
                 .map(|(_, ip, zone)| (ip, zone))
                 .filter(|key| handled.insert(key.clone()))
                 .collect();
-            let stops = join_all(fresh.iter().map(|(ip, zone)| self.visit(*ip, zone.clone()))).await;
+            let stops = join_all(fresh.iter().map(|(ip, zone)| self.visit(*ip, zone.clone(), denial))).await;
             for ((ip, _), stop) in fresh.iter().zip(stops) {
+                handled.extend(stop.asked.into_iter().map(|name| (*ip, name)));
                 walk.words.extend(stop.words.into_iter().map(|(zone, word)| (*ip, zone, word)));
                 walk.errors.extend(stop.error.map(|(name, rtype)| (name, rtype, *ip)));
                 for server in stop.servers {
@@ -84,7 +101,7 @@ impl Context<'_> {
     }
 
     /// Asks one server of a zone its way down to the child.
-    async fn visit(&self, ip: IpAddr, mut zone: Name) -> Stop {
+    async fn visit(&self, ip: IpAddr, mut zone: Name, denial: Denial) -> Stop {
         let mut stop = Stop::default();
         let soa = self.ask(ip, &zone, Rtype::SOA).await;
         if authoritative(soa.reply(), &zone, Rtype::SOA).is_none_or(|set| set.len() != 1) {
@@ -104,6 +121,7 @@ impl Context<'_> {
             let name = self.zone.trim_to(depth);
             let last = name == self.zone;
             let asked = self.ask(ip, &name, Rtype::SOA).await;
+            stop.asked.push(name.clone());
             let Some(reply) = asked.reply() else {
                 stop.error = Some((name, Rtype::SOA));
                 return stop;
@@ -121,8 +139,10 @@ impl Context<'_> {
                 stop.servers.extend(servers);
                 zone = name;
             } else if reply.rcode == 3 && reply.aa {
-                stop.words.push((zone, Word::NxDomain));
-                return stop;
+                if last || denial == Denial::Ends {
+                    stop.words.push((zone, Word::NxDomain));
+                    return stop;
+                }
             } else if is_referral(reply) && referral_zone(reply) == Some(&name) {
                 if last {
                     stop.words.push((zone, Word::Delegation));

@@ -115,7 +115,8 @@ fn examine(
         let (tag, key) = match pointer {
             Pointer::Delete => continue,
             Pointer::Tag(tag) => (*tag, keys.iter().copied().find(|k| k.key_tag == *tag)),
-            Pointer::Key(own) => (own.key_tag, keys.iter().copied().find(|k| k.key_tag == own.key_tag)),
+            // A CDNSKEY record is the whole key: it matches itself only.
+            Pointer::Key(own) => (own.key_tag, keys.iter().copied().find(|k| k == own)),
         };
         let mut note = |map: fn(&mut Sets) -> &mut ByKey<u16>| {
             map(sets).entry(tag).or_default().insert(ip);

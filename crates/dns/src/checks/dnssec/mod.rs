@@ -10,7 +10,7 @@ mod trust;
 
 pub(super) use cds::{dnssec15, dnssec16, dnssec17};
 pub(super) use ds::{dnssec01, dnssec07};
-pub(super) use keys::dnssec05;
+pub(super) use keys::{dnssec05, dnssec14};
 pub(super) use nsec::dnssec10;
 pub(super) use nsec3::dnssec03;
 pub(super) use signatures::{dnssec04, dnssec06, dnssec08, dnssec09, dnssec13};
