@@ -10,6 +10,7 @@ pub mod compare;
 pub mod detail;
 pub mod diff;
 pub mod dns;
+pub mod doh_json;
 pub mod epp;
 pub mod event;
 pub mod fields;

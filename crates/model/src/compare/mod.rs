@@ -2,11 +2,15 @@
 //! In: the authority's answer, resolvers' answers, earlier values, now. Out: a verdict for each and a summary.
 //! RFC 1034 (records), RFC 2308 (negative caching), RFC 8767 (serve stale), RFC 8914 (extended errors).
 
+mod authority;
+mod event;
 mod judge;
 mod same;
 mod summary;
 mod words;
 
+pub use authority::{authority, authority_sentence};
+pub use event::{CompareEvent, EndKind, Ended, LOOK_MAX, LOOK_MIN, WatchPhase, WatchProgress, next_look};
 pub use judge::{BlockPage, Earlier, block_pages, judge};
 pub use same::{rdata_key, same_rrset};
 pub use summary::{compare, summarise};

@@ -1,0 +1,103 @@
+//! The authoritative answer out of the steps of a chain: aliases, records, servers, and a sentence.
+
+use super::{Authority, AuthorityOutcome};
+use crate::dns::{AnswerKind, Record};
+use crate::fqdn::{ChainStep, TypeOutcome};
+use crate::time::human_seconds;
+use jiff::Timestamp;
+
+/// Puts the steps of a chain together as the answer to one question.
+pub fn authority(
+    name: &str,
+    rtype: &str,
+    chain: &[ChainStep],
+    asked_at: Timestamp,
+    notes: Vec<String>,
+) -> Authority {
+    let last = chain.last();
+    let answer = last.and_then(|s| s.answers.iter().find(|a| a.rtype.eq_ignore_ascii_case(rtype)));
+    let unfinished = last.is_none_or(|s| s.target.is_some() && !rtype.eq_ignore_ascii_case("CNAME"));
+    let outcome = match answer.map(|a| a.outcome) {
+        _ if unfinished => AuthorityOutcome::NoAnswer,
+        Some(TypeOutcome::Records) => AuthorityOutcome::Serves,
+        Some(TypeOutcome::NoData) => AuthorityOutcome::NoData,
+        Some(TypeOutcome::NxDomain) => AuthorityOutcome::NxDomain,
+        Some(TypeOutcome::Failed) | None => AuthorityOutcome::NoAnswer,
+    };
+    let alias = |s: &ChainStep| {
+        let target = s.target.as_ref()?;
+        Some(Record {
+            name: s.owner.clone(),
+            rtype: "CNAME".into(),
+            ttl: s.ttl.unwrap_or(0),
+            data: format!("{target}."),
+        })
+    };
+    let wants_alias = rtype.eq_ignore_ascii_case("CNAME");
+    let aliases: Vec<Record> = chain.iter().filter(|_| !wants_alias).filter_map(alias).collect();
+    let records: Vec<Record> = match (last, answer) {
+        (Some(step), Some(a)) if !unfinished => a
+            .data
+            .iter()
+            .map(|d| Record {
+                name: step.owner.clone(),
+                rtype: a.rtype.clone(),
+                ttl: a.ttl.unwrap_or(0),
+                data: d.clone(),
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let mut out = Authority {
+        name: name.into(),
+        rtype: rtype.to_ascii_uppercase(),
+        zone: last.map(|s| s.zone.clone()).unwrap_or_default(),
+        outcome,
+        ttl: aliases.iter().chain(&records).map(|r| r.ttl).min(),
+        aliases,
+        records,
+        negative_ttl: last.and_then(|s| s.soa.as_ref()).map(crate::dns::Soa::negative_ttl),
+        soa: last.and_then(|s| s.soa.clone()),
+        servers: chain.iter().flat_map(|s| s.servers.iter().cloned()).collect(),
+        agree: chain.iter().all(|s| s.agree),
+        asked_at,
+        notes,
+        sentence: String::new(),
+    };
+    out.sentence = authority_sentence(&out);
+    out
+}
+
+/// What the authoritative servers say, in a sentence.
+pub fn authority_sentence(a: &Authority) -> String {
+    let good = a.servers.iter().filter(|s| s.kind.is_authoritative()).count();
+    let silent = a
+        .servers
+        .iter()
+        .filter(|s| s.address.is_some() && s.kind != AnswerKind::NotAsked && !s.kind.is_authoritative());
+    let silent = match silent.count() {
+        0 => String::new(),
+        1 => "; 1 server does not answer usefully".into(),
+        n => format!("; {n} servers do not answer usefully"),
+    };
+    let who = match good {
+        1 => "The one authoritative server that answers says".to_string(),
+        n if a.agree => format!("All {n} answers of authoritative servers say"),
+        n => format!("Most of {n} answers of authoritative servers say"),
+    };
+    let (name, rtype) = (&a.name, &a.rtype);
+    let ttl = a.ttl.map(|t| format!(", to be kept {}", human_seconds(t.into()))).unwrap_or_default();
+    match a.outcome {
+        AuthorityOutcome::Serves => format!(
+            "{who}: {name} {rtype} is {}{ttl}{}{silent}.",
+            super::words::data(&a.records, rtype),
+            if a.agree { "" } else { "; they disagree" }
+        ),
+        AuthorityOutcome::NoData => format!("{who}: {name} has no {rtype} record{silent}."),
+        AuthorityOutcome::NxDomain => format!("{who}: {name} does not exist{silent}."),
+        AuthorityOutcome::NoAnswer => match a.notes.first() {
+            Some(why) => format!("No authoritative answer for {name} {rtype}: {why}."),
+            None => format!("No authoritative server answers usefully for {name} {rtype}."),
+        },
+    }
+}
