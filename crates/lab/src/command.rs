@@ -3,7 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{fault::Fault, scenario::Signing, target::Target};
+use crate::{
+    fault::Fault,
+    resolver::{self, Act},
+    scenario::Signing,
+    target::Target,
+};
 
 /// A change of the lab's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +112,18 @@ pub enum Command {
         /// The domain.
         domain: String,
     },
+    /// Something happens to one recursive resolver, or to all.
+    Resolver {
+        /// Its id, or `all`.
+        resolver: String,
+        /// What happens.
+        act: Act,
+    },
+    /// The caches of all resolvers grow older at once.
+    Advance {
+        /// Seconds.
+        seconds: i64,
+    },
     /// The query log starts anew.
     ResetLog,
 }
@@ -133,6 +150,23 @@ pub const HELP: &[(&str, &str)] = &[
     ("unsign DOMAIN", "unsign it and withdraw the DS"),
     ("register DOMAIN REGISTRAR HOST...", "register an available name for a year"),
     ("delete DOMAIN", "the registration ends"),
+    ("resolver ID|all filter nxdomain|zero|blocked|filtered NAME...", "a resolver withholds names"),
+    ("resolver ID|all filter none [NAME...]", "it withholds them no longer"),
+    ("resolver ID|all failing servfail|timeout|dead|http-500|none", "it fails, or works again"),
+    ("resolver ID|all geo NAME TTL TYPE DATA", "it has another, legitimate answer"),
+    ("resolver ID|all truth [NAME]", "it answers as everybody again"),
+    ("resolver ID|all min-ttl SECONDS|none", "it keeps answers at least so long"),
+    ("resolver ID|all max-ttl SECONDS|none", "it keeps answers at most so long"),
+    ("resolver ID|all max-negative-ttl SECONDS|none", "it keeps negative answers at most so long"),
+    ("resolver ID|all delay MILLISECONDS", "it answers late"),
+    ("resolver ID|all prime NAME TYPE", "it remembers what is true now"),
+    (
+        "resolver ID|all prime-negative NAME TYPE [nxdomain|nodata] [SECONDS]",
+        "it remembers that there is nothing",
+    ),
+    ("resolver ID|all cache NAME TTL TYPE DATA", "it remembers this, with so much of its TTL left"),
+    ("resolver ID|all flush [NAME]", "it forgets a name and all below it, or everything"),
+    ("advance SPAN", "the resolvers' caches grow older by 300s, 5m, 1h30m, 2d; nothing else does"),
     ("reset-log", "forget the counted queries"),
 ];
 
@@ -212,6 +246,10 @@ impl std::str::FromStr for Command {
                 nameservers: hosts.to_vec(),
             },
             ("delete", [domain]) => Self::Delete { domain: domain.clone() },
+            ("resolver", [id, act @ ..]) => {
+                Self::Resolver { resolver: id.clone(), act: resolver::read(act)? }
+            }
+            ("advance", [span]) => Self::Advance { seconds: resolver::seconds(span)? },
             ("reset-log", []) => Self::ResetLog,
             _ => return Err(usage()),
         };

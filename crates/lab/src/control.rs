@@ -1,5 +1,5 @@
 //! The control endpoint: plain HTTP on 127.0.0.1. `POST /commands` with JSON or lines of text changes the lab,
-//! `GET /` explains, `GET /state`, `/queries` and `/faults` show. Not for browsers: requests with an Origin are refused.
+//! `GET /` explains, `GET /state`, `/queries`, `/faults` and `/resolvers` show. Not for browsers: requests with an Origin are refused.
 
 use std::{
     fmt::Write as _,
@@ -24,7 +24,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const LONGEST: usize = 1 << 20;
 
-fn help(world: &World) -> String {
+fn help(shared: &Shared, world: &World) -> String {
     let mut text = format!("The lab, scenario {}.\n\nPOST /commands, one a line (or JSON):\n", world.name);
     for (form, meaning) in command::HELP {
         let _ = writeln!(text, "  {form:<34} {meaning}");
@@ -38,13 +38,18 @@ fn help(world: &World) -> String {
         };
         let _ = writeln!(text, "  {form:<34} {meaning}");
     }
-    text.push_str("\nGET /state, /queries, /faults, /rdap/dns.json\n\nDomains:\n");
+    text.push_str("\nGET /state, /queries, /faults, /resolvers, /rdap/dns.json\n\nDomains:\n");
     for domain in world.domains.values().filter(|d| d.listed) {
         let _ = writeln!(text, "  {:<34} {}", domain.name, domain.story);
     }
     text.push_str("\nDNS providers:\n");
     for (id, provider) in &world.providers {
         let _ = writeln!(text, "  {:<34} {} ({})", id, provider.name, provider.servers.join(", "));
+    }
+    text.push_str("\nResolvers:\n");
+    for resolver in shared.resolvers.all() {
+        let about = &resolver.about;
+        let _ = writeln!(text, "  {:<34} {}, {} ({})", about.id, about.name, about.operator, about.host);
     }
     text.push_str("\nRegistrars:\n");
     for (id, registrar) in &world.registrars {
@@ -151,10 +156,11 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> R
     let queries = (path == "/queries").then(|| shared.log.snapshot());
     let world = shared.world.read().unwrap_or_else(PoisonError::into_inner);
     match path.as_str() {
-        "/" => response(StatusCode::OK, TEXT, whole(help(&world))),
+        "/" => response(StatusCode::OK, TEXT, whole(help(&shared, &world))),
         "/state" => response(StatusCode::OK, JSON, whole(state(&world).to_string())),
         "/faults" => response(StatusCode::OK, JSON, whole(faults(&world).to_string())),
         "/queries" => response(StatusCode::OK, JSON, whole(json!(queries).to_string())),
+        "/resolvers" => response(StatusCode::OK, JSON, whole(shared.resolvers.show().to_string())),
         "/rdap/dns.json" => response(StatusCode::OK, JSON, whole(bootstrap(&world).to_string())),
         _ => response(StatusCode::NOT_FOUND, TEXT, whole("GET / says what there is\n")),
     }

@@ -12,7 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error,
     registry::rdap_service::bootstrap,
-    world::{BOOTSTRAP, World},
+    resolver::Resolvers,
+    scenario::{Filtering, Transport},
+    sockets,
+    world::{ASN_ZONE, BOOTSTRAP, World},
 };
 
 /// Where everything of a running lab is. Also in `endpoints.json` of the state folder.
@@ -30,6 +33,12 @@ pub struct Endpoints {
     pub https_port: u16,
     /// Port of the web servers without TLS.
     pub http_port: u16,
+    /// Port of DNS over TLS of all resolvers.
+    pub dot_port: u16,
+    /// The recursive resolvers, in the form of the engine's `resolvers` setting.
+    pub resolvers: PathBuf,
+    /// The zone in which origin AS and prefix of an address are looked up (`origin.` and `origin6.` below it).
+    pub asn_zone: String,
     /// The root of WHOIS, `HOST:PORT`; referred servers use the same port.
     pub whois_server: String,
     /// The root's key-signing key, a DNSKEY zone-file line.
@@ -51,6 +60,7 @@ pub(crate) struct Where<'a> {
     pub dns_port: u16,
     pub https_port: u16,
     pub http_port: u16,
+    pub dot_port: u16,
     pub whois: SocketAddrV4,
     pub control: SocketAddr,
     pub ca: &'a str,
@@ -93,8 +103,64 @@ fn anchor(world: &World) -> Result<String, Error> {
     Ok(format!("; trust anchor of the lab\n. 3600 IN DNSKEY {}\n", keys.anchor()))
 }
 
+/// One row of `resolvers.toml`.
+#[derive(Serialize)]
+struct Row<'a> {
+    id: &'a str,
+    name: &'a str,
+    operator: &'a str,
+    country: &'a str,
+    filtering: Filtering,
+    ecs: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doh: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dot: Option<String>,
+    addresses: Vec<String>,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct Table<'a> {
+    resolver: Vec<Row<'a>>,
+}
+
+/// `resolvers.toml`. Browsers know neither the lab's names nor its authority: theirs are addresses without TLS.
+fn table(resolvers: &Resolvers, at: &Where<'_>) -> Result<String, Error> {
+    let rows = resolvers.all().map(|resolver| {
+        let about = &resolver.about;
+        let http = sockets::real(at.map, resolver.ip, at.http_port);
+        Row {
+            id: &about.id,
+            name: &about.name,
+            operator: &about.operator,
+            country: &about.country,
+            filtering: about.filtering,
+            ecs: about.ecs,
+            doh: resolver
+                .offers(Transport::Doh)
+                .then(|| format!("https://{}:{}/dns-query", about.host, at.https_port)),
+            json: resolver.offers(Transport::Json).then(|| format!("http://{http}/resolve")),
+            dot: resolver.offers(Transport::Dot).then(|| format!("{}:{}", about.host, at.dot_port)),
+            // Also where UDP is not offered: the names of DoH and DoT are the lab's own.
+            addresses: vec![resolver.ip.to_string()],
+            source: "the lab",
+        }
+    });
+    let text = toml::to_string(&Table { resolver: rows.collect() })
+        .map_err(|e| Error::Scenario { file: "resolvers.toml".into(), reason: e.to_string() })?;
+    Ok(format!("# The lab's recursive resolvers.\n{text}"))
+}
+
 /// Writes all files.
-pub(crate) fn write(dir: &Path, world: &World, at: &Where<'_>) -> Result<Endpoints, Error> {
+pub(crate) fn write(
+    dir: &Path,
+    world: &World,
+    resolvers: &Resolvers,
+    at: &Where<'_>,
+) -> Result<Endpoints, Error> {
     std::fs::create_dir_all(dir).map_err(|e| Error::file(dir, e))?;
     let dir = std::fs::canonicalize(dir).map_err(|e| Error::file(dir, e))?;
     let dir = dir.as_path();
@@ -108,6 +174,9 @@ pub(crate) fn write(dir: &Path, world: &World, at: &Where<'_>) -> Result<Endpoin
         rdap_bootstrap_url: format!("https://{BOOTSTRAP}:{}/rdap/dns.json", at.https_port),
         https_port: at.https_port,
         http_port: at.http_port,
+        dot_port: at.dot_port,
+        resolvers: put(dir, "resolvers.toml", &table(resolvers, at)?)?,
+        asn_zone: ASN_ZONE.to_owned(),
         whois_server: at.whois.to_string(),
         trust_anchor: put(dir, "trust-anchor.key", &anchor(world)?)?,
         extra_ca: put(dir, "ca.pem", at.ca)?,

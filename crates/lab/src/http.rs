@@ -1,4 +1,4 @@
-//! HTTP/1.1 connections, plain or TLS, for RDAP, the web servers and the control endpoint.
+//! HTTP/1.1 and 2 connections, plain or TLS, for RDAP, the web servers, resolvers and the control endpoint.
 //! In: a listener and a handler. Out: answers; bodies may stream, stop short or never end, when a fault wants it.
 
 use std::{convert::Infallible, future::Future, io, sync::Arc, time::Duration};
@@ -11,7 +11,7 @@ use hyper::{
     header,
     service::service_fn,
 };
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
@@ -83,11 +83,32 @@ pub(crate) fn response(status: StatusCode, kind: &'static str, body: Body) -> Re
     response
 }
 
+/// Marks requests that came over TLS.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Secure;
+
+/// Says whether a new connection is closed at once.
+pub(crate) type Door = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// Accepts until stopped.
 pub(crate) async fn serve<H, F>(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     stop: CancellationToken,
+    handler: H,
+) where
+    H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
+    serve_behind(listener, tls, stop, Arc::new(|| false), handler).await;
+}
+
+/// The same, with a door that may be shut.
+pub(crate) async fn serve_behind<H, F>(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    stop: CancellationToken,
+    shut: Door,
     handler: H,
 ) where
     H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
@@ -100,16 +121,20 @@ pub(crate) async fn serve<H, F>(
             accepted = listener.accept() => accepted,
         };
         let Ok((stream, _)) = accepted else { continue };
+        if shut() {
+            continue;
+        }
         let (tls, handler, stop) = (tls.clone(), handler.clone(), stop.clone());
         tokio::spawn(async move {
             let talk = async {
                 match tls {
                     Some(tls) => {
                         if let Ok(Ok(stream)) = timeout(TLS_WAIT, tls.accept(stream)).await {
-                            talk(stream, handler).await;
+                            let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                            talk(stream, handler, true, h2).await;
                         }
                     }
-                    None => talk(stream, handler).await,
+                    None => talk(stream, handler, false, false).await,
                 }
             };
             tokio::select! {
@@ -120,16 +145,25 @@ pub(crate) async fn serve<H, F>(
     }
 }
 
-async fn talk<S, H, F>(stream: S, handler: Arc<H>)
+async fn talk<S, H, F>(stream: S, handler: Arc<H>, secure: bool, h2: bool)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
         let handler = handler.clone();
+        if secure {
+            request.extensions_mut().insert(Secure);
+        }
         async move { Ok::<_, Infallible>(handler(request).await) }
     });
+    if h2 {
+        let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .serve_connection(TokioIo::new(stream), service)
+            .await;
+        return;
+    }
     // A client that goes away in the middle is no failure of the lab.
     let _ = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())

@@ -21,6 +21,7 @@ use crate::{
     http,
     log::{Log, QueryLog},
     registry,
+    resolver::{self, Resolvers},
     scenario::Scenario,
     sockets::{self, Socket},
     target::Target,
@@ -68,6 +69,7 @@ impl Options {
 pub(crate) struct Shared {
     pub world: RwLock<World>,
     pub log: Log,
+    pub resolvers: Resolvers,
     drops: Mutex<HashMap<String, u64>>,
     rates: Mutex<HashMap<Target, (Instant, u32)>>,
 }
@@ -96,6 +98,11 @@ impl Shared {
 
     /// Applies a command to the world.
     pub(crate) fn apply(&self, command: Command) -> Result<String, Error> {
+        match &command {
+            Command::Resolver { resolver, act } => return self.act(resolver, act),
+            Command::Advance { seconds } => return self.resolvers.advance(*seconds),
+            _ => {}
+        }
         let reset = command == Command::ResetLog;
         if matches!(command, Command::SetFault { .. } | Command::ClearFaults) {
             self.rates.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -130,14 +137,16 @@ impl Lab {
         let pick = |wanted: fn(&Role) -> bool| -> Vec<(String, Ipv4Addr)> {
             world.hosts.iter().filter(|(_, h)| wanted(&h.role)).map(|(n, h)| (n.clone(), h.ip)).collect()
         };
-        let dns_hosts = pick(|r| matches!(r, Role::Dns { .. }));
+        let dns_hosts = pick(|r| matches!(r, Role::Dns { .. } | Role::Resolver));
+        let resolver_hosts = pick(|r| matches!(r, Role::Resolver));
         let whois_hosts = pick(|r| matches!(r, Role::Whois(_)));
-        let https_hosts = pick(|r| matches!(r, Role::Rdap(_) | Role::Web));
+        let https_hosts = pick(|r| matches!(r, Role::Rdap(_) | Role::Web | Role::Resolver));
         let dns = sockets::bind("DNS servers", &dns_hosts, options.dns_port, true, single).await?;
         let whois = sockets::bind("WHOIS servers", &whois_hosts, options.whois_port, false, single).await?;
         let https = sockets::bind("HTTPS servers", &https_hosts, options.https_port, false, single).await?;
-        let web_hosts = pick(|r| matches!(r, Role::Web));
+        let web_hosts = pick(|r| matches!(r, Role::Web | Role::Resolver));
         let http = sockets::bind("HTTP servers", &web_hosts, None, false, single).await?;
+        let dot = sockets::bind("DNS over TLS", &resolver_hosts, None, false, single).await?;
         let control = (Ipv4Addr::LOCALHOST, 0);
         let control = TcpListener::bind(control)
             .await
@@ -152,10 +161,13 @@ impl Lab {
         let mut addresses: Vec<IpAddr> = https_hosts.iter().map(|(_, ip)| IpAddr::V4(*ip)).collect();
         addresses.push(IpAddr::V4(Ipv4Addr::LOCALHOST));
         let mut acceptors = HashMap::new();
-        let common = authority.acceptor(&names, &addresses)?;
+        let common = authority.acceptor(&names, &addresses, &["http/1.1"])?;
+        let of_resolvers = authority.acceptor(&names, &addresses, &["h2", "http/1.1"])?;
+        let of_dot = authority.acceptor(&names, &addresses, &["dot"])?;
         for (host, ip) in &https_hosts {
             let acceptor = match world.web.get(host) {
                 Some(web) => authority.site(host, IpAddr::V4(*ip), web.certificate, options.now)?,
+                None if resolver_hosts.iter().any(|(name, _)| name == host) => of_resolvers.clone(),
                 None => common.clone(),
             };
             acceptors.insert(host.clone(), acceptor);
@@ -165,14 +177,18 @@ impl Lab {
         map.extend(&whois.map);
         map.extend(&https.map);
         map.extend(&http.map);
+        map.extend(&dot.map);
+        let resolvers = Resolvers::new(&options.scenario, &world);
         let whois_root = world.ip(WHOIS_ROOT).unwrap_or(Ipv4Addr::LOCALHOST);
         let endpoints = export::write(
             &options.state_dir,
             &world,
+            &resolvers,
             &export::Where {
                 dns_port: dns.port,
                 https_port: https.port,
                 http_port: http.port,
+                dot_port: dot.port,
                 whois: SocketAddrV4::new(whois_root, whois.port),
                 control: control_at,
                 ca: authority.pem(),
@@ -185,9 +201,11 @@ impl Lab {
         let shared = Arc::new(Shared {
             world: RwLock::new(world),
             log: Log::default(),
+            resolvers,
             drops: Mutex::default(),
             rates: Mutex::default(),
         });
+        shared.remember(&options.scenario)?;
         let lab = Self { shared, endpoints, map, stop: CancellationToken::new(), tasks: TaskTracker::new() };
         for group in [dns, whois, https] {
             for (host, socket) in group.sockets {
@@ -197,7 +215,13 @@ impl Lab {
             }
         }
         for (host, socket) in http.sockets {
-            lab.serve(host, Role::Web, socket, None);
+            let Some(role) = roles.get(&host) else { continue };
+            lab.serve(host, role.clone(), socket, None);
+        }
+        for (host, socket) in dot.sockets {
+            let Socket::Stream(tcp) = socket else { continue };
+            let (shared, stop) = (lab.shared.clone(), lab.stop.clone());
+            lab.tasks.spawn(dns::serve::tls(shared, host, tcp, of_dot.clone(), stop));
         }
         let (shared, stop) = (lab.shared.clone(), lab.stop.clone());
         lab.tasks
@@ -208,7 +232,7 @@ impl Lab {
     fn serve(&self, host: String, role: Role, socket: Socket, tls: Option<TlsAcceptor>) {
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
         match (role, socket) {
-            (Role::Dns { .. }, Socket::Pair(udp, tcp)) => {
+            (Role::Dns { .. } | Role::Resolver, Socket::Pair(udp, tcp)) => {
                 self.tasks.spawn(dns::serve::udp(shared.clone(), host.clone(), udp, stop.clone()));
                 self.tasks.spawn(dns::serve::tcp(shared, host, tcp, stop));
             }
@@ -218,6 +242,13 @@ impl Lab {
             (Role::Rdap(id), Socket::Stream(tcp)) => {
                 self.tasks.spawn(http::serve(tcp, tls, stop, move |request| {
                     registry::rdap_service::answer(shared.clone(), host.clone(), id.clone(), request)
+                }));
+            }
+            (Role::Resolver, Socket::Stream(tcp)) => {
+                let (door, name) = (shared.clone(), host.clone());
+                let shut = move || door.resolvers.of_host(&name).is_some_and(resolver::serve::is_dead);
+                self.tasks.spawn(http::serve_behind(tcp, tls, stop, Arc::new(shut), move |request| {
+                    resolver::doh_answer(shared.clone(), host.clone(), request)
                 }));
             }
             (Role::Web, Socket::Stream(tcp)) => {

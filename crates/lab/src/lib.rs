@@ -1,4 +1,4 @@
-//! An Internet in a box, on loopback and without privileges: root, TLDs, authoritative servers, RDAP, WHOIS, web.
+//! An Internet in a box, on loopback and without privileges: root, TLDs, authoritative servers, resolvers, RDAP, WHOIS, web.
 //! In: a scenario (a TOML file) and commands. Out: servers that speak the real protocols, rightly or wrongly on purpose.
 //! It knows only wire libraries and none of the crates it is used to test, so that one bug cannot hide in both.
 
@@ -15,6 +15,7 @@ mod log;
 mod names;
 mod registry;
 mod replay;
+mod resolver;
 pub mod scenario;
 mod sockets;
 mod target;
@@ -27,6 +28,7 @@ pub use error::Error;
 pub use export::Endpoints;
 pub use fault::{Argument, Fault, TABLE as FAULTS};
 pub use lab::{Lab, Options};
-pub use log::{Asked, HostLoad, QueryLog};
+pub use log::{Asked, AskedResolver, HostLoad, QueryLog, Via};
+pub use resolver::Act;
 pub use scenario::{Scenario, Signing};
 pub use target::{Service, Target};

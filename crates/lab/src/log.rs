@@ -25,6 +25,39 @@ pub struct Asked {
     pub qtype: String,
 }
 
+/// How a resolver was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Via {
+    /// A datagram.
+    Udp,
+    /// A stream.
+    Tcp,
+    /// DNS over TLS.
+    Tls,
+    /// DNS over HTTPS.
+    Https,
+    /// The same without TLS.
+    Http,
+    /// The JSON form over HTTPS.
+    JsonHttps,
+    /// The JSON form without TLS.
+    JsonHttp,
+}
+
+/// A question as a recursive resolver received it from a client.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct AskedResolver {
+    /// Its id.
+    pub resolver: String,
+    /// How it was asked.
+    pub via: Via,
+    /// The name, in lower case, without the final dot.
+    pub qname: String,
+    /// The type.
+    pub qtype: String,
+}
+
 /// Requests of one registry host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostLoad {
@@ -54,13 +87,20 @@ pub struct QueryLog {
     pub per_question: BTreeMap<Asked, u64>,
     /// Requests per RDAP, WHOIS or web host name.
     pub per_host: BTreeMap<String, HostLoad>,
+    /// Questions of clients per (resolver, transport, name, type); those of resolvers to servers are counted above.
+    #[serde(serialize_with = "as_rows")]
+    pub per_resolver: BTreeMap<AskedResolver, u64>,
 }
 
-fn as_rows<S: serde::Serializer>(map: &BTreeMap<Asked, u64>, s: S) -> Result<S::Ok, S::Error> {
+fn as_rows<S, K>(map: &BTreeMap<K, u64>, s: S) -> Result<S::Ok, S::Error>
+where
+    S: serde::Serializer,
+    K: Serialize,
+{
     #[derive(Serialize)]
-    struct Row<'a> {
+    struct Row<'a, K> {
         #[serde(flatten)]
-        asked: &'a Asked,
+        asked: &'a K,
         count: u64,
     }
     s.collect_seq(map.iter().map(|(asked, count)| Row { asked, count: *count }))
@@ -77,6 +117,18 @@ impl QueryLog {
     #[must_use]
     pub fn asked(&self, qname: &str, qtype: &str) -> u64 {
         self.per_question.iter().filter(|(q, _)| q.qname == qname && q.qtype == qtype).map(|(_, n)| n).sum()
+    }
+
+    /// How often clients asked any resolver for a name, with any type.
+    #[must_use]
+    pub fn resolvers_asked(&self, qname: &str) -> u64 {
+        self.per_resolver.iter().filter(|(q, _)| q.qname == qname).map(|(_, n)| n).sum()
+    }
+
+    /// How often clients asked a resolver.
+    #[must_use]
+    pub fn of_resolver(&self, id: &str) -> u64 {
+        self.per_resolver.iter().filter(|(q, _)| q.resolver == id).map(|(_, n)| n).sum()
     }
 
     /// How often a server was asked.
@@ -103,6 +155,20 @@ impl Log {
             }
             if log.per_question.len() < CAP || log.per_question.contains_key(&asked) {
                 *log.per_question.entry(asked).or_default() += 1;
+            }
+        });
+    }
+
+    pub(crate) fn resolver(&self, resolver: &str, via: Via, qname: &str, qtype: &str) {
+        let asked = AskedResolver {
+            resolver: resolver.to_owned(),
+            via,
+            qname: qname.to_owned(),
+            qtype: qtype.to_owned(),
+        };
+        self.with(|log| {
+            if log.per_resolver.len() < CAP || log.per_resolver.contains_key(&asked) {
+                *log.per_resolver.entry(asked).or_default() += 1;
             }
         });
     }

@@ -31,12 +31,17 @@ impl Authority {
         &self.pem
     }
 
-    /// A certificate for these names and addresses that is always valid, ready to serve.
-    pub(crate) fn acceptor(&self, names: &[String], addresses: &[IpAddr]) -> Result<TlsAcceptor, Error> {
+    /// A certificate for these names and addresses that is always valid, ready to serve these protocols (ALPN).
+    pub(crate) fn acceptor(
+        &self,
+        names: &[String],
+        addresses: &[IpAddr],
+        protocols: &[&str],
+    ) -> Result<TlsAcceptor, Error> {
         let params = leaf(names, addresses)?;
         let key = KeyPair::generate().map_err(Error::crypto)?;
         let leaf = params.signed_by(&key, &self.issuer).map_err(Error::crypto)?;
-        serve(&leaf, &key)
+        serve(&leaf, &key, protocols)
     }
 
     /// The certificate of a web server, good or bad, at the time `now`.
@@ -66,7 +71,7 @@ impl Authority {
         } else {
             params.signed_by(&key, &self.issuer)
         };
-        serve(&leaf.map_err(Error::crypto)?, &key)
+        serve(&leaf.map_err(Error::crypto)?, &key, &["http/1.1"])
     }
 }
 
@@ -89,7 +94,7 @@ fn leaf(names: &[String], addresses: &[IpAddr]) -> Result<CertificateParams, Err
     Ok(params)
 }
 
-fn serve(leaf: &rcgen::Certificate, key: &KeyPair) -> Result<TlsAcceptor, Error> {
+fn serve(leaf: &rcgen::Certificate, key: &KeyPair, protocols: &[&str]) -> Result<TlsAcceptor, Error> {
     let private = PrivateKeyDer::try_from(key.serialize_der()).map_err(Error::crypto)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -98,6 +103,6 @@ fn serve(leaf: &rcgen::Certificate, key: &KeyPair) -> Result<TlsAcceptor, Error>
         .with_no_client_auth()
         .with_single_cert(vec![leaf.der().clone()], private)
         .map_err(Error::crypto)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = protocols.iter().map(|p| p.as_bytes().to_vec()).collect();
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

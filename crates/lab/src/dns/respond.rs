@@ -1,7 +1,11 @@
 //! From a question's bytes to an answer's bytes, faults included.
 //! In: a message as it came (RFC 1035, 6891, 5001, 4892). Out: what to send, from where, and after how long.
 
-use std::{sync::PoisonError, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::PoisonError,
+    time::Duration,
+};
 
 use hickory_proto::{
     dnssec::rdata::DNSSECRData,
@@ -19,13 +23,13 @@ use super::answer::{Reply, answer};
 use crate::{
     fault::Fault,
     lab::Shared,
-    log::Asked,
-    names,
+    log::{Asked, Via},
+    names, resolver,
     world::{Role, World},
 };
 
 /// The largest UDP answer this lab sends (the DNS flag day 2020 value).
-const UDP_LIMIT: u16 = 1232;
+pub(crate) const UDP_LIMIT: u16 = 1232;
 
 /// What a server does about a question.
 #[derive(Debug)]
@@ -44,19 +48,26 @@ pub(crate) struct Reaction {
 }
 
 impl Reaction {
-    fn now(deed: Deed) -> Self {
+    pub(crate) fn now(deed: Deed) -> Self {
         Self { delay: Duration::ZERO, deed }
     }
 }
 
 /// True when the server closes TCP connections at once.
 pub(crate) fn refuses_tcp(shared: &Shared, host: &str) -> bool {
+    if let Some(resolver) = shared.resolvers.of_host(host) {
+        return resolver::serve::is_dead(resolver);
+    }
     let world = shared.world.read().unwrap_or_else(PoisonError::into_inner);
     world.faults.of_server(host, None).any(|f| *f == Fault::TcpClosed)
 }
 
 /// Decides.
-pub(crate) fn respond(shared: &Shared, host: &str, bytes: &[u8], tcp: bool) -> Reaction {
+pub(crate) fn respond(shared: &Shared, host: &str, bytes: &[u8], tcp: bool, from: SocketAddr) -> Reaction {
+    if let Some(resolver) = shared.resolvers.of_host(host) {
+        let via = if tcp { Via::Tcp } else { Via::Udp };
+        return resolver::serve::respond(shared, resolver, bytes, via);
+    }
     let Ok(request) = Message::from_vec(bytes) else {
         let id = bytes.get(..2).map_or(0, |b| u16::from_be_bytes([b[0], b[1]]));
         let error = Message::error_msg(id, OpCode::Query, ResponseCode::FormErr);
@@ -92,11 +103,11 @@ pub(crate) fn respond(shared: &Shared, host: &str, bytes: &[u8], tcp: bool) -> R
         .map(|f| if let Fault::Slow(ms) = f { u64::from(*ms) } else { 0 })
         .max()
         .map_or(Duration::ZERO, Duration::from_millis);
-    let deed = behave(shared, &world, host, &request, query, tcp, &faults, about.as_deref());
+    let deed = behave(shared, &world, host, &request, query, tcp, &faults, about.as_deref(), from);
     Reaction { delay, deed }
 }
 
-fn blank(request: &Message, code: ResponseCode) -> Message {
+pub(crate) fn blank(request: &Message, code: ResponseCode) -> Message {
     let mut response = Message::response(request.metadata.id, request.metadata.op_code);
     response.metadata.recursion_desired = request.metadata.recursion_desired;
     response.metadata.response_code = code;
@@ -114,6 +125,7 @@ fn behave(
     tcp: bool,
     faults: &[&Fault],
     about: Option<&str>,
+    from: SocketAddr,
 ) -> Deed {
     let has = |fault: &Fault| faults.contains(&fault);
     let lost = faults.iter().any(|f| matches!(f, Fault::Drop(percent) if shared.lose(host, *percent)));
@@ -133,7 +145,7 @@ fn behave(
     let mut response = if edns.is_some() && has(&Fault::FormerrEdns) {
         blank(request, ResponseCode::FormErr)
     } else {
-        compose(world, host, request, query, edns, &has, about)
+        compose(world, host, request, query, edns, &has, about, from)
     };
     for fault in faults {
         if let Fault::SerialLag(by) = fault {
@@ -163,6 +175,7 @@ fn behave(
     }
 }
 
+#[allow(clippy::too_many_arguments, reason = "one answer from everything a server knows at that moment")]
 fn compose(
     world: &World,
     host: &str,
@@ -171,9 +184,11 @@ fn compose(
     edns: Option<&Edns>,
     has: &dyn Fn(&Fault) -> bool,
     about: Option<&str>,
+    from: SocketAddr,
 ) -> Message {
     let nsid = match world.hosts.get(host).map(|h| &h.role) {
-        Some(Role::Dns { nsid }) => nsid.as_str(),
+        Some(Role::Dns { sites, .. }) if !sites.is_empty() => site(sites, from),
+        Some(Role::Dns { nsid, .. }) => nsid.as_str(),
         _ => host,
     };
     let dnssec = edns.is_some_and(|e| e.flags().dnssec_ok);
@@ -220,6 +235,15 @@ fn compose(
         response.set_edns(ours);
     }
     response
+}
+
+/// The place that routing leads this client to: anycast (RFC 4786).
+fn site(sites: &[String], from: SocketAddr) -> &str {
+    let host = match from.ip() {
+        IpAddr::V4(ip) => usize::from(ip.octets()[3]),
+        IpAddr::V6(ip) => usize::from(ip.octets()[15]),
+    };
+    &sites[(host + usize::from(from.port())) % sites.len()]
 }
 
 fn chaos(query: &Query, nsid: &str) -> Reply {
@@ -304,7 +328,7 @@ fn truncated(response: &Message) -> Message {
     short
 }
 
-fn encode(response: &Message, tcp: bool, limit: u16) -> Option<Vec<u8>> {
+pub(crate) fn encode(response: &Message, tcp: bool, limit: u16) -> Option<Vec<u8>> {
     let bytes = response.to_vec().ok()?;
     if tcp || bytes.len() <= usize::from(limit) {
         return Some(bytes);

@@ -56,6 +56,7 @@ impl Scenario {
                 normalise(name, &place)?;
             }
         }
+        self.normalise_resolvers()?;
         for bulk in &mut self.bulk {
             normalise(&mut bulk.prefix, "[[bulk]] prefix")?;
             normalise(&mut bulk.tld, "[[bulk]] tld")?;
@@ -69,7 +70,8 @@ impl Scenario {
         }
         let mut seen = BTreeSet::new();
         let servers = self.provider.iter().flat_map(|p| &p.servers).chain(&self.server).map(|s| &s.name);
-        for name in servers.chain(self.web.iter().map(|w| &w.host)) {
+        let others = self.web.iter().map(|w| &w.host).chain(self.resolver.iter().map(|r| &r.host));
+        for name in servers.chain(others) {
             if !seen.insert(name.as_str()) {
                 return Err(format!("host {name} is there twice"));
             }
@@ -115,6 +117,7 @@ impl Scenario {
             }
         }
         self.check_faults()?;
+        self.check_resolvers()?;
         for bulk in &self.bulk {
             let place = format!("[[bulk]] {}", bulk.prefix);
             known("tld", Some(&bulk.tld), &tlds, &place)?;
@@ -122,6 +125,54 @@ impl Scenario {
             known("registrar", bulk.registrar.as_deref(), &registrars, &place)?;
             if bulk.count > 1_000_000 || bulk.prefix.contains('.') {
                 return Err(format!("{place}: one label, and a count of at most 1,000,000"));
+            }
+        }
+        Ok(())
+    }
+
+    fn normalise_resolvers(&mut self) -> Result<(), String> {
+        for resolver in &mut self.resolver {
+            let place = format!("[[resolver]] {}", resolver.id);
+            if resolver.host.is_empty() {
+                resolver.host = format!("{}.resolver.lab", resolver.id);
+            }
+            normalise(&mut resolver.host, &place)?;
+            let filter = std::mem::take(&mut resolver.filter);
+            for (name, mode) in filter {
+                resolver.filter.insert(names::normal(&name).map_err(|e| format!("{place}: {e}"))?, mode);
+            }
+        }
+        Ok(())
+    }
+
+    /// What can be known of resolvers and networks without a world; their records are read when it stands.
+    fn check_resolvers(&self) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        for resolver in &self.resolver {
+            let place = format!("[[resolver]] {}", resolver.id);
+            let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            if resolver.id.is_empty() || resolver.id == "all" || !resolver.id.chars().all(word) {
+                return Err(format!("{place}: id: lower-case letters, digits and hyphens, and not `all`"));
+            }
+            if !seen.insert(resolver.id.as_str()) {
+                return Err(format!("{place}: it is there twice"));
+            }
+            if !names::within(&resolver.host, "lab") {
+                return Err(format!("{place}: host: a name under `lab`"));
+            }
+            if resolver.transports.is_empty() {
+                return Err(format!("{place}: transports: none"));
+            }
+        }
+        for network in self.provider.iter().flat_map(|p| &p.networks).chain(&self.origin) {
+            network.parts()?;
+        }
+        for network in self.provider.iter().flat_map(|p| &p.networks) {
+            if !network.parts().is_ok_and(|(ip, length)| ip.is_loopback() && ip.is_ipv4() && length <= 24) {
+                return Err(format!(
+                    "networks: `{}`: servers need a /24 or more of 127.0.0.0/8",
+                    network.prefix
+                ));
             }
         }
         Ok(())

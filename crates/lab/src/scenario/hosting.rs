@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::resolver::Network;
 use crate::{fault::Fault, target::Target};
 
 /// A DNS hosting company and its servers.
@@ -17,6 +18,12 @@ pub struct Provider {
     /// Mailbox in the SOA, in zone-file form.
     #[serde(default)]
     pub hostmaster: Option<String>,
+    /// Where its servers stand: each next server in the next of these; in the lab's own network, when empty.
+    #[serde(default)]
+    pub networks: Vec<Network>,
+    /// Its servers are anycast: NSID and `hostname.bind` name one of these sites, depending on the client.
+    #[serde(default)]
+    pub anycast: Vec<String>,
     /// Its servers; a domain hosted here is served by all of them.
     pub servers: Vec<Server>,
 }

@@ -4,12 +4,14 @@
 mod check;
 mod hosting;
 mod registry;
+mod resolver;
 pub mod when;
 
 use std::path::Path;
 
 pub use hosting::{Certificate, FaultLine, Provider, Server, Signing, Web, Zone};
 pub use registry::{Bulk, Domain, Registrar, Replay, Standing, Tld, WhoisStyle};
+pub use resolver::{Failing, FilterMode, Filtering, Network, Resolver, Transport};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -58,6 +60,12 @@ pub struct Scenario {
     /// Web servers with certificates of the lab's authority.
     #[serde(default)]
     pub web: Vec<Web>,
+    /// Recursive resolvers with caches.
+    #[serde(default)]
+    pub resolver: Vec<Resolver>,
+    /// Who announces which addresses, beside the networks of providers.
+    #[serde(default)]
+    pub origin: Vec<Network>,
     /// Recorded WHOIS answers to serve as they are.
     #[serde(default)]
     pub replay: Option<Replay>,

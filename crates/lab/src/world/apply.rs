@@ -111,6 +111,9 @@ impl World {
                 Ok(format!("{name} is available"))
             }
             Command::ResetLog => Ok("the query log is empty".into()),
+            Command::Resolver { .. } | Command::Advance { .. } => {
+                Err(refuse("resolvers are no part of the world's state"))
+            }
         }
     }
 

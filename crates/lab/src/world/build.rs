@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    net::Ipv4Addr,
+    net::{IpAddr, Ipv4Addr},
 };
 
 use jiff::tz::TimeZone;
@@ -16,7 +16,7 @@ use crate::{
     fault::Fault,
     names,
     replay::{self, Replayed},
-    scenario::{self, Scenario, Server, Signing, Tld, WhoisStyle, when},
+    scenario::{self, Network, Scenario, Server, Signing, Tld, WhoisStyle, when},
     target::{Faults, Service, Target},
 };
 
@@ -30,6 +30,16 @@ struct Addresses {
 }
 
 impl Addresses {
+    /// The next free address of a network with at least 8 bits for hosts, none when it is full.
+    fn give_in(&mut self, network: &Network) -> Option<Ipv4Addr> {
+        let Ok((IpAddr::V4(ip), length)) = network.parts() else { return None };
+        let size = 1u32.checked_shl(32 - u32::from(length)).unwrap_or(u32::MAX);
+        let free = (1..size.min(1 << 16)).map(|n| Ipv4Addr::from_bits(ip.to_bits() + n));
+        let ip = free.into_iter().find(|ip| ip.octets()[3] != 0 && !self.taken.contains(ip))?;
+        self.taken.insert(ip);
+        Some(ip)
+    }
+
     fn give(&mut self, block: u16) -> Ipv4Addr {
         let next = self.next.entry(block).or_insert(0);
         loop {
@@ -54,9 +64,14 @@ const HOSTING: u16 = block(53, 16);
 const WHOIS: u16 = block(43, 0);
 const RDAP: u16 = block(44, 0);
 const WEB: u16 = block(80, 0);
+const RESOLVERS: u16 = block(8, 0);
 
 fn letter(i: u8) -> char {
     char::from(b'a' + i % 26)
+}
+
+fn server(nsid: &str) -> Role {
+    Role::Dns { nsid: nsid.to_owned(), sites: Vec::new() }
 }
 
 fn bare_tld(name: &str, registry: &str, whois: WhoisStyle, dnssec: Signing) -> Tld {
@@ -113,6 +128,7 @@ impl World {
         world.add_zones(scenario)?;
         world.add_bulk(scenario);
         world.add_replayed();
+        world.add_origins(scenario)?;
         for line in &scenario.fault {
             world.faults.add(line.on.clone(), line.fault.clone());
         }
@@ -129,7 +145,7 @@ impl World {
         self.host(BOOTSTRAP, addresses.give(RDAP), Role::Rdap("bootstrap".into()));
         for i in 0..scenario.root_servers {
             let name = format!("{}.root.{LAB_TLD}", letter(i));
-            self.host(&name, addresses.give(ROOTS), Role::Dns { nsid: format!("root-{}", letter(i)) });
+            self.host(&name, addresses.give(ROOTS), server(&format!("root-{}", letter(i))));
             self.root_servers.push(name);
         }
         let mut tlds = scenario.tld.clone();
@@ -145,7 +161,7 @@ impl World {
             let servers: Vec<String> =
                 (0..tld.servers).map(|i| format!("{}.nic.{}", letter(i), tld.name)).collect();
             for name in &servers {
-                self.host(name, addresses.give(TLDS), Role::Dns { nsid: name.clone() });
+                self.host(name, addresses.give(TLDS), server(name));
             }
             if tld.rdap {
                 let name = format!("rdap.nic.{}", tld.name);
@@ -164,11 +180,10 @@ impl World {
             self.tld_servers.insert(tld.name.clone(), servers);
             self.tlds.insert(tld.name.clone(), tld);
         }
-        self.host(RETIRED, self.retired, Role::Dns { nsid: "retired".into() });
+        self.host(RETIRED, self.retired, server("retired"));
         if !self.replay.is_empty() {
             self.host(WHOIS_REPLAY, addresses.give(WHOIS), Role::Whois("replay".into()));
-            let role = Role::Dns { nsid: "replay".into() };
-            self.host(REPLAY_SERVER, addresses.give(HOSTING), role);
+            self.host(REPLAY_SERVER, addresses.give(HOSTING), server("replay"));
         }
         for registrar in &scenario.registrar {
             if registrar.rdap {
@@ -182,10 +197,19 @@ impl World {
         }
     }
 
-    fn add_server(&mut self, server: &Server, addresses: &mut Addresses) {
-        let ip = server.address.unwrap_or_else(|| addresses.give(HOSTING));
+    fn add_server(
+        &mut self,
+        server: &Server,
+        network: Option<&Network>,
+        sites: &[String],
+        addresses: &mut Addresses,
+    ) {
+        let ip = server
+            .address
+            .or_else(|| network.and_then(|n| addresses.give_in(n)))
+            .unwrap_or_else(|| addresses.give(HOSTING));
         let nsid = server.nsid.clone().unwrap_or_else(|| server.name.clone());
-        self.host(&server.name, ip, Role::Dns { nsid });
+        self.host(&server.name, ip, Role::Dns { nsid, sites: sites.to_vec() });
         for fault in &server.faults {
             let target = Target { service: Service::Dns, name: server.name.clone(), only: None };
             self.faults.add(target, fault.clone());
@@ -194,18 +218,22 @@ impl World {
 
     fn add_hosting(&mut self, scenario: &Scenario, addresses: &mut Addresses) {
         for provider in &scenario.provider {
+            let mut networks = provider.networks.iter().cycle();
             for server in &provider.servers {
-                self.add_server(server, addresses);
+                self.add_server(server, networks.next(), &provider.anycast, addresses);
             }
             let servers = provider.servers.iter().map(|s| s.name.clone()).collect();
             self.providers.insert(provider.id.clone(), Provider { name: provider.name.clone(), servers });
         }
         for server in &scenario.server {
-            self.add_server(server, addresses);
+            self.add_server(server, None, &[], addresses);
         }
         for web in &scenario.web {
             let ip = addresses.give(WEB);
             self.host(&web.host, ip, Role::Web);
+        }
+        for resolver in &scenario.resolver {
+            self.host(&resolver.host, addresses.give(RESOLVERS), Role::Resolver);
         }
     }
 

@@ -4,6 +4,7 @@
 mod apply;
 mod build;
 mod more;
+mod origin;
 mod zones;
 
 use std::{
@@ -15,6 +16,8 @@ use std::{
 
 use hickory_proto::rr::{Name, RecordType};
 use jiff::{SignedDuration, Timestamp};
+pub(crate) use origin::ASN_ZONE;
+pub(crate) use zones::record_line;
 
 use crate::{
     dns::{keys::ZoneKeys, zone::Zone},
@@ -50,7 +53,13 @@ impl Clock {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// An authoritative DNS server.
-    Dns { nsid: String },
+    Dns {
+        nsid: String,
+        /// Places that clients are led to in turn; none is an ordinary server.
+        sites: Vec<String>,
+    },
+    /// A recursive resolver.
+    Resolver,
     /// RDAP of a TLD or registrar (its key), or `bootstrap`.
     Rdap(String),
     /// WHOIS of a TLD or registrar (its key), or `root`.

@@ -27,7 +27,7 @@ use crate::{
 const DAY: u32 = 86_400;
 
 /// Reads `NAME TTL TYPE DATA`; `@` and relative names are of `origin`.
-pub(super) fn record_line(line: &str, origin: &str) -> Result<RecordLine, String> {
+pub(crate) fn record_line(line: &str, origin: &str) -> Result<RecordLine, String> {
     let wrong = |why: &str| format!("`{line}`: {why}; write NAME TTL TYPE DATA");
     if line.contains(['\n', '\r']) || line.trim_start().starts_with('$') {
         return Err(wrong("one record a line"));
