@@ -1,0 +1,291 @@
+//! Questions of clients, read strictly, and answers to them, written with compressed owner names and padding
+//! (RFC 1035 section 4, RFC 6891, RFC 7830, RFC 8467, RFC 8914).
+
+use crate::entry::{Explained, rcode};
+use dns::wire::{Name, Rr, Rtype};
+use std::collections::HashMap;
+
+/// Longest DNS message.
+pub(crate) const LONGEST: usize = 65_535;
+/// Answers are padded to a multiple of this (RFC 8467 section 4.1).
+const BLOCK: usize = 468;
+/// UDP payload size told in answers; means nothing over HTTP.
+const PAYLOAD: u16 = 1232;
+
+const PADDING: u16 = 12;
+const EXPLANATION: u16 = 15;
+
+/// EDNS of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Edns {
+    pub version: u8,
+    pub dnssec_ok: bool,
+    /// The client padded its question.
+    pub padded: bool,
+}
+
+/// A question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Query {
+    pub id: u16,
+    /// RD.
+    pub recursion: bool,
+    /// AD: the client understands the AD bit.
+    pub authentic: bool,
+    /// CD: the client validates by itself.
+    pub unchecked: bool,
+    pub name: Name,
+    /// The name with its letters as they came.
+    pub exact: Vec<Vec<u8>>,
+    pub rtype: Rtype,
+    pub class: u16,
+    pub edns: Option<Edns>,
+}
+
+/// Why a message is not answered as a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// It is no DNS question at all; the sentence says why.
+    Garbage(&'static str),
+    /// It is one that gets an error for an answer: id, first flag octet to repeat, RCODE.
+    Wrong(u16, u8, u16),
+}
+
+fn two(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
+}
+
+impl Query {
+    pub(crate) fn read(message: &[u8]) -> Result<Self, Unfit> {
+        use Unfit::Garbage;
+        let short = Garbage("the message is shorter than the header of a DNS message");
+        let cut = Garbage("the message ends too early or holds a malformed name");
+        let [Some(id), Some(flags), Some(questions)] = [0, 2, 4].map(|at| two(message, at)) else {
+            return Err(short);
+        };
+        let counts = [6, 8, 10].map(|at| two(message, at));
+        let [Some(answers), Some(authority), Some(additional)] = counts else { return Err(short) };
+        if flags & 0x8000 != 0 {
+            return Err(Garbage("the message is an answer, not a question"));
+        }
+        // Opcode and RD are repeated in whatever is answered.
+        let wrong = |rcode| Unfit::Wrong(id, (flags >> 8) as u8 & 0x79, rcode);
+        if flags & 0x7800 != 0 {
+            return Err(wrong(rcode::NOTIMP));
+        }
+        if questions != 1 {
+            return Err(wrong(rcode::FORMERR));
+        }
+        let (name, exact, at) = Name::read(message, 12).map_err(|_| cut.clone())?;
+        let (Some(rtype), Some(class)) = (two(message, at), two(message, at + 2)) else { return Err(cut) };
+        let mut at = at + 4;
+        let mut edns = None;
+        let mut bad_edns = false;
+        for n in 0..u32::from(answers) + u32::from(authority) + u32::from(additional) {
+            let (rr, end) = Rr::read(message, at).map_err(|_| cut.clone())?;
+            at = end;
+            if rr.rtype == Rtype::OPT {
+                let in_place = n >= u32::from(answers) + u32::from(authority) && rr.name.is_root();
+                bad_edns |= edns.is_some() || !in_place;
+                match padded(&rr.raw) {
+                    Some(padded) => {
+                        edns = Some(Edns {
+                            version: (rr.ttl >> 16) as u8,
+                            dnssec_ok: rr.ttl & 0x8000 != 0,
+                            padded,
+                        });
+                    }
+                    None => bad_edns = true,
+                }
+            }
+        }
+        if at != message.len() {
+            return Err(Garbage("octets follow the end of the message"));
+        }
+        if bad_edns {
+            return Err(wrong(rcode::FORMERR));
+        }
+        Ok(Query {
+            id,
+            recursion: flags & 0x0100 != 0,
+            authentic: flags & 0x0020 != 0,
+            unchecked: flags & 0x0010 != 0,
+            name,
+            exact,
+            rtype: Rtype(rtype),
+            class,
+            edns,
+        })
+    }
+
+    pub(crate) fn dnssec_ok(&self) -> bool {
+        self.edns.is_some_and(|e| e.dnssec_ok)
+    }
+}
+
+/// Whether a padding option is among the options; `None` when they are malformed.
+fn padded(options: &[u8]) -> Option<bool> {
+    let (mut at, mut found) = (0, false);
+    while at < options.len() {
+        found |= two(options, at)? == PADDING;
+        at += 4 + usize::from(two(options, at + 2)?);
+    }
+    (at == options.len()).then_some(found)
+}
+
+/// The question section.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub name: Name,
+    /// The name with its letters as they came.
+    pub exact: Vec<Vec<u8>>,
+    pub rtype: Rtype,
+    pub class: u16,
+}
+
+/// What an answer says besides its records.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Head {
+    pub id: u16,
+    /// Opcode and RD as the question had them, in the places of the header's third octet.
+    pub repeated: u8,
+    pub unchecked: bool,
+    pub authentic: bool,
+    pub rcode: u16,
+    /// The question that is answered.
+    pub question: Option<Asked>,
+    /// Answer with EDNS; the second says whether DO was set.
+    pub edns: Option<bool>,
+    pub pad: bool,
+    pub explained: Option<Explained>,
+}
+
+impl Head {
+    /// The head of an answer to this question.
+    pub(crate) fn to(query: &Query, rcode: u16) -> Self {
+        Head {
+            id: query.id,
+            repeated: u8::from(query.recursion),
+            unchecked: query.unchecked,
+            authentic: false,
+            rcode,
+            question: Some(Asked {
+                name: query.name.clone(),
+                exact: query.exact.clone(),
+                rtype: query.rtype,
+                class: query.class,
+            }),
+            edns: query.edns.map(|e| e.dnssec_ok),
+            pad: query.edns.is_some_and(|e| e.padded),
+            explained: None,
+        }
+    }
+}
+
+/// A record with the seconds it still holds.
+pub(crate) type Line<'a> = (&'a Rr, u32);
+
+/// The message; without records and with TC when it would be longer than DNS allows.
+pub(crate) fn write(head: &Head, answers: &[Line<'_>], authority: &[Line<'_>]) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.header(head, answers.len(), authority.len(), false);
+    for (rr, ttl) in answers.iter().chain(authority) {
+        out.record(rr, *ttl);
+        if out.bytes.len() > LONGEST - 512 {
+            let mut short = Writer::default();
+            short.header(head, 0, 0, true);
+            short.opt(head);
+            return short.bytes;
+        }
+    }
+    out.opt(head);
+    out.bytes
+}
+
+#[derive(Default)]
+struct Writer<'a> {
+    bytes: Vec<u8>,
+    /// Where names (in lower case) stand already.
+    places: HashMap<&'a [Vec<u8>], u16>,
+}
+
+impl<'a> Writer<'a> {
+    fn header(&mut self, head: &'a Head, answers: usize, authority: usize, truncated: bool) {
+        let count = |n: usize| u16::try_from(n).unwrap_or(u16::MAX).to_be_bytes();
+        self.bytes.reserve(512);
+        self.bytes.extend(head.id.to_be_bytes());
+        self.bytes.push(0x80 | (head.repeated & 0x79) | if truncated { 2 } else { 0 });
+        // RA, AD, CD.
+        let second = 0x80 | u8::from(head.authentic) << 5 | u8::from(head.unchecked) << 4;
+        self.bytes.push(second | (head.rcode & 15) as u8);
+        self.bytes.extend(count(usize::from(head.question.is_some())));
+        self.bytes.extend(count(answers));
+        self.bytes.extend(count(authority));
+        self.bytes.extend(count(usize::from(head.edns.is_some())));
+        if let Some(asked) = &head.question {
+            let mut rest = asked.name.labels();
+            for label in &asked.exact {
+                if !rest.is_empty() {
+                    self.places.insert(rest, self.bytes.len() as u16);
+                    rest = &rest[1..];
+                }
+                self.bytes.push(label.len() as u8);
+                self.bytes.extend_from_slice(label);
+            }
+            self.bytes.push(0);
+            self.bytes.extend(asked.rtype.0.to_be_bytes());
+            self.bytes.extend(asked.class.to_be_bytes());
+        }
+    }
+
+    fn record(&mut self, rr: &'a Rr, ttl: u32) {
+        self.owner(&rr.name);
+        self.bytes.extend(rr.rtype.0.to_be_bytes());
+        self.bytes.extend(rr.class.to_be_bytes());
+        self.bytes.extend(ttl.to_be_bytes());
+        self.bytes.extend(u16::try_from(rr.raw.len()).unwrap_or(0).to_be_bytes());
+        self.bytes.extend_from_slice(&rr.raw);
+    }
+
+    fn owner(&mut self, name: &'a Name) {
+        let mut rest = name.labels();
+        while let Some((label, after)) = rest.split_first() {
+            if let Some(place) = self.places.get(rest) {
+                self.bytes.extend((0xC000 | place).to_be_bytes());
+                return;
+            }
+            if let Ok(place @ 0..=0x3FFF) = u16::try_from(self.bytes.len()) {
+                self.places.insert(rest, place);
+            }
+            self.bytes.push(label.len() as u8);
+            self.bytes.extend_from_slice(label);
+            rest = after;
+        }
+        self.bytes.push(0);
+    }
+
+    fn opt(&mut self, head: &Head) {
+        let Some(dnssec_ok) = head.edns else { return };
+        self.bytes.extend([0, 0, 41]);
+        self.bytes.extend(PAYLOAD.to_be_bytes());
+        self.bytes.extend([(head.rcode >> 4) as u8, 0, if dnssec_ok { 0x80 } else { 0 }, 0]);
+        let mut options = Vec::new();
+        if let Some((code, words)) = &head.explained {
+            // Short, so that the sentence never costs a record.
+            let words: String = words.chars().take(120).collect();
+            options.extend(EXPLANATION.to_be_bytes());
+            options.extend((words.len() as u16 + 2).to_be_bytes());
+            options.extend(code.to_be_bytes());
+            options.extend(words.as_bytes());
+        }
+        if head.pad {
+            let so_far = self.bytes.len() + 2 + options.len() + 4;
+            let zeros = (so_far.div_ceil(BLOCK) * BLOCK).min(LONGEST) - so_far.min(LONGEST);
+            options.extend(PADDING.to_be_bytes());
+            options.extend((zeros as u16).to_be_bytes());
+            options.resize(options.len() + zeros, 0);
+        }
+        self.bytes.extend((options.len() as u16).to_be_bytes());
+        self.bytes.extend(options);
+    }
+}
