@@ -39,6 +39,9 @@ pub struct EngineArgs {
     /// What is dialled instead of an address: lines "A:PORT" = "B:PORT"
     #[arg(long, global = true, env = "DOMAINSCOPE_ADDRESS_MAP", value_name = "FILE", hide = true)]
     pub address_map: Option<PathBuf>,
+    /// Table of public resolvers that answers are compared with [default: the built-in table]
+    #[arg(long, global = true, env = "DOMAINSCOPE_RESOLVERS", value_name = "FILE")]
+    pub resolvers: Option<PathBuf>,
     /// Seconds registration data is served as it is when somebody asks again [default: 60]
     #[arg(long, global = true, env = "DOMAINSCOPE_FRESHNESS", value_name = "SECONDS", hide = true)]
     pub freshness: Option<i64>,
@@ -65,6 +68,7 @@ impl EngineArgs {
             extra_ca: self.extra_ca.or(file.extra_ca),
             allow_private: self.allow_private || file.allow_private,
             address_map: self.address_map.or(file.address_map),
+            resolvers: self.resolvers.or(file.resolvers),
             freshness: self.freshness.or(file.freshness),
             registry_spacing: self.registry_spacing.or(file.registry_spacing),
         })

@@ -77,6 +77,7 @@ struct Engine<'a> {
     trust_anchor: &'a Path,
     extra_ca: &'a Path,
     allow_private: bool,
+    resolvers: &'a Path,
     #[serde(skip_serializing_if = "Option::is_none")]
     address_map: Option<&'a Path>,
 }
@@ -193,6 +194,7 @@ pub(crate) fn write(
         trust_anchor: &endpoints.trust_anchor,
         extra_ca: &endpoints.extra_ca,
         allow_private: true,
+        resolvers: &endpoints.resolvers,
         address_map: endpoints.address_map.as_deref(),
     };
     let text = toml::to_string(&engine)
