@@ -25,7 +25,7 @@ use crate::{
     scenario::Scenario,
     sockets::{self, Socket},
     target::Target,
-    tls::Authority,
+    tls::{Authority, Certificate},
     web,
     world::{Clock, Role, WHOIS_ROOT, World},
 };
@@ -121,6 +121,7 @@ pub struct Lab {
     shared: Arc<Shared>,
     endpoints: Endpoints,
     map: BTreeMap<SocketAddrV4, SocketAddr>,
+    authority: Authority,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -206,7 +207,8 @@ impl Lab {
             rates: Mutex::default(),
         });
         shared.remember(&options.scenario)?;
-        let lab = Self { shared, endpoints, map, stop: CancellationToken::new(), tasks: TaskTracker::new() };
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let lab = Self { shared, endpoints, map, authority, stop, tasks };
         for group in [dns, whois, https] {
             for (host, socket) in group.sockets {
                 let Some(role) = roles.get(&host) else { continue };
@@ -279,6 +281,14 @@ impl Lab {
     #[must_use]
     pub fn query_log(&self) -> QueryLog {
         self.shared.log.snapshot()
+    }
+
+    /// A certificate of the lab's authority for servers that stand beside the lab.
+    ///
+    /// # Errors
+    /// [`Error::Crypto`] for names that can't stand in a certificate.
+    pub fn certificate(&self, names: &[String], addresses: &[IpAddr]) -> Result<Certificate, Error> {
+        self.authority.files(names, addresses)
     }
 
     /// The address that a server of the lab has in DNS.

@@ -32,3 +32,4 @@ pub use log::{Asked, AskedResolver, HostLoad, QueryLog, Via};
 pub use resolver::Act;
 pub use scenario::{Scenario, Signing};
 pub use target::{Service, Target};
+pub use tls::Certificate;

@@ -9,6 +9,15 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{Error, scenario};
 
+/// A certificate and its key, PEM.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// The certificate, without the authority's own.
+    pub chain: String,
+    /// The private key.
+    pub key: String,
+}
+
 /// The authority.
 pub(crate) struct Authority {
     pem: String,
@@ -29,6 +38,13 @@ impl Authority {
 
     pub(crate) fn pem(&self) -> &str {
         &self.pem
+    }
+
+    /// A certificate for these names and addresses that is always valid, as files have it.
+    pub(crate) fn files(&self, names: &[String], addresses: &[IpAddr]) -> Result<Certificate, Error> {
+        let key = KeyPair::generate().map_err(Error::crypto)?;
+        let leaf = leaf(names, addresses)?.signed_by(&key, &self.issuer).map_err(Error::crypto)?;
+        Ok(Certificate { chain: leaf.pem(), key: key.serialize_pem() })
     }
 
     /// A certificate for these names and addresses that is always valid, ready to serve these protocols (ALPN).
