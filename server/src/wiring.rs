@@ -29,7 +29,26 @@ pub fn internet(args: &EngineArgs) -> Result<Internet> {
         Some(path) => net::AddressMap::read(path).map_err(|e| anyhow!("address map: {e}"))?,
         None => net::AddressMap::default(),
     };
-    let engine = dns_engine(args, address_map.clone())?;
+    let engine = dns_engine(args, address_map)?;
+    let dialer = dialer(args, &engine)?;
+    let client = registration::Client::new(
+        registration::Settings {
+            rdap_bootstrap: args.rdap_bootstrap.clone(),
+            whois_server: args.whois_server.clone(),
+            spacing: args.registry_spacing.map(Duration::from_millis),
+            ..registration::Settings::default()
+        },
+        dialer,
+    )
+    .map_err(|e| anyhow!("registration settings: {e}"))?;
+    Ok(Internet { client, engine })
+}
+
+/// The way out these settings describe: host names, guard, address map and authorities as everywhere.
+///
+/// # Errors
+/// When a file they name can't be read or used; the message names the setting.
+pub fn dialer(args: &EngineArgs, engine: &dns::Engine) -> Result<net::Dialer> {
     let resolver: Arc<dyn net::Resolve> = if args.root_hints.is_some() {
         Arc::new(EngineResolver(engine.clone()))
     } else {
@@ -39,28 +58,13 @@ pub fn internet(args: &EngineArgs) -> Result<Internet> {
         Some(path) => Some(std::fs::read(path).with_context(|| format!("extra CA {}", path.display()))?),
         None => None,
     };
-    let dialer = net::Dialer::new(net::Settings {
+    Ok(net::Dialer::new(net::Settings {
         resolver,
         allow_private: args.allow_private,
         extra_ca,
-        address_map,
+        address_map: engine.settings().address_map.clone(),
         ..net::Settings::default()
-    })?;
-    let mut limit = net::Limit::default();
-    if let Some(ms) = args.registry_spacing {
-        limit.spacing = Duration::from_millis(ms);
-    }
-    let client = registration::Client::new(
-        registration::Settings {
-            rdap_bootstrap: args.rdap_bootstrap.clone(),
-            whois_server: args.whois_server.clone(),
-            limit,
-            ..registration::Settings::default()
-        },
-        dialer,
-    )
-    .map_err(|e| anyhow!("registration settings: {e}"))?;
-    Ok(Internet { client, engine })
+    })?)
 }
 
 fn dns_engine(args: &EngineArgs, address_map: net::AddressMap) -> Result<dns::Engine> {

@@ -69,6 +69,8 @@ pub struct Dialer(Arc<Inner>);
 struct Inner {
     settings: Settings,
     tls: TlsConnector,
+    /// The same, offering HTTP/2 and HTTP/1.1 (RFC 7301).
+    tls_http: TlsConnector,
 }
 
 impl std::fmt::Debug for Dialer {
@@ -97,7 +99,10 @@ impl Dialer {
             .map_err(|e| Error::Settings(e.to_string()))?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Dialer(Arc::new(Inner { settings, tls: TlsConnector::from(Arc::new(config)) })))
+        let mut offering = config.clone();
+        offering.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let tls_http = TlsConnector::from(Arc::new(offering));
+        Ok(Dialer(Arc::new(Inner { settings, tls: TlsConnector::from(Arc::new(config)), tls_http })))
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -165,12 +170,26 @@ impl Dialer {
     /// # Errors
     /// As [`Dialer::tcp`], or [`Error::Tls`].
     pub async fn tls(&self, host: &str, port: u16) -> Result<TlsStream<TcpStream>, Error> {
+        self.secured(&self.0.tls, host, port).await
+    }
+
+    /// As [`Dialer::tls`], offering HTTP/2 and HTTP/1.1; the stream says which was taken.
+    pub(crate) async fn tls_for_http(&self, host: &str, port: u16) -> Result<TlsStream<TcpStream>, Error> {
+        self.secured(&self.0.tls_http, host, port).await
+    }
+
+    async fn secured(
+        &self,
+        connector: &TlsConnector,
+        host: &str,
+        port: u16,
+    ) -> Result<TlsStream<TcpStream>, Error> {
         let stream = self.tcp(host, port).await?;
         let failed = |reason: String| Error::Tls { host: host.to_string(), reason };
         let bare = host.trim_start_matches('[').trim_end_matches(']').to_string();
         let name = ServerName::try_from(bare).map_err(|e| failed(e.to_string()))?;
         let limit = self.0.settings.connect_timeout;
-        tokio::time::timeout(limit, self.0.tls.connect(name, stream))
+        tokio::time::timeout(limit, connector.connect(name, stream))
             .await
             .map_err(|_| Error::Timeout { host: host.to_string(), after: limit })?
             .map_err(|e| failed(e.to_string()))

@@ -1,5 +1,6 @@
 //! Why a connection or request failed.
 
+use crate::budget::Reason;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -67,14 +68,14 @@ pub enum Error {
         reason: String,
     },
     /// The host's budget is used up, or it asked us to wait.
-    #[error("{host} is not asked for another {} s: {reason}", wait.as_secs().max(1))]
+    #[error("{host} is not asked for another {} s: {}", wait.as_secs().max(1), reason.words())]
     Budget {
         /// The host.
         host: String,
         /// How long until it may be asked.
         wait: Duration,
         /// Whose limit it is.
-        reason: &'static str,
+        reason: Reason,
     },
     /// The settings can't be used.
     #[error("{0}")]

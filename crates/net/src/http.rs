@@ -38,17 +38,37 @@ impl Dialer {
     /// # Errors
     /// Any [`Error`]; [`Error::TooLarge`] when the body exceeds `cap` bytes.
     pub async fn http_get(&self, url: &Url, accept: &str, cap: usize) -> Result<HttpAnswer, Error> {
+        self.http_get_with(url, accept, &[], cap).await
+    }
+
+    /// The same with further header fields: `if-none-match`, `if-modified-since`.
+    ///
+    /// # Errors
+    /// As [`Dialer::http_get`]; [`Error::Protocol`] when a field can't be sent.
+    pub async fn http_get_with(
+        &self,
+        url: &Url,
+        accept: &str,
+        fields: &[(&str, &str)],
+        cap: usize,
+    ) -> Result<HttpAnswer, Error> {
         let host = url.host_str().unwrap_or_default().to_string();
         let limit = self.settings().total_timeout;
-        tokio::time::timeout(limit, self.follow(url, accept, cap))
+        tokio::time::timeout(limit, self.follow(url, accept, fields, cap))
             .await
             .map_err(|_| Error::Timeout { host, after: limit })?
     }
 
-    async fn follow(&self, url: &Url, accept: &str, cap: usize) -> Result<HttpAnswer, Error> {
+    async fn follow(
+        &self,
+        url: &Url,
+        accept: &str,
+        fields: &[(&str, &str)],
+        cap: usize,
+    ) -> Result<HttpAnswer, Error> {
         let mut url = url.clone();
         for _ in 0..=REDIRECTS {
-            let answer = self.get_once(&url, accept, cap).await?;
+            let answer = self.get_once(&url, accept, fields, cap).await?;
             let next = match (answer.status, answer.header("location")) {
                 (301 | 302 | 303 | 307 | 308, Some(to)) => to.to_string(),
                 _ => return Ok(answer),
@@ -63,13 +83,19 @@ impl Dialer {
         Err(Error::Protocol { host: host_of(&url), reason: format!("more than {REDIRECTS} redirects") })
     }
 
-    async fn get_once(&self, url: &Url, accept: &str, cap: usize) -> Result<HttpAnswer, Error> {
+    async fn get_once(
+        &self,
+        url: &Url,
+        accept: &str,
+        fields: &[(&str, &str)],
+        cap: usize,
+    ) -> Result<HttpAnswer, Error> {
         let host = host_of(url);
         let refuse = |reason: &str| Error::Protocol { host: host.clone(), reason: reason.to_string() };
         let port = url.port_or_known_default().ok_or_else(|| refuse("the URL has no port"))?;
         match url.scheme() {
-            "https" => exchange(self.tls(&host, port).await?, url, &host, accept, cap).await,
-            "http" => exchange(self.tcp(&host, port).await?, url, &host, accept, cap).await,
+            "https" => exchange(self.tls(&host, port).await?, url, &host, accept, fields, cap).await,
+            "http" => exchange(self.tcp(&host, port).await?, url, &host, accept, fields, cap).await,
             other => Err(refuse(&format!("{other} is not a scheme that is fetched"))),
         }
     }
@@ -79,7 +105,14 @@ fn host_of(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_string()
 }
 
-async fn exchange<S>(stream: S, url: &Url, host: &str, accept: &str, cap: usize) -> Result<HttpAnswer, Error>
+async fn exchange<S>(
+    stream: S,
+    url: &Url,
+    host: &str,
+    accept: &str,
+    fields: &[(&str, &str)],
+    cap: usize,
+) -> Result<HttpAnswer, Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -95,12 +128,14 @@ where
         Some(q) => format!("{}?{q}", url.path()),
         None => url.path().to_string(),
     };
-    let request = hyper::Request::get(path)
+    let mut request = hyper::Request::get(path)
         .header(HOST, authority)
         .header(USER_AGENT, concat!("domainscope/", env!("CARGO_PKG_VERSION")))
-        .header(ACCEPT, accept)
-        .body(Empty::<Bytes>::new())
-        .map_err(|e| bad(e.to_string()))?;
+        .header(ACCEPT, accept);
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Empty::<Bytes>::new()).map_err(|e| bad(e.to_string()))?;
     let result = async {
         let answer = sender.send_request(request).await.map_err(|e| bad(e.to_string()))?;
         let (head, mut body) = answer.into_parts();

@@ -10,9 +10,10 @@ mod dial;
 mod error;
 pub mod guard;
 mod http;
+mod post;
 
 pub use address_map::AddressMap;
-pub use budget::{Budgets, Limit, Permit};
+pub use budget::{Budgets, Ledger, Limit, Patience, Permit, Reason};
 pub use dial::{Dialer, Resolve, Settings, SystemResolver};
 pub use error::Error;
 pub use http::HttpAnswer;

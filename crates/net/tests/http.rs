@@ -106,3 +106,26 @@ async fn hanging_dripping_flooding_and_breaking_off_end_in_bounded_time() {
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     assert!(matches!(get(&d, closed).await, Err(Error::Unreachable { .. })));
 }
+
+#[tokio::test]
+async fn a_conditional_question_is_sent_as_one_and_unchanged_is_an_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let asked = tokio::spawn(async move {
+        let (mut s, _) = listener.accept().await.unwrap();
+        let mut buffer = vec![0; 2048];
+        let n = s.read(&mut buffer).await.unwrap();
+        s.write_all(b"HTTP/1.1 304 Not Modified\r\nETag: \"b\"\r\n\r\n").await.unwrap();
+        String::from_utf8_lossy(&buffer[..n]).to_ascii_lowercase()
+    });
+    let url = format!("http://host.example:{port}/dns.json").parse().unwrap();
+    let fields = [("if-none-match", "\"a\""), ("if-modified-since", "Fri, 20 Nov 2026 12:00:00 GMT")];
+    let d = dialer(true, &["127.0.0.1"]);
+    let answer = d.http_get_with(&url, "*/*", &fields, 10_000).await.unwrap();
+    assert_eq!((answer.status, answer.header("etag"), answer.body.len()), (304, Some("\"b\""), 0));
+    let asked = asked.await.unwrap();
+    assert!(asked.contains("if-none-match: \"a\"") && asked.contains("if-modified-since: fri"), "{asked}");
+    // What a server once sent as its tag may not be a header field at all.
+    let e = d.http_get_with(&url, "*/*", &[("if-none-match", "a\r\nb: c")], 10).await.unwrap_err();
+    assert!(matches!(e, Error::Protocol { .. } | Error::Unreachable { .. }), "{e}");
+}

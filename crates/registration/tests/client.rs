@@ -103,19 +103,22 @@ async fn a_referral_loop_ends() {
 
 #[tokio::test]
 async fn a_throttled_host_is_left_alone_as_long_as_it_asked() {
-    for (header, wait) in [("Retry-After: 120\r\n", 120), ("", 60)] {
+    // Without a word from the host, a minute and up to a quarter more.
+    for (header, wait) in [("Retry-After: 120\r\n", 120..=120), ("", 60..=75)] {
         let mut w = World::new();
         bootstrap(&mut w, "http://rdap.nic.test/").await;
         let seen = w.serve("rdap.nic.test", 80, move |_| http(429, "text/plain", header, "slow down")).await;
         let client = w.client(settings());
         let first = ask(&client, "a.test").await.outcome.unwrap_err();
-        assert_eq!(
-            (first.kind, first.retry_after),
-            (FailureKind::Throttled, Some(Duration::from_secs(wait)))
-        );
+        assert_eq!(first.kind, FailureKind::Throttled);
+        assert!(first.retry_after.is_some_and(|d| wait.contains(&d.as_secs())), "{first:?}");
         let second = ask(&client, "b.test").await.outcome.unwrap_err();
         assert_eq!(second.kind, FailureKind::Throttled);
-        assert!(second.retry_after.is_some_and(|d| d.as_secs() > wait - 30 && d.as_secs() <= wait));
+        assert!(
+            second
+                .retry_after
+                .is_some_and(|d| d.as_secs() + 30 > *wait.start() && d.as_secs() <= *wait.end())
+        );
         assert_eq!(seen.count(), 1, "asked again although throttled");
     }
 }
@@ -326,7 +329,7 @@ async fn no_host_sees_more_than_its_budget() {
             .await;
         seen.push(s);
     }
-    let limit = net::Limit { concurrency: 3, spacing: Duration::from_millis(1) };
+    let limit = net::Limit::new(3, Duration::from_millis(1));
     let client = w.client(Settings {
         limit,
         patience: Duration::from_secs(60),

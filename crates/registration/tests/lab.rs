@@ -53,7 +53,7 @@ impl World {
         let settings = Settings {
             rdap_bootstrap: Some(bootstrap.display().to_string()),
             whois_server: Some(e.whois_server.clone()),
-            limit: net::Limit { concurrency: 2, spacing: Duration::ZERO },
+            limit: net::Limit::new(2, Duration::ZERO),
             patience: Duration::from_secs(30),
             timeout: Duration::from_secs(30),
             ..Settings::default()

@@ -57,13 +57,17 @@ pub struct LookupError {
     pub kind: FailureKind,
     /// What to tell people, naming the server.
     pub sentence: String,
-    /// How long the server asked us to wait (throttled only).
+    /// How long until it may be asked again (throttled only).
     pub retry_after: Option<Duration>,
+    /// True when it was not asked at all: its turn comes later, by our own limits or because it asked us to wait.
+    pub postponed: bool,
+    /// True when the reason is a limit of our own: nothing is wrong, there is only much to ask.
+    pub own_limit: bool,
 }
 
 impl LookupError {
     pub(crate) fn new(kind: FailureKind, sentence: impl Into<String>) -> Self {
-        LookupError { kind, sentence: sentence.into(), retry_after: None }
+        LookupError { kind, sentence: sentence.into(), retry_after: None, postponed: false, own_limit: false }
     }
 
     pub(crate) fn throttled(server: &str, wait: Duration) -> Self {
@@ -71,6 +75,8 @@ impl LookupError {
             kind: FailureKind::Throttled,
             sentence: format!("{server} asked us to come back in {} s", wait.as_secs().max(1)),
             retry_after: Some(wait),
+            postponed: false,
+            own_limit: false,
         }
     }
 
@@ -95,11 +101,13 @@ impl From<net::Error> for LookupError {
             net::Error::Timeout { .. } => FailureKind::Timeout,
             net::Error::TooLarge { .. } => FailureKind::TooLarge,
             net::Error::Protocol { .. } => FailureKind::Unparsable,
-            net::Error::Budget { wait, .. } => {
+            net::Error::Budget { wait, reason, .. } => {
                 return LookupError {
                     kind: FailureKind::Throttled,
                     sentence: e.to_string(),
                     retry_after: Some(*wait),
+                    postponed: true,
+                    own_limit: matches!(reason, net::Reason::OwnLimit | net::Reason::DailyQuota),
                 };
             }
             net::Error::NoAddress { .. }

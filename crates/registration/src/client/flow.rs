@@ -3,7 +3,7 @@
 
 use super::error::{FailureKind, LookupError};
 use super::merge::{self, Found};
-use super::{Failure, Inner, LookupResult, rdap, servers, whois};
+use super::{Failure, Inner, LookupResult, Pace, rdap, servers, whois};
 use model::Timestamp;
 use model::detail::RawAnswer;
 use model::names::DomainName;
@@ -28,10 +28,11 @@ impl Trail {
     }
 }
 
-pub(super) async fn lookup(inner: &Inner, name: &DomainName, now: Timestamp) -> LookupResult {
+pub(super) async fn lookup(inner: &Inner, name: &DomainName, now: Timestamp, pace: Pace) -> LookupResult {
     let mut trail = Trail::default();
     let whole = inner.settings.timeout;
-    let in_time = tokio::time::timeout(whole, walk(inner, name, now, &mut trail)).await.is_ok();
+    let walk = Walk { inner, name, now, pace };
+    let in_time = tokio::time::timeout(whole, walk.all(&mut trail)).await.is_ok();
     if !in_time && trail.found.is_empty() {
         let sentence = format!("no server answered about {name} within {} s", whole.as_secs_f32());
         trail.failures.push(Failure {
@@ -60,11 +61,36 @@ fn told(failures: &[Failure], name: &DomainName) -> LookupError {
     })
 }
 
-async fn walk(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut Trail) {
-    by_rdap(inner, name, now, trail).await;
-    let wanting = |f: &Found| f.by.party == Party::Registry && lacks(&f.registration, name.tld());
-    if trail.settled.is_none() && (trail.found.is_empty() || trail.found.iter().any(wanting)) {
-        by_whois(inner, name, now, trail).await;
+/// One look-up under way.
+#[derive(Clone, Copy)]
+struct Walk<'a> {
+    inner: &'a Inner,
+    name: &'a DomainName,
+    now: Timestamp,
+    pace: Pace,
+}
+
+impl Walk<'_> {
+    /// For the next question: when it is, and how long it may wait for its turn.
+    fn when(self, trail: &Trail) -> (Timestamp, net::Patience) {
+        let settings = &self.inner.settings;
+        let patience =
+            if trail.found.is_empty() { self.pace.first(settings) } else { self.pace.later(settings) };
+        (self.now, patience)
+    }
+
+    async fn all(self, trail: &mut Trail) {
+        by_rdap(self, trail).await;
+        // A registry whose turn comes soon is not asked by its other protocol instead: that helps nobody.
+        let soon =
+            |f: &Failure| f.error.postponed && f.error.retry_after.is_some_and(|w| self.pace.comes_back(w));
+        if trail.found.is_empty() && trail.failures.iter().any(soon) {
+            return;
+        }
+        let wanting = |f: &Found| f.by.party == Party::Registry && lacks(&f.registration, self.name.tld());
+        if trail.settled.is_none() && (trail.found.is_empty() || trail.found.iter().any(wanting)) {
+            by_whois(self, trail).await;
+        }
     }
 }
 
@@ -83,11 +109,13 @@ fn holds_data(r: &Registration) -> bool {
         || r.nameservers.as_ref().is_some_and(|n| !n.is_empty())
 }
 
-async fn by_rdap(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut Trail) {
+async fn by_rdap(walk: Walk<'_>, trail: &mut Trail) {
+    let Walk { inner, name, now, .. } = walk;
     let table = inner.bootstrap.table(&inner.dialer, now).await;
     for base in table.bases(name.as_str()).iter().take(2) {
         let Some(url) = rdap::address(base, name.as_str()) else { continue };
-        match rdap::ask(inner, &url, Party::Registry, name.as_str(), now, &mut trail.raw).await {
+        let when = walk.when(trail);
+        match rdap::ask(inner, &url, Party::Registry, name.as_str(), when, &mut trail.raw).await {
             Ok(answer) => {
                 let related = answer.reading.registration.registrar_rdap.clone();
                 match answer.reading.outcome {
@@ -101,7 +129,7 @@ async fn by_rdap(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut T
                             answer.reading.registration,
                         );
                         if let Some(related) = related.filter(|_| inner.settings.ask_registrar) {
-                            registrar_rdap(inner, &related, &url, name, now, trail).await;
+                            registrar_rdap(walk, &related, &url, trail).await;
                         }
                     }
                 }
@@ -118,20 +146,15 @@ async fn by_rdap(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut T
     }
 }
 
-async fn registrar_rdap(
-    inner: &Inner,
-    related: &str,
-    registry: &Url,
-    name: &DomainName,
-    now: Timestamp,
-    trail: &mut Trail,
-) {
+async fn registrar_rdap(walk: Walk<'_>, related: &str, registry: &Url, trail: &mut Trail) {
+    let Walk { inner, name, .. } = walk;
     let Ok(url) = Url::parse(related) else { return };
     let other = url.host_str() != registry.host_str() || url.port() != registry.port();
     if !other || !matches!(url.scheme(), "https" | "http") {
         return;
     }
-    match rdap::ask(inner, &url, Party::Registrar, name.as_str(), now, &mut trail.raw).await {
+    let when = walk.when(trail);
+    match rdap::ask(inner, &url, Party::Registrar, name.as_str(), when, &mut trail.raw).await {
         Ok(a) if a.reading.outcome == Outcome::Registered => {
             trail.keep(Protocol::Rdap, Party::Registrar, a.server, a.reading.registration);
         }
@@ -146,15 +169,17 @@ async fn registrar_rdap(
     }
 }
 
-async fn by_whois(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut Trail) {
-    let Some((mut host, port)) = registry_server(inner, name, now, trail).await else { return };
+async fn by_whois(walk: Walk<'_>, trail: &mut Trail) {
+    let Walk { inner, name, .. } = walk;
+    let Some((mut host, port)) = registry_server(walk, trail).await else { return };
     let mut party = Party::Registry;
     // Beside RDAP, WHOIS only fills gaps: the registrar was asked by RDAP where the registry names one.
     let alone = trail.found.is_empty();
     let mut visited: Vec<String> = Vec::new();
     while visited.len() < WHOIS_DEPTH && !visited.contains(&host) {
         visited.push(host.clone());
-        let reading = match whois::ask(inner, &host, port, party, name.as_str(), now, &mut trail.raw).await {
+        let when = walk.when(trail);
+        let reading = match whois::ask(inner, &host, port, party, name.as_str(), when, &mut trail.raw).await {
             Ok(r) => r,
             Err(f) => return trail.failures.push(f),
         };
@@ -191,12 +216,8 @@ async fn by_whois(inner: &Inner, name: &DomainName, now: Timestamp, trail: &mut 
 }
 
 /// The registry's WHOIS server: by referral of the root, then by the shipped table.
-async fn registry_server(
-    inner: &Inner,
-    name: &DomainName,
-    now: Timestamp,
-    trail: &mut Trail,
-) -> Option<(String, u16)> {
+async fn registry_server(walk: Walk<'_>, trail: &mut Trail) -> Option<(String, u16)> {
+    let Walk { inner, name, now, .. } = walk;
     let root = &inner.whois_root;
     // Where the root is on another port (a closed network), so is everything it refers to.
     let port = root.port;
@@ -204,22 +225,27 @@ async fn registry_server(
     let shipped = || if root.configured { None } else { servers::shipped(tld).map(str::to_string) };
     let referred = match inner.referrals.get(tld, now) {
         Some(known) => known,
-        None => match whois::exchange(inner, &root.host, root.port, &format!("{tld}\r\n")).await {
-            Ok(bytes) => {
-                let referred = servers::referral(&crate::whois::decode_text(tld, &bytes));
-                inner.referrals.put(tld, referred.clone(), now);
-                referred
+        None => {
+            match whois::exchange(inner, &root.host, root.port, &format!("{tld}\r\n"), walk.when(trail).1)
+                .await
+            {
+                Ok((bytes, permit)) => {
+                    permit.went_well();
+                    let referred = servers::referral(&crate::whois::decode_text(tld, &bytes));
+                    inner.referrals.put(tld, referred.clone(), now);
+                    referred
+                }
+                Err(error) => {
+                    trail.failures.push(Failure {
+                        protocol: Protocol::Whois,
+                        party: Party::Registry,
+                        server: root.host.clone(),
+                        error,
+                    });
+                    None
+                }
             }
-            Err(error) => {
-                trail.failures.push(Failure {
-                    protocol: Protocol::Whois,
-                    party: Party::Registry,
-                    server: root.host.clone(),
-                    error,
-                });
-                None
-            }
-        },
+        }
     };
     // A root that refers to itself has nothing to say, unless it is the registry (IANA for .int).
     let host = referred

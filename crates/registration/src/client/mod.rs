@@ -5,7 +5,9 @@
 mod bootstrap;
 mod error;
 mod flow;
+mod limits;
 mod merge;
+mod pace;
 mod rdap;
 mod servers;
 mod settings;
@@ -13,6 +15,7 @@ mod whois;
 
 pub use bootstrap::BootstrapError;
 pub use error::{FailureKind, LookupError};
+pub use pace::Pace;
 pub use settings::{Settings, SettingsError};
 
 use model::Timestamp;
@@ -52,14 +55,17 @@ pub struct Failure {
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
 
+/// A look-up that several wait for, and at which pace it goes.
+type Flight = (Arc<OnceCell<LookupResult>>, Pace);
+
 struct Inner {
     settings: Settings,
     whois_root: settings::Root,
     dialer: net::Dialer,
-    budgets: Arc<net::Budgets>,
+    budgets: net::Budgets,
     bootstrap: bootstrap::Source,
     referrals: Referrals,
-    flights: Mutex<HashMap<String, Arc<OnceCell<LookupResult>>>>,
+    flights: Mutex<HashMap<String, Flight>>,
 }
 
 impl std::fmt::Debug for Client {
@@ -74,7 +80,7 @@ impl Client {
     /// # Errors
     /// [`SettingsError`] when a setting cannot be used: fix it; nothing was asked yet.
     pub fn new(settings: Settings, dialer: net::Dialer) -> Result<Self, SettingsError> {
-        Client::with_budgets(settings, dialer, Arc::new(net::Budgets::new()))
+        Client::with_budgets(settings, dialer, net::Budgets::new())
     }
 
     /// A client that keeps to budgets shared with others.
@@ -84,7 +90,7 @@ impl Client {
     pub fn with_budgets(
         settings: Settings,
         dialer: net::Dialer,
-        budgets: Arc<net::Budgets>,
+        budgets: net::Budgets,
     ) -> Result<Self, SettingsError> {
         Ok(Client(Arc::new(Inner {
             whois_root: settings.root()?,
@@ -97,18 +103,31 @@ impl Client {
         })))
     }
 
-    /// Looks a name up. Callers that ask for the same name at the same time share one look-up.
+    /// Looks a name up for a person who waits. Callers that ask for the same name at the same time share one look-up.
     pub async fn lookup(&self, name: &DomainName, now: Timestamp) -> LookupResult {
-        let flight = {
-            let mut flights = self.0.flights.lock().unwrap_or_else(PoisonError::into_inner);
-            flights.entry(name.as_str().to_string()).or_default().clone()
-        };
-        let result = flight.get_or_init(|| flow::lookup(&self.0, name, now)).await.clone();
-        let mut flights = self.0.flights.lock().unwrap_or_else(PoisonError::into_inner);
-        // Only this flight's entry: a later one may have begun already.
-        if flights.get(name.as_str()).is_some_and(|f| Arc::ptr_eq(f, &flight)) {
-            flights.remove(name.as_str());
+        self.lookup_at(name, now, Pace::Asked).await
+    }
+
+    /// The same at the pace of whoever waits.
+    pub async fn lookup_at(&self, name: &DomainName, now: Timestamp, pace: Pace) -> LookupResult {
+        loop {
+            let (flight, of) = {
+                let mut flights = self.0.flights.lock().unwrap_or_else(PoisonError::into_inner);
+                flights.entry(name.as_str().to_string()).or_insert_with(|| (Arc::default(), pace)).clone()
+            };
+            let result = flight.get_or_init(|| flow::lookup(&self.0, name, now, of)).await.clone();
+            {
+                let mut flights = self.0.flights.lock().unwrap_or_else(PoisonError::into_inner);
+                // Only this flight's entry: a later one may have begun already.
+                if flights.get(name.as_str()).is_some_and(|(f, _)| Arc::ptr_eq(f, &flight)) {
+                    flights.remove(name.as_str());
+                }
+            }
+            // The schedule gives up its turn sooner than a person does.
+            let gave_up = result.outcome.as_ref().is_err_and(|e| e.postponed);
+            if !(gave_up && of < pace) {
+                return result;
+            }
         }
-        result
     }
 }

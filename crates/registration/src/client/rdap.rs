@@ -1,7 +1,7 @@
 //! One RDAP question (RFC 9082) and what its answer comes to. In: a URL; out: a reading and the raw answer, or why not.
 
 use super::error::{FailureKind, LookupError};
-use super::servers;
+use super::limits;
 use super::{Failure, Inner};
 use crate::rdap::{RdapReading, by_http_status, parse_rdap};
 use model::Timestamp;
@@ -29,15 +29,15 @@ pub(super) async fn ask(
     url: &Url,
     party: Party,
     name: &str,
-    now: Timestamp,
+    when: (Timestamp, net::Patience),
     raw: &mut Vec<RawAnswer>,
 ) -> Result<Answer, Failure> {
+    let (now, patience) = when;
     let server = url.to_string();
     let fail = |error| Failure { protocol: Protocol::Rdap, party, server: server.clone(), error };
     let host = url.host_str().unwrap_or_default().to_string();
-    let limit = servers::limit(&host, inner.settings.limit);
-    let _permit =
-        inner.budgets.acquire(&host, limit, inner.settings.patience).await.map_err(|e| fail(e.into()))?;
+    let (budget, limit) = limits::of(&host, &inner.settings);
+    let permit = inner.budgets.acquire(&budget, limit, patience).await.map_err(|e| fail(e.into()))?;
     let limit = inner.settings.rdap_timeout;
     let answer = tokio::time::timeout(limit, inner.dialer.http_get(url, ACCEPT, inner.settings.cap))
         .await
@@ -52,8 +52,7 @@ pub(super) async fn ask(
     });
     let retry_after = answer.header("retry-after").and_then(|v| wait_of(v, now));
     if answer.status == 429 || (answer.status == 503 && retry_after.is_some()) {
-        let wait = retry_after.unwrap_or(inner.settings.back_off);
-        inner.budgets.back_off(&host, wait);
+        let wait = inner.budgets.back_off(&budget, retry_after, inner.settings.back_off).await;
         return Err(fail(LookupError::throttled(&host, wait)));
     }
     let reading = match answer.status {
@@ -69,10 +68,13 @@ pub(super) async fn ask(
         }
     };
     match reading.outcome {
-        Outcome::Registered | Outcome::Available | Outcome::Reserved => Ok(Answer { reading, server }),
+        Outcome::Registered | Outcome::Available | Outcome::Reserved => {
+            permit.went_well();
+            Ok(Answer { reading, server })
+        }
         Outcome::Throttled => {
-            inner.budgets.back_off(&host, inner.settings.back_off);
-            Err(fail(LookupError::throttled(&host, inner.settings.back_off)))
+            let wait = inner.budgets.back_off(&budget, retry_after, inner.settings.back_off).await;
+            Err(fail(LookupError::throttled(&host, wait)))
         }
         Outcome::Refused => {
             Err(fail(LookupError::new(FailureKind::Refused, format!("{host} refuses to answer us"))))

@@ -1,11 +1,10 @@
 //! WHOIS servers and their manners, from `data/servers.toml`, and the referrals that were learnt. In: a TLD or host;
-//! out: whom to ask, in which form, how often.
+//! out: whom to ask, in which form.
 
 use model::Timestamp;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::Duration;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,19 +18,8 @@ struct ServerRow {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LimitRow {
-    host: String,
-    per_minute: u64,
-    concurrency: usize,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the file; a test asks for it"))]
-    source: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct File {
     server: Vec<ServerRow>,
-    limit: Vec<LimitRow>,
 }
 
 static FILE: LazyLock<File> = LazyLock::new(|| {
@@ -55,14 +43,6 @@ pub(super) fn query(host: &str, tld: &str, name: &str) -> String {
         .and_then(|r| r.query.as_deref())
         .unwrap_or("%s");
     format!("{}\r\n", form.replace("%s", name))
-}
-
-/// The budget of a host.
-pub(super) fn limit(host: &str, default: net::Limit) -> net::Limit {
-    FILE.limit.iter().find(|r| r.host == host).map_or(default, |r| net::Limit {
-        concurrency: r.concurrency,
-        spacing: Duration::from_millis(60_000 / r.per_minute.max(1)),
-    })
 }
 
 /// Referrals of the root that were learnt, each good for a day.
@@ -114,9 +94,6 @@ mod tests {
                 assert!(seen.insert(t), "{t} has two servers");
             }
             assert!(r.query.as_ref().is_none_or(|q| q.matches("%s").count() == 1), "{}", r.host);
-        }
-        for l in &FILE.limit {
-            assert!(!l.source.is_empty() && l.per_minute > 0 && l.concurrency > 0, "{}", l.host);
         }
         assert!(seen.len() >= 150);
     }

@@ -20,11 +20,17 @@ pub struct Settings {
     pub whois_timeout: Duration,
     /// Largest answer read, bytes.
     pub cap: usize,
-    /// Budget of hosts without a row in `servers.toml`.
+    /// Budget of hosts without a row in `limits.toml`.
     pub limit: net::Limit,
-    /// How long a question may wait for its host's budget.
+    /// Least time between two questions to one host, instead of the tables': for networks of one's own.
+    pub spacing: Option<Duration>,
+    /// How long a question may wait for its host's budget when a person waits for the answer.
     pub patience: Duration,
-    /// How long a throttled host is left alone when it does not say.
+    /// The same for the schedule, which comes back later instead.
+    pub patience_scheduled: Duration,
+    /// So many look-ups may wait for one host at the same time; others are told when to come back.
+    pub crowd: usize,
+    /// How long a host that throttles us is left alone when it does not say; doubled each time in a row.
     pub back_off: Duration,
     /// Whether the registrar is asked after the registry.
     pub ask_registrar: bool,
@@ -40,7 +46,10 @@ impl Default for Settings {
             whois_timeout: Duration::from_secs(6),
             cap: 1 << 20,
             limit: net::Limit::default(),
+            spacing: None,
             patience: Duration::from_secs(10),
+            patience_scheduled: Duration::from_millis(500),
+            crowd: usize::MAX,
             back_off: Duration::from_secs(60),
             ask_registrar: true,
         }

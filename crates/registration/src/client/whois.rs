@@ -1,7 +1,7 @@
 //! One WHOIS exchange (RFC 3912). In: host, port and question; out: bytes, capped and within time.
 
 use super::error::{FailureKind, LookupError};
-use super::{Failure, Inner, servers};
+use super::{Failure, Inner, limits, servers};
 use crate::whois::{WhoisReading, decode_text, parse_whois};
 use model::Timestamp;
 use model::detail::RawAnswer;
@@ -14,9 +14,10 @@ pub(super) async fn exchange(
     host: &str,
     port: u16,
     line: &str,
-) -> Result<Vec<u8>, LookupError> {
-    let limit = servers::limit(host, inner.settings.limit);
-    let _permit = inner.budgets.acquire(host, limit, inner.settings.patience).await?;
+    patience: net::Patience,
+) -> Result<(Vec<u8>, net::Permit), LookupError> {
+    let (budget, limit) = limits::of(host, &inner.settings);
+    let permit = inner.budgets.acquire(&budget, limit, patience).await?;
     let mut stream = inner.dialer.tcp(host, port).await?;
     let cap = inner.settings.cap;
     let limit = inner.settings.whois_timeout;
@@ -46,7 +47,7 @@ pub(super) async fn exchange(
     if read.len() > cap {
         return Err(LookupError::new(FailureKind::TooLarge, format!("{host} sent more than {cap} bytes")));
     }
-    Ok(read)
+    Ok((read, permit))
 }
 
 /// Asks a server about a name and reads the answer.
@@ -56,9 +57,10 @@ pub(super) async fn ask(
     port: u16,
     party: Party,
     name: &str,
-    now: Timestamp,
+    when: (Timestamp, net::Patience),
     raw: &mut Vec<RawAnswer>,
 ) -> Result<WhoisReading, Failure> {
+    let (now, patience) = when;
     let fail = |error| Failure { protocol: Protocol::Whois, party, server: host.to_string(), error };
     let tld = name.rsplit('.').next().unwrap_or(name);
     // Registrars take the bare name; a registry may want its own form.
@@ -66,7 +68,7 @@ pub(super) async fn ask(
         Party::Registry => servers::query(host, tld, name),
         Party::Registrar => format!("{name}\r\n"),
     };
-    let bytes = exchange(inner, host, port, &line).await.map_err(fail)?;
+    let (bytes, permit) = exchange(inner, host, port, &line, patience).await.map_err(fail)?;
     let body = decode_text(name, &bytes);
     let complete = !is_cut(&body);
     raw.push(RawAnswer { protocol: Protocol::Whois, party, server: host.to_string(), at: now, body });
@@ -79,10 +81,14 @@ pub(super) async fn ask(
     };
     match reading.outcome {
         Outcome::Registered if !complete => Err(unreadable("it breaks off in the middle")),
-        Outcome::Registered | Outcome::Available | Outcome::Reserved => Ok(reading),
+        Outcome::Registered | Outcome::Available | Outcome::Reserved => {
+            permit.went_well();
+            Ok(reading)
+        }
         Outcome::Throttled => {
-            inner.budgets.back_off(host, inner.settings.back_off);
-            Err(fail(LookupError::throttled(host, inner.settings.back_off)))
+            let (budget, _) = limits::of(host, &inner.settings);
+            let wait = inner.budgets.back_off(&budget, None, inner.settings.back_off).await;
+            Err(fail(LookupError::throttled(host, wait)))
         }
         Outcome::Refused => {
             Err(fail(LookupError::new(FailureKind::Refused, format!("{host} refuses to answer us"))))

@@ -178,7 +178,7 @@ pub fn settings() -> Settings {
         timeout: Duration::from_secs(6),
         rdap_timeout: Duration::from_millis(1500),
         whois_timeout: Duration::from_millis(1500),
-        limit: net::Limit { concurrency: 2, spacing: Duration::ZERO },
+        limit: net::Limit::new(2, Duration::ZERO),
         ..Settings::default()
     }
 }

@@ -1,0 +1,332 @@
+//! Manners: one budget per host of concurrency, rate and day, kept by all replicas together, and waiting when a host
+//! asked us to. In: a host, its [`Limit`], how long to wait; out: a [`Permit`], or when to come back.
+//!
+//! What may be asked when is judged in [`HostState`], pure; where the states are kept is a [`Ledger`]'s business.
+//! Here is only the waiting. A grant is one write to the ledger: what was given back meanwhile travels with it.
+
+mod ledger;
+mod limit;
+mod state;
+
+pub use ledger::{Kept, Ledger, Memory};
+pub use limit::Limit;
+pub use state::{Decision, HostState, LEASE, LONGEST_BLOCK, Reason};
+
+use crate::Error;
+use jiff::Timestamp;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long a lease that was given back may wait for the next grant to carry it to the ledger.
+const CARRY: Duration = Duration::from_millis(10);
+/// How long those wait for whom the crowd before a host is too large: another moment, for a race that is over soon.
+const MOMENT: Duration = Duration::from_millis(40);
+/// How often a write that others overtook is tried again.
+const TRIES: u32 = 50;
+/// When to come back to a ledger that can't be read.
+const AWAY: Duration = Duration::from_secs(5);
+
+/// How long somebody waits for his turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// At most so long.
+    pub wait: Duration,
+    /// Only while fewer than so many of this process wait for the same host.
+    pub crowd: usize,
+}
+
+impl Patience {
+    /// Waits so long, whoever else does.
+    pub fn of(wait: Duration) -> Self {
+        Patience { wait, crowd: usize::MAX }
+    }
+}
+
+/// The budgets of all hosts. Cheap to clone; clones are one.
+#[derive(Clone)]
+pub struct Budgets(Arc<Inner>);
+
+struct Inner {
+    ledger: Arc<dyn Ledger>,
+    now: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    hosts: Mutex<HashMap<String, Arc<Host>>>,
+}
+
+struct Host {
+    name: String,
+    /// What is in the ledger as far as this process knows.
+    known: tokio::sync::Mutex<Known>,
+    returned: Mutex<Vec<Returned>>,
+    /// Somebody carries `returned` to the ledger already.
+    carried: AtomicBool,
+    freed: Notify,
+    waiting: AtomicUsize,
+}
+
+#[derive(Default, Clone)]
+struct Known {
+    version: Option<i64>,
+    state: HostState,
+}
+
+#[derive(Clone, Copy)]
+struct Returned {
+    id: u64,
+    at: Timestamp,
+    well: bool,
+}
+
+impl std::fmt::Debug for Budgets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Budgets").field("hosts", &lock(&self.0.hosts).len()).finish_non_exhaustive()
+    }
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        Budgets::new()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts who waits for a host, for as long as it lives.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Budgets {
+    /// Budgets of this process alone, by the system's clock.
+    pub fn new() -> Self {
+        Budgets::shared(Arc::new(Memory::default()), Timestamp::now)
+    }
+
+    /// Budgets shared with all who use the same ledger. Their clocks should agree to a second or so.
+    pub fn shared(ledger: Arc<dyn Ledger>, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Budgets(Arc::new(Inner { ledger, now: Box::new(now), hosts: Mutex::default() }))
+    }
+
+    fn host(&self, host: &str) -> Arc<Host> {
+        let name = host.to_ascii_lowercase();
+        let mut hosts = lock(&self.0.hosts);
+        // Hosts come from outside (registrars' servers); those nobody uses are forgotten before they grow many.
+        if hosts.len() >= 10_000 {
+            hosts.retain(|_, h| Arc::strong_count(h) > 1);
+        }
+        let make = || {
+            Arc::new(Host {
+                name: name.clone(),
+                known: tokio::sync::Mutex::default(),
+                returned: Mutex::default(),
+                carried: AtomicBool::new(false),
+                freed: Notify::new(),
+                waiting: AtomicUsize::new(0),
+            })
+        };
+        hosts.entry(name.clone()).or_insert_with(make).clone()
+    }
+
+    /// Waits for leave to ask `host`, no longer than the patience.
+    ///
+    /// # Errors
+    /// [`Error::Budget`] with the time to come back when the host asked us to wait, when our own turn would come too
+    /// late, or when the ledger can't be read.
+    pub async fn acquire(&self, host: &str, limit: Limit, patience: Patience) -> Result<Permit, Error> {
+        let entry = self.host(host);
+        let before = entry.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(&entry.waiting);
+        let wait = if before < patience.crowd { patience.wait } else { patience.wait.min(MOMENT) };
+        let deadline = (self.0.now)().checked_add(wait).unwrap_or(Timestamp::MAX);
+        // Made before it is asked for: should the caller go away in between, the lease goes with it.
+        let mut permit = Permit {
+            budgets: self.clone(),
+            host: entry.clone(),
+            id: rand::random(),
+            well: false,
+            given: true,
+        };
+        loop {
+            let freed = entry.freed.notified();
+            tokio::pin!(freed);
+            freed.as_mut().enable();
+            let id = permit.id;
+            let decided = self
+                .step(&entry, |state, now| {
+                    let left = Duration::try_from(deadline.duration_since(now)).unwrap_or_default();
+                    let decision = state.take(limit, now, left, id);
+                    // Places may have become free elsewhere; only the ledger knows.
+                    (decision, matches!(decision, Decision::Look(_)))
+                })
+                .await;
+            let decision = decided.inspect_err(|_| permit.given = false).map_err(|reason| {
+                tracing::warn!(host = %entry.name, %reason, "the budget of a registry host can't be read");
+                refused(&entry.name, AWAY, Reason::Unknown)
+            })?;
+            match decision {
+                Decision::Granted(at) => {
+                    metrics::counter!("domainscope_registry_questions_total").increment(1);
+                    tokio::time::sleep(self.until(at)).await;
+                    return Ok(permit);
+                }
+                Decision::Look(at) => {
+                    let _ = tokio::time::timeout(self.until(at), freed).await;
+                }
+                Decision::NotBefore(at, reason) => {
+                    permit.given = false;
+                    return Err(refused(&entry.name, self.until(at), reason));
+                }
+            }
+        }
+    }
+
+    fn until(&self, at: Timestamp) -> Duration {
+        Duration::try_from(at.duration_since((self.0.now)())).unwrap_or_default()
+    }
+
+    /// Notes that `host` asked us to wait, and how long it said; what all replicas will do is the answer.
+    pub async fn back_off(&self, host: &str, asked: Option<Duration>, base: Duration) -> Duration {
+        let entry = self.host(host);
+        metrics::counter!("domainscope_registry_throttled_total", "host" => entry.name.clone()).increment(1);
+        let jitter = rand::random();
+        let noted = self.step(&entry, |state, now| (state.penalise(now, asked, base, jitter), false)).await;
+        noted.unwrap_or_else(|reason| {
+            tracing::warn!(host = %entry.name, %reason, "a host's wish to be left alone can't be written");
+            asked.unwrap_or(base)
+        })
+    }
+
+    /// One judgement over what the ledger holds, written back. Whoever is overtaken judges again.
+    async fn step<T>(
+        &self,
+        entry: &Host,
+        judge: impl Fn(&mut HostState, Timestamp) -> (T, bool),
+    ) -> Result<T, String> {
+        let mut known = entry.known.lock().await;
+        let mut fresh = false;
+        for attempt in 0..TRIES {
+            let returned = lock(&entry.returned).clone();
+            if !fresh && returned.iter().any(|r| !known.state.holds(r.id)) {
+                *known = self.load(&entry.name).await?;
+                fresh = true;
+            }
+            let now = (self.0.now)();
+            let mut state = known.state.clone();
+            for r in &returned {
+                state.release(r.id, r.at, r.well);
+            }
+            let (answer, be_sure) = judge(&mut state, now);
+            if be_sure && !fresh {
+                *known = self.load(&entry.name).await?;
+                fresh = true;
+                continue;
+            }
+            if state != known.state {
+                let text = serde_json::to_string(&state).map_err(|e| e.to_string())?;
+                match self.0.ledger.swap(&entry.name, known.version, &text, now).await? {
+                    Some(version) => *known = Known { version: Some(version), state },
+                    None => {
+                        if attempt > 2 {
+                            tokio::time::sleep(Duration::from_millis(rand::random_range(1..5))).await;
+                        }
+                        *known = self.load(&entry.name).await?;
+                        fresh = true;
+                        continue;
+                    }
+                }
+            }
+            lock(&entry.returned).retain(|r| !returned.iter().any(|done| done.id == r.id));
+            return Ok(answer);
+        }
+        Err(format!("{TRIES} others were faster"))
+    }
+
+    async fn load(&self, host: &str) -> Result<Known, String> {
+        Ok(match self.0.ledger.load(host).await? {
+            // A text another release wrote and we can't read is as good as none: the host is known anew.
+            Some((version, text)) => {
+                Known { version: Some(version), state: serde_json::from_str(&text).unwrap_or_default() }
+            }
+            None => Known::default(),
+        })
+    }
+
+    /// Carries what was given back to the ledger unless a grant does so first.
+    fn carry(&self, entry: &Arc<Host>) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if entry.carried.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (budgets, entry) = (self.clone(), entry.clone());
+        runtime.spawn(async move {
+            tokio::time::sleep(CARRY).await;
+            entry.carried.store(false, Ordering::Release);
+            if !lock(&entry.returned).is_empty()
+                && let Err(reason) = budgets.step(&entry, |_, _| ((), false)).await
+            {
+                // It runs out by itself.
+                tracing::debug!(host = %entry.name, %reason, "a lease can't be given back");
+            }
+        });
+    }
+
+    /// Hosts that asked us to wait and until when, as far as this process knows.
+    pub fn blocked(&self) -> Vec<(String, Timestamp)> {
+        let now = (self.0.now)();
+        let hosts: Vec<_> = lock(&self.0.hosts).values().cloned().collect();
+        // One that is being judged at this moment is told the next time.
+        let until = |h: &Arc<Host>| h.known.try_lock().ok()?.state.blocked_until(now);
+        hosts.iter().filter_map(|h| Some((h.name.clone(), until(h)?))).collect()
+    }
+}
+
+fn refused(host: &str, wait: Duration, reason: Reason) -> Error {
+    metrics::counter!("domainscope_registry_postponed_total", "reason" => reason.label()).increment(1);
+    Error::Budget { host: host.to_string(), wait, reason }
+}
+
+/// Leave to ask a host once; given back when dropped.
+pub struct Permit {
+    budgets: Budgets,
+    host: Arc<Host>,
+    id: u64,
+    well: bool,
+    given: bool,
+}
+
+impl std::fmt::Debug for Permit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Permit").field("host", &self.host.name).finish_non_exhaustive()
+    }
+}
+
+impl Permit {
+    /// The host answered, and did not ask us to wait.
+    pub fn went_well(mut self) {
+        self.well = true;
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if !self.given {
+            return;
+        }
+        let at = (self.budgets.0.now)();
+        lock(&self.host.returned).push(Returned { id: self.id, at, well: self.well });
+        self.host.freed.notify_one();
+        self.budgets.carry(&self.host);
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,273 @@
+//! The judgement of manners, pure: what is known about a host's budget, and what may be asked when. In: the state,
+//! the host's limit, now; out: the new state and leave to ask, or when to come back. No clock, no I/O.
+//!
+//! The state travels as JSON through whatever keeps it for all replicas ([`Ledger`](super::Ledger)).
+
+use super::Limit;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A leave that was not given back after so long belongs to a process that died. Longer than any one exchange.
+pub const LEASE: Duration = Duration::from_secs(30);
+/// Longest time a host is left alone, whatever it asked for.
+pub const LONGEST_BLOCK: Duration = Duration::from_secs(86_400);
+/// Longest back-off of our own making.
+const LONGEST_BACK_OFF: i64 = 3_600 * SECOND;
+/// Nobody is told to come back later than this: limits may have changed by then.
+const LONGEST_QUEUE: i64 = 7 * 24 * HOUR;
+const SECOND: i64 = 1_000_000;
+const HOUR: i64 = 3_600 * SECOND;
+/// A day's quota is counted by the hour; an hour counts until it lies wholly more than a day back.
+const HOURS: i64 = 24;
+
+/// Why a host is not asked now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Our own limit of rate or concurrency for it is reached.
+    OwnLimit,
+    /// Our own limit of a day is reached.
+    DailyQuota,
+    /// It asked us to wait.
+    Asked,
+    /// What all replicas know of it can't be read now.
+    Unknown,
+}
+
+impl Reason {
+    /// Stable word for metrics.
+    pub fn label(self) -> &'static str {
+        match self {
+            Reason::OwnLimit => "own_limit",
+            Reason::DailyQuota => "daily_quota",
+            Reason::Asked => "asked",
+            Reason::Unknown => "unknown",
+        }
+    }
+
+    /// In words, after "is not asked for another … s:".
+    pub fn words(self) -> &'static str {
+        match self {
+            Reason::OwnLimit => "our own limit for this host is reached",
+            Reason::DailyQuota => "our own limit of a day for this host is reached",
+            Reason::Asked => "it asked us to wait",
+            Reason::Unknown => "what it was asked by other replicas can't be read",
+        }
+    }
+}
+
+/// What becomes of a wish to ask a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Ask at this instant, which is now or within the patience; give the lease back afterwards.
+    Granted(Timestamp),
+    /// All places are taken; look again then, or as soon as one is given back.
+    Look(Timestamp),
+    /// Not within the patience: come back at this instant, which is a place in the host's queue.
+    NotBefore(Timestamp, Reason),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Lease {
+    id: u64,
+    from: i64,
+    until: i64,
+}
+
+/// What is known about one host's budget. Instants are microseconds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostState {
+    /// The next question starts no earlier.
+    #[serde(default)]
+    next: i64,
+    /// Who asks now.
+    #[serde(default)]
+    leases: Vec<Lease>,
+    /// Questions started in each hour (since 1970) of the last day.
+    #[serde(default)]
+    hours: Vec<(i64, u32)>,
+    /// The host asked to be left alone until then.
+    #[serde(default)]
+    blocked: i64,
+    /// How often in a row it did so.
+    #[serde(default)]
+    strikes: u32,
+    /// The last place given in the queue of those who were told to come back.
+    #[serde(default)]
+    tail: i64,
+    /// When it was given.
+    #[serde(default)]
+    queued: i64,
+    /// How long an exchange takes, on average of the last few.
+    #[serde(default)]
+    held: i64,
+}
+
+fn micros(d: Duration) -> i64 {
+    i64::try_from(d.as_micros()).unwrap_or(i64::MAX / 4)
+}
+
+fn instant(micros: i64) -> Timestamp {
+    Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX)
+}
+
+impl HostState {
+    /// One wish to ask. `id` names the lease, should one be given.
+    pub fn take(&mut self, limit: Limit, now: Timestamp, patience: Duration, id: u64) -> Decision {
+        let now = now.as_microsecond();
+        let deadline = now.saturating_add(micros(patience));
+        self.tidy(limit, now);
+        let (free, reason) = self.free_at(limit, now);
+        if free > deadline {
+            return self.queue(limit, now, free, reason);
+        }
+        if self.leases.len() >= limit.concurrency.max(1) {
+            let runs_out = self.leases.iter().map(|l| l.until).min().unwrap_or(now);
+            // Somebody is usually done after his share of an exchange.
+            let soon = now + self.share(limit).clamp(5_000, SECOND / 4);
+            let look = runs_out.min(soon).max(now + 1_000);
+            if look > deadline {
+                return self.queue(limit, now, look, Reason::OwnLimit);
+            }
+            return Decision::Look(instant(look));
+        }
+        let start = now.max(self.next).max(free);
+        if start > deadline {
+            return self.queue(limit, now, start, Reason::OwnLimit);
+        }
+        self.next = start.saturating_add(micros(limit.spacing));
+        self.leases.push(Lease { id, from: start, until: start.saturating_add(micros(LEASE)) });
+        if limit.per_day.is_some() {
+            let hour = start.div_euclid(HOUR);
+            match self.hours.iter_mut().find(|(h, _)| *h == hour) {
+                Some((_, n)) => *n = n.saturating_add(1),
+                None => self.hours.push((hour, 1)),
+            }
+        }
+        Decision::Granted(instant(start))
+    }
+
+    /// A lease is given back. `well`: the host answered without asking us to wait.
+    pub fn release(&mut self, id: u64, now: Timestamp, well: bool) {
+        let now = now.as_microsecond();
+        if let Some(i) = self.leases.iter().position(|l| l.id == id) {
+            let took = (now - self.leases.swap_remove(i).from).clamp(0, micros(LEASE));
+            self.held = if self.held == 0 { took } else { (7 * self.held + took) / 8 };
+        }
+        if well && now >= self.blocked {
+            self.strikes = 0;
+        }
+    }
+
+    /// The host asked us to wait: as long as it said, or twice as long as the last time in a row, beginning with
+    /// `base`. `jitter` of 0 to 1 spreads the latter by a quarter. The answer is how long.
+    pub fn penalise(
+        &mut self,
+        now: Timestamp,
+        asked: Option<Duration>,
+        base: Duration,
+        jitter: f64,
+    ) -> Duration {
+        let now = now.as_microsecond();
+        // Several questions were under way when the host lost its patience: that is one strike.
+        if now >= self.blocked {
+            self.strikes = self.strikes.saturating_add(1);
+        }
+        let wait = match asked {
+            Some(d) => micros(d.min(LONGEST_BLOCK)),
+            None => {
+                let doubled = micros(base).saturating_mul(1 << (self.strikes.saturating_sub(1)).min(20));
+                let wait = doubled.min(LONGEST_BACK_OFF.max(micros(base)));
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "a quarter of an hour in microseconds fits"
+                )]
+                #[expect(clippy::cast_precision_loss, reason = "a microsecond more or less")]
+                let more = (wait as f64 / 4.0 * jitter.clamp(0.0, 1.0)) as i64;
+                wait + more
+            }
+        };
+        self.blocked = self.blocked.max(now.saturating_add(wait)).min(now + micros(LONGEST_BLOCK));
+        Duration::from_micros(u64::try_from(self.blocked - now).unwrap_or(0))
+    }
+
+    /// Until when the host asked to be left alone, when that lies ahead.
+    pub fn blocked_until(&self, now: Timestamp) -> Option<Timestamp> {
+        (self.blocked > now.as_microsecond()).then(|| instant(self.blocked))
+    }
+
+    /// True while a lease of this name is counted.
+    pub fn holds(&self, id: u64) -> bool {
+        self.leases.iter().any(|l| l.id == id)
+    }
+
+    /// True when nothing in it matters any more.
+    pub fn is_idle(&self, now: Timestamp) -> bool {
+        let now = now.as_microsecond();
+        let day_back = now.div_euclid(HOUR) - HOURS;
+        self.next <= now
+            && self.blocked <= now
+            && self.leases.iter().all(|l| l.until <= now)
+            && self.hours.iter().all(|(h, _)| *h < day_back)
+    }
+
+    /// Forgets what has run out, and bounds what a replica with a wrong clock may have written.
+    fn tidy(&mut self, limit: Limit, now: i64) {
+        self.leases.retain(|l| l.until > now);
+        for l in &mut self.leases {
+            l.until = l.until.min(now + 2 * micros(LEASE));
+        }
+        let ahead =
+            micros(limit.spacing).saturating_mul(i64::try_from(limit.concurrency.max(1)).unwrap_or(1));
+        self.next = self.next.min(now.saturating_add(ahead).saturating_add(micros(LEASE)));
+        self.blocked = self.blocked.min(now + micros(LONGEST_BLOCK));
+        let hour = now.div_euclid(HOUR);
+        self.hours.retain(|(h, _)| *h >= hour - HOURS && *h <= hour + 1);
+        // A place given in the future is a wrong clock's; the queue begins anew.
+        self.tail = if self.queued > now + micros(LEASE) { now } else { self.tail.min(now + LONGEST_QUEUE) };
+    }
+
+    /// When the host may be asked again, spacing and concurrency apart.
+    fn free_at(&self, limit: Limit, now: i64) -> (i64, Reason) {
+        let mut quota = now;
+        if let Some(most) = limit.per_day {
+            let mut over =
+                self.hours.iter().map(|(_, n)| i64::from(*n)).sum::<i64>() - i64::from(most.max(1));
+            let mut hours = self.hours.clone();
+            hours.sort_unstable();
+            // Hours leave the window oldest first; the one that makes room says when.
+            for (hour, n) in hours {
+                if over < 0 {
+                    break;
+                }
+                over -= i64::from(n);
+                quota = (hour + HOURS + 1) * HOUR;
+            }
+        }
+        if quota > self.blocked { (quota, Reason::DailyQuota) } else { (self.blocked, Reason::Asked) }
+    }
+
+    /// What one question costs the host's queue, by what the last ones took.
+    fn share(&self, limit: Limit) -> i64 {
+        let lanes = i64::try_from(limit.concurrency.max(1)).unwrap_or(1);
+        micros(limit.spacing).max(self.held / lanes)
+    }
+
+    /// A place in the queue: those who can't be served now come back one by one, not all at once.
+    fn queue(&mut self, limit: Limit, now: i64, free: i64, reason: Reason) -> Decision {
+        let mut step = self.share(limit).max(1_000);
+        if reason == Reason::DailyQuota
+            && let Some(most) = limit.per_day
+        {
+            step = step.max(HOURS * HOUR / i64::from(most.max(1)));
+        }
+        let at = self.tail.saturating_add(step).max(free).max(now + 1_000).min(now + LONGEST_QUEUE);
+        (self.tail, self.queued) = (at, now);
+        Decision::NotBefore(instant(at), reason)
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;
