@@ -204,7 +204,7 @@ async fn filters_withhold_names_and_some_say_so() {
     let world = small().await;
     let answer = resolve(&world, GUARD, "a.malware.plain.example", RecordType::A).await;
     assert_eq!(code(&answer), ResponseCode::NXDomain);
-    assert_eq!(extended(&answer), Some((15, "Blocked".into())));
+    assert_eq!(extended(&answer), Some((15, "on the list of this resolver".into())));
     assert!(answer.authorities.is_empty());
     world.command("resolver guard filter filtered plain.example").await;
     world.command("resolver guard filter zero signed.example").await;
@@ -323,7 +323,7 @@ async fn a_single_address_is_enough() {
 async fn bad_commands_and_scenarios_say_what_is_wrong() {
     let world = small().await;
     for (line, words) in [
-        ("resolver nobody flush", "known: all, first, guard, second"),
+        ("resolver nobody flush", "known: all, first, second, guard"),
         ("resolver first cache x", "cache NAME TTL TYPE DATA"),
         ("resolver first prime plain.example NONSENSE", "no record type"),
         ("resolver first prime-negative plain.example A soon", "prime-negative NAME TYPE"),

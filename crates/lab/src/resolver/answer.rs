@@ -14,13 +14,17 @@ use hickory_proto::{
     },
 };
 
-use super::{Resolver, cache::Known, walk::Walk};
+use super::{
+    Resolver,
+    cache::Known,
+    trust::{Trust, judge},
+    walk::Walk,
+};
 use crate::{
     dns::respond::{UDP_LIMIT, blank},
     lab::Shared,
     names,
-    scenario::{Failing, FilterMode, Signing},
-    world::World,
+    scenario::{Failing, FilterMode},
 };
 
 /// Aliases followed before it is called a loop.
@@ -35,11 +39,9 @@ pub(crate) struct Extended {
     pub text: &'static str,
 }
 
-const BOGUS: Extended = Extended { code: 6, text: "DNSSEC Bogus" };
-const EXPIRED: Extended = Extended { code: 7, text: "Signature Expired" };
-const BLOCKED: Extended = Extended { code: 15, text: "Blocked" };
-const FILTERED: Extended = Extended { code: 17, text: "Filtered" };
-const UNREACHABLE: Extended = Extended { code: 22, text: "No Reachable Authority" };
+const BLOCKED: Extended = Extended { code: 15, text: "on the list of this resolver" };
+const FILTERED: Extended = Extended { code: 17, text: "left out for the users of this service" };
+const UNREACHABLE: Extended = Extended { code: 22, text: "no server of the zone answers" };
 
 /// An answer before it is a message.
 #[derive(Debug)]
@@ -294,32 +296,4 @@ fn read(message: Message, name: &Name, rtype: RecordType) -> Known {
     }
     let nxdomain = message.metadata.response_code == ResponseCode::NXDomain;
     Known::Nothing { nxdomain, authority: message.authorities }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trust {
-    Secure,
-    Insecure,
-    Bogus(Extended),
-}
-
-/// What validation would find: the lab knows how it signed (its signatures are checked by others).
-fn judge(world: &World, name: &Name) -> Trust {
-    let mut zone = world.zone_of_host(&names::text(name));
-    let mut trust = Trust::Secure;
-    while let Some(domain) = world.domains.get(&zone) {
-        match domain.dnssec {
-            Signing::Bogus | Signing::DsMismatch => return Trust::Bogus(BOGUS),
-            Signing::Expired => return Trust::Bogus(EXPIRED),
-            Signing::None | Signing::NoDs => trust = Trust::Insecure,
-            _ => {}
-        }
-        let Some((_, above)) = zone.split_once('.') else { break };
-        zone = world.zone_of_host(above);
-    }
-    let tld = world.tlds.get(names::tld_of(&zone));
-    if tld.is_none_or(|t| matches!(t.dnssec, Signing::None | Signing::NoDs)) {
-        trust = Trust::Insecure;
-    }
-    trust
 }

@@ -8,6 +8,7 @@ mod doh;
 mod json;
 mod perform;
 pub(crate) mod serve;
+mod trust;
 mod walk;
 
 use std::{
@@ -68,8 +69,9 @@ impl Resolver {
 /// All of them, and the clock of their caches.
 #[derive(Debug)]
 pub(crate) struct Resolvers {
-    by_id: BTreeMap<String, Resolver>,
-    id_of_host: BTreeMap<String, String>,
+    /// In the order of the scenario.
+    list: Vec<Resolver>,
+    of_host: BTreeMap<String, usize>,
     clock: Clock,
     /// Seconds by which the caches are ahead of the lab.
     ahead: AtomicI64,
@@ -90,22 +92,22 @@ impl Resolvers {
                 ..State::default()
             };
             let ip = world.ip(&about.host).unwrap_or(Ipv4Addr::LOCALHOST);
-            (about.id.clone(), Resolver { about: about.clone(), ip, state: Mutex::new(state) })
+            Resolver { about: about.clone(), ip, state: Mutex::new(state) }
         };
         Self {
-            by_id: scenario.resolver.iter().map(resolver).collect(),
-            id_of_host: scenario.resolver.iter().map(|r| (r.host.clone(), r.id.clone())).collect(),
+            list: scenario.resolver.iter().map(resolver).collect(),
+            of_host: scenario.resolver.iter().enumerate().map(|(i, r)| (r.host.clone(), i)).collect(),
             clock: world.clock,
             ahead: AtomicI64::new(0),
         }
     }
 
     pub(crate) fn of_host(&self, host: &str) -> Option<&Resolver> {
-        self.id_of_host.get(host).and_then(|id| self.by_id.get(id))
+        self.of_host.get(host).and_then(|i| self.list.get(*i))
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Resolver> {
-        self.by_id.values()
+        self.list.iter()
     }
 
     /// The time of the caches.
