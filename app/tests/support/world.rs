@@ -123,6 +123,7 @@ pub fn server(name: &str, address: &str, health: ServerHealth, ms: f64) -> Serve
         tcp: Some(good),
         recursion: Some(false),
         nsid: None,
+        problems: vec![],
         notes: vec![],
     }
 }
@@ -162,6 +163,7 @@ pub fn delegation(zone: &str, provider: &str, kind: ProviderKind, servers: Vec<S
         soa: Some(soa(zone)),
         negative_soa: Some(soa(zone)),
         provider: Some(Provider { name: provider.into(), kind }),
+        legacy: model::legacy::LegacyDns::default(),
         notes: vec![],
     }
 }

@@ -12,7 +12,8 @@ use crate::trace::{self, ask_all};
 use crate::transport::Failure;
 use crate::wire::{Name, Question, Rtype};
 use futures::future::join_all;
-use model::dns::{AnswerKind, Delegation, NsName, ServerHealth, ServerState, Soa};
+use model::dns::{AnswerKind, Delegation, NsName, ServerHealth, ServerProblem, ServerState, Soa};
+use model::legacy::{ChainServer, LegacyDns};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -33,6 +34,7 @@ pub(crate) async fn delegation(session: &Session, zone: &Name) -> Result<Delegat
             negative_soa: side.enclosing_soa.clone(),
             soa: side.enclosing_soa,
             provider: None,
+            legacy: LegacyDns { looks: Vec::new(), servers: side.chain },
             notes,
         });
     }
@@ -54,7 +56,10 @@ pub(crate) async fn delegation(session: &Session, zone: &Name) -> Result<Delegat
     };
     notes.extend(session.notes());
     notes.dedup();
+    let mut chain = side.chain;
+    chain.extend(states.iter().filter_map(|s| look(zone, s)));
     Ok(Delegation {
+        legacy: LegacyDns { looks: Vec::new(), servers: chain },
         provider: provider::provider(&names, &zone.to_string()),
         zone: zone.to_string(),
         parent: side.parent.to_string(),
@@ -66,6 +71,18 @@ pub(crate) async fn delegation(session: &Session, zone: &Name) -> Result<Delegat
         soa,
         negative_soa,
         notes,
+    })
+}
+
+/// One look at a server of the zone itself.
+fn look(zone: &Name, state: &ServerState) -> Option<ChainServer> {
+    Some(ChainServer {
+        zone: zone.to_string(),
+        server: state.name.clone(),
+        address: state.address.filter(|_| state.health != ServerHealth::NotAsked)?,
+        ms: vec![state.latency_ms.map(|ms| ms as f32)],
+        network: None,
+        ids: state.nsid.clone().into_iter().collect(),
     })
 }
 
@@ -94,7 +111,7 @@ async fn ask_ahead(session: &Session, zone: &Name, servers: &[NsName]) {
 }
 
 /// Union of the NS sets that the zone's authoritative servers give.
-async fn child_set(session: &Session, zone: &Name, parent_ns: &[NsName]) -> Vec<String> {
+pub(crate) async fn child_set(session: &Session, zone: &Name, parent_ns: &[NsName]) -> Vec<String> {
     let question = trace::question(zone, Rtype::NS);
     let said = ask_all(session, zone, parent_ns, &question, Manner::Resolver).await;
     let mut names = BTreeSet::new();
@@ -106,16 +123,13 @@ async fn child_set(session: &Session, zone: &Name, parent_ns: &[NsName]) -> Vec<
     names.into_iter().take(MAX_SERVERS).collect()
 }
 
-/// Notes that the health checks look for.
-pub(crate) const GLUE_ONLY: &str = "is glue at the parent only";
-pub(crate) const GLUE_MISSING: &str = "is missing from the glue at the parent";
-
 /// A server address to be examined.
 struct Candidate {
     name: String,
     address: Option<IpAddr>,
     in_parent: bool,
     in_child: bool,
+    problems: Vec<ServerProblem>,
     notes: Vec<String>,
 }
 
@@ -129,10 +143,9 @@ async fn all_servers(
 ) -> Vec<Candidate> {
     let names: BTreeSet<String> =
         parent_ns.iter().map(|n| n.name.clone()).chain(child_ns.iter().cloned()).collect();
-    // Names without glue were looked up already; glue is compared with what the zone itself says.
-    let known = |name: &str| parent_ns.iter().any(|n| n.name == name && !n.glue && !n.addresses.is_empty());
+    // Glue is compared with what the zone itself says; names without were looked up before, and are remembered.
     let (wanted, hosts): (Vec<&String>, Vec<Name>) =
-        names.iter().filter(|n| !known(n)).filter_map(|n| Some((n, Name::from_text(n).ok()?))).unzip();
+        names.iter().filter_map(|n| Some((n, Name::from_text(n).ok()?))).unzip();
     let found = session.hosts(hosts).await;
     let looked_up: BTreeMap<&String, HostAddresses> = wanted.into_iter().zip(found).collect();
     let mut out = Vec::new();
@@ -142,29 +155,36 @@ async fn all_servers(
         let glue: &[IpAddr] = listed.map(|n| n.addresses.as_slice()).unwrap_or_default();
         let mut addresses: BTreeSet<IpAddr> = glue.iter().copied().collect();
         addresses.extend(&found.addresses);
-        let state = |address: Option<IpAddr>, notes: Vec<String>| Candidate {
+        let alias = found.alias.as_ref().map(|target| ServerProblem::Alias { target: target.to_string() });
+        let state = |address: Option<IpAddr>, problem: Option<ServerProblem>, notes: Vec<String>| Candidate {
             name: name.clone(),
             address,
             in_parent: listed.is_some(),
             in_child: child_ns.contains(name),
+            problems: alias.clone().into_iter().chain(problem).collect(),
             notes,
         };
         if let Some(alias) = &found.alias {
-            notes.push(format!("{name} is an alias of {alias}; a name server's name must not be"));
+            let words = format!("{name} is an alias of {alias}; a name server's name must not be");
+            if !notes.iter().any(|n| n.contains(&words)) {
+                notes.push(words);
+            }
         }
         let compared = listed.is_some_and(|n| n.glue) && !found.addresses.is_empty();
         for ip in &addresses {
-            let mut remarks = Vec::new();
+            let (mut problem, mut remarks) = (None, Vec::new());
             if compared && !found.addresses.contains(ip) {
-                remarks.push(format!("{ip} {GLUE_ONLY}: {name} has other addresses now"));
+                problem = Some(ServerProblem::GlueOnly);
+                remarks.push(format!("{ip} is glue at the parent only: {name} has other addresses now"));
             } else if compared && !glue.contains(ip) {
-                remarks.push(format!("{ip} {GLUE_MISSING}"));
+                problem = Some(ServerProblem::GlueMissing);
+                remarks.push(format!("{ip} is missing from the glue at the parent"));
             }
-            out.push(state(Some(*ip), remarks));
+            out.push(state(Some(*ip), problem, remarks));
         }
         if addresses.is_empty() {
             let why = found.problem.unwrap_or_else(|| "no address".into());
-            out.push(state(None, vec![why]));
+            out.push(state(None, Some(ServerProblem::NoAddress { cyclic: found.cyclic }), vec![why]));
         }
     }
     tracing::debug!(zone = %zone, servers = out.len(), "name servers collected");
@@ -185,6 +205,7 @@ async fn examine(session: &Session, zone: &Name, c: Candidate) -> ServerState {
         tcp: None,
         recursion: None,
         nsid: None,
+        problems: c.problems,
         notes: c.notes,
     };
     let Some(ip) = c.address else { return state };
@@ -211,6 +232,7 @@ async fn examine(session: &Session, zone: &Name, c: Candidate) -> ServerState {
         _ => ServerHealth::Lame,
     };
     if state.health == ServerHealth::Dead && state.tcp == Some(true) {
+        state.problems.push(ServerProblem::TcpOnly);
         state.notes.push("answers over TCP but not over UDP".into());
     }
     if let Some(reply) = udp.reply() {

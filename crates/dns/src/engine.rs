@@ -31,6 +31,8 @@ pub struct Engine {
     pub(crate) settings: Arc<Settings>,
     /// Delegations from the root, for [`Engine::lookup`] and [`Engine::resolve`] only.
     infrastructure: Arc<Mutex<Infrastructure>>,
+    /// Where addresses stand, for [`Engine::network`].
+    pub(crate) networks: crate::network::Networks,
 }
 
 /// What an iterative resolution found.
@@ -53,7 +55,7 @@ pub struct Resolution {
 impl Engine {
     /// An engine with these settings.
     pub fn new(settings: Settings) -> Self {
-        Engine { settings: Arc::new(settings), infrastructure: Arc::default() }
+        Engine { settings: Arc::new(settings), infrastructure: Arc::default(), networks: Arc::default() }
     }
 
     /// The settings it was made with.
@@ -105,7 +107,7 @@ impl Engine {
     }
 
     /// A whole check asks much more than a look-up: its bounds are wider.
-    fn check_session(&self) -> Session {
+    pub(crate) fn check_session(&self) -> Session {
         let mut settings = (*self.settings).clone();
         settings.max_queries = settings.max_queries.saturating_mul(10);
         settings.budget *= 5;

@@ -1,16 +1,21 @@
 //! The uncached DNS engine: trace, delegation, records, DNSSEC and health checks, asked of the authoritative servers
 //! themselves. In: names. Out: the types of `model::dns` and findings in Zonemaster's terms. The sockets are ours.
 
+mod chain;
 pub mod checks;
 mod classify;
+pub mod compare;
 mod delegation;
 pub mod dnssec;
 mod engine;
 mod error;
 mod fetch;
+pub mod fqdn;
+mod network;
 mod parent;
 pub mod present;
 mod provider;
+pub mod recursive;
 pub mod render;
 mod resolve;
 mod session;
@@ -20,6 +25,7 @@ mod trace;
 mod transport;
 pub mod wire;
 
+pub use chain::{Chain, ChainQuestion};
 pub use engine::{Engine, Resolution};
 pub use error::Error;
 pub use fetch::Fetched;

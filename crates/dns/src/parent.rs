@@ -9,6 +9,7 @@ use crate::session::{Manner, Session};
 use crate::trace::{self, Step, descend, ds_of};
 use crate::wire::{Name, Question, Reply, Rtype};
 use model::dns::{NsName, Soa, TraceOutcome};
+use model::legacy::ChainServer;
 use model::registration::Ds;
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ pub(crate) struct ParentSide {
     pub ds: Vec<Ds>,
     /// SOA of the enclosing zone, when the name is not delegated.
     pub enclosing_soa: Option<Soa>,
+    /// The servers of the zones between the root and this one, with the time they took.
+    pub chain: Vec<ChainServer>,
     pub notes: Vec<String>,
 }
 
@@ -27,6 +30,7 @@ pub(crate) struct ParentSide {
 pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<ParentSide, Error> {
     let (steps, outcome) = descend(session, zone, Rtype::NS, Some(zone)).await;
     let mut notes: Vec<String> = Vec::new();
+    let chain = chain_of(&steps, zone);
     for step in &steps {
         notes.extend(step.notes.iter().map(|n| format!("{}: {n}", step.zone)));
     }
@@ -46,6 +50,7 @@ pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<Parent
             servers,
             ds,
             enclosing_soa: None,
+            chain,
             notes,
         });
     }
@@ -63,7 +68,15 @@ pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<Parent
             notes.push(format!(
                 "the servers of {parent} also serve {zone}: the delegation itself cannot be seen"
             ));
-            Ok(ParentSide { parent, delegated: !servers.is_empty(), servers, ds, enclosing_soa: None, notes })
+            Ok(ParentSide {
+                parent,
+                delegated: !servers.is_empty(),
+                servers,
+                ds,
+                enclosing_soa: None,
+                chain,
+                notes,
+            })
         }
         TraceOutcome::NoData | TraceOutcome::NxDomain => {
             let soa = reply.and_then(present::soa_of);
@@ -78,6 +91,7 @@ pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<Parent
                 servers: Vec::new(),
                 ds: Vec::new(),
                 enclosing_soa: soa,
+                chain,
                 notes,
             })
         }
@@ -90,6 +104,26 @@ pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<Parent
             Err(Error::Unreachable { zone: last.zone.to_string(), detail: tally(last) })
         }
     }
+}
+
+/// One look at the servers above the zone; the root's are left out, everybody shares them.
+fn chain_of(steps: &[Step], zone: &Name) -> Vec<ChainServer> {
+    let mut chain = Vec::new();
+    for step in steps.iter().filter(|s| !s.zone.is_root() && s.zone != *zone) {
+        for said in step.said.iter().take(MAX_SERVERS) {
+            let (Some(address), Some(asked)) = (said.address, said.asked.as_ref()) else { continue };
+            let reply = asked.reply();
+            chain.push(ChainServer {
+                zone: step.zone.to_string(),
+                server: said.server.clone(),
+                address,
+                ms: vec![reply.map(|_| asked.latency.as_secs_f32() * 1000.0)],
+                network: None,
+                ids: reply.and_then(Reply::nsid).into_iter().collect(),
+            });
+        }
+    }
+    chain
 }
 
 fn tally(step: &Step) -> String {

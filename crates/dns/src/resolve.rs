@@ -73,6 +73,8 @@ pub(crate) struct HostAddresses {
     pub alias: Option<Name>,
     /// Why there is no address.
     pub problem: Option<String>,
+    /// Finding the address needs the name itself.
+    pub cyclic: bool,
 }
 
 impl Session {
@@ -179,7 +181,7 @@ impl Session {
                 let Ok(host) = Name::from_text(&server.name) else { continue };
                 let found = self.host(host.clone(), stack.to_vec()).await;
                 if found.addresses.is_empty() {
-                    cycle = cycle.or(found.problem.filter(|p| p.starts_with("cyclic")).map(|_| host));
+                    cycle = cycle.or(found.cyclic.then_some(host));
                     continue;
                 }
                 addresses = found.addresses;
@@ -212,7 +214,8 @@ impl Session {
     /// IPv4 and IPv6 addresses of a host.
     pub(crate) async fn host(&self, host: Name, mut stack: Vec<Name>) -> HostAddresses {
         if stack.contains(&host) {
-            return HostAddresses { problem: Some(Stuck::Cycle(host).words()), ..HostAddresses::default() };
+            let problem = Some(Stuck::Cycle(host).words());
+            return HostAddresses { problem, cyclic: true, ..HostAddresses::default() };
         }
         if stack.len() >= MAX_NESTING {
             return HostAddresses { problem: Some(Stuck::TooDeep.words()), ..HostAddresses::default() };
@@ -235,7 +238,10 @@ impl Session {
                     out.addresses
                         .extend(records.iter().filter(|rr| rr.name == found.owner).filter_map(address));
                 }
-                Err(stuck) => out.problem = Some(stuck.words()),
+                Err(stuck) => {
+                    out.cyclic |= matches!(stuck, Stuck::Cycle(_));
+                    out.problem = Some(stuck.words());
+                }
             }
         }
         out.addresses.sort();

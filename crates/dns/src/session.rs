@@ -126,6 +126,19 @@ impl Session {
         self.exhausted.load(Ordering::Relaxed)
     }
 
+    /// Milliseconds of every answer over UDP so far, by address.
+    pub(crate) fn latencies(&self) -> HashMap<IpAddr, Vec<f32>> {
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out: HashMap<IpAddr, Vec<f32>> = HashMap::new();
+        for ((ip, _, _), cell) in memory.iter() {
+            let good = |a: &&Arc<Asked>| a.result.is_ok() && a.transport == Transport::Udp;
+            if let Some(asked) = cell.get().filter(good) {
+                out.entry(*ip).or_default().push(asked.latency.as_secs_f32() * 1000.0);
+            }
+        }
+        out
+    }
+
     /// Notes that hold for the whole operation.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();

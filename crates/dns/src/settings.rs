@@ -34,6 +34,9 @@ pub struct Settings {
     pub allow_private: bool,
     /// Translation of addresses in closed networks.
     pub address_map: AddressMap,
+    /// Zone in which origin AS and prefix of an address are looked up (`origin.` and `origin6.` below it, rows in the
+    /// form of Team Cymru); empty: not looked up.
+    pub asn_zone: String,
 }
 
 impl Default for Settings {
@@ -49,6 +52,7 @@ impl Default for Settings {
             trust_anchors: TrustAnchors::shipped(),
             allow_private: false,
             address_map: AddressMap::default(),
+            asn_zone: "asnlookup.zonemaster.net".into(),
         }
     }
 }

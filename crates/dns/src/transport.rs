@@ -77,7 +77,7 @@ struct Flight {
 }
 
 /// Says whether `reply` answers the question as it was sent, letters aside; the second part says whether they match.
-fn answers(reply: &Reply, question: &Question, exact: &[Vec<u8>]) -> (bool, bool) {
+pub(crate) fn answers(reply: &Reply, question: &Question, exact: &[Vec<u8>]) -> (bool, bool) {
     match &reply.question {
         // Servers that can't read a message answer FORMERR (or NOTIMP) without repeating it.
         None => (reply.rcode == 1 || reply.rcode == 4, true),

@@ -3,6 +3,8 @@
 //! Names are lower case without the final dot (the root is `.`); TTLs and timers are seconds; latencies are
 //! milliseconds.
 
+use crate::legacy::LegacyDns;
+pub use crate::problem::ServerProblem;
 use crate::registration::Ds;
 pub use crate::trace::{Trace, TraceOutcome, TraceStep};
 use serde::{Deserialize, Serialize};
@@ -245,6 +247,9 @@ pub struct ServerState {
     pub recursion: Option<bool>,
     /// Name server identifier, when it gives one.
     pub nsid: Option<String>,
+    /// What is wrong or odd, as facts to judge by.
+    #[serde(default)]
+    pub problems: Vec<ServerProblem>,
     /// What was wrong or odd, in words.
     pub notes: Vec<String>,
 }
@@ -272,6 +277,9 @@ pub struct Delegation {
     pub negative_soa: Option<Soa>,
     /// Distinct NSIDs or host names of the servers' operators: patterns for the provider.
     pub provider: Option<Provider>,
+    /// Latency and network of the servers in the chain, over the looks of this vantage.
+    #[serde(default)]
+    pub legacy: LegacyDns,
     /// What holds for the whole (no IPv6 here, ...).
     pub notes: Vec<String>,
 }

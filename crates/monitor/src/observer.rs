@@ -105,7 +105,7 @@ impl Observer for Internet {
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts {
         progress.started(Stage::Delegation);
         let began = Instant::now();
-        let delegation = match self.engine.delegation(name.as_str()).await {
+        let mut delegation = match self.engine.delegation(name.as_str()).await {
             Ok(d) => Part::good(d, now, SERVERS),
             Err(e) => failed(now, e.label(), e.to_string()),
         };
@@ -124,8 +124,14 @@ impl Observer for Internet {
             };
             return DnsParts { delegation, zone, dnssec, findings: Vec::new() };
         };
-        let (zone, dnssec) =
-            futures::join!(self.zone(name, d, now, progress), self.dnssec(name, now, progress));
+        let (zone, dnssec, networks) = futures::join!(
+            self.zone(name, d, now, progress),
+            self.dnssec(name, now, progress),
+            self.engine.network(d)
+        );
+        if let Some(d) = &mut delegation.value {
+            d.legacy.stamp(now, &networks);
+        }
         let findings = match &delegation.value {
             Some(d) => dns::checks::health(d, zone.value.as_ref(), dnssec.value.as_ref(), now),
             None => Vec::new(),

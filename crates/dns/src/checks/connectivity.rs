@@ -1,10 +1,9 @@
 //! Connectivity01 and 02 (UDP and TCP), Connectivity03 and 04 (origin AS and prefix diversity).
 
-use super::address::{reverse_name, within};
 use super::context::{Context, joined, plain};
-use crate::session::{Manner, Session};
-use crate::wire::{Data, Name, Reply, Rtype, rcode_text};
-use model::dns::AnswerKind;
+use crate::network::{Announced, Origin, origin};
+use crate::session::Manner;
+use crate::wire::{Name, Reply, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -66,80 +65,12 @@ fn oddity(reply: Option<&Reply>, word: &str, rtype: Rtype, zone: &Name) -> Optio
     (!reply.aa).then(|| (format!("{word}_RECORD_NOT_AA"), Vec::new()))
 }
 
-/// What the address database says of an address: Connectivity04 of 2024, "Cymru prefix lookup".
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Origin {
-    /// The most specific prefix and the systems that announce it.
-    pub known: Option<Announced>,
-    /// The database gave nothing usable, or something wrong beside what is usable.
-    pub failed: bool,
-}
-
-/// A prefix and who announces it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Announced {
-    pub prefix: String,
-    pub length: u8,
-    pub asns: BTreeSet<u32>,
-}
-
-/// `ASN [ASN …] | prefix | …` by origin zone (the DNS interface Team Cymru invented).
-pub(crate) async fn origin(session: &Session, asn_zone: &str, ip: IpAddr) -> Origin {
-    let failed = Origin { known: None, failed: true };
-    let (v4, v6) = (format!("origin.{asn_zone}"), format!("origin6.{asn_zone}"));
-    let Some(name) = reverse_name(ip, &v4, &v6) else { return failed };
-    // An alias here leads away from the database: not followed.
-    let Ok(found) = session.resolve(name.clone(), Rtype::TXT, false, Vec::new()).await else {
-        return failed;
-    };
-    match found.kind {
-        AnswerKind::NxDomain | AnswerKind::NoData => return Origin::default(),
-        AnswerKind::Answer => {}
-        // A resolver between us and the database answers without AA.
-        AnswerKind::NonAuthoritative if found.asked.reply().is_some_and(|r| !r.answers.is_empty()) => {}
-        _ => return failed,
-    }
-    let Some(reply) = found.asked.reply() else { return failed };
-    let texts: Vec<String> = reply
-        .answers_of(&name, Rtype::TXT)
-        .filter_map(|rr| match &rr.data {
-            Data::Txt(strings) => Some(String::from_utf8_lossy(&strings.concat()).into_owned()),
-            _ => None,
-        })
-        .collect();
-    if texts.is_empty() { failed } else { read_rows(ip, &texts) }
-}
-
-/// Every row is judged by itself: text of another kind is passed over, a row about another place in the address space
-/// is an error of the database, and of the rest the most specific counts.
-fn read_rows(ip: IpAddr, texts: &[String]) -> Origin {
-    let mut origin = Origin::default();
-    for (network, row) in texts.iter().filter_map(|t| parse_origin(t)) {
-        if !within(ip, network, row.length) {
-            origin.failed = true;
-        } else if origin.known.as_ref().is_none_or(|best| best.length < row.length) {
-            origin.known = Some(row);
-        }
-    }
-    origin
-}
-
-/// Text that is no row of the database is no answer of the database.
-fn parse_origin(text: &str) -> Option<(IpAddr, Announced)> {
-    let mut fields = text.split('|').map(str::trim);
-    let asns: BTreeSet<u32> = fields.next()?.split_whitespace().filter_map(|a| a.parse().ok()).collect();
-    let prefix = fields.next()?.to_string();
-    let (ip, length) = prefix.split_once('/')?;
-    let (network, length): (IpAddr, u8) = (ip.parse().ok()?, length.parse().ok()?);
-    let fits = length <= if network.is_ipv4() { 32 } else { 128 };
-    (!asns.is_empty() && fits).then_some((network, Announced { prefix, length, asns }))
-}
-
 async fn origins(c: &Context<'_>) -> Vec<(IpAddr, Origin)> {
     let ips = c.all_ips().await;
-    futures::future::join_all(ips.into_iter().map(|ip| async move {
-        (ip, origin(c.session, &c.asn_zone, ip).await)
-    })).await
+    futures::future::join_all(
+        ips.into_iter().map(|ip| async move { (ip, origin(c.session, &c.asn_zone, ip).await) }),
+    )
+    .await
 }
 
 pub(super) async fn connectivity03(c: &Context<'_>) -> Vec<Finding> {
@@ -212,33 +143,4 @@ pub(super) async fn connectivity04(c: &Context<'_>) -> Vec<Finding> {
         }
     }
     out.list
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_of_the_database_are_read_or_refused() {
-        let (_, row) = parse_origin("64496 64500 | 192.0.2.0/24 | ZZ | test | 2020-01-01").unwrap();
-        let asns = BTreeSet::from([64496, 64500]);
-        assert_eq!(row, Announced { prefix: "192.0.2.0/24".into(), length: 24, asns });
-        for bad in ["", "NA | 192.0.2.0/24", "1 | x/24", "1", "1 | 192.0.2.0", "1 | 192.0.2.0/33"] {
-            assert_eq!(parse_origin(bad), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_row_about_another_place_is_an_error_and_does_not_hide_the_others() {
-        let ip: IpAddr = "192.0.2.7".parse().unwrap();
-        let read = |texts: &[&str]| {
-            let texts: Vec<String> = texts.iter().map(|t| (*t).to_string()).collect();
-            let origin = read_rows(ip, &texts);
-            (origin.known.map(|k| k.prefix), origin.failed)
-        };
-        assert_eq!(read(&["1 | 192.0.0.0/16", "2 | 192.0.2.0/24"]), (Some("192.0.2.0/24".into()), false));
-        assert_eq!(read(&["1 | 198.51.100.0/24", "2 | 192.0.2.0/24"]), (Some("192.0.2.0/24".into()), true));
-        assert_eq!(read(&["1 | 198.51.100.0/24"]), (None, true));
-        assert_eq!(read(&["hello", "v=spf1 -all"]), (None, false));
-    }
 }

@@ -1,6 +1,6 @@
 //! Consistency05 (glue against authoritative data) and Consistency06 (primary server in the SOA records).
 
-use super::context::{Context, authoritative, joined};
+use super::context::{Context, joined};
 use super::methods::NsMap;
 use super::walk::is_referral;
 use crate::classify::referral_zone;
@@ -158,8 +158,7 @@ pub(super) async fn consistency06(c: &Context<'_>) -> Vec<Finding> {
             out.add("NO_RESPONSE", &[("ns", ns)]);
             continue;
         };
-        let soa = authoritative(Some(reply), &c.zone, Rtype::SOA).unwrap_or_default();
-        match soa.first().map(|rr| &rr.data) {
+        match reply.answers_of(&c.zone, Rtype::SOA).next().map(|rr| &rr.data) {
             Some(Data::Soa(soa)) => mnames.entry(soa.mname.clone()).or_default().push(ip),
             _ => out.add("NO_RESPONSE_SOA_QUERY", &[("ns", ns)]),
         }

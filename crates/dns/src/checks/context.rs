@@ -67,7 +67,11 @@ impl<'s> Context<'s> {
             text: zone.to_string(),
             zone,
             undelegated,
-            asn_zone: options.asn_zone.clone(),
+            asn_zone: if options.asn_zone.is_empty() {
+                session.settings.asn_zone.clone()
+            } else {
+                options.asn_zone.clone()
+            },
             now: options.now,
             walk: OnceCell::new(),
             methods_walk: OnceCell::new(),

@@ -2,10 +2,11 @@
 //! In: the parts of an observation. Out: findings, Zonemaster's where there is one.
 
 use super::tags::finding;
-use crate::delegation::{GLUE_MISSING, GLUE_ONLY, peers_median};
+use crate::delegation::peers_median;
 use jiff::{SignedDuration, Timestamp};
 use model::dns::{AnswerKind, Delegation, Dnssec, DnssecStatus, ServerHealth, ServerState, ZoneSnapshot};
 use model::finding::Finding;
+use model::problem::ServerProblem;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -151,20 +152,19 @@ fn sets(d: &Delegation, all: &mut Gather<'_>) {
             all.add("Consistency01", "SOA_SERIAL", &args);
         }
     }
-    for note in &d.notes {
-        if let Some((name, _)) = note.split_once(" is an alias of ") {
-            let name = name.rsplit(' ').next().unwrap_or(name);
-            all.add("Delegation05", "NS_IS_CNAME", &[("nsname", name.into())]);
-        }
+    let aliased = |s: &&ServerState| s.problems.iter().any(|p| matches!(p, ServerProblem::Alias { .. }));
+    let names: BTreeSet<&String> = d.servers.iter().filter(aliased).map(|s| &s.name).collect();
+    for name in names {
+        all.add("Delegation05", "NS_IS_CNAME", &[("nsname", name.as_str().into())]);
     }
 }
 
 fn glue(d: &Delegation, all: &mut Gather<'_>) {
-    let with = |what: &str| -> Vec<String> {
-        let states = d.servers.iter().filter(|s| s.notes.iter().any(|n| n.contains(what)));
+    let with = |what: ServerProblem| -> Vec<String> {
+        let states = d.servers.iter().filter(|s| s.problems.contains(&what));
         states.map(|s| ns(s).as_str().unwrap_or_default().to_string()).collect()
     };
-    let (stale, missing) = (with(GLUE_ONLY), with(GLUE_MISSING));
+    let (stale, missing) = (with(ServerProblem::GlueOnly), with(ServerProblem::GlueMissing));
     if !stale.is_empty() {
         let args =
             [("parent_addresses", stale.join(";").into()), ("zone_addresses", missing.join(";").into())];
@@ -226,6 +226,7 @@ mod tests {
             tcp: Some(true),
             recursion: Some(false),
             nsid: None,
+            problems: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -248,6 +249,7 @@ mod tests {
             soa: None,
             negative_soa: None,
             provider: None,
+            legacy: model::legacy::LegacyDns::default(),
             notes: Vec::new(),
         }
     }
@@ -264,7 +266,13 @@ mod tests {
     #[test]
     fn each_fault_has_its_tag() {
         type Change = fn(&mut Delegation);
-        let cases: [(Change, &[&str]); 10] = [
+        let cases: [(Change, &[&str]); 13] = [
+            (|d| d.servers[0].problems = vec![ServerProblem::GlueOnly], &["IN_BAILIWICK_ADDR_MISMATCH"]),
+            (|d| d.servers[0].problems = vec![ServerProblem::GlueMissing], &["EXTRA_ADDRESS_CHILD"]),
+            (
+                |d| d.servers[1].problems = vec![ServerProblem::Alias { target: "x.example".into() }],
+                &["NS_IS_CNAME"],
+            ),
             (|d| d.delegated = false, &["B02_NO_DELEGATION"]),
             (
                 |d| {

@@ -64,6 +64,7 @@ fn server(name: &str, health: ServerHealth) -> ServerState {
         tcp: Some(true),
         recursion: Some(false),
         nsid: None,
+        problems: vec![],
         notes: vec![],
     }
 }
@@ -83,6 +84,7 @@ fn delegation(names: &[&str]) -> Delegation {
         soa: None,
         negative_soa: None,
         provider: None,
+        legacy: model::legacy::LegacyDns::default(),
         notes: vec![],
     }
 }

@@ -1,8 +1,8 @@
 //! DNSSEC05 (algorithms of the keys; specification of 2024) and DNSSEC14 (sizes of RSA keys; 2022).
 
 use super::{ByKey, Servers, TABLES, add_servers, good, key_answers, keys_of, row};
-use crate::wire::Dnskey;
 use crate::checks::context::Context;
+use crate::wire::Dnskey;
 use model::finding::Finding;
 use std::collections::BTreeMap;
 

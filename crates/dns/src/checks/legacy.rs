@@ -1,0 +1,54 @@
+//! Our own check "Domainscope": slow, unicast authoritative DNS, judged by the time all answers of this check took.
+//! In: the servers of the zone and of its parent. Out: the findings of `model::legacy`.
+
+use super::context::Context;
+use super::methods::NsMap;
+use crate::network::origin;
+use model::finding::Finding;
+use model::legacy::{ChainServer, LegacyDns, ServerNetwork};
+use std::net::IpAddr;
+
+/// How the check is called.
+pub(super) const NAME: &str = "Domainscope";
+
+pub(super) async fn domainscope(c: &Context<'_>) -> Vec<Finding> {
+    let latencies = c.session.latencies();
+    let parent = c.parent_ns().await.clone().unwrap_or_default();
+    let above = c.zone.parent().to_string();
+    let mut chain = LegacyDns::default();
+    let own = c.all_ns().await;
+    for (zone, servers) in [(&above, &parent), (&c.text, &own)] {
+        chain.servers.extend(servers_of(zone, servers, &latencies));
+    }
+    let most = chain.servers.iter().map(|s| s.ms.len()).max().unwrap_or(0);
+    chain.looks = vec![c.now; most];
+    // The places are asked only of servers that are to be judged.
+    if !chain.findings(&c.text).is_empty() && !c.asn_zone.is_empty() {
+        let networks = futures::future::join_all(own.values().flatten().map(|ip| network(c, *ip))).await;
+        chain.add_networks(&networks);
+    }
+    chain.findings(&c.text)
+}
+
+fn servers_of<'a>(
+    zone: &'a str,
+    servers: &'a NsMap,
+    latencies: &'a std::collections::HashMap<IpAddr, Vec<f32>>,
+) -> impl Iterator<Item = ChainServer> + 'a {
+    servers.iter().flat_map(move |(name, ips)| {
+        ips.iter().map(move |ip| ChainServer {
+            zone: zone.to_string(),
+            server: name.to_string(),
+            address: *ip,
+            ms: latencies.get(ip).into_iter().flatten().map(|ms| Some(*ms)).collect(),
+            network: None,
+            ids: Vec::new(),
+        })
+    })
+}
+
+async fn network(c: &Context<'_>, address: IpAddr) -> ServerNetwork {
+    let known = origin(c.session, &c.asn_zone, address).await.known;
+    let (prefix, asns) = known.map_or((None, Vec::new()), |k| (Some(k.prefix), k.asns.into_iter().collect()));
+    ServerNetwork { address, asns, prefix, id: None }
+}

@@ -1,0 +1,267 @@
+//! Cache vs authoritative against the lab's resolvers, which have caches of their own: faults first, then every verdict,
+//! then a watch whose clock moves those caches.
+
+mod resolvers;
+
+use dns::compare::{Asking, Watch};
+use model::compare::{
+    AuthorityOutcome, Carried, Cause, CompareEvent, EndKind, StopReason, Verdict, VerdictKind, WatchPhase,
+};
+use model::names::Fqdn;
+use resolvers::{NOW, of, world};
+
+fn asking(name: &str, rtype: &str) -> Asking {
+    Asking::new(Fqdn::trusted(name), rtype)
+}
+
+#[tokio::test]
+async fn what_the_servers_deny_is_asked_of_nobody() {
+    let w = world("demo").await;
+    for (name, rtype, outcome) in [
+        ("nothing-here.q7.io", "A", AuthorityOutcome::NxDomain),
+        ("q7.io", "SRV", AuthorityOutcome::NoData),
+    ] {
+        w.command("reset-log").await;
+        let mut events = Vec::new();
+        let c = w.comparer().run(&asking(name, rtype), &mut |e| events.push(e)).await.unwrap();
+        assert_eq!(c.authority.outcome, outcome, "{}", c.authority.sentence);
+        let stopped = c.stopped.unwrap();
+        assert_eq!(stopped.reason, StopReason::Denied);
+        assert!(stopped.sentence.contains("No resolver was asked"), "{}", stopped.sentence);
+        assert!(c.answers.is_empty() && c.summary.total == 0);
+        let log = w.lab.query_log();
+        assert_eq!(log.per_resolver.values().sum::<u64>(), 0, "{:?}", log.per_resolver);
+        assert!(log.asked(name, rtype) > 0);
+        assert_eq!(events.iter().map(CompareEvent::name).collect::<Vec<_>>(), ["authority", "summary"]);
+    }
+    let mut confirmed = asking("nothing-here.q7.io", "A");
+    confirmed.force = true;
+    let c = w.comparer().run(&confirmed, &mut |_| ()).await.unwrap();
+    assert_eq!(c.stopped, None);
+    assert!(w.lab.query_log().resolvers_asked("nothing-here.q7.io") > 0);
+    assert_eq!(of(&c, "clearwater").verdict, Verdict::Same);
+}
+
+#[tokio::test]
+async fn servers_that_are_silent_leave_nothing_to_compare_with() {
+    let w = world("demo").await;
+    let c = w.comparer().run(&asking("ghost-ship.example", "A"), &mut |_| ()).await.unwrap();
+    assert_eq!(c.authority.outcome, AuthorityOutcome::NoAnswer);
+    assert_eq!(c.stopped.unwrap().reason, StopReason::NoAuthority);
+    assert_eq!(w.lab.query_log().per_resolver.values().sum::<u64>(), 0);
+}
+
+#[tokio::test]
+async fn ways_that_fail_are_left_for_the_next_and_said() {
+    let w = world("small").await;
+    let name = Fqdn::trusted("plain.example");
+    let now = NOW.parse().unwrap();
+    let row = w.row("first");
+    let ask = |row| {
+        let (client, name) = (w.recursive.clone(), name.clone());
+        async move { client.ask(&row, &name, "A", now).await.unwrap() }
+    };
+    let a = ask(row.clone()).await;
+    assert_eq!((a.carried, a.rcode.as_deref(), a.error), (Some(Carried::Doh), Some("NOERROR"), None));
+    assert_eq!(a.records[0].data, "192.0.2.10");
+
+    w.command("resolver first failing http-500").await;
+    let a = ask(row.clone()).await;
+    assert_eq!(a.carried, Some(Carried::Dot), "{:?}", a.error);
+    assert!(a.error.unwrap().contains("HTTP status 500"));
+
+    w.command("resolver first failing none").await;
+    let plain = model::resolvers::PublicResolver { doh: None, dot: None, ..row.clone() };
+    let a = ask(plain.clone()).await;
+    assert_eq!((a.carried, a.records.len()), (Some(Carried::Udp), 1));
+
+    // A DoH host that does not exist, and a certificate of another: neither is talked to.
+    let lost = model::resolvers::PublicResolver {
+        doh: Some("https://nobody.resolver.lab/dns-query".into()),
+        dot: None,
+        ..row.clone()
+    };
+    let a = ask(lost).await;
+    assert_eq!(a.carried, Some(Carried::Udp));
+    assert!(a.error.unwrap().starts_with("DoH: "));
+    let doh = row.doh.clone().unwrap().replace("first.", "second.").replace("/dns-query", "/nowhere");
+    let a = ask(model::resolvers::PublicResolver { doh: Some(doh), ..plain.clone() }).await;
+    assert!(a.error.unwrap().contains("HTTP status 404"));
+
+    w.command("resolver first failing dead").await;
+    let a = ask(row).await;
+    assert_eq!((a.carried, a.rcode), (None, None));
+    let why = a.error.unwrap();
+    assert!(["DoH", "DoT", "TCP"].iter().all(|t| why.contains(t)), "{why}");
+    let nothing = model::resolvers::PublicResolver { addresses: vec![], ..plain };
+    assert!(ask(nothing).await.error.unwrap().contains("no way to ask"));
+}
+
+#[tokio::test]
+async fn clear_text_and_private_targets_are_guarded() {
+    let w = world("small").await;
+    let settings = dns::Settings { allow_private: false, ..w.engine.settings().clone() };
+    let dialer = net::Dialer::new(net::Settings::default()).unwrap();
+    let strict = dns::recursive::Recursive::new(dialer, &settings);
+    let now = NOW.parse().unwrap();
+    let mut row = w.row("first");
+    row.dot = None;
+    row.doh = Some("http://192.0.2.1/dns-query".into());
+    w.command("reset-log").await;
+    let a = strict.ask(&row, &Fqdn::trusted("plain.example"), "A", now).await.unwrap();
+    let why = a.error.unwrap();
+    assert!(why.contains("loopback address only") && why.contains("unless the operator allows"), "{why}");
+    row.doh = Some("https://127.0.0.1:9/dns-query".into());
+    let a = strict.ask(&row, &Fqdn::trusted("plain.example"), "A", now).await.unwrap();
+    assert!(a.error.unwrap().contains("refused unless the operator allows"));
+    assert_eq!(w.lab.query_log().of_resolver("first"), 0);
+}
+
+#[tokio::test]
+async fn every_verdict_is_told_by_its_resolver() {
+    let w = world("demo").await;
+    let comparer = w.comparer();
+    let compare = |name: &'static str| {
+        let comparer = comparer.clone();
+        async move { comparer.run(&asking(name, "A"), &mut |_| ()).await.unwrap() }
+    };
+    let c = compare("orchard.example").await;
+    let stale = of(&c, "longshore");
+    assert_eq!(stale.verdict.kind(), VerdictKind::Stale, "{stale:#?}");
+    let hours = (stale.verdict.right_at().unwrap().as_second() - c.now.as_second()) / 3600;
+    assert_eq!(hours, 19, "71000 s are left");
+    assert_eq!(of(&c, "clearwater").verdict, Verdict::Same);
+    assert_eq!(of(&c, "wattle").verdict, Verdict::Failing);
+    assert!(!c.summary.everywhere);
+    assert_eq!(c.summary.all_right_at, stale.verdict.right_at());
+
+    let c = compare("q7.io").await;
+    let geo = of(&c, "monsoon");
+    assert!(matches!(geo.verdict, Verdict::Different { cause: Cause::Location, .. }), "{geo:#?}");
+    assert_eq!(geo.shows, "192.0.2.107");
+
+    assert_eq!(of(&compare("lumen.example").await, "tern").verdict, Verdict::Filtered);
+    assert_eq!(of(&compare("babel.example").await, "alpenrose-guard").verdict, Verdict::Filtered);
+
+    let c = compare("newborn.example").await;
+    let no = of(&c, "kestrel");
+    assert!(matches!(no.verdict, Verdict::NegativeCached { until: Some(_) }), "{no:#?}");
+    assert_eq!(c.authority.outcome, AuthorityOutcome::Serves);
+}
+
+#[tokio::test]
+async fn answers_are_told_one_by_one_and_the_table_keeps_its_order() {
+    let w = world("demo").await;
+    let mut events = Vec::new();
+    let c = w.comparer().run(&asking("www.orchard.example", "A"), &mut |e| events.push(e)).await.unwrap();
+    let names: Vec<_> = events.iter().map(CompareEvent::name).collect();
+    assert_eq!((names[0], *names.last().unwrap()), ("authority", "summary"));
+    assert_eq!(names.iter().filter(|n| **n == "answer").count(), w.rows.len());
+    assert!(c.answers.iter().map(|j| &j.resolver.id).eq(w.rows.iter().map(|r| &r.id)));
+    assert_eq!(c.authority.aliases.len(), 1);
+    assert_eq!(c.authority.ttl, Some(300));
+    assert_eq!(of(&c, "clearwater").verdict, Verdict::Same);
+    let start = w.comparer().start(&asking("q7.io", "A")).await.unwrap();
+    assert!(start.answers.iter().all(|j| j.verdict == Verdict::Pending) && start.answers.len() == w.rows.len());
+}
+
+#[tokio::test]
+async fn a_watch_waits_for_the_servers_and_then_for_the_caches() {
+    let w = world("small").await;
+    // Both resolvers remember that the record is missing; the guard withholds it for good.
+    w.command("resolver all prime-negative new.plain.example A nxdomain 600").await;
+    w.command("resolver guard filter blocked new.plain.example").await;
+    w.command("reset-log").await;
+    let later: jiff::Timestamp = "2026-11-20T14:05:30Z".parse().unwrap();
+    w.clock.plan.lock().unwrap().push((later, "add new.plain.example 300 A 192.0.2.77".into()));
+    let watch = Watch { expect: vec!["192.0.2.77".into()], patience_s: 3600 };
+    let mut events = Vec::new();
+    let mut asked_early = 0;
+    let lab = w.lab.clone();
+    let (c, end) = w
+        .comparer()
+        .watch(&asking("new.plain.example", "A"), &watch, &mut |e| {
+            if matches!(&e, CompareEvent::Watch(p) if p.phase == WatchPhase::Authority) {
+                asked_early += lab.query_log().per_resolver.values().sum::<u64>();
+            }
+            events.push(e);
+        })
+        .await
+        .unwrap();
+    assert_eq!(end.kind, EndKind::Everywhere, "{end:?} {:#?}", c.summary);
+    assert_eq!(asked_early, 0, "no resolver is asked before the servers serve it");
+    assert_eq!(of(&c, "first").verdict, Verdict::Same);
+    assert_eq!(of(&c, "guard").verdict, Verdict::Filtered);
+    let waits = w.clock.waits.lock().unwrap().clone();
+    assert!(waits.iter().all(|s| (5..=300).contains(s)), "{waits:?}");
+    assert!(waits.iter().sum::<i64>() >= 600, "{waits:?}");
+    let log = w.lab.query_log();
+    // First look, the look when the copy has run out, and no more than the bound of the pause brings.
+    assert!((2..=5).contains(&log.of_resolver("first")), "{:?}", log.per_resolver);
+    assert_eq!(log.of_resolver("guard"), 1, "a filter is not asked again");
+    let phases: Vec<_> =
+        events.iter().filter_map(|e| if let CompareEvent::Watch(p) = e { Some(p.phase) } else { None }).collect();
+    assert!(phases.contains(&WatchPhase::Authority) && phases.contains(&WatchPhase::Resolvers), "{phases:?}");
+    assert_eq!(events.last().map(CompareEvent::name), Some("end"));
+}
+
+#[tokio::test]
+async fn a_watch_learns_old_values_and_tells_them_from_answers_by_location() {
+    let w = world("small").await;
+    w.command("resolver first prime plain.example A").await;
+    w.command("resolver second geo plain.example 60 A 203.0.113.5").await;
+    let later: jiff::Timestamp = "2026-11-20T14:05:08Z".parse().unwrap();
+    {
+        let mut plan = w.clock.plan.lock().unwrap();
+        plan.push((later, "remove plain.example A".into()));
+        plan.push((later, "add plain.example 300 A 192.0.2.99".into()));
+    }
+    let watch = Watch { expect: vec!["192.0.2.99".into()], patience_s: 3600 };
+    let mut seen_stale = false;
+    let (c, end) = w
+        .comparer()
+        .watch(&asking("plain.example", "A"), &watch, &mut |e| {
+            if let CompareEvent::Answer(j) = e {
+                seen_stale |= j.resolver.id == "first" && j.verdict.kind() == VerdictKind::Stale;
+            }
+        })
+        .await
+        .unwrap();
+    assert!(seen_stale, "the value before the change was learnt while waiting");
+    assert_eq!(end.kind, EndKind::Everywhere, "{end:?} {:#?}", c.answers);
+    assert_eq!(of(&c, "first").verdict, Verdict::Same);
+    let geo = of(&c, "second");
+    assert_eq!(geo.verdict, Verdict::Different { cause: Cause::Location, until: None }, "{geo:#?}");
+}
+
+#[tokio::test]
+async fn a_watch_ends_when_its_time_is_over() {
+    let w = world("small").await;
+    let watch = Watch { expect: vec!["192.0.2.200".into()], patience_s: 60 };
+    let (c, end) = w.comparer().watch(&asking("plain.example", "A"), &watch, &mut |_| ()).await.unwrap();
+    assert_eq!(end.kind, EndKind::GaveUp);
+    assert_eq!(c.stopped.unwrap().reason, StopReason::NotServedYet);
+    assert_eq!(w.lab.query_log().per_resolver.values().sum::<u64>(), 0);
+    assert!(w.clock.waits.lock().unwrap().iter().sum::<i64>() <= 60);
+}
+
+#[tokio::test]
+async fn servers_that_disagree_explain_a_resolver_that_does() {
+    let w = world("demo").await;
+    let c = w.comparer().run(&asking("fernhill.example", "SOA"), &mut |_| ()).await.unwrap();
+    assert!(!c.authority.agree, "{:#?}", c.authority.servers);
+    assert!(c.authority.servers.iter().filter_map(|s| s.serial).collect::<std::collections::BTreeSet<_>>().len() > 1);
+}
+
+#[tokio::test]
+async fn the_machines_own_resolver_is_asked_and_judged() {
+    let w = world("small").await;
+    let asked = asking("plain.example", "A");
+    let mut c = w.comparer().start(&asked).await.unwrap();
+    let address = w.row("first").addresses[0];
+    let at = w.lab.real(address.to_string().parse().unwrap(), w.lab.endpoints().dns_port);
+    w.comparer().ask_own(&asked, &mut c, &[at.ip()], at.port()).await;
+    assert_eq!(c.own.len(), 1);
+    assert_eq!((c.own[0].verdict, c.own[0].shows.as_str()), (Verdict::Same, "192.0.2.10"));
+    assert!(c.own[0].answer.as_ref().unwrap().ttl.is_some());
+}
