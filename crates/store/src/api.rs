@@ -203,13 +203,26 @@ pub trait Store: Send + Sync + 'static {
     /// How many jobs of a kind are due, and how late the oldest is, in seconds.
     async fn queue_lag(&self, kind: &str, now: Timestamp) -> Result<(u64, f64)>;
 
+    // ---- budgets of registry hosts -------------------------------------------------------------
+    /// What is kept about the budget of a registry host: its version and its text.
+    async fn budget(&self, host: &str) -> Result<Option<(i64, String)>>;
+    /// Writes a host's budget if its version is still `expected` (`None`: nothing is kept yet); the new version, or
+    /// `None` when somebody else was faster. One statement.
+    async fn swap_budget(
+        &self,
+        host: &str,
+        expected: Option<i64>,
+        state: &str,
+        now: Timestamp,
+    ) -> Result<Option<i64>>;
+
     // ---- settings and upkeep -------------------------------------------------------------------
     /// A setting's JSON text.
     async fn setting(&self, org: OrgId, key: &str) -> Result<Option<String>>;
     /// Writes a setting.
     async fn set_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()>;
-    /// Deletes history older than `keep_days` (never the newest change of a name), old log entries and
-    /// observations nobody holds. Answers how many rows went.
+    /// Deletes history older than `keep_days` (never the newest change of a name), old log entries, observations
+    /// nobody holds and budgets of hosts nobody asks any more. Answers how many rows went.
     async fn prune(&self, now: Timestamp, keep_days: u32) -> Result<u64>;
     /// Cheap proof that the database answers.
     async fn ping(&self) -> Result<()>;

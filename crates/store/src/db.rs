@@ -183,6 +183,15 @@ impl Db {
         Ok(())
     }
 
+    /// Runs one writing statement by itself, in one exchange with the database; how many rows it touched.
+    pub(crate) async fn write(&self, sql: impl Into<Sql>, args: Vec<Arg>) -> Result<u64> {
+        let sql = sql.into();
+        Ok(match self {
+            Db::Sqlite { writer, .. } => run!(writer, sql, args, execute, Sqlite)?.rows_affected(),
+            Db::Postgres(p) => run!(p, sql, args, execute, Postgres)?.rows_affected(),
+        })
+    }
+
     /// A writing transaction. On SQLite it waits here for the only writer's turn, never later.
     pub(crate) async fn begin(&self) -> Result<Tx> {
         Ok(match self {

@@ -5,6 +5,7 @@
 //! log in one transaction; the log's `rv` increases in commit order.
 
 mod api;
+mod budgets;
 mod codec;
 mod db;
 mod events;

@@ -14,11 +14,18 @@ pub(crate) struct Migration {
 }
 
 /// Every step there ever was. Released steps are never edited; a new one is appended.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    sqlite: include_str!("../migrations/sqlite/0001_first.sql"),
-    postgres: include_str!("../migrations/postgres/0001_first.sql"),
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        sqlite: include_str!("../migrations/sqlite/0001_first.sql"),
+        postgres: include_str!("../migrations/postgres/0001_first.sql"),
+    },
+    Migration {
+        version: 2,
+        sqlite: include_str!("../migrations/sqlite/0002_budgets.sql"),
+        postgres: include_str!("../migrations/postgres/0002_budgets.sql"),
+    },
+];
 
 /// Any number that no other program's advisory lock is likely to have.
 const LOCK: i64 = 0x646f_6d73_636f_7065;
@@ -65,40 +72,65 @@ pub(crate) async fn run(db: &Db, steps: &[Migration]) -> Result<usize> {
 mod tests {
     use super::*;
 
-    const SECOND: Migration = Migration {
-        version: 2,
+    const NEXT: Migration = Migration {
+        version: 1001,
         sqlite: "ALTER TABLE settings ADD COLUMN extra TEXT; UPDATE settings SET extra = value;",
         postgres: "",
     };
     const FAULTY: Migration = Migration {
-        version: 3,
+        version: 1002,
         sqlite: "CREATE TABLE half (x INTEGER); SELECT no_such_thing;",
         postgres: "",
     };
 
-    fn first() -> Migration {
-        Migration { version: 1, sqlite: MIGRATIONS[0].sqlite, postgres: "" }
+    /// All released steps and these.
+    fn with(further: &[&Migration]) -> Vec<Migration> {
+        let copy = |m: &Migration| Migration { version: m.version, sqlite: m.sqlite, postgres: m.postgres };
+        MIGRATIONS.iter().chain(further.iter().copied()).map(copy).collect()
+    }
+
+    #[test]
+    fn versions_follow_each_other() {
+        assert!(MIGRATIONS.iter().zip(1..).all(|(m, n)| m.version == n));
+    }
+
+    #[tokio::test]
+    async fn a_database_of_the_first_release_is_brought_forward() {
+        use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+        let folder = tempfile::tempdir().unwrap();
+        let options =
+            SqliteConnectOptions::new().filename(folder.path().join("old.db")).create_if_missing(true);
+        let pool = || SqlitePoolOptions::new().max_connections(1).connect_with(options.clone());
+        let db = Db::Sqlite { readers: pool().await.unwrap(), writer: pool().await.unwrap() };
+        assert_eq!(run(&db, &MIGRATIONS[..1]).await.unwrap(), 1);
+        db.write("INSERT INTO settings (org, key, value, at) VALUES (1, 'k', 'v', 0)", args![])
+            .await
+            .unwrap();
+        assert_eq!(run(&db, MIGRATIONS).await.unwrap(), MIGRATIONS.len() - 1);
+        let kept = db.row("SELECT value FROM settings", args![]).await.unwrap().unwrap();
+        assert_eq!(kept.text(0).unwrap(), "v");
+        assert!(db.rows("SELECT host FROM host_budgets", args![]).await.unwrap().is_empty());
     }
 
     #[tokio::test]
     async fn steps_run_once_in_order_and_keep_what_is_there() {
         let folder = tempfile::tempdir().unwrap();
         let db = crate::open::sqlite(&folder.path().join("x.db")).await.unwrap();
-        assert_eq!(run(&db, &[first()]).await.unwrap(), 0, "opening did it");
+        assert_eq!(run(&db, &with(&[])).await.unwrap(), 0, "opening did it");
         let mut tx = db.begin().await.unwrap();
         tx.execute("INSERT INTO settings (org, key, value, at) VALUES (1, 'k', 'v', 0)", args![])
             .await
             .unwrap();
         tx.commit().await.unwrap();
-        assert_eq!(run(&db, &[first(), SECOND]).await.unwrap(), 1);
-        assert_eq!(run(&db, &[first(), SECOND]).await.unwrap(), 0);
+        assert_eq!(run(&db, &with(&[&NEXT])).await.unwrap(), 1);
+        assert_eq!(run(&db, &with(&[&NEXT])).await.unwrap(), 0);
         let kept = db.row("SELECT extra FROM settings", args![]).await.unwrap().unwrap();
         assert_eq!(kept.text(0).unwrap(), "v");
 
         // A step that fails leaves nothing of itself behind.
-        assert!(run(&db, &[first(), SECOND, FAULTY]).await.is_err());
+        assert!(run(&db, &with(&[&NEXT, &FAULTY])).await.is_err());
         let versions = db.row("SELECT MAX(version) FROM schema_versions", args![]).await.unwrap().unwrap();
-        assert_eq!(versions.int(0).unwrap(), 2);
+        assert_eq!(versions.int(0).unwrap(), NEXT.version);
         let half = db.rows("SELECT name FROM sqlite_master WHERE name = 'half'", args![]).await.unwrap();
         assert!(half.is_empty());
     }

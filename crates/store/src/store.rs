@@ -3,7 +3,7 @@
 use crate::api::{Job, NewItem, Record, Result, Store, Versioned};
 use crate::db::{Db, args};
 use crate::index::{Indexes, Plan};
-use crate::{events, history, items, jobs, log, record, upkeep};
+use crate::{budgets, events, history, items, jobs, log, record, upkeep};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
@@ -170,6 +170,20 @@ impl Store for Database {
 
     async fn queue_lag(&self, kind: &str, now: Timestamp) -> Result<(u64, f64)> {
         jobs::queue_lag(&self.db, kind, now).await
+    }
+
+    async fn budget(&self, host: &str) -> Result<Option<(i64, String)>> {
+        budgets::load(&self.db, host).await
+    }
+
+    async fn swap_budget(
+        &self,
+        host: &str,
+        expected: Option<i64>,
+        state: &str,
+        now: Timestamp,
+    ) -> Result<Option<i64>> {
+        budgets::swap(&self.db, host, expected, state, now).await
     }
 
     async fn setting(&self, org: OrgId, key: &str) -> Result<Option<String>> {

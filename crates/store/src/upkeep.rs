@@ -2,6 +2,7 @@
 //! Deletes in small transactions, so that nobody waits long for the writer.
 
 use crate::api::{LOG_KEEP_DAYS, Result};
+use crate::budgets;
 use crate::codec::micros;
 use crate::db::{Arg, Db, args};
 use crate::log::{self, Line};
@@ -61,6 +62,12 @@ pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64
         );
         gone += in_batches(db, &sql, args![]).await?;
     }
+    gone += in_batches(
+        db,
+        "DELETE FROM host_budgets WHERE host IN (SELECT host FROM host_budgets WHERE changed_at < $2 LIMIT $1)",
+        args![cutoff(budgets::KEEP_DAYS)],
+    )
+    .await?;
     gone += log_entries(db, cutoff(keep_days.min(LOG_KEEP_DAYS))).await?;
     Ok(gone)
 }

@@ -3,6 +3,7 @@
 //! SQLite stories run one by one, each in its own file; the PostgreSQL stories share one private cluster, each in
 //! its own database.
 
+mod budgets;
 mod cluster;
 mod crash;
 mod history;
@@ -38,6 +39,8 @@ macro_rules! stories {
 }
 
 stories! {
+    budgets::replicas_change_a_budget_one_after_the_other,
+    budgets::a_budget_nobody_needs_is_forgotten_and_begins_anew,
     history::a_scan_is_recorded_once_or_not_at_all,
     history::two_scans_of_one_name_conflict,
     history::what_was_said_meanwhile_is_kept,

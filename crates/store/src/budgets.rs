@@ -1,0 +1,42 @@
+//! Budgets of registry hosts: a text a host that replicas read, change and write back, each write only over the
+//! version it was made from. In: host, version, text; out: the new version, or that somebody else was faster.
+
+use crate::api::Result;
+use crate::codec::micros;
+use crate::db::{Db, args};
+use jiff::Timestamp;
+
+/// Days after which the budget of a host that nobody asked any more is forgotten; a daily quota looks back one.
+pub(crate) const KEEP_DAYS: u32 = 3;
+
+pub(crate) async fn load(db: &Db, host: &str) -> Result<Option<(i64, String)>> {
+    let row = db.row("SELECT version, state FROM host_budgets WHERE host = $1", args![host]).await?;
+    row.map(|r| Ok((r.int(0)?, r.text(1)?))).transpose()
+}
+
+pub(crate) async fn swap(
+    db: &Db,
+    host: &str,
+    expected: Option<i64>,
+    state: &str,
+    now: Timestamp,
+) -> Result<Option<i64>> {
+    let at = micros(now);
+    let (sql, version, next) = match expected {
+        // A row made anew begins beyond every version the one before it can have had: there was less than one
+        // write a microsecond.
+        None => (
+            "INSERT INTO host_budgets (host, version, state, changed_at) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT (host) DO NOTHING",
+            at,
+            at,
+        ),
+        Some(v) => (
+            "UPDATE host_budgets SET version = version + 1, state = $3, changed_at = $4 \
+             WHERE host = $1 AND version = $2",
+            v,
+            v + 1,
+        ),
+    };
+    Ok((db.write(sql, args![host, version, state, at]).await? == 1).then_some(next))
+}
