@@ -1,0 +1,544 @@
+//! What HTTP and DNS clients may do wrong, and what they get: status by status, header by header. No network: the
+//! answers come from a table, the time from a hand.
+
+mod support;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::http::StatusCode;
+use dns::wire::{Data, Name, Rr, Rtype, SoaData};
+use doh::{Backend, Bounds, Client, Entry, Exposure, Resolver, Security};
+use jiff::Timestamp;
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use support::*;
+
+fn a(owner: &str, ttl: u32, last: u8) -> Rr {
+    let raw = vec![192, 0, 2, last];
+    Rr { name: name(owner), rtype: Rtype::A, class: 1, ttl, raw, data: Data::A([192, 0, 2, last].into()) }
+}
+
+fn cname(owner: &str, ttl: u32, to: &str) -> Rr {
+    let (raw, data) = (name(to).to_wire(), Data::Cname(name(to)));
+    Rr { name: name(owner), rtype: Rtype::CNAME, class: 1, ttl, raw, data }
+}
+
+fn soa(owner: &str, ttl: u32, minimum: u32) -> Rr {
+    let (mname, rname) = (name("ns.example"), name("host.example"));
+    let mut raw = [mname.to_wire(), rname.to_wire()].concat();
+    for number in [1, 2, 3, 4, minimum] {
+        raw.extend(u32::to_be_bytes(number));
+    }
+    let data = Data::Soa(SoaData { mname, rname, serial: 1, refresh: 2, retry: 3, expire: 4, minimum });
+    Rr { name: name(owner), rtype: Rtype::SOA, class: 1, ttl, raw, data }
+}
+
+/// A table of answers that counts how often it is asked.
+#[derive(Default)]
+struct Table {
+    asked: AtomicUsize,
+    rows: Mutex<HashMap<(Name, Rtype), Entry>>,
+    /// How long each answer takes, in the runtime's (paused) time.
+    delay: Duration,
+}
+
+#[async_trait]
+impl Backend for Table {
+    async fn look_up(&self, name: &Name, rtype: Rtype, _: bool, now: Timestamp) -> Entry {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        tokio::time::sleep(self.delay).await;
+        let rows = self.rows.lock().unwrap();
+        match rows.get(&(name.clone(), rtype)) {
+            Some(entry) => Entry { since: now, ..entry.clone() },
+            None => Entry::failure(now, 22, "nobody answers"),
+        }
+    }
+}
+
+fn entry(rcode: u16, answers: Vec<Rr>, authority: Vec<Rr>, ttl: u32) -> Entry {
+    let failure = Entry::failure(Timestamp::UNIX_EPOCH, 0, "");
+    Entry { rcode, answers, authority, ttl, explained: None, ..failure }
+}
+
+fn rows() -> HashMap<(Name, Rtype), Entry> {
+    let mut rows = HashMap::new();
+    let mut put = |owner: &str, rtype, entry| rows.insert((name(owner), rtype), entry);
+    put(
+        "www.example",
+        Rtype::A,
+        entry(0, vec![a("www.example", 300, 1), a("www.example", 300, 2)], vec![], 300),
+    );
+    put(
+        "safe.example",
+        Rtype::A,
+        Entry { security: Security::Secure, ..entry(0, vec![a("safe.example", 60, 9)], vec![], 60) },
+    );
+    let bogus = Security::Bogus("the signature is false".into());
+    put(
+        "bogus.example",
+        Rtype::A,
+        Entry { security: bogus, ..entry(0, vec![a("bogus.example", 30, 6)], vec![], 30) },
+    );
+    let alias = |owner: &str, to: &str, ttl| Entry {
+        next: Some(name(to)),
+        ..entry(0, vec![cname(owner, ttl, to)], vec![], ttl)
+    };
+    put("alias.example", Rtype::A, alias("alias.example", "www.example", 40));
+    put("one.example", Rtype::A, alias("one.example", "two.example", 40));
+    put("two.example", Rtype::A, alias("two.example", "one.example", 40));
+    put("none.example", Rtype::A, entry(3, vec![], vec![soa("example", 120, 120)], 120));
+    put("www.example", Rtype::AAAA, entry(0, vec![], vec![soa("example", 120, 120)], 120));
+    put("dangling.example", Rtype::A, alias("dangling.example", "none.example", 500));
+    rows
+}
+
+struct Site {
+    router: Router,
+    table: Arc<Table>,
+    hand: Hand,
+    resolver: Resolver,
+}
+
+fn site_with(bounds: Bounds, delay: Duration, exposure: Exposure, encrypted: bool) -> Site {
+    let table = Arc::new(Table { rows: Mutex::new(rows()), delay, ..Table::default() });
+    let hand = Hand::at("2026-11-20T12:00:00Z");
+    let resolver = Resolver::new(table.clone(), &bounds, hand.clock());
+    Site { router: doh::router(resolver.clone(), exposure, encrypted), table, hand, resolver }
+}
+
+fn site() -> Site {
+    site_with(Bounds { rate: 0, ..Bounds::default() }, Duration::ZERO, Exposure::All, false)
+}
+
+impl Site {
+    fn asked(&self) -> usize {
+        self.table.asked.load(Ordering::SeqCst)
+    }
+}
+
+#[tokio::test]
+async fn get_and_post_give_the_same_answer_with_its_freshness() {
+    let site = site();
+    let message = plain("wWw.Example", 1);
+    let (first, second) = (get(&site.router, &message).await, post(&site.router, &message).await);
+    assert_eq!(first.body, second.body);
+    let reply = first.reply();
+    assert_eq!((reply.id, reply.rcode, reply.aa, reply.ra, reply.answers.len()), (0x1234, 0, false, true, 2));
+    assert_eq!(reply.answers[0].ttl, 300);
+    let letters = reply.question.clone().unwrap().0;
+    assert_eq!(letters, [b"wWw".to_vec(), b"Example".to_vec()], "the question comes back as it was written");
+    assert!(reply.edns.is_none(), "no EDNS without EDNS");
+    assert!(first.body.len() < message.len() + 2 * 17, "owner names are pointers to the question");
+    for answer in [&first, &second] {
+        assert_eq!(answer.header("cache-control"), "max-age=300");
+        assert_eq!(answer.header("access-control-allow-origin"), "*");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        assert_eq!(answer.header("content-length"), answer.body.len().to_string());
+    }
+    let head = ask(&site.router, "HEAD", &path(&message), &[], &[]).await;
+    assert_eq!((head.status, head.body.len()), (StatusCode::OK, 0));
+    assert_eq!(head.header("content-length"), first.body.len().to_string());
+    assert_eq!(head.header("content-type"), MESSAGE);
+}
+
+#[tokio::test]
+async fn every_mistake_has_its_status() {
+    let site = site();
+    let good = plain("www.example", 1);
+    let form = [("content-type", MESSAGE)];
+    let cases: &[(&str, &str, &[(&str, &str)], &[u8], u16, &str)] = &[
+        ("GET", "/dns-query", &[], b"", 400, "parameter dns is missing"),
+        ("GET", "/dns-query?dns=", &[], b"", 400, "shorter than the header"),
+        ("GET", "/dns-query?dns=AAAA*", &[], b"", 400, "base64url"),
+        ("GET", "/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlAAABAAE=", &[], b"", 400, "without padding"),
+        ("GET", "/dns-query?dns=AAAA+/AA", &[], b"", 400, "base64url"),
+        ("POST", "/dns-query", &[], &good, 415, MESSAGE),
+        ("POST", "/dns-query", &[("content-type", "application/json")], &good, 415, MESSAGE),
+        ("POST", "/dns-query", &[("content-type", "application/dns-message-x")], &good, 415, MESSAGE),
+        ("POST", "/dns-query", &form, b"", 400, "shorter than the header"),
+        ("POST", "/dns-query", &form, &[0; 65_536], 413, "65535"),
+        ("PUT", "/dns-query", &form, &good, 405, "GET or POST"),
+        ("DELETE", "/dns-query", &[], b"", 405, "GET or POST"),
+        ("POST", "/resolve?name=www.example", &form, &good, 405, "GET"),
+        ("GET", "/resolve", &[], b"", 400, "name is missing"),
+        ("GET", "/resolve?name=a..b", &[], b"", 400, "no domain name"),
+        ("GET", "/resolve?name=www.example&type=WHAT", &[], b"", 400, "no record type"),
+        ("GET", "/resolve?name=www.example&cd=perhaps", &[], b"", 400, "no value of cd"),
+    ];
+    for (method, path, headers, body, status, words) in cases {
+        let got = ask(&site.router, method, path, headers, body).await;
+        assert_eq!(got.status.as_u16(), *status, "{method} {path}: {}", got.words());
+        assert!(got.words().contains(words), "{method} {path}: {}", got.words());
+        assert_eq!(got.header("cache-control"), "no-store", "{method} {path}");
+        assert_eq!(got.header("access-control-allow-origin"), "*", "{method} {path}");
+    }
+    assert_eq!(
+        ask(&site.router, "PUT", "/dns-query", &[], &[]).await.header("allow"),
+        "GET, HEAD, POST, OPTIONS"
+    );
+    assert_eq!(ask(&site.router, "PUT", "/resolve", &[], &[]).await.header("allow"), "GET, HEAD, OPTIONS");
+    assert_eq!(site.asked(), 0, "nobody was asked for any of them");
+    let longest = [&good[..], &vec![0; 65_535 - good.len()][..]].concat();
+    assert_eq!(post(&site.router, &longest).await.status, 400, "as long as allowed, and garbage");
+    let charset = [("content-type", "Application/DNS-Message; x=y")];
+    assert_eq!(ask(&site.router, "POST", "/dns-query", &charset, &good).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_the_client_takes_is_respected() {
+    let site = site();
+    let good = path(&plain("www.example", 1));
+    for (accept, status) in [
+        ("application/dns-message", 200),
+        ("text/html, */*;q=0.1", 200),
+        ("application/*", 200),
+        ("text/html", 406),
+        ("application/dns-json", 406),
+    ] {
+        assert_eq!(
+            ask(&site.router, "GET", &good, &[("accept", accept)], &[]).await.status,
+            status,
+            "{accept}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_page_may_ask_from_its_script() {
+    let site = site();
+    let headers = [("origin", "https://elsewhere.example"), ("access-control-request-method", "POST")];
+    let got = ask(&site.router, "OPTIONS", "/dns-query", &headers, &[]).await;
+    assert_eq!((got.status, got.body.len()), (StatusCode::NO_CONTENT, 0));
+    assert_eq!(got.header("access-control-allow-origin"), "*");
+    assert!(got.header("access-control-allow-methods").contains("POST"));
+    assert!(got.header("access-control-allow-headers").contains("content-type"));
+}
+
+#[tokio::test]
+async fn garbage_is_told_from_questions_that_get_an_error() {
+    let site = site();
+    let good = plain("www.example", 1);
+    let mut response = good.clone();
+    response[2] |= 0x80;
+    let mut circle = good.clone();
+    circle.truncate(12);
+    circle.extend([0xC0, 12, 0, 1, 0, 1]);
+    let mut forward = circle.clone();
+    forward[13] = 14;
+    let mut long_label = good.clone();
+    long_label[12] = 0x40;
+    let trailing = [&good[..], &[0]].concat();
+    let cut_name = good[..14].to_vec();
+    let cut_type = good[..good.len() - 3].to_vec();
+    let mut promised = good.clone();
+    promised[11] = 1;
+    for (what, bytes) in [
+        ("11 octets", &good[..11].to_vec()),
+        ("an answer", &response),
+        ("a name that points at itself", &circle),
+        ("a name that points forward", &forward),
+        ("a label of a kind there is not", &long_label),
+        ("octets after the end", &trailing),
+        ("a name cut off", &cut_name),
+        ("a question cut off", &cut_type),
+        ("a record that is not there", &promised),
+    ] {
+        let got = post(&site.router, bytes).await;
+        assert_eq!(got.status, StatusCode::BAD_REQUEST, "{what}");
+        assert!(got.words().starts_with("This is no DNS question"), "{what}: {}", got.words());
+    }
+    let edit = |at: usize, to: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = to;
+        bytes
+    };
+    let edns = |version, options: &[u8]| {
+        question(
+            "www.example",
+            1,
+            [1, 0],
+            Some(Edns { version, dnssec_ok: false, options: options.to_vec() }),
+        )
+    };
+    let mut twice = edns(0, &[]);
+    let opt = twice[twice.len() - 11..].to_vec();
+    twice.extend(opt);
+    twice[11] = 2;
+    for (what, bytes, rcode) in [
+        ("opcode STATUS", edit(2, 0x11), 4),
+        ("opcode UPDATE", edit(2, 0x28), 4),
+        ("no question", edit(5, 0), 1),
+        ("two questions", edit(5, 2), 1),
+        ("class CH", edit(good.len() - 1, 3), 4),
+        ("class ANY", edit(good.len() - 1, 255), 4),
+        ("AXFR", plain("www.example", 252), 5),
+        ("IXFR", plain("www.example", 251), 5),
+        ("OPT as a type", plain("www.example", 41), 5),
+        ("type 0", plain("www.example", 0), 5),
+        ("EDNS of another version", edns(1, &[]), 16),
+        ("two OPT records", twice, 1),
+        ("an option that is longer than the record", edns(0, &[0, 12, 0, 9, 1]), 1),
+    ] {
+        let got = post(&site.router, &bytes).await;
+        let reply = got.reply();
+        assert_eq!((reply.rcode, reply.id, reply.answers.len()), (rcode, 0x1234, 0), "{what}");
+        assert_eq!(reply.opcode, (bytes[2] >> 3) & 15, "{what}");
+        assert_eq!(got.header("cache-control"), "no-store", "{what}");
+    }
+    assert_eq!(site.asked(), 0, "nobody was asked for any of them");
+}
+
+proptest! {
+    #[test]
+    fn no_octets_break_it(bytes in proptest::collection::vec(any::<u8>(), 0..200), header in any::<bool>()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let site = site();
+            let mut message = if header { vec![0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1] } else { Vec::new() };
+            message.extend(bytes);
+            let got = post(&site.router, &message).await;
+            prop_assert!(got.status == 200 || got.status == 400, "{}", got.status);
+            if got.status == 200 {
+                let reply = got.reply();
+                prop_assert_eq!(reply.id, u16::from_be_bytes([message[0], message[1]]));
+            }
+            Ok(())
+        })?;
+    }
+}
+
+#[tokio::test]
+async fn any_gets_little_and_local_names_stay_here() {
+    let site = site();
+    let any = post(&site.router, &plain("www.example", 255)).await.reply();
+    assert_eq!((any.answers.len(), any.answers[0].rtype, any.answers[0].ttl), (1, Rtype::HINFO, 3600));
+    assert_eq!(any.answers[0].raw, b"\x07RFC8482\0");
+    let local = post(&site.router, &plain("app.localhost", 1)).await.reply();
+    assert_eq!(local.answers[0].data, Data::A([127, 0, 0, 1].into()));
+    assert_eq!(post(&site.router, &plain("localhost", 28)).await.reply().answers[0].raw[15], 1);
+    assert_eq!(post(&site.router, &plain("x.invalid", 1)).await.reply().rcode, 3);
+    assert_eq!(post(&site.router, &plain("abc.onion", 1)).await.reply().rcode, 3);
+    assert_eq!(site.asked(), 0);
+}
+
+#[tokio::test]
+async fn padding_is_given_to_those_who_pad_and_over_tls() {
+    let padded = |bytes: &[u8]| {
+        let reply = dns::wire::Reply::read(bytes).unwrap();
+        (bytes.len(), reply.edns.map(|e| e.options.iter().any(|(code, _)| *code == 12)))
+    };
+    let edns = |options: &[u8]| {
+        question(
+            "www.example",
+            1,
+            [1, 0],
+            Some(Edns { version: 0, dnssec_ok: false, options: options.to_vec() }),
+        )
+    };
+    for (encrypted, asked, want) in [
+        (false, edns(PADDING), (468, Some(true))),
+        (true, edns(PADDING), (468, Some(true))),
+        (true, edns(&[]), (468, Some(true))),
+    ] {
+        let site = site_with(Bounds::default(), Duration::ZERO, Exposure::All, encrypted);
+        assert_eq!(padded(&post(&site.router, &asked).await.body), want);
+    }
+    let site = site_with(Bounds::default(), Duration::ZERO, Exposure::All, false);
+    assert_eq!(padded(&post(&site.router, &edns(&[])).await.body).1, Some(false));
+    let site = site_with(Bounds::default(), Duration::ZERO, Exposure::All, true);
+    assert_eq!(
+        padded(&post(&site.router, &plain("www.example", 1)).await.body).1,
+        None,
+        "no OPT without OPT"
+    );
+}
+
+#[tokio::test]
+async fn the_cache_counts_down_and_nothing_stale_is_served() {
+    let site = site();
+    let message = plain("alias.example", 1);
+    let first = get(&site.router, &message).await;
+    assert_eq!((site.asked(), first.header("cache-control")), (2, "max-age=40"), "the smallest of the chain");
+    site.hand.forward(39);
+    let again = get(&site.router, &message).await;
+    let ttls: Vec<u32> = again.reply().answers.iter().map(|rr| rr.ttl).collect();
+    assert_eq!((site.asked(), again.header("cache-control"), ttls), (2, "max-age=1", vec![1, 261, 261]));
+    site.hand.forward(1);
+    let renewed = get(&site.router, &message).await;
+    let ttls: Vec<u32> = renewed.reply().answers.iter().map(|rr| rr.ttl).collect();
+    assert_eq!((site.asked(), ttls), (3, vec![40, 260, 260]), "only the alias had run out");
+    assert_eq!(site.resolver.cache_size().0, 2);
+}
+
+#[tokio::test]
+async fn denials_are_kept_as_long_as_their_soa_says() {
+    let site = site();
+    for (message, rcode) in [(plain("none.example", 1), 3), (plain("www.example", 28), 0)] {
+        let before = site.asked();
+        let got = get(&site.router, &message).await;
+        let reply = got.reply();
+        assert_eq!((reply.rcode, reply.answers.len(), reply.authority.len()), (rcode, 0, 1));
+        assert_eq!(got.header("cache-control"), "max-age=120");
+        site.hand.forward(100);
+        let got = get(&site.router, &message).await;
+        assert_eq!((got.header("cache-control"), got.reply().authority[0].ttl), ("max-age=20", 20));
+        assert_eq!(site.asked(), before + 1);
+        site.hand.forward(20);
+        get(&site.router, &message).await;
+        assert_eq!(site.asked(), before + 2);
+    }
+    let dangling = get(&site.router, &plain("dangling.example", 1)).await;
+    let reply = dangling.reply();
+    assert_eq!(
+        (reply.rcode, reply.answers.len(), reply.authority.len()),
+        (3, 1, 1),
+        "the alias and the denial"
+    );
+}
+
+#[tokio::test]
+async fn failures_are_kept_for_seconds_and_never_by_http() {
+    let site = site();
+    let edns = Some(Edns { version: 0, dnssec_ok: false, options: vec![] });
+    let message = question("unknown.example", 1, [1, 0], edns);
+    let got = get(&site.router, &message).await;
+    let reply = got.reply();
+    assert_eq!((reply.rcode, got.header("cache-control")), (2, "no-store"));
+    let explained = reply.edns.unwrap().options.into_iter().find(|(code, _)| *code == 15).unwrap().1;
+    assert_eq!((&explained[..2], &explained[2..]), (&[0u8, 22][..], &b"nobody answers"[..]));
+    get(&site.router, &message).await;
+    assert_eq!(site.asked(), 1);
+    site.hand.forward(30);
+    get(&site.router, &message).await;
+    assert_eq!(site.asked(), 2);
+    let circle = get(&site.router, &plain("one.example", 1)).await.reply();
+    assert_eq!((circle.rcode, circle.answers.len()), (2, 0));
+}
+
+#[tokio::test]
+async fn what_does_not_validate_is_given_only_to_those_who_check_themselves() {
+    let site = site();
+    let bogus = get(&site.router, &signed("bogus.example", 1)).await;
+    assert_eq!((bogus.reply().rcode, bogus.reply().answers.len()), (2, 0));
+    assert_eq!(bogus.reply().edns.unwrap().options[0].1[..2], [0, 6], "DNSSEC Bogus");
+    let cd = get(&site.router, &question("bogus.example", 1, [1, 0x10], None)).await;
+    assert_eq!((cd.reply().rcode, cd.reply().answers.len(), cd.authentic()), (0, 1, false));
+    assert_eq!(cd.body[3] & 0x10, 0x10, "CD is repeated");
+    assert!(get(&site.router, &signed("safe.example", 1)).await.authentic());
+    assert!(
+        get(&site.router, &question("safe.example", 1, [1, 0x20], None)).await.authentic(),
+        "AD asked for"
+    );
+    assert!(!get(&site.router, &plain("safe.example", 1)).await.authentic(), "nobody asked");
+    assert!(!get(&site.router, &signed("www.example", 1)).await.authentic());
+}
+
+#[tokio::test]
+async fn without_recursion_only_what_is_known_is_told() {
+    let site = site();
+    let message = question("www.example", 1, [0, 0], None);
+    assert_eq!(get(&site.router, &message).await.reply().rcode, 5);
+    get(&site.router, &plain("www.example", 1)).await;
+    assert_eq!(get(&site.router, &message).await.reply().answers.len(), 2);
+    assert_eq!(site.asked(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_who_ask_the_same_cause_one_lookup_and_too_many_are_turned_away() {
+    let bounds = Bounds { rate: 0, lookups: 2, ..Bounds::default() };
+    let site = site_with(bounds, Duration::from_secs(1), Exposure::All, false);
+    let message = plain("www.example", 1);
+    let all = futures::future::join_all((0..50).map(|_| get(&site.router, &message))).await;
+    assert!(all.iter().all(|got| got.reply().answers.len() == 2));
+    assert_eq!(site.asked(), 1);
+    let names = ["safe.example", "bogus.example", "none.example", "alias.example"].map(|n| plain(n, 1));
+    let all = futures::future::join_all(names.iter().map(|m| get(&site.router, m))).await;
+    let busy: Vec<_> = all.iter().filter(|got| got.status == StatusCode::SERVICE_UNAVAILABLE).collect();
+    assert_eq!(busy.len(), 2);
+    assert_eq!(busy[0].header("retry-after"), "1");
+    assert_eq!(get(&site.router, &names[3]).await.status, 200, "there is room again");
+    let slow = site_with(Bounds::default(), Duration::from_secs(60), Exposure::All, false);
+    assert_eq!(get(&slow.router, &message).await.reply().rcode, 2, "a lookup has an end");
+}
+
+#[tokio::test]
+async fn a_client_that_asks_too_often_is_told_when_to_come_back() {
+    let site = site_with(Bounds { rate: 5, ..Bounds::default() }, Duration::ZERO, Exposure::All, false);
+    let message = path(&plain("www.example", 1));
+    let from = |address: &str| {
+        let request =
+            axum::http::Request::builder().uri(&message).extension(Client(address.parse().unwrap()));
+        send(&site.router, request.body(axum::body::Body::empty()).unwrap())
+    };
+    for n in 0..15 {
+        assert_eq!(from("2001:db8::1").await.status, 200, "{n}");
+    }
+    let refused = from("2001:db8:0:ff::2").await;
+    assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (429, "1"));
+    assert_eq!(from("192.0.2.1").await.status, 200);
+    site.hand.forward(1);
+    assert_eq!(from("2001:db8::1").await.status, 200);
+}
+
+#[tokio::test]
+async fn it_is_off_for_those_it_is_not_for() {
+    let site = |exposure| site_with(Bounds::default(), Duration::ZERO, exposure, false);
+    let message = path(&plain("www.example", 1));
+    let off = site(Exposure::Off);
+    for target in [message.as_str(), "/resolve?name=www.example"] {
+        let got = ask(&off.router, "GET", target, &[], &[]).await;
+        assert_eq!(got.status, StatusCode::NOT_FOUND);
+        assert!(got.words().contains("--doh"), "{}", got.words());
+    }
+    let direct = site(Exposure::Direct);
+    assert_eq!(ask(&direct.router, "GET", &message, &[], &[]).await.status, 200);
+    for header in ["x-forwarded-for", "forwarded", "via", "x-real-ip"] {
+        let got = ask(&direct.router, "GET", &message, &[(header, "192.0.2.1")], &[]).await;
+        assert_eq!(got.status, StatusCode::NOT_FOUND, "{header}");
+        let open = ask(&site(Exposure::All).router, "GET", &message, &[(header, "192.0.2.1")], &[]).await;
+        assert_eq!(open.status, 200, "{header}");
+    }
+}
+
+#[tokio::test]
+async fn the_json_form_has_the_usual_shape() {
+    let site = site();
+    let got = ask(&site.router, "GET", "/resolve?name=alias.EXAMPLE.&type=a", &[], &[]).await;
+    assert_eq!(got.header("content-type"), "application/json; charset=utf-8");
+    assert_eq!(got.header("cache-control"), "max-age=40");
+    assert_eq!(
+        got.json(),
+        serde_json::json!({
+            "Status": 0, "TC": false, "RD": true, "RA": true, "AD": false, "CD": false,
+            "Question": [{ "name": "alias.example.", "type": 1 }],
+            "Answer": [
+                { "name": "alias.example.", "type": 5, "TTL": 40, "data": "www.example." },
+                { "name": "www.example.", "type": 1, "TTL": 300, "data": "192.0.2.1" },
+                { "name": "www.example.", "type": 1, "TTL": 300, "data": "192.0.2.2" },
+            ],
+        })
+    );
+    let dns = ask(&site.router, "GET", "/dns-query?name=none.example&type=1", &[], &[]).await;
+    assert_eq!(dns.header("content-type"), "application/dns-json");
+    let denied = dns.json();
+    assert_eq!((&denied["Status"], &denied["Authority"][0]["type"]), (&3.into(), &6.into()));
+    assert_eq!(denied["Authority"][0]["data"], "ns.example. host.example. 1 2 3 4 120");
+    assert!(denied.get("Answer").is_none());
+    let safe = ask(&site.router, "GET", "/resolve?name=safe.example&do=1", &[], &[]).await.json();
+    assert_eq!(safe["AD"], true);
+    let bogus = ask(&site.router, "GET", "/resolve?name=bogus.example", &[], &[]).await.json();
+    assert_eq!((&bogus["Status"], &bogus["Comment"]), (&2.into(), &"the signature is false".into()));
+    let cd = ask(&site.router, "GET", "/resolve?name=bogus.example&cd=true", &[], &[]).await.json();
+    assert_eq!(
+        (&cd["Status"], &cd["CD"], cd["Answer"].as_array().map(Vec::len)),
+        (&0.into(), &true.into(), Some(1))
+    );
+    let idn = ask(&site.router, "GET", "/resolve?name=b%C3%BCcher.example&type=ANY", &[], &[]).await.json();
+    assert_eq!(idn["Question"][0]["name"], "xn--bcher-kva.example.");
+    let root = ask(&site.router, "GET", "/resolve?name=.&type=255", &[], &[]).await.json();
+    assert_eq!(root["Question"][0]["name"], ".");
+}
