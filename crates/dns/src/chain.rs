@@ -247,8 +247,8 @@ impl Walk<'_> {
             }
             let sibling = level.child(&random_label())?;
             let asked = self.session.ask(address, &question(&sibling, rtype), Manner::Resolver).await;
-            let reply = asked.reply().filter(|r| r.aa && r.rcode == 0)?;
-            if gist_of(reply, &sibling, rtype).as_ref() != Some(&own) {
+            let reply = asked.reply().filter(|r| r.aa && r.rcode == 0);
+            if reply.and_then(|r| gist_of(r, &sibling, rtype)).as_ref() != Some(&own) {
                 break;
             }
             found = Some(format!("*.{level}"));

@@ -17,10 +17,9 @@ fn asking(name: &str, rtype: &str) -> Asking {
 #[tokio::test]
 async fn what_the_servers_deny_is_asked_of_nobody() {
     let w = world("demo").await;
-    for (name, rtype, outcome) in [
-        ("nothing-here.q7.io", "A", AuthorityOutcome::NxDomain),
-        ("q7.io", "SRV", AuthorityOutcome::NoData),
-    ] {
+    for (name, rtype, outcome) in
+        [("nothing-here.q7.io", "A", AuthorityOutcome::NxDomain), ("q7.io", "SRV", AuthorityOutcome::NoData)]
+    {
         w.command("reset-log").await;
         let mut events = Vec::new();
         let c = w.comparer().run(&asking(name, rtype), &mut |e| events.push(e)).await.unwrap();
@@ -162,7 +161,9 @@ async fn answers_are_told_one_by_one_and_the_table_keeps_its_order() {
     assert_eq!(c.authority.ttl, Some(300));
     assert_eq!(of(&c, "clearwater").verdict, Verdict::Same);
     let start = w.comparer().start(&asking("q7.io", "A")).await.unwrap();
-    assert!(start.answers.iter().all(|j| j.verdict == Verdict::Pending) && start.answers.len() == w.rows.len());
+    assert!(
+        start.answers.iter().all(|j| j.verdict == Verdict::Pending) && start.answers.len() == w.rows.len()
+    );
 }
 
 #[tokio::test]
@@ -199,8 +200,10 @@ async fn a_watch_waits_for_the_servers_and_then_for_the_caches() {
     // First look, the look when the copy has run out, and no more than the bound of the pause brings.
     assert!((2..=5).contains(&log.of_resolver("first")), "{:?}", log.per_resolver);
     assert_eq!(log.of_resolver("guard"), 1, "a filter is not asked again");
-    let phases: Vec<_> =
-        events.iter().filter_map(|e| if let CompareEvent::Watch(p) = e { Some(p.phase) } else { None }).collect();
+    let phases: Vec<_> = events
+        .iter()
+        .filter_map(|e| if let CompareEvent::Watch(p) = e { Some(p.phase) } else { None })
+        .collect();
     assert!(phases.contains(&WatchPhase::Authority) && phases.contains(&WatchPhase::Resolvers), "{phases:?}");
     assert_eq!(events.last().map(CompareEvent::name), Some("end"));
 }
@@ -250,7 +253,10 @@ async fn servers_that_disagree_explain_a_resolver_that_does() {
     let w = world("demo").await;
     let c = w.comparer().run(&asking("fernhill.example", "SOA"), &mut |_| ()).await.unwrap();
     assert!(!c.authority.agree, "{:#?}", c.authority.servers);
-    assert!(c.authority.servers.iter().filter_map(|s| s.serial).collect::<std::collections::BTreeSet<_>>().len() > 1);
+    assert!(
+        c.authority.servers.iter().filter_map(|s| s.serial).collect::<std::collections::BTreeSet<_>>().len()
+            > 1
+    );
 }
 
 #[tokio::test]

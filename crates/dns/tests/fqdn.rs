@@ -111,10 +111,10 @@ async fn a_sound_chain_has_its_zones_ttls_and_a_plan() {
     let r = look(engine().await, "www.test").await;
     assert_eq!(r.tone, Tone::Ok, "{r:#?}");
     assert_eq!(r.chain_words, "2 steps, 2 zones, no loop");
-    assert_eq!(r.chain.iter().map(|s| (s.zone.as_str(), s.ttl)).collect::<Vec<_>>(), [
-        ("test", Some(86_400)),
-        ("other", Some(60))
-    ]);
+    assert_eq!(
+        r.chain.iter().map(|s| (s.zone.as_str(), s.ttl)).collect::<Vec<_>>(),
+        [("test", Some(86_400)), ("other", Some(60))]
+    );
     assert_eq!(r.chain[1].servers[0].serial, Some(7));
     assert!(kinds(&r).contains(&ProblemKind::LongTtl));
     assert_eq!(r.addresses.len(), 1);

@@ -45,7 +45,11 @@ impl Dialer {
             "https" => {
                 let stream = self.tls_for_http(host, port).await?;
                 let two = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                if two { http2(stream, &url, host, kind, body, cap).await } else { http1(stream, &url, host, kind, body, cap).await }
+                if two {
+                    http2(stream, &url, host, kind, body, cap).await
+                } else {
+                    http1(stream, &url, host, kind, body, cap).await
+                }
             }
             "http" => http1(self.tcp(host, port).await?, &url, host, kind, body, cap).await,
             other => Err(refuse(&format!("{other} is not a scheme that is posted to"))),
@@ -65,7 +69,14 @@ fn request(uri: &str, kind: &str, body: Vec<u8>) -> hyper::http::request::Builde
         .header(USER_AGENT, concat!("domainscope/", env!("CARGO_PKG_VERSION")))
 }
 
-async fn http2<S>(stream: S, url: &Url, host: &str, kind: &str, body: Vec<u8>, cap: usize) -> Result<HttpAnswer, Error>
+async fn http2<S>(
+    stream: S,
+    url: &Url,
+    host: &str,
+    kind: &str,
+    body: Vec<u8>,
+    cap: usize,
+) -> Result<HttpAnswer, Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -85,7 +96,14 @@ where
     result
 }
 
-async fn http1<S>(stream: S, url: &Url, host: &str, kind: &str, body: Vec<u8>, cap: usize) -> Result<HttpAnswer, Error>
+async fn http1<S>(
+    stream: S,
+    url: &Url,
+    host: &str,
+    kind: &str,
+    body: Vec<u8>,
+    cap: usize,
+) -> Result<HttpAnswer, Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -100,7 +118,8 @@ where
         Some(q) => format!("{}?{q}", url.path()),
         None => url.path().to_string(),
     };
-    let request = request(&path, kind, body.clone()).header(HOST, authority).body(Full::new(Bytes::from(body)));
+    let request =
+        request(&path, kind, body.clone()).header(HOST, authority).body(Full::new(Bytes::from(body)));
     let result = async {
         let request = request.map_err(|e| bad(host, e))?;
         let answer = sender.send_request(request).await.map_err(|e| bad(host, e))?;
