@@ -42,6 +42,9 @@ pub struct EngineArgs {
     /// Table of public resolvers that answers are compared with [default: the built-in table]
     #[arg(long, global = true, env = "DOMAINSCOPE_RESOLVERS", value_name = "FILE")]
     pub resolvers: Option<PathBuf>,
+    /// Zone in which the origin AS of name servers is looked up; "-" looks nothing up [default: asnlookup.zonemaster.net]
+    #[arg(long, global = true, env = "DOMAINSCOPE_ASN_ZONE", value_name = "ZONE")]
+    pub asn_zone: Option<String>,
     /// Seconds registration data is served as it is when somebody asks again [default: 60]
     #[arg(long, global = true, env = "DOMAINSCOPE_FRESHNESS", value_name = "SECONDS", hide = true)]
     pub freshness: Option<i64>,
@@ -69,6 +72,7 @@ impl EngineArgs {
             allow_private: self.allow_private || file.allow_private,
             address_map: self.address_map.or(file.address_map),
             resolvers: self.resolvers.or(file.resolvers),
+            asn_zone: self.asn_zone.or(file.asn_zone),
             freshness: self.freshness.or(file.freshness),
             registry_spacing: self.registry_spacing.or(file.registry_spacing),
         })

@@ -81,6 +81,9 @@ fn dns_engine(args: &EngineArgs, address_map: net::AddressMap) -> Result<dns::En
     if let Some(port) = args.dns_port {
         settings.port = port;
     }
+    if let Some(zone) = &args.asn_zone {
+        settings.asn_zone = if zone == "-" { String::new() } else { zone.clone() };
+    }
     Ok(dns::Engine::new(settings))
 }
 

@@ -78,6 +78,7 @@ struct Engine<'a> {
     extra_ca: &'a Path,
     allow_private: bool,
     resolvers: &'a Path,
+    asn_zone: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     address_map: Option<&'a Path>,
 }
@@ -195,6 +196,7 @@ pub(crate) fn write(
         extra_ca: &endpoints.extra_ca,
         allow_private: true,
         resolvers: &endpoints.resolvers,
+        asn_zone: &endpoints.asn_zone,
         address_map: endpoints.address_map.as_deref(),
     };
     let text = toml::to_string(&engine)

@@ -39,9 +39,6 @@ pub(super) struct CheckArgs {
     /// Print the name server sets (parent, delegation, zone) instead
     #[arg(long)]
     methods_json: bool,
-    /// Zone in which origin AS and prefix are looked up
-    #[arg(long, value_name = "ZONE")]
-    asn_zone: Option<String>,
 }
 
 pub(super) async fn run(args: &CheckArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
@@ -88,9 +85,6 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, String> {
     }
     for text in &args.ds {
         options.undelegated_ds.push(ds(text)?);
-    }
-    if let Some(zone) = &args.asn_zone {
-        options.asn_zone.clone_from(zone);
     }
     Ok(options)
 }
