@@ -3,6 +3,7 @@
 
 mod admin;
 mod check;
+mod doh;
 mod lab;
 mod parse_whois;
 mod report;

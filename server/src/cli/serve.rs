@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use crate::backend::Product;
-use crate::http::{Access, Bundle, Web};
+use crate::http::{self, Access, Bundle, Web};
 use crate::settings::EngineArgs;
 use crate::wiring;
 use anyhow::{Context, Result};
@@ -37,6 +37,8 @@ pub(super) struct ServeArgs {
     /// Seconds between two scheduled scans of a domain
     #[arg(long, default_value_t = 3600, env = "DOMAINSCOPE_INTERVAL", value_name = "SECONDS")]
     interval: u32,
+    #[command(flatten)]
+    doh: super::doh::DohArgs,
 }
 
 /// How long requests under way may take to end when the server is asked to stop.
@@ -61,6 +63,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
         format!("can't listen on {}: stop what uses it or pass --listen ADDR", args.listen)
     })?;
     let lab = if args.demo { Some(start_lab(&folder, &mut engine).await?) } else { None };
+    let https = args.doh.listener(listener.local_addr()?, lab.as_ref()).await?;
     let store = match &args.database {
         Some(url) => store::open_postgres(url).await.context("the database")?,
         None => store::open(&folder.to_string_lossy())
@@ -76,6 +79,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
         ..Policy::default()
     };
+    let resolver = args.doh.resolver(&engine, &dns)?;
     let hub = Hub::default();
     let scanner = Scanner {
         store: store.clone(),
@@ -116,15 +120,32 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
         async move { worker.run(stop).await }
     });
     let address = listener.local_addr()?;
-    announce(&args, address, &key, &folder, lab.as_ref());
-    let graceful = stop.clone();
-    let serving = axum::serve(listener, web.router()).with_graceful_shutdown(async move {
-        shutdown_asked().await;
-        graceful.cancel();
+    let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
+    announce(&args, address, secure, &key, &folder, lab.as_ref());
+    let pages = web.router();
+    let plain = args.doh.beside(pages.clone(), &resolver, address, false);
+    let plain = http::serve(listener, None, plain, stop.clone());
+    let encrypted = {
+        let stop = stop.clone();
+        async {
+            if let Some((listener, tls)) = https
+                && let Some(at) = secure
+            {
+                let router = args.doh.beside(pages, &resolver, at, true);
+                http::serve(listener, Some(tls), router, stop).await;
+            }
+        }
+    };
+    tokio::spawn({
+        let stop = stop.clone();
+        async move {
+            shutdown_asked().await;
+            stop.cancel();
+        }
     });
     // Event streams never end by themselves; a page that watches must not keep the process alive.
     tokio::select! {
-        ended = serving.into_future() => ended?,
+        _ = async { tokio::join!(plain, encrypted) } => {}
         () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => {}
     }
     // Leases of what is cut off run out by themselves.
@@ -165,7 +186,6 @@ async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<lab::Lab> {
         allow_private: true,
         address_map: at.address_map.clone(),
         resolvers: Some(at.resolvers.clone()),
-        asn_zone: Some(at.asn_zone.clone()),
         freshness: Some(engine.freshness.unwrap_or(0)),
         // The lab's registries are ours: no stranger's patience is at stake.
         registry_spacing: Some(engine.registry_spacing.unwrap_or(2)),
@@ -225,7 +245,14 @@ pub(super) fn new_key() -> String {
     })
 }
 
-fn announce(args: &ServeArgs, address: SocketAddr, key: &str, folder: &Path, lab: Option<&lab::Lab>) {
+fn announce(
+    args: &ServeArgs,
+    address: SocketAddr,
+    secure: Option<SocketAddr>,
+    key: &str,
+    folder: &Path,
+    lab: Option<&lab::Lab>,
+) {
     println!("Domainscope {}", env!("CARGO_PKG_VERSION"));
     if let Some(lab) = lab {
         println!("  Open        http://{address}");
@@ -239,6 +266,13 @@ fn announce(args: &ServeArgs, address: SocketAddr, key: &str, folder: &Path, lab
     } else {
         println!("  Set up      http://{address}/setup?key={key}");
         println!("              opens this installation in your browser; keep the link to yourself");
+    }
+    if let Some(secure) = secure {
+        println!("  HTTPS       https://{secure}");
+        println!("              DNS over HTTPS: https://{secure}/dns-query{{?dns}}");
+        if let Some(lab) = lab {
+            println!("              certificate of the lab's authority: {}", lab.endpoints().extra_ca.display());
+        }
     }
     if args.database.is_some() {
         println!("  Data        PostgreSQL");

@@ -7,6 +7,7 @@ mod assets;
 mod export;
 mod health;
 mod live;
+mod tls;
 
 use crate::backend::Product;
 use app::backend::SharedBackend;
@@ -22,6 +23,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use access::Access;
 pub use assets::Bundle;
+pub use tls::{Tls, serve};
 
 /// The addresses of the pages. While leptos makes the list it suppresses data loading in the whole process, so it is
 /// made once, before anything is rendered.
