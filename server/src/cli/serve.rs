@@ -186,6 +186,7 @@ async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<lab::Lab> {
         allow_private: true,
         address_map: at.address_map.clone(),
         resolvers: Some(at.resolvers.clone()),
+        asn_zone: Some(at.asn_zone.clone()),
         freshness: Some(engine.freshness.unwrap_or(0)),
         // The lab's registries are ours: no stranger's patience is at stake.
         registry_spacing: Some(engine.registry_spacing.unwrap_or(2)),
