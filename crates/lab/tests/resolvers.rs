@@ -310,6 +310,32 @@ async fn signatures_and_validation_reach_those_who_ask_for_them() {
     assert!(!answer.metadata.authentic_data);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn questions_and_changes_at_the_same_time_end() {
+    let world = small().await;
+    let changes = async {
+        for i in 0..60 {
+            world.command(&format!("add n{i}.plain.example 60 A 192.0.2.{i}")).await;
+            world.command("resolver all flush").await;
+            world.command("resolver all prime plain.example A").await;
+            world.command("advance 30").await;
+        }
+    };
+    let questions = async {
+        for i in 0..60 {
+            let name = format!("n{i}.plain.example");
+            let ask = |host| resolve(&world, host, &name, RecordType::A);
+            let (first, second, guard) = futures::join!(ask(FIRST), ask(SECOND), ask(GUARD));
+            for answer in [first, second, guard] {
+                assert!(matches!(code(&answer), ResponseCode::NoError | ResponseCode::NXDomain), "{name}");
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, futures::future::join(changes, questions)).await.expect("no deadlock");
+    world.command("resolver all flush").await;
+    assert_eq!(a_of(&resolve(&world, FIRST, "n59.plain.example", RecordType::A).await), ["192.0.2.59"]);
+}
+
 #[tokio::test]
 async fn a_single_address_is_enough() {
     let world = start_with(Scenario::named("small").unwrap(), true).await;

@@ -1,5 +1,6 @@
 //! Commands on resolvers, and the memory that a scenario starts them with.
-//! In: an [`Act`] for one resolver or for all. Out: what happened, in words; nothing has changed when it is an error.
+//! In: an [`Act`] for one resolver or for all. Out: what happened, in words; an error has changed nothing, but for `all`
+//! those before the one that failed.
 
 use std::sync::PoisonError;
 
