@@ -2,12 +2,17 @@
 //! client that asks for them politely. In: a name; out: what registry and registrar state, with provenance.
 //! RFC 3912 (WHOIS), RFC 9082/9083 (RDAP), RFC 9224 (bootstrap), RFC 8056 (status words), RFC 9537 (redaction).
 
+#[cfg(test)]
+extern crate self as registration;
+
 pub mod client;
 pub mod rdap;
 mod registrars;
 pub mod whois;
 
-pub use client::{Client, Failure, FailureKind, LookupError, LookupResult, Settings, SettingsError};
+pub use client::{
+    Client, Failure, FailureKind, LookupError, LookupResult, Pace, Settings, SettingsError, Shelf,
+};
 pub use rdap::{RdapReading, parse_rdap, read_rdap};
 pub use registrars::{registrar_name, same_registrar};
 pub use whois::{WhoisReading, parse_whois, publishes_no_expiration, reading_to_json};

@@ -1,6 +1,8 @@
 //! RDAP bootstrap (RFC 9224): which server to ask for which TLD. In: IANA's file (fetched daily), a configured file or
-//! URL, or the shipped copy; out: base URLs of a TLD.
+//! URL, or the shipped copy; out: base URLs of a TLD. A fetched file is asked for again after a day, and only whether
+//! it changed (RFC 9110 section 13).
 
+use super::shelf::{Kept, Shelf};
 use model::Timestamp;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -121,12 +123,26 @@ pub(super) struct Source {
     url: Option<Url>,
     /// IANA's own file: the shipped copy stands in and adds to it.
     public: bool,
-    state: RwLock<(Arc<Table>, Option<Timestamp>)>,
-    fetching: tokio::sync::Mutex<()>,
+    shelf: Option<Arc<dyn Shelf>>,
+    state: RwLock<State>,
+    fetching: tokio::sync::Mutex<Option<Kept>>,
+}
+
+#[derive(Clone)]
+struct State {
+    table: Arc<Table>,
+    /// When to look for a newer one; `None`: at the first look-up.
+    next: Option<Timestamp>,
+}
+
+/// What a fetch came to.
+enum Fetched {
+    New(Table, Option<Kept>),
+    Unchanged,
 }
 
 impl Source {
-    pub fn new(configured: Option<&str>) -> Result<Self, BootstrapError> {
+    pub fn new(configured: Option<&str>, shelf: Option<Arc<dyn Shelf>>) -> Result<Self, BootstrapError> {
         let mut table = Table::default();
         let url = match configured {
             None => {
@@ -149,47 +165,108 @@ impl Source {
         Ok(Source {
             url,
             public: configured.is_none(),
-            state: RwLock::new((Arc::new(table), None)),
+            shelf,
+            state: RwLock::new(State { table: Arc::new(table), next: None }),
             fetching: tokio::sync::Mutex::default(),
         })
     }
 
-    fn state(&self) -> (Arc<Table>, Option<Timestamp>) {
+    fn state(&self) -> State {
         self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The table, fetched anew when it is older than a day. A failed fetch leaves the old one.
+    fn set(&self, table: Option<Table>, from: Timestamp, good_for: i64) -> Arc<Table> {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mut table) = table {
+            if self.public {
+                table.add_shipped(true);
+            }
+            state.table = Arc::new(table);
+        }
+        state.next = Some(Timestamp::from_second(from.as_second() + good_for).unwrap_or(Timestamp::MAX));
+        state.table.clone()
+    }
+
+    /// The table, looked for anew when it is older than a day. A failed fetch leaves the old one.
     pub async fn table(&self, dialer: &net::Dialer, now: Timestamp) -> Arc<Table> {
         let due = |next: Option<Timestamp>| next.is_none_or(|t| now >= t);
-        let (table, next) = self.state();
+        let State { table, next } = self.state();
         let Some(url) = self.url.as_ref().filter(|_| due(next)) else { return table };
-        let _one = self.fetching.lock().await;
-        let (table, next) = self.state();
+        let mut kept = self.fetching.lock().await;
+        let State { table, next } = self.state();
         if !due(next) {
             return table;
         }
-        let exchange = dialer.http_get(url, "application/json", CAP);
-        let fetched = match tokio::time::timeout(PATIENCE, exchange).await {
-            Err(_) => Err("no answer in time".to_string()),
-            Ok(Ok(a)) if a.status == 200 => Table::parse(url.as_str(), &a.body).map_err(|e| e.to_string()),
-            Ok(Ok(a)) => Err(format!("HTTP status {}", a.status)),
-            Ok(Err(e)) => Err(e.to_string()),
-        };
-        let (table, wait) = match fetched {
-            Ok(mut t) => {
-                if self.public {
-                    t.add_shipped(true);
+        self.from_shelf(url, &mut kept).await;
+        if let Some(k) = kept.as_ref()
+            && (0..GOOD_FOR).contains(&(now.as_second() - k.checked_at.as_second()))
+        {
+            return self.set(None, k.checked_at, GOOD_FOR);
+        }
+        let asked = kept.as_ref().map(Kept::conditions).unwrap_or_default();
+        match fetch(dialer, url, &asked, now).await {
+            Ok(Fetched::New(table, new)) => {
+                *kept = new;
+                let table = self.set(Some(table), now, GOOD_FOR);
+                self.to_shelf(kept.as_ref(), now).await;
+                table
+            }
+            Ok(Fetched::Unchanged) => {
+                if let Some(k) = kept.as_mut() {
+                    k.checked_at = now;
                 }
-                (Arc::new(t), GOOD_FOR)
+                self.to_shelf(kept.as_ref(), now).await;
+                self.set(None, now, GOOD_FOR)
             }
             Err(reason) => {
                 tracing::warn!(%url, %reason, "the RDAP bootstrap could not be fetched; the one at hand is used");
-                (table, RETRY_AFTER)
+                self.set(None, now, RETRY_AFTER)
             }
-        };
-        let next = Timestamp::from_second(now.as_second() + wait).unwrap_or(Timestamp::MAX);
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = (table.clone(), Some(next));
-        table
+        }
+    }
+
+    /// Takes what a replica, or this one before it was restarted, has kept, when it is newer than ours.
+    async fn from_shelf(&self, url: &Url, kept: &mut Option<Kept>) {
+        let Some(shelf) = &self.shelf else { return };
+        let Some(text) = shelf.get().await else { return };
+        let Ok(found) = serde_json::from_str::<Kept>(&text) else { return };
+        if found.url != url.as_str() || kept.as_ref().is_some_and(|k| k.checked_at >= found.checked_at) {
+            return;
+        }
+        if kept.as_ref().is_some_and(|k| k.body == found.body) {
+            *kept = Some(found);
+        } else if let Ok(table) = Table::parse(url.as_str(), found.body.as_bytes()) {
+            self.set(Some(table), found.checked_at, 0);
+            *kept = Some(found);
+        }
+    }
+
+    async fn to_shelf(&self, kept: Option<&Kept>, now: Timestamp) {
+        if let (Some(shelf), Some(kept)) = (&self.shelf, kept)
+            && let Ok(text) = serde_json::to_string(kept)
+        {
+            shelf.put(&text, now).await;
+        }
+    }
+}
+
+async fn fetch(
+    dialer: &net::Dialer,
+    url: &Url,
+    conditions: &[(&str, &str)],
+    now: Timestamp,
+) -> Result<Fetched, String> {
+    let exchange = dialer.http_get_with(url, "application/json", conditions, CAP);
+    let answer = tokio::time::timeout(PATIENCE, exchange).await.map_err(|_| "no answer in time")?;
+    let answer = answer.map_err(|e| e.to_string())?;
+    match answer.status {
+        200 => {
+            let table = Table::parse(url.as_str(), &answer.body).map_err(|e| e.to_string())?;
+            Ok(Fetched::New(table, Kept::of(url.as_str(), &answer, now)))
+        }
+        // Only who asked whether it changed can be told that it did not.
+        304 if !conditions.is_empty() => Ok(Fetched::Unchanged),
+        status => Err(format!("HTTP status {status}")),
     }
 }
 
@@ -216,7 +293,7 @@ mod tests {
         for bad in ["", "[]", "{}", r#"{"services":[]}"#, r#"{"services":[[["com"]]]}"#] {
             assert!(Table::parse("x", bad.as_bytes()).is_err(), "{bad}");
         }
-        assert!(Source::new(Some("no-such-file.json")).is_err());
+        assert!(Source::new(Some("no-such-file.json"), None).is_err());
     }
 
     #[test]
@@ -224,7 +301,7 @@ mod tests {
         assert!(
             SHIPPED.iter().all(|r| !r.source.is_empty() && Url::parse(&r.url).is_ok() && !r.tlds.is_empty())
         );
-        let s = Source::new(None).unwrap();
-        assert!(!s.state().0.bases("example.com").is_empty());
+        let s = Source::new(None, None).unwrap();
+        assert!(!s.state().table.bases("example.com").is_empty());
     }
 }

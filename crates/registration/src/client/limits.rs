@@ -65,6 +65,9 @@ impl Row {
 /// The name of a host's budget and what it may be asked.
 pub(super) fn of(host: &str, settings: &Settings) -> (String, net::Limit) {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
+    if let Some(agreed) = settings.agreed.get(&host) {
+        return (host, *agreed);
+    }
     if let Some(spacing) = settings.spacing {
         return (host, net::Limit { spacing, ..settings.limit });
     }

@@ -11,12 +11,14 @@ mod pace;
 mod rdap;
 mod servers;
 mod settings;
+mod shelf;
 mod whois;
 
 pub use bootstrap::BootstrapError;
 pub use error::{FailureKind, LookupError};
 pub use pace::Pace;
 pub use settings::{Settings, SettingsError};
+pub use shelf::Shelf;
 
 use model::Timestamp;
 use model::detail::RawAnswer;
@@ -80,21 +82,22 @@ impl Client {
     /// # Errors
     /// [`SettingsError`] when a setting cannot be used: fix it; nothing was asked yet.
     pub fn new(settings: Settings, dialer: net::Dialer) -> Result<Self, SettingsError> {
-        Client::with_budgets(settings, dialer, net::Budgets::new())
+        Client::sharing(settings, dialer, net::Budgets::new(), None)
     }
 
-    /// A client that keeps to budgets shared with others.
+    /// A client that keeps to budgets shared with others, and keeps its bootstrap where they find it.
     ///
     /// # Errors
     /// As [`Client::new`].
-    pub fn with_budgets(
+    pub fn sharing(
         settings: Settings,
         dialer: net::Dialer,
         budgets: net::Budgets,
+        shelf: Option<Arc<dyn Shelf>>,
     ) -> Result<Self, SettingsError> {
         Ok(Client(Arc::new(Inner {
             whois_root: settings.root()?,
-            bootstrap: bootstrap::Source::new(settings.rdap_bootstrap.as_deref())?,
+            bootstrap: bootstrap::Source::new(settings.rdap_bootstrap.as_deref(), shelf)?,
             referrals: Referrals::default(),
             flights: Mutex::default(),
             settings,

@@ -1,6 +1,7 @@
 //! Settings of the look-up client, and the checks on them.
 
 use super::bootstrap::BootstrapError;
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// How names are looked up.
@@ -22,6 +23,8 @@ pub struct Settings {
     pub cap: usize,
     /// Budget of hosts without a row in `limits.toml`.
     pub limit: net::Limit,
+    /// Limits by host name that go before the tables': what was agreed with a registry.
+    pub agreed: HashMap<String, net::Limit>,
     /// Least time between two questions to one host, instead of the tables': for networks of one's own.
     pub spacing: Option<Duration>,
     /// How long a question may wait for its host's budget when a person waits for the answer.
@@ -46,6 +49,7 @@ impl Default for Settings {
             whois_timeout: Duration::from_secs(6),
             cap: 1 << 20,
             limit: net::Limit::default(),
+            agreed: HashMap::new(),
             spacing: None,
             patience: Duration::from_secs(10),
             patience_scheduled: Duration::from_millis(500),

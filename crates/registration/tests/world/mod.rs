@@ -143,7 +143,8 @@ async fn talk(mut stream: TcpStream, seen: &Seen, answer: &(dyn Fn(&str) -> Repl
     let question = String::from_utf8_lossy(&question).into_owned();
     let line = question.lines().next().unwrap_or_default().to_string();
     seen.questions.lock().unwrap().push(line.clone());
-    match answer(&line) {
+    // WHOIS servers are asked by a line; of an HTTP question the header fields count too.
+    match answer(if line.starts_with("GET ") { &question } else { &line }) {
         Reply::Text(bytes) => {
             let _ = stream.write_all(&bytes).await;
         }
