@@ -37,6 +37,7 @@ pub(crate) fn registration(
         (Some(a), Some(b)) if a != b => r.registrar_expires = Some(b),
         _ => {}
     }
+    r.expires = r.expires.or_else(|| ok_until(facts));
     r.statuses = statuses(facts);
     if !facts.hosts.is_empty() {
         let mut hosts = facts.hosts.clone();
@@ -119,6 +120,9 @@ fn first_date(all: &[Value<'_>], dates: Dates, warnings: &mut Vec<String>) -> Op
         if let Some(t) = date::parse_short(text).filter(|_| dates.day_first) {
             return Some(t);
         }
+        if let Some(t) = date::order_in(v.label).and_then(|o| date::parse_short_numeric(text, o)) {
+            return Some(t);
+        }
         match date::parse(text, dates.order) {
             Ok(t) => return Some(t),
             Err(NoDate::Ambiguous) => {
@@ -167,6 +171,15 @@ fn il_assigned(facts: &Facts<'_>, r: &mut Registration) {
         .all(Field::Updated)
         .find(|v| v.text.trim_end().ends_with("(Assigned)"))
         .and_then(|v| date::parse(v.text, None).ok());
+}
+
+/// A state that ends: `OK-UNTIL 20310101000000`.
+fn ok_until(facts: &Facts<'_>) -> Option<StatedTime> {
+    facts.all(Field::Status).find_map(|v| {
+        let (state, end) = v.text.trim().split_once(' ')?;
+        let until = state.len() >= 5 && state.get(state.len() - 5..)?.eq_ignore_ascii_case("until");
+        until.then(|| date::parse(end, None).ok()).flatten()
+    })
 }
 
 fn registrar(facts: &Facts<'_>) -> Registrar {

@@ -42,7 +42,8 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 static OFFSET: LazyLock<Regex> = LazyLock::new(|| {
     re(r"^\(?\s*(?:UTC|GMT|utc|gmt|Z)?\s*([-+])\s?(\d{1,2})(?::?(\d{2}))?\s*\)?(?:\s|\)|$)")
 });
-static EMBEDDED: LazyLock<Regex> = LazyLock::new(|| re(r"(?:^|\s)((?:19|20)\d{2})(\d{2})(\d{2})(?:\s|$)"));
+static EMBEDDED: LazyLock<Regex> =
+    LazyLock::new(|| re(r"(?:^|\s)((?:19|20)\d{2})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2}))?(?:\s|$)"));
 
 fn re(pattern: &str) -> Regex {
     Regex::new(&pattern.replace(r"\b", r"(?-u:\b)"))
@@ -53,9 +54,9 @@ fn re(pattern: &str) -> Regex {
 pub(crate) fn order_in(text: &str) -> Option<Order> {
     let t: String =
         text.chars().take(200).filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
-    if ["ddmmyyyy", "jjmmaaaa", "ddmmaaaa", "ttmmjjjj"].iter().any(|p| t.contains(p)) {
+    if ["ddmmyy", "jjmmaa", "ddmmaa", "ttmmjj"].iter().any(|p| t.contains(p)) {
         Some(Order::Dmy)
-    } else if t.contains("mmddyyyy") {
+    } else if t.contains("mmddyy") {
         Some(Order::Mdy)
     } else {
         None
@@ -106,11 +107,29 @@ pub(crate) fn short(value: &str) -> Option<(i8, i8, i8)> {
     Some((num(&c[1]), month(&c[2]).ok()?, num(&c[3])))
 }
 
-/// Reads `04-Sep-05` where it is known that the day comes first. Years from 70 are of the last century.
+/// Reads `04-Sep-05` where it is known that the day comes first.
 pub(crate) fn parse_short(value: &str) -> Option<StatedTime> {
     let (day, month, year) = short(value)?;
-    let year = i16::from(year) + if year >= 70 { 1900 } else { 2000 };
-    date(&year.to_string(), month, day).ok().map(StatedTime::Date)
+    date(&century(year).to_string(), month, day).ok().map(StatedTime::Date)
+}
+
+static SHORT_NUMERIC: LazyLock<Regex> = LazyLock::new(|| re(r"^(\d{1,2})[-./](\d{1,2})[-./](\d{2})$"));
+
+/// Reads `04/03/12` where its label states the order (`dd/mm/yy`).
+pub(crate) fn parse_short_numeric(value: &str, order: Order) -> Option<StatedTime> {
+    let c = SHORT_NUMERIC.captures(value.trim())?;
+    let (a, b, year) = (num(&c[1]), num(&c[2]), num(&c[3]));
+    let (day, month) = match order {
+        Order::Dmy => (a, b),
+        Order::Mdy => (b, a),
+        Order::Ymd => return None,
+    };
+    date(&century(year).to_string(), month, day).ok().map(StatedTime::Date)
+}
+
+/// Years of two digits from 70 are of the last century.
+fn century(year: i8) -> i16 {
+    i16::from(year) + if year >= 70 { 1900 } else { 2000 }
 }
 
 fn skip_weekday(v: &str) -> &str {
@@ -178,11 +197,11 @@ fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDat
             return Ok((d, &v[after(&c)..], None));
         }
     }
-    // RIPE style: `hostmaster@example.net 20080711`.
-    if (v.contains('@') || v.contains(" AT "))
-        && let Some(c) = EMBEDDED.captures(v)
-    {
-        return Ok((date(&c[1], num(&c[2]), num(&c[3]))?, "", None));
+    // RIPE style: `hostmaster@example.net 20080711`, `EX1-UANIC 20080711101112`.
+    let by_whom = v.contains('@') || v.contains(" AT ") || v.split_whitespace().nth(2).is_none();
+    if by_whom && let Some(c) = EMBEDDED.captures(v) {
+        let clock = c.get(4).map(|h| (format!(" {}:{}:{}", h.as_str(), &c[5], &c[6]), None));
+        return Ok((date(&c[1], num(&c[2]), num(&c[3]))?, "", clock));
     }
     Err(NoDate::Not)
 }
@@ -292,6 +311,7 @@ mod tests {
             ("21-March-2002", "2002-03-21"),
             ("domain-registrar AT isoc.org.il 19990605 (Assigned)", "1999-06-05"),
             ("hostmaster@example.net 20080711", "2008-07-11"),
+            ("EX1-UANIC 20080711101112", "2008-07-11T10:11:12"),
             ("0000-00-00 00:00:00", "Not"),
             ("1970-01-01T00:00:00Z", "Not"),
             ("0001-01-01T00:00:00Z", "Not"),

@@ -1,5 +1,6 @@
 //! Bytes to text. UTF-8 when it is UTF-8, otherwise the encoding the TLD's table names, otherwise windows-1252 (a
-//! superset of Latin-1). In: bytes as received; out: text without NULs, HTML wrapping removed.
+//! superset of Latin-1). In: bytes as received; out: text without control characters but tabs and line ends, HTML
+//! wrapping removed.
 
 use super::Asked;
 use super::tables::TABLES;
@@ -32,8 +33,13 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], asked: &Asked, warnings: &mut Vec<Stri
             legacy(bytes, named)
         }
     };
-    let text = if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { text };
+    let text = if text.contains(is_unfit) { Cow::Owned(text.replace(is_unfit, "")) } else { text };
     if looks_like_html(&text) { Cow::Owned(strip_tags(&text)) } else { text }
+}
+
+/// Control characters that no answer needs: a NUL is refused by databases, an escape drives the terminal it is shown in.
+fn is_unfit(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n' | '\r')
 }
 
 /// Decodes with the named encoding unless that fails, then with windows-1252, which cannot fail.
@@ -128,6 +134,7 @@ mod tests {
         assert_eq!(decoded("kr", &kr), "등록일 : 2012. 05. 19.");
         assert_eq!(decoded("de", b"Fl\xE4che"), "Fläche");
         assert_eq!(decoded("fr", "caf\u{e9}\0!".as_bytes()), "café!");
+        assert_eq!(decoded("fr", "\u{1b}[31m\ta\u{85}\u{9b}b\r\n".as_bytes()), "[31m\tab\r\n");
         assert_eq!(decoded("ph", b"<html><b>Domain:</b> x.ph<br>Status: ok"), "  Domain:  x.ph\nStatus: ok");
     }
 

@@ -201,7 +201,7 @@ fn heading(text: &str, scratch: &mut String) -> Option<Kind> {
         return None;
     }
     fold::label(text, scratch);
-    TABLES.lexicon.get(scratch.as_str()).and_then(|w| w.heading)
+    TABLES.word(scratch).and_then(|w| w.heading)
 }
 
 /// The value after a colon: leading dots and white space go.
@@ -212,18 +212,18 @@ fn value_of(after: &str) -> &str {
 fn key<'a>(label: &'a str, value: &'a str, scratch: &mut String) -> Key<'a> {
     let label = label.trim();
     fold::label(label, scratch);
-    let mut word = TABLES.lexicon.get(scratch.as_str());
+    let mut word = TABLES.word(scratch);
     if word.is_none() && label.contains(" / ") {
         // Bilingual labels: `Data de registo / Creation Date`.
         word = label.split(" / ").find_map(|part| {
             fold::label(part, scratch);
-            TABLES.lexicon.get(scratch.as_str())
+            TABLES.word(scratch)
         });
     }
     Key {
         label,
         value,
-        meanings: word.map_or(&[], |w| w.meanings.as_slice()),
+        meanings: word.map_or_else(|| super::compose::meanings(label, value), |w| w.meanings.as_slice()),
         heading: word.and_then(|w| w.heading),
         object: word.and_then(|w| w.object),
     }

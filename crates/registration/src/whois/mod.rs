@@ -2,10 +2,12 @@
 //! text. The layout is read first (lines, labels, blocks), then what each label means, from the tables in `data/`.
 
 mod assemble;
+mod compose;
 mod date;
 mod decode;
 mod facts;
 mod fold;
+mod grammar;
 mod json;
 mod lines;
 mod outcome;
@@ -139,5 +141,12 @@ pub(crate) fn read_statuses(value: &str) -> Vec<model::epp::EppStatus> {
     words.iter().map(|w| values::epp(w)).collect()
 }
 
+#[cfg(test)]
+#[path = "../../tests/compare/mod.rs"]
+mod compare;
+#[cfg(test)]
+mod leave_one_out;
+#[cfg(test)]
+mod probe;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 
 use super::Asked;
 use super::facts::Facts;
+use super::grammar;
 use super::lines::{Form, Line};
 use super::tables::{Field, TABLES};
 use super::values;
@@ -69,6 +70,7 @@ fn order(o: Outcome) -> u8 {
 /// What the sentences of an answer say; the most careful outcome of those found.
 pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
     let mut best: Option<Outcome> = None;
+    let mut by_words: Option<Outcome> = None;
     let mut read = 0;
     let mut above = "";
     for l in lines {
@@ -93,16 +95,16 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
         }
         let prepared = prepare(text, asked);
         for i in TABLES.phrases.set.matches(&prepared) {
-            let (o, tlds) = &TABLES.phrases.meaning[i];
-            if !tlds.is_empty() && !asked.under(tlds) {
-                continue;
-            }
-            if best.is_none_or(|b| order(*o) < order(b)) {
-                best = Some(*o);
+            let Some(o) = TABLES.phrase(i, asked) else { continue };
+            if best.is_none_or(|b| order(o) < order(b)) {
+                best = Some(o);
             }
         }
+        if best.is_none() && by_words.is_none() {
+            by_words = grammar::says(&prepared);
+        }
     }
-    best
+    best.or(by_words)
 }
 
 /// True when a line goes on with a sentence of the line above it (`All rights` / `reserved.`).

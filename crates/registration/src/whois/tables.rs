@@ -2,6 +2,8 @@
 //! in `data/`; out: maps keyed by folded words. Tests check that every file loads and every row names its source.
 
 use super::fold;
+#[cfg(test)]
+pub(crate) use super::probe::{open, open_nth};
 use model::registration::Outcome;
 use regex::{Regex, RegexSet};
 use serde::Deserialize;
@@ -299,6 +301,35 @@ fn load() -> Result<Tables, Box<dyn std::error::Error>> {
     })
 }
 
+/// Every row may be used, save where a test switches rows off.
+#[cfg(not(test))]
+pub(crate) const fn open(_table: &str, _word: &str) -> bool {
+    true
+}
+
+#[cfg(not(test))]
+pub(crate) const fn open_nth(_table: &str, _n: usize) -> bool {
+    true
+}
+
+impl Tables {
+    /// What a folded word is, where the tables know it.
+    pub fn word(&self, folded: &str) -> Option<&Word> {
+        self.lexicon.get(folded).filter(|_| open("label", folded))
+    }
+
+    /// The outcome of a pattern of `phrases.toml`, where it counts for this question.
+    pub fn phrase(&self, n: usize, asked: &super::Asked) -> Option<Outcome> {
+        let (outcome, tlds) = self.phrases.meaning.get(n)?;
+        ((tlds.is_empty() || asked.under(tlds)) && open_nth("phrase", n)).then_some(*outcome)
+    }
+}
+
+/// True when a set of words holds `word`.
+pub(crate) fn has(set: &HashSet<String>, word: &str) -> bool {
+    set.contains(word) && open("word", word)
+}
+
 /// The tables, loaded once.
 pub(crate) static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     load().unwrap_or_else(|e| panic!("the shipped WHOIS tables are checked by a test: {e}"))
@@ -306,7 +337,11 @@ pub(crate) static TABLES: LazyLock<Tables> = LazyLock::new(|| {
 
 /// The order of numbers in dates of these suffixes, where known.
 pub(crate) fn order_of(asked: &super::Asked) -> Option<Order> {
-    TABLES.tlds.iter().find(|r| r.order.is_some() && asked.under(&r.names)).and_then(|r| r.order)
+    TABLES
+        .tlds
+        .iter()
+        .find(|r| r.order.is_some() && asked.under(&r.names) && open("order", &asked.ascii))
+        .and_then(|r| r.order)
 }
 
 /// True when the registry of `tld` is known to publish no expiration, so that the owner may have to set one by hand.
@@ -340,6 +375,18 @@ mod tests {
                 for b in &word.meanings {
                     assert!(a.scope != b.scope || a.field == b.field, "{w}: {a:?} and {b:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_suffix_has_one_order_and_one_encoding() {
+        let t = load().unwrap();
+        let mut seen = HashSet::new();
+        for r in &t.tlds {
+            for n in &r.names {
+                assert!(r.order.is_none() || seen.insert(format!("order of {n}")), "{n}");
+                assert!(r.encoding.is_none() || seen.insert(format!("encoding of {n}")), "{n}");
             }
         }
     }

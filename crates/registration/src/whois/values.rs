@@ -2,7 +2,7 @@
 //! out: what it says, or `None`.
 
 use super::fold;
-use super::tables::TABLES;
+use super::tables::{TABLES, has};
 use model::epp::EppStatus;
 use model::registration::{Ds, Outcome};
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ pub(crate) fn stated(value: &str) -> Option<&str> {
     if v.is_empty() || !v.chars().any(char::is_alphanumeric) {
         return None;
     }
-    if v.len() <= 40 && TABLES.words.placeholder.contains(&fold::word(v)) {
+    if v.len() <= 40 && has(&TABLES.words.placeholder, &fold::word(v)) {
         return None;
     }
     (!v.starts_with('<') || !v.ends_with('>')).then_some(v)
@@ -178,9 +178,9 @@ pub(crate) fn epp(status: &str) -> EppStatus {
 pub(crate) fn status_outcome(status: &str) -> Option<Outcome> {
     let w = fold::word(status);
     let words = &TABLES.words.status;
-    if words.free.contains(&w) {
+    if has(&words.free, &w) {
         Some(Outcome::Available)
-    } else if words.reserved.contains(&w) {
+    } else if has(&words.reserved, &w) {
         Some(Outcome::Reserved)
     } else {
         None
@@ -189,7 +189,7 @@ pub(crate) fn status_outcome(status: &str) -> Option<Outcome> {
 
 /// True for statuses that say only that the name is registered.
 pub(crate) fn says_taken(status: &str) -> bool {
-    TABLES.words.status.taken.contains(&fold::word(status))
+    has(&TABLES.words.status.taken, &fold::word(status))
 }
 
 /// `Some(true)` for signed, `Some(false)` for unsigned, `None` when the words are not known.
@@ -199,10 +199,10 @@ pub(crate) fn dnssec(value: &str) -> Option<bool> {
     if w.is_empty() {
         return None;
     }
-    if words.unsigned.contains(&w) || w.starts_with("unsigned") || w.starts_with("notsigned") {
+    if has(&words.unsigned, &w) || w.starts_with("unsigned") || w.starts_with("notsigned") {
         return Some(false);
     }
-    if words.signed.contains(&w) || w.starts_with("signed") {
+    if has(&words.signed, &w) || w.starts_with("signed") {
         return Some(true);
     }
     None

@@ -6,7 +6,7 @@ use super::date;
 use super::facts::Facts;
 use super::fold;
 use super::lines::{Form, Key, Line, by_words};
-use super::tables::{Field, Kind, Scope, TABLES};
+use super::tables::{Field, Kind, Scope, TABLES, has};
 use super::values;
 
 /// A label whose value may go on in the following lines.
@@ -29,6 +29,8 @@ struct Walk<'a, 'l> {
     section: Kind,
     section_indent: usize,
     section_full: bool,
+    /// The lines of the section are deeper than its heading.
+    section_deep: bool,
     /// A blank line came after the section had content.
     section_ending: bool,
     paragraph: bool,
@@ -44,6 +46,7 @@ pub(crate) fn walk<'a>(lines: &[Line<'a>], asked: &Asked) -> Facts<'a> {
         section: Kind::Domain,
         section_indent: 0,
         section_full: false,
+        section_deep: false,
         section_ending: false,
         paragraph: true,
         open: None,
@@ -104,15 +107,22 @@ impl<'a> Walk<'a, '_> {
         self.section = kind;
         self.section_indent = indent;
         self.section_full = false;
+        self.section_deep = false;
         self.section_ending = false;
     }
 
     /// Leaves the block when a line stands where its heading stood, after a blank or after deeper lines.
     fn maybe_leave(&mut self, indent: usize) {
-        if (self.section_ending && indent <= self.section_indent) || indent < self.section_indent {
+        let out = if self.section_ending || self.section_deep {
+            indent <= self.section_indent
+        } else {
+            indent < self.section_indent
+        };
+        if out {
             self.enter(Kind::Domain, 0);
         } else {
             self.section_ending = false;
+            self.section_deep |= !self.section_full && indent > self.section_indent;
         }
     }
 
@@ -138,6 +148,11 @@ impl<'a> Walk<'a, '_> {
         if std::mem::take(&mut self.paragraph) {
             self.object(i, l, k);
         }
+        let contact = matches!(self.section, Kind::Contact | Kind::Registrant);
+        if contact && k.is_own() && k.states(Field::Domain) && self.asked.is(first(k.value)) {
+            // The record goes on after a contact's block without a gap.
+            self.enter(Kind::Domain, l.indent);
+        }
         self.section_full = true;
         self.open = None;
         self.record(l, k, k.value);
@@ -156,7 +171,7 @@ impl<'a> Walk<'a, '_> {
         } else if self.deeper_follows(i, l.indent) {
             k.heading.or_else(|| by_words(k.label, &mut self.scratch))
         } else {
-            k.heading
+            k.heading.or_else(|| self.hosts_follow(i, k.label))
         };
         match kind {
             Some(kind) => self.enter(kind, l.indent),
@@ -168,6 +183,37 @@ impl<'a> Walk<'a, '_> {
                 self.open_list(Field::RegistrantOrganization, 4, k.label, l.indent, true);
             }
         }
+    }
+
+    /// A heading of name servers by its words, where host names stand under it.
+    fn hosts_follow(&mut self, i: usize, label: &str) -> Option<Kind> {
+        let host = self
+            .next(i)
+            .is_some_and(|n| matches!(n.form, Form::Text(_)) && values::host(first(n.text)).is_some());
+        by_words(label, &mut self.scratch).filter(|k| host && *k == Kind::Ns)
+    }
+
+    /// True when the paragraph that begins at `i` describes a person or company after the domain's own was read: it has
+    /// an address and nothing that only a domain has.
+    fn contact_paragraph(&self, i: usize) -> bool {
+        let mut details = 0;
+        for l in self.lines[i..].iter().take(30) {
+            match &l.form {
+                Form::Key(k) => {
+                    let own = k.meanings.iter().any(|m| {
+                        m.scope == Scope::Any
+                            || matches!(m.field, Field::Nameserver | Field::Expires | Field::Dnssec)
+                    });
+                    if own || k.heading.is_some() && k.value.is_empty() {
+                        return false;
+                    }
+                    details += usize::from(is_address_label(k.label));
+                }
+                Form::Blank | Form::Rule => break,
+                _ => {}
+            }
+        }
+        details >= 2
     }
 
     /// The first label of a paragraph may say that an object of another kind begins.
@@ -184,7 +230,13 @@ impl<'a> Walk<'a, '_> {
             }
             return;
         }
-        let Some(kind) = k.object else { return };
+        let Some(kind) = k.object else {
+            let told = self.facts.has(Field::Created) || !self.facts.hosts.is_empty();
+            if self.section == Kind::Domain && told && self.contact_paragraph(i) {
+                self.enter(Kind::Contact, l.indent);
+            }
+            return;
+        };
         let wanted = match kind {
             Kind::Registrar => self.registrar_paragraph(i),
             Kind::Other => self.facts.names.is_empty(),
@@ -213,9 +265,8 @@ impl<'a> Walk<'a, '_> {
                         return false;
                     }
                     details |= k.meanings.iter().any(|m| m.scope == Scope::Registrar)
-                        || ["address", "phone", "street", "city", "country", "email", "e-mail", "type"]
-                            .iter()
-                            .any(|w| k.label.eq_ignore_ascii_case(w));
+                        || is_address_label(k.label)
+                        || k.label.eq_ignore_ascii_case("type");
                 }
                 Form::Blank | Form::Rule => break,
                 _ => {}
@@ -368,13 +419,34 @@ fn first(s: &str) -> &str {
     s.split_whitespace().next().unwrap_or_default()
 }
 
+/// Labels of postal and electronic addresses, which a domain itself does not have.
+fn is_address_label(label: &str) -> bool {
+    [
+        "address",
+        "phone",
+        "street",
+        "city",
+        "country",
+        "email",
+        "e-mail",
+        "fax",
+        "fax-no",
+        "postal code",
+        "zip",
+        "telephone",
+        "tel",
+    ]
+    .iter()
+    .any(|w| label.eq_ignore_ascii_case(w))
+}
+
 fn is_state_label(label: &str) -> bool {
     ["state", "estado", "stato", "etat", "état"].iter().any(|w| label.eq_ignore_ascii_case(w))
 }
 
 /// A bare `state` label is a status only when its value is one; in an address it is a province.
 fn is_state(value: &str) -> bool {
-    value.split(',').any(|p| TABLES.words.status.state.contains(&fold::word(strip(p))))
+    value.split(',').any(|p| has(&TABLES.words.status.state, &fold::word(strip(p))))
 }
 
 fn strip(p: &str) -> &str {

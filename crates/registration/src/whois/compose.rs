@@ -1,0 +1,260 @@
+//! What a label means that no table lists, from the words it is made of (`Date of last record change`). In: the label and
+//! its value; out: one meaning, of the weakest rank and in the domain's own block only, where every word is known, the
+//! words agree and the value has the form of the field. Data: `compose.toml`.
+
+use super::date::{self, NoDate};
+use super::tables::{Field, Meaning, Order, Scope, open};
+use super::values;
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    Neutral,
+    /// The domain or its record: what the label speaks of.
+    Subject,
+    Created,
+    Updated,
+    Last,
+    Expires,
+    Server,
+    Nameserver,
+    Ordinal,
+    Status,
+    Registrar,
+    Company,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    field: Part,
+    #[serde(default)]
+    weak: bool,
+    words: Vec<String>,
+    #[serde(default)]
+    stems: Vec<String>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    part: Vec<Row>,
+}
+
+struct Parts {
+    words: HashMap<String, u16>,
+    stems: Vec<(String, u16)>,
+}
+
+/// The bit of a part; a word may be several (`current`).
+const fn bit(p: Part) -> u16 {
+    1 << p as u16
+}
+/// A word that says "created" only where nothing else is said.
+const WEAK: u16 = 1 << 15;
+
+static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+    load().unwrap_or_else(|e| panic!("the shipped WHOIS tables are checked by a test: {e}"))
+});
+
+fn load() -> Result<Parts, Box<dyn std::error::Error>> {
+    let file: File = toml::from_str(include_str!("../../data/compose.toml"))?;
+    let mut words: HashMap<String, u16> = HashMap::new();
+    let mut stems = Vec::new();
+    for row in file.part {
+        if row.source.is_empty() {
+            return Err("a row of compose.toml names no source".into());
+        }
+        let b = if row.weak { WEAK } else { bit(row.field) };
+        for w in row.words {
+            *words.entry(w).or_default() |= b;
+        }
+        stems.extend(row.stems.into_iter().map(|s| (s, b)));
+    }
+    Ok(Parts { words, stems })
+}
+
+/// The meanings by field: those that name the domain as their subject count wherever they stand, the others in the
+/// domain's own block.
+static MEANINGS: [[Meaning; 1]; 12] = {
+    use Field::{Created, Expires, Nameserver, Registrar, Status, Updated};
+    const fn of(field: Field, scope: Scope) -> [Meaning; 1] {
+        [Meaning { field, scope, rank: 6 }]
+    }
+    [
+        of(Created, Scope::Domain),
+        of(Created, Scope::Any),
+        of(Updated, Scope::Domain),
+        of(Updated, Scope::Any),
+        of(Expires, Scope::Domain),
+        of(Expires, Scope::Any),
+        of(Nameserver, Scope::Domain),
+        of(Nameserver, Scope::Any),
+        of(Status, Scope::Domain),
+        of(Status, Scope::Any),
+        of(Registrar, Scope::Domain),
+        of(Registrar, Scope::Any),
+    ]
+};
+
+fn meaning(field: Field, scope: Scope) -> Option<&'static [Meaning]> {
+    MEANINGS.iter().find(|m| m[0].field == field && m[0].scope == scope).map(<[Meaning; 1]>::as_slice)
+}
+
+/// What a label says by its words; nothing when the value has not the form of the field.
+pub(crate) fn meanings(label: &str, value: &str) -> &'static [Meaning] {
+    if label.len() > 60 || value.len() > 120 {
+        return &[];
+    }
+    let Some(found) = field(label) else { return &[] };
+    let field = found[0].field;
+    let fits = match field {
+        Field::Created | Field::Updated | Field::Expires => {
+            value.is_empty() || date::parse(value, Some(Order::Dmy)) != Err(NoDate::Not)
+        }
+        Field::Nameserver => {
+            value.is_empty() || value.split_whitespace().next().is_some_and(|w| values::host(w).is_some())
+        }
+        _ => value.split_whitespace().count() <= 8 && !value.is_empty(),
+    };
+    if fits { found } else { &[] }
+}
+
+fn field(label: &str) -> Option<&'static [Meaning]> {
+    let mut seen = 0u16;
+    let mut word = String::with_capacity(24);
+    let mut count = 0;
+    let mut lower = false;
+    for c in label.chars().chain([' ']) {
+        // `creationDate` is two words.
+        let hump = lower && c.is_uppercase();
+        lower = c.is_lowercase();
+        if c.is_alphanumeric() && !hump {
+            word.extend(plain(c));
+            continue;
+        }
+        if !word.is_empty() {
+            count += 1;
+            seen |= part(&word)?;
+            word.clear();
+        }
+        if hump {
+            word.extend(plain(c));
+        }
+    }
+    if count == 0 || count > 8 {
+        return None;
+    }
+    let has = |p: Part| seen & bit(p) != 0;
+    let scope = if has(Part::Subject) { Scope::Any } else { Scope::Domain };
+    let bare_update = label.get(..11).is_some_and(|l| l.eq_ignore_ascii_case("last update"));
+    meaning(agreed(has, seen & WEAK != 0, bare_update)?, scope)
+}
+
+/// The field on which the words agree.
+fn agreed(has: impl Fn(Part) -> bool, weak: bool, bare_update: bool) -> Option<Field> {
+    let (created, updated, expires) = (has(Part::Created), has(Part::Updated), has(Part::Expires));
+    let dated = usize::from(created) + usize::from(updated) + usize::from(expires);
+    let other = has(Part::Registrar) || has(Part::Company) || has(Part::Status);
+    let servers = has(Part::Nameserver) || has(Part::Server);
+    if dated == 1 && !other && !servers {
+        return match () {
+            // "Last renewed", "last registered": when something was done again, which is no field of ours. "Last
+            // update" without a subject may be the database's.
+            () if has(Part::Last) && (!updated || bare_update && !has(Part::Subject)) => None,
+            () if created => Some(Field::Created),
+            () if updated => Some(Field::Updated),
+            () => Some(Field::Expires),
+        };
+    }
+    if dated > 0 {
+        return None;
+    }
+    if servers {
+        let named = has(Part::Nameserver) || has(Part::Ordinal) || has(Part::Neutral) || has(Part::Subject);
+        return (named && !other && !weak).then_some(Field::Nameserver);
+    }
+    if has(Part::Registrar) {
+        return (!has(Part::Status) && !has(Part::Last) && !weak).then_some(Field::Registrar);
+    }
+    if has(Part::Status) {
+        return (!has(Part::Company) && !has(Part::Last)).then_some(Field::Status);
+    }
+    (weak && !has(Part::Last) && !has(Part::Company)).then_some(Field::Created)
+}
+
+/// What a word can be; `None` for a word that is not known.
+fn part(word: &str) -> Option<u16> {
+    let digits = word.bytes().all(|b| b.is_ascii_digit());
+    if digits {
+        return (word.len() <= 2).then_some(bit(Part::Ordinal));
+    }
+    let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let known = PARTS
+        .words
+        .get(word)
+        .or_else(|| PARTS.words.get(bare))
+        .copied()
+        .or_else(|| PARTS.stems.iter().find(|(s, _)| word.starts_with(s.as_str())).map(|(_, b)| *b))?;
+    open("part", word).then_some(known)
+}
+
+/// A letter in lower case without its accent.
+pub(crate) fn plain(c: char) -> impl Iterator<Item = char> {
+    let base = match c {
+        'á' | 'à' | 'â' | 'ä' | 'ã' | 'å' | 'ă' | 'ą' | 'Á' | 'À' | 'Â' | 'Ä' | 'Å' => 'a',
+        'é' | 'è' | 'ê' | 'ë' | 'ě' | 'ę' | 'É' | 'È' | 'Ê' | 'ế' | 'ệ' => 'e',
+        'í' | 'ì' | 'î' | 'ï' | 'ı' | 'İ' | 'Í' => 'i',
+        'ó' | 'ò' | 'ô' | 'ö' | 'õ' | 'ø' | 'Ó' | 'Ö' | 'Ø' => 'o',
+        'ú' | 'ù' | 'û' | 'ü' | 'ů' | 'Ü' | 'Ú' => 'u',
+        'ç' | 'ć' | 'č' | 'Ç' | 'Č' => 'c',
+        'ñ' | 'ń' => 'n',
+        'š' | 'ş' | 'ś' | 'ș' => 's',
+        'ž' | 'ź' | 'ż' => 'z',
+        'ý' => 'y',
+        'ğ' => 'g',
+        'ř' => 'r',
+        'ł' => 'l',
+        c => c,
+    };
+    base.to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_mean_what_their_words_say() {
+        for (label, value, want) in [
+            ("Date of first registration", "2001-02-03", Some(Field::Created)),
+            ("Registration is valid until", "2031-02-03", Some(Field::Expires)),
+            ("Record date of last change", "2001-02-03", Some(Field::Updated)),
+            ("domainCreationDate", "2001-02-03", Some(Field::Created)),
+            ("Fecha de la última actualización", "2001-02-03", Some(Field::Updated)),
+            ("Domain will expire at", "2031-02-03 10:00:00", Some(Field::Expires)),
+            ("Third DNS server", "ns3.example.net", Some(Field::Nameserver)),
+            ("Registrar company full name", "Sample Registrar", Some(Field::Registrar)),
+            ("Status of the record", "active", Some(Field::Status)),
+            // Not about the domain, not dates, or unclear.
+            ("Last renewed", "2001-02-03", None),
+            ("Registrar created", "2001-02-03", None),
+            ("Contact created", "2001-02-03", None),
+            ("Whois server", "whois.example.net", None),
+            ("Registration is valid until", "further notice", None),
+            ("Last transferred date", "2001-02-03", None),
+            ("Created and changed", "2001-02-03", None),
+            ("Server", "whois.example.net", None),
+            ("Registration service", "Sample Registrar", None),
+            ("Status changed", "2001-02-03", None),
+            ("Last Update Time", "2001-02-03T00:00:00Z", None),
+        ] {
+            let got = meanings(label, value).first().map(|m| m.field);
+            assert_eq!(got, want, "{label}: {value}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a short sentence says when no pattern of `phrases.toml` fits: read by its words, and only when every word is
+//! known, so that no line of terms of use can count. In: a prepared line; out: an outcome or nothing. Data:
+//! `grammar.toml`.
+
+use super::compose::plain;
+use super::tables::open;
+use model::registration::Outcome;
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    Neutral,
+    Target,
+    Negation,
+    Found,
+    Nothing,
+    Free,
+    Reserved,
+    Registering,
+    Limit,
+    Exceeded,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    part: Part,
+    words: Vec<String>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    word: Vec<Row>,
+}
+
+/// The bit of a part; a word may be several (`per`, `such`).
+const fn bit(p: Part) -> u16 {
+    1 << p as u16
+}
+
+static WORDS: LazyLock<HashMap<String, u16>> = LazyLock::new(|| {
+    load().unwrap_or_else(|e| panic!("the shipped WHOIS tables are checked by a test: {e}"))
+});
+
+fn load() -> Result<HashMap<String, u16>, Box<dyn std::error::Error>> {
+    let file: File = toml::from_str(include_str!("../../data/grammar.toml"))?;
+    let mut words: HashMap<String, u16> = HashMap::new();
+    for row in file.word {
+        if row.source.is_empty() {
+            return Err("a row of grammar.toml names no source".into());
+        }
+        for w in row.words {
+            *words.entry(w).or_default() |= bit(row.part);
+        }
+    }
+    Ok(words)
+}
+
+/// What a line says, prepared as the patterns of `phrases.toml` want it.
+pub(crate) fn says(line: &str) -> Option<Outcome> {
+    if line.len() > 120 {
+        return None;
+    }
+    let mut seen = 0u16;
+    let mut count = 0;
+    let mut word = String::with_capacity(24);
+    for raw in line.split(|c: char| c.is_whitespace() || ",;:()[]/".contains(c)) {
+        let raw = raw.trim_matches(|c: char| ".\"'!?-".contains(c));
+        if raw.is_empty() {
+            continue;
+        }
+        word.clear();
+        word.extend(raw.chars().take(40).flat_map(plain).map(|c| if c == '’' { '\'' } else { c }));
+        seen |= WORDS.get(&word).filter(|_| open("grammar", &word))?;
+        count += 1;
+    }
+    let has = |p: Part| seen & bit(p) != 0;
+    let short = count <= 3;
+    let named = has(Part::Target) || short;
+    if count == 0 || count > 14 {
+        return None;
+    }
+    if has(Part::Exceeded) {
+        return has(Part::Limit).then_some(Outcome::Throttled);
+    }
+    if has(Part::Reserved) {
+        return (named && !has(Part::Negation) && !has(Part::Free)).then_some(Outcome::Reserved);
+    }
+    if has(Part::Free) {
+        return (named && !has(Part::Negation) && !has(Part::Limit)).then_some(Outcome::Available);
+    }
+    let absent = has(Part::Nothing) || has(Part::Negation) && has(Part::Found);
+    (absent && named && !has(Part::Limit)).then_some(Outcome::Available)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_read_by_their_words() {
+        let (free, withheld, throttled) =
+            (Some(Outcome::Available), Some(Outcome::Reserved), Some(Outcome::Throttled));
+        for (line, want) in [
+            ("the object @ was not found in this registry", free),
+            ("no se encontro el dominio @ en la base de datos", free),
+            ("domena @ nie istnieje", free),
+            ("le domaine @ n'est pas enregistré", free),
+            ("domein @ is vrij", free),
+            ("0 records found", free),
+            ("@ neexistuje", free),
+            ("el dominio @ esta reservado", withheld),
+            ("daily limit of queries exceeded for your ip address", throttled),
+            ("too many requests", throttled),
+            // Terms of use, and sentences about something else.
+            ("data is available for information purposes only", None),
+            ("this domain is not available", None),
+            ("all rights reserved", None),
+            ("your address is not registered", None),
+            ("the records are not guaranteed to be accurate", None),
+            ("queries are limited", None),
+            ("", None),
+        ] {
+            assert_eq!(says(line), want, "{line}");
+        }
+    }
+}

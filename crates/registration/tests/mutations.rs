@@ -1,0 +1,166 @@
+//! The corpus of real answers (not part of the repository) with its outward form changed: line ends, tabs, trailing blanks,
+//! capital labels, banners, comments, blocks in another order. What an answer says stays the same, so must the reading.
+
+mod compare;
+
+use compare::Grade;
+use model::registration::Outcome;
+use serde_json::Value;
+use std::path::Path;
+
+struct Case {
+    json: Value,
+    text: String,
+}
+
+fn cases() -> Vec<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/whois");
+    let Ok(text) = std::fs::read_to_string(root.join("expected.jsonl")) else {
+        println!("SKIPPED: no corpus at {}", root.display());
+        return Vec::new();
+    };
+    let case = |l: &str| {
+        let json: Value = serde_json::from_str(l).unwrap();
+        let raw = std::fs::read(root.join(json["raw"].as_str().unwrap())).unwrap();
+        // Text in other encodings is left to the other tests.
+        let text = String::from_utf8(raw).ok()?.replace("\r\n", "\n").replace('\r', "\n");
+        Some(Case { json, text })
+    };
+    text.lines().filter(|l| !l.trim().is_empty()).filter_map(case).collect()
+}
+
+#[derive(Default, PartialEq, Eq, Debug)]
+struct Score {
+    right: u32,
+    exact: u32,
+    missing: u32,
+    wrong: u32,
+}
+
+/// Reads every case after `change`; cases that are right as they are and not after the change are printed.
+fn score(what: &str, cases: &[Case], change: impl Fn(&str) -> String) -> (Score, Score) {
+    let (mut before, mut after) = (Score::default(), Score::default());
+    for c in cases {
+        let at = |k: &str| c.json[k].as_str().unwrap();
+        let read =
+            |text: &str| registration::parse_whois(at("domain"), Some(at("tld")), None, text.as_bytes());
+        let mut grades = Vec::new();
+        for (text, score) in [(c.text.clone(), &mut before), (change(&c.text), &mut after)] {
+            let reading = read(&text);
+            let good = match at("outcome") {
+                "unknown" => reading.outcome != Outcome::Available,
+                e => reading.outcome.as_str() == e,
+            };
+            score.right += u32::from(good);
+            let all = compare::grades(&c.json, &reading);
+            for (_, grade, _) in &all {
+                match grade {
+                    Grade::Exact => score.exact += 1,
+                    Grade::Missing => score.missing += 1,
+                    Grade::Wrong => score.wrong += 1,
+                    Grade::Unclaimed => {}
+                }
+            }
+            grades.push((reading.outcome, all));
+        }
+        if grades[0].0 != grades[1].0 {
+            println!("{what}: {}: {:?} instead of {:?}", at("id"), grades[1].0, grades[0].0);
+        }
+        for ((field, was, _), (_, is, note)) in grades[0].1.iter().zip(&grades[1].1) {
+            if was != is {
+                println!("{what}: {}: {field} {is:?} {note}", at("id"));
+            }
+        }
+    }
+    (before, after)
+}
+
+fn each_line(text: &str, change: impl Fn(&str) -> String) -> String {
+    text.split('\n').map(change).collect::<Vec<_>>().join("\n")
+}
+
+/// The label of `label: value`, where the line has that form.
+fn label(line: &str) -> Option<(&str, &str)> {
+    let (label, value) = line.split_once(':')?;
+    let short = label.trim().len() <= 40 && label.split_whitespace().count() <= 5;
+    (short && !value.starts_with("//") && !label.contains(['%', '#', '>', '['])).then_some((label, value))
+}
+
+#[test]
+fn the_outward_form_does_not_matter() {
+    let cases = cases();
+    type Change = fn(&str) -> String;
+    let changes: [(&str, Change); 10] = [
+        ("CRLF", |t| t.replace('\n', "\r\n")),
+        ("trailing blanks", |t| each_line(t, |l| format!("{l} \t "))),
+        ("tabs after labels", |t| {
+            each_line(t, |l| match label(l) {
+                Some((k, v)) if v.starts_with(' ') => format!("{k}:\t{}", v.trim_start()),
+                _ => l.to_string(),
+            })
+        }),
+        ("capital labels", |t| {
+            each_line(t, |l| match label(l) {
+                Some((k, v)) => format!("{}:{v}", k.to_uppercase()),
+                _ => l.to_string(),
+            })
+        }),
+        ("small labels", |t| {
+            each_line(t, |l| match label(l) {
+                Some((k, v)) => format!("{}:{v}", k.to_lowercase()),
+                _ => l.to_string(),
+            })
+        }),
+        ("indented", |t| each_line(t, |l| if l.is_empty() { String::new() } else { format!("    {l}") })),
+        ("leading banner", |t| {
+            format!(
+                "% This is the whois server of a registry.\n% Rights restricted. Queries are limited; do not exceed \
+                 the limit.\n%\n\n{t}"
+            )
+        }),
+        ("comments at the end", |t| {
+            format!("{t}\n\n% Served by whois-3 at 2021-01-01 00:00:00\n# End of answer.\n")
+        }),
+        ("database time at the end", |t| {
+            format!("{t}\n\n>>> Last update of WHOIS database: 2021-01-01T00:00:00Z <<<\n")
+        }),
+        ("terms at the end", |t| {
+            format!(
+                "{t}\n\nTERMS OF USE: You are not authorized to access or query our WHOIS\ndatabase through the use of \
+                 electronic processes that are high-volume.\nThe data is available for information purposes \
+                 only.\nWe may restrict or block your access when limits are exceeded.\n"
+            )
+        }),
+    ];
+    for (what, change) in changes {
+        let (before, after) = score(what, &cases, change);
+        println!("{what}: {before:?} {after:?}");
+        assert_eq!(before, after, "{what}");
+    }
+}
+
+/// Blocks parted by blank lines, those after the domain's own in reverse: few answers depend on the order of blocks, and
+/// none may be misread for it.
+#[test]
+fn the_order_of_blocks_matters_little() {
+    let cases = cases();
+    let (before, after) = score("reordered", &cases, |t| {
+        let blocks: Vec<&str> = t.split("\n\n").collect();
+        let own = blocks.iter().position(|b| {
+            b.lines().any(|l| {
+                let l = l.trim().to_lowercase();
+                l.starts_with("domain") && l.contains('.')
+            })
+        });
+        let Some(own) = own else { return t.to_string() };
+        let mut out: Vec<&str> = blocks[..=own].to_vec();
+        out.extend(blocks[own + 1..].iter().rev());
+        out.join("\n\n")
+    });
+    println!("reordered: {before:?} {after:?}");
+    assert!(after.exact * 100 >= before.exact * 97, "{before:?} {after:?}");
+    assert!(
+        after.wrong * 1000 <= before.exact * 5 && after.right + 3 >= before.right,
+        "{before:?} {after:?}"
+    );
+}
