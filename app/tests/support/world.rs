@@ -193,6 +193,7 @@ pub fn domain(name: &str, r: Registration, provider: &str) -> Domain {
         ds: vec![],
         key_tags: vec![],
         signatures_expire: None,
+        denial: None,
     };
     o.dnssec = Part::good(insecure, asked, "authoritative servers");
     o.zone = Part::good(ZoneSnapshot::default(), asked, "authoritative servers");
@@ -239,6 +240,7 @@ pub fn alder() -> Domain {
         ds: vec![ds],
         key_tags: vec![20326, 34505],
         signatures_expire: Some("2026-12-04T00:00:00Z".parse().unwrap()),
+        denial: None,
     });
     let rr = |name: &str, rtype: &str, ttl, data: &[&str]| RrSet {
         name: name.into(),

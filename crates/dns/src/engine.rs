@@ -12,7 +12,7 @@ use crate::snapshot;
 use crate::trace;
 use crate::wire::{Name, Rtype};
 use jiff::Timestamp;
-use model::dns::{AnswerKind, Delegation, Dnssec, Record, Soa, Trace, ZoneSnapshot};
+use model::dns::{AnswerKind, ChainEnd, Delegation, Dnssec, Record, Soa, Trace, ZoneSnapshot};
 use model::names::Fqdn;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -75,7 +75,7 @@ impl Engine {
 
     /// The trace of `name` and, when it is an alias, of each name it leads to, within one budget; the second part says
     /// why the chain broke off (a circle, too many).
-    pub async fn trace_chain(&self, name: &Fqdn, rtype: &str) -> Result<(Vec<Trace>, Option<String>), Error> {
+    pub async fn trace_chain(&self, name: &Fqdn, rtype: &str) -> Result<(Vec<Trace>, ChainEnd), Error> {
         let (name, rtype) = (wire_name(name.as_str())?, wire_type(rtype)?);
         Ok(trace::chain(&self.session(), &name, rtype).await)
     }
@@ -199,6 +199,14 @@ pub(crate) fn stuck_error(session: &Session, name: &Name, stuck: &Stuck) -> Erro
 
 pub(crate) fn wire_name(name: &str) -> Result<Name, Error> {
     Name::from_text(name).map_err(|e| Error::Name(name.to_string(), e.to_string()))
+}
+
+/// Whether a text is a record type that can be asked for.
+///
+/// # Errors
+/// [`Error::Type`].
+pub fn known_type(rtype: &str) -> Result<(), Error> {
+    wire_type(rtype).map(|_| ())
 }
 
 pub(crate) fn wire_type(rtype: &str) -> Result<Rtype, Error> {

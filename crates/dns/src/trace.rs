@@ -7,7 +7,7 @@ use crate::resolve::{MAX_ALIASES, MAX_REFERRALS, alias, referred};
 use crate::session::{Asked, Manner, Session};
 use crate::wire::{Data, Edns, Name, Question, Rtype};
 use futures::future::join_all;
-use model::dns::{AnswerKind, NsName, Referral, ServerAnswer, Trace, TraceOutcome, TraceStep};
+use model::dns::{AnswerKind, ChainEnd, NsName, Referral, ServerAnswer, Trace, TraceOutcome, TraceStep};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -217,7 +217,7 @@ pub(crate) async fn trace(session: &Session, name: &Name, rtype: Rtype) -> Trace
 }
 
 /// The trace of a name and, when it is an alias, of each name it leads to. The second part says why it broke off.
-pub(crate) async fn chain(session: &Session, name: &Name, rtype: Rtype) -> (Vec<Trace>, Option<String>) {
+pub(crate) async fn chain(session: &Session, name: &Name, rtype: Rtype) -> (Vec<Trace>, ChainEnd) {
     let mut traces: Vec<Trace> = Vec::new();
     let mut current = name.clone();
     loop {
@@ -229,12 +229,14 @@ pub(crate) async fn chain(session: &Session, name: &Name, rtype: Rtype) -> (Vec<
             .map(|r| r.data.clone())
             .filter(|_| rtype != Rtype::CNAME);
         traces.push(trace);
-        let Some(target) = data.and_then(|d| Name::from_text(&d).ok()) else { return (traces, None) };
+        let Some(target) = data.and_then(|d| Name::from_text(&d).ok()) else {
+            return (traces, ChainEnd::Complete);
+        };
         if traces.iter().any(|t| t.name == target.to_string()) {
-            return (traces, Some(format!("{current} leads back to {target}")));
+            return (traces, ChainEnd::Circle { from: current.to_string(), to: target.to_string() });
         }
         if traces.len() > MAX_ALIASES {
-            return (traces, Some(format!("more than {MAX_ALIASES} aliases")));
+            return (traces, ChainEnd::TooLong { limit: MAX_ALIASES });
         }
         current = target;
     }

@@ -4,7 +4,8 @@ use dns::checks::{CheckOptions, health};
 use dns::{Engine, RootHints, Settings, TrustAnchors};
 use jiff::Timestamp;
 use lab::{Lab, Options, Scenario};
-use model::dns::{Delegation, DnssecStatus, ProviderKind, ServerHealth, TraceOutcome};
+use model::dns::{Delegation, DenialProof, DnssecStatus, ProviderKind, ServerHealth, TraceOutcome};
+use model::legacy::{Spread, merge_latency};
 use model::names::Fqdn;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -27,6 +28,7 @@ async fn demo() -> World {
         root_hints: RootHints::parse(&read(&at.root_hints)).unwrap(),
         trust_anchors: TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
         port: at.dns_port,
+        asn_zone: at.asn_zone.clone(),
         allow_private: true,
         address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
         timeout: Duration::from_millis(1500),
@@ -157,6 +159,66 @@ async fn chains_are_judged_as_they_were_made() {
     let told = w.engine.dnssec("half-life.example", later).await.unwrap();
     assert_eq!(told.status, Bogus, "{}", told.reason);
     assert!(told.reason.contains("expired"), "{}", told.reason);
+}
+
+#[tokio::test]
+async fn signed_zones_prove_what_is_not_there() {
+    let w = demo().await;
+    // NSEC and NSEC3, and a zone without signatures.
+    for (domain, proof) in [
+        ("sealed.example", Some(DenialProof::Holds)),
+        ("vantage.example", Some(DenialProof::Holds)),
+        ("alder.example", Some(DenialProof::Holds)),
+        ("kestrel-demo.com", Some(DenialProof::Holds)),
+        ("q7.io", None),
+    ] {
+        let told = w.engine.dnssec(domain, now()).await.unwrap();
+        assert_eq!(told.denial, proof, "{domain}: {}", told.reason);
+    }
+}
+
+#[tokio::test]
+async fn servers_of_the_chain_have_their_place_in_the_network() {
+    let w = demo().await;
+    let mut d = w.engine.delegation("q7.io").await.unwrap();
+    let networks = w.engine.network(&d).await;
+    d.legacy.stamp(now(), &networks);
+    let zones: Vec<&str> = d.legacy.servers.iter().map(|s| s.zone.as_str()).collect();
+    assert!(zones.contains(&"io") && zones.contains(&"q7.io"), "{:#?}", d.legacy);
+    assert!(d.legacy.servers.iter().all(|s| s.ms.len() == 1 && s.stats().is_some()), "{:#?}", d.legacy);
+    for s in d.legacy.servers.iter().filter(|s| s.zone == "q7.io") {
+        let network = s.network.as_ref().expect("the lab knows its providers' networks");
+        assert_eq!(network.asns, [65545], "{s:#?}");
+        assert!(network.prefix.as_ref().is_some_and(|p| p.starts_with("127.64.")), "{s:#?}");
+        assert_eq!(s.ids.len(), 1, "NSID or hostname.bind: {s:#?}");
+    }
+    assert_eq!(d.legacy.spread("q7.io"), Spread::OneSystem { asn: 65545 });
+    // The second time nothing is asked.
+    let asked = |what: &str| w.lab.query_log().asked(what, "TXT");
+    let before = asked("hostname.bind");
+    assert_eq!(w.engine.network(&d).await, networks);
+    assert_eq!(asked("hostname.bind"), before);
+}
+
+#[tokio::test]
+async fn one_look_is_not_enough_and_many_slow_ones_are_a_finding() {
+    let w = demo().await;
+    let mut d = w.engine.delegation("q7.io").await.unwrap();
+    let networks = w.engine.network(&d).await;
+    d.legacy.stamp(now(), &networks);
+    let mut all = d.legacy.clone();
+    assert_eq!(all.findings("q7.io"), Vec::new());
+    for hour in 1..24 {
+        let mut look = d.legacy.clone();
+        look.looks = vec![now() + Duration::from_secs(hour * 3600)];
+        for s in look.servers.iter_mut().filter(|s| s.zone == "q7.io") {
+            s.ms = vec![Some(180.0 + hour as f32)];
+        }
+        all = merge_latency(Some(&all), look);
+    }
+    let found = all.findings("q7.io");
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].message.contains("24 looks") && found[0].message.contains("AS65545"), "{found:#?}");
 }
 
 #[tokio::test]

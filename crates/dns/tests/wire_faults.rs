@@ -3,7 +3,7 @@
 mod fake;
 
 use fake::{Fault, faulty, server, world};
-use model::dns::{AnswerKind, ServerHealth, Trace, TraceOutcome, Transport};
+use model::dns::{AnswerKind, ChainEnd, ServerHealth, Trace, TraceOutcome, Transport};
 use model::names::Fqdn;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -156,11 +156,15 @@ async fn an_alias_loop_ends() {
     let w = whole().await;
     let error = w.engine().resolve(&Fqdn::trusted("loop-a.test"), "A").await.unwrap_err();
     assert!(error.to_string().contains("circle"), "{error}");
-    let (traces, broken) = w.engine().trace_chain(&Fqdn::trusted("loop-a.test"), "A").await.unwrap();
+    let (traces, end) = w.engine().trace_chain(&Fqdn::trusted("loop-a.test"), "A").await.unwrap();
     assert_eq!(traces.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["loop-a.test", "loop-b.test"]);
-    assert!(broken.unwrap().contains("leads back"));
-    let (traces, broken) = w.engine().trace_chain(&Fqdn::trusted("alias.test"), "A").await.unwrap();
-    assert_eq!((traces.len(), traces[1].records[0].data.as_str(), broken), (2, "198.51.100.1", None));
+    assert_eq!(end, ChainEnd::Circle { from: "loop-b.test".into(), to: "loop-a.test".into() });
+    assert!(end.words().unwrap().contains("leads back"));
+    let (traces, end) = w.engine().trace_chain(&Fqdn::trusted("alias.test"), "A").await.unwrap();
+    assert_eq!(
+        (traces.len(), traces[1].records[0].data.as_str(), end),
+        (2, "198.51.100.1", ChainEnd::Complete)
+    );
     let found = w.engine().resolve(&Fqdn::trusted("alias.test"), "A").await.unwrap();
     assert_eq!(found.aliases, [("alias.test".to_string(), "www.test".to_string())]);
     assert_eq!(found.records[0].data, "198.51.100.1");
@@ -182,6 +186,25 @@ async fn fifty_aliases_are_too_many() {
     assert!(error.to_string().contains("too many"), "{error}");
     let near = w.engine().resolve(&Fqdn::trusted("c40.test"), "A").await.unwrap();
     assert_eq!((near.aliases.len(), near.records.len()), (10, 1));
+}
+
+#[tokio::test]
+async fn a_circle_of_fifty_aliases_ends_within_its_bounds() {
+    let mut text = String::from("@ 60 SOA ns1.test. host.test. 7 2 3 4 5\n@ 60 NS ns1.test.\n");
+    for i in 0..50 {
+        text.push_str(&format!("r{i} 60 CNAME r{}.test.\n", (i + 1) % 50));
+    }
+    let w = world(
+        &["192.0.2.1"],
+        vec![server("192.0.2.1", &[ROOT]), server("192.0.2.11", &[("test", text.leak())])],
+    )
+    .await;
+    let error = w.engine().resolve(&Fqdn::trusted("r0.test"), "A").await.unwrap_err();
+    assert!(error.to_string().contains("circle or are too many"), "{error}");
+    let (traces, end) = w.engine().trace_chain(&Fqdn::trusted("r7.test"), "A").await.unwrap();
+    let ChainEnd::TooLong { limit } = end else { panic!("{end:?}") };
+    assert_eq!(traces.len(), limit + 1);
+    assert!(w.questions.load(std::sync::atomic::Ordering::Relaxed) < 200);
 }
 
 #[tokio::test]

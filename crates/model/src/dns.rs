@@ -3,10 +3,11 @@
 //! Names are lower case without the final dot (the root is `.`); TTLs and timers are seconds; latencies are
 //! milliseconds.
 
+pub use crate::denial::DenialProof;
 use crate::legacy::LegacyDns;
 pub use crate::problem::ServerProblem;
 use crate::registration::Ds;
-pub use crate::trace::{Trace, TraceOutcome, TraceStep};
+pub use crate::trace::{ChainEnd, Trace, TraceOutcome, TraceStep};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -374,6 +375,9 @@ pub struct Dnssec {
     pub key_tags: Vec<u16>,
     /// When the first signature of the apex set stops being valid.
     pub signatures_expire: Option<jiff::Timestamp>,
+    /// Whether a secure zone proves what is not there; `None` when that was not looked at.
+    #[serde(default)]
+    pub denial: Option<DenialProof>,
 }
 
 /// One RRset of a zone snapshot.

@@ -59,3 +59,34 @@ pub struct Trace {
     /// What holds for the whole (for example: no IPv6 on this host).
     pub notes: Vec<String>,
 }
+
+/// Why following the aliases of a name ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum ChainEnd {
+    /// The last trace is no alias: its outcome is that of the whole.
+    Complete,
+    /// An alias leads back to a name before it.
+    Circle {
+        /// The alias.
+        from: String,
+        /// The name it leads back to.
+        to: String,
+    },
+    /// There are more aliases than are followed.
+    TooLong {
+        /// How many are.
+        limit: usize,
+    },
+}
+
+impl ChainEnd {
+    /// What is wrong, in words; `None` when nothing is.
+    pub fn words(&self) -> Option<String> {
+        match self {
+            ChainEnd::Complete => None,
+            ChainEnd::Circle { from, to } => Some(format!("{from} leads back to {to}")),
+            ChainEnd::TooLong { limit } => Some(format!("more than {limit} aliases")),
+        }
+    }
+}

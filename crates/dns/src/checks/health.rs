@@ -4,7 +4,9 @@
 use super::tags::finding;
 use crate::delegation::peers_median;
 use jiff::{SignedDuration, Timestamp};
-use model::dns::{AnswerKind, Delegation, Dnssec, DnssecStatus, ServerHealth, ServerState, ZoneSnapshot};
+use model::dns::{
+    AnswerKind, Delegation, DenialProof, Dnssec, DnssecStatus, ServerHealth, ServerState, ZoneSnapshot,
+};
 use model::finding::Finding;
 use model::problem::ServerProblem;
 use serde_json::Value;
@@ -198,6 +200,10 @@ fn chain(dnssec: &Dnssec, now: Timestamp, all: &mut Gather<'_>) {
         let args = [("domain", all.zone.into()), ("reason", dnssec.reason.clone().into())];
         all.add("Domainscope", "DNSSEC_BOGUS", &args);
     }
+    if let Some(DenialProof::Broken { reason }) = &dnssec.denial {
+        let args = [("domain", all.zone.into()), ("reason", reason.clone().into())];
+        all.add("Domainscope", "DENIAL_BROKEN", &args);
+    }
     if let Some(until) = dnssec.signatures_expire {
         let args = [("domain", all.zone.into()), ("until", until.to_string().into())];
         if until < now {
@@ -333,10 +339,15 @@ mod tests {
             ds: Vec::new(),
             key_tags: Vec::new(),
             signatures_expire: Some(at(1_000_000)),
+            denial: None,
         };
         let tags = |now: i64| -> Vec<String> {
             health(&healthy(), None, Some(&dnssec), at(now)).into_iter().map(|f| f.tag).collect()
         };
+        let mut broken = dnssec.clone();
+        broken.denial = Some(DenialProof::Broken { reason: "no span".into() });
+        let found = health(&healthy(), None, Some(&broken), at(0));
+        assert!(found.iter().any(|f| f.tag == "DENIAL_BROKEN" && f.message.contains("no span")), "{found:?}");
         assert_eq!(tags(0), ["DNSSEC_BOGUS"]);
         assert_eq!(tags(900_000), ["DNSSEC_BOGUS", "SIGNATURES_EXPIRE_SOON"]);
         assert_eq!(tags(1_000_001), ["DNSSEC_BOGUS", "SIGNATURES_EXPIRED"]);

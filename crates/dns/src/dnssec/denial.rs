@@ -1,75 +1,259 @@
-//! Proofs that a delegation has no DS record (RFC 4035 section 5.2, RFC 5155 sections 8.6 and 8.9).
+//! Signed denials: that a name does not exist, has no such type, is answered by a wildcard and by nothing closer, or is
+//! a delegation without DS records (RFC 4035 section 5.4, RFC 5155 section 8, RFC 6840 section 4). In: a section of a
+//! signed zone's answer. Out: proved, left open (opt-out, too many iterations), or not.
 
 use super::verify::{Fault, check_set, signatures};
-use crate::present::base32hex;
 use crate::wire::{Data, Dnskey, Name, Nsec3, Rr, Rtype};
 use hickory_proto::dnssec::{DigestType, crypto::Digest};
 use jiff::Timestamp;
 
-/// More iterations than this are not computed (RFC 9276 section 3.2 lets validators refuse them).
-const MAX_ITERATIONS: u16 = 500;
+/// More iterations count as unsigned (RFC 9276 section 3.2); the signature over the record is checked all the same.
+pub const MAX_ITERATIONS: u16 = 100;
+/// More iterations are never computed, whoever asks.
+const MAX_COMPUTED: u16 = 500;
+const OPT_OUT: u8 = 1;
 
-/// The NSEC3 hash of a name.
+/// The NSEC3 hash of a name; `None` when that is too much work.
 pub fn nsec3_hash(name: &Name, salt: &[u8], iterations: u16) -> Option<Vec<u8>> {
-    if iterations > MAX_ITERATIONS {
+    if iterations > MAX_COMPUTED {
         return None;
     }
     Digest::iterated(salt, &name.to_wire(), DigestType::SHA1, iterations).ok().map(|d| d.as_ref().to_vec())
 }
 
-/// Looks for a signed proof, in the authority section of a reply of zone `parent`, that `child` has no DS.
-pub fn no_ds(
-    authority: &[Rr],
-    child: &Name,
-    parent: &Name,
-    keys: &[&Dnskey],
-    now: Timestamp,
-) -> Result<(), String> {
-    let signed = |rr: &Rr| {
-        let sigs: Vec<_> = signatures(authority, &rr.name, rr.rtype).collect();
-        check_set(&[rr], &sigs, keys, parent, now)
-    };
-    let mut fault: Option<Fault> = None;
-    for rr in authority {
-        let proves = match &rr.data {
-            Data::Nsec(_, types) => rr.name == *child && lacks_ds(types),
-            Data::Nsec3(n) => nsec3_proves(rr, n, child, parent),
-            _ => false,
-        };
-        if proves {
-            match signed(rr) {
-                Ok(()) => return Ok(()),
-                Err(e) => fault = Some(e),
+/// How a proof turned out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// It holds.
+    Holds,
+    /// It holds only up to a span that may leave out unsigned names, or costs too much to compute.
+    Open,
+    /// It does not hold.
+    Missing,
+}
+
+/// The validated NSEC and NSEC3 records of an answer.
+pub struct Denials<'a> {
+    zone: &'a Name,
+    nsec: Vec<(&'a Name, &'a Name, &'a [Rtype])>,
+    /// Owner hash, record.
+    nsec3: Vec<(Vec<u8>, &'a Nsec3)>,
+    /// Iterations of a record that has more than are computed.
+    costly: Option<u16>,
+    /// Why a record does not count.
+    fault: Option<Fault>,
+}
+
+impl<'a> Denials<'a> {
+    /// Those of a section whose signatures hold.
+    pub fn of(section: &'a [Rr], zone: &'a Name, keys: &[&Dnskey], now: Timestamp) -> Self {
+        let mut out = Denials { zone, nsec: Vec::new(), nsec3: Vec::new(), costly: None, fault: None };
+        for rr in section.iter().filter(|rr| rr.name.is_at_or_below(zone)) {
+            if !matches!(rr.data, Data::Nsec(..) | Data::Nsec3(_)) {
+                continue;
+            }
+            let sigs: Vec<_> = signatures(section, &rr.name, rr.rtype).collect();
+            // One made from a wildcard would speak for names it was not made for.
+            let whole = |s: &&crate::wire::Rrsig| usize::from(s.labels) == label_count(&rr.name);
+            let sigs: Vec<_> = sigs.into_iter().filter(whole).collect();
+            if let Err(fault) = check_set(&[rr], &sigs, keys, zone, now) {
+                out.fault = Some(fault);
+                continue;
+            }
+            match &rr.data {
+                Data::Nsec(next, types) => out.nsec.push((&rr.name, next, types)),
+                Data::Nsec3(n) if n.hash_algorithm == 1 && rr.name.parent() == *zone => {
+                    if n.iterations > MAX_ITERATIONS {
+                        out.costly = Some(n.iterations);
+                    } else if let Some(hash) = rr.name.labels().first().and_then(|l| base32hex(l)) {
+                        out.nsec3.push((hash, n));
+                    }
+                }
+                _ => {}
             }
         }
+        out
     }
-    Err(match fault {
-        Some(fault) => format!("the proof that {child} has no DS does not hold: {}", fault.words()),
-        None => format!("{parent} does not prove that {child} has no DS"),
-    })
+
+    /// Iterations of an NSEC3 record that has more than [`MAX_ITERATIONS`]: proofs are left open then.
+    pub fn costly(&self) -> Option<u16> {
+        self.costly
+    }
+
+    /// Why records that were there do not count, in words.
+    pub fn fault(&self) -> Option<String> {
+        self.fault.as_ref().map(Fault::words)
+    }
+
+    /// That `name` exists (or is answered by a wildcard) without records of this type.
+    pub fn no_type(&self, name: &Name, rtype: Rtype) -> Proof {
+        if self.costly.is_some() {
+            return Proof::Open;
+        }
+        for (owner, next, types) in &self.nsec {
+            if *owner == name {
+                return held(lacks(types, rtype));
+            }
+            // A name that exists only through names below it.
+            if *owner < name && next.is_below(name) {
+                return Proof::Holds;
+            }
+        }
+        if let Some((_, n)) = self.matching(name) {
+            return held(lacks(&n.types, rtype));
+        }
+        match self.closest_encloser(name) {
+            Some((_, Proof::Missing)) => Proof::Missing,
+            Some((encloser, closer)) => match encloser.child("*") {
+                Some(wildcard) if self.lacks_at(&wildcard, rtype) => closer,
+                // Below an opt-out span a name may be delegated without a signature.
+                _ if closer == Proof::Open && rtype == Rtype::DS => Proof::Open,
+                _ => Proof::Missing,
+            },
+            None => Proof::Missing,
+        }
+    }
+
+    /// That `name` does not exist, and no wildcard stands for it.
+    pub fn no_name(&self, name: &Name) -> Proof {
+        if self.costly.is_some() {
+            return Proof::Open;
+        }
+        match self.closest_encloser(name) {
+            Some((encloser, closer)) => match encloser.child("*") {
+                Some(wildcard) if self.absent(&wildcard) != Proof::Missing => closer,
+                _ => Proof::Missing,
+            },
+            None => Proof::Missing,
+        }
+    }
+
+    /// That nothing closer to `name` exists than its ancestor of this many labels, whose wildcard answered.
+    pub fn nothing_closer(&self, name: &Name, labels: usize) -> Proof {
+        if self.costly.is_some() {
+            return Proof::Open;
+        }
+        self.absent(&name.trim_to(labels + 1))
+    }
+
+    /// That a name may be a delegation without DS records: the cut is there and has none, or it is left out.
+    pub fn unsigned_cut(&self, child: &Name) -> bool {
+        let cut = |types: &[Rtype]| {
+            types.contains(&Rtype::NS) && !types.contains(&Rtype::DS) && !types.contains(&Rtype::SOA)
+        };
+        if self.costly.is_some() || self.nsec.iter().any(|(owner, _, types)| *owner == child && cut(types)) {
+            return true;
+        }
+        match self.matching(child) {
+            Some((_, n)) => cut(&n.types),
+            None => matches!(self.closest_encloser(child), Some((_, Proof::Open))),
+        }
+    }
+
+    fn lacks_at(&self, name: &Name, rtype: Rtype) -> bool {
+        self.nsec.iter().any(|(owner, _, types)| *owner == name && lacks(types, rtype))
+            || self.matching(name).is_some_and(|(_, n)| lacks(&n.types, rtype))
+    }
+
+    fn matching(&self, name: &Name) -> Option<&(Vec<u8>, &'a Nsec3)> {
+        self.nsec3
+            .iter()
+            .find(|(owner, n)| nsec3_hash(name, &n.salt, n.iterations).is_some_and(|hash| hash == *owner))
+    }
+
+    /// A span that holds the place where `name` would be.
+    fn absent(&self, name: &Name) -> Proof {
+        let spanned = self.nsec.iter().any(|(owner, next, _)| {
+            let last = *next == self.zone;
+            *owner < name && (last || name < *next) && !next.is_below(name)
+        });
+        if spanned {
+            return Proof::Holds;
+        }
+        let cover = self.nsec3.iter().find(|(owner, n)| {
+            nsec3_hash(name, &n.salt, n.iterations).is_some_and(|hash| {
+                let last = n.next <= *owner;
+                if last { hash > *owner || hash < n.next } else { hash > *owner && hash < n.next }
+            })
+        });
+        match cover {
+            Some((_, n)) if n.flags & OPT_OUT != 0 => Proof::Open,
+            Some(_) => Proof::Holds,
+            None => Proof::Missing,
+        }
+    }
+
+    /// The longest ancestor that is proved to exist, and the proof that the next name towards `name` does not.
+    fn closest_encloser(&self, name: &Name) -> Option<(Name, Proof)> {
+        // NSEC: the span around the name shares labels with it on one of its ends.
+        for (owner, next, types) in &self.nsec {
+            let last = *next == self.zone;
+            let spans = *owner < name && (last || name < *next) && !next.is_below(name);
+            // The NSEC of a delegation, or of a redirected subtree, says nothing about what lies below.
+            let foreign = name.is_below(owner)
+                && (types.contains(&Rtype::DNAME)
+                    || (types.contains(&Rtype::NS) && !types.contains(&Rtype::SOA)));
+            if spans && !foreign {
+                let shared = common(name, owner).max(common(name, next));
+                return Some((name.trim_to(shared), Proof::Holds));
+            }
+        }
+        let above = self.zone.labels().len()..name.labels().len();
+        for count in above.rev() {
+            let encloser = name.trim_to(count);
+            if let Some((_, n)) = self.matching(&encloser) {
+                let foreign = n.types.contains(&Rtype::DNAME)
+                    || (n.types.contains(&Rtype::NS) && !n.types.contains(&Rtype::SOA));
+                let next_closer = name.trim_to(count + 1);
+                return (!foreign).then(|| (encloser, self.absent(&next_closer)));
+            }
+        }
+        None
+    }
 }
 
-fn lacks_ds(types: &[Rtype]) -> bool {
-    !types.contains(&Rtype::DS) && !types.contains(&Rtype::SOA)
+/// Labels as an RRSIG counts them: without the asterisk (RFC 4034 section 3.1.3).
+fn label_count(name: &Name) -> usize {
+    name.labels().len() - usize::from(name.labels().first().is_some_and(|l| l == b"*"))
 }
 
-fn nsec3_proves(rr: &Rr, n: &Nsec3, child: &Name, parent: &Name) -> bool {
-    if n.hash_algorithm != 1 || rr.name.parent() != *parent {
-        return false;
-    }
-    let Some(label) = rr.name.labels().first() else { return false };
-    let Some(hash) = nsec3_hash(child, &n.salt, n.iterations) else { return false };
-    let hash = base32hex(&hash);
-    if label.as_slice() == hash.as_bytes() {
-        return lacks_ds(&n.types);
-    }
-    // Opt-out: the next closer name is covered by a span that may leave out unsigned delegations.
-    let next_closer = child.trim_to(parent.labels().len() + 1);
-    let closer = nsec3_hash(&next_closer, &n.salt, n.iterations).map(|h| base32hex(&h));
-    n.flags & 1 == 1 && closer.is_some_and(|c| covers(label, base32hex(&n.next).as_bytes(), c.as_bytes()))
+fn held(holds: bool) -> Proof {
+    if holds { Proof::Holds } else { Proof::Missing }
 }
 
-/// True when `hash` lies between the owner and the next hash, in the order of the ring.
-fn covers(owner: &[u8], next: &[u8], hash: &[u8]) -> bool {
-    if owner < next { owner < hash && hash < next } else { hash > owner || hash < next }
+/// The list of types proves that this one is not there; the list of a delegation speaks about DS only.
+fn lacks(types: &[Rtype], rtype: Rtype) -> bool {
+    let cut = types.contains(&Rtype::NS) && !types.contains(&Rtype::SOA);
+    !types.contains(&rtype)
+        && !types.contains(&Rtype::CNAME)
+        && if rtype == Rtype::DS { !types.contains(&Rtype::SOA) } else { !cut }
 }
+
+/// Labels two names share, from the right.
+fn common(a: &Name, b: &Name) -> usize {
+    a.labels().iter().rev().zip(b.labels().iter().rev()).take_while(|(x, y)| x == y).count()
+}
+
+/// Octets of an owner label of NSEC3 (RFC 4648 section 7, without padding).
+fn base32hex(label: &[u8]) -> Option<Vec<u8>> {
+    let (mut bits, mut held, mut out) = (0u32, 0u32, Vec::with_capacity(20));
+    for byte in label {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'v' => byte - b'a' + 10,
+            _ => return None,
+        };
+        bits = bits << 5 | u32::from(digit);
+        held += 5;
+        if held >= 8 {
+            held -= 8;
+            out.push((bits >> held) as u8);
+            bits &= (1 << held) - 1;
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+#[path = "denial_tests.rs"]
+mod tests;

@@ -4,13 +4,15 @@
 pub mod denial;
 pub mod verify;
 
+use crate::delegation::random_label;
 use crate::resolve::Resolved;
 use crate::session::{Manner, Session};
 use crate::settings::TrustAnchors;
 use crate::trace::{self, descend, ds_of};
 use crate::wire::{Data, Dnskey, Edns, Name, Question, Reply, Rr, Rtype};
+use denial::{Denials, Proof};
 use jiff::Timestamp;
-use model::dns::{AnswerKind, Dnssec, DnssecStatus};
+use model::dns::{AnswerKind, DenialProof, Dnssec, DnssecStatus};
 use model::registration::Ds;
 use std::net::IpAddr;
 use verify::{check_set, ds_matches, ds_usable, keys, signatures};
@@ -31,6 +33,7 @@ struct Seen {
     ds: Vec<Ds>,
     keys: Vec<Dnskey>,
     expire: Option<u32>,
+    denial: Option<DenialProof>,
 }
 
 pub(crate) async fn dnssec(session: &Session, zone: &Name, now: Timestamp) -> Dnssec {
@@ -47,6 +50,7 @@ pub(crate) async fn dnssec(session: &Session, zone: &Name, now: Timestamp) -> Dn
         ds: seen.ds,
         key_tags,
         signatures_expire: seen.expire.and_then(|s| Timestamp::from_second(i64::from(s)).ok()),
+        denial: seen.denial,
     }
 }
 
@@ -108,7 +112,13 @@ async fn chain(session: &Session, zone: &Name, cuts: Vec<Name>, now: Timestamp, 
                 None => {
                     Verdict(DnssecStatus::Indeterminate, format!("no server of {zone} answers for its SOA"))
                 }
-                Some(soa) => last_link(&soa, zone, &all, now),
+                Some(soa) => {
+                    let verdict = last_link(&soa, zone, &all, now);
+                    if verdict.0 == DnssecStatus::Secure {
+                        seen.denial = probe(session, zone, &all, now).await;
+                    }
+                    verdict
+                }
             };
         }
         match next_link(session, zone, &current, &cuts, &all, now).await {
@@ -163,17 +173,7 @@ async fn next_link(
         if let Some(between) = signer {
             return Box::pin(next_link(session, &between, current, &[], trusted, now)).await;
         }
-        return match denial::no_ds(&reply.authority, &child, current, trusted, now) {
-            Ok(()) if child == *zone => Err(Verdict(
-                DnssecStatus::Insecure,
-                format!("{current} proves that {child} has no DS record"),
-            )),
-            Ok(()) => Err(Verdict(
-                DnssecStatus::Insecure,
-                format!("{current} proves that {child}, above {zone}, has no DS record"),
-            )),
-            Err(why) => Err(bogus(why)),
-        };
+        return Err(no_ds(&Denials::of(&reply.authority, current, trusted, now), zone, current, &child));
     }
     let sigs: Vec<_> = signatures(&reply.answers, &child, Rtype::DS).collect();
     if let Some(sig) = sigs.iter().find(|s| s.signer.is_below(current) && child.is_below(&s.signer)) {
@@ -182,6 +182,70 @@ async fn next_link(
     match check_set(&set, &sigs, trusted, current, now) {
         Ok(()) => Ok((child.clone(), ds_of(&reply.answers, &child))),
         Err(fault) => Err(bogus(format!("the DS set of {child} does not validate: {}", fault.words()))),
+    }
+}
+
+/// What an answer without DS records amounts to.
+fn no_ds(denials: &Denials<'_>, zone: &Name, current: &Name, child: &Name) -> Verdict {
+    if let Some(n) = denials.costly() {
+        let reason = format!("{current} uses {n} NSEC3 iterations: its denials count as unsigned (RFC 9276)");
+        return Verdict(DnssecStatus::Insecure, reason);
+    }
+    if denials.unsigned_cut(child) {
+        let above = if child == zone { String::new() } else { format!(", above {zone},") };
+        let reason = format!("{current} proves that {child}{above} has no DS record");
+        return Verdict(DnssecStatus::Insecure, reason);
+    }
+    bogus(match denials.fault() {
+        Some(fault) => format!("the proof that {child} has no DS does not hold: {fault}"),
+        None => format!("{current} does not prove that {child} has no DS"),
+    })
+}
+
+/// Asks a secure zone for a name nobody has, and looks at the proof.
+async fn probe(session: &Session, zone: &Name, keys: &[&Dnskey], now: Timestamp) -> Option<DenialProof> {
+    let name = zone.child(&random_label())?;
+    let mut question = Question::new(name.clone(), Rtype::A);
+    question.edns = Some(Edns::ordinary(true));
+    let servers = session.closest_zone(zone).1;
+    for ip in servers.iter().flat_map(|s| s.addresses.iter().copied()).take(8) {
+        let asked = session.ask(ip, &question, Manner::Resolver).await;
+        if let Some(reply) = asked.reply().filter(|r| r.aa && matches!(r.rcode, 0 | 3)) {
+            return Some(proof_of(reply, zone, &name, keys, now));
+        }
+    }
+    None
+}
+
+fn proof_of(reply: &Reply, zone: &Name, name: &Name, keys: &[&Dnskey], now: Timestamp) -> DenialProof {
+    let denials = Denials::of(&reply.authority, zone, keys, now);
+    let set: Vec<&Rr> = reply.answers_of(name, Rtype::A).collect();
+    let proof = if set.is_empty() {
+        // Compact denial (RFC 9824) says NODATA of every name.
+        if reply.rcode == 3 { denials.no_name(name) } else { denials.no_type(name, Rtype::A) }
+    } else {
+        let sigs: Vec<_> = signatures(&reply.answers, name, Rtype::A).collect();
+        if let Err(fault) = check_set(&set, &sigs, keys, zone, now) {
+            let reason = format!("the wildcard's answer does not validate: {}", fault.words());
+            return DenialProof::Broken { reason };
+        }
+        let labels = sigs.iter().map(|s| usize::from(s.labels)).min().unwrap_or(0);
+        denials.nothing_closer(name, labels)
+    };
+    match (proof, denials.costly()) {
+        (Proof::Holds, _) => DenialProof::Holds,
+        (Proof::Open, Some(n)) => DenialProof::Open {
+            reason: format!("{n} NSEC3 iterations are more than validators compute (RFC 9276)"),
+        },
+        (Proof::Open, None) => {
+            DenialProof::Open { reason: "NSEC3 with opt-out leaves out unsigned names".into() }
+        }
+        (Proof::Missing, _) => DenialProof::Broken {
+            reason: match denials.fault() {
+                Some(fault) => format!("a record of the proof does not count: {fault}"),
+                None => "the NSEC or NSEC3 records do not cover the name and its wildcard".into(),
+            },
+        },
     }
 }
 

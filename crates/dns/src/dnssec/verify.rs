@@ -68,7 +68,7 @@ pub fn keys<'a>(section: &'a [Rr], owner: &'a Name) -> impl Iterator<Item = &'a 
 }
 
 /// The octets a signature is made over.
-fn signed_data(set: &[&Rr], sig: &Rrsig) -> Option<Vec<u8>> {
+pub(super) fn signed_data(set: &[&Rr], sig: &Rrsig) -> Option<Vec<u8>> {
     let owner = &set.first()?.name;
     let count = owner.labels().len();
     let labels = usize::from(sig.labels);

@@ -179,3 +179,40 @@ fn what_the_servers_did_not_answer_now_is_not_mended() {
     mended.delegation = a.delegation.clone();
     assert_eq!(status(&carry_forward(Some(&a), mended), now()).0, StatusKind::Normal);
 }
+
+#[test]
+fn looks_at_the_servers_gather_while_the_delegation_is_read() {
+    let look = |hour: i64, ms: f32| {
+        let mut o = observe(registration());
+        let mut d = delegation(&["ns1.q7.io", "ns2.q7.io"]);
+        d.legacy.servers = vec![model::legacy::ChainServer {
+            zone: "q7.io".into(),
+            server: "ns1.q7.io".into(),
+            address: "192.0.2.1".parse().unwrap(),
+            ms: vec![Some(ms)],
+            network: None,
+            ids: Vec::new(),
+        }];
+        let at = now() + jiff::SignedDuration::from_hours(hour);
+        d.legacy.stamp(at, &[]);
+        o.delegation = Part::good(d, at, "servers");
+        o
+    };
+    let mut known = look(0, 200.0);
+    for hour in 1..30 {
+        known = carry_forward(Some(&known), look(hour, 200.0));
+    }
+    assert_eq!(known.delegation.value.as_ref().unwrap().legacy.looks.len(), 30);
+    let slow = |o: &Observation| o.findings.iter().filter(|f| f.tag == model::legacy::SLOW_UNICAST).count();
+    assert_eq!(slow(&known), 1, "said once, however often it is judged");
+    assert_eq!(slow(&carry_forward(Some(&known), known.clone())), 1);
+    // A look that failed keeps what is known; quick answers mend it in time.
+    let mut failed = observe(registration());
+    let why = PartError { label: "timeout".into(), sentence: "no answer".into(), retry_at: None };
+    failed.delegation = Part::failed(Part::default(), now(), why);
+    assert_eq!(slow(&carry_forward(Some(&known), failed)), 1);
+    for hour in 30..62 {
+        known = carry_forward(Some(&known), look(hour, 5.0));
+    }
+    assert_eq!(slow(&known), 0);
+}

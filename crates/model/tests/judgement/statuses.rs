@@ -103,6 +103,7 @@ fn dns_decides_too() {
         ds: vec![],
         key_tags: vec![],
         signatures_expire: None,
+        denial: None,
     };
     o.dnssec = Part::good(bogus, now(), "dns");
     assert_eq!(status(&o, now()).0, StatusKind::Critical);

@@ -1,0 +1,228 @@
+//! Proofs from rings made by hand, and from records that were signed here.
+
+use super::*;
+
+fn name(text: &str) -> Name {
+    Name::from_text(text).unwrap()
+}
+
+/// `a -> d.x -> (apex)`: a zone example with names a, *.w, d.x.
+fn spans<'a>(zone: &'a Name, list: &'a [(Name, Name, Vec<Rtype>)]) -> Denials<'a> {
+    let nsec = list.iter().map(|(o, n, t)| (o, n, t.as_slice())).collect();
+    Denials { zone, nsec, nsec3: Vec::new(), costly: None, fault: None }
+}
+
+#[test]
+fn nsec_spans_prove_what_is_between_and_nothing_else() {
+    let zone = name("example");
+    let list = [
+        (name("example"), name("a.example"), vec![Rtype::NS, Rtype::SOA]),
+        (name("a.example"), name("sub.example"), vec![Rtype::A]),
+        (name("sub.example"), name("*.w.example"), vec![Rtype::NS]),
+        (name("*.w.example"), name("d.x.example"), vec![Rtype::TXT]),
+        (name("d.x.example"), name("example"), vec![Rtype::A]),
+    ];
+    let all = spans(&zone, &list);
+    assert_eq!(all.no_name(&name("b.example")), Proof::Holds);
+    assert_eq!(all.no_name(&name("zz.example")), Proof::Holds, "after the last name");
+    assert_eq!(all.no_name(&name("a.example")), Proof::Missing, "it exists");
+    assert_eq!(all.no_name(&name("x.example")), Proof::Missing, "it has a name below");
+    assert_eq!(all.no_name(&name("q.w.example")), Proof::Missing, "the wildcard stands for it");
+    assert_eq!(all.no_name(&name("www.sub.example")), Proof::Missing, "it is delegated away");
+    assert_eq!(all.no_type(&name("a.example"), Rtype::AAAA), Proof::Holds);
+    assert_eq!(all.no_type(&name("a.example"), Rtype::A), Proof::Missing);
+    assert_eq!(all.no_type(&name("x.example"), Rtype::A), Proof::Holds, "nothing but a name below");
+    assert_eq!(all.no_type(&name("q.w.example"), Rtype::A), Proof::Holds, "the wildcard has TXT only");
+    assert_eq!(all.no_type(&name("q.w.example"), Rtype::TXT), Proof::Missing);
+    assert_eq!(all.no_type(&name("sub.example"), Rtype::A), Proof::Missing, "the parent can't say");
+    assert_eq!(all.no_type(&name("sub.example"), Rtype::DS), Proof::Holds);
+    assert!(all.unsigned_cut(&name("sub.example")));
+    assert!(!all.unsigned_cut(&name("a.example")), "no delegation there");
+    assert_eq!(all.nothing_closer(&name("q.w.example"), 2), Proof::Holds);
+    assert_eq!(all.nothing_closer(&name("d.x.example"), 2), Proof::Missing);
+    let first = spans(&zone, &list[..1]);
+    assert_eq!(first.no_name(&name("b.example")), Proof::Missing, "without the span there is no proof");
+}
+
+fn hashed(text: &str) -> Vec<u8> {
+    nsec3_hash(&name(text), &[], 0).unwrap()
+}
+
+fn ring(names: &[(&str, Vec<Rtype>)], flags: u8) -> Vec<(Vec<u8>, Nsec3)> {
+    let mut list: Vec<_> = names.iter().map(|(n, t)| (hashed(n), t.clone())).collect();
+    list.sort();
+    let next = |i: usize| list[(i + 1) % list.len()].0.clone();
+    let record = |i: usize, types: Vec<Rtype>| Nsec3 {
+        hash_algorithm: 1,
+        flags,
+        iterations: 0,
+        salt: Vec::new(),
+        next: next(i),
+        types,
+    };
+    (0..list.len()).map(|i| (list[i].0.clone(), record(i, list[i].1.clone()))).collect()
+}
+
+#[test]
+fn nsec3_rings_prove_the_same_and_opt_out_leaves_it_open() {
+    let zone = name("example");
+    let names = [
+        ("example", vec![Rtype::NS, Rtype::SOA]),
+        ("a.example", vec![Rtype::A]),
+        ("w.example", vec![]),
+        ("*.w.example", vec![Rtype::TXT]),
+        ("sub.example", vec![Rtype::NS]),
+    ];
+    for (flags, closer) in [(0, Proof::Holds), (OPT_OUT, Proof::Open)] {
+        let list = ring(&names, flags);
+        let nsec3 = list.iter().map(|(h, n)| (h.clone(), n)).collect();
+        let all = Denials { zone: &zone, nsec: Vec::new(), nsec3, costly: None, fault: None };
+        assert_eq!(all.no_name(&name("b.example")), closer);
+        assert_eq!(all.no_name(&name("c.b.example")), closer);
+        assert_eq!(all.no_name(&name("a.example")), Proof::Missing);
+        assert_eq!(all.no_name(&name("q.w.example")), Proof::Missing);
+        assert_eq!(all.no_type(&name("a.example"), Rtype::AAAA), Proof::Holds);
+        assert_eq!(all.no_type(&name("a.example"), Rtype::A), Proof::Missing);
+        assert_eq!(all.no_type(&name("q.w.example"), Rtype::A), closer);
+        assert_eq!(all.no_type(&name("sub.example"), Rtype::A), Proof::Missing);
+        assert!(all.unsigned_cut(&name("sub.example")));
+        assert!(!all.unsigned_cut(&name("a.example")));
+        assert_eq!(all.unsigned_cut(&name("other.example")), flags == OPT_OUT);
+    }
+}
+
+#[test]
+fn owner_labels_decode() {
+    // RFC 4648 section 10: "foobar" is CPNMUOJ1E8.
+    assert_eq!(base32hex(b"cpnmuoj1e8").unwrap(), b"foobar");
+    assert_eq!(base32hex(b"cpn!"), None);
+}
+
+use crate::wire::Rrsig;
+use hickory_proto::dnssec::{Algorithm, SigningKey, crypto::Ed25519SigningKey};
+
+/// A zone's key and what it signs.
+struct Signer {
+    key: Ed25519SigningKey,
+    dnskey: Dnskey,
+    zone: Name,
+}
+
+const NOW: i64 = 1_800_000_000;
+
+impl Signer {
+    fn new(zone: &str) -> Self {
+        let key = {
+            let der = Ed25519SigningKey::generate_pkcs8().unwrap();
+            Ed25519SigningKey::from_pkcs8(&der).unwrap()
+        };
+        let public = key.to_public_key().unwrap();
+        let octets = hickory_proto::dnssec::PublicKey::public_bytes(&public).to_vec();
+        Signer { key, dnskey: Dnskey::new(257, 3, 15, octets), zone: name(zone) }
+    }
+
+    /// The record with its signature; `labels` other than its own pretends it came from a wildcard.
+    fn sign(&self, rr: Rr, labels: Option<u8>) -> [Rr; 2] {
+        assert_eq!(self.key.algorithm(), Algorithm::ED25519);
+        let sig = Rrsig {
+            type_covered: rr.rtype,
+            algorithm: 15,
+            labels: labels.unwrap_or(rr.name.labels().len() as u8),
+            original_ttl: rr.ttl,
+            expiration: (NOW + 1000) as u32,
+            inception: (NOW - 1000) as u32,
+            key_tag: self.dnskey.key_tag,
+            signer: self.zone.clone(),
+            signature: Vec::new(),
+        };
+        let data = crate::dnssec::verify::signed_data(&[&rr], &sig).unwrap();
+        let signature = self.key.sign(&hickory_proto::dnssec::TBS::from(data.as_slice())).unwrap();
+        let seal = Rr { rtype: Rtype::RRSIG, data: Data::Rrsig(Rrsig { signature, ..sig }), ..rr.clone() };
+        [rr, seal]
+    }
+
+    fn nsec3(&self, owner: &str, next: &str, iterations: u16, flags: u8, types: &[Rtype]) -> Rr {
+        let hash = |text: &str| nsec3_hash(&name(text), &[], iterations.min(MAX_COMPUTED)).unwrap();
+        let n = Nsec3 {
+            hash_algorithm: 1,
+            flags,
+            iterations,
+            salt: Vec::new(),
+            next: hash(next),
+            types: types.to_vec(),
+        };
+        let [high, low] = iterations.to_be_bytes();
+        let raw = [&[1, flags, high, low, 0, 20][..], &n.next].concat();
+        let owner = self.zone.child(&crate::present::base32hex(&hash(owner))).unwrap();
+        Rr { name: owner, rtype: Rtype::NSEC3, class: 1, ttl: 60, raw, data: Data::Nsec3(n) }
+    }
+
+    fn nsec(&self, owner: &str, next: &str, types: &[Rtype]) -> Rr {
+        let raw = name(next).to_wire();
+        let data = Data::Nsec(name(next), types.to_vec());
+        Rr { name: name(owner), rtype: Rtype::NSEC, class: 1, ttl: 60, raw, data }
+    }
+
+    fn read<'a>(&'a self, section: &'a [Rr]) -> Denials<'a> {
+        Denials::of(section, &self.zone, &[&self.dnskey], Timestamp::from_second(NOW).unwrap())
+    }
+}
+
+#[test]
+fn only_records_whose_signatures_hold_count() {
+    let s = Signer::new("example");
+    let good = s.sign(s.nsec("a.example", "c.example", &[Rtype::A]), None);
+    let apex = s.sign(s.nsec("example", "a.example", &[Rtype::NS, Rtype::SOA]), None);
+    let section = [good.clone(), apex].concat();
+    assert_eq!(s.read(&section).no_name(&name("b.example")), Proof::Holds);
+    // Another zone's key, no signature at all, and a signature that was made for a wildcard.
+    let other = Signer::new("example");
+    assert_eq!(other.read(&section).no_name(&name("b.example")), Proof::Missing);
+    assert!(other.read(&section).fault().is_some());
+    assert_eq!(s.read(&good[..1]).no_type(&name("a.example"), Rtype::AAAA), Proof::Missing);
+    let stretched = s.sign(s.nsec("a.example", "c.example", &[Rtype::A]), Some(1));
+    assert_eq!(s.read(&stretched).no_type(&name("a.example"), Rtype::AAAA), Proof::Missing);
+}
+
+#[test]
+fn a_denial_without_the_wildcards_denial_is_no_proof() {
+    let s = Signer::new("example");
+    let span = s.sign(s.nsec("a.example", "c.example", &[Rtype::A]), None);
+    assert_eq!(s.read(&span).no_name(&name("b.example")), Proof::Missing, "*.example may exist");
+    // A wildcard's answer needs only that nothing closer exists.
+    assert_eq!(s.read(&span).nothing_closer(&name("b.example"), 1), Proof::Holds);
+    assert_eq!(s.read(&span).nothing_closer(&name("d.example"), 1), Proof::Missing);
+}
+
+#[test]
+fn many_iterations_count_as_unsigned_but_only_when_signed() {
+    let s = Signer::new("example");
+    for (iterations, costly) in
+        [(0, false), (MAX_ITERATIONS, false), (MAX_ITERATIONS + 1, true), (2500, true)]
+    {
+        let rr = s.nsec3("example", "example", iterations, 0, &[Rtype::NS, Rtype::SOA]);
+        let section = s.sign(rr, None);
+        let all = s.read(&section);
+        assert_eq!(all.costly().is_some(), costly, "{iterations}");
+        let expected = if costly { Proof::Open } else { Proof::Holds };
+        assert_eq!(all.no_name(&name("b.example")), expected, "{iterations}");
+        assert_eq!(all.unsigned_cut(&name("sub.example")), costly, "{iterations}");
+        // Nobody can turn a zone insecure by making the number up.
+        let forged = Signer::new("example");
+        assert_eq!(forged.read(&section).no_name(&name("b.example")), Proof::Missing);
+    }
+}
+
+#[test]
+fn a_record_of_another_zone_or_hash_says_nothing() {
+    let s = Signer::new("example");
+    let mut rr = s.nsec3("example", "example", 0, 0, &[Rtype::NS, Rtype::SOA]);
+    if let Data::Nsec3(n) = &mut rr.data {
+        n.hash_algorithm = 2;
+    }
+    rr.raw[0] = 2;
+    let section = s.sign(rr, None);
+    assert_eq!(s.read(&section).no_name(&name("b.example")), Proof::Missing);
+    let far = s.sign(s.nsec("a.test", "c.test", &[Rtype::A]), None);
+    assert_eq!(s.read(&far).no_name(&name("b.test")), Proof::Missing);
+}
