@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod fetch;
 pub mod fqdn;
+pub mod fqdn_text;
 mod network;
 mod parent;
 pub mod present;
@@ -26,6 +27,7 @@ mod transport;
 pub mod wire;
 
 pub use chain::{Chain, ChainQuestion};
+pub use engine::known_type;
 pub use engine::{Engine, Resolution};
 pub use error::Error;
 pub use fetch::Fetched;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Colours by ANSI escape, or none.
-struct Paint(bool);
+pub(crate) struct Paint(pub bool);
 
 impl Paint {
-    fn with(&self, code: &str, text: &str) -> String {
+    pub(crate) fn with(&self, code: &str, text: &str) -> String {
         if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() }
     }
 

@@ -86,7 +86,7 @@ pub fn summarise(
     let known = waiting()
         .filter(|j| !matches!(j.verdict, Verdict::Different { .. }))
         .all(|j| j.verdict.right_at().is_some());
-    let everywhere = stopped.is_none() && total > 0 && waiting().next().is_none();
+    let everywhere = stopped.is_none() && count(VerdictKind::Same) > 0 && waiting().next().is_none();
     let mut summary = Summary {
         sentence: String::new(),
         counts,

@@ -99,18 +99,17 @@ fn sentence(
             format!("{who} still gives {records}, an older answer; its copy runs out at {}.", at(until))
         }
         Verdict::Different { cause: Cause::Location, until: None } => format!(
-            "{who} gives {records}, and did so again after its copy had run out: it is answered otherwise than we are."
-        )
-        .replace(
-            "gives ,",
-            "gives no record,",
+            "{who} gives {}, and did so again after its copy had run out: it is answered otherwise than we are.",
+            if records.is_empty() { "no record" } else { &records }
         ),
         Verdict::Different { cause: Cause::Location, .. } => format!(
             "{who} gives {records}: it tells the authoritative servers where its users are, and may be answered by location."
         ),
         Verdict::Different { cause: Cause::Disagreement, .. } => {
             let what = if records.is_empty() { "no record".to_string() } else { records };
-            format!("{who} gives {what}, as one of the authoritative servers does: they disagree among themselves.")
+            format!(
+                "{who} gives {what}, as one of the authoritative servers does: they disagree among themselves."
+            )
         }
         Verdict::Different { cause: Cause::OldOrLocation, until } => match until {
             Some(t) => format!(
@@ -123,9 +122,9 @@ fn sentence(
             "{who} remembers that {missing} does not exist, from before it was there; it forgets that by {}.",
             at(t)
         ),
-        Verdict::NegativeCached { until: None } => format!(
-            "{who} says that {missing} does not exist, and not for how long it remembers that."
-        ),
+        Verdict::NegativeCached { until: None } => {
+            format!("{who} says that {missing} does not exist, and not for how long it remembers that.")
+        }
         Verdict::Filtered => match row.filtering.words() {
             Some(what) => format!("{who} {what} and blocks this name; that it disagrees is expected."),
             None => format!("{who} blocks this name, though it is not known as a filtering resolver."),

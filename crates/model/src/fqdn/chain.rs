@@ -125,8 +125,18 @@ fn end_of(step: &ChainStep, last: bool, after_alias: bool) -> Option<ChainProble
         return None;
     }
     let any = |o: TypeOutcome| step.answers.iter().any(|a| a.outcome == o);
-    if any(TypeOutcome::Records) {
+    let is_address = |t: &str| matches!(t, "A" | "AAAA");
+    let wants_address = step.answers.iter().any(|a| is_address(&a.rtype));
+    let others: Vec<&str> =
+        step.answers.iter().filter(|a| a.outcome == TypeOutcome::Records).map(|a| a.rtype.as_str()).collect();
+    if others.iter().any(|t| !wants_address || is_address(t)) {
         return None;
+    }
+    if let [first, ..] = others.as_slice() {
+        let level = if after_alias { Level::Error } else { Level::Notice };
+        let sentence = format!("{} has no address; of the types asked for it has {first}", step.owner);
+        let more = if others.len() > 1 { format!(" and {} more.", others.len() - 1) } else { ".".into() };
+        return Some(problem(ProblemKind::Dangling, level, "No address", sentence + &more, ""));
     }
     if any(TypeOutcome::NxDomain) {
         let sentence = if after_alias {

@@ -1,0 +1,416 @@
+//! The verdict on a resolver's answer, as a table: what the servers say, what the resolver says, what is known from
+//! before, and what that amounts to.
+
+use jiff::{Timestamp, ToSpan};
+use model::compare::{
+    Authority, AuthorityOutcome, AuthorityServer, Carried, Cause, Comparison, Earlier, ExtendedError, Judged,
+    LOOK_MAX, LOOK_MIN, ResolverAnswer, StopReason, Stopped, Verdict, VerdictKind, authority_sentence,
+    compare, judge, next_look,
+};
+use model::dns::{AnswerKind, Record, Soa};
+use model::resolvers::{Filtering, PublicResolver};
+use proptest::prelude::*;
+
+const NAME: &str = "app.alder.example";
+
+fn now() -> Timestamp {
+    "2026-11-20T14:05:00Z".parse().unwrap()
+}
+
+fn at(clock: &str) -> Timestamp {
+    format!("2026-11-20T{clock}Z").parse().unwrap()
+}
+
+fn a(data: &str, ttl: u32) -> Record {
+    Record { name: NAME.into(), rtype: "A".into(), ttl, data: data.into() }
+}
+
+fn soa(zone: &str, ttl: u32, minimum: u32) -> Soa {
+    Soa {
+        zone: zone.into(),
+        mname: "ns1.alder.example".into(),
+        rname: "hostmaster.alder.example".into(),
+        serial: 1,
+        refresh: 7200,
+        retry: 900,
+        expire: 1_209_600,
+        minimum,
+        ttl,
+    }
+}
+
+fn server(records: Vec<Record>, kind: AnswerKind) -> AuthorityServer {
+    AuthorityServer {
+        zone: "alder.example".into(),
+        owner: NAME.into(),
+        server: "ns1.meridian-dns.example".into(),
+        address: Some("192.0.2.53".parse().unwrap()),
+        kind,
+        ttl: records.first().map(|r| r.ttl),
+        records,
+        serial: Some(1),
+        latency_ms: Some(12.0),
+        nsid: None,
+        notes: Vec::new(),
+    }
+}
+
+/// The servers serve these addresses with a TTL of 300, all of them.
+fn serving(addresses: &[&str]) -> Authority {
+    let records: Vec<Record> = addresses.iter().map(|d| a(d, 300)).collect();
+    let mut authority = Authority {
+        name: NAME.into(),
+        rtype: "A".into(),
+        zone: "alder.example".into(),
+        outcome: AuthorityOutcome::Serves,
+        aliases: Vec::new(),
+        ttl: Some(300),
+        negative_ttl: Some(1800),
+        soa: Some(soa("alder.example", 3600, 1800)),
+        servers: vec![
+            server(records.clone(), AnswerKind::Answer),
+            server(records.clone(), AnswerKind::Answer),
+        ],
+        records,
+        agree: true,
+        asked_at: now(),
+        notes: Vec::new(),
+        sentence: String::new(),
+    };
+    authority.sentence = authority_sentence(&authority);
+    authority
+}
+
+fn denying(outcome: AuthorityOutcome) -> Authority {
+    let kind = if outcome == AuthorityOutcome::NxDomain { AnswerKind::NxDomain } else { AnswerKind::NoData };
+    let mut authority = serving(&[]);
+    (authority.outcome, authority.ttl) = (outcome, None);
+    authority.servers = vec![server(vec![], kind), server(vec![], kind)];
+    authority.sentence = authority_sentence(&authority);
+    authority
+}
+
+fn row(filtering: Filtering, ecs: bool) -> PublicResolver {
+    PublicResolver { filtering, ecs, ..PublicResolver::of_machine("192.0.2.9".parse().unwrap()) }
+}
+
+fn said(records: Vec<Record>) -> ResolverAnswer {
+    ResolverAnswer {
+        resolver: "system-192.0.2.9".into(),
+        carried: Some(Carried::Doh),
+        rcode: Some("NOERROR".into()),
+        ttl: records.iter().map(|r| r.ttl).min(),
+        records,
+        soa: None,
+        errors: Vec::new(),
+        latency_ms: Some(20.0),
+        asked_at: now(),
+        error: None,
+    }
+}
+
+fn no(rcode: &str, soa: Option<Soa>) -> ResolverAnswer {
+    ResolverAnswer { rcode: Some(rcode.into()), soa, ..said(vec![]) }
+}
+
+fn with_error(answer: ResolverAnswer, code: u16) -> ResolverAnswer {
+    ResolverAnswer { errors: vec![ExtendedError { code, text: String::new() }], ..answer }
+}
+
+fn verdict(
+    authority: &Authority,
+    row: &PublicResolver,
+    answer: &ResolverAnswer,
+    earlier: &Earlier,
+) -> Judged {
+    judge(authority, row, Some(answer), earlier, now())
+}
+
+#[test]
+fn the_table() {
+    let open = row(Filtering::None, false);
+    let ecs = row(Filtering::None, true);
+    let guard = row(Filtering::Malware, false);
+    let none = Earlier::default();
+    let knows_old = Earlier { values: vec![vec!["198.51.100.44".into()]], ..Earlier::default() };
+    let serves = serving(&["203.0.113.80"]);
+    let pool = serving(&["203.0.113.80", "203.0.113.81"]);
+    let gone = denying(AuthorityOutcome::NxDomain);
+    let empty = denying(AuthorityOutcome::NoData);
+    let mut split = serving(&["203.0.113.80"]);
+    split.agree = false;
+    split.servers[1] = server(vec![a("198.51.100.44", 300)], AnswerKind::Answer);
+    let mut half = serving(&["203.0.113.80"]);
+    half.agree = false;
+    half.servers[1] = server(vec![], AnswerKind::NxDomain);
+    let old = || said(vec![a("198.51.100.44", 2160)]);
+    let fresh_looking = || said(vec![a("198.51.100.44", 200)]);
+    let zone_soa = || Some(soa("alder.example", 1020, 1800));
+    use Verdict::{Different, Failing, Filtered, NegativeCached, Same, Stale};
+    let location = |until| Different { cause: Cause::Location, until };
+    let disagreement = |until| Different { cause: Cause::Disagreement, until };
+    let open_question = |until| Different { cause: Cause::OldOrLocation, until };
+    for (what, authority, row, answer, earlier, expected) in [
+        ("same", &serves, &open, said(vec![a("203.0.113.80", 212)]), &none, Same),
+        (
+            "same in any order",
+            &pool,
+            &open,
+            said(vec![a("203.0.113.81", 9), a("203.0.113.80", 9)]),
+            &none,
+            Same,
+        ),
+        ("same, TTL raised", &serves, &open, said(vec![a("203.0.113.80", 3600)]), &none, Same),
+        ("same, served stale", &serves, &open, with_error(said(vec![a("203.0.113.80", 30)]), 3), &none, Same),
+        ("known from before", &serves, &open, fresh_looking(), &knows_old, Stale { until: at("14:08:20") }),
+        (
+            "known from before, with ECS",
+            &serves,
+            &ecs,
+            fresh_looking(),
+            &knows_old,
+            Stale { until: at("14:08:20") },
+        ),
+        ("longer than the servers allow", &serves, &open, old(), &none, Stale { until: at("14:41:00") }),
+        (
+            "says itself that it is stale",
+            &serves,
+            &open,
+            with_error(fresh_looking(), 3),
+            &none,
+            Stale { until: at("14:08:20") },
+        ),
+        ("nobody knows", &serves, &open, fresh_looking(), &none, open_question(Some(at("14:08:20")))),
+        (
+            "part of a pool",
+            &pool,
+            &open,
+            said(vec![a("203.0.113.81", 60)]),
+            &none,
+            open_question(Some(at("14:06:00"))),
+        ),
+        ("ECS", &serves, &ecs, fresh_looking(), &none, location(Some(at("14:08:20")))),
+        ("what one server says", &split, &open, fresh_looking(), &none, disagreement(Some(at("14:08:20")))),
+        (
+            "denied by one server",
+            &half,
+            &open,
+            no("NXDOMAIN", zone_soa()),
+            &none,
+            disagreement(Some(at("14:22:00"))),
+        ),
+        (
+            "negative, zone's SOA",
+            &serves,
+            &open,
+            no("NXDOMAIN", zone_soa()),
+            &none,
+            NegativeCached { until: Some(at("14:22:00")) },
+        ),
+        (
+            "negative, NODATA",
+            &serves,
+            &open,
+            no("NOERROR", zone_soa()),
+            &none,
+            NegativeCached { until: Some(at("14:22:00")) },
+        ),
+        (
+            "negative, parent's SOA",
+            &serves,
+            &open,
+            no("NXDOMAIN", Some(soa("example", 60, 900))),
+            &none,
+            NegativeCached { until: Some(at("14:06:00")) },
+        ),
+        (
+            "negative without SOA",
+            &serves,
+            &open,
+            no("NXDOMAIN", None),
+            &none,
+            NegativeCached { until: Some(at("14:35:00")) },
+        ),
+        (
+            "a filter may remember too",
+            &serves,
+            &guard,
+            no("NXDOMAIN", zone_soa()),
+            &none,
+            NegativeCached { until: Some(at("14:22:00")) },
+        ),
+        ("a filter's no", &serves, &guard, no("NXDOMAIN", None), &none, Filtered),
+        ("a filter's empty answer", &serves, &guard, no("NOERROR", None), &none, Filtered),
+        (
+            "a filter's own SOA",
+            &serves,
+            &guard,
+            no("NXDOMAIN", Some(soa("rpz.guard.example", 60, 60))),
+            &none,
+            Filtered,
+        ),
+        ("a filter's root SOA", &serves, &guard, no("NXDOMAIN", Some(soa(".", 60, 60))), &none, Filtered),
+        ("zeros", &serves, &guard, said(vec![a("0.0.0.0", 300)]), &none, Filtered),
+        (
+            "zeros from one that does not say it filters",
+            &serves,
+            &open,
+            said(vec![a("0.0.0.0", 300)]),
+            &none,
+            Filtered,
+        ),
+        ("a page that says blocked", &serves, &guard, said(vec![a("146.112.61.106", 0)]), &none, Filtered),
+        ("blocked (15)", &serves, &open, with_error(no("NXDOMAIN", None), 15), &none, Filtered),
+        ("censored (16)", &serves, &open, with_error(no("REFUSED", None), 16), &none, Filtered),
+        ("filtered (17)", &serves, &guard, with_error(said(vec![a("192.0.2.1", 60)]), 17), &none, Filtered),
+        ("forged (4)", &serves, &open, with_error(said(vec![a("192.0.2.1", 60)]), 4), &none, Filtered),
+        ("failure", &serves, &open, no("SERVFAIL", None), &none, Failing),
+        ("bogus", &serves, &open, with_error(no("SERVFAIL", None), 6), &none, Failing),
+        ("refusal", &serves, &guard, no("REFUSED", None), &none, Failing),
+        ("silence", &serves, &open, ResolverAnswer { rcode: None, ..said(vec![]) }, &none, Failing),
+        ("the same no", &gone, &open, no("NXDOMAIN", zone_soa()), &none, Same),
+        ("the same nothing", &empty, &open, no("NOERROR", zone_soa()), &none, Same),
+        ("what is gone is remembered", &gone, &open, old(), &none, Stale { until: at("14:41:00") }),
+    ] {
+        let judged = verdict(authority, row, &answer, earlier);
+        assert_eq!(judged.verdict, expected, "{what}");
+        assert!(judged.sentence.ends_with('.') && judged.sentence.len() > 20, "{what}: {}", judged.sentence);
+        assert!(!judged.sentence.contains("gives ,") && !judged.short.is_empty(), "{what}: {judged:?}");
+        assert!(!judged.shows.is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn a_copy_that_ran_out_and_came_back_the_same_is_no_old_copy() {
+    let before = ResolverAnswer { asked_at: at("13:55:00"), ..said(vec![a("198.51.100.44", 300)]) };
+    let earlier = Earlier { answers: vec![before.clone()], ..Earlier::default() };
+    let again = said(vec![a("198.51.100.44", 120)]);
+    let open = row(Filtering::None, false);
+    let judged = verdict(&serving(&["203.0.113.80"]), &open, &again, &earlier);
+    assert_eq!(judged.verdict, Verdict::Different { cause: Cause::Location, until: None });
+    assert!(!judged.verdict.waits());
+    // It has not run out yet: nothing is proved.
+    let recent = ResolverAnswer { asked_at: at("14:04:00"), ..before.clone() };
+    let earlier = Earlier { answers: vec![recent], ..Earlier::default() };
+    assert!(verdict(&serving(&["203.0.113.80"]), &open, &again, &earlier).verdict.waits());
+    // Another resolver's answer proves nothing of this one.
+    let other = ResolverAnswer { resolver: "another".into(), ..before };
+    let earlier = Earlier { answers: vec![other], ..Earlier::default() };
+    assert!(verdict(&serving(&["203.0.113.80"]), &open, &again, &earlier).verdict.waits());
+}
+
+#[test]
+fn words_say_when_it_will_be_right() {
+    let open = row(Filtering::None, false);
+    let knows = Earlier { values: vec![vec!["198.51.100.44".into()]], ..Earlier::default() };
+    let serves = serving(&["203.0.113.80"]);
+    let stale = verdict(&serves, &open, &said(vec![a("198.51.100.44", 2160)]), &knows);
+    assert_eq!((stale.shows.as_str(), stale.short.as_str()), ("198.51.100.44", "right at 14:41"));
+    assert!(stale.sentence.contains("14:41 UTC"), "{}", stale.sentence);
+    let no = verdict(&serves, &open, &no("NXDOMAIN", Some(soa("alder.example", 1020, 1800))), &knows);
+    assert_eq!((no.shows.as_str(), no.short.as_str()), ("NXDOMAIN", "gone by 14:22"));
+    let same = verdict(&serves, &open, &said(vec![a("203.0.113.80", 212)]), &knows);
+    assert_eq!(same.short, "TTL 212");
+    let raised = verdict(&serves, &open, &said(vec![a("203.0.113.80", 900)]), &knows);
+    assert!(raised.sentence.contains("raises short TTLs"), "{}", raised.sentence);
+    let unsure = verdict(&serves, &open, &said(vec![a("192.0.2.1", 120)]), &knows);
+    assert!(unsure.sentence.contains("14:07 UTC at the latest, or one by location"), "{}", unsure.sentence);
+    let blocked = verdict(&serves, &row(Filtering::Malware, false), &said(vec![a("0.0.0.0", 60)]), &knows);
+    assert_eq!(blocked.short, "expected");
+    let asking = judge(&serves, &open, None, &knows, now());
+    assert_eq!((asking.verdict, asking.verdict.kind().label()), (Verdict::Pending, "Asking"));
+}
+
+#[test]
+fn a_denial_stops_and_says_what_asking_would_do() {
+    let stopped = Stopped::by(&denying(AuthorityOutcome::NxDomain)).unwrap();
+    assert_eq!(stopped.reason, StopReason::Denied);
+    assert!(stopped.sentence.contains("app.alder.example does not exist"), "{}", stopped.sentence);
+    assert!(stopped.sentence.contains("30 min"), "{}", stopped.sentence);
+    assert!(stopped.consequence.contains("until 14:35 UTC"), "{}", stopped.consequence);
+    let stopped = Stopped::by(&denying(AuthorityOutcome::NoData)).unwrap();
+    assert!(stopped.sentence.contains("has no A record"), "{}", stopped.sentence);
+    let mut silent = denying(AuthorityOutcome::NoAnswer);
+    silent.servers.clear();
+    assert_eq!(Stopped::by(&silent).unwrap().reason, StopReason::NoAuthority);
+    assert_eq!(Stopped::by(&serving(&["203.0.113.80"])), None);
+}
+
+fn together(answers: Vec<ResolverAnswer>, earlier: &Earlier) -> Comparison {
+    let authority = serving(&["203.0.113.80"]);
+    let rows = [row(Filtering::None, false), row(Filtering::Malware, false)];
+    let judged = answers
+        .iter()
+        .enumerate()
+        .map(|(i, a)| judge(&authority, &rows[i % 2], Some(a), earlier, now()))
+        .collect();
+    compare(authority, None, judged, Vec::new(), now())
+}
+
+#[test]
+fn the_summary_counts_and_says_when_all_is_right() {
+    let knows = Earlier { values: vec![vec!["198.51.100.44".into()]], ..Earlier::default() };
+    let same = || said(vec![a("203.0.113.80", 212)]);
+    let c = together(vec![same(), same()], &knows);
+    assert!(c.summary.everywhere && c.summary.all_right_at.is_none());
+    assert_eq!(c.summary.sentence, "All 2 resolvers agree with the authoritative servers.");
+    let c = together(
+        vec![
+            same(),
+            said(vec![a("0.0.0.0", 60)]),
+            said(vec![a("198.51.100.44", 2160)]),
+            no("SERVFAIL", None),
+            no("NXDOMAIN", Some(soa("alder.example", 1020, 1800))),
+        ],
+        &knows,
+    );
+    assert_eq!(
+        c.summary.sentence,
+        "1 of 5 resolvers agrees with the authoritative servers; 1 still gives an old answer, 1 remembers that it did \
+         not exist, 1 blocks it, 1 gives no usable answer. All are expected to agree by 14:41 UTC, in 36 min."
+    );
+    assert_eq!(c.summary.all_right_at, Some(at("14:41:00")));
+    assert!(!c.summary.everywhere);
+    assert_eq!(c.summary.counts[0], (VerdictKind::Same, 1));
+    assert_eq!(c.summary.counts.iter().map(|(_, n)| n).sum::<u32>(), c.summary.total);
+    // Failing and filtering resolvers alone make nothing visible anywhere.
+    let c = together(vec![no("SERVFAIL", None), said(vec![a("0.0.0.0", 60)])], &knows);
+    assert!(!c.summary.everywhere, "{:?}", c.summary);
+}
+
+#[test]
+fn a_watch_looks_again_when_the_first_copy_runs_out() {
+    let knows = Earlier { values: vec![vec!["198.51.100.44".into()]], ..Earlier::default() };
+    let look = |ttl| {
+        let c = together(vec![said(vec![a("198.51.100.44", ttl)]), said(vec![a("203.0.113.80", 1)])], &knows);
+        next_look(&c.answers, now()).as_second() - now().as_second()
+    };
+    assert_eq!((look(0), look(60), look(86_400)), (LOOK_MIN, 61, LOOK_MAX));
+    assert_eq!(next_look(&[], now()), now() + 300.seconds());
+}
+
+proptest! {
+    #[test]
+    fn any_answer_is_judged_and_nothing_that_is_same_waits(
+        octets in proptest::collection::vec(any::<[u8; 4]>(), 0..4),
+        ttl in any::<u32>(),
+        rcode in "(NOERROR|NXDOMAIN|SERVFAIL|REFUSED|RCODE9)",
+        ede in proptest::option::of(0u16..30),
+        minimum in any::<u32>(),
+        ecs in any::<bool>(),
+    ) {
+        let records = octets.iter().map(|o| a(&std::net::Ipv4Addr::from(*o).to_string(), ttl)).collect();
+        let mut answer = ResolverAnswer { rcode: Some(rcode), ..said(records) };
+        answer.soa = Some(soa("alder.example", ttl, minimum));
+        answer.errors = ede.map(|code| ExtendedError { code, text: "x".into() }).into_iter().collect();
+        for authority in [serving(&["203.0.113.80"]), denying(AuthorityOutcome::NxDomain)] {
+            let judged = verdict(&authority, &row(Filtering::None, ecs), &answer, &Earlier::default());
+            prop_assert!(judged.verdict != Verdict::Pending);
+            prop_assert!(!(judged.verdict == Verdict::Same && judged.verdict.waits()));
+            prop_assert!(judged.verdict.right_at().is_none_or(|t| t >= answer.asked_at));
+            let c = compare(authority, None, vec![judged], vec![], now());
+            let text = serde_json::to_string(&c).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Comparison>(&text).unwrap(), c);
+        }
+    }
+}
