@@ -5,7 +5,6 @@
 mod answer;
 mod backend;
 mod cache;
-mod denial;
 mod entry;
 mod http;
 mod json;

@@ -1,8 +1,8 @@
 //! Validation of what a zone's servers said: the chain of keys from a trust anchor, kept while it holds, then the
 //! signatures of the answer or the proof of its absence (RFC 4035 section 5).
 
-use crate::denial::{Denials, Proof};
 use crate::entry::{BOGUS, FAILURE, Security};
+use dns::dnssec::denial::{Denials, Proof};
 use dns::dnssec::verify::{check_set, ds_matches, ds_usable, keys, signatures};
 use dns::wire::{Data, Dnskey, Name, Reply, Rr, Rtype};
 use dns::{Engine, Fetched};
@@ -221,7 +221,10 @@ fn check(
     check_set(&set, &sigs, keys, zone, now)
         .map_err(|fault| format!("the {kind} records of {name} do not validate: {}", fault.words()))?;
     // Fewer labels in the signature than in the name: a wildcard answered, which is right only if nothing is closer.
-    let wildcard = sigs.iter().map(|s| usize::from(s.labels)).filter(|n| *n < name.labels().len()).min();
+    // An asterisk that was asked for by name is not counted (RFC 4034 section 3.1.3).
+    let asterisk = usize::from(name.labels().first().is_some_and(|label| label == b"*"));
+    let count = name.labels().len() - asterisk;
+    let wildcard = sigs.iter().map(|s| usize::from(s.labels)).filter(|n| *n < count).min();
     match wildcard {
         None => Ok(Proof::Holds),
         Some(labels) => match denials().nothing_closer(name, labels) {

@@ -1,0 +1,246 @@
+//! The resolver in front of the lab: its answers are those of the authoritative servers, record by record; what is
+//! signed is validated, what is forged is refused.
+
+mod support;
+
+use axum::Router;
+use dns::wire::{Reply, Rr, Rtype};
+use dns::{Engine, RootHints, Settings, TrustAnchors};
+use doh::{Bounds, Exposure, Recursive, Resolver, Upstreams};
+use lab::{Lab, Options, Scenario};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use support::*;
+use tempfile::TempDir;
+
+const NOW: &str = "2026-11-20T12:00:00Z";
+
+struct World {
+    lab: Lab,
+    router: Router,
+    hand: Hand,
+    settings: Settings,
+    _dir: TempDir,
+}
+
+async fn demo() -> World {
+    let dir = TempDir::new().unwrap();
+    let options = Options::new(Scenario::named("demo").unwrap(), dir.path(), NOW.parse().unwrap());
+    let lab = Lab::start(options).await.unwrap();
+    let at = lab.endpoints();
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    let settings = Settings {
+        root_hints: RootHints::parse(&read(&at.root_hints)).unwrap(),
+        trust_anchors: TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
+        port: at.dns_port,
+        allow_private: true,
+        address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
+        timeout: Duration::from_millis(1500),
+        ..Settings::default()
+    };
+    let hand = Hand::at(NOW);
+    let backend = Arc::new(Recursive::new(Engine::new(settings.clone())));
+    let bounds = Bounds { rate: 0, ..Bounds::default() };
+    let resolver = Resolver::new(backend, &bounds, hand.clock());
+    World { lab, router: doh::router(resolver, Exposure::All, false), hand, settings, _dir: dir }
+}
+
+impl World {
+    /// What the server says that serves the name, asked over TCP without anything of the resolver in between.
+    async fn direct(&self, message: &[u8]) -> Reply {
+        let providers = [
+            "ns1.meridian-dns.example",
+            "ns1.quarry-dns.example",
+            "a.anycast-one.example",
+            "ns1.digitalocean.com",
+        ];
+        for server in providers {
+            let reply = self.ask_server(server, message).await;
+            if reply.aa {
+                return reply;
+            }
+        }
+        panic!("none of {providers:?} serves the name");
+    }
+
+    async fn ask_server(&self, server: &str, message: &[u8]) -> Reply {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let address = self.lab.address_of(server).unwrap_or_else(|| panic!("{server} is in the lab"));
+        let target = self.lab.real(address, self.settings.port);
+        let mut stream = tokio::net::TcpStream::connect(target).await.unwrap();
+        stream.write_all(&(message.len() as u16).to_be_bytes()).await.unwrap();
+        stream.write_all(message).await.unwrap();
+        let mut answer = vec![0; stream.read_u16().await.unwrap().into()];
+        stream.read_exact(&mut answer).await.unwrap();
+        Reply::read(&answer).unwrap()
+    }
+}
+
+/// Records but for their TTL.
+fn set(section: &[Rr]) -> BTreeSet<(String, u16, Vec<u8>)> {
+    section.iter().map(|rr| (rr.name.to_string(), rr.rtype.0, rr.raw.clone())).collect()
+}
+
+#[tokio::test]
+async fn answers_are_those_of_the_authoritative_servers() {
+    let world = demo().await;
+    for (name, rtype) in [
+        ("q7.io", Rtype::A),
+        ("q7.io", Rtype::MX),
+        ("q7.io", Rtype::TXT),
+        ("q7.io", Rtype::SOA),
+        ("q7.io", Rtype::NS),
+        ("sealed.example", Rtype::A),
+        ("sealed.example", Rtype::DNSKEY),
+        ("kestrel-bank.example", Rtype::A),
+        ("kestrel-bank.example", Rtype::CAA),
+        ("kestrel-bank.example", Rtype::AAAA),
+        ("nothing.alder.example", Rtype::A),
+    ] {
+        let message = signed(name, rtype.0);
+        let got = get(&world.router, &message).await.reply();
+        let direct = world.direct(&message).await;
+        let what = format!("{name} {rtype}");
+        assert_eq!(got.rcode, direct.rcode, "{what}");
+        assert_eq!(set(&got.answers), set(&direct.answers), "{what}");
+        let longest = |section: &[Rr]| section.iter().map(|rr| rr.ttl).max();
+        assert!(longest(&got.answers) <= longest(&direct.answers), "{what}");
+        if direct.answers.is_empty() {
+            let soa = |section: &[Rr]| set(section).into_iter().filter(|r| r.1 == 6).collect::<Vec<_>>();
+            assert_eq!(soa(&got.authority), soa(&direct.authority), "{what}");
+        }
+        assert!(!got.aa && got.ra && direct.aa, "{what}");
+    }
+    world.lab.shutdown().await;
+}
+
+#[tokio::test]
+async fn signed_zones_validate_and_forged_ones_are_refused() {
+    let world = demo().await;
+    let ask = |name: &'static str, rtype: Rtype| {
+        let router = world.router.clone();
+        async move {
+            let got = get(&router, &signed(name, rtype.0)).await;
+            (got.reply().rcode, got.authentic())
+        }
+    };
+    for name in
+        ["sealed.example", "half-life.example", "alder.example", "kestrel-demo.com", "copperworks-demo.de"]
+    {
+        assert_eq!(ask(name, Rtype::A).await, (0, true), "{name}");
+    }
+    for name in ["forged.example", "sour-milk.example", "wrong-key.example"] {
+        assert_eq!(ask(name, Rtype::A).await, (2, false), "{name}");
+        let cd = get(&world.router, &question(name, 1, [1, 0x10], None)).await;
+        assert_eq!(
+            (cd.reply().rcode, cd.reply().answers.len(), cd.authentic()),
+            (0, 1, false),
+            "{name} with CD"
+        );
+        let words = get(&world.router, &signed(name, 1)).await.reply().edns.unwrap();
+        let explained = words.options.iter().find(|(code, _)| *code == 15).unwrap();
+        assert_eq!(explained.1[..2], [0, 6], "{name}: {}", String::from_utf8_lossy(&explained.1[2..]));
+    }
+    for name in ["q7.io", "unsealed.example"] {
+        assert_eq!(ask(name, Rtype::A).await, (0, false), "{name}");
+    }
+    // Denials: NSEC and NSEC3, names and types, and the proof that a delegation is unsigned.
+    for (name, rtype, rcode) in [
+        ("nothing.alder.example", Rtype::A, 3),
+        ("a.b.nothing.alder.example", Rtype::A, 3),
+        ("alder.example", Rtype::LOC, 0),
+        ("nothing.sealed.example", Rtype::A, 3),
+        ("sealed.example", Rtype::LOC, 0),
+        ("unsealed.example", Rtype::DS, 0),
+        ("no-such-name.example", Rtype::A, 3),
+        ("no-such-tld-at-all", Rtype::A, 3),
+    ] {
+        assert_eq!(ask(name, rtype).await, (rcode, true), "{name} {rtype}");
+    }
+    // An alias out of a signed zone into an unsigned one is proved only halfway.
+    let alias = get(&world.router, &signed("www.alder.example", 1)).await;
+    assert_eq!((alias.reply().rcode, alias.authentic()), (0, false));
+    world.hand.forward(400 * 86_400);
+    let later = ask("sealed.example", Rtype::A).await;
+    assert_eq!(later, (2, false), "in a year no signature holds any more");
+    world.lab.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_was_answered_once_is_not_asked_again_until_it_runs_out() {
+    let world = demo().await;
+    let message = plain("q7.io", 1);
+    let first = get(&world.router, &message).await.reply();
+    let ttl = first.answers[0].ttl;
+    for command in ["remove q7.io A", "add q7.io 60 A 192.0.2.99"] {
+        world.lab.apply(command.parse().unwrap()).await.unwrap();
+    }
+    world.hand.forward(i64::from(ttl) - 1);
+    let kept = get(&world.router, &message).await;
+    assert_eq!((kept.reply().answers[0].ttl, &kept.reply().answers[0].raw), (1, &first.answers[0].raw));
+    world.hand.forward(1);
+    let renewed = get(&world.router, &message).await.reply();
+    assert_eq!(renewed.answers[0].raw, [192, 0, 2, 99]);
+    world.lab.shutdown().await;
+}
+
+/// DoH URL and address of the first of the lab's own resolvers.
+fn lab_resolver(world: &World) -> (String, IpAddr) {
+    let table = std::fs::read_to_string(&world.lab.endpoints().resolvers).unwrap();
+    let line = table.lines().find_map(|line| line.strip_prefix("doh = ")).expect("a resolver with DoH");
+    let url = line.trim_matches('"').to_string();
+    let host = url.trim_start_matches("https://").split(':').next().unwrap();
+    let address = world.lab.address_of(host).unwrap();
+    (url, address.into())
+}
+
+struct Fixed(IpAddr);
+
+#[async_trait::async_trait]
+impl net::Resolve for Fixed {
+    async fn resolve(&self, _: &str) -> Result<Vec<IpAddr>, String> {
+        Ok(vec![self.0])
+    }
+}
+
+#[tokio::test]
+async fn other_doh_servers_can_be_the_source() {
+    let world = demo().await;
+    let dead = "https://dead.resolver.test:1/dns-query".to_string();
+    let (url, address) = lab_resolver(&world);
+    let dialer = net::Dialer::new(net::Settings {
+        resolver: Arc::new(Fixed(address)),
+        allow_private: true,
+        extra_ca: Some(std::fs::read(&world.lab.endpoints().extra_ca).unwrap()),
+        address_map: world.settings.address_map.clone(),
+        ..net::Settings::default()
+    })
+    .unwrap();
+    let upstreams = Upstreams::new(&[dead, url], dialer).unwrap();
+    let bounds = Bounds { rate: 0, ..Bounds::default() };
+    let resolver = Resolver::new(Arc::new(upstreams), &bounds, world.hand.clock());
+    let router = doh::router(resolver, Exposure::All, false);
+    for (name, rtype) in [("q7.io", 1), ("www.alder.example", 1), ("nothing.alder.example", 1), ("q7.io", 15)]
+    {
+        let ours = get(&world.router, &plain(name, rtype)).await.reply();
+        let theirs = get(&router, &plain(name, rtype)).await.reply();
+        assert_eq!(theirs.rcode, ours.rcode, "{name} {rtype}");
+        assert_eq!(set(&theirs.answers), set(&ours.answers), "{name} {rtype}");
+    }
+    let only_dead = Upstreams::new(
+        &["https://dead.resolver.test:1/dns-query".to_string()],
+        net::Dialer::new(net::Settings {
+            resolver: Arc::new(Fixed(address)),
+            allow_private: true,
+            ..Default::default()
+        })
+        .unwrap(),
+    )
+    .unwrap();
+    let resolver = Resolver::new(Arc::new(only_dead), &bounds, world.hand.clock());
+    let failed = get(&doh::router(resolver, Exposure::All, false), &plain("q7.io", 1)).await;
+    assert_eq!((failed.reply().rcode, failed.header("cache-control")), (2, "no-store"));
+    world.lab.shutdown().await;
+}
