@@ -5,11 +5,13 @@ pub mod hub;
 pub mod observer;
 mod scanner;
 pub mod schedule;
+mod shared;
 mod worker;
 
 pub use hub::Hub;
-pub use observer::{DnsParts, Internet, Observer};
-pub use scanner::{Policy, ScanError, Scanner};
+pub use observer::{DnsParts, InTurn, Internet, Observer};
+pub use scanner::{Policy, ScanError, Scanned, Scanner};
+pub use shared::{StoreLedger, StoreShelf, tell_blocked};
 pub use worker::{ASKED, Worker};
 
 /// Where `now` comes from. The only clock of the product; tests bring their own.

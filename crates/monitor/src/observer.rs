@@ -10,6 +10,7 @@ use model::names::DomainName;
 use model::observation::{Part, PartError};
 use model::registration::{Party, RegistrationState};
 use model::scan::{Stage, StageResult};
+use registration::Pace;
 use std::time::Instant;
 
 /// What the DNS said, part by part.
@@ -42,6 +43,17 @@ impl Progress for Silent {
     fn done(&self, _: StageResult) {}
 }
 
+/// What a scheduled look at the registration came to.
+#[derive(Debug, Clone, Default)]
+pub struct InTurn {
+    /// What was seen, or why not; its error's `retry_at` says when to come back.
+    pub part: Part<RegistrationState>,
+    /// The answers as they came.
+    pub raw: Vec<RawAnswer>,
+    /// True when nobody was asked, for a limit of our own: nothing is wrong, its turn comes later.
+    pub later: bool,
+}
+
 /// Looks at a name. Never fails as a whole: a part that could not be read carries its error.
 #[async_trait]
 pub trait Observer: Send + Sync + 'static {
@@ -52,6 +64,17 @@ pub trait Observer: Send + Sync + 'static {
         now: Timestamp,
         progress: &dyn Progress,
     ) -> (Part<RegistrationState>, Vec<RawAnswer>);
+
+    /// The same for the schedule: where a registry has no room now, it does not wait but says when to come back.
+    async fn registration_in_turn(
+        &self,
+        name: &DomainName,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> InTurn {
+        let (part, raw) = self.registration(name, now, progress).await;
+        InTurn { part, raw, later: false }
+    }
 
     /// Delegation, zone, DNSSEC and findings.
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts;
@@ -78,28 +101,17 @@ impl Observer for Internet {
         now: Timestamp,
         progress: &dyn Progress,
     ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
-        progress.started(Stage::Registration);
-        let began = Instant::now();
-        let found = self.client.lookup(name, now).await;
-        let (part, words) = match found.outcome {
-            Ok(state) => {
-                let source = source_of(&state, &found.raw);
-                let words = match &state {
-                    RegistrationState::Registered(_) => format!("{source} answered"),
-                    RegistrationState::Available => "not registered".to_string(),
-                    RegistrationState::Reserved => "reserved by the registry".to_string(),
-                };
-                (Part::good(state, now, source), words)
-            }
-            Err(e) => {
-                let retry_at = e.retry_after.and_then(|d| now.checked_add(d).ok());
-                let part = failed(now, e.label(), e.sentence.clone());
-                let error = part.error.map(|error| PartError { retry_at, ..error });
-                (Part { error, ..part }, e.sentence)
-            }
-        };
-        progress.done(ended(Stage::Registration, &part, words, began));
-        (part, found.raw)
+        let seen = look_up(&self.client, name, now, Pace::Asked, progress).await;
+        (seen.part, seen.raw)
+    }
+
+    async fn registration_in_turn(
+        &self,
+        name: &DomainName,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> InTurn {
+        look_up(&self.client, name, now, Pace::Scheduled, progress).await
     }
 
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts {
@@ -138,6 +150,43 @@ impl Observer for Internet {
         };
         DnsParts { delegation, zone, dnssec, findings }
     }
+}
+
+/// One look-up as a part of an observation.
+pub async fn look_up(
+    client: &registration::Client,
+    name: &DomainName,
+    now: Timestamp,
+    pace: Pace,
+    progress: &dyn Progress,
+) -> InTurn {
+    progress.started(Stage::Registration);
+    let began = Instant::now();
+    let found = client.lookup_at(name, now, pace).await;
+    let mut later = false;
+    let (part, words) = match found.outcome {
+        Ok(state) => {
+            let source = source_of(&state, &found.raw);
+            let words = match &state {
+                RegistrationState::Registered(_) => format!("{source} answered"),
+                RegistrationState::Available => "not registered".to_string(),
+                RegistrationState::Reserved => "reserved by the registry".to_string(),
+            };
+            (Part::good(state, now, source), words)
+        }
+        Err(e) => {
+            later = e.postponed && e.own_limit;
+            // From when it was told, which may be a while after the scan began.
+            let waited = jiff::SignedDuration::try_from(began.elapsed()).unwrap_or_default();
+            let told = now.checked_add(waited).unwrap_or(now);
+            let retry_at = e.retry_after.and_then(|d| told.checked_add(d).ok());
+            let part = failed(now, e.label(), e.sentence.clone());
+            let error = part.error.map(|error| PartError { retry_at, ..error });
+            (Part { error, ..part }, e.sentence)
+        }
+    };
+    progress.done(ended(Stage::Registration, &part, words, began));
+    InTurn { part, raw: found.raw, later }
 }
 
 /// Who is to be named as the source: the registry's answer, else whoever answered last.

@@ -1,6 +1,6 @@
 //! One scan: observe, compare, record. Pure judgement is the model's; this is only the order of things.
 
-use crate::observer::{DnsParts, Observer, Progress};
+use crate::observer::{DnsParts, InTurn, Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
 use model::carry::carry_forward;
@@ -59,6 +59,31 @@ pub enum ScanError {
     Store(#[from] store::Error),
 }
 
+/// A scan and what is left of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scanned {
+    /// What it came to.
+    pub result: ScanResult,
+    /// When the registration's turn comes, where a registry could not be asked now.
+    pub again_at: Option<Timestamp>,
+}
+
+/// What a scan looked at.
+struct Seen {
+    observation: Observation,
+    raw: Vec<RawAnswer>,
+    /// The registration waits for its turn until then, by our own limits alone.
+    later: Option<Timestamp>,
+}
+
+impl Seen {
+    /// Nothing was asked: there is nothing to record.
+    fn is_nothing(&self) -> bool {
+        let o = &self.observation;
+        o.registration.attempted_at.is_none() && o.delegation.attempted_at.is_none()
+    }
+}
+
 /// Scans domains. Cheap to clone.
 #[derive(Clone)]
 pub struct Scanner {
@@ -103,19 +128,39 @@ impl Scanner {
     /// # Errors
     /// [`ScanError`]; what the network did not answer is part of a good result.
     pub async fn scan(&self, name: &DomainName, asked: bool) -> Result<ScanResult, ScanError> {
+        Ok(self.scan_in_turn(name, asked).await?.result)
+    }
+
+    /// The same, telling what is left to be done and when.
+    ///
+    /// # Errors
+    /// As [`Scanner::scan`].
+    pub async fn scan_in_turn(&self, name: &DomainName, asked: bool) -> Result<Scanned, ScanError> {
         let began = self.clock.now();
-        let held = !self.store.holders(name).await?.is_empty();
-        if !held {
+        let holders = self.store.holders(name).await?;
+        if holders.is_empty() {
             self.hub.forget(name);
             return Err(ScanError::NotHeld);
         }
         self.hub.started(name, began, &[]);
         let previous = self.stored(name).await?;
         let telling = Telling { hub: &self.hub, clock: &*self.clock, name };
-        let (seen, raw) = self.observe(name, previous.as_ref(), asked, began, &telling).await;
+        let seen = self.observe(name, previous.as_ref(), asked, began, &telling).await;
+        let waits = seen.observation.registration.error.as_ref().and_then(|e| e.retry_at);
+        let known = previous.as_ref().and_then(|p| p.observation.registration.error.as_ref()?.retry_at);
+        let tried = seen.observation.registration.attempted_at.is_some();
+        let again_at = seen.later.or(if tried { waits } else { known });
+        // Somebody who holds it since a moment ago is still to be told what is known.
+        let newly_held = holders.iter().any(|i| i.next_scan_at.is_none_or(|at| at <= i.added_at));
+        if seen.is_nothing() && !newly_held {
+            let sentence = "The registry is asked when its turn comes; nothing else was due".to_string();
+            let result = ScanResult { changes: vec![], sentence, failed: false };
+            self.hub.finished(name, self.clock.now(), result.clone());
+            return Ok(Scanned { result, again_at });
+        }
 
         self.hub.stage_started(name, self.clock.now(), Stage::Compare);
-        let result = self.record(name, previous, seen, raw).await;
+        let result = self.record(name, previous, seen.observation, seen.raw).await;
         let at = self.clock.now();
         match &result {
             Ok(r) => {
@@ -137,12 +182,13 @@ impl Scanner {
                 self.hub.finished(name, at, ScanResult { changes: vec![], sentence, failed: true });
             }
         }
-        result
+        result.map(|result| Scanned { result, again_at })
     }
 
     /// Looks at a name that need not be held; records nothing.
     pub async fn look(&self, name: &DomainName, progress: &dyn Progress) -> (Observation, Vec<RawAnswer>) {
-        self.observe(name, None, true, self.clock.now(), progress).await
+        let seen = self.observe(name, None, true, self.clock.now(), progress).await;
+        (seen.observation, seen.raw)
     }
 
     async fn stored(&self, name: &DomainName) -> Result<Option<Versioned>, store::Error> {
@@ -156,23 +202,67 @@ impl Scanner {
         asked: bool,
         now: Timestamp,
         progress: &dyn Progress,
-    ) -> (Observation, Vec<RawAnswer>) {
-        let fresh = previous.is_some_and(|p| self.registration_is_fresh(&p.observation, asked, now));
+    ) -> Seen {
+        let stored = previous.map(|p| &p.observation);
+        let fresh = stored.is_some_and(|o| self.registration_is_fresh(o, asked, now));
+        // A scheduled scan comes half an interval after the last one at the earliest. Sooner, it is the rest of that
+        // one: the registration, whose turn has come.
+        let rest = !asked && !fresh && stored.is_some_and(|o| self.dns_is_recent(o, now));
+        let turn =
+            stored.and_then(|o| o.registration.error.as_ref()?.retry_at).filter(|at| !asked && *at > now);
         let registration = async {
             if fresh {
                 let words = "read a short while ago, served as it is".to_string();
                 progress.done(StageResult { stage: Stage::Registration, ok: true, words, ms: 0 });
                 // An untried part: what is stored stays as it is.
-                return (Part::default(), Vec::new());
+                return InTurn::default();
             }
-            self.observer.registration(name, now, progress).await
+            if turn.is_some() {
+                let words = "waits for its turn at the registry".to_string();
+                progress.done(StageResult { stage: Stage::Registration, ok: true, words, ms: 0 });
+                return InTurn::default();
+            }
+            if asked {
+                let (part, raw) = self.observer.registration(name, now, progress).await;
+                return InTurn { part, raw, later: false };
+            }
+            self.observer.registration_in_turn(name, now, progress).await
         };
-        let ((registration, raw), dns) = futures::join!(registration, self.observer.dns(name, now, progress));
+        let dns =
+            async { if rest { DnsParts::default() } else { self.observer.dns(name, now, progress).await } };
+        let (InTurn { mut part, mut raw, later }, dns) = futures::join!(registration, dns);
         // Answers of a look-up that failed must not take the place of the good ones that are kept.
-        let raw = if registration.error.is_some() && previous.is_some() { Vec::new() } else { raw };
+        if part.error.is_some() && previous.is_some() {
+            raw.clear();
+        }
+        // To wait one's turn for a while is no failure: what is known stays as it is.
+        let soon = part.error.as_ref().and_then(|e| e.retry_at).filter(|at| {
+            let good =
+                stored.is_some_and(|o| o.registration.value.is_some() && o.registration.error.is_none());
+            later && (good || rest) && at.as_second() - now.as_second() <= self.policy.interval_s / 2
+        });
+        if soon.is_some() {
+            part = Part::default();
+        }
         let DnsParts { delegation, zone, dnssec, findings } = dns;
         let vantage = Vantage::local();
-        (Observation { name: name.clone(), vantage, registration, delegation, zone, dnssec, findings }, raw)
+        let observation = Observation {
+            name: name.clone(),
+            vantage,
+            registration: part,
+            delegation,
+            zone,
+            dnssec,
+            findings,
+        };
+        Seen { observation, raw, later: soon }
+    }
+
+    /// True when the DNS was looked at less than half an interval ago.
+    fn dns_is_recent(&self, stored: &Observation, now: Timestamp) -> bool {
+        let recent =
+            |at: Timestamp| (0..self.policy.interval_s / 2).contains(&(now.as_second() - at.as_second()));
+        stored.delegation.attempted_at.is_some_and(recent)
     }
 
     fn registration_is_fresh(&self, stored: &Observation, asked: bool, now: Timestamp) -> bool {

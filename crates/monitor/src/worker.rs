@@ -85,11 +85,13 @@ impl Worker {
 
     async fn one(&self, job: &Job) {
         let name = DomainName::trusted(&job.key);
-        let again = match self.scanner.scan(&name, job.priority >= ASKED).await {
-            Ok(_) => {
+        let again = match self.scanner.scan_in_turn(&name, job.priority >= ASKED).await {
+            Ok(scanned) => {
                 metrics::counter!("domainscope_scans_total", "outcome" => "recorded").increment(1);
                 let now = self.scanner.clock.now();
-                Some(schedule::next_scan(&name, self.scanner.policy.interval_s, now))
+                let next = schedule::next_scan(&name, self.scanner.policy.interval_s, now);
+                // Where a registry had no room, the job comes back when it has; others go on meanwhile.
+                Some(scanned.again_at.map_or(next, |turn| turn.clamp(now, next)))
             }
             Err(ScanError::NotHeld) => None,
             Err(ScanError::Store(e)) => {

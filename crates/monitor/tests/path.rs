@@ -10,7 +10,7 @@ use model::names::DomainName;
 use model::observation::{Part, PartError};
 use model::registration::{Party, Protocol, Registration, RegistrationState};
 use model::status::StatusKind;
-use monitor::observer::Progress;
+use monitor::observer::{InTurn, Progress};
 use monitor::{Clock, DnsParts, Hub, Observer, Policy, ScanError, Scanner};
 use std::sync::{Arc, Mutex};
 use store::NewItem;
@@ -18,6 +18,10 @@ use store::NewItem;
 /// What the registry answers now, and what time it is.
 struct World {
     answer: Mutex<Result<Registration, &'static str>>,
+    /// The registry has no room for the schedule until then, by our own limits.
+    no_room: Mutex<Option<Timestamp>>,
+    /// How often the DNS and the registry were looked at.
+    looks: Mutex<(u32, u32)>,
     now: Mutex<Timestamp>,
 }
 
@@ -29,6 +33,7 @@ impl Observer for World {
         now: Timestamp,
         _: &dyn Progress,
     ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+        self.looks.lock().unwrap().1 += 1;
         let raw = |body: &str| RawAnswer {
             protocol: Protocol::Rdap,
             party: Party::Registry,
@@ -50,8 +55,26 @@ impl Observer for World {
         }
     }
 
-    async fn dns(&self, _: &DomainName, _: Timestamp, _: &dyn Progress) -> DnsParts {
-        DnsParts::default()
+    async fn registration_in_turn(
+        &self,
+        name: &DomainName,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> InTurn {
+        let no_room = *self.no_room.lock().unwrap();
+        if let Some(at) = no_room.filter(|at| *at > now) {
+            let error =
+                PartError { label: "throttled".into(), sentence: "our own limit".into(), retry_at: Some(at) };
+            let part = Part { attempted_at: Some(now), error: Some(error), ..Part::default() };
+            return InTurn { part, raw: vec![], later: true };
+        }
+        let (part, raw) = self.registration(name, now, progress).await;
+        InTurn { part, raw, later: false }
+    }
+
+    async fn dns(&self, _: &DomainName, now: Timestamp, _: &dyn Progress) -> DnsParts {
+        self.looks.lock().unwrap().0 += 1;
+        DnsParts { delegation: Part { attempted_at: Some(now), ..Part::default() }, ..DnsParts::default() }
     }
 }
 
@@ -81,6 +104,8 @@ impl Stage {
     async fn new() -> Stage {
         let world = Arc::new(World {
             answer: Mutex::new(Ok(registration("2029-07-06T13:58:57Z"))),
+            no_room: Mutex::new(None),
+            looks: Mutex::default(),
             now: Mutex::new("2026-11-20T14:05:00Z".parse().unwrap()),
         });
         let folder = tempfile::tempdir().unwrap();
@@ -197,4 +222,66 @@ async fn a_name_nobody_holds_any_more_is_not_recorded() {
     let head = s.scanner.store.head().await.unwrap();
     assert!(matches!(s.scanner.scan(&s.name, true).await, Err(ScanError::NotHeld)));
     assert!(head > Rv(0) && s.scanner.store.head().await.unwrap() == head);
+}
+
+impl Stage {
+    /// The schedule's scan of now: when it wants to come back, what was looked at (DNS, registry), and the stored error.
+    async fn scheduled(&self) -> (Option<Timestamp>, (u32, u32), Option<String>) {
+        *self.world.looks.lock().unwrap() = (0, 0);
+        let scanned = self.scanner.scan_in_turn(&self.name, false).await.unwrap();
+        let stored = self.scanner.store.observation(&self.name, &Vantage::local()).await.unwrap().unwrap();
+        let error = stored.observation.registration.error.map(|e| e.sentence);
+        (scanned.again_at, *self.world.looks.lock().unwrap(), error)
+    }
+
+    fn no_room_for(&self, minutes: i64) -> Timestamp {
+        let at = self.world.now() + minutes.minutes();
+        *self.world.no_room.lock().unwrap() = Some(at);
+        at
+    }
+
+    fn minutes_later(&self, minutes: i64) {
+        *self.world.now.lock().unwrap() += minutes.minutes();
+    }
+}
+
+#[tokio::test]
+async fn a_registration_whose_turn_comes_later_is_the_rest_of_the_same_scan() {
+    let s = Stage::new().await;
+    // Nothing is known yet: the wait is told, and the DNS is seen at once.
+    let turn = s.no_room_for(3);
+    assert_eq!(s.scheduled().await, (Some(turn), (1, 0), Some("our own limit".into())));
+    // Somebody else was faster: nothing new, nothing recorded.
+    s.minutes_later(3);
+    let head = s.scanner.store.head().await.unwrap();
+    let turn = s.no_room_for(2);
+    let (again, looks, _) = s.scheduled().await;
+    assert_eq!((again, looks), (Some(turn), (0, 0)));
+    assert_eq!(s.scanner.store.head().await.unwrap(), head);
+    // Its turn: the registry alone is asked.
+    s.minutes_later(2);
+    assert_eq!(s.scheduled().await, (None, (0, 1), None));
+    // Seven hours later both are due. That the registry has no room for a while is not worth an error.
+    s.later(7);
+    let turn = s.no_room_for(5);
+    assert_eq!(s.scheduled().await, (Some(turn), (1, 0), None));
+    s.minutes_later(5);
+    assert_eq!(s.scheduled().await, (None, (0, 1), None));
+    assert!(s.events().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_long_wait_is_shown_and_not_asked_about_before_its_time() {
+    let s = Stage::new().await;
+    s.scheduled().await;
+    s.later(7);
+    let turn = s.no_room_for(5 * 60);
+    assert_eq!(s.scheduled().await, (Some(turn), (1, 0), Some("our own limit".into())));
+    // The place in the queue is kept: scheduled scans look at the DNS and do not ask for another.
+    s.later(1);
+    *s.world.no_room.lock().unwrap() = None;
+    assert_eq!(s.scheduled().await, (Some(turn), (1, 0), Some("our own limit".into())));
+    // A person does not wait for the schedule's turn.
+    assert!(!s.scanner.scan(&s.name, true).await.unwrap().failed);
+    assert_eq!(s.scheduled().await, (None, (1, 0), None), "fresh now");
 }

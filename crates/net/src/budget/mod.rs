@@ -198,6 +198,9 @@ impl Budgets {
         metrics::counter!("domainscope_registry_throttled_total", "host" => entry.name.clone()).increment(1);
         let jitter = rand::random();
         let noted = self.step(&entry, |state, now| (state.penalise(now, asked, base, jitter), false)).await;
+        if let Ok(wait) = &noted {
+            tracing::info!(host = %entry.name, seconds = wait.as_secs(), "a registry host asked us to wait");
+        }
         noted.unwrap_or_else(|reason| {
             tracing::warn!(host = %entry.name, %reason, "a host's wish to be left alone can't be written");
             asked.unwrap_or(base)

@@ -1,0 +1,334 @@
+//! Two replicas on one store before five registries on loopback that count: 10,000 due names, and no registry sees
+//! more than it allows; nobody waits behind another registry's queue; a name is asked for once.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use model::detail::RawAnswer;
+use model::ids::{OrgId, Vantage};
+use model::item::Ownership;
+use model::names::DomainName;
+use model::observation::Part;
+use model::registration::RegistrationState;
+use monitor::observer::{InTurn, Progress, look_up};
+use monitor::{DnsParts, Hub, Observer, Policy, Scanner, StoreLedger, StoreShelf, SystemClock, Worker};
+use net::Limit;
+use registration::{Client, Pace, Settings};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use store::{NewItem, Store};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// A registry that counts.
+#[derive(Default)]
+struct Registry {
+    open: AtomicUsize,
+    most_open: AtomicUsize,
+    asked: Mutex<Vec<(Instant, String)>>,
+    /// When it last said "come back in a second".
+    throttled: Mutex<Option<Instant>>,
+    too_soon: AtomicUsize,
+}
+
+struct Kind {
+    tld: &'static str,
+    /// How many of the names are its.
+    names: usize,
+    limit: Limit,
+    takes: Duration,
+    /// Every so many questions it wants to be left alone for a second.
+    throttles_every: Option<usize>,
+}
+
+const fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+impl Registry {
+    async fn start(kind: &'static Kind) -> (Arc<Registry>, SocketAddr) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let registry = Arc::new(Registry::default());
+        let kept = registry.clone();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let registry = kept.clone();
+                tokio::spawn(async move {
+                    let mut question = vec![0; 4096];
+                    let n = stream.read(&mut question).await.unwrap_or(0);
+                    let line =
+                        String::from_utf8_lossy(&question[..n]).lines().next().unwrap_or("").to_string();
+                    let open = registry.open.fetch_add(1, Ordering::SeqCst) + 1;
+                    registry.most_open.fetch_max(open, Ordering::SeqCst);
+                    let answer = registry.answer(kind, line);
+                    tokio::time::sleep(kind.takes).await;
+                    // Before the end of the answer: who has read it may ask again at once.
+                    registry.open.fetch_sub(1, Ordering::SeqCst);
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                    let _ = stream.shutdown().await;
+                });
+            }
+        });
+        (registry, address)
+    }
+
+    fn answer(&self, kind: &Kind, line: String) -> &'static str {
+        let now = Instant::now();
+        let mut asked = self.asked.lock().unwrap();
+        asked.push((now, line));
+        let mut throttled = self.throttled.lock().unwrap();
+        // What was under way when it lost its patience comes within a moment.
+        if throttled.is_some_and(|t| (ms(100)..ms(950)).contains(&(now - t))) {
+            self.too_soon.fetch_add(1, Ordering::SeqCst);
+        }
+        if kind.throttles_every.is_some_and(|n| asked.len() % n == 0) {
+            *throttled = Some(now);
+            return "HTTP/1.1 429 X\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
+        }
+        "HTTP/1.1 404 X\r\nContent-Type: application/rdap+json\r\nContent-Length: 17\r\n\r\n{\"errorCode\":404}"
+    }
+
+    fn count(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+
+    /// The most questions in any window of this length.
+    fn most_in(&self, window: Duration) -> usize {
+        let mut starts: Vec<_> = self.asked.lock().unwrap().iter().map(|(t, _)| *t).collect();
+        starts.sort_unstable();
+        let (mut inside, mut most) = (VecDeque::new(), 0);
+        for s in starts {
+            inside.push_back(s);
+            while inside.front().is_some_and(|first| s - *first >= window) {
+                inside.pop_front();
+            }
+            most = most.max(inside.len());
+        }
+        most
+    }
+}
+
+struct Names(HashMap<String, IpAddr>);
+
+#[async_trait]
+impl net::Resolve for Names {
+    async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+        self.0.get(host).map(|a| vec![*a]).ok_or_else(|| "no such host".into())
+    }
+}
+
+/// The registration client alone: this is about registries.
+struct Registries(Client);
+
+#[async_trait]
+impl Observer for Registries {
+    async fn registration(
+        &self,
+        name: &DomainName,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+        let seen = look_up(&self.0, name, now, Pace::Asked, progress).await;
+        (seen.part, seen.raw)
+    }
+
+    async fn registration_in_turn(
+        &self,
+        name: &DomainName,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> InTurn {
+        look_up(&self.0, name, now, Pace::Scheduled, progress).await
+    }
+
+    async fn dns(&self, _: &DomainName, now: Timestamp, _: &dyn Progress) -> DnsParts {
+        DnsParts { delegation: Part { attempted_at: Some(now), ..Part::default() }, ..DnsParts::default() }
+    }
+}
+
+/// Registries with their addresses, and a folder for the store and the bootstrap file.
+struct Place {
+    folder: tempfile::TempDir,
+    kinds: &'static [Kind],
+    registries: Vec<Arc<Registry>>,
+    names: HashMap<String, IpAddr>,
+    map: Vec<(SocketAddr, SocketAddr)>,
+}
+
+impl Place {
+    async fn new(kinds: &'static [Kind]) -> Place {
+        let (mut registries, mut names, mut map) = (Vec::new(), HashMap::new(), Vec::new());
+        for (n, kind) in (1..).zip(kinds) {
+            let (registry, address) = Registry::start(kind).await;
+            let ip = IpAddr::V4(Ipv4Addr::new(127, 78, 0, n));
+            names.insert(format!("rdap.nic.{}", kind.tld), ip);
+            map.push((SocketAddr::new(ip, 80), address));
+            registries.push(registry);
+        }
+        let services: Vec<String> =
+            kinds.iter().map(|k| format!(r#"[["{0}"],["http://rdap.nic.{0}/"]]"#, k.tld)).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let file = format!(r#"{{"services":[{}]}}"#, services.join(","));
+        std::fs::write(folder.path().join("dns.json"), file).unwrap();
+        Place { folder, kinds, registries, names, map }
+    }
+
+    async fn store(&self) -> Arc<dyn Store> {
+        store::open(&self.folder.path().to_string_lossy()).await.unwrap()
+    }
+
+    /// A replica: its own store handle, budgets, client, scanner and worker.
+    async fn replica(&self) -> Worker {
+        let store = self.store().await;
+        let dialer = net::Dialer::new(net::Settings {
+            resolver: Arc::new(Names(self.names.clone())),
+            allow_private: true,
+            address_map: self.map.iter().copied().collect(),
+            ..net::Settings::default()
+        });
+        let agreed = self.kinds.iter().map(|k| (format!("rdap.nic.{}", k.tld), k.limit)).collect();
+        let bootstrap = self.folder.path().join("dns.json").display().to_string();
+        let settings = Settings {
+            rdap_bootstrap: Some(bootstrap),
+            whois_server: Some("whois-root.test:1".into()),
+            agreed,
+            crowd: 8,
+            ..Settings::default()
+        };
+        let budgets = net::Budgets::shared(Arc::new(StoreLedger(store.clone())), Timestamp::now);
+        let shelf = Arc::new(StoreShelf(store.clone()));
+        let client = Client::sharing(settings, dialer.unwrap(), budgets, Some(shelf)).unwrap();
+        let scanner = Scanner {
+            store,
+            observer: Arc::new(Registries(client)),
+            clock: Arc::new(SystemClock),
+            hub: Hub::default(),
+            policy: Policy::default(),
+        };
+        Worker::new(scanner, format!("replica-{}", rand::random::<u32>()))
+    }
+}
+
+async fn add(store: &dyn Store, names: impl Iterator<Item = String>) {
+    let items: Vec<_> = names
+        .map(|n| NewItem {
+            name: DomainName::trusted(&n),
+            unicode: n,
+            ownership: Ownership::Watched,
+            tags: vec![],
+            note: String::new(),
+        })
+        .collect();
+    store.add(OrgId::BUILT_IN, &items, Timestamp::now()).await.unwrap();
+}
+
+async fn is_done(store: &dyn Store, name: &str) -> bool {
+    let stored = store.observation(&DomainName::trusted(name), &Vantage::local()).await.unwrap();
+    stored.is_some_and(|s| s.observation.registration.value == Some(RegistrationState::Available))
+}
+
+const QUOTA: usize = 400;
+
+const fn kind(tld: &'static str, names: usize, concurrency: usize, spacing: u64) -> Kind {
+    let limit = Limit { concurrency, spacing: ms(spacing), per_day: None };
+    Kind { tld, names, limit, takes: ms(2), throttles_every: None }
+}
+
+/// 10,000 names: two large registries, a slow one, one with a daily quota, one that throttles now and then.
+static FIVE: [Kind; 5] = [
+    kind("aa", 4000, 4, 2),
+    kind("bb", 3000, 2, 5),
+    kind("cc", 1000, 1, 15),
+    Kind { limit: Limit { concurrency: 2, spacing: ms(10), per_day: Some(400) }, ..kind("dd", 1000, 2, 0) },
+    Kind { throttles_every: Some(350), ..kind("ee", 1000, 3, 8) },
+];
+
+/// All names, the registries' mixed.
+fn all_names() -> impl Iterator<Item = (usize, String)> {
+    (0..4000).flat_map(|i| {
+        let kinds = FIVE.iter().enumerate().filter(move |(_, k)| i < k.names);
+        kinds.map(move |(at, k)| (at, format!("n{i}.{}", k.tld)))
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_due_names_and_no_registry_sees_more_than_its_limits() {
+    let place = Place::new(&FIVE).await;
+    let store = place.store().await;
+    assert_eq!(all_names().count(), 10_000);
+    add(&*store, all_names().map(|(_, n)| n)).await;
+    let began = Instant::now();
+    let stop = CancellationToken::new();
+    let (a, b) = (place.replica().await, place.replica().await);
+    let work = tokio::spawn({
+        let stop = stop.clone();
+        async move { futures::join!(a.run(stop.clone()), b.run(stop)) }
+    });
+    // The four without a quota are asked about everything, the throttled questions again.
+    let wanted = |i: usize| match FIVE[i].throttles_every {
+        Some(n) => FIVE[i].names + FIVE[i].names / n,
+        None if FIVE[i].limit.per_day.is_some() => QUOTA,
+        None => FIVE[i].names,
+    };
+    let deadline = Duration::from_secs(150);
+    while (0..5).any(|i| place.registries[i].count() < wanted(i)) {
+        let seen: Vec<_> = place.registries.iter().map(|r| r.count()).collect();
+        assert!(began.elapsed() < deadline, "{seen:?} after {deadline:?}");
+        tokio::time::sleep(ms(50)).await;
+    }
+    let took = began.elapsed();
+    stop.cancel();
+    work.await.unwrap();
+    println!("10,000 names in {took:?}");
+
+    for (kind, registry) in FIVE.iter().zip(&place.registries) {
+        let most = registry.most_open.load(Ordering::SeqCst);
+        assert!(most <= kind.limit.concurrency, "{}: {most} at a time", kind.tld);
+        // The network may bring two questions closer together than they were sent: one more than sent is allowed.
+        for window in [ms(250), ms(1000), ms(5000)] {
+            let allowed = window.as_millis() / kind.limit.spacing.as_millis() + 1;
+            let most = registry.most_in(window);
+            let slack = kind.limit.concurrency + usize::try_from(allowed / 20).unwrap();
+            assert!(most <= usize::try_from(allowed).unwrap() + slack, "{}: {most} in {window:?}", kind.tld);
+        }
+        assert_eq!(
+            registry.too_soon.load(Ordering::SeqCst),
+            0,
+            "{} was asked although it asked to wait",
+            kind.tld
+        );
+        println!(
+            "{}: {} questions, {most} at a time, {} in a second",
+            kind.tld,
+            registry.count(),
+            registry.most_in(ms(1000))
+        );
+    }
+    assert!(place.registries[3].count() <= QUOTA, "more than a day's quota");
+    // No name was asked for twice, but where the registry said "later".
+    for (kind, registry) in FIVE.iter().zip(&place.registries) {
+        let asked = registry.asked.lock().unwrap();
+        let distinct: HashSet<_> = asked.iter().map(|(_, q)| q).collect();
+        let again = kind.throttles_every.map_or(0, |n| asked.len() / n);
+        assert!(asked.len() - distinct.len() <= again, "{}: {} of {}", kind.tld, distinct.len(), asked.len());
+    }
+    // And everything that no quota stopped is recorded; what it stopped knows when its turn comes.
+    let mut done = [0; 5];
+    for (at, name) in all_names() {
+        if is_done(&*store, &name).await {
+            done[at] += 1;
+        } else {
+            assert_eq!(at, 3, "{name} is not done");
+            let stored = store.observation(&DomainName::trusted(&name), &Vantage::local()).await.unwrap();
+            if let Some(error) = stored.and_then(|s| s.observation.registration.error) {
+                assert_eq!(error.label, "throttled");
+                assert!(error.retry_at.unwrap() > Timestamp::now() + jiff::SignedDuration::from_hours(23));
+            }
+        }
+    }
+    assert_eq!(done, [4000, 3000, 1000, QUOTA, 1000]);
+}
