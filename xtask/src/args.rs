@@ -1,6 +1,7 @@
 //! The command line of `cargo xtask`, parsed by hand so that xtask compiles in seconds.
 
 use crate::bundle::Profile;
+use crate::fuzz::Plan;
 
 /// What a person reads when they ask for help or mistype.
 pub const HELP: &str = "\
@@ -16,6 +17,7 @@ Usage: cargo xtask <command>
   css                             write style/out/app.css
   e2e [--headed] [PATTERN]        browser tests alone
   bench [whois|dns|store]         benchmarks
+  fuzz [TARGET] [--seconds N]     fuzz targets, 60 seconds each; --keep takes discoveries into fuzz/corpus
 
 Compiled tools are kept in the user's cache folder under domainscope/, outside the clone.";
 
@@ -56,6 +58,8 @@ pub enum Command {
         /// Which one; all when `None`.
         which: Option<String>,
     },
+    /// Coverage-guided fuzzing.
+    Fuzz(Plan),
 }
 
 /// Parses the words after `cargo xtask`; an error is a sentence for the user.
@@ -84,6 +88,11 @@ pub fn parse(words: impl Iterator<Item = String>) -> Result<Command, String> {
         "bundle" => Command::Bundle { profile: profile(&mut words)? },
         "e2e" => Command::E2e { headed: flag(&mut words, "--headed"), pattern: free_word(&mut words) },
         "bench" => Command::Bench { which: free_word(&mut words) },
+        "fuzz" => {
+            let keep = flag(&mut words, "--keep");
+            let seconds = seconds(&mut words)?;
+            Command::Fuzz(Plan { target: free_word(&mut words), seconds, keep })
+        }
         other => return Err(format!("xtask has no command `{other}`.")),
     };
     match words.first() {
@@ -101,6 +110,13 @@ fn flag(words: &mut Vec<String>, name: &str) -> bool {
 fn free_word(words: &mut Vec<String>) -> Option<String> {
     let at = words.iter().position(|word| !word.starts_with('-'))?;
     Some(words.remove(at))
+}
+
+fn seconds(words: &mut Vec<String>) -> Result<u32, String> {
+    let Some(at) = words.iter().position(|word| word == "--seconds") else { return Ok(60) };
+    words.remove(at);
+    let value = (at < words.len()).then(|| words.remove(at)).unwrap_or_default();
+    value.parse().ok().filter(|n| *n > 0).ok_or_else(|| format!("--seconds wants a number, not `{value}`."))
 }
 
 fn profile(words: &mut Vec<String>) -> Result<Profile, String> {
@@ -133,6 +149,8 @@ mod tests {
             ("bundle --profile", "--profile"),
             ("bundle --profile release", "release"),
             ("e2e a b", "b"),
+            ("fuzz whois --seconds", "--seconds"),
+            ("fuzz --seconds soon", "soon"),
         ] {
             let complaint = parsed(line).expect_err(line);
             assert!(complaint.contains(wrong), "{line}: {complaint}");
@@ -144,6 +162,15 @@ mod tests {
         let command = parsed("run --demo -- --listen 0.0.0.0:80 --dev").expect("parses");
         let extra = ["--listen", "0.0.0.0:80", "--dev"].map(str::to_owned).to_vec();
         assert_eq!(command, Command::Run { demo: true, dev: false, extra });
+    }
+
+    #[test]
+    fn fuzzing_takes_a_target_and_a_time() {
+        let plan = |target: Option<&str>, seconds, keep| {
+            Ok(Command::Fuzz(Plan { target: target.map(str::to_owned), seconds, keep }))
+        };
+        assert_eq!(parsed("fuzz"), plan(None, 60, false));
+        assert_eq!(parsed("fuzz --seconds 5 whois --keep"), plan(Some("whois"), 5, true));
     }
 
     #[test]

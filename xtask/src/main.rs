@@ -7,6 +7,7 @@ mod bench;
 mod bundle;
 mod e2e;
 mod fingerprint;
+mod fuzz;
 mod packages;
 mod paths;
 mod run;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Test => return test::test(),
         Command::E2e { headed, pattern } => e2e::command(headed, pattern.as_deref()),
         Command::Bench { which } => bench::run(which.as_deref()),
+        Command::Fuzz(plan) => fuzz::run(&plan),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

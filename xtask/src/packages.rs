@@ -27,6 +27,19 @@ const TESTS: &[Need] = &[
     Need { program: "named", debian: "bind9", brew: "bind", why: "interop tests" },
     Need { program: "dig", debian: "bind9-dnsutils", brew: "bind", why: "interop tests" },
     Need {
+        program: "delv",
+        debian: "bind9-dnsutils",
+        brew: "bind",
+        why: "verdicts of DNSSEC in interop tests",
+    },
+    Need { program: "drill", debian: "ldnsutils", brew: "ldns", why: "interop tests" },
+    Need {
+        program: "c++",
+        debian: "g++",
+        brew: "(xcode-select --install)",
+        why: "libFuzzer of the fuzz targets",
+    },
+    Need {
         program: "ldns-signzone",
         debian: "ldnsutils",
         brew: "ldns",

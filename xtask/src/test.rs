@@ -3,7 +3,7 @@
 
 use crate::bundle::Profile;
 use crate::stages::Stages;
-use crate::{bundle, e2e, packages, paths, run, sh, tools, wasm};
+use crate::{bundle, e2e, fuzz, packages, paths, run, sh, tools, wasm};
 use anyhow::{Result, anyhow};
 use std::path::Path;
 use std::process::ExitCode;
@@ -44,6 +44,12 @@ pub fn test() -> ExitCode {
     });
     stages.run("tests", unit_tests);
     stages.run("documentation tests", || sh::run(sh::cargo().args(["test", "--workspace", "--doc"])));
+    match fuzz::missing() {
+        Some(why) => stages.skip("fuzz targets", &why),
+        None => drop(
+            stages.run("fuzz targets", || fuzz::run(&fuzz::Plan { target: None, seconds: 60, keep: false })),
+        ),
+    }
     let served = stages.run("server", || run::server(true));
     if bundled && served {
         stages.run("browser tests", || e2e::playwright(false, None));

@@ -1,9 +1,9 @@
 //! Records in the words of the model: presentation form of RFC 1035 section 5, names in RDATA absolute and lower case.
 
+mod other;
+
 use crate::wire::{Data, Name, Reply, Rr, Rtype};
 use base64::Engine;
-use hickory_proto::rr::{RData, RecordType};
-use hickory_proto::serialize::binary::{BinDecoder, Restrict};
 use model::dns::{Record, Soa};
 use std::fmt::Write;
 
@@ -113,7 +113,7 @@ pub fn data_text(rr: &Rr) -> String {
         Data::Nsec3Param(algorithm, flags, iterations, s) => {
             format!("{algorithm} {flags} {iterations} {}", salt(s))
         }
-        Data::Other => other(rr).unwrap_or_else(|| unknown(rr)),
+        Data::Other => other::text(rr.rtype, &rr.raw).unwrap_or_else(|| unknown(rr)),
         Data::Malformed => unknown(rr),
     }
 }
@@ -121,30 +121,6 @@ pub fn data_text(rr: &Rr) -> String {
 /// RFC 3597 form.
 fn unknown(rr: &Rr) -> String {
     format!("\\# {} {}", rr.raw.len(), hex(&rr.raw)).trim_end().to_string()
-}
-
-/// Types hickory can render; the octets are checked by its reader first.
-fn other(rr: &Rr) -> Option<String> {
-    const RENDERED: [Rtype; 9] = [
-        Rtype::CAA,
-        Rtype::SRV,
-        Rtype::HTTPS,
-        Rtype::SVCB,
-        Rtype::TLSA,
-        Rtype::SSHFP,
-        Rtype::NAPTR,
-        Rtype::SMIMEA,
-        Rtype::HINFO,
-    ];
-    if !RENDERED.contains(&rr.rtype) {
-        return None;
-    }
-    let length = u16::try_from(rr.raw.len()).ok()?;
-    let mut decoder = BinDecoder::new(&rr.raw);
-    let data = RData::read(&mut decoder, RecordType::from(rr.rtype.0), Restrict::new(length)).ok()?;
-    let text = data.to_string();
-    // Lists of service parameters come with a comma too many.
-    Some(text.split(' ').map(|w| w.strip_suffix(',').unwrap_or(w)).collect::<Vec<_>>().join(" "))
 }
 
 /// A record in the model's words.

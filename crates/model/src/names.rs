@@ -210,6 +210,11 @@ mod read {
                 .map_err(|_| NameError::Idna { input: short(host) })?
                 .into_owned()
         };
+        // IDNA turns `１２７．０．０．１` into an address and a final `。` into a dot.
+        let ascii = ascii.strip_suffix('.').map(str::to_string).unwrap_or(ascii);
+        if ascii.parse::<std::net::Ipv4Addr>().is_ok() {
+            return Err(NameError::Address { input: short(host) });
+        }
         if ascii.len() > 253 {
             return Err(NameError::TooLong { input: short(host), length: ascii.len() });
         }
@@ -343,7 +348,10 @@ mod tests {
         assert!(matches!(e("a..com"), NameError::EmptyLabel { .. }));
         assert!(matches!(e("-a.com"), NameError::Hyphen { .. }));
         assert!(matches!(e("a$b.com"), NameError::Character { character: '$', .. }));
-        assert!(matches!(e("192.0.2.1"), NameError::Address { .. }));
+        for address in ["192.0.2.1", "192.0.2.1.", "１９２.0.2.1", "http://192.0.2.1.:80/"] {
+            assert!(matches!(e(address), NameError::Address { .. }), "{address}");
+        }
+        assert_eq!(name("例え。example。"), "xn--r8jz45g.example");
         assert!(matches!(e("[2001:db8::1]"), NameError::Address { .. }));
         for error in [e("exa mple.com"), e("co.uk"), e("alder")] {
             assert!(error.to_string().contains('“'), "{error}");

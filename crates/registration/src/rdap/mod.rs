@@ -3,6 +3,7 @@
 //! anywhere. Status words are mapped by RFC 8056, redaction is read by RFC 9537. Pure: no I/O, no clock.
 
 mod card;
+mod clean;
 mod entity;
 mod secure;
 
@@ -47,6 +48,8 @@ pub fn parse_rdap(domain: &str, body: &[u8]) -> RdapReading {
 
 /// Reads an RDAP answer that is parsed already.
 pub fn read_rdap(domain: &str, answer: &Value) -> RdapReading {
+    let cleaned = clean::clean(answer);
+    let answer = cleaned.as_ref();
     // Some servers wrap the object in a list of one.
     let answer = match answer.as_array() {
         Some(list) if list.len() == 1 => &list[0],

@@ -1,0 +1,50 @@
+//! A date may never be more precise than the text it came from, and never be one the text does not hold.
+
+use model::time::StatedTime;
+
+/// Panics when `text` does not hold what `date` claims.
+pub fn no_more_than_stated(field: &str, date: &StatedTime, text: &str) {
+    let digits = runs_of_digits(text);
+    let day = date.date();
+    let year = i64::from(day.year());
+    assert!((1970..=2200).contains(&year), "{field}: {date} is no date of a registration");
+    let has = |wanted: i64| holds_number(&digits, wanted);
+    assert!(has(year) || has(year % 100), "{field}: {date}, but the text has no year {year}");
+    assert!(has(i64::from(day.day())), "{field}: {date}, but the text has no day {}", day.day());
+    match date {
+        StatedTime::Date(_) => {}
+        StatedTime::Local(_) => {
+            assert!(has_clock(text, &digits), "{field}: {date}, but the text states no time of day");
+        }
+        StatedTime::Instant(..) => {
+            assert!(has_clock(text, &digits), "{field}: {date}, but the text states no time of day");
+            assert!(has_zone(text), "{field}: {date}, but the text states no zone");
+        }
+    }
+}
+
+fn runs_of_digits(text: &str) -> Vec<&str> {
+    text.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty()).collect()
+}
+
+/// True when the number stands in the text, alone or inside a run such as `20200131`.
+fn holds_number(runs: &[&str], wanted: i64) -> bool {
+    let (plain, padded) = (wanted.to_string(), format!("{wanted:02}"));
+    runs.iter().any(|run| *run == plain || *run == padded || (run.len() >= 8 && run.contains(&padded)))
+}
+
+/// `1:02`, or fourteen digits in a row.
+fn has_clock(text: &str, runs: &[&str]) -> bool {
+    let colon = text
+        .as_bytes()
+        .windows(4)
+        .any(|w| w[0].is_ascii_digit() && w[1] == b':' && w[2].is_ascii_digit() && w[3].is_ascii_digit());
+    colon || runs.iter().any(|run| run.len() >= 14)
+}
+
+/// A sign before a digit, or a letter that can name a zone.
+fn has_zone(text: &str) -> bool {
+    let signed =
+        text.as_bytes().windows(2).any(|w| matches!(w[0], b'+' | b'-') && matches!(w[1], b'0'..=b'9' | b' '));
+    signed || text.contains(|c: char| c.is_ascii_alphabetic())
+}
