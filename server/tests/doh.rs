@@ -1,0 +1,185 @@
+//! Both listeners as standard clients meet them: kdig and curl over TLS and in cleartext, HTTP/1.1 and HTTP/2,
+//! certificates that change, clients that dawdle. Clients that are not installed are skipped, and say so.
+
+use axum::Router;
+use axum::routing::get;
+use doh::{Bounds, Exposure, Recursive, Resolver};
+use jiff::Timestamp;
+use lab::{Lab, Options, Scenario};
+use server::http::{Tls, serve};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+
+struct World {
+    lab: Lab,
+    plain: SocketAddr,
+    secure: SocketAddr,
+    ca: PathBuf,
+    _folder: TempDir,
+    stop: CancellationToken,
+}
+
+async fn world() -> World {
+    let folder = TempDir::new().unwrap();
+    let options = Options::new(Scenario::named("demo").unwrap(), folder.path(), Timestamp::now());
+    let lab = Lab::start(options).await.unwrap();
+    let at = lab.endpoints();
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    let engine = dns::Engine::new(dns::Settings {
+        root_hints: dns::RootHints::parse(&read(&at.root_hints)).unwrap(),
+        trust_anchors: dns::TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
+        port: at.dns_port,
+        allow_private: true,
+        address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
+        ..dns::Settings::default()
+    });
+    let resolver =
+        Resolver::new(Arc::new(Recursive::new(engine)), &Bounds::default(), Arc::new(Timestamp::now));
+    let issued = lab.certificate(&["localhost".into()], &[IpAddr::V4(Ipv4Addr::LOCALHOST)]).unwrap();
+    let files = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    std::fs::write(&files.0, issued.chain).unwrap();
+    std::fs::write(&files.1, issued.key).unwrap();
+    let tls = Tls::files(&files.0, &files.1).unwrap();
+    let stop = CancellationToken::new();
+    let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let (a, b) = (listen().await.unwrap(), listen().await.unwrap());
+    let (plain, secure) = (a.local_addr().unwrap(), b.local_addr().unwrap());
+    let pages = Router::new().route("/", get(|| async { "a page\n" }));
+    let router = |encrypted| pages.clone().merge(doh::router(resolver.clone(), Exposure::Direct, encrypted));
+    tokio::spawn(serve(a, None, router(false), stop.clone()));
+    tokio::spawn(serve(b, Some(tls), router(true), stop.clone()));
+    World { ca: at.extra_ca.clone(), lab, plain, secure, _folder: folder, stop }
+}
+
+/// What a program prints; `None`, with a message, when it is not installed.
+async fn run(program: &str, args: &[&str]) -> Option<String> {
+    let command = Command::new(program).args(args).kill_on_drop(true).output();
+    match tokio::time::timeout(Duration::from_secs(30), command).await.expect("the client ends") {
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            Some(text + &String::from_utf8_lossy(&output.stderr))
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            println!("SKIPPED: {program} is not installed");
+            None
+        }
+        Err(e) => panic!("{program}: {e}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kdig_resolves_by_get_and_post_over_tls() {
+    let world = world().await;
+    let (port, ca) = (world.secure.port().to_string(), format!("+tls-ca={}", world.ca.display()));
+    for form in ["+https", "+https-get"] {
+        let args = [
+            "@127.0.0.1",
+            "-p",
+            &port,
+            form,
+            &ca,
+            "+tls-hostname=localhost",
+            "+dnssec",
+            "sealed.example",
+            "A",
+        ];
+        let Some(said) = run("kdig", &args).await else { return };
+        assert!(said.contains("status: NOERROR") && said.contains("203.0.113.52"), "{form}: {said}");
+        assert!(said.contains("Flags: qr rd ra ad"), "{form}: validated\n{said}");
+        let method = if form == "+https" { "HTTP/2-POST" } else { "HTTP/2-GET" };
+        assert!(said.contains(method) && said.contains("PADDING"), "{form}: {said}");
+        assert!(said.contains("Received 468 B"), "{form}: padded to a block\n{said}");
+    }
+    let args = ["@127.0.0.1", "-p", &port, "+https", &ca, "+tls-hostname=elsewhere.example", "q7.io"];
+    let said = run("kdig", &args).await.unwrap();
+    assert!(!said.contains("NOERROR"), "the certificate is checked in this test at all: {said}");
+    let args = ["@127.0.0.1", "-p", &port, "+https", &ca, "forged.example"];
+    assert!(run("kdig", &args).await.unwrap().contains("status: SERVFAIL"));
+    let args = ["@127.0.0.1", "-p", &port, "+https", &ca, "nothing.alder.example"];
+    assert!(run("kdig", &args).await.unwrap().contains("status: NXDOMAIN"));
+    world.stop.cancel();
+    world.lab.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn curl_resolves_through_it_and_speaks_every_version() {
+    let world = world().await;
+    let ca = world.ca.display().to_string();
+    let doh = format!("https://localhost:{}/dns-query", world.secure.port());
+    let site = format!("http://www.kestrel-bank.example:{}/", world.lab.endpoints().http_port);
+    // Where the lab has one address only, the web server is not where its address says.
+    let web = world.lab.address_of("www.kestrel-bank.example").unwrap();
+    let direct =
+        world.lab.real(web, world.lab.endpoints().http_port) == (web, world.lab.endpoints().http_port).into();
+    if direct {
+        let args = ["-sS", "--max-time", "20", "--cacert", &ca, "--doh-url", &doh, "--doh-insecure", &site];
+        let Some(said) = run("curl", &args).await else { return };
+        assert_eq!(said, "Kestrel Bank.\n");
+    } else {
+        println!("SKIPPED: curl --doh-url, the lab has a single address here");
+    }
+    let secure = format!("https://localhost:{}/dns-query?name=q7.io&type=A", world.secure.port());
+    let plain = format!("http://{}/dns-query?name=q7.io&type=A", world.plain);
+    for (version, url, want) in [
+        ("--http2", &secure, "2 200"),
+        ("--http1.1", &secure, "1.1 200"),
+        ("--http1.1", &plain, "1.1 200"),
+        ("--http2-prior-knowledge", &plain, "2 200"),
+    ] {
+        let args = ["-sS", "--cacert", &ca, version, "-w", "\n%{http_version} %{http_code}", url];
+        let Some(said) = run("curl", &args).await else { return };
+        assert!(said.ends_with(want) && said.contains("192.0.2.7"), "{version} {url}: {said}");
+    }
+    world.stop.cancel();
+    world.lab.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_lets_requests_end_and_frees_the_ports() {
+    let world = world().await;
+    let mut idle = TcpStream::connect(world.plain).await.unwrap();
+    let mut busy = TcpStream::connect(world.plain).await.unwrap();
+    busy.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    let mut start = [0; 15];
+    busy.read_exact(&mut start).await.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200 OK");
+    world.stop.cancel();
+    let mut rest = Vec::new();
+    let end = Duration::from_secs(10);
+    tokio::time::timeout(end, busy.read_to_end(&mut rest)).await.expect("the connection ends").unwrap();
+    assert!(rest.ends_with(b"a page\n"), "{}", String::from_utf8_lossy(&rest));
+    tokio::time::timeout(end, idle.read_to_end(&mut rest)).await.expect("so does an idle one").unwrap();
+    world.lab.shutdown().await;
+}
+
+#[tokio::test]
+async fn certificates_that_cannot_be_used_are_refused_by_name() {
+    let folder = TempDir::new().unwrap();
+    let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    let words = || Tls::files(&certificate, &key).err().map(|e| format!("{e:#}")).unwrap_or_default();
+    assert!(words().contains("cert.pem"), "{}", words());
+    std::fs::write(&certificate, "nothing").unwrap();
+    std::fs::write(&key, "nothing").unwrap();
+    assert!(words().contains("no CERTIFICATE"), "{}", words());
+    let lab_folder = TempDir::new().unwrap();
+    let options = Options::new(Scenario::named("small").unwrap(), lab_folder.path(), Timestamp::now());
+    let lab = Lab::start(options).await.unwrap();
+    let (one, other) = (
+        lab.certificate(&["a.test".into()], &[]).unwrap(),
+        lab.certificate(&["b.test".into()], &[]).unwrap(),
+    );
+    std::fs::write(&certificate, &one.chain).unwrap();
+    assert!(words().contains("the key is not readable"), "{}", words());
+    std::fs::write(&key, &other.key).unwrap();
+    assert!(words().contains("can't be used together"), "{}", words());
+    std::fs::write(&key, &one.key).unwrap();
+    assert_eq!(words(), "");
+    lab.shutdown().await;
+}
