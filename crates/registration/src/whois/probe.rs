@@ -33,6 +33,6 @@ pub(crate) fn open_nth(table: &str, n: usize) -> bool {
 pub(crate) fn without<T>(off: HashSet<String>, f: impl FnOnce() -> T) -> (T, HashSet<String>) {
     PROBE.with_borrow_mut(|p| *p = Probe { used: HashSet::new(), off });
     let out = f();
-    let used = PROBE.with_borrow_mut(|p| std::mem::take(p)).used;
+    let used = PROBE.take().used;
     (out, used)
 }

@@ -169,7 +169,9 @@ impl<'a> Walk<'a, '_> {
         let kind = if flat {
             None
         } else if self.deeper_follows(i, l.indent) {
-            k.heading.or_else(|| by_words(k.label, &mut self.scratch))
+            k.heading
+                .or_else(|| by_words(k.label, &mut self.scratch))
+                .or_else(|| self.hosts_follow(i, k.label))
         } else {
             k.heading.or_else(|| self.hosts_follow(i, k.label))
         };
@@ -190,7 +192,12 @@ impl<'a> Walk<'a, '_> {
         let host = self
             .next(i)
             .is_some_and(|n| matches!(n.form, Form::Text(_)) && values::host(first(n.text)).is_some());
-        by_words(label, &mut self.scratch).filter(|k| host && *k == Kind::Ns)
+        if !host {
+            return None;
+        }
+        let kind = by_words(label, &mut self.scratch);
+        let servers = kind == Some(Kind::Ns) || kind.is_none() && self.scratch.contains("server");
+        servers.then_some(Kind::Ns)
     }
 
     /// True when the paragraph that begins at `i` describes a person or company after the domain's own was read: it has

@@ -13,7 +13,7 @@ pub enum Grade {
     Unclaimed,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     pub exact: u32,
     pub missing: u32,
