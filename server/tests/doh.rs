@@ -183,3 +183,52 @@ async fn certificates_that_cannot_be_used_are_refused_by_name() {
     assert_eq!(words(), "");
     lab.shutdown().await;
 }
+
+/// The certificate that a listener shows.
+async fn shown(at: SocketAddr, ca: &str) -> Vec<u8> {
+    use rustls_pki_types::pem::PemObject;
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(rustls_pki_types::CertificateDer::from_pem_slice(ca.as_bytes()).unwrap()).unwrap();
+    let config =
+        rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+    let stream = TcpStream::connect(at).await.unwrap();
+    let name = rustls_pki_types::ServerName::try_from("localhost").unwrap();
+    let stream = tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+    stream.get_ref().1.peer_certificates().unwrap()[0].to_vec()
+}
+
+#[tokio::test]
+async fn a_renewed_certificate_is_served_and_a_broken_one_is_not() {
+    let folder = TempDir::new().unwrap();
+    let options = Options::new(Scenario::named("small").unwrap(), folder.path(), Timestamp::now());
+    let lab = Lab::start(options).await.unwrap();
+    let ca = std::fs::read_to_string(&lab.endpoints().extra_ca).unwrap();
+    let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    // Times of files may be coarse: each change gets a time of its own.
+    let put = |chain: &str, private: &str, second: u64| {
+        for (path, text) in [(&certificate, chain), (&key, private)] {
+            std::fs::write(path, text).unwrap();
+            let at = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+            std::fs::File::options().append(true).open(path).unwrap().set_modified(at).unwrap();
+        }
+    };
+    let issue = || lab.certificate(&["localhost".into()], &[]).unwrap();
+    let (first, second) = (issue(), issue());
+    put(&first.chain, &first.key, 1_000_000);
+    let tls = Tls::files_looked_at(&certificate, &key, Duration::ZERO).unwrap();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    tokio::spawn(serve(listener, Some(tls), Router::new(), stop.clone()));
+    let before = shown(at, &ca).await;
+    put(&second.chain, &first.key, 1_000_001);
+    assert_eq!(shown(at, &ca).await, before, "half a renewal changes nothing");
+    put(&second.chain, &second.key, 1_000_002);
+    assert_ne!(shown(at, &ca).await, before);
+    stop.cancel();
+    lab.shutdown().await;
+}

@@ -52,12 +52,9 @@ impl Backend for Recursive {
             Err(e @ Error::Exhausted { .. }) => return Entry::failure(now, extended::NETWORK, e.to_string()),
             Err(e) => return Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, e.to_string()),
         };
-        let mut entry = match entry(name, rtype, &fetched, now) {
-            Some(entry) => entry,
-            None => {
-                let why = format!("the servers of {} give no usable answer", fetched.zone);
-                return Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, why);
-            }
+        let Some(mut entry) = entry(name, rtype, &fetched, now) else {
+            let why = format!("the servers of {} give no usable answer", fetched.zone);
+            return Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, why);
         };
         let (security, seconds) = self.validator.judge(name, rtype, &fetched, now).await;
         entry.ttl = entry.ttl.min(seconds);

@@ -19,6 +19,8 @@ use tokio::sync::Semaphore;
 /// Aliases followed for one question.
 const MAX_ALIASES: usize = 16;
 
+const LATE: &str = "the lookup took too long";
+
 /// What time it is.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
@@ -165,6 +167,8 @@ impl Resolver {
     ) -> Result<Answer, Unanswered> {
         let mut answer =
             Answer { rcode: rcode::NOERROR, steps: Vec::new(), secure: true, explained: None, cached: true };
+        // A chain of aliases has no more time than one name has; lookups that are late still fill the cache.
+        let end = tokio::time::Instant::now() + self.0.patience;
         let mut current = name.clone();
         let mut seen = Vec::new();
         loop {
@@ -179,7 +183,10 @@ impl Resolver {
                 None if !recursion => return Err(Unanswered::Unknown),
                 None => {
                     answer.cached = false;
-                    self.fly(key, now)?.await
+                    match tokio::time::timeout_at(end, self.fly(key, now)?).await {
+                        Ok(entry) => entry,
+                        Err(_) => Arc::new(Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, LATE)),
+                    }
                 }
             };
             let age = entry.age(now);
@@ -218,7 +225,7 @@ impl Resolver {
             let look_up = inner.backend.look_up(&key.name, key.rtype, key.unchecked, now);
             let entry = match tokio::time::timeout(inner.patience, look_up).await {
                 Ok(entry) => entry,
-                Err(_) => Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, "it took too long"),
+                Err(_) => Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, LATE),
             };
             let entry = Arc::new(entry);
             inner.cache.put(key.clone(), entry.clone());

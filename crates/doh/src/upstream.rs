@@ -10,7 +10,11 @@ use dns::wire::{Data, Name, Reply, Rr, Rtype};
 use jiff::Timestamp;
 use net::Dialer;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use url::Url;
+
+/// How long one server may take: a silent one must leave time for the next.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 const MEDIA_TYPE: &str = "application/dns-message";
 
@@ -61,8 +65,11 @@ impl Upstreams {
     ) -> Result<(Reply, bool), String> {
         let mut url = url.clone();
         url.query_pairs_mut().append_pair("dns", &URL_SAFE_NO_PAD.encode(question));
-        let answer = self.dialer.http_get(&url, MEDIA_TYPE, 1 << 16).await.map_err(|e| e.to_string())?;
         let host = url.host_str().unwrap_or_default();
+        let answer = tokio::time::timeout(PATIENCE, self.dialer.http_get(&url, MEDIA_TYPE, 1 << 16))
+            .await
+            .map_err(|_| format!("{host} did not answer in time"))?
+            .map_err(|e| e.to_string())?;
         if answer.status != 200 {
             return Err(format!("{host} answered with status {}", answer.status));
         }

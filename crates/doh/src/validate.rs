@@ -200,6 +200,10 @@ fn check(
     let answers = &reply.answers;
     let at_name = |wanted: Rtype| answers.iter().any(|rr| rr.name == *name && rr.rtype == wanted);
     let kind = if at_name(rtype) { rtype } else { Rtype::CNAME };
+    if name.is_root() && rtype == Rtype::DS {
+        // Nobody above can speak for the root.
+        return Ok(Proof::Open);
+    }
     let denials = || Denials::of(&reply.authority, zone, keys, now);
     if !at_name(kind) {
         let denials = denials();

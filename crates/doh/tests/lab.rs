@@ -156,6 +156,10 @@ async fn signed_zones_validate_and_forged_ones_are_refused() {
         ("unsealed.example", Rtype::DS, 0),
         ("no-such-name.example", Rtype::A, 3),
         ("no-such-tld-at-all", Rtype::A, 3),
+        // Answered, or denied, by a wildcard.
+        ("x.apps.sealed.example", Rtype::A, 0),
+        ("*.apps.sealed.example", Rtype::A, 0),
+        ("x.apps.sealed.example", Rtype::LOC, 0),
     ] {
         assert_eq!(ask(name, rtype).await, (rcode, true), "{name} {rtype}");
     }

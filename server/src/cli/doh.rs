@@ -88,7 +88,7 @@ impl DohArgs {
                 Tls::files(certificate, key).context("--tls-cert, --tls-key")?
             }
             (_, _, Some(lab)) => {
-                let loopback = ["127.0.0.1", "::1"].map(|ip| ip.parse::<IpAddr>());
+                let loopback = ["127.0.0.1", "::1"].map(str::parse::<IpAddr>);
                 let addresses: Vec<IpAddr> = loopback.into_iter().flatten().collect();
                 let issued = lab.certificate(&["localhost".to_string()], &addresses)?;
                 Tls::pem(issued.chain.as_bytes(), issued.key.as_bytes())?

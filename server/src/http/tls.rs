@@ -41,6 +41,7 @@ pub struct Tls(TlsAcceptor);
 #[derive(Debug)]
 struct Certificates {
     files: Option<(PathBuf, PathBuf)>,
+    every: Duration,
     now: Mutex<Current>,
 }
 
@@ -57,9 +58,17 @@ impl Tls {
     /// # Errors
     /// When a file can't be read or holds nothing usable; the message names it.
     pub fn files(certificate: &Path, key: &Path) -> Result<Self> {
+        Self::files_looked_at(certificate, key, LOOK)
+    }
+
+    /// The same, with the least time between two looks at the files.
+    ///
+    /// # Errors
+    /// As [`Tls::files`].
+    pub fn files_looked_at(certificate: &Path, key: &Path, every: Duration) -> Result<Self> {
         let files = (certificate.to_path_buf(), key.to_path_buf());
         let current = Current { key: read(&files)?, changed: changed(&files), looked: Instant::now() };
-        Self::with(Certificates { files: Some(files), now: Mutex::new(current) })
+        Self::with(Certificates { files: Some(files), every, now: Mutex::new(current) })
     }
 
     /// Certificate chain and key as PEM.
@@ -68,7 +77,7 @@ impl Tls {
     /// When they hold nothing usable.
     pub fn pem(certificate: &[u8], key: &[u8]) -> Result<Self> {
         let current = Current { key: certified(certificate, key)?, changed: None, looked: Instant::now() };
-        Self::with(Certificates { files: None, now: Mutex::new(current) })
+        Self::with(Certificates { files: None, every: LOOK, now: Mutex::new(current) })
     }
 
     fn with(certificates: Certificates) -> Result<Self> {
@@ -110,7 +119,7 @@ impl ResolvesServerCert for Certificates {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(files) = &self.files
-            && now.looked.elapsed() >= LOOK
+            && now.looked.elapsed() >= self.every
         {
             now.looked = Instant::now();
             let at = changed(files);
