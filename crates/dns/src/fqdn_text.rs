@@ -21,7 +21,7 @@ pub fn report(r: &FqdnReport, colour: bool) -> String {
             out,
             "\n{}  {}",
             paint.with("1", "Chain"),
-            paint.with("2", &format!("{}, seen from {}", r.chain_words, r.chain_from))
+            paint.with("2", &format!("{}, seen from {}", r.chain_words, inside(&r.chain_from)))
         );
         for (i, step) in r.chain.iter().enumerate() {
             write_step(&mut out, &paint, i + 1, step);
@@ -37,6 +37,11 @@ pub fn report(r: &FqdnReport, colour: bool) -> String {
         write_plan(&mut out, &paint, plan);
     }
     out
+}
+
+/// A label inside a sentence.
+fn inside(label: &str) -> String {
+    label.strip_prefix("This ").map_or_else(|| label.to_string(), |rest| format!("this {rest}"))
 }
 
 fn place(v: &VantageAnswer) -> String {

@@ -1,6 +1,7 @@
 //! Cache vs authoritative against the lab's resolvers, which have caches of their own: faults first, then every verdict,
 //! then a watch whose clock moves those caches.
 
+#[allow(dead_code)]
 mod resolvers;
 
 use dns::compare::{Asking, Watch};

@@ -1,6 +1,7 @@
 //! The FQDN analyzer: chains with every fault a chain can have, wildcards, and places that differ.
 
 mod fake;
+#[allow(dead_code)]
 mod resolvers;
 
 use async_trait::async_trait;

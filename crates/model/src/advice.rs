@@ -89,6 +89,15 @@ pub fn clock(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// The same with its zone, for the middle of a sentence: `14:41 UTC`, `09:48 UTC tomorrow`, `Nov 22, 2026, 14:05 UTC`.
+pub fn clock_utc(at: Timestamp, now: Timestamp) -> String {
+    let words = clock(at, now);
+    match words.strip_suffix(" tomorrow") {
+        Some(time) => format!("{time} UTC tomorrow"),
+        None => format!("{words} UTC"),
+    }
+}
+
 /// A resolver's built-in ceiling for negative answers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

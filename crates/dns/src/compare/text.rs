@@ -37,7 +37,7 @@ pub fn comparison(c: &Comparison, colour: bool) -> String {
         let _ = writeln!(out, "  {} {} CNAME {}", alias.name, alias.ttl, alias.data);
     }
     servers(&mut out, c, &paint);
-    for note in &a.notes {
+    for note in a.notes.iter().filter(|n| !a.sentence.contains(n.as_str())) {
         let _ = writeln!(out, "  {}", paint.with("33", &format!("note: {note}")));
     }
     if let Some(stopped) = &c.stopped {
@@ -48,6 +48,13 @@ pub fn comparison(c: &Comparison, colour: bool) -> String {
     let _ = writeln!(out, "\n{}", paint.with("1", "Public resolvers"));
     for j in &c.answers {
         let _ = writeln!(out, "{}", line(j, width, &paint));
+    }
+    let odd = |j: &&Judged| !matches!(j.verdict.kind(), VerdictKind::Same | VerdictKind::Pending);
+    if c.answers.iter().any(|j| odd(&j)) {
+        out.push('\n');
+    }
+    for j in c.answers.iter().filter(odd) {
+        let _ = writeln!(out, "  {}", j.sentence);
     }
     if !c.own.is_empty() {
         let _ = writeln!(out, "\n{}", paint.with("1", "This machine’s resolvers"));

@@ -70,10 +70,11 @@ pub fn authority(
 
 /// What the authoritative servers say, in a sentence.
 pub fn authority_sentence(a: &Authority) -> String {
-    let good = a.servers.iter().filter(|s| s.kind.is_authoritative()).count();
-    let silent = a
-        .servers
-        .iter()
+    // Where the name is an alias, those count that answer for its end.
+    let last = a.servers.last().map(|s| s.owner.clone()).unwrap_or_default();
+    let at_end = || a.servers.iter().filter(|s| s.owner == last);
+    let good = at_end().filter(|s| s.kind.is_authoritative()).count();
+    let silent = at_end()
         .filter(|s| s.address.is_some() && s.kind != AnswerKind::NotAsked && !s.kind.is_authoritative());
     let silent = match silent.count() {
         0 => String::new(),
@@ -82,8 +83,9 @@ pub fn authority_sentence(a: &Authority) -> String {
     };
     let who = match good {
         1 => "The one authoritative server that answers says".to_string(),
-        n if a.agree => format!("All {n} answers of authoritative servers say"),
-        n => format!("Most of {n} answers of authoritative servers say"),
+        2 if a.agree => "Both authoritative servers say".into(),
+        n if a.agree => format!("All {n} authoritative servers say"),
+        n => format!("Most of {n} authoritative servers say"),
     };
     let (name, rtype) = (&a.name, &a.rtype);
     let ttl = a.ttl.map(|t| format!(", to be kept {}", human_seconds(t.into()))).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! (`/live/compare`), the command line and pages.
 
 use super::{Comparison, Judged, Summary, Verdict};
-use crate::advice::clock;
+use crate::advice::clock_utc;
 use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +103,7 @@ impl WatchProgress {
         now: Timestamp,
     ) -> Self {
         let next =
-            next_look.map_or_else(String::new, |t| format!("; next look at {} UTC", seconds_clock(t, now)));
+            next_look.map_or_else(String::new, |t| format!("; next look at {}", seconds_clock(t, now)));
         let sentence = match phase {
             WatchPhase::Authority => {
                 format!(
@@ -120,9 +120,9 @@ impl WatchProgress {
 fn seconds_clock(at: Timestamp, now: Timestamp) -> String {
     if at.as_second() - now.as_second() < 600 {
         let d = jiff::tz::Offset::UTC.to_datetime(at);
-        return format!("{:02}:{:02}:{:02}", d.hour(), d.minute(), d.second());
+        return format!("{:02}:{:02}:{:02} UTC", d.hour(), d.minute(), d.second());
     }
-    clock(at, now)
+    clock_utc(at, now)
 }
 
 /// When to look again: when the first copy runs out, at least [`LOOK_MIN`] and at most [`LOOK_MAX`] from now.

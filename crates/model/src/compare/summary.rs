@@ -3,7 +3,7 @@
 use super::{
     Authority, AuthorityOutcome, Comparison, Judged, StopReason, Stopped, Summary, Verdict, VerdictKind,
 };
-use crate::advice::clock;
+use crate::advice::clock_utc;
 use crate::time::human_seconds;
 use jiff::{Timestamp, ToSpan};
 
@@ -34,7 +34,7 @@ impl Stopped {
                 let memory = span.clone().map_or_else(String::new, |s| format!(" for up to {s}"));
                 let until = authority.negative_ttl.map(|t| {
                     let t = authority.asked_at.checked_add(i64::from(t).seconds());
-                    clock(t.unwrap_or(Timestamp::MAX), authority.asked_at)
+                    clock_utc(t.unwrap_or(Timestamp::MAX), authority.asked_at)
                 });
                 Some(Stopped {
                     reason: StopReason::Denied,
@@ -45,7 +45,7 @@ impl Stopped {
                     consequence: match until {
                         Some(t) => format!(
                             "Asking all the same plants a negative answer in every resolver asked; a record created \
-                             now may then stay missing there until {t} UTC."
+                             now may then stay missing there until {t}."
                         ),
                         None => {
                             "Asking all the same plants a negative answer in every resolver asked.".into()
@@ -141,8 +141,8 @@ fn sentence(authority: &Authority, s: &Summary, now: Timestamp) -> String {
         let left = (at.as_second() - now.as_second()).max(0).unsigned_abs();
         if left > 0 {
             out.push_str(&format!(
-                " All are expected to agree by {} UTC, in {}.",
-                clock(at, now),
+                " All are expected to agree by {}, in {}.",
+                clock_utc(at, now),
                 human_seconds(if left > 120 { left.div_ceil(60) * 60 } else { left })
             ));
         }

@@ -1,7 +1,7 @@
 //! A verdict in words: what a tile shows, what stands beside it, and a sentence. Times are UTC clock times.
 
 use super::{Authority, AuthorityOutcome, Cause, ResolverAnswer, Verdict};
-use crate::advice::clock;
+use crate::advice::{clock, clock_utc};
 use crate::dns::Record;
 use crate::resolvers::{Filtering, PublicResolver};
 use crate::time::human_seconds;
@@ -84,7 +84,7 @@ fn sentence(
     now: Timestamp,
 ) -> String {
     let who = &row.name;
-    let at = |t: &Timestamp| format!("{} UTC", clock(*t, now));
+    let at = |t: &Timestamp| clock_utc(*t, now);
     let Some(a) = answer else { return format!("{who} is being asked.") };
     let records = data(&a.records, &authority.rtype);
     let missing = if a.rcode.as_deref() == Some("NXDOMAIN") { "the name" } else { "the record" };

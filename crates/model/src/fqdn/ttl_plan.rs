@@ -3,7 +3,7 @@
 //! (what is missing is remembered too).
 
 use super::{ChainStep, TypeOutcome};
-use crate::advice::clock;
+use crate::advice::clock_utc;
 use crate::time::human_seconds;
 use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ pub fn ttl_plan(chain: &[ChainStep], now: Timestamp) -> Option<TtlPlan> {
             kind: StageKind::Lower,
             at: now,
             title: format!("Lower the TTL to {LOWERED}"),
-            when: format!("now, {} UTC", clock(now, now)),
+            when: format!("now, {}", clock_utc(now, now)),
             record: record(LOWERED, &shown.data),
             detail: format!("same {what}, shorter life; old copies live {}", human_seconds(ttl.into())),
             lasts: Some(ttl),
@@ -105,7 +105,7 @@ pub fn ttl_plan(chain: &[ChainStep], now: Timestamp) -> Option<TtlPlan> {
         kind: StageKind::Change,
         at: safe_at,
         title: format!("Change the {what}"),
-        when: if low { "whenever you like".into() } else { format!("{} UTC or later", clock(safe_at, now)) },
+        when: if low { "whenever you like".into() } else { format!("{} or later", clock_utc(safe_at, now)) },
         record: record(lowered, &format!("new {what}")),
         detail: format!("the old {what} is remembered for {} at most", human_seconds(lowered.into())),
         lasts: Some(lowered),
@@ -117,7 +117,7 @@ pub fn ttl_plan(chain: &[ChainStep], now: Timestamp) -> Option<TtlPlan> {
         when: if low {
             format!("{} after the change", human_seconds(lowered.into()))
         } else {
-            format!("from {} UTC, {} after the change", clock(agreed_at, now), human_seconds(lowered.into()))
+            format!("from {}, {} after the change", clock_utc(agreed_at, now), human_seconds(lowered.into()))
         },
         record: record(ttl, &format!("new {what}")),
         detail: if low {
@@ -167,8 +167,8 @@ fn sentence(ttl: u32, lowered: u32, low: bool, safe_at: Timestamp, now: Timestam
     }
     format!(
         "A resolver that asked a second ago keeps the old answer for {span}. Shorten the TTL first, and change it after \
-         {} UTC: then a mistake costs {}, not {span}.",
-        clock(safe_at, now),
+         {}: then a mistake costs {}, not {span}.",
+        clock_utc(safe_at, now),
         human_seconds(lowered.into())
     )
 }
@@ -252,7 +252,7 @@ mod tests {
             ]
         );
         assert_eq!(plan.stages[0].record, "www 300 CNAME edge.cdn.example.");
-        assert_eq!(plan.stages[1].when, "14:05 tomorrow UTC or later");
+        assert_eq!(plan.stages[1].when, "14:05 UTC tomorrow or later");
         assert_eq!(plan.stages[2].record, "www 86400 CNAME new target");
         assert!(plan.sentence.contains("1 day") && plan.sentence.contains("5 min"), "{}", plan.sentence);
     }
