@@ -100,7 +100,7 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
                 best = Some(o);
             }
         }
-        if best.is_none() && by_words.is_none() {
+        if best.is_none() && by_words.is_none() && !hangs(text) {
             by_words = grammar::says(&prepared);
         }
     }
@@ -111,7 +111,26 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
 fn wrapped(above: &str, text: &str) -> bool {
     let open = !above.is_empty() && !above.ends_with(['.', '!', ':', '?', '>', ';', ')', '"']);
     let goes_on = text.starts_with(char::is_lowercase) || !text.contains(' ');
-    open && goes_on && (above.len() > 50 || !text.contains(' ')) && above.contains(' ')
+    if open && hangs(above) {
+        return true;
+    }
+    let sentence = above.len() > 34 && above.split_whitespace().nth(4).is_some();
+    open && goes_on && (sentence || !text.contains(' ')) && above.contains(' ')
+}
+
+/// Words that no sentence ends with.
+const HANGING: &[&str] = &[
+    "a", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "for", "from", "has",
+    "have", "if", "in", "into", "is", "its", "may", "not", "of", "on", "or", "our", "such", "than", "that",
+    "the", "their", "these", "this", "those", "to", "under", "was", "were", "which", "will", "with",
+    "without", "you", "your",
+];
+
+/// True when a line ends in the middle of a sentence, whatever the next begins with.
+fn hangs(line: &str) -> bool {
+    let last = line.rsplit(' ').next().unwrap_or_default();
+    line.len() > 24
+        && (line.ends_with(',') || (last.len() <= 7 && HANGING.contains(&last.to_ascii_lowercase().as_str())))
 }
 
 /// True for another name under the same suffix: some servers echo the name in a form of their own.
