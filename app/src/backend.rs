@@ -1,11 +1,13 @@
 //! The one trait through which pages reach the product. `server` implements it and puts it, with the caller, into
 //! the context of every render and every server function; the browser reaches it through server functions.
 
-use crate::answer::{Answer, ScanReport, Session};
+use crate::answer::{Answer, Failure, ScanReport, Session};
 use async_trait::async_trait;
+use model::compare::Comparison;
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
+use model::fqdn::FqdnReport;
 use model::ids::{Caller, EventId, SnapshotId};
 use model::inventory::{AddedLine, ListQuery, Page, Row, Summary};
 use model::item::{ItemPatch, Ownership};
@@ -60,6 +62,27 @@ pub trait Backend: Send + Sync + 'static {
     async fn look_up(&self, caller: &Caller, input: &str) -> Answer<ScanReport>;
     /// Traces a name from the root, nothing from a cache.
     async fn trace(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Trace>;
+    /// What the authoritative servers say, with every resolver still to be asked (or why none will be): the first
+    /// paint of a page that is then filled by `/live/compare`.
+    async fn authority(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Comparison> {
+        let _ = (caller, name, rtype);
+        Err(not_offered())
+    }
+    /// The whole comparison of authoritative servers and public resolvers. `force` asks the resolvers even about what
+    /// the authoritative servers deny.
+    async fn compare(&self, caller: &Caller, name: &str, rtype: &str, force: bool) -> Answer<Comparison> {
+        let _ = (caller, name, rtype, force);
+        Err(not_offered())
+    }
+    /// A host name from every vantage point there is, uncached; its chain, problems and TTL plan.
+    async fn fqdn(&self, caller: &Caller, name: &str) -> Answer<FqdnReport> {
+        let _ = (caller, name);
+        Err(not_offered())
+    }
+}
+
+fn not_offered() -> Failure {
+    Failure::Unavailable("This installation does not offer this tool.".into())
 }
 
 /// The backend as it stands in the context.

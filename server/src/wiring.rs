@@ -67,6 +67,21 @@ pub fn dialer(args: &EngineArgs, engine: &dns::Engine) -> Result<net::Dialer> {
     })?)
 }
 
+/// Compares authoritative servers with the resolvers these settings name, or with the shipped table.
+///
+/// # Errors
+/// When the table can't be read or breaks a rule; the message names file, row and rule.
+pub fn comparer(args: &EngineArgs, engine: &dns::Engine) -> Result<dns::compare::Comparer> {
+    let resolvers = match &args.resolvers {
+        Some(path) => model::resolvers::parse(&read(path, "resolvers")?)
+            .with_context(|| format!("resolvers {}", path.display()))?,
+        None => dns::recursive::shipped().to_vec(),
+    };
+    let recursive = dns::recursive::Recursive::new(dialer(args, engine)?, engine.settings());
+    let clock = Arc::new(dns::compare::SystemClock);
+    Ok(dns::compare::Comparer::new(engine.clone(), recursive, resolvers, clock))
+}
+
 fn dns_engine(args: &EngineArgs, address_map: net::AddressMap) -> Result<dns::Engine> {
     let mut settings =
         dns::Settings { allow_private: args.allow_private, address_map, ..dns::Settings::default() };

@@ -5,9 +5,12 @@
 #[allow(missing_docs)]
 mod read;
 #[allow(missing_docs)]
+mod tools;
+#[allow(missing_docs)]
 mod write;
 
 pub use read::*;
+pub use tools::*;
 pub use write::*;
 
 #[cfg(feature = "ssr")]

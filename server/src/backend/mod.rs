@@ -3,6 +3,7 @@
 
 mod add;
 mod pages;
+mod tools;
 
 use app::answer::{Answer, Failure};
 use model::ids::Caller;
@@ -10,6 +11,8 @@ use model::names::DomainName;
 use monitor::{Scanner, Worker};
 use std::sync::Arc;
 use store::Store;
+
+pub use tools::{Leave, Tools};
 
 /// Jobs a person waits for go before what the schedule wants.
 pub(crate) const ASKED: i32 = monitor::ASKED;
@@ -25,6 +28,8 @@ pub struct Product {
     pub worker: Worker,
     /// Traces for the tools.
     pub engine: dns::Engine,
+    /// Comparison and analyzer.
+    pub tools: Tools,
     /// True when the lab is underneath.
     pub demo: bool,
 }

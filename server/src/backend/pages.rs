@@ -5,9 +5,11 @@ use super::{ASKED, BULK, Product, checked, may_write, not_held, read_name, unava
 use app::answer::{Answer, Failure, ScanReport, Session};
 use app::backend::Backend;
 use async_trait::async_trait;
+use model::compare::Comparison;
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
+use model::fqdn::FqdnReport;
 use model::ids::{Caller, EventId, OrgId, SnapshotId, Vantage};
 use model::inventory::{AddedLine, ListQuery, Page, Row, SortKey, Summary};
 use model::item::{ItemPatch, Ownership};
@@ -235,5 +237,17 @@ impl Backend for Product {
         may_write(caller)?;
         let name = Fqdn::read(name).map_err(|e| Failure::Invalid(e.to_string()))?.name;
         self.engine.trace(&name, rtype).await.map_err(|e| Failure::Invalid(e.to_string()))
+    }
+
+    async fn authority(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Comparison> {
+        self.tool_authority(caller, name, rtype).await
+    }
+
+    async fn compare(&self, caller: &Caller, name: &str, rtype: &str, force: bool) -> Answer<Comparison> {
+        self.tool_compare(caller, name, rtype, force).await
+    }
+
+    async fn fqdn(&self, caller: &Caller, name: &str) -> Answer<FqdnReport> {
+        self.tool_fqdn(caller, name).await
     }
 }

@@ -3,7 +3,9 @@
 
 mod admin;
 mod check;
+mod compare;
 mod doh;
+mod fqdn;
 mod lab;
 mod parse_whois;
 mod report;
@@ -43,6 +45,10 @@ enum Command {
     Scan(scan::ScanArgs),
     /// Walk from the root to the servers that answer for a name; nothing is taken from a cache
     Trace(trace::TraceArgs),
+    /// Compare the authoritative servers with public resolvers: same, stale, cached “no”, filtered
+    Compare(compare::CompareArgs),
+    /// Follow a host name to its end: chain, problems, and when it is safe to change it
+    Fqdn(fqdn::FqdnArgs),
     /// Check the health of a zone, as delegated or as it would be after a move
     Check(check::CheckArgs),
     /// Read WHOIS texts (standard input) into fields
@@ -95,6 +101,8 @@ async fn run(cli: Cli) -> Result<Outcome> {
         Command::Serve(args) => serve::run(args, engine).await,
         Command::Scan(args) => scan::run(&args, &engine, cli.json).await,
         Command::Trace(args) => trace::run(&args, &engine, cli.json).await,
+        Command::Compare(args) => compare::run(&args, &engine, cli.json).await,
+        Command::Fqdn(args) => fqdn::run(&args, &engine, cli.json).await,
         Command::Check(args) => check::run(&args, &engine, cli.json).await,
         Command::ParseWhois(args) => parse_whois::run(&args, cli.json),
         Command::Lab(args) => lab::run(args, cli.json).await,

@@ -74,6 +74,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
 
     let internet = wiring::internet(&engine)?;
     let dns = internet.engine.clone();
+    let tools = crate::backend::Tools::new(wiring::comparer(&engine, &dns)?);
     let policy = Policy {
         interval_s: i64::from(args.interval.max(60)),
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
@@ -89,7 +90,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
         policy,
     };
     let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &key[..6]));
-    let product = Product { scanner, worker: worker.clone(), engine: dns, demo: args.demo };
+    let product = Product { scanner, worker: worker.clone(), engine: dns, tools, demo: args.demo };
     if let Some(lab) = &lab {
         demo_inventory(&product, &lab.endpoints().domains).await?;
     }

@@ -95,7 +95,7 @@ pub async fn caller(State(web): State<Web>, mut request: Request, next: Next) ->
             next.run(request).await
         }
         None => {
-            let api = request.uri().path().starts_with("/api/") || request.uri().path() == "/live";
+            let api = request.uri().path().starts_with("/api/") || request.uri().path().starts_with("/live");
             let words = "Sign in first: open the set-up link that the server printed when it started.";
             if api {
                 (StatusCode::UNAUTHORIZED, format!("{words}\n")).into_response()
@@ -132,22 +132,47 @@ pub async fn setup(State(web): State<Web>, Query(query): Query<HashMap<String, S
     }
 }
 
+/// Pages on which the visitor's browser asks public resolvers itself.
+const ASKING_PAGES: [&str; 2] = ["/tools/compare", "/tools/fqdn"];
+
+/// Origins of the resolvers that browsers may ask, for the policy of those pages.
+fn resolver_origins(web: &Web) -> String {
+    let urls = web.product.tools.comparer.resolvers().iter().filter_map(|r| r.json.as_deref());
+    let origins = urls.filter_map(|u| url::Url::parse(u).ok()).map(|u| u.origin().ascii_serialization());
+    let unique: std::collections::BTreeSet<String> = origins.filter(|o| o.contains("://")).collect();
+    unique.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+/// The host a page is about, so that the browser may try whether it can be reached.
+fn host_asked_about(query: &str) -> String {
+    let name =
+        url::form_urlencoded::parse(query.as_bytes()).find(|(k, _)| k == "name").map(|(_, v)| v.into_owned());
+    let host = name.and_then(|n| model::names::Fqdn::read(&n).ok()).map(|u| u.name);
+    host.filter(|h| !h.as_str().is_empty()).map(|h| format!("https://{h}")).unwrap_or_default()
+}
+
 /// Headers every answer carries.
-pub async fn harden(request: Request, next: Next) -> Response {
+pub async fn harden(State(web): State<Web>, request: Request, next: Next) -> Response {
+    let asks = ASKING_PAGES.iter().any(|p| request.uri().path().starts_with(p)).then(|| {
+        let named = request.uri().query().map(host_asked_about).unwrap_or_default();
+        format!("{} {named}", resolver_origins(&web))
+    });
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     // Leptos writes inline scripts that carry the server's answers into the page.
-    headers.insert(
-        CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(
-            "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; \
-             style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
-             form-action 'self'; frame-ancestors 'none'",
-        ),
+    let policy = HeaderValue::from_static(
+        "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; \
+         style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
+         form-action 'self'; frame-ancestors 'none'",
     );
+    // Those pages may reach the resolvers, and see whether the host itself can be reached from the browser.
+    let wider = asks.zip(policy.to_str().ok()).and_then(|(origins, p)| {
+        HeaderValue::from_str(format!("{p}; connect-src 'self' {origins}").trim_end()).ok()
+    });
+    headers.insert(CONTENT_SECURITY_POLICY, wider.unwrap_or(policy));
     response
 }
 
@@ -186,6 +211,14 @@ mod tests {
         assert!(access.caller(&headers(&[("authorization", "Bearer secreT")])).is_none());
         let unset = Access { key: String::new(), demo: false };
         assert!(unset.caller(&headers(&[("authorization", "Bearer ")])).is_none());
+    }
+
+    #[test]
+    fn a_page_may_reach_the_host_it_is_about_and_nothing_that_is_no_name() {
+        assert_eq!(host_asked_about("type=A&name=www.alder.example"), "https://www.alder.example");
+        for bad in ["", "type=A", "name=", "name=a%20b", "name=x%3B%20script-src%20*", "name=."] {
+            assert_eq!(host_asked_about(bad), "", "{bad}");
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub fn router() -> Router<Web> {
         .route("/domains/{name}/snapshots/{id}", get(snapshot))
         .route("/events", get(events))
         .route("/summary", get(summary))
+        .merge(super::live_tools::api())
         .fallback(|| async {
             answer::<()>(Err(Failure::NotFound("There is no such address in version 1 of the API.".into())))
         })

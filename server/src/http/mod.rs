@@ -7,6 +7,7 @@ mod assets;
 mod export;
 mod health;
 mod live;
+mod live_tools;
 mod tls;
 
 use crate::backend::Product;
@@ -84,6 +85,7 @@ impl Web {
         let inside = Router::new()
             .route("/api/fn/{*function}", get(handle_function.clone()).post(handle_function))
             .route("/live", get(live::live))
+            .route("/live/compare", get(live_tools::compare))
             .route("/domains.csv", get(export::csv))
             .route("/domains.json", get(export::json))
             .nest("/api/v1", api::router())
@@ -98,7 +100,7 @@ impl Web {
             .route("/livez", get(health::livez))
             .route("/readyz", get(health::readyz))
             .route("/metrics", get(health::metrics))
-            .layer(middleware::from_fn(access::harden))
+            .layer(middleware::from_fn_with_state(self.clone(), access::harden))
             .layer(tower_http::limit::RequestBodyLimitLayer::new(8 << 20))
             .layer(
                 tower_http::compression::CompressionLayer::new().compress_when(

@@ -1,0 +1,33 @@
+//! Server functions of the analysis tools. In: a name, a type. Out: the model's comparison and report.
+
+#[cfg(feature = "ssr")]
+use super::context;
+use crate::answer::Failure;
+use leptos::prelude::*;
+use model::compare::Comparison;
+use model::fqdn::FqdnReport;
+
+/// What the authoritative servers say, with every resolver still to be asked; `/live/compare` fills it.
+#[server(name = ReadAuthority, prefix = "/api/fn", endpoint = "authority")]
+pub async fn authority(name: String, rtype: String) -> Result<Comparison, Failure> {
+    let (backend, caller) = context::backend()?;
+    backend.authority(&caller, &name, &rtype).await
+}
+
+/// The whole comparison, for pages without script.
+#[server(name = RunCompare, prefix = "/api/fn", endpoint = "compare")]
+pub async fn compare(
+    name: String,
+    rtype: String,
+    #[server(default)] force: bool,
+) -> Result<Comparison, Failure> {
+    let (backend, caller) = context::backend()?;
+    backend.compare(&caller, &name, &rtype, force).await
+}
+
+/// A host name from every vantage point of ours.
+#[server(name = RunFqdn, prefix = "/api/fn", endpoint = "fqdn")]
+pub async fn fqdn(name: String) -> Result<FqdnReport, Failure> {
+    let (backend, caller) = context::backend()?;
+    backend.fqdn(&caller, &name).await
+}

@@ -1,0 +1,165 @@
+//! `domainscope compare NAME [TYPE]`: the authoritative servers beside public resolvers and the machine's own.
+
+use super::{Outcome, print, print_json, usage};
+use crate::settings::EngineArgs;
+use crate::wiring;
+use anyhow::Result;
+use clap::Args;
+use dns::compare::text::{answer_line, comparison, flush_advice};
+use dns::compare::{Asking, Watch};
+use model::compare::{CompareEvent, Comparison, EndKind, StopReason, VerdictKind};
+use model::names::Fqdn;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// Flags of `compare`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  domainscope compare www.example.com\n  domainscope compare example.com MX --json\n  \
+    domainscope compare www.example.com --watch --expect 192.0.2.7\n\n\
+    The authoritative servers are asked first. When they deny the name no resolver is asked: each would remember the\n\
+    “no”. --force asks all the same. Exit code 1 when a resolver differs, or a watch gives up."
+)]
+pub(super) struct CompareArgs {
+    /// Name to compare
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Record type
+    #[arg(value_name = "TYPE", default_value = "A")]
+    rtype: String,
+    /// Ask resolvers even when the authoritative servers deny the name
+    #[arg(long)]
+    force: bool,
+    /// Look again until every resolver has what the authoritative servers serve
+    #[arg(long)]
+    watch: bool,
+    /// Value the record is to have; may be given more than once
+    #[arg(long, value_name = "VALUE", requires = "watch")]
+    expect: Vec<String>,
+    /// Value the record had before: tells old copies from answers by location
+    #[arg(long, value_name = "VALUE")]
+    was: Vec<String>,
+    /// Minutes after which a watch gives up
+    #[arg(long, value_name = "MINUTES", default_value_t = 60, requires = "watch")]
+    give_up: u32,
+    /// File that names this machine's resolvers; "-" asks none [default: /etc/resolv.conf]
+    #[arg(long, value_name = "FILE")]
+    resolv_conf: Option<PathBuf>,
+}
+
+pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
+    let name = match Fqdn::read(&args.name) {
+        Ok(u) => u.name,
+        Err(e) => return Ok(usage(&e.to_string())),
+    };
+    if let Err(e) = dns::known_type(&args.rtype) {
+        return Ok(usage(&e.to_string()));
+    }
+    let internet = wiring::internet(engine)?;
+    let comparer = wiring::comparer(engine, &internet.engine)?;
+    let mut asking = Asking::new(name, &args.rtype);
+    asking.force = args.force;
+    asking.earlier.values.extend((!args.was.is_empty()).then(|| args.was.clone()));
+    let result = if args.watch {
+        let watch = Watch { expect: args.expect.clone(), patience_s: i64::from(args.give_up) * 60 };
+        let mut tell = |event: CompareEvent| progress(&event, json);
+        comparer.watch(&asking, &watch, &mut tell).await.map(|(c, end)| (c, Some(end)))
+    } else {
+        let mut counted = Counter::new(json);
+        let done = comparer.run(&asking, &mut |event| counted.count(&event)).await;
+        counted.clear();
+        done.map(|c| (c, None))
+    };
+    let (mut done, end) = match result {
+        Ok(done) => done,
+        Err(e @ (dns::Error::Name(..) | dns::Error::Type(_))) => return Ok(usage(&e.to_string())),
+        Err(e) => return Err(e.into()),
+    };
+    let own = own_resolvers(args, engine);
+    comparer.ask_own(&asking, &mut done, &own, 53).await;
+    if json {
+        let mut value = serde_json::to_value(&done)?;
+        if let Some(end) = &end {
+            value["end"] = serde_json::to_value(end)?;
+        }
+        print_json(&value)?;
+    } else {
+        let mut text = comparison(&done, true);
+        text.push_str(&flush_advice(&done.own, true));
+        if let Some(end) = &end {
+            text.push_str(&format!("\n{}\n", end.sentence));
+        }
+        print(text.trim_end())?;
+    }
+    if done.stopped.as_ref().is_some_and(|s| s.reason == StopReason::NoAuthority) {
+        anyhow::bail!("no authoritative server of {} answers", done.authority.name);
+    }
+    Ok(match end {
+        Some(end) if end.kind == EndKind::Everywhere => Outcome::Done,
+        Some(_) => Outcome::Problems,
+        None if all_same(&done) => Outcome::Done,
+        None => Outcome::Problems,
+    })
+}
+
+/// Nobody that answers on its own account differs: filters are expected to, and a resolver that fails says nothing.
+fn all_same(c: &Comparison) -> bool {
+    let fine = |k: VerdictKind| matches!(k, VerdictKind::Same | VerdictKind::Filtered | VerdictKind::Failing);
+    let any = c.answers.iter().any(|j| j.verdict.kind() == VerdictKind::Same);
+    c.stopped.is_none() && any && c.answers.iter().chain(&c.own).all(|j| fine(j.verdict.kind()))
+}
+
+/// The machine's own resolvers. A closed network's names mean nothing to them, so there only a file that is named counts.
+fn own_resolvers(args: &CompareArgs, engine: &EngineArgs) -> Vec<std::net::IpAddr> {
+    let path = match &args.resolv_conf {
+        Some(path) if path.as_os_str() == "-" => return Vec::new(),
+        Some(path) => path.as_path(),
+        None if engine.root_hints.is_some() => return Vec::new(),
+        None => Path::new("/etc/resolv.conf"),
+    };
+    // A machine without the file (Windows) has resolvers all the same; they are not shown.
+    dns::recursive::own_resolvers(&std::fs::read_to_string(path).unwrap_or_default())
+}
+
+/// How many have answered, on standard error while somebody watches it.
+struct Counter {
+    shown: bool,
+    answered: u32,
+    total: u32,
+}
+
+impl Counter {
+    fn new(json: bool) -> Self {
+        Counter { shown: !json && std::io::stderr().is_terminal(), answered: 0, total: 0 }
+    }
+
+    fn count(&mut self, event: &CompareEvent) {
+        match event {
+            CompareEvent::Authority(c) => self.total = c.summary.total,
+            CompareEvent::Answer(_) => self.answered += 1,
+            _ => return,
+        }
+        if self.shown && self.total > 0 {
+            eprint!("\r{} of {} resolvers answered ", self.answered, self.total);
+            let _ = std::io::stderr().flush();
+        }
+    }
+
+    fn clear(&self) {
+        if self.shown && self.total > 0 {
+            eprint!("\r{:40}\r", "");
+        }
+    }
+}
+
+/// What a watch tells on the way, on standard error: the result is for standard output.
+fn progress(event: &CompareEvent, json: bool) {
+    match event {
+        CompareEvent::Watch(p) => eprintln!("{}", p.sentence),
+        CompareEvent::Answer(j) if !json => {
+            let colour = std::io::stderr().is_terminal();
+            eprintln!("{}", answer_line(j, colour));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,45 @@
+//! `domainscope fqdn NAME`: the chain of a host name, its problems, and when it is safe to change it.
+
+use super::{Outcome, print, print_json, usage};
+use crate::settings::EngineArgs;
+use crate::wiring;
+use anyhow::Result;
+use clap::Args;
+use dns::fqdn::{Here, Vantage, analyze};
+use model::finding::Level;
+use model::fqdn::Tone;
+use model::names::Fqdn;
+use std::sync::Arc;
+
+/// Flags of `fqdn`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  domainscope fqdn www.example.com\n  domainscope fqdn www.example.com --json\n\n\
+    Exit code 1 when the name does not resolve, or its chain has a problem of level WARNING or worse."
+)]
+pub(super) struct FqdnArgs {
+    /// Host name
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
+    let name = match Fqdn::read(&args.name) {
+        Ok(u) => u.name,
+        Err(e) => return Ok(usage(&e.to_string())),
+    };
+    let internet = wiring::internet(engine)?;
+    let here: Arc<dyn Vantage> = Arc::new(Here::new(internet.engine).called("This machine"));
+    let report = analyze(&name, &[here], jiff::Timestamp::now()).await;
+    if json {
+        print_json(&report)?;
+    } else {
+        print(dns::fqdn_text::report(&report, true).trim_end())?;
+    }
+    if report.chain.is_empty() {
+        let why = report.vantages.iter().find_map(|v| v.error.clone()).unwrap_or_default();
+        anyhow::bail!("{name} could not be looked at: {why}");
+    }
+    let bad = report.tone == Tone::Critical || report.worst() >= Some(Level::Warning);
+    Ok(if bad { Outcome::Problems } else { Outcome::Done })
+}
