@@ -4,11 +4,12 @@ use crate::settings::EngineArgs;
 use anyhow::{Context, Result, anyhow};
 use async_trait::async_trait;
 use model::names::Fqdn;
-use monitor::Internet;
+use monitor::{Internet, StoreLedger, StoreShelf};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use store::Store;
 
 /// Names through our own DNS engine: inside a closed network the system's resolver knows nothing of it.
 struct EngineResolver(dns::Engine);
@@ -25,20 +26,46 @@ impl net::Resolve for EngineResolver {
 /// # Errors
 /// When a file they name can't be read or used; the message names the setting.
 pub fn internet(args: &EngineArgs) -> Result<Internet> {
+    build(args, net::Budgets::new(), usize::MAX, None)
+}
+
+/// The same for one of several replicas: what it asks registries counts together with what the others ask. The
+/// budgets are handed out for the metrics.
+///
+/// # Errors
+/// As [`internet`].
+pub fn internet_sharing(args: &EngineArgs, store: &Arc<dyn Store>) -> Result<(Internet, net::Budgets)> {
+    let budgets = net::Budgets::shared(Arc::new(StoreLedger(store.clone())), jiff::Timestamp::now);
+    let shelf = Arc::new(StoreShelf(store.clone()));
+    Ok((build(args, budgets.clone(), CROWD, Some(shelf))?, budgets))
+}
+
+/// Of the scans of a process, so many may wait for one registry host; the others' turn comes.
+const CROWD: usize = 8;
+
+fn build(
+    args: &EngineArgs,
+    budgets: net::Budgets,
+    crowd: usize,
+    shelf: Option<Arc<dyn registration::Shelf>>,
+) -> Result<Internet> {
     let address_map = match &args.address_map {
         Some(path) => net::AddressMap::read(path).map_err(|e| anyhow!("address map: {e}"))?,
         None => net::AddressMap::default(),
     };
     let engine = dns_engine(args, address_map)?;
     let dialer = dialer(args, &engine)?;
-    let client = registration::Client::new(
+    let client = registration::Client::sharing(
         registration::Settings {
             rdap_bootstrap: args.rdap_bootstrap.clone(),
             whois_server: args.whois_server.clone(),
             spacing: args.registry_spacing.map(Duration::from_millis),
+            crowd,
             ..registration::Settings::default()
         },
         dialer,
+        budgets,
+        shelf,
     )
     .map_err(|e| anyhow!("registration settings: {e}"))?;
     Ok(Internet { client, engine })

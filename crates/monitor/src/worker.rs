@@ -12,6 +12,8 @@ use tokio_util::task::TaskTracker;
 
 /// A scan is bounded well below this; a lease that runs out belongs to a worker that died.
 const LEASE: Duration = Duration::from_secs(120);
+/// While the queue is long, scans that end within so long of each other have their successors fetched together.
+const GATHER: Duration = Duration::from_millis(8);
 /// Jobs of this priority or more are what a person waits for.
 pub const ASKED: i32 = 10;
 
@@ -77,7 +79,7 @@ impl Worker {
             };
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.wake.notified() => {}
+                () = self.wake.notified() => if more || free == 0 { tokio::time::sleep(GATHER).await },
                 () = tokio::time::sleep(pause) => {}
             }
         }

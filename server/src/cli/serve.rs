@@ -72,7 +72,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
     };
     let key = operator_key(&store).await?;
 
-    let internet = wiring::internet(&engine)?;
+    let (internet, budgets) = wiring::internet_sharing(&engine, &store)?;
     let dns = internet.engine.clone();
     let tools = crate::backend::Tools::new(wiring::comparer(&engine, &dns)?);
     let policy = Policy {
@@ -116,6 +116,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
 
     let stop = CancellationToken::new();
     let log = tokio::spawn(hub.follow_log(store.clone(), Duration::from_secs(1), stop.clone()));
+    tokio::spawn(monitor::tell_blocked(budgets, stop.clone()));
     let work = tokio::spawn({
         let stop = stop.clone();
         async move { worker.run(stop).await }

@@ -81,9 +81,10 @@ impl Walk<'_> {
 
     async fn all(self, trail: &mut Trail) {
         by_rdap(self, trail).await;
-        // A registry whose turn comes soon is not asked by its other protocol instead: that helps nobody.
+        // A registry that has no room for a while is not asked by its other protocol instead: its turn comes, and
+        // nothing is wrong. One that asked us to wait has failed.
         let soon =
-            |f: &Failure| f.error.postponed && f.error.retry_after.is_some_and(|w| self.pace.comes_back(w));
+            |f: &Failure| f.error.own_limit && f.error.retry_after.is_some_and(|w| self.pace.comes_back(w));
         if trail.found.is_empty() && trail.failures.iter().any(soon) {
             return;
         }
