@@ -83,6 +83,10 @@ async fn faults_of_a_server_have_their_tags() {
         (Fault::DropEdns, "nameserver02", "BREAKS_ON_EDNS"),
         (Fault::FormErrOnEdns, "nameserver12", "NO_EDNS_SUPPORT"),
         (Fault::FoldCase, "nameserver08", "QNAME_CASE_INSENSITIVE"),
+        (Fault::Drop, "nameserver14", "NO_RESPONSE"),
+        (Fault::FormErrOnEdns, "nameserver14", "NO_EDNS_SUPPORT"),
+        (Fault::SelfReferral, "delegation06", "SOA_NOT_EXISTS"),
+        (Fault::WrongId, "connectivity01", "CN01_NO_RESPONSE_UDP"),
         (Fault::Refused, "nameserver05", "A_UNEXPECTED_RCODE"),
         (Fault::Drop, "consistency01", "NO_RESPONSE"),
         (Fault::Drop, "zone10", "NO_RESPONSE"),
@@ -92,6 +96,21 @@ async fn faults_of_a_server_have_their_tags() {
         let good = check(ZONE, ZONE, Fault::None, &[case]).await;
         assert!(!tags(&good).contains(tag), "{case}: {tag} without the fault");
     }
+}
+
+#[tokio::test]
+async fn slow_servers_are_told_with_numbers_when_the_whole_check_was_long_enough() {
+    let slow = Fault::Delay(std::time::Duration::from_millis(110));
+    let report = check(ZONE, ZONE, slow, &[]).await;
+    let told: Vec<_> = report.findings.iter().filter(|f| f.tag == model::legacy::SLOW_UNICAST).collect();
+    assert_eq!(told.len(), 1, "{:?}", tags(&report));
+    assert!(told[0].message.contains("ns2.zone.test/192.0.2.12"), "{}", told[0].message);
+    assert!(told[0].args["looks"].as_u64() >= Some(model::legacy::MIN_LOOKS as u64), "{:?}", told[0].args);
+    let quick = check(ZONE, ZONE, Fault::None, &[]).await;
+    assert!(!tags(&quick).contains(model::legacy::SLOW_UNICAST));
+    let short = check(ZONE, ZONE, slow, &["basic02", "domainscope"]).await;
+    assert!(!tags(&short).contains(model::legacy::SLOW_UNICAST), "two answers say nothing");
+    assert_eq!(short.test_cases, ["Basic02", "Domainscope"]);
 }
 
 #[tokio::test]
@@ -151,6 +170,25 @@ async fn faults_of_a_zone_have_their_tags() {
         !tags(&report).contains("DS05_ZONE_NO_DNSSEC"),
         "after DS07_NOT_SIGNED nothing else of DNSSEC is told"
     );
+}
+
+#[tokio::test]
+async fn a_broken_zone_that_still_gives_addresses_is_told_so() {
+    const WWW: &str = "@ 60 SOA ns.elsewhere.test. host.zone.test. 7 2 3 4 5
+         www 60 A 192.0.2.80";
+    let w = world(
+        &["192.0.2.1"],
+        vec![
+            server("192.0.2.1", &[ROOT]),
+            server("192.0.2.2", &[TLD]),
+            faulty("192.0.2.11", &[("zone.test", WWW)], Fault::NoAuthority),
+        ],
+    )
+    .await;
+    let report =
+        w.engine().check("zone.test", &CheckOptions::new(jiff::Timestamp::UNIX_EPOCH)).await.unwrap();
+    let found = tags(&report);
+    assert!(found.contains("B02_NO_WORKING_NS") && found.contains("HAS_A_RECORDS"), "{found:?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The judgement of latency, case by case.
 
 use super::*;
+use crate::finding::Level;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_700_000_000 + second).unwrap()

@@ -22,6 +22,7 @@ pub mod ids;
 pub mod inventory;
 pub mod item;
 pub mod legacy;
+mod legacy_judge;
 pub mod list_query;
 pub mod names;
 pub mod observation;

@@ -1,4 +1,5 @@
-//! DNSSEC10 (denial of existence: NSEC or NSEC3, well formed, signed, the same on all servers).
+//! DNSSEC10 (denial of existence: NSEC or NSEC3, well formed, signed, the same on all servers; specification of 2023,
+//! with the tags for NSEC3PARAM that came after it).
 
 use super::{
     ByKey, Seal, Servers, TABLES, add_by_key, add_servers, good, judge, key_answers, keys_of, row,
@@ -85,7 +86,9 @@ async fn examine_nsec(c: &Context<'_>, ip: IpAddr, keys: &[&Dnskey], sets: &mut 
             sets.nsec.error_answer.insert(ip);
         } else {
             sets.nsec.answer.insert(ip);
-            if found.iter().any(|rr| rr.name != c.zone) {
+            if found.len() > 1 {
+                sets.nsec.multiple.insert(ip);
+            } else if found.iter().any(|rr| rr.name != c.zone) {
                 sets.nsec.mismatch.insert(ip);
             }
         }

@@ -1,0 +1,179 @@
+//! What is to be said about the speed of a zone's servers. In: looks over time (`model::legacy`). Out: how the servers
+//! are spread over the network, and findings with their numbers; nothing on too few looks, nothing where several
+//! identifiers at one address show anycast.
+
+use crate::finding::{Finding, Level};
+use crate::legacy::{ChainServer, LatencyStats, LegacyDns, ServerNetwork};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// A server is slow when half of its answers take longer than this, in milliseconds.
+pub const SLOW_MS: f64 = 100.0;
+
+/// How the servers of a zone are spread over the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "spread", rename_all = "snake_case")]
+pub enum Spread {
+    /// Not known of every server.
+    Unknown,
+    /// One prefix in each address family.
+    OnePrefix {
+        /// The prefix, or one of each family.
+        prefixes: Vec<String>,
+        /// Who announces them.
+        asns: Vec<u32>,
+    },
+    /// Several prefixes of one autonomous system.
+    OneSystem {
+        /// The system.
+        asn: u32,
+    },
+    /// Several autonomous systems.
+    Several {
+        /// The systems.
+        asns: Vec<u32>,
+    },
+}
+
+impl Spread {
+    /// In words, for the end of a sentence.
+    pub fn words(&self) -> String {
+        let systems = |asns: &[u32]| asns.iter().map(|a| format!("AS{a}")).collect::<Vec<_>>().join(", ");
+        match self {
+            Spread::Unknown => "where its servers stand in the network is not known".into(),
+            Spread::OnePrefix { prefixes, asns } => {
+                format!("all its servers are in {}, {}", prefixes.join(" and "), systems(asns))
+            }
+            Spread::OneSystem { asn } => format!("all its servers are in AS{asn}"),
+            Spread::Several { asns } => format!("its servers are in {}", systems(asns)),
+        }
+    }
+}
+
+impl LegacyDns {
+    /// The slowest server of the whole chain, by its median.
+    pub fn slowest(&self) -> Option<(&ChainServer, LatencyStats)> {
+        slowest(self.servers.iter())
+    }
+
+    /// How the servers of `zone` are spread.
+    pub fn spread(&self, zone: &str) -> Spread {
+        let servers: Vec<&ChainServer> = self.servers.iter().filter(|s| s.zone == zone).collect();
+        let networks: Vec<&ServerNetwork> = servers.iter().filter_map(|s| s.network.as_ref()).collect();
+        let asns: BTreeSet<u32> = networks.iter().flat_map(|n| n.asns.iter().copied()).collect();
+        let asns: Vec<u32> = asns.into_iter().collect();
+        if asns.len() > 1 {
+            return Spread::Several { asns };
+        }
+        let (Some(asn), true) = (asns.first(), networks.len() == servers.len()) else {
+            return Spread::Unknown;
+        };
+        let prefixes: BTreeSet<(bool, &String)> =
+            networks.iter().filter_map(|n| Some((n.address.is_ipv6(), n.prefix.as_ref()?))).collect();
+        let of = |v6: bool| prefixes.iter().filter(|(six, _)| *six == v6).count();
+        if of(false) <= 1 && of(true) <= 1 {
+            let prefixes = prefixes.iter().map(|(_, p)| (*p).clone()).collect();
+            return Spread::OnePrefix { prefixes, asns };
+        }
+        Spread::OneSystem { asn: *asn }
+    }
+
+    /// What is to be said about the speed of `zone`, when there are enough looks.
+    pub fn findings(&self, zone: &str) -> Vec<Finding> {
+        let of_zone = || self.servers.iter().filter(|s| s.zone == zone);
+        let own = slowest(of_zone());
+        let mut out: Vec<Finding> =
+            own.and_then(|(s, stats)| self.slow_unicast(zone, s, stats)).into_iter().collect();
+        let above = slowest(self.servers.iter().filter(|s| s.zone != zone));
+        if let Some((server, stats)) = above
+            && stats.median >= SLOW_MS
+            && !server.is_anycast()
+            && own.is_none_or(|(_, o)| o.median < stats.median)
+        {
+            let mut args = numbers(server, stats);
+            args.insert("zone".into(), server.zone.clone().into());
+            out.push(Finding {
+                tag: SLOW_PARENT.into(),
+                level: Level::Info,
+                message: format!(
+                    "The slowest server of the chain is {} of {}: {} in the median of {} looks.",
+                    server.label(),
+                    server.zone,
+                    rounded(stats.median),
+                    stats.looks
+                ),
+                fix: String::new(),
+                args,
+                test_case: OURS.into(),
+                zone: zone.into(),
+            });
+        }
+        out
+    }
+
+    fn slow_unicast(&self, zone: &str, server: &ChainServer, stats: LatencyStats) -> Option<Finding> {
+        if stats.median < SLOW_MS || server.is_anycast() {
+            return None;
+        }
+        let spread = self.spread(zone);
+        let servers: Vec<&ChainServer> = self.servers.iter().filter(|s| s.zone == zone).collect();
+        let all_slow = servers.iter().filter_map(|s| s.judged()).all(|s| s.median >= SLOW_MS);
+        let one_place = matches!(spread, Spread::OnePrefix { .. } | Spread::OneSystem { .. });
+        let mut args = numbers(server, stats);
+        args.insert("servers".into(), servers.len().into());
+        args.insert("spread".into(), spread.words().into());
+        if let Some(network) = &server.network {
+            args.insert("prefix".into(), network.prefix.clone().into());
+            args.insert(
+                "asns".into(),
+                network.asns.iter().map(|a| format!("AS{a}")).collect::<Vec<_>>().join(";").into(),
+            );
+        }
+        Some(Finding {
+            tag: SLOW_UNICAST.into(),
+            level: if all_slow || one_place { Level::Warning } else { Level::Notice },
+            message: format!(
+                "The slowest server, {}, takes {} in the median of {} looks ({} in the worst 5 %); {}; nothing says anycast.",
+                server.label(),
+                rounded(stats.median),
+                stats.looks,
+                rounded(stats.p95),
+                spread.words()
+            ),
+            fix:
+                "Serve the zone from several places or by an anycast DNS service: resolvers meet the slowest \
+                  server again and again, and the visitor waits for it."
+                    .into(),
+            args,
+            test_case: OURS.into(),
+            zone: zone.into(),
+        })
+    }
+}
+
+/// Slow servers of the zone itself that nothing shows to be anycast.
+pub const SLOW_UNICAST: &str = "LEGACY_DNS_SLOW_UNICAST";
+/// The slowest server of the chain belongs to a zone above.
+pub const SLOW_PARENT: &str = "LEGACY_DNS_SLOW_PARENT";
+const OURS: &str = "Domainscope";
+
+fn slowest<'a>(servers: impl Iterator<Item = &'a ChainServer>) -> Option<(&'a ChainServer, LatencyStats)> {
+    servers.filter_map(|s| Some((s, s.judged()?))).max_by(|a, b| a.1.median.total_cmp(&b.1.median))
+}
+
+fn numbers(server: &ChainServer, stats: LatencyStats) -> Map<String, Value> {
+    let tenth = |ms: f64| Value::from((ms * 10.0).round() / 10.0);
+    let mut args = Map::new();
+    args.insert("ns".into(), server.label().into());
+    args.insert("looks".into(), stats.looks.into());
+    for (name, ms) in [("min", stats.min), ("median", stats.median), ("p95", stats.p95), ("last", stats.last)]
+    {
+        args.insert(name.into(), tenth(ms));
+    }
+    args
+}
+
+fn rounded(ms: f64) -> String {
+    format!("{ms:.0} ms")
+}
