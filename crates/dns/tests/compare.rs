@@ -239,6 +239,18 @@ async fn a_watch_learns_old_values_and_tells_them_from_answers_by_location() {
 }
 
 #[tokio::test]
+async fn an_answer_by_location_is_believed_once_it_comes_again() {
+    let w = world("demo").await;
+    let one_look = w.comparer().run(&asking("q7.io", "A"), &mut |_| ()).await.unwrap();
+    assert!(!one_look.summary.everywhere, "an old copy would look the same");
+    let watch = Watch { expect: vec![], patience_s: 3600 };
+    let (c, end) = w.comparer().watch(&asking("q7.io", "A"), &watch, &mut |_| ()).await.unwrap();
+    assert_eq!(end.kind, EndKind::Everywhere, "{:?}", c.summary);
+    assert_eq!(of(&c, "monsoon").verdict, Verdict::Different { cause: Cause::Location, until: None });
+    assert_eq!(of(&c, "wattle").verdict, Verdict::Failing);
+}
+
+#[tokio::test]
 async fn a_watch_ends_when_its_time_is_over() {
     let w = world("small").await;
     let watch = Watch { expect: vec!["192.0.2.200".into()], patience_s: 60 };

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  domainscope compare www.example.com\n  domainscope compare example.com MX --json\n  \
     domainscope compare www.example.com --watch --expect 192.0.2.7\n\n\
-    The authoritative servers are asked first. When they deny the name no resolver is asked: each would remember the\n\
-    “no”. --force asks all the same. Exit code 1 when a resolver differs, or a watch gives up."
+    The authoritative servers are asked first. When they deny the name no resolver is asked, because each would \
+    remember the “no”; --force asks all the same. Exit code 1 when a resolver differs, or a watch gives up."
 )]
 pub(super) struct CompareArgs {
     /// Name to compare

@@ -171,7 +171,8 @@ pub struct ResolverAnswer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// By location: the resolver tells the servers where its clients are (ECS), or fetched another answer afresh.
+    /// By location: the resolver tells the servers where its clients are (ECS), or fetched another answer afresh. With a
+    /// time in `until` it is only likely: an old copy would look the same until then.
     Location,
     /// The authoritative servers themselves disagree, and this is what one of them says.
     Disagreement,
@@ -287,6 +288,7 @@ impl Verdict {
                 | Verdict::Stale { .. }
                 | Verdict::NegativeCached { .. }
                 | Verdict::Different { cause: Cause::OldOrLocation, .. }
+                | Verdict::Different { cause: Cause::Location, until: Some(_) }
         )
     }
 }
