@@ -46,6 +46,7 @@ const TESTS: &[Need] = &[
         why: "signed zones of interop tests",
     },
     Need { program: "kdig", debian: "knot-dnsutils", brew: "knot", why: "interop tests" },
+    Need { program: "curl", debian: "curl", brew: "curl", why: "DNS over HTTPS tests" },
     Need { program: "nginx", debian: "nginx-light", brew: "nginx", why: "RDAP over TLS in interop tests" },
     Need { program: "node", debian: "nodejs", brew: "node", why: "runs the browser tests" },
     Need { program: "npm", debian: "npm", brew: "node", why: "installs the browser tests" },

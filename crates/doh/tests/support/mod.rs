@@ -1,6 +1,8 @@
 //! What the tests share: questions as octets, a router that is asked in process, a clock that is set by hand.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod table;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
