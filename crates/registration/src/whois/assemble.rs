@@ -76,6 +76,12 @@ struct Dates {
 /// another year, so the number that creation and expiration share is the day.
 fn day_first(facts: &Facts<'_>) -> bool {
     let part = |f| facts.ranked(f).iter().find_map(|v| date::short(v.text));
+    let shown = [Field::Created, Field::Updated, Field::Expires]
+        .iter()
+        .any(|f| facts.ranked(*f).iter().any(|v| date::day_shown(v.text)));
+    if shown {
+        return true;
+    }
     match (part(Field::Created), part(Field::Expires)) {
         (Some((a, m, x)), Some((b, n, y))) => a == b && m == n && x != y,
         _ => false,
@@ -117,7 +123,7 @@ fn time(facts: &Facts<'_>, field: Field, dates: Dates, warnings: &mut Vec<String
 fn first_date(all: &[Value<'_>], dates: Dates, warnings: &mut Vec<String>) -> Option<StatedTime> {
     for v in all {
         let Some(text) = values::stated(v.text) else { continue };
-        if let Some(t) = date::parse_short(text).filter(|_| dates.day_first) {
+        if let Some(t) = date::parse_short(text).filter(|_| dates.day_first || date::day_shown(text)) {
             return Some(t);
         }
         if let Some(t) = date::order_in(v.label).and_then(|o| date::parse_short_numeric(text, o)) {

@@ -80,7 +80,7 @@ fn load() -> Result<Parts, Box<dyn std::error::Error>> {
 
 /// The meanings by field: those that name the domain as their subject count wherever they stand, the others in the
 /// domain's own block.
-static MEANINGS: [[Meaning; 1]; 12] = {
+static MEANINGS: [[Meaning; 1]; 13] = {
     use Field::{Created, Expires, Nameserver, Registrar, Status, Updated};
     const fn of(field: Field, scope: Scope) -> [Meaning; 1] {
         [Meaning { field, scope, rank: 6 }]
@@ -94,6 +94,7 @@ static MEANINGS: [[Meaning; 1]; 12] = {
         of(Expires, Scope::Any),
         of(Nameserver, Scope::Domain),
         of(Nameserver, Scope::Any),
+        of(Nameserver, Scope::Ns),
         of(Status, Scope::Domain),
         of(Status, Scope::Any),
         of(Registrar, Scope::Domain),
@@ -150,6 +151,11 @@ fn field(label: &str) -> Option<&'static [Meaning]> {
         return None;
     }
     let has = |p: Part| seen & bit(p) != 0;
+    let bare_server = seen & !bit(Part::Neutral) == bit(Part::Server);
+    if bare_server {
+        // `Host`, `Server`: only under a heading of name servers.
+        return meaning(Field::Nameserver, Scope::Ns);
+    }
     let scope = if has(Part::Subject) { Scope::Any } else { Scope::Domain };
     let bare_update = label.get(..11).is_some_and(|l| l.eq_ignore_ascii_case("last update"));
     meaning(agreed(has, seen & WEAK != 0, bare_update)?, scope)
@@ -248,7 +254,7 @@ mod tests {
             ("Registration is valid until", "further notice", None),
             ("Last transferred date", "2001-02-03", None),
             ("Created and changed", "2001-02-03", None),
-            ("Server", "whois.example.net", None),
+            ("Whois server name", "whois.example.net", None),
             ("Registration service", "Sample Registrar", None),
             ("Status changed", "2001-02-03", None),
             ("Last Update Time", "2001-02-03T00:00:00Z", None),

@@ -107,6 +107,11 @@ pub(crate) fn short(value: &str) -> Option<(i8, i8, i8)> {
     Some((num(&c[1]), month(&c[2]).ok()?, num(&c[3])))
 }
 
+/// True when one of the two numbers of `15-Jul-85` is no day: the last one, so the day comes first.
+pub(crate) fn day_shown(value: &str) -> bool {
+    short(value).is_some_and(|(_, _, last)| last > 31 || last == 0)
+}
+
 /// Reads `04-Sep-05` where it is known that the day comes first.
 pub(crate) fn parse_short(value: &str) -> Option<StatedTime> {
     let (day, month, year) = short(value)?;
@@ -332,6 +337,9 @@ mod tests {
         assert_eq!(parse_short("04-Sep-05").unwrap().to_string(), "2005-09-04");
         assert_eq!(parse_short("17-DEC-98").unwrap().to_string(), "1998-12-17");
         assert_eq!(parse_short("2005-09-04"), None);
+        assert!(day_shown("15-Jul-85") && day_shown("15-Jul-00") && !day_shown("04-Sep-05"));
+        assert_eq!(parse_short_numeric("04/03/12", Order::Dmy).unwrap().to_string(), "2012-03-04");
+        assert_eq!(parse_short_numeric("04/03/12", Order::Mdy).unwrap().to_string(), "2012-04-03");
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], asked: &Asked, warnings: &mut Vec<Stri
             let named = TABLES
                 .tlds
                 .iter()
-                .filter(|r| asked.under(&r.names))
+                .filter(|r| asked.answered_by(r))
                 .find_map(|r| r.encoding.as_deref())
                 .and_then(|e| Encoding::for_label(e.as_bytes()));
             legacy(bytes, named)

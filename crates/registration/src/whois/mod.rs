@@ -36,8 +36,8 @@ pub const MAX_TEXT: usize = 1 << 20;
 
 /// Reads the answer of a WHOIS server about `domain`.
 ///
-/// `tld` is the suffix the answer was asked under (default: the last label of `domain`); it decides day/month order
-/// and encoding, from tables. `server` is the host that answered, where known.
+/// `tld` is the suffix the answer was asked under (default: the last label of `domain`); it and `server`, the host that
+/// answered, decide day/month order and encoding, from tables.
 pub fn parse_whois(domain: &str, tld: Option<&str>, server: Option<&str>, text: &[u8]) -> WhoisReading {
     let mut warnings = Vec::new();
     let asked = Asked::new(domain, tld, server);
@@ -67,10 +67,12 @@ pub(crate) struct Asked {
     pub ascii: String,
     /// Suffixes the tables are looked up with, longest first (`co.uk`, `uk`).
     pub tlds: Vec<String>,
+    /// The host that answered, lower case, where known.
+    pub server: Option<String>,
 }
 
 impl Asked {
-    fn new(domain: &str, tld: Option<&str>, _server: Option<&str>) -> Self {
+    fn new(domain: &str, tld: Option<&str>, server: Option<&str>) -> Self {
         let trim = |s: &str| s.trim().trim_matches('.').chars().take(253).collect::<String>().to_lowercase();
         let name = trim(domain);
         let ascii = fold::to_ascii(&name);
@@ -84,7 +86,7 @@ impl Asked {
                 None => break,
             }
         }
-        Asked { name, ascii, tlds }
+        Asked { name, ascii, tlds, server: server.map(trim) }
     }
 
     /// True when `text` is the asked name in either form.
@@ -93,6 +95,11 @@ impl Asked {
         t.eq_ignore_ascii_case(&self.ascii)
             || (!t.is_ascii() && t.contains('.') && fold::to_ascii(&t.to_lowercase()) == self.ascii)
             || t.eq_ignore_ascii_case(&self.name)
+    }
+
+    /// True when a row about these suffixes or these servers is about this question.
+    pub fn answered_by(&self, row: &tables::TldRow) -> bool {
+        self.under(&row.names) || self.server.as_ref().is_some_and(|s| row.servers.contains(s))
     }
 
     /// True when the tables' `names` hold one of the suffixes.

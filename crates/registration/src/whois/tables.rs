@@ -153,7 +153,11 @@ pub(crate) enum Order {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TldRow {
+    #[serde(default)]
     pub names: Vec<String>,
+    /// Hosts whose answers are so, whatever the suffix.
+    #[serde(default)]
+    pub servers: Vec<String>,
     pub order: Option<Order>,
     pub encoding: Option<String>,
     #[serde(default)]
@@ -340,7 +344,7 @@ pub(crate) fn order_of(asked: &super::Asked) -> Option<Order> {
     TABLES
         .tlds
         .iter()
-        .find(|r| r.order.is_some() && asked.under(&r.names) && open("order", &asked.ascii))
+        .find(|r| r.order.is_some() && asked.answered_by(r) && open("order", &asked.ascii))
         .and_then(|r| r.order)
 }
 

@@ -36,6 +36,14 @@ fn a_name_is_itself_in_both_forms() {
 }
 
 #[test]
+fn the_server_that_answered_decides_what_the_suffix_does_not() {
+    let text = b"Domain: example.zz\nCreated: 04/05/2012\nName Server: ns1.example.net\n";
+    let read = |server| parse_whois("example.zz", None, server, text).registration.created;
+    assert_eq!(read(None), None, "the order is not known");
+    assert_eq!(read(Some("whois.dot.tk")).unwrap().to_string(), "2012-04-05");
+}
+
+#[test]
 fn hostile_texts_end_soon() {
     let start = std::time::Instant::now();
     let long = vec![b'a'; 10 << 20];

@@ -448,6 +448,7 @@ fn is_address_label(label: &str) -> bool {
 }
 
 fn is_state_label(label: &str) -> bool {
+    let label = label.trim_matches(|c: char| !c.is_alphanumeric());
     ["state", "estado", "stato", "etat", "état"].iter().any(|w| label.eq_ignore_ascii_case(w))
 }
 
