@@ -1,0 +1,202 @@
+//! The analysis tools through HTTP, with the lab underneath: the live stream, the API, denials, limits, and that what
+//! runs for a page ends with it.
+
+use app::backend::Backend;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use futures::StreamExt;
+use model::compare::{Comparison, EndKind, Ended, Judged, StopReason, VerdictKind};
+use model::fqdn::FqdnReport;
+use monitor::{Hub, Policy, Scanner, SystemClock, Worker};
+use server::backend::{Product, Tools};
+use server::http::{Access, Bundle, Web};
+use server::settings::EngineArgs;
+use std::sync::Arc;
+use std::time::Duration;
+use tower::ServiceExt;
+
+struct Site {
+    product: Product,
+    router: axum::Router,
+    lab: lab::Lab,
+    _folder: tempfile::TempDir,
+}
+
+async fn site() -> Site {
+    let folder = tempfile::tempdir().unwrap();
+    let now = jiff::Timestamp::now();
+    let options = lab::Options::new(lab::Scenario::named("demo").unwrap(), folder.path().join("lab"), now);
+    let lab = lab::Lab::start(options).await.unwrap();
+    let at = lab.endpoints();
+    let args = EngineArgs { config: Some(at.engine.clone()), ..EngineArgs::default() }.resolved().unwrap();
+    let internet = server::wiring::internet(&args).unwrap();
+    let engine = internet.engine.clone();
+    let tools = Tools::new(server::wiring::comparer(&args, &engine).unwrap());
+    let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
+    let scanner = Scanner {
+        store,
+        observer: Arc::new(internet),
+        clock: Arc::new(SystemClock),
+        hub: Hub::default(),
+        policy: Policy::default(),
+    };
+    let worker = Worker::new(scanner.clone(), "test");
+    let product = Product { scanner, worker, engine, tools, demo: true };
+    let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
+    let web =
+        Web::new(product.clone(), Access { key: "k3y".into(), demo: true }, Bundle::built_in(), metrics);
+    Site { product, router: web.router(), lab, _folder: folder }
+}
+
+impl Site {
+    async fn get(&self, path: &str) -> axum::response::Response {
+        let request = Request::get(path).header("host", "localhost:8080").body(Body::empty()).unwrap();
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    async fn json<T: serde::de::DeserializeOwned>(&self, path: &str) -> (StatusCode, Result<T, String>) {
+        let answer = self.get(path).await;
+        let status = answer.status();
+        let body = axum::body::to_bytes(answer.into_body(), 8 << 20).await.unwrap();
+        (status, serde_json::from_slice(&body).map_err(|_| String::from_utf8_lossy(&body).into_owned()))
+    }
+
+    /// The whole stream as (event, data).
+    async fn stream(&self, path: &str) -> Vec<(String, String)> {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        assert_eq!(answer.headers()["content-type"], "text/event-stream");
+        let body = axum::body::to_bytes(answer.into_body(), 8 << 20).await.unwrap();
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        let field = |block: &str, name: &str| {
+            block.lines().find_map(|l| l.strip_prefix(name)).map(|v| v.trim().to_string())
+        };
+        text.split("\n\n")
+            .filter_map(|block| Some((field(block, "event:")?, field(block, "data:")?)))
+            .collect()
+    }
+}
+
+#[tokio::test]
+async fn names_types_and_strangers_are_refused_before_anything_is_asked() {
+    let site = site().await;
+    for path in ["/live/compare?name=a%20b", "/live/compare?name=", "/live/compare?name=q7.io&type=NOTYPE"] {
+        assert_eq!(site.get(path).await.status(), StatusCode::UNPROCESSABLE_ENTITY, "{path}");
+    }
+    assert_eq!(site.get("/live/compare").await.status(), StatusCode::BAD_REQUEST);
+    let (status, said) = site.json::<FqdnReport>("/api/v1/fqdn?name=a%20b").await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(said.unwrap_err().contains("contains a space"));
+    for path in ["/live/compare?name=q7.io", "/api/v1/compare?name=q7.io", "/api/v1/fqdn?name=q7.io"] {
+        let request = Request::get(path).header("host", "elsewhere.example").body(Body::empty()).unwrap();
+        let answer = site.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{path}");
+        let body = axum::body::to_bytes(answer.into_body(), 8 << 20).await.unwrap();
+        assert!(!body.starts_with(b"<"), "{path}: a program is not sent a page");
+    }
+    assert_eq!(site.lab.query_log().per_resolver.len(), 0);
+}
+
+#[tokio::test]
+async fn a_comparison_is_told_as_it_happens() {
+    let site = site().await;
+    let events = site.stream("/live/compare?name=orchard.example&type=a").await;
+    let names: Vec<&str> = events.iter().map(|(n, _)| n.as_str()).collect();
+    let first: Comparison = serde_json::from_str(&events[0].1).unwrap();
+    assert_eq!(names[0], "authority");
+    assert!(first.answers.iter().all(|j| j.answer.is_none()));
+    let answers: Vec<Judged> =
+        events.iter().filter(|(n, _)| n == "answer").map(|(_, d)| serde_json::from_str(d).unwrap()).collect();
+    assert_eq!(answers.len(), first.answers.len());
+    let longshore = answers.iter().find(|j| j.resolver.id == "longshore").unwrap();
+    assert_eq!(longshore.verdict.kind(), VerdictKind::Stale);
+    assert_eq!(names[names.len() - 2..], ["summary", "end"]);
+    let end: Ended = serde_json::from_str(&events.last().unwrap().1).unwrap();
+    assert_eq!(end.kind, EndKind::Done);
+
+    let events = site.stream("/live/compare?name=nothing.q7.io").await;
+    let stopped: Comparison = serde_json::from_str(&events[0].1).unwrap();
+    assert_eq!(stopped.stopped.unwrap().reason, StopReason::Denied);
+    assert_eq!(site.lab.query_log().resolvers_asked("nothing.q7.io"), 0);
+}
+
+#[tokio::test]
+async fn the_api_answers_whole_and_limits_each_caller() {
+    let site = site().await;
+    let (status, c) = site.json::<Comparison>("/api/v1/compare?name=q7.io").await;
+    assert_eq!((status, c.unwrap().summary.total), (StatusCode::OK, 14));
+    let (_, c) = site.json::<Comparison>("/api/v1/compare?name=nothing.q7.io").await;
+    assert!(c.unwrap().stopped.is_some());
+    let (_, r) = site.json::<FqdnReport>("/api/v1/fqdn?name=www.alder.example").await;
+    assert_eq!(r.unwrap().chain.len(), 3);
+    for _ in 3..20 {
+        assert_eq!(site.get("/api/v1/compare?name=nothing.q7.io").await.status(), StatusCode::OK);
+    }
+    let (status, said) = site.json::<Comparison>("/api/v1/compare?name=q7.io").await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(said.unwrap_err().contains("Try again in"));
+    assert_eq!(site.get("/live/compare?name=q7.io").await.status(), StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
+async fn what_runs_for_a_page_ends_when_the_page_goes_away() {
+    let site = site().await;
+    // Three watches that can't end: nobody serves that value.
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        let answer = site.get("/live/compare?name=q7.io&watch=1&expect=192.0.2.250").await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        let mut body = answer.into_body().into_data_stream();
+        assert!(
+            String::from_utf8_lossy(&body.next().await.unwrap().unwrap()).starts_with("event: authority")
+        );
+        open.push(body);
+    }
+    assert_eq!(site.get("/live/compare?name=q7.io").await.status(), StatusCode::TOO_MANY_REQUESTS);
+    drop(open);
+    // The work notices at its next turn of the runtime; how soon is not ours to say, that it does is.
+    let freed = async {
+        while site.get("/api/v1/compare?name=nothing.q7.io").await.status() != StatusCode::OK {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), freed).await.unwrap();
+    assert_eq!(site.lab.query_log().per_resolver.len(), 0, "a watch that waits for servers asks no resolver");
+}
+
+#[tokio::test]
+async fn values_the_inventory_knew_tell_old_answers_from_those_by_location() {
+    let site = site().await;
+    let kind = |c: &Comparison| c.answers.iter().find(|j| j.resolver.id == "monsoon").unwrap().verdict.kind();
+    let (_, c) = site.json::<Comparison>("/api/v1/compare?name=copperline.example").await;
+    assert_eq!(kind(&c.unwrap()), VerdictKind::Different, "monsoon answers by location");
+    // The same value, once it stands among the kept states of the inventory, is an old one.
+    let name = model::names::DomainName::trusted("copperline.example");
+    let caller = model::ids::Caller::system();
+    site.product.add(&caller, name.as_str(), model::item::Ownership::Owned, &[]).await.unwrap();
+    for value in ["203.0.113.124", "203.0.113.24"] {
+        site.lab.apply("remove copperline.example A".parse().unwrap()).await.unwrap();
+        let add = format!("add copperline.example 300 A {value}");
+        site.lab.apply(add.parse().unwrap()).await.unwrap();
+        site.product.scanner.scan(&name, true).await.unwrap();
+    }
+    let (_, c) = site.json::<Comparison>("/api/v1/compare?name=copperline.example").await;
+    assert_eq!(kind(&c.unwrap()), VerdictKind::Stale);
+}
+
+#[tokio::test]
+async fn a_table_of_resolvers_that_breaks_a_rule_is_refused_with_its_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let row = "[[resolver]]\nid = \"x\"\nname = \"X\"\noperator = \"X\"\ncountry = \"X\"\ndoh = \"http://192.0.2.1/q\"\n";
+    std::fs::write(&path, row).unwrap();
+    let args = EngineArgs { resolvers: Some(path.clone()), ..EngineArgs::default() };
+    let engine = dns::Engine::new(dns::Settings::default());
+    let said = format!("{:#}", server::wiring::comparer(&args, &engine).err().unwrap());
+    assert!(said.contains("mine.toml") && said.contains("“x”") && said.contains("https"), "{said}");
+    std::fs::write(&path, row.replace("http://192.0.2.1", "https://dns.example")).unwrap();
+    assert_eq!(server::wiring::comparer(&args, &engine).unwrap().resolvers().len(), 1);
+    std::fs::remove_file(&path).unwrap();
+    assert!(format!("{:#}", server::wiring::comparer(&args, &engine).err().unwrap()).contains("mine.toml"));
+    assert!(server::wiring::comparer(&EngineArgs::default(), &engine).unwrap().resolvers().len() >= 24);
+}
