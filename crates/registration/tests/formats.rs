@@ -35,8 +35,12 @@ struct Cases {
 #[test]
 fn layouts_are_read() {
     let mut bad = 0;
-    let files =
-        [include_str!("formats.toml"), include_str!("data/registries.toml"), include_str!("data/older.toml")];
+    let files = [
+        include_str!("formats.toml"),
+        include_str!("data/registries.toml"),
+        include_str!("data/older.toml"),
+        include_str!("data/rare.toml"),
+    ];
     let cases: Vec<Case> = files.iter().flat_map(|f| toml::from_str::<Cases>(f).unwrap().case).collect();
     for c in &cases {
         let r = registration::parse_whois(&c.domain, None, None, c.text.as_bytes());

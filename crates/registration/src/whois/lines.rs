@@ -100,6 +100,7 @@ fn line<'a>(raw: &'a str, scratch: &mut String) -> Line<'a> {
     }
     let form = bracketed(text, scratch)
         .or_else(|| colon(text, scratch))
+        .or_else(|| parted(text, scratch))
         .or_else(|| leader(text, scratch))
         .or_else(|| sentence(text, scratch))
         .unwrap_or_else(|| Form::Text(heading(text, scratch)));
@@ -158,6 +159,16 @@ fn leader<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     });
     let (i, mark) = gap.map(|(i, b)| (i, *b))?;
     let (label, value) = (&text[..i], text[i..].trim_start_matches(char::from(mark)));
+    let k = key(label.trim(), value.trim(), scratch);
+    (!k.meanings.is_empty() && !k.value.is_empty()).then_some(Form::Key(k))
+}
+
+/// `key = value` and the cells of a drawn table, known labels only.
+fn parted<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
+    let (label, value) = match text.strip_prefix('|') {
+        Some(row) => row.trim_end_matches('|').split_once('|')?,
+        None => text.split_once(" = ")?,
+    };
     let k = key(label.trim(), value.trim(), scratch);
     (!k.meanings.is_empty() && !k.value.is_empty()).then_some(Form::Key(k))
 }
@@ -269,6 +280,8 @@ mod tests {
                 "Thu Jan 21 18:01:05 2004",
             ),
             ("등록일                      : 2012. 05. 19.", "등록일", "2012. 05. 19."),
+            ("created = 2012-05-19", "created", "2012-05-19"),
+            ("| Creation Date   | 2012-05-19   |", "Creation Date", "2012-05-19"),
         ] {
             assert_eq!(key_of(text), Some((label.into(), value.into())), "{text}");
         }

@@ -104,7 +104,7 @@ pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
     if let Some(i) = text.find("http") {
         text = &text[..i];
     }
-    let pieces: Vec<&str> = text.split([',', ';', '|']).collect();
+    let pieces: Vec<&str> = text.split([',', ';', '|', '+']).collect();
     let list = pieces.len() > 1 && pieces.iter().all(|p| p.split_whitespace().count() <= 4);
     let slashed: Vec<&str> = text.split(" / ").collect();
     let pieces = if list {

@@ -262,11 +262,14 @@ impl<'a> Walk<'a, '_> {
         for l in self.lines[i + 1..].iter().take(30) {
             match &l.form {
                 Form::Key(k) => {
+                    // A state after the domain's own is the registrar's.
+                    let stated = self.facts.has(Field::Status);
                     let domain_field = k.meanings.iter().any(|m| {
-                        matches!(
-                            m.field,
-                            Field::Nameserver | Field::Status | Field::Expires | Field::RegistrarExpires
-                        ) && m.scope != Scope::Ns
+                        m.scope != Scope::Ns
+                            && (matches!(
+                                m.field,
+                                Field::Nameserver | Field::Expires | Field::RegistrarExpires
+                            ) || m.field == Field::Status && !stated)
                     });
                     if domain_field {
                         return false;
