@@ -10,8 +10,8 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, RETRY_AFTER,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName,
+    RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -131,7 +131,7 @@ async fn finish(
     )
     .increment(1);
     metrics::histogram!("domainscope_doh_seconds", "cache" => cache).record(start.elapsed().as_secs_f64());
-    respond(said, method == Method::HEAD)
+    respond(said, method == Method::HEAD, site.exposure)
 }
 
 fn label(method: &Method) -> &'static str {
@@ -144,14 +144,17 @@ fn label(method: &Method) -> &'static str {
     }
 }
 
-fn respond(said: Said, head: bool) -> Response {
+fn respond(said: Said, head: bool, exposure: Exposure) -> Response {
     let length = said.body.len();
     let body =
         if head || said.status == StatusCode::NO_CONTENT { Body::empty() } else { Body::from(said.body) };
     let mut response = (said.status, body).into_response();
     let headers = response.headers_mut();
-    // What is asked and answered here is no secret of the asking page: any page may use it.
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    // Where everybody may ask, any page's script may. On loopback a page from elsewhere would read the names of the
+    // visitor's own network through it.
+    if exposure == Exposure::All {
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if said.status != StatusCode::NO_CONTENT {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(said.media));
@@ -175,6 +178,7 @@ fn door(site: &Site, path: &str, request: &Request) -> Option<Said> {
         Exposure::Off => true,
         Exposure::Direct => {
             ["forwarded", "x-forwarded-for", "x-real-ip", "via"].iter().any(|h| headers.contains_key(*h))
+                || !asked_as_loopback(request)
         }
         Exposure::All => false,
     };
@@ -204,6 +208,19 @@ fn door(site: &Site, path: &str, request: &Request) -> Option<Said> {
     let wait = site.resolver.admit(client).err()?;
     let words = "You have asked more often than one client may; ask again later.";
     Some(Said::words(StatusCode::TOO_MANY_REQUESTS, words).retry(wait))
+}
+
+/// True when the client calls this server by a loopback address or `localhost`: a name that somebody points here (DNS
+/// rebinding) would make another site's page one of ours.
+fn asked_as_loopback(request: &Request) -> bool {
+    let header = request.headers().get(HOST).and_then(|v| v.to_str().ok());
+    let Some(host) = request.uri().authority().map(|a| a.as_str()).or(header) else { return true };
+    let host = match host.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or(""),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 fn parameter(request: &Request, name: &str) -> Option<String> {

@@ -269,6 +269,18 @@ async fn it_is_off_for_those_it_is_not_for() {
         let open = ask(&site(Exposure::All).router, "GET", &message, &[(header, "192.0.2.1")], &[]).await;
         assert_eq!(open.status, 200, "{header}");
     }
+    for (host, status) in [
+        ("127.0.0.1:8080", 200),
+        ("[::1]:8080", 200),
+        ("LocalHost", 200),
+        ("rebound.example:8080", 404),
+        ("127.0.0.1.example", 404),
+        ("192.0.2.1", 404),
+    ] {
+        let got = ask(&direct.router, "GET", &message, &[("host", host)], &[]).await;
+        assert_eq!(got.status.as_u16(), status, "{host}");
+        assert_eq!(got.header("access-control-allow-origin"), "", "not for other sites' pages");
+    }
 }
 
 #[tokio::test]
