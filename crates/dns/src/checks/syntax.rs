@@ -119,7 +119,7 @@ pub(super) async fn syntax06(c: &Context<'_>) -> Vec<Finding> {
             Some((_, domain)) => mail_domain(c, &mut out, &domain).await,
         }
     }
-    let wrong = |f: &Finding| f.tag.starts_with("RNAME_");
+    let wrong = |f: &Finding| matches!(f.tag.as_str(), "RNAME_RFC822_INVALID" | "RNAME_MAIL_DOMAIN_INVALID");
     if !rnames.is_empty() && !out.list.iter().any(wrong) {
         out.add("RNAME_RFC822_VALID", &[("rname", joined(&rnames))]);
     }
@@ -142,7 +142,8 @@ async fn mail_domain(c: &Context<'_>, out: &mut Findings<'_>, domain: &Name) {
     if hosts.is_empty() {
         hosts.push(found.owner.clone());
     }
-    let mut reachable = false;
+    // Every mail exchanger is judged by itself (steps 12 and 13).
+    let mut unreachable = false;
     for host in hosts {
         let mut addresses = BTreeSet::new();
         for rtype in [Rtype::A, Rtype::AAAA] {
@@ -151,8 +152,11 @@ async fn mail_domain(c: &Context<'_>, out: &mut Findings<'_>, domain: &Name) {
                 continue;
             };
             if crate::resolve::alias(reply, &host).is_some() {
-                out.add("RNAME_MAIL_ILLEGAL_CNAME", &[("domain", host.to_string().into())]);
-                return;
+                let tag = "RNAME_MAIL_ILLEGAL_CNAME";
+                if !out.list.iter().any(|f| f.tag == tag && f.args["domain"] == host.to_string()) {
+                    out.add(tag, &[("domain", host.to_string().into())]);
+                }
+                continue;
             }
             addresses.extend(
                 reply.answers.iter().filter(|rr| rr.name == host).filter_map(crate::resolve::address),
@@ -161,11 +165,11 @@ async fn mail_domain(c: &Context<'_>, out: &mut Findings<'_>, domain: &Name) {
         if let Some(ip) = addresses.iter().find(|ip| ip.is_loopback()) {
             let args = [("domain", host.to_string().into()), ("localhost", ip.to_string().into())];
             out.add("RNAME_MAIL_DOMAIN_LOCALHOST", &args);
-        } else if !addresses.is_empty() {
-            reachable = true;
+            unreachable = true;
         }
+        unreachable |= addresses.is_empty();
     }
-    if !reachable {
+    if unreachable {
         invalid(out);
     }
 }

@@ -168,13 +168,15 @@ pub(in crate::checks) async fn dnssec15(c: &Context<'_>) -> Vec<Finding> {
     for ip in c.all_ips().await {
         let cds = c.ask_dnssec(ip, &c.zone, Rtype::CDS).await;
         let cdnskey = c.ask_dnssec(ip, &c.zone, Rtype::CDNSKEY).await;
-        let (Some(cds), Some(cdnskey)) = (good(&cds), good(&cdnskey)) else { continue };
-        for (reply, rtype) in [(cds, Rtype::CDS), (cdnskey, Rtype::CDNSKEY)] {
+        // Each answer counts for the comparison of servers, both together for that of the two sets.
+        for (asked, rtype) in [(&cds, Rtype::CDS), (&cdnskey, Rtype::CDNSKEY)] {
+            let Some(reply) = good(asked) else { continue };
             let mut raw: Vec<Vec<u8>> =
                 set_of(reply, &c.zone, rtype).iter().map(|rr| rr.raw.clone()).collect();
             raw.sort();
             sets.entry(rtype).or_default().insert(raw);
         }
+        let (Some(cds), Some(cdnskey)) = (good(&cds), good(&cdnskey)) else { continue };
         let (ds, keys) = (set_of(cds, &c.zone, Rtype::CDS), set_of(cdnskey, &c.zone, Rtype::CDNSKEY));
         match (ds.is_empty(), keys.is_empty()) {
             (true, true) => {}
@@ -206,7 +208,7 @@ pub(in crate::checks) async fn dnssec15(c: &Context<'_>) -> Vec<Finding> {
             }
         }
     }
-    if cds_only.is_empty() && key_only.is_empty() && both.is_empty() {
+    if sets.values().flatten().all(Vec::is_empty) {
         out.add("DS15_NO_CDS_CDNSKEY", &[]);
         return out.list;
     }

@@ -1,4 +1,4 @@
-//! DNSSEC08 and DNSSEC09 (signatures of the DNSKEY and SOA sets), DNSSEC04 (their lifetimes), DNSSEC06 (signatures are
+//! DNSSEC08 and DNSSEC09 (signatures of the DNSKEY and SOA sets; specifications of 2022), DNSSEC04 (their lifetimes), DNSSEC06 (signatures are
 //! sent at all), DNSSEC13 (every algorithm signs).
 
 use super::signatures_of;
@@ -6,10 +6,29 @@ use super::{
     ByKey, Seal, Servers, TABLES, add_by_key, add_servers, good, judge, key_answers, keys_of, row, set_of,
 };
 use crate::checks::context::Context;
-use crate::wire::{Dnskey, Reply, Rr, Rtype};
+use crate::wire::{Dnskey, Reply, Rr, Rrsig, Rtype};
+use hickory_proto::dnssec::Algorithm;
+use jiff::Timestamp;
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+
+/// As these two cases have it: the time first, then the algorithm, then the key (DNSSEC10 begins with the key).
+fn judge_by_time(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], now: Timestamp) -> Seal {
+    let seconds = now.as_second() as u32;
+    // Serial arithmetic (RFC 4034 section 3.1.5).
+    let later = |a: u32, b: u32| a != b && a.wrapping_sub(b) < 0x8000_0000;
+    if later(sig.inception, seconds) {
+        return Seal::NotYet;
+    }
+    if later(seconds, sig.expiration) {
+        return Seal::Expired;
+    }
+    match judge(set, sig, keys, now) {
+        Seal::NoKey if !Algorithm::from_u8(sig.algorithm).is_supported() => Seal::Unsupported(sig.algorithm),
+        seal => seal,
+    }
+}
 
 /// What became of the signatures of one set on all servers.
 #[derive(Default)]
@@ -30,7 +49,7 @@ impl Seals {
             self.missing.insert(ip);
         }
         for sig in sigs {
-            let map = match judge(&set, sig, keys, c.now) {
+            let map = match judge_by_time(&set, sig, keys, c.now) {
                 Seal::Verified => continue,
                 Seal::Unsupported(algorithm) => {
                     self.unsupported.entry((sig.key_tag, algorithm)).or_default().insert(ip);
@@ -176,4 +195,32 @@ pub(in crate::checks) async fn dnssec13(c: &Context<'_>) -> Vec<Finding> {
         out.add(&format!("DS13_ALGO_NOT_SIGNED_{name}"), &args);
     }
     out.list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Name;
+
+    #[test]
+    fn the_time_counts_before_the_algorithm_and_the_algorithm_before_the_key() {
+        let sig = |algorithm, inception, expiration| Rrsig {
+            type_covered: Rtype::SOA,
+            algorithm,
+            labels: 1,
+            original_ttl: 60,
+            expiration,
+            inception,
+            key_tag: 7,
+            signer: Name::root(),
+            signature: Vec::new(),
+        };
+        let now = Timestamp::from_second(1000).unwrap();
+        let judged = |s: &Rrsig| judge_by_time(&[], s, &[], now);
+        assert_eq!(judged(&sig(13, 1001, 2000)), Seal::NotYet);
+        assert_eq!(judged(&sig(13, 10, 999)), Seal::Expired);
+        assert_eq!(judged(&sig(200, 10, 999)), Seal::Expired);
+        assert_eq!(judged(&sig(200, 10, 2000)), Seal::Unsupported(200));
+        assert_eq!(judged(&sig(13, 10, 2000)), Seal::NoKey);
+    }
 }
