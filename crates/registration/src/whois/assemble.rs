@@ -5,6 +5,7 @@ use super::Asked;
 use super::date::{self, NoDate};
 use super::facts::{Facts, Value};
 use super::fold;
+use super::short_date;
 use super::tables::{Field, Order, TABLES, order_of};
 use super::values;
 use model::registration::{DnssecStated, Registrar, Registration};
@@ -75,10 +76,10 @@ struct Dates {
 /// True when the answer itself shows that `04-Sep-05` begins with the day: registrations end on the day they began, in
 /// another year, so the number that creation and expiration share is the day.
 fn day_first(facts: &Facts<'_>) -> bool {
-    let part = |f| facts.ranked(f).iter().find_map(|v| date::short(v.text));
+    let part = |f| facts.ranked(f).iter().find_map(|v| short_date::short(v.text));
     let shown = [Field::Created, Field::Updated, Field::Expires]
         .iter()
-        .any(|f| facts.ranked(*f).iter().any(|v| date::day_shown(v.text)));
+        .any(|f| facts.ranked(*f).iter().any(|v| short_date::day_shown(v.text)));
     if shown {
         return true;
     }
@@ -123,10 +124,12 @@ fn time(facts: &Facts<'_>, field: Field, dates: Dates, warnings: &mut Vec<String
 fn first_date(all: &[Value<'_>], dates: Dates, warnings: &mut Vec<String>) -> Option<StatedTime> {
     for v in all {
         let Some(text) = values::stated(v.text) else { continue };
-        if let Some(t) = date::parse_short(text).filter(|_| dates.day_first || date::day_shown(text)) {
+        if let Some(t) =
+            short_date::parse_short(text).filter(|_| dates.day_first || short_date::day_shown(text))
+        {
             return Some(t);
         }
-        if let Some(t) = date::order_in(v.label).and_then(|o| date::parse_short_numeric(text, o)) {
+        if let Some(t) = date::order_in(v.label).and_then(|o| short_date::parse_short_numeric(text, o)) {
             return Some(t);
         }
         match date::parse(text, dates.order) {

@@ -35,6 +35,22 @@ pub(crate) fn to_ascii(name: &str) -> String {
     idna::domain_to_ascii(name).unwrap_or_else(|_| name.to_string())
 }
 
+/// FNV-1a: the keys are a few thousand words of our own, and short.
+#[derive(Default)]
+pub(crate) struct Fnv(u64);
+
+impl std::hash::Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for b in bytes {
+            self.0 = (self.0 ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! WHOIS answers (RFC 3912): free text in, [`WhoisReading`] out. Pure: no I/O, no clock, linear in the size of the
 //! text. The layout is read first (lines, labels, blocks), then what each label means, from the tables in `data/`.
 
+mod ahead;
 mod assemble;
 mod compose;
 mod date;
@@ -11,6 +12,7 @@ mod grammar;
 mod json;
 mod lines;
 mod outcome;
+mod short_date;
 mod tables;
 mod values;
 mod walk;

@@ -202,23 +202,7 @@ pub(crate) struct Word {
     pub object: Option<Kind>,
 }
 
-/// FNV-1a: the keys are a few thousand words of our own, and short.
-#[derive(Default)]
-pub(crate) struct Fnv(u64);
-
-impl std::hash::Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for b in bytes {
-            self.0 = (self.0 ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
-
-type Lexicon = HashMap<String, Word, std::hash::BuildHasherDefault<Fnv>>;
+type Lexicon = HashMap<String, Word, std::hash::BuildHasherDefault<fold::Fnv>>;
 
 /// All tables.
 pub(crate) struct Tables {

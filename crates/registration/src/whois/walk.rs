@@ -22,10 +22,10 @@ struct Open<'a> {
     gap: bool,
 }
 
-struct Walk<'a, 'l> {
-    lines: &'l [Line<'a>],
+pub(super) struct Walk<'a, 'l> {
+    pub(super) lines: &'l [Line<'a>],
     asked: &'l Asked,
-    facts: Facts<'a>,
+    pub(super) facts: Facts<'a>,
     section: Kind,
     section_indent: usize,
     section_full: bool,
@@ -35,7 +35,7 @@ struct Walk<'a, 'l> {
     section_ending: bool,
     paragraph: bool,
     open: Option<Open<'a>>,
-    scratch: String,
+    pub(super) scratch: String,
 }
 
 pub(crate) fn walk<'a>(lines: &[Line<'a>], asked: &Asked) -> Facts<'a> {
@@ -126,18 +126,6 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn next(&self, i: usize) -> Option<&Line<'a>> {
-        self.lines[i + 1..]
-            .iter()
-            .take(3)
-            .find(|l| !matches!(l.form, Form::Blank | Form::Rule | Form::Comment(_)))
-    }
-
-    /// True when the line right after `i` is deeper than `indent`.
-    fn deeper_follows(&self, i: usize, indent: usize) -> bool {
-        self.next(i).is_some_and(|n| n.indent > indent)
-    }
-
     fn key(&mut self, i: usize, l: &Line<'a>, k: &Key<'a>) {
         self.maybe_leave(l.indent);
         let detail = !k.value.is_empty() && k.value.len() <= 120 && k.heading != Some(Kind::Other);
@@ -187,42 +175,6 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// A heading of name servers by its words, where host names stand under it.
-    fn hosts_follow(&mut self, i: usize, label: &str) -> Option<Kind> {
-        let host = self
-            .next(i)
-            .is_some_and(|n| matches!(n.form, Form::Text(_)) && values::host(first(n.text)).is_some());
-        if !host {
-            return None;
-        }
-        let kind = by_words(label, &mut self.scratch);
-        let servers = kind == Some(Kind::Ns) || kind.is_none() && self.scratch.contains("server");
-        servers.then_some(Kind::Ns)
-    }
-
-    /// True when the paragraph that begins at `i` describes a person or company after the domain's own was read: it has
-    /// an address and nothing that only a domain has.
-    fn contact_paragraph(&self, i: usize) -> bool {
-        let mut details = 0;
-        for l in self.lines[i..].iter().take(30) {
-            match &l.form {
-                Form::Key(k) => {
-                    let own = k.meanings.iter().any(|m| {
-                        m.scope == Scope::Any
-                            || matches!(m.field, Field::Nameserver | Field::Expires | Field::Dnssec)
-                    });
-                    if own || k.heading.is_some() && k.value.is_empty() {
-                        return false;
-                    }
-                    details += usize::from(is_address_label(k.label));
-                }
-                Form::Blank | Form::Rule => break,
-                _ => {}
-            }
-        }
-        details >= 2
-    }
-
     /// The first label of a paragraph may say that an object of another kind begins.
     fn object(&mut self, i: usize, l: &Line<'a>, k: &Key<'a>) {
         if k.states(Field::Domain) && !self.facts.names.is_empty() {
@@ -253,36 +205,6 @@ impl<'a> Walk<'a, '_> {
         if wanted && !own_field {
             self.enter(kind, l.indent);
         }
-    }
-
-    /// True when the paragraph that begins at `i` describes the registrar as an object (address, phone) rather than
-    /// going on about the domain.
-    fn registrar_paragraph(&self, i: usize) -> bool {
-        let mut details = false;
-        for l in self.lines[i + 1..].iter().take(30) {
-            match &l.form {
-                Form::Key(k) => {
-                    // A state after the domain's own is the registrar's.
-                    let stated = self.facts.has(Field::Status);
-                    let domain_field = k.meanings.iter().any(|m| {
-                        m.scope != Scope::Ns
-                            && (matches!(
-                                m.field,
-                                Field::Nameserver | Field::Expires | Field::RegistrarExpires
-                            ) || m.field == Field::Status && !stated)
-                    });
-                    if domain_field {
-                        return false;
-                    }
-                    details |= k.meanings.iter().any(|m| m.scope == Scope::Registrar)
-                        || is_address_label(k.label)
-                        || k.label.eq_ignore_ascii_case("type");
-                }
-                Form::Blank | Form::Rule => break,
-                _ => {}
-            }
-        }
-        details
     }
 
     fn record(&mut self, l: &Line<'a>, k: &Key<'a>, value: &'a str) {
@@ -425,29 +347,8 @@ impl<'a> Walk<'a, '_> {
     }
 }
 
-fn first(s: &str) -> &str {
+pub(super) fn first(s: &str) -> &str {
     s.split_whitespace().next().unwrap_or_default()
-}
-
-/// Labels of postal and electronic addresses, which a domain itself does not have.
-fn is_address_label(label: &str) -> bool {
-    [
-        "address",
-        "phone",
-        "street",
-        "city",
-        "country",
-        "email",
-        "e-mail",
-        "fax",
-        "fax-no",
-        "postal code",
-        "zip",
-        "telephone",
-        "tel",
-    ]
-    .iter()
-    .any(|w| label.eq_ignore_ascii_case(w))
 }
 
 fn is_state_label(label: &str) -> bool {

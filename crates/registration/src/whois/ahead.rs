@@ -1,0 +1,108 @@
+//! What the walk looks ahead for: whether deeper lines or host names follow, and whether a paragraph describes a contact or
+//! the registrar rather than the domain. In: the lines from here on; out: a kind of block or a yes.
+
+use super::lines::{Form, Line, by_words};
+use super::tables::{Field, Kind, Scope};
+use super::values;
+use super::walk::{Walk, first};
+
+impl<'a> Walk<'a, '_> {
+    pub(super) fn next(&self, i: usize) -> Option<&Line<'a>> {
+        self.lines[i + 1..]
+            .iter()
+            .take(3)
+            .find(|l| !matches!(l.form, Form::Blank | Form::Rule | Form::Comment(_)))
+    }
+
+    /// True when the line right after `i` is deeper than `indent`.
+    pub(super) fn deeper_follows(&self, i: usize, indent: usize) -> bool {
+        self.next(i).is_some_and(|n| n.indent > indent)
+    }
+
+    /// A heading of name servers by its words, where host names stand under it.
+    pub(super) fn hosts_follow(&mut self, i: usize, label: &str) -> Option<Kind> {
+        let host = self
+            .next(i)
+            .is_some_and(|n| matches!(n.form, Form::Text(_)) && values::host(first(n.text)).is_some());
+        if !host {
+            return None;
+        }
+        let kind = by_words(label, &mut self.scratch);
+        let servers = kind == Some(Kind::Ns) || kind.is_none() && self.scratch.contains("server");
+        servers.then_some(Kind::Ns)
+    }
+
+    /// True when the paragraph that begins at `i` describes a person or company after the domain's own was read: it has
+    /// an address and nothing that only a domain has.
+    pub(super) fn contact_paragraph(&self, i: usize) -> bool {
+        let mut details = 0;
+        for l in self.lines[i..].iter().take(30) {
+            match &l.form {
+                Form::Key(k) => {
+                    let own = k.meanings.iter().any(|m| {
+                        m.scope == Scope::Any
+                            || matches!(m.field, Field::Nameserver | Field::Expires | Field::Dnssec)
+                    });
+                    if own || k.heading.is_some() && k.value.is_empty() {
+                        return false;
+                    }
+                    details += usize::from(is_address_label(k.label));
+                }
+                Form::Blank | Form::Rule => break,
+                _ => {}
+            }
+        }
+        details >= 2
+    }
+
+    /// True when the paragraph that begins at `i` describes the registrar as an object (address, phone) rather than
+    /// going on about the domain.
+    pub(super) fn registrar_paragraph(&self, i: usize) -> bool {
+        let mut details = false;
+        for l in self.lines[i + 1..].iter().take(30) {
+            match &l.form {
+                Form::Key(k) => {
+                    // A state after the domain's own is the registrar's.
+                    let stated = self.facts.has(Field::Status);
+                    let domain_field = k.meanings.iter().any(|m| {
+                        m.scope != Scope::Ns
+                            && (matches!(
+                                m.field,
+                                Field::Nameserver | Field::Expires | Field::RegistrarExpires
+                            ) || m.field == Field::Status && !stated)
+                    });
+                    if domain_field {
+                        return false;
+                    }
+                    details |= k.meanings.iter().any(|m| m.scope == Scope::Registrar)
+                        || is_address_label(k.label)
+                        || k.label.eq_ignore_ascii_case("type");
+                }
+                Form::Blank | Form::Rule => break,
+                _ => {}
+            }
+        }
+        details
+    }
+}
+
+/// Labels of postal and electronic addresses, which a domain itself does not have.
+fn is_address_label(label: &str) -> bool {
+    [
+        "address",
+        "phone",
+        "street",
+        "city",
+        "country",
+        "email",
+        "e-mail",
+        "fax",
+        "fax-no",
+        "postal code",
+        "zip",
+        "telephone",
+        "tel",
+    ]
+    .iter()
+    .any(|w| label.eq_ignore_ascii_case(w))
+}
