@@ -4,7 +4,7 @@
 use crate::{Dialer, Error, HttpAnswer};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -57,15 +57,15 @@ impl Dialer {
     }
 }
 
-fn bad(host: &str, reason: impl ToString) -> Error {
+fn bad(host: &str, reason: &dyn std::fmt::Display) -> Error {
     Error::Protocol { host: host.to_string(), reason: reason.to_string() }
 }
 
-fn request(uri: &str, kind: &str, body: Vec<u8>) -> hyper::http::request::Builder {
+fn request(uri: &str, kind: &str, length: usize) -> hyper::http::request::Builder {
     Request::post(uri)
         .header(CONTENT_TYPE, kind)
         .header(ACCEPT, kind)
-        .header("content-length", body.len())
+        .header(CONTENT_LENGTH, length)
         .header(USER_AGENT, concat!("domainscope/", env!("CARGO_PKG_VERSION")))
 }
 
@@ -83,12 +83,12 @@ where
     let (mut sender, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
             .await
-            .map_err(|e| bad(host, e))?;
+            .map_err(|e| bad(host, &e))?;
     let driver = tokio::spawn(connection);
-    let request = request(url.as_str(), kind, body.clone()).body(Full::new(Bytes::from(body)));
+    let request = request(url.as_str(), kind, body.len()).body(Full::new(Bytes::from(body)));
     let result = async {
-        let request = request.map_err(|e| bad(host, e))?;
-        let answer = sender.send_request(request).await.map_err(|e| bad(host, e))?;
+        let request = request.map_err(|e| bad(host, &e))?;
+        let answer = sender.send_request(request).await.map_err(|e| bad(host, &e))?;
         read(answer, url, host, cap).await
     }
     .await;
@@ -108,7 +108,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|e| bad(host, e))?;
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|e| bad(host, &e))?;
     let driver = tokio::spawn(connection);
     let authority = match url.port() {
         Some(p) => format!("{host}:{p}"),
@@ -118,11 +118,10 @@ where
         Some(q) => format!("{}?{q}", url.path()),
         None => url.path().to_string(),
     };
-    let request =
-        request(&path, kind, body.clone()).header(HOST, authority).body(Full::new(Bytes::from(body)));
+    let request = request(&path, kind, body.len()).header(HOST, authority).body(Full::new(Bytes::from(body)));
     let result = async {
-        let request = request.map_err(|e| bad(host, e))?;
-        let answer = sender.send_request(request).await.map_err(|e| bad(host, e))?;
+        let request = request.map_err(|e| bad(host, &e))?;
+        let answer = sender.send_request(request).await.map_err(|e| bad(host, &e))?;
         read(answer, url, host, cap).await
     }
     .await;
@@ -143,7 +142,7 @@ where
         .collect();
     let mut read = Vec::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|e| bad(host, format!("the answer broke off: {e}")))?;
+        let frame = frame.map_err(|e| bad(host, &format!("the answer broke off: {e}")))?;
         if let Some(data) = frame.data_ref() {
             if read.len() + data.len() > cap {
                 return Err(Error::TooLarge { host: host.to_string(), cap });

@@ -104,7 +104,7 @@ impl Limits {
     }
 }
 
-fn invalid(e: impl ToString) -> Failure {
+fn invalid<E: ToString>(e: E) -> Failure {
     Failure::Invalid(e.to_string())
 }
 

@@ -118,7 +118,8 @@ fn line(j: &Judged, c: Columns, paint: &Paint) -> String {
     };
     let word = format!("{} {:<11}", mark(kind), kind.label());
     let place = j.resolver.place();
-    let carried = j.answer.as_ref().and_then(|a| a.carried).map(|c| c.label()).unwrap_or_default();
+    let carried =
+        j.answer.as_ref().and_then(|a| a.carried).map(model::compare::Carried::label).unwrap_or_default();
     let tail =
         [place.as_str(), carried].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join(" · ");
     let text = format!(
