@@ -2,12 +2,14 @@
 //! to change it. In: answers of vantage points. Out: [`FqdnReport`]. RFC 1034 section 3.6.2 (aliases), RFC 4592
 //! (wildcards).
 
+mod browser;
 mod chain;
 mod report;
 #[cfg(test)]
 mod samples;
 mod ttl_plan;
 
+pub use browser::{BROWSER_TYPES, askable, browser_vantage};
 pub use chain::{LONG_CHAIN, LONG_TTL, SHORT_TTL, judge_chain};
 pub use report::report;
 pub use ttl_plan::{PlanStage, StageKind, TtlPlan, ttl_plan};
