@@ -115,7 +115,7 @@ fn free_word(words: &mut Vec<String>) -> Option<String> {
 fn seconds(words: &mut Vec<String>) -> Result<u32, String> {
     let Some(at) = words.iter().position(|word| word == "--seconds") else { return Ok(60) };
     words.remove(at);
-    let value = (at < words.len()).then(|| words.remove(at)).unwrap_or_default();
+    let value = if at < words.len() { words.remove(at) } else { String::new() };
     value.parse().ok().filter(|n| *n > 0).ok_or_else(|| format!("--seconds wants a number, not `{value}`."))
 }
 

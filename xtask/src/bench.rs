@@ -1,6 +1,6 @@
 //! Benchmarks by name.
 
-use crate::sh;
+use crate::{doh, sh};
 use anyhow::{Result, bail};
 
 /// Name on the command line, package, bench target.
@@ -10,8 +10,11 @@ const BENCHES: &[(&str, &str, &str)] = &[
     ("store", "domainscope-store", "store"),
 ];
 
-/// Runs one benchmark, or all of them.
+/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself.
 pub fn run(which: Option<&str>) -> Result<()> {
+    if which == Some("doh") {
+        return doh::bench();
+    }
     let chosen: Vec<_> =
         BENCHES.iter().filter(|(name, ..)| which.is_none_or(|wanted| wanted == *name)).collect();
     if chosen.is_empty() {
@@ -21,6 +24,9 @@ pub fn run(which: Option<&str>) -> Result<()> {
     for (name, package, target) in chosen {
         sh::say(&format!("benchmark {name}"));
         sh::run(sh::cargo().args(["bench", "--package", package, "--bench", target]))?;
+        if *name == "dns" {
+            doh::bench()?;
+        }
     }
     Ok(())
 }

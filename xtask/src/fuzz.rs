@@ -173,7 +173,7 @@ impl Told {
         let before: u64 = seen.next().filter(|cov| *cov > 1)?;
         Some(Self {
             before,
-            after: seen.last().unwrap_or(before),
+            after: seen.next_back().unwrap_or(before),
             inputs: stat("number_of_executed_units")?,
             per_second: stat("average_exec_per_sec")?,
             slowest: Duration::from_secs(stat("slowest_unit_time_sec")?),

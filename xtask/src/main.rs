@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod bundle;
+mod doh;
 mod e2e;
 mod fingerprint;
 mod fuzz;

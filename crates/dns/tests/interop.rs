@@ -1,6 +1,8 @@
 //! Independent truth: servers nobody here wrote (NSD) serve a root, a top-level domain and zones; we ask them, and so
 //! does `drill`. Skipped with a message where NSD is not installed.
 
+mod peers;
+
 use dns::{Engine, RootHints, Settings, TrustAnchors};
 use model::dns::{NsName, ServerHealth, TraceOutcome};
 use model::names::Fqdn;
@@ -42,6 +44,18 @@ ns1 1800 A 127.77.0.4
 @ 300 HTTPS 1 . alpn=h2,h3
 mail 300 A 192.0.2.25
 www 300 CNAME @
+_sip._tcp 300 SRV 10 60 5060 mail
+naptr 300 NAPTR 100 10 \"S\" \"SIP+D2U\" \"!^.*$!sip:info@harbour.test!\" _sip._tcp
+host 300 SSHFP 4 2 123456789abcdef67890123456789abcdef67890123456789abcdef123456789
+host 300 HINFO \"a machine\" \"an \\\"old\\\" one\"
+_443._tcp 300 TLSA 3 1 1 8d02536c887482bc34ff54e41d2ba659bf85b341a0a20afadb5813dcfbcf286d
+_ftp._tcp 300 URI 10 1 \"ftp://ftp.harbour.test/public\"
+svc 300 SVCB 1 mail port=8443 ipv4hint=192.0.2.25 ipv6hint=2001:db8::25
+alias 300 SVCB 0 mail
+tree 300 DNAME elsewhere.test.
+ptr 300 PTR mail
+mixed 300 MX 10 MaiL
+raw 300 TYPE65280 \\# 4 0A000001
 big 300 TXT ";
 const ELSEWHERE: &str = "$ORIGIN elsewhere.test.
 @ 3600 SOA ns1.nic.test. host.nic.test. 1 7200 3600 604800 900
@@ -200,4 +214,39 @@ async fn nsd_delegations_show_their_servers() {
     let https = zone.rrsets.iter().find(|s| s.rtype == "HTTPS").unwrap();
     assert_eq!(https.data, ["1 . alpn=h2,h3"]);
     assert_eq!((zone.wildcard, zone.unanswered), (Some(false), Vec::new()));
+}
+
+#[tokio::test]
+async fn rare_types_are_read_as_dig_and_kdig_read_them() {
+    let programs: Vec<_> = [("dig", "bind9-dnsutils"), ("kdig", "knot-dnsutils")]
+        .iter()
+        .filter_map(|(program, package)| peers::find(program, package))
+        .collect();
+    if programs.is_empty() {
+        return;
+    }
+    let Some((servers, engine)) = start().await else { return };
+    for (name, rtype) in [
+        ("_sip._tcp", "SRV"),
+        ("naptr", "NAPTR"),
+        ("host", "SSHFP"),
+        ("host", "HINFO"),
+        ("_443._tcp", "TLSA"),
+        ("_ftp._tcp", "URI"),
+        ("svc", "SVCB"),
+        ("alias", "SVCB"),
+        ("tree", "DNAME"),
+        ("ptr", "PTR"),
+        ("mixed", "MX"),
+        ("raw", "TYPE65280"),
+    ] {
+        let name = format!("{name}.harbour.test");
+        let trace = engine.trace(&Fqdn::trusted(&name), rtype).await.unwrap();
+        let ours = peers::ours(&trace.records, &name, rtype);
+        assert_eq!(ours.len(), 1, "{name} {rtype}: {trace:#?}");
+        for program in &programs {
+            let said = peers::ask(program, "127.77.0.4".parse().unwrap(), servers.port, &name, &[rtype]);
+            assert_eq!(ours, peers::theirs(&said, &name, rtype), "{name} {rtype}: {}", program.display());
+        }
+    }
 }
