@@ -13,6 +13,8 @@ use std::sync::LazyLock;
 #[serde(rename_all = "lowercase")]
 enum Part {
     Neutral,
+    /// Neutral words that may stand beside "registrar" and "status": `name`, `of`, not `date`, `number`.
+    Naming,
     /// The domain or its record: what the label speaks of.
     Subject,
     Created,
@@ -56,6 +58,10 @@ const fn bit(p: Part) -> u16 {
 }
 /// A word that says "created" only where nothing else is said.
 const WEAK: u16 = 1 << 15;
+
+/// Words that labels of a registrar and of a state are made of.
+const NAMING: u16 =
+    bit(Part::Naming) | bit(Part::Subject) | bit(Part::Registrar) | bit(Part::Company) | bit(Part::Status);
 
 static PARTS: LazyLock<Parts> = LazyLock::new(|| {
     load().unwrap_or_else(|e| panic!("the shipped WHOIS tables are checked by a test: {e}"))
@@ -129,6 +135,7 @@ fn field(label: &str) -> Option<&'static [Meaning]> {
     let mut seen = 0u16;
     let mut word = String::with_capacity(24);
     let mut count = 0;
+    let mut naming = true;
     let mut lower = false;
     for c in label.chars().chain([' ']) {
         // `creationDate` is two words.
@@ -140,7 +147,9 @@ fn field(label: &str) -> Option<&'static [Meaning]> {
         }
         if !word.is_empty() {
             count += 1;
-            seen |= part(&word)?;
+            let of_word = part(&word)?;
+            naming &= of_word & NAMING != 0;
+            seen |= of_word;
             word.clear();
         }
         if hump {
@@ -151,14 +160,18 @@ fn field(label: &str) -> Option<&'static [Meaning]> {
         return None;
     }
     let has = |p: Part| seen & bit(p) != 0;
-    let bare_server = seen & !bit(Part::Neutral) == bit(Part::Server);
+    let bare_server = seen & !(bit(Part::Neutral) | bit(Part::Naming)) == bit(Part::Server);
     if bare_server {
         // `Host`, `Server`: only under a heading of name servers.
         return meaning(Field::Nameserver, Scope::Ns);
     }
     let scope = if has(Part::Subject) { Scope::Any } else { Scope::Domain };
     let bare_update = label.get(..11).is_some_and(|l| l.eq_ignore_ascii_case("last update"));
-    meaning(agreed(has, seen & WEAK != 0, bare_update)?, scope)
+    let field = agreed(has, seen & WEAK != 0, bare_update)?;
+    if matches!(field, Field::Registrar | Field::Status) && !naming {
+        return None;
+    }
+    meaning(field, scope)
 }
 
 /// The field on which the words agree.
@@ -254,6 +267,12 @@ mod tests {
             ("Registration is valid until", "further notice", None),
             ("Last transferred date", "2001-02-03", None),
             ("Created and changed", "2001-02-03", None),
+            ("Domain renewed", "2001-02-03", None),
+            ("Paid on", "2001-02-03", None),
+            ("Paid until", "2031-02-03", Some(Field::Expires)),
+            ("Registrar number", "123", None),
+            ("Registrar info", "http://registrar.example", None),
+            ("Status date", "2001-02-03", None),
             ("Whois server name", "whois.example.net", None),
             ("Registration service", "Sample Registrar", None),
             ("Status changed", "2001-02-03", None),
