@@ -164,7 +164,12 @@ impl Engine {
 
     /// A session that starts with the delegations from the root that are still fresh.
     pub(crate) fn warm_session(&self) -> Session {
-        let session = self.session();
+        self.warm(self.settings.clone())
+    }
+
+    /// The same with bounds of its own.
+    pub(crate) fn warm(&self, settings: Arc<Settings>) -> Session {
+        let session = Session::new(settings);
         let mut kept = self.infrastructure.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|_, (until, _)| Instant::now() < *until);
         let zones = kept.iter().map(|(zone, (_, learned))| (zone.clone(), learned.clone()));

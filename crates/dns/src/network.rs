@@ -21,6 +21,9 @@ const KEPT: (u64, u64) = (60, 1800);
 /// Addresses looked up for one delegation, and at once.
 const MOST: usize = 64;
 const AT_ONCE: usize = 8;
+/// Bounds of one look-up of all: places are nice to know, nobody waits for them.
+const BUDGET: Duration = Duration::from_secs(5);
+const QUESTIONS: u32 = 300;
 /// Addresses remembered at most.
 const REMEMBERED: usize = 20_000;
 
@@ -125,7 +128,10 @@ impl Engine {
         };
         let answered = delegation.legacy.servers.iter().filter(|s| s.ms.iter().any(Option::is_some));
         let addresses: BTreeSet<IpAddr> = answered.map(|s| s.address).collect();
-        let session = self.warm_session();
+        let mut settings = (*self.settings).clone();
+        settings.budget = settings.budget.min(BUDGET);
+        settings.max_queries = settings.max_queries.min(QUESTIONS);
+        let session = self.warm(Arc::new(settings));
         let (session, mut known) = (&session, Vec::new());
         let mut unknown = Vec::new();
         {
@@ -178,7 +184,9 @@ impl Engine {
         let (place, id) = futures::join!(place, id);
         let (prefix, asns) =
             place.known.map_or((None, Vec::new()), |k| (Some(k.prefix), k.asns.into_iter().collect()));
-        (place.ttl, ServerNetwork { address, asns, prefix, id })
+        // A database that gives no answer is left alone for a while.
+        let ttl = if place.failed { u32::MAX } else { place.ttl };
+        (ttl, ServerNetwork { address, asns, prefix, id })
     }
 }
 

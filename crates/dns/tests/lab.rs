@@ -4,7 +4,9 @@ use dns::checks::{CheckOptions, health};
 use dns::{Engine, RootHints, Settings, TrustAnchors};
 use jiff::Timestamp;
 use lab::{Lab, Options, Scenario};
-use model::dns::{Delegation, DenialProof, DnssecStatus, ProviderKind, ServerHealth, TraceOutcome};
+use model::dns::{
+    Delegation, DenialProof, DnssecStatus, ProviderKind, ServerHealth, ServerProblem, TraceOutcome,
+};
 use model::legacy::{Spread, merge_latency};
 use model::names::Fqdn;
 use std::time::Duration;
@@ -109,6 +111,25 @@ async fn each_story_has_its_finding() {
         let d = w.engine.delegation(domain).await.unwrap();
         assert_eq!(tags(&d), Vec::<String>::new(), "{domain}");
     }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_server_is_told_as_a_fact() {
+    let w = demo().await;
+    let problems = async |domain: &str| -> Vec<ServerProblem> {
+        let d = w.engine.delegation(domain).await.unwrap();
+        d.servers.iter().flat_map(|s| s.problems.clone()).collect()
+    };
+    let attic = problems("attic.example").await;
+    assert!(attic.contains(&ServerProblem::GlueOnly), "{attic:?}");
+    assert!(attic.contains(&ServerProblem::GlueMissing), "{attic:?}");
+    let alias = problems("alias-street.example").await;
+    assert!(alias.iter().any(|p| matches!(p, ServerProblem::Alias { .. })), "{alias:?}");
+    let chicken = problems("chicken.example").await;
+    assert!(chicken.contains(&ServerProblem::NoAddress { cyclic: true }), "{chicken:?}");
+    let gone = problems("vanishing.example").await;
+    assert!(gone.contains(&ServerProblem::NoAddress { cyclic: false }), "{gone:?}");
+    assert_eq!(problems("q7.io").await, Vec::new());
 }
 
 #[tokio::test]

@@ -216,3 +216,21 @@ fn looks_at_the_servers_gather_while_the_delegation_is_read() {
     }
     assert_eq!(slow(&known), 0);
 }
+
+#[test]
+fn observations_stored_before_these_facts_were_known_still_read() {
+    let mut o = observe(registration());
+    o.delegation = Part::good(delegation(&["ns1.q7.io"]), now(), "servers");
+    let mut json = serde_json::to_value(&o).unwrap();
+    let d = json["delegation"]["value"].as_object_mut().unwrap();
+    assert!(d.remove("legacy").is_some());
+    for server in d["servers"].as_array_mut().unwrap() {
+        assert!(server.as_object_mut().unwrap().remove("problems").is_some());
+    }
+    let read: Observation = serde_json::from_value(json).unwrap();
+    assert_eq!(read, o);
+    let old = serde_json::json!({
+        "status": "secure", "reason": "", "ds": [], "key_tags": [], "signatures_expire": null
+    });
+    assert_eq!(serde_json::from_value::<Dnssec>(old).unwrap().denial, None);
+}
