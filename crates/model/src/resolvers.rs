@@ -59,7 +59,7 @@ pub struct PublicResolver {
     /// Host name (and `:port`, 853 where left out) of DNS over TLS.
     #[serde(default)]
     pub dot: Option<String>,
-    /// Addresses for UDP and TCP, and for DoH and DoT too, so that no other resolver is needed to find it.
+    /// Addresses for UDP and TCP.
     #[serde(default)]
     pub addresses: Vec<IpAddr>,
     /// The operator's page the row comes from, or `unverified: from memory`.

@@ -104,7 +104,7 @@ impl Limits {
     }
 }
 
-fn invalid<E: ToString>(e: E) -> Failure {
+fn invalid(e: &dyn std::fmt::Display) -> Failure {
     Failure::Invalid(e.to_string())
 }
 
@@ -115,7 +115,7 @@ impl Product {
     /// [`Failure::Invalid`] for what is no name, [`Failure::Forbidden`], or a store that does not answer.
     pub async fn asking(&self, caller: &Caller, name: &str, rtype: &str, force: bool) -> Answer<Asking> {
         may_write(caller)?;
-        let name = Fqdn::read(name).map_err(invalid)?.name;
+        let name = Fqdn::read(name).map_err(|e| invalid(&e))?.name;
         let rtype = if rtype.trim().is_empty() { "A" } else { rtype.trim() };
         let mut asking = Asking::new(name, rtype);
         asking.force = force;
@@ -158,7 +158,7 @@ impl Product {
         rtype: &str,
     ) -> Answer<Comparison> {
         let asking = self.asking(caller, name, rtype, false).await?;
-        self.tools.comparer.start(&asking).await.map_err(invalid)
+        self.tools.comparer.start(&asking).await.map_err(|e| invalid(&e))
     }
 
     pub(super) async fn tool_compare(
@@ -170,12 +170,12 @@ impl Product {
     ) -> Answer<Comparison> {
         let asking = self.asking(caller, name, rtype, force).await?;
         let _leave = self.tools.enter(caller)?;
-        self.tools.comparer.run(&asking, &mut |_| ()).await.map_err(invalid)
+        self.tools.comparer.run(&asking, &mut |_| ()).await.map_err(|e| invalid(&e))
     }
 
     pub(super) async fn tool_fqdn(&self, caller: &Caller, name: &str) -> Answer<FqdnReport> {
         may_write(caller)?;
-        let name = Fqdn::read(name).map_err(invalid)?.name;
+        let name = Fqdn::read(name).map_err(|e| invalid(&e))?.name;
         let _leave = self.tools.enter(caller)?;
         let here: Arc<dyn Place> = Arc::new(Here::new(self.engine.clone()));
         Ok(analyze(&name, &[here], self.now()).await)
