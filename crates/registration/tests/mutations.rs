@@ -84,10 +84,11 @@ fn label(line: &str) -> Option<(&str, &str)> {
     (short && !value.starts_with("//") && !label.contains(['%', '#', '>', '['])).then_some((label, value))
 }
 
+type Change = fn(&str) -> String;
+
 #[test]
 fn the_outward_form_does_not_matter() {
     let cases = cases();
-    type Change = fn(&str) -> String;
     let changes: [(&str, Change); 10] = [
         ("CRLF", |t| t.replace('\n', "\r\n")),
         ("trailing blanks", |t| each_line(t, |l| format!("{l} \t "))),
@@ -159,4 +160,31 @@ fn the_order_of_blocks_matters_little() {
     let (was, is) = (&before.fields, &after.fields);
     assert!(is.share(is.exact) + 1.0 >= was.share(was.exact), "{before:?} {after:?}");
     assert!(is.share(is.wrong) <= 0.3 && after.right == before.right, "{before:?} {after:?}");
+}
+
+/// A contact's dates, state and registrar are not the domain's, whatever style the block is in.
+#[test]
+fn a_contact_after_the_record_changes_nothing() {
+    let mut cases = cases();
+    cases.retain(|c| c.json["expected"].as_object().is_some_and(|e| !e.is_empty()));
+    let changes: [(&str, Change); 2] = [
+        ("a contact at the end", |t| {
+            format!(
+                "{t}\n\ncontact:      EX-9\nname:         Some Body\naddress:      1 Street\nphone:        \
+                 +1.0000000000\ncreated:      1999-09-09\nchanged:      1998-08-08\nstatus:       verified\nregistrar:    \
+                 REG-OTHER\nsource:       TEST\n"
+            )
+        }),
+        ("an indented contact at the end", |t| {
+            format!(
+                "{t}\n\nTechnical Contact:\n   Name: Some Body\n   Organization: Other Ltd\n   Email: a@other.example\n   \
+                 Created: 1999-09-09\n   Last Updated: 1998-08-08\n   Status: verified\n   Expires: 2001-01-01\n"
+            )
+        }),
+    ];
+    for (what, change) in changes {
+        let (before, after) = score(what, &cases, change);
+        println!("{what}: {before:?} {after:?}");
+        assert_eq!(before, after, "{what}");
+    }
 }

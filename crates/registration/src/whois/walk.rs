@@ -199,7 +199,8 @@ impl<'a> Walk<'a, '_> {
         let wanted = match kind {
             Kind::Registrar => self.registrar_paragraph(i),
             Kind::Other => self.facts.names.is_empty(),
-            _ => !self.facts.names.is_empty(),
+            // Some records do not name the domain by a label of its own (.ee).
+            _ => !self.facts.names.is_empty() || self.facts.has(Field::Created),
         };
         let own_field = k.is_own() && kind != Kind::Registrar && kind != Kind::Ns;
         if wanted && !own_field {
