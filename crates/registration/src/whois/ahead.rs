@@ -41,7 +41,10 @@ impl<'a> Walk<'a, '_> {
                 Form::Key(k) => {
                     let own = k.meanings.iter().any(|m| {
                         m.scope == Scope::Any
-                            || matches!(m.field, Field::Nameserver | Field::Expires | Field::Dnssec)
+                            || matches!(
+                                m.field,
+                                Field::Nameserver | Field::Expires | Field::Dnssec | Field::Domain
+                            )
                     });
                     if own || k.heading.is_some() && k.value.is_empty() {
                         return false;

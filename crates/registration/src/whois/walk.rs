@@ -200,6 +200,9 @@ impl<'a> Walk<'a, '_> {
             Kind::Registrar => self.registrar_paragraph(i),
             Kind::Other => self.facts.names.is_empty(),
             // Some records do not name the domain by a label of its own (.ee).
+            Kind::Contact => {
+                !self.facts.names.is_empty() || self.facts.has(Field::Created) || self.contact_paragraph(i)
+            }
             _ => !self.facts.names.is_empty() || self.facts.has(Field::Created),
         };
         let own_field = k.is_own() && kind != Kind::Registrar && kind != Kind::Ns;
