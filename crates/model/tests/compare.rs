@@ -330,6 +330,11 @@ fn a_denial_stops_and_says_what_asking_would_do() {
     assert!(stopped.consequence.contains("until 14:35 UTC"), "{}", stopped.consequence);
     let stopped = Stopped::by(&denying(AuthorityOutcome::NoData)).unwrap();
     assert!(stopped.sentence.contains("has no A record"), "{}", stopped.sentence);
+    let mut alias = denying(AuthorityOutcome::NxDomain);
+    alias.aliases = vec![Record { rtype: "CNAME".into(), ..a("gone.cdn.example.", 300) }];
+    let said = Stopped::by(&alias).unwrap().sentence;
+    assert!(said.contains("leads to gone.cdn.example, which does not exist"), "{said}");
+    assert!(authority_sentence(&alias).contains("leads to gone.cdn.example, which does not exist"));
     let mut silent = denying(AuthorityOutcome::NoAnswer);
     silent.servers.clear();
     assert_eq!(Stopped::by(&silent).unwrap().reason, StopReason::NoAuthority);

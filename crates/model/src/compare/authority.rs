@@ -88,6 +88,8 @@ pub fn authority_sentence(a: &Authority) -> String {
         n => format!("Most of {n} authoritative servers say"),
     };
     let (name, rtype) = (&a.name, &a.rtype);
+    let end = a.aliases.last().map(|r| r.data.trim_end_matches('.'));
+    let subject = end.map_or_else(|| name.clone(), |t| format!("{name} leads to {t}, which"));
     let ttl = a.ttl.map(|t| format!(", to be kept {}", human_seconds(t.into()))).unwrap_or_default();
     match a.outcome {
         AuthorityOutcome::Serves => format!(
@@ -95,8 +97,8 @@ pub fn authority_sentence(a: &Authority) -> String {
             super::words::data(&a.records, rtype),
             if a.agree { "" } else { "; they disagree" }
         ),
-        AuthorityOutcome::NoData => format!("{who}: {name} has no {rtype} record{silent}."),
-        AuthorityOutcome::NxDomain => format!("{who}: {name} does not exist{silent}."),
+        AuthorityOutcome::NoData => format!("{who}: {subject} has no {rtype} record{silent}."),
+        AuthorityOutcome::NxDomain => format!("{who}: {subject} does not exist{silent}."),
         AuthorityOutcome::NoAnswer => match a.notes.first() {
             Some(why) => format!("No authoritative answer for {name} {rtype}: {why}."),
             None => format!("No authoritative server answers usefully for {name} {rtype}."),

@@ -25,10 +25,12 @@ impl Stopped {
                         .into(),
             }),
             AuthorityOutcome::NoData | AuthorityOutcome::NxDomain => {
+                let end = authority.aliases.last().map(|r| r.data.trim_end_matches('.'));
+                let subject = end.map_or_else(|| name.clone(), |t| format!("{name} leads to {t}, which"));
                 let what = if authority.outcome == AuthorityOutcome::NxDomain {
-                    format!("{name} does not exist")
+                    format!("{subject} does not exist")
                 } else {
-                    format!("{name} has no {rtype} record")
+                    format!("{subject} has no {rtype} record")
                 };
                 let span = authority.negative_ttl.map(|t| human_seconds(t.into()));
                 let memory = span.clone().map_or_else(String::new, |s| format!(" for up to {s}"));

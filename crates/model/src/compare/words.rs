@@ -102,8 +102,10 @@ fn sentence(
             "{who} gives {}, and did so again after its copy had run out: it is answered otherwise than we are.",
             if records.is_empty() { "no record" } else { &records }
         ),
-        Verdict::Different { cause: Cause::Location, .. } => format!(
-            "{who} gives {records}: it tells the authoritative servers where its users are, and may be answered by location."
+        Verdict::Different { cause: Cause::Location, until: Some(t) } => format!(
+            "{who} gives {records}: it tells the authoritative servers where its users are, and may be answered by \
+             location. An old copy would run out at {}.",
+            at(t)
         ),
         Verdict::Different { cause: Cause::Disagreement, .. } => {
             let what = if records.is_empty() { "no record".to_string() } else { records };

@@ -204,15 +204,15 @@ fn other_hands(step: &ChainStep) -> ChainProblem {
 }
 
 fn ttl(step: &ChainStep) -> Option<ChainProblem> {
-    let ttl = step.ttl?;
-    if ttl > LONG_TTL {
+    let (ttl, longest) = step.ttls()?;
+    if longest > LONG_TTL {
         return Some(problem(
             ProblemKind::LongTtl,
             Level::Notice,
             "Long TTL",
             format!(
                 "Copies of this live {}: a change takes that long to be seen everywhere.",
-                human_seconds(ttl.into())
+                human_seconds(longest.into())
             ),
             "Lower it before you plan a change.",
         ));

@@ -115,6 +115,21 @@ pub struct ChainStep {
     pub problems: Vec<ChainProblem>,
 }
 
+impl ChainStep {
+    /// Shortest and longest TTL with which some server gives the alias, or the addresses where there is none: what a
+    /// visitor's resolver keeps. Other types at the name do not count.
+    pub fn ttls(&self) -> Option<(u32, u32)> {
+        let counts = |t: &str| match self.target {
+            Some(_) => t == "CNAME",
+            None => matches!(t, "A" | "AAAA"),
+        };
+        let own = self.answers.iter().filter(|a| counts(&a.rtype)).filter_map(|a| a.ttl);
+        let served = self.servers.iter().filter(|s| s.kind.is_authoritative()).flat_map(|s| &s.records);
+        let all: Vec<u32> = own.chain(served.filter(|r| counts(&r.rtype)).map(|r| r.ttl)).collect();
+        Some((all.iter().copied().min()?, all.iter().copied().max()?))
+    }
+}
+
 /// What can be wrong with a step of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -72,7 +72,8 @@ pub struct TtlPlan {
 pub fn ttl_plan(chain: &[ChainStep], now: Timestamp) -> Option<TtlPlan> {
     let first = chain.first()?;
     let shown = shown(first)?;
-    let ttl = first.ttl?;
+    // The longest any server gives: copies with it are about.
+    let ttl = first.ttls().map(|(_, longest)| longest).or(first.ttl)?;
     let lowered = ttl.min(LOWERED);
     let low = ttl <= LOWERED;
     let end = chain.last()?;
@@ -228,6 +229,7 @@ fn whole_minute(at: Timestamp) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fqdn::TypeAnswer;
     use crate::fqdn::samples::{alias, end, soa};
 
     fn now() -> Timestamp {
@@ -285,6 +287,40 @@ mod tests {
             "{:?}",
             plan.notes
         );
+    }
+
+    #[test]
+    fn the_longest_ttl_of_the_addresses_counts_and_no_other_types() {
+        let mut step = end("alder.example", "alder.example", &[("A", &["203.0.113.80"])], 7200);
+        step.answers.push(TypeAnswer {
+            rtype: "TXT".into(),
+            outcome: TypeOutcome::Records,
+            data: vec!["x".into()],
+            ttl: Some(60),
+        });
+        step.ttl = Some(60);
+        assert_eq!(ttl_plan(&[step.clone()], now()).unwrap().ttl, 7200);
+        // A server that still gives a longer one has put it into caches.
+        step.servers = vec![crate::compare::AuthorityServer {
+            zone: "alder.example".into(),
+            owner: "alder.example".into(),
+            server: "ns2.alder.example".into(),
+            address: None,
+            kind: crate::dns::AnswerKind::Answer,
+            records: vec![crate::dns::Record {
+                name: "alder.example".into(),
+                rtype: "A".into(),
+                ttl: 86_400,
+                data: "203.0.113.80".into(),
+            }],
+            ttl: Some(86_400),
+            serial: None,
+            latency_ms: None,
+            nsid: None,
+            notes: Vec::new(),
+        }];
+        let plan = ttl_plan(&[step], now()).unwrap();
+        assert_eq!((plan.ttl, plan.safe_at.to_string().as_str()), (86_400, "2026-11-21T14:05:00Z"));
     }
 
     #[test]
