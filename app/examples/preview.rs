@@ -42,6 +42,16 @@ async fn main() {
         ("scan", &story, "/tools/scan?name=alder.example"),
         ("scan-available", &story, "/tools/scan?name=nobody.example"),
         ("trace", &story, "/tools/trace?name=new.alder.example"),
+        ("check", &story, "/tools/check?zone=alder.example"),
+        ("check-all", &story, "/tools/check?zone=alder.example&level=all"),
+        ("check-well", &story, "/tools/check?zone=q7.io"),
+        ("check-move", &story, "/tools/check?zone=alder.example&move=1"),
+        (
+            "check-moved",
+            &story,
+            "/tools/check?zone=alder.example&ns=ns1.new.example/192.0.2.1%0D%0Ans2.new.example",
+        ),
+        ("check-empty", &story, "/tools/check"),
         ("notfound", &story, "/nowhere"),
     ];
     for (file, router, url) in pages {

@@ -59,6 +59,27 @@ pub struct ScanReport {
     pub now: model::Timestamp,
 }
 
+/// What the health checks found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckOutcome {
+    /// The zone, as it goes on the wire.
+    pub zone: String,
+    /// True when servers or DS were given, as if the parent published them.
+    pub before_a_move: bool,
+    /// In the order of the test cases.
+    pub findings: Vec<model::finding::Finding>,
+    /// Test cases that ran.
+    pub test_cases: Vec<String>,
+    /// Questions sent.
+    pub queries: u32,
+    /// Wall time in milliseconds.
+    pub elapsed_ms: f64,
+    /// What holds for the whole.
+    pub notes: Vec<String>,
+    /// When it was asked.
+    pub now: model::Timestamp,
+}
+
 /// The inventory as a page shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Inventory {

@@ -1,7 +1,7 @@
 //! The one trait through which pages reach the product. `server` implements it and puts it, with the caller, into
 //! the context of every render and every server function; the browser reaches it through server functions.
 
-use crate::answer::{Answer, Failure, ScanReport, Session};
+use crate::answer::{Answer, CheckOutcome, Failure, ScanReport, Session};
 use async_trait::async_trait;
 use model::compare::Comparison;
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
@@ -62,6 +62,9 @@ pub trait Backend: Send + Sync + 'static {
     async fn look_up(&self, caller: &Caller, input: &str) -> Answer<ScanReport>;
     /// Traces a name from the root, nothing from a cache.
     async fn trace(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Trace>;
+    /// Runs the health checks on a zone, or on name servers (`name[/address]`) and DS records
+    /// (`keytag,algorithm,type,digest`) as if the parent published them already.
+    async fn check(&self, caller: &Caller, zone: &str, ns: &[String], ds: &[String]) -> Answer<CheckOutcome>;
     /// What the authoritative servers say, with every resolver still to be asked (or why none will be): the first
     /// paint of a page that is then filled by `/live/compare`.
     async fn authority(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Comparison> {

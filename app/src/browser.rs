@@ -95,6 +95,15 @@ pub(crate) fn field(form: &FormData, name: &str) -> String {
     form.get(name).as_string().unwrap_or_default()
 }
 
+/// The query a GET form would be sent with, fields left empty left out.
+pub(crate) fn form_query(event: &web_sys::SubmitEvent) -> Option<String> {
+    let data = form_of(event)?;
+    let all = web_sys::UrlSearchParams::new_with_str_sequence_sequence(&data).ok()?;
+    let all = all.to_string().as_string()?;
+    let said: Vec<&str> = all.split('&').filter(|pair| !pair.ends_with('=')).collect();
+    Some(said.join("&"))
+}
+
 /// Going to another page without a reload. Holds the router's function in the browser only: it belongs to one thread,
 /// and the server drops what it rendered on any.
 #[derive(Clone, Copy)]

@@ -76,6 +76,7 @@ pub fn App() -> impl IntoView {
                     </ParentRoute>
                     <Route path=path!("/events") view=pages::events::EventsPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/scan") view=pages::scan::ScanPage ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/check") view=pages::check::CheckPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/trace") view=pages::trace::TracePage ssr=ssr/>
                 </Routes>
             </PageFrame>

@@ -3,5 +3,6 @@
 pub mod backend;
 pub mod cli;
 pub mod http;
+pub mod input;
 pub mod settings;
 pub mod wiring;

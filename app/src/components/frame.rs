@@ -90,6 +90,7 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             {link("/events", "pulse", "Events", count(|f| f.summary.open_events))}
             <div class="rail-label"><span class="l">"Tools"</span></div>
             {link("/tools/scan", "scan", "Scan", nothing())}
+            {link("/tools/check", "shield", "Check", nothing())}
             {link("/tools/trace", "route", "Trace", nothing())}
         </nav>
     }

@@ -14,5 +14,6 @@ pub(crate) mod status;
 pub(crate) mod theme;
 pub(crate) mod time;
 pub(crate) mod toast;
+pub(crate) mod tool;
 
 pub(crate) use icon::{icon, icon_sm};

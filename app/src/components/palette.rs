@@ -58,6 +58,13 @@ fn choices(text: &str, rows: &[Row]) -> Vec<Choice> {
         out.push(plain("Go to", "globe", "Domains".into(), "", "/domains".into()));
         out.push(plain("Go to", "pulse", "Events".into(), "", "/events".into()));
         out.push(plain("Tools", "scan", "Scan a domain without adding it".into(), "", "/tools/scan".into()));
+        out.push(plain(
+            "Tools",
+            "shield",
+            "Check a zone, or servers before a move".into(),
+            "",
+            "/tools/check".into(),
+        ));
         out.push(plain("Tools", "route", "Trace a name from the root".into(), "", "/tools/trace".into()));
         out.push(plain("Tools", "plus", "Add domains".into(), "", "/domains/add".into()));
         return out;
@@ -78,6 +85,7 @@ fn choices(text: &str, rows: &[Row]) -> Vec<Choice> {
             "",
             format!("/tools/scan?name={p}"),
         ));
+        out.push(plain("Run", "shield", format!("Check {text}"), "", format!("/tools/check?zone={p}")));
         out.push(plain(
             "Run",
             "route",

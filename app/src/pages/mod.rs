@@ -1,5 +1,6 @@
 //! The pages, one module an address.
 
+pub(crate) mod check;
 pub(crate) mod domain;
 pub(crate) mod events;
 pub(crate) mod inventory;

@@ -6,6 +6,7 @@ use crate::answer::ScanReport;
 use crate::components::banner::{Tone, banner, failure};
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
+use crate::components::tool::{ask, waiting};
 use crate::query;
 use crate::server_fns;
 use leptos::prelude::*;
@@ -19,20 +20,21 @@ use model::registration::RegistrationState;
 pub(crate) fn ScanPage() -> impl IntoView {
     let search = use_location().search;
     let name = Memo::new(move |_| query::value(&search.get(), "name").unwrap_or_default().trim().to_string());
+    let again = RwSignal::new(0_u32);
     let data = Resource::new(
-        move || name.get(),
-        |name| async move { if name.is_empty() { None } else { Some(server_fns::look_up(name).await) } },
+        move || (name.get(), again.get()),
+        |(name, _)| async move { if name.is_empty() { None } else { Some(server_fns::look_up(name).await) } },
     );
-    let waiting = || view! { <div class="card card-body row" role="status"><span class="spin"></span>"Asking registry and nameservers…"</div> };
+    let submit = ask("/tools/scan", again);
     view! {
         <Title text="Scan"/>
         <div class="page-head"><h1>"Scan"</h1><span class="sub">"look at any domain once, keep nothing"</span></div>
-        <form class="toolbar" method="get" action="/tools/scan">
+        <form class="toolbar" method="get" action="/tools/scan" on:submit=submit>
             <label class="search search-wide"><span class="vh">"Domain"</span>{icon("search")}
-                <input class="input mono" name="name" value=move || name.get() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
+                <input class="input mono" name="name" value=move || name.get() prop:value=move || name.get() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
             <button class="btn btn-primary" type="submit">"Scan"</button>
         </form>
-        <Suspense fallback=waiting>
+        <Suspense fallback=|| waiting("Asking registry and nameservers…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(r)) => report(&r),
                 Some(Err(f)) => failure("The domain could not be looked up", &f),

@@ -3,15 +3,13 @@
 use crate::components::banner::{Tone, banner, failure};
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
+use crate::components::tool::{TYPES, ask, waiting};
 use crate::query;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 use model::dns::{AnswerKind, Record, ServerAnswer, Trace, TraceOutcome, TraceStep};
-
-/// Types offered; others can be put into the address.
-const TYPES: [&str; 10] = ["A", "AAAA", "CNAME", "MX", "NS", "SOA", "TXT", "CAA", "HTTPS", "DS"];
 
 /// The page.
 #[component]
@@ -23,22 +21,23 @@ pub(crate) fn TracePage() -> impl IntoView {
         let rtype = query::value(&s, "type").filter(|t| !t.is_empty()).unwrap_or_else(|| "A".into());
         (name, rtype.to_uppercase())
     });
+    let again = RwSignal::new(0_u32);
     let data = Resource::new(
-        move || asked.get(),
-        |(name, rtype)| async move {
+        move || (asked.get(), again.get()),
+        |((name, rtype), _)| async move {
             if name.is_empty() { None } else { Some(server_fns::trace(name, rtype).await) }
         },
     );
-    let waiting = || view! { <div class="card card-body row" role="status"><span class="spin"></span>"Asking every server from the root down…"</div> };
+    let submit = ask("/tools/trace", again);
     let form = move || {
         let (name, rtype) = asked.get();
         let known = TYPES.contains(&rtype.as_str());
         let other = (!known).then(|| view! { <option value=rtype.clone() selected>{rtype.clone()}</option> });
         let options = TYPES.map(|t| view! { <option value=t selected=t == rtype>{t}</option> });
         view! {
-            <form class="toolbar" method="get" action="/tools/trace">
+            <form class="toolbar" method="get" action="/tools/trace" on:submit=submit.clone()>
                 <label class="search search-wide"><span class="vh">"Name"</span>{icon("search")}
-                    <input class="input mono" name="name" value=name required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
+                    <input class="input mono" name="name" value=name.clone() prop:value=name required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
                 <label class="type"><span class="vh">"Record type"</span>
                     <select class="input" name="type">{options.into_iter().collect_view()}{other}</select></label>
                 <button class="btn btn-primary" type="submit">"Trace"</button>
@@ -49,7 +48,7 @@ pub(crate) fn TracePage() -> impl IntoView {
         <Title text="Trace"/>
         <div class="page-head"><h1>"Trace"</h1><span class="sub">"from the root down, every server asked, no cache in the way"</span></div>
         {form}
-        <Suspense fallback=waiting>
+        <Suspense fallback=|| waiting("Asking every server from the root down…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(t)) => trace_view(&t),
                 Some(Err(f)) => failure("The trace could not be made", &f),

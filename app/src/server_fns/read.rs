@@ -2,7 +2,7 @@
 
 #[cfg(feature = "ssr")]
 use super::context;
-use crate::answer::{EventLog, Failure, Frame, History, Inventory, ScanReport};
+use crate::answer::{CheckOutcome, EventLog, Failure, Frame, History, Inventory, ScanReport};
 use leptos::prelude::*;
 use model::detail::Detail;
 use model::dns::Trace;
@@ -109,6 +109,17 @@ pub async fn look_up(name: String) -> Result<ScanReport, Failure> {
 pub async fn trace(name: String, rtype: String) -> Result<Trace, Failure> {
     let (backend, caller) = context::backend()?;
     backend.trace(&caller, &name, &rtype).await
+}
+
+/// Runs the health checks on a zone, or on servers and DS records as if the parent published them already.
+#[server(name = RunCheck, prefix = "/api/fn", endpoint = "check")]
+pub async fn check(
+    zone: String,
+    #[server(default)] ns: Vec<String>,
+    #[server(default)] ds: Vec<String>,
+) -> Result<CheckOutcome, Failure> {
+    let (backend, caller) = context::backend()?;
+    backend.check(&caller, &zone, &ns, &ds).await
 }
 
 /// Why lines of a list were refused, said again after a form without JavaScript led back (`line:input`).

@@ -3,6 +3,7 @@
 #![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
 pub mod backend;
+pub mod check;
 pub mod trace;
 pub mod world;
 

@@ -33,6 +33,27 @@ impl Level {
             Level::Critical => "CRITICAL",
         }
     }
+
+    /// The word people read.
+    pub fn label(self) -> &'static str {
+        match self {
+            Level::Debug => "Debug",
+            Level::Info => "Info",
+            Level::Notice => "Notice",
+            Level::Warning => "Warning",
+            Level::Error => "Error",
+            Level::Critical => "Critical",
+        }
+    }
+
+    /// The level a word (in any case) names.
+    pub fn from_word(word: &str) -> Option<Level> {
+        Level::ALL.into_iter().find(|l| l.as_str().eq_ignore_ascii_case(word))
+    }
+
+    /// All levels, least first.
+    pub const ALL: [Level; 6] =
+        [Level::Debug, Level::Info, Level::Notice, Level::Warning, Level::Error, Level::Critical];
 }
 
 /// One thing a check noticed.

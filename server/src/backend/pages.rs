@@ -2,7 +2,7 @@
 
 use super::add::normal_tags;
 use super::{ASKED, BULK, Product, checked, may_write, not_held, read_name, unavailable};
-use app::answer::{Answer, Failure, ScanReport, Session};
+use app::answer::{Answer, CheckOutcome, Failure, ScanReport, Session};
 use app::backend::Backend;
 use async_trait::async_trait;
 use model::compare::Comparison;
@@ -237,6 +237,27 @@ impl Backend for Product {
         may_write(caller)?;
         let name = Fqdn::read(name).map_err(|e| Failure::Invalid(e.to_string()))?.name;
         self.engine.trace(&name, rtype).await.map_err(|e| Failure::Invalid(e.to_string()))
+    }
+
+    async fn check(&self, caller: &Caller, zone: &str, ns: &[String], ds: &[String]) -> Answer<CheckOutcome> {
+        may_write(caller)?;
+        let zone = Fqdn::read(zone).map_err(|e| Failure::Invalid(e.to_string()))?.name;
+        let now = self.now();
+        let mut options = dns::checks::CheckOptions::new(now);
+        crate::input::undelegated(&mut options, ns, ds).map_err(Failure::Invalid)?;
+        let before_a_move = !options.undelegated_ns.is_empty() || !options.undelegated_ds.is_empty();
+        let report =
+            self.engine.check(zone.as_str(), &options).await.map_err(|e| Failure::Invalid(e.to_string()))?;
+        Ok(CheckOutcome {
+            zone: report.zone,
+            before_a_move,
+            findings: report.findings,
+            test_cases: report.test_cases,
+            queries: report.queries,
+            elapsed_ms: report.elapsed_ms,
+            notes: report.notes,
+            now,
+        })
     }
 
     async fn authority(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Comparison> {

@@ -8,10 +8,8 @@ use clap::Args;
 use dns::checks::{CheckOptions, CheckReport};
 use model::finding::Level;
 use model::names::Fqdn;
-use model::registration::Ds;
 use owo_colors::OwoColorize;
 use std::fmt::Write;
-use std::net::IpAddr;
 
 /// Flags of `check`.
 #[derive(Debug, Args)]
@@ -75,33 +73,8 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, String> {
         }
         options.test_cases = Some(args.test_case.clone());
     }
-    for text in &args.ns {
-        let (name, address) = text.split_once('/').map_or((text.as_str(), None), |(n, a)| (n, Some(a)));
-        let address: Option<IpAddr> = match address {
-            Some(a) => Some(a.parse().map_err(|_| format!("“{a}” in --ns {text} is not an IP address"))?),
-            None => None,
-        };
-        options.undelegated_ns.push((name.to_string(), address));
-    }
-    for text in &args.ds {
-        options.undelegated_ds.push(ds(text)?);
-    }
+    crate::input::undelegated(&mut options, &args.ns, &args.ds)?;
     Ok(options)
-}
-
-fn ds(text: &str) -> Result<Ds, String> {
-    let wrong = || format!("“{text}” is not KEYTAG,ALGORITHM,TYPE,DIGEST");
-    let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-    let [tag, algorithm, digest_type, digest] = fields[..] else { return Err(wrong()) };
-    if digest.is_empty() || !digest.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(wrong());
-    }
-    Ok(Ds {
-        key_tag: tag.parse().map_err(|_| wrong())?,
-        algorithm: algorithm.parse().map_err(|_| wrong())?,
-        digest_type: digest_type.parse().map_err(|_| wrong())?,
-        digest: digest.to_uppercase(),
-    })
 }
 
 fn words(report: &CheckReport, all: bool) -> String {
@@ -126,17 +99,4 @@ fn words(report: &CheckReport, all: bool) -> String {
         let _ = writeln!(out, "{}", note.dimmed());
     }
     out.trim_end().to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wrong_flags_name_the_input_and_the_rule() {
-        assert!(ds("12345,13,2,ABCD").is_ok());
-        for bad in ["", "1,2,3", "x,13,2,AB", "1,13,2,XY", "1,13,2,"] {
-            assert!(ds(bad).unwrap_err().contains("KEYTAG"), "{bad}");
-        }
-    }
 }

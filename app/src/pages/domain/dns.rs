@@ -4,6 +4,7 @@ use super::{Dom, delegation, nameservers, records, states, with_detail};
 use crate::components::banner::failure;
 use crate::components::time::Ago;
 use crate::components::{icon, icon_sm};
+use crate::pages::check::report::{level_class, level_icon};
 use crate::pages::trace::trace_view;
 use crate::query;
 use crate::server_fns;
@@ -11,6 +12,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 use model::detail::Detail;
 use model::finding::{Finding, Level};
+use model::inventory::percent;
 
 /// The tab.
 #[component]
@@ -63,6 +65,7 @@ fn dns(_: Dom, d: &Detail) -> AnyView {
                 <div class="card-head">
                     <h2>"Delegation"</h2><span class="muted not-phone">"asked at every server, nothing cached"</span>
                     <div class="aside">{asked}
+                        <a class="btn btn-sm" href=before_a_move(&name, &del.ds)>{icon_sm("shield")}"Check before a move"</a>
                         <a class="btn btn-sm" href=format!("/domains/{name}/dns?trace=SOA") data-noscroll="true">
                             {icon_sm("route")}"Trace now"
                         </a>
@@ -78,31 +81,22 @@ fn dns(_: Dom, d: &Detail) -> AnyView {
         {path}
         <div class="cols">
             <div class="stack">{records::records(&o.zone, &name, d.now)}</div>
-            <div class="stack">{findings(&o.findings)}</div>
+            <div class="stack">{findings(&o.findings, &name)}</div>
         </div>
     }
     .into_any()
 }
 
-fn level_class(level: Level) -> &'static str {
-    match level {
-        Level::Critical | Level::Error => "t-critical",
-        Level::Warning => "t-warn",
-        Level::Notice => "t-info",
-        Level::Info | Level::Debug => "muted",
-    }
-}
-
-fn level_icon(level: Level) -> &'static str {
-    match level {
-        Level::Critical | Level::Error => "critical",
-        Level::Warning => "warning",
-        _ => "info",
-    }
+/// The check page with this zone, and with the DS records the new servers will have to live up to.
+fn before_a_move(zone: &str, ds: &[model::registration::Ds]) -> String {
+    let ds: Vec<_> =
+        ds.iter().map(|d| format!("{},{},{},{}", d.key_tag, d.algorithm, d.digest_type, d.digest)).collect();
+    let ds = if ds.is_empty() { String::new() } else { format!("&ds={}", percent(&ds.join("\r\n"))) };
+    format!("/tools/check?zone={}&move=1{ds}", percent(zone))
 }
 
 /// The findings by test, worst first.
-fn findings(all: &[Finding]) -> AnyView {
+fn findings(all: &[Finding], zone: &str) -> AnyView {
     let mut all: Vec<_> = all.iter().filter(|f| f.level > Level::Debug).collect();
     all.sort_by_key(|f| std::cmp::Reverse(f.level));
     let n = match all.len() {
@@ -131,8 +125,9 @@ fn findings(all: &[Finding]) -> AnyView {
     } else {
         view! { <dl class="facts">{rows}</dl> }.into_any()
     };
+    let check = format!("/tools/check?zone={}", percent(zone));
     view! {
-        <section class="card"><div class="card-head"><h2>"Health by test"</h2><div class="aside">{n}</div></div>{body}</section>
+        <section class="card"><div class="card-head"><h2>"Health by test"</h2><div class="aside">{n}<a class="btn btn-sm" href=check>{icon_sm("shield")}"Check everything"</a></div></div>{body}</section>
     }
     .into_any()
 }

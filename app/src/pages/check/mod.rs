@@ -1,0 +1,92 @@
+//! The check tool: every health check on a zone, or, before a move, on the servers it is about to move to. The whole
+//! question stands in the address and the form is a plain GET, so all of it works without script.
+
+mod asked;
+pub(crate) mod report;
+
+use crate::components::banner::{Tone, banner, failure};
+use crate::components::tool::{ask, waiting};
+use crate::components::{area::area_text, icon};
+use crate::server_fns;
+use asked::{Asked, Shown};
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+
+/// The page.
+#[component]
+pub(crate) fn CheckPage() -> impl IntoView {
+    let search = use_location().search;
+    let asked = Memo::new(move |_| Asked::read(&search.get()));
+    let shown = Memo::new(move |_| Shown::read(&search.get()));
+    let again = RwSignal::new(0_u32);
+    let data = Resource::new(
+        move || (asked.get(), again.get()),
+        |(a, _)| async move {
+            if a.runs() { Some(server_fns::check(a.zone.clone(), a.ns(), a.ds()).await) } else { None }
+        },
+    );
+    view! {
+        <Title text="Check"/>
+        <div class="page-head"><h1>"Check"</h1><span class="sub">"every health check, asked of the zone’s own servers"</span></div>
+        {form(asked, again)}
+        <Suspense fallback=|| waiting("Asking every server everything… a slow or dead one takes a few seconds")>
+            {move || data.get().map(|d| match d {
+                Some(Ok(o)) => report::report(&o, &asked.get(), shown),
+                Some(Err(f)) => failure("The check could not be made", &f),
+                None => nothing_yet(&asked.get()),
+            })}
+        </Suspense>
+    }
+    .into_any()
+}
+
+fn form(asked: Memo<Asked>, again: RwSignal<u32>) -> AnyView {
+    let submit = ask("/tools/check", again);
+    let fields = move || {
+        let a = asked.get();
+        view! {
+            <div class="toolbar">
+                <label class="search search-wide"><span class="vh">"Zone"</span>{icon("search")}
+                    <input class="input mono" name="zone" value=a.zone.clone() prop:value=a.zone required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
+                <button class="btn btn-primary" type="submit">"Check"</button>
+            </div>
+            <details class="card fold" open=a.moving>
+                <summary><b>"Before a move"</b><span class="muted">" test the servers you are about to switch to, as if the parent already pointed there"</span></summary>
+                <div class="card-body pair">
+                    <div class="field">
+                        <label class="label" for="check-ns">"Name servers"</label>
+                        <textarea class="input" id="check-ns" name="ns" rows="4" aria-describedby="check-ns-hint" spellcheck="false" autocapitalize="off" prop:value=a.ns_text.clone()
+                            placeholder="ns1.new-dns.example/192.0.2.1\nns2.new-dns.example">{area_text(&a.ns_text)}</textarea>
+                        <p class="hint" id="check-ns-hint">"One per line, "<code>"name"</code>" or "<code>"name/address"</code>". Give addresses where the name is below the zone itself: that is the glue the registrar will ask for."</p>
+                    </div>
+                    <div class="field">
+                        <label class="label" for="check-ds">"DS records, when the zone is or will be signed"</label>
+                        <textarea class="input" id="check-ds" name="ds" rows="4" aria-describedby="check-ds-hint" spellcheck="false" prop:value=a.ds_text.clone()
+                            placeholder="12345,13,2,4f1c…">{area_text(&a.ds_text)}</textarea>
+                        <p class="hint" id="check-ds-hint">"One per line, "<code>"keytag,algorithm,type,digest"</code>". The new servers must hold a key for each DS that stays at the parent, else the name goes dark for everyone who validates."</p>
+                    </div>
+                </div>
+            </details>
+        }
+    };
+    view! { <form class="tool-form" method="get" action="/tools/check" on:submit=submit>{fields}</form> }
+        .into_any()
+}
+
+fn nothing_yet(a: &Asked) -> AnyView {
+    if a.moving && !a.zone.is_empty() {
+        return banner(
+            Tone::Info,
+            format!("Where does {} move to?", a.zone),
+            "Name the servers above. Nothing at the registrar has to change for this, and nothing will be changed by it.",
+        );
+    }
+    view! {
+        <section class="card empty">{icon::icon_in("shield", "i i-lg")}
+            <h2>"Is this zone in order?"</h2>
+            <p>"Delegation, servers, SOA, mail and DNSSEC, by the test cases and in the terms of Zonemaster. Each finding says what it means and what to do."</p>
+        </section>
+    }
+    .into_any()
+}

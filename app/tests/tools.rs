@@ -1,0 +1,111 @@
+//! The tools' pages as a browser without JavaScript gets them, in the states that matter.
+
+mod support;
+
+use axum::Router;
+use support::backend::Sample;
+use support::{page, router, text};
+
+fn story() -> Router {
+    router(Sample::story(), "")
+}
+
+/// The words of a page that must be there.
+async fn read(router: &Router, url: &str) -> String {
+    let (status, html) = page(router, url).await;
+    assert_eq!(status, 200, "{url}");
+    text(&html)
+}
+
+#[track_caller]
+fn says(text: &str, words: &[&str]) {
+    for w in words {
+        assert!(text.contains(w), "“{w}” is not in: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_check_says_what_is_wrong_worst_first_and_what_to_do() {
+    let r = story();
+    let t = read(&r, "/tools/check?zone=alder.example").await;
+    says(&t, &["alder.example: 1 error, 1 warning", "5 test cases, 131 questions in 1.2 s · 14:05 UTC"]);
+    says(
+        &t,
+        &["old-ns.alder.example answers without authority", "Remove it from the delegation at the registrar"],
+    );
+    says(
+        &t,
+        &[
+            "ERROR IS_NOT_AUTHORITATIVE ns = old-ns.alder.example/192.0.2.77",
+            "Name servers answer with authority",
+        ],
+    );
+    says(
+        &t,
+        &[
+            "Notice and above 3",
+            "Error 1",
+            "Warning 1",
+            "Notice 1",
+            "Info 1",
+            "All 4",
+            "No IPv6 on this host.",
+        ],
+    );
+    let at = |word: &str| t.find(word).expect(word);
+    assert!(at("IS_NOT_AUTHORITATIVE") < at("IPV4_ONE_ASN") && at("IPV4_ONE_ASN") < at("SOA_DEFAULT_TTL"));
+    assert!(!t.contains("B01_CHILD_FOUND"), "what is well waits for “All”");
+    says(&t, &["All that was tested", "3 of 5 test cases without a warning"]);
+}
+
+#[tokio::test]
+async fn findings_are_filtered_by_links() {
+    let r = story();
+    let (_, html) = page(&r, "/tools/check?zone=alder.example&level=warning").await;
+    assert!(
+        html.contains("href=\"/tools/check?zone=alder.example&amp;level=error\"")
+            || html.contains("level=error\"")
+    );
+    let t = text(&html);
+    assert!(t.contains("IPV4_ONE_ASN") && !t.contains("IS_NOT_AUTHORITATIVE"), "{t}");
+    says(&read(&r, "/tools/check?zone=alder.example&level=all").await, &["B01_CHILD_FOUND"]);
+    says(&read(&r, "/tools/check?zone=alder.example&level=critical").await, &["No finding of this level."]);
+}
+
+#[tokio::test]
+async fn all_well_nothing_yet_and_refused_are_different_pages() {
+    let r = story();
+    says(
+        &read(&r, "/tools/check?zone=q7.io").await,
+        &["q7.io is in order", "All 5 test cases found nothing"],
+    );
+    says(&read(&r, "/tools/check").await, &["Is this zone in order?"]);
+    let (_, html) = page(&r, "/tools/check?zone=exa+mple").await;
+    says(&text(&html), &["The check could not be made", "contains a space"]);
+}
+
+#[tokio::test]
+async fn before_a_move_the_new_servers_are_asked_for_and_then_tested() {
+    let sample = Sample::story();
+    let calls = sample.calls.clone();
+    let r = router(sample, "");
+    let (_, html) = page(&r, "/tools/check?zone=alder.example&move=1&ds=1,13,2,AB").await;
+    assert!(html.contains("<details open class=\"card fold\""), "the section is open");
+    assert!(html.contains("1,13,2,AB</textarea>"), "the DS is filled in");
+    says(&text(&html), &["Where does alder.example move to?"]);
+    assert!(calls.lock().expect("not poisoned").is_empty(), "nothing is asked before the servers are named");
+    let url =
+        "/tools/check?zone=alder.example&ns=ns1.new.example+192.0.2.1%0D%0Ans2.new.example&ds=1,13,2,AB";
+    says(&read(&r, url).await, &["Don’t switch yet: 1 error, 1 warning", "ns1.new.example 192.0.2.1"]);
+    let asked = calls.lock().expect("not poisoned").join("\n");
+    assert_eq!(asked, "check alder.example [ns1.new.example/192.0.2.1 ns2.new.example] [1,13,2,AB]");
+    says(
+        &read(&r, "/tools/check?zone=q7.io&ns=ns1.new.example").await,
+        &["These servers are ready to take over q7.io"],
+    );
+    let dns = page(&r, "/domains/alder.example/dns").await.1;
+    assert!(
+        dns.contains("href=\"/tools/check?zone=alder.example&amp;move=1")
+            || dns.contains("zone=alder.example&move=1")
+    );
+}

@@ -1,0 +1,40 @@
+//! What each health check looks at, in a few words: for pages that list findings or checks by test case.
+//! In: an identifier (`Delegation04`). Out: words from `data/test_cases.toml`.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[allow(dead_code)]
+    source: String,
+    cases: BTreeMap<String, String>,
+}
+
+static TITLES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    toml::from_str::<File>(include_str!("../data/test_cases.toml"))
+        .expect("data/test_cases.toml is checked by a test")
+        .cases
+});
+
+/// What a test case looks at; `None` for one that is not known.
+pub fn title(case: &str) -> Option<&'static str> {
+    TITLES.get(case).map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_title_is_short_and_says_something() {
+        assert!(TITLES.len() > 60, "{}", TITLES.len());
+        for (case, words) in TITLES.iter() {
+            assert!((10..70).contains(&words.chars().count()) && !words.ends_with('.'), "{case}: {words}");
+        }
+        assert_eq!(title("Delegation04"), Some("Name servers answer with authority"));
+        assert_eq!(title("delegation99"), None);
+    }
+}
