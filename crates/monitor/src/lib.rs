@@ -2,6 +2,7 @@
 //! [`Scanner::scan`]; workers lease what is due from the store, so any number of processes share the work.
 
 pub mod hub;
+mod look;
 pub mod observer;
 mod scanner;
 pub mod schedule;

@@ -85,7 +85,7 @@ impl Registry {
         if throttled.is_some_and(|t| (ms(100)..ms(950)).contains(&(now - t))) {
             self.too_soon.fetch_add(1, Ordering::SeqCst);
         }
-        if kind.throttles_every.is_some_and(|n| asked.len() % n == 0) {
+        if kind.throttles_every.is_some_and(|n| asked.len().is_multiple_of(n)) {
             *throttled = Some(now);
             return "HTTP/1.1 429 X\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
         }
@@ -334,4 +334,36 @@ async fn ten_thousand_due_names_and_no_registry_sees_more_than_its_limits() {
         }
     }
     assert_eq!(done, [4000, 3000, 1000, QUOTA, 1000]);
+}
+
+/// A replica that is killed while it asks: its place is free again when its lease has run out, and what a registry told
+/// it holds for those who live.
+#[tokio::test]
+async fn a_killed_replica_blocks_nobody_for_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = Arc::new(Mutex::new(Timestamp::now()));
+    let mut budgets = Vec::new();
+    for _ in 0..2 {
+        let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
+        let now = now.clone();
+        budgets.push(net::Budgets::shared(Arc::new(StoreLedger(store)), move || *now.lock().unwrap()));
+    }
+    let pass = |d: Duration| *now.lock().unwrap() += d;
+    let one = Limit::new(1, Duration::ZERO);
+    let no_wait = net::Patience::of(Duration::ZERO);
+    std::mem::forget(budgets[0].acquire("rdap.nic.aa", one, no_wait).await.unwrap());
+    drop(budgets.remove(0));
+    let alive = &budgets[0];
+    assert!(alive.acquire("rdap.nic.aa", one, no_wait).await.is_err(), "it may still be asking");
+    pass(net::budget::LEASE - ms(1));
+    assert!(alive.acquire("rdap.nic.aa", one, no_wait).await.is_err());
+    pass(ms(2));
+    alive.acquire("rdap.nic.aa", one, no_wait).await.unwrap();
+    // Told to one, killed at once, honoured by the next process that starts.
+    alive.back_off("rdap.nic.bb", Some(Duration::from_secs(600)), ms(1)).await;
+    let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
+    let clock = now.clone();
+    let anew = net::Budgets::shared(Arc::new(StoreLedger(store)), move || *clock.lock().unwrap());
+    let refused = anew.acquire("rdap.nic.bb", one, no_wait).await.unwrap_err();
+    assert!(refused.to_string().contains(" s: it asked us to wait"), "{refused}");
 }

@@ -7,10 +7,12 @@
 mod ledger;
 mod limit;
 mod state;
+mod turn;
 
 pub use ledger::{Kept, Ledger, Memory};
 pub use limit::Limit;
 pub use state::{Decision, HostState, LEASE, LONGEST_BLOCK, Reason};
+pub use turn::Permit;
 
 use crate::Error;
 use jiff::Timestamp;
@@ -19,13 +21,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
+use turn::{Host, Waiting};
 
-/// How long a lease that was given back may wait for the next grant to carry it to the ledger.
-const CARRY: Duration = Duration::from_millis(10);
 /// How long those wait for whom the crowd before a host is too large: another moment, for a race that is over soon.
 const MOMENT: Duration = Duration::from_millis(40);
-/// How often a write that others overtook is tried again.
-const TRIES: u32 = 50;
 /// When to come back to a ledger that can't be read.
 const AWAY: Duration = Duration::from_secs(5);
 
@@ -55,30 +54,6 @@ struct Inner {
     hosts: Mutex<HashMap<String, Arc<Host>>>,
 }
 
-struct Host {
-    name: String,
-    /// What is in the ledger as far as this process knows.
-    known: tokio::sync::Mutex<Known>,
-    returned: Mutex<Vec<Returned>>,
-    /// Somebody carries `returned` to the ledger already.
-    carried: AtomicBool,
-    freed: Notify,
-    waiting: AtomicUsize,
-}
-
-#[derive(Default, Clone)]
-struct Known {
-    version: Option<i64>,
-    state: HostState,
-}
-
-#[derive(Clone, Copy)]
-struct Returned {
-    id: u64,
-    at: Timestamp,
-    well: bool,
-}
-
 impl std::fmt::Debug for Budgets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Budgets").field("hosts", &lock(&self.0.hosts).len()).finish_non_exhaustive()
@@ -93,15 +68,6 @@ impl Default for Budgets {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Counts who waits for a host, for as long as it lives.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Budgets {
@@ -207,80 +173,6 @@ impl Budgets {
         })
     }
 
-    /// One judgement over what the ledger holds, written back. Whoever is overtaken judges again.
-    async fn step<T>(
-        &self,
-        entry: &Host,
-        judge: impl Fn(&mut HostState, Timestamp) -> (T, bool),
-    ) -> Result<T, String> {
-        let mut known = entry.known.lock().await;
-        let mut fresh = false;
-        for attempt in 0..TRIES {
-            let returned = lock(&entry.returned).clone();
-            if !fresh && returned.iter().any(|r| !known.state.holds(r.id)) {
-                *known = self.load(&entry.name).await?;
-                fresh = true;
-            }
-            let now = (self.0.now)();
-            let mut state = known.state.clone();
-            for r in &returned {
-                state.release(r.id, r.at, r.well);
-            }
-            let (answer, be_sure) = judge(&mut state, now);
-            if be_sure && !fresh {
-                *known = self.load(&entry.name).await?;
-                fresh = true;
-                continue;
-            }
-            if state != known.state {
-                let text = serde_json::to_string(&state).map_err(|e| e.to_string())?;
-                match self.0.ledger.swap(&entry.name, known.version, &text, now).await? {
-                    Some(version) => *known = Known { version: Some(version), state },
-                    None => {
-                        if attempt > 2 {
-                            tokio::time::sleep(Duration::from_millis(rand::random_range(1..5))).await;
-                        }
-                        *known = self.load(&entry.name).await?;
-                        fresh = true;
-                        continue;
-                    }
-                }
-            }
-            lock(&entry.returned).retain(|r| !returned.iter().any(|done| done.id == r.id));
-            return Ok(answer);
-        }
-        Err(format!("{TRIES} others were faster"))
-    }
-
-    async fn load(&self, host: &str) -> Result<Known, String> {
-        Ok(match self.0.ledger.load(host).await? {
-            // A text another release wrote and we can't read is as good as none: the host is known anew.
-            Some((version, text)) => {
-                Known { version: Some(version), state: serde_json::from_str(&text).unwrap_or_default() }
-            }
-            None => Known::default(),
-        })
-    }
-
-    /// Carries what was given back to the ledger unless a grant does so first.
-    fn carry(&self, entry: &Arc<Host>) {
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if entry.carried.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let (budgets, entry) = (self.clone(), entry.clone());
-        runtime.spawn(async move {
-            tokio::time::sleep(CARRY).await;
-            entry.carried.store(false, Ordering::Release);
-            if !lock(&entry.returned).is_empty()
-                && let Err(reason) = budgets.step(&entry, |_, _| ((), false)).await
-            {
-                // It runs out by itself.
-                tracing::debug!(host = %entry.name, %reason, "a lease can't be given back");
-            }
-        });
-    }
-
     /// Hosts that asked us to wait and until when, as far as this process knows.
     pub fn blocked(&self) -> Vec<(String, Timestamp)> {
         let now = (self.0.now)();
@@ -294,40 +186,6 @@ impl Budgets {
 fn refused(host: &str, wait: Duration, reason: Reason) -> Error {
     metrics::counter!("domainscope_registry_postponed_total", "reason" => reason.label()).increment(1);
     Error::Budget { host: host.to_string(), wait, reason }
-}
-
-/// Leave to ask a host once; given back when dropped.
-pub struct Permit {
-    budgets: Budgets,
-    host: Arc<Host>,
-    id: u64,
-    well: bool,
-    given: bool,
-}
-
-impl std::fmt::Debug for Permit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Permit").field("host", &self.host.name).finish_non_exhaustive()
-    }
-}
-
-impl Permit {
-    /// The host answered, and did not ask us to wait.
-    pub fn went_well(mut self) {
-        self.well = true;
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        if !self.given {
-            return;
-        }
-        let at = (self.budgets.0.now)();
-        lock(&self.host.returned).push(Returned { id: self.id, at, well: self.well });
-        self.host.freed.notify_one();
-        self.budgets.carry(&self.host);
-    }
 }
 
 #[cfg(test)]

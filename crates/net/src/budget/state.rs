@@ -99,7 +99,7 @@ pub struct HostState {
     /// When it was given.
     #[serde(default)]
     queued: i64,
-    /// How long an exchange takes, on average of the last few.
+    /// How long an exchange takes, by the quicker ones of the last few.
     #[serde(default)]
     held: i64,
 }
@@ -153,7 +153,12 @@ impl HostState {
         let now = now.as_microsecond();
         if let Some(i) = self.leases.iter().position(|l| l.id == id) {
             let took = (now - self.leases.swap_remove(i).from).clamp(0, micros(LEASE));
-            self.held = if self.held == 0 { took } else { (7 * self.held + took) / 8 };
+            // Rather too little than too much: who comes back too early is told again, a place too late is lost.
+            self.held = match self.held {
+                0 => took / 2,
+                held if took < held => (held + took) / 2,
+                held => held + (took - held) / 32,
+            };
         }
         if well && now >= self.blocked {
             self.strikes = 0;
@@ -248,10 +253,10 @@ impl HostState {
         if quota > self.blocked { (quota, Reason::DailyQuota) } else { (self.blocked, Reason::Asked) }
     }
 
-    /// What one question costs the host's queue, by what the last ones took.
+    /// What one question costs the host's queue at least: its spacing, or half of what an exchange takes.
     fn share(&self, limit: Limit) -> i64 {
         let lanes = i64::try_from(limit.concurrency.max(1)).unwrap_or(1);
-        micros(limit.spacing).max(self.held / lanes)
+        micros(limit.spacing).max(self.held / lanes / 2)
     }
 
     /// A place in the queue: those who can't be served now come back one by one, not all at once.

@@ -264,7 +264,7 @@ fn ten_thousand_due_names_at_five_registries() {
                 free[replica] += 1;
                 open[host] -= 1;
                 // Every 300th answer of the last registry is "come back later".
-                let throttled = host == 4 && starts[4].len() % 300 == 0;
+                let throttled = host == 4 && starts[4].len().is_multiple_of(300);
                 states[host].release(id, instant(now), !throttled);
                 if throttled {
                     let wait = states[host].penalise(instant(now), None, Duration::from_secs(60), 0.5);

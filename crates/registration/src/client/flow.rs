@@ -81,10 +81,9 @@ impl Walk<'_> {
 
     async fn all(self, trail: &mut Trail) {
         by_rdap(self, trail).await;
-        // A registry that has no room for a while is not asked by its other protocol instead: its turn comes, and
-        // nothing is wrong. One that asked us to wait has failed.
+        // A registry whose turn comes soon is not asked by its other protocol instead: that helps nobody.
         let soon =
-            |f: &Failure| f.error.own_limit && f.error.retry_after.is_some_and(|w| self.pace.comes_back(w));
+            |f: &Failure| f.error.postponed && f.error.retry_after.is_some_and(|w| self.pace.comes_back(w));
         if trail.found.is_empty() && trail.failures.iter().any(soon) {
             return;
         }
@@ -226,27 +225,7 @@ async fn registry_server(walk: Walk<'_>, trail: &mut Trail) -> Option<(String, u
     let shipped = || if root.configured { None } else { servers::shipped(tld).map(str::to_string) };
     let referred = match inner.referrals.get(tld, now) {
         Some(known) => known,
-        None => {
-            match whois::exchange(inner, &root.host, root.port, &format!("{tld}\r\n"), walk.when(trail).1)
-                .await
-            {
-                Ok((bytes, permit)) => {
-                    permit.went_well();
-                    let referred = servers::referral(&crate::whois::decode_text(tld, &bytes));
-                    inner.referrals.put(tld, referred.clone(), now);
-                    referred
-                }
-                Err(error) => {
-                    trail.failures.push(Failure {
-                        protocol: Protocol::Whois,
-                        party: Party::Registry,
-                        server: root.host.clone(),
-                        error,
-                    });
-                    None
-                }
-            }
-        }
+        None => ask_root(walk, trail).await,
     };
     // A root that refers to itself has nothing to say, unless it is the registry (IANA for .int).
     let host = referred
@@ -263,4 +242,28 @@ async fn registry_server(walk: Walk<'_>, trail: &mut Trail) -> Option<(String, u
         });
     }
     host.map(|h| (h, port))
+}
+
+/// Asks the root who answers for the TLD.
+async fn ask_root(walk: Walk<'_>, trail: &mut Trail) -> Option<String> {
+    let Walk { inner, name, now, .. } = walk;
+    let (root, tld) = (&inner.whois_root, name.tld());
+    let patience = walk.when(trail).1;
+    match whois::exchange(inner, &root.host, root.port, &format!("{tld}\r\n"), patience).await {
+        Ok((bytes, permit)) => {
+            permit.went_well();
+            let referred = servers::referral(&crate::whois::decode_text(tld, &bytes));
+            inner.referrals.put(tld, referred.clone(), now);
+            referred
+        }
+        Err(error) => {
+            trail.failures.push(Failure {
+                protocol: Protocol::Whois,
+                party: Party::Registry,
+                server: root.host.clone(),
+                error,
+            });
+            None
+        }
+    }
 }

@@ -12,13 +12,14 @@ mod rdap;
 mod servers;
 mod settings;
 mod shelf;
+mod table;
 mod whois;
 
-pub use bootstrap::BootstrapError;
 pub use error::{FailureKind, LookupError};
 pub use pace::Pace;
 pub use settings::{Settings, SettingsError};
 pub use shelf::Shelf;
+pub use table::BootstrapError;
 
 use model::Timestamp;
 use model::detail::RawAnswer;

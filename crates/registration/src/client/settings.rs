@@ -1,6 +1,6 @@
 //! Settings of the look-up client, and the checks on them.
 
-use super::bootstrap::BootstrapError;
+use super::table::BootstrapError;
 use std::collections::HashMap;
 use std::time::Duration;
 
