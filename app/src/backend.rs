@@ -12,6 +12,7 @@ use model::ids::{Caller, EventId, SnapshotId};
 use model::inventory::{AddedLine, ListQuery, Page, Row, Summary};
 use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
+use model::resolvers::PublicResolver;
 use model::scan::ScanProgress;
 use std::sync::Arc;
 
@@ -76,6 +77,11 @@ pub trait Backend: Send + Sync + 'static {
     async fn compare(&self, caller: &Caller, name: &str, rtype: &str, force: bool) -> Answer<Comparison> {
         let _ = (caller, name, rtype, force);
         Err(not_offered())
+    }
+    /// Public resolvers that the visitor's browser may ask itself, a few.
+    async fn browser_resolvers(&self, caller: &Caller) -> Answer<Vec<PublicResolver>> {
+        let _ = caller;
+        Ok(Vec::new())
     }
     /// A host name from every vantage point there is, uncached; its chain, problems and TTL plan.
     async fn fqdn(&self, caller: &Caller, name: &str) -> Answer<FqdnReport> {

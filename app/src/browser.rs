@@ -128,7 +128,12 @@ impl Go {
     #[cfg_attr(not(feature = "hydrate"), allow(clippy::unused_self, clippy::needless_pass_by_value))]
     pub(crate) fn to(self, url: &str, options: leptos_router::NavigateOptions) {
         #[cfg(feature = "hydrate")]
-        self.navigate.get_value()(url, options);
+        if crate::browser_dns::is_asking_page(url) {
+            // Their policy differs, and it belongs to the document.
+            let _ = window().location().set_href(url);
+        } else {
+            self.navigate.get_value()(url, options);
+        }
         #[cfg(not(feature = "hydrate"))]
         let _ = (url, options);
     }

@@ -8,6 +8,7 @@ pub mod answer;
 #[cfg(feature = "ssr")]
 pub mod backend;
 mod browser;
+mod browser_dns;
 mod components;
 mod live;
 mod pages;
@@ -15,6 +16,7 @@ mod query;
 pub mod server_fns;
 mod shell;
 
+pub use browser_dns::ASKING_PAGES;
 pub use shell::{App, Clock, ShellAssets, THEME_SCRIPT, shell};
 
 /// Attaches to the page the server rendered. Trunk's script calls it once the module is loaded.
@@ -22,5 +24,6 @@ pub use shell::{App, Clock, ShellAssets, THEME_SCRIPT, shell};
 #[wasm_bindgen::prelude::wasm_bindgen(start)]
 pub fn hydrate() {
     console_error_panic_hook::set_once();
+    browser_dns::document_loaded();
     leptos::mount::hydrate_body(App);
 }

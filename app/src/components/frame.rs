@@ -62,7 +62,7 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             (p == href || p.strip_prefix(href).is_some_and(|rest| rest.starts_with('/'))).then_some("page")
         };
         view! {
-            <a class="nav" href=href title=label aria-current=current>
+            <a class="nav" href=href rel=crate::browser_dns::is_asking_page(href).then_some("external") title=label aria-current=current>
                 {icon(picture)}<span class="l">{label}</span>{n}
             </a>
         }
@@ -91,6 +91,7 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             <div class="rail-label"><span class="l">"Tools"</span></div>
             {link("/tools/scan", "scan", "Scan", nothing())}
             {link("/tools/check", "shield", "Check", nothing())}
+            {link("/tools/fqdn", "split", "FQDN", nothing())}
             {link("/tools/trace", "route", "Trace", nothing())}
         </nav>
     }

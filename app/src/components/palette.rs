@@ -65,6 +65,7 @@ fn choices(text: &str, rows: &[Row]) -> Vec<Choice> {
             "",
             "/tools/check".into(),
         ));
+        out.push(plain("Tools", "split", "Analyze a host name".into(), "", "/tools/fqdn".into()));
         out.push(plain("Tools", "route", "Trace a name from the root".into(), "", "/tools/trace".into()));
         out.push(plain("Tools", "plus", "Add domains".into(), "", "/domains/add".into()));
         return out;
@@ -86,6 +87,7 @@ fn choices(text: &str, rows: &[Row]) -> Vec<Choice> {
             format!("/tools/scan?name={p}"),
         ));
         out.push(plain("Run", "shield", format!("Check {text}"), "", format!("/tools/check?zone={p}")));
+        out.push(plain("Run", "split", format!("Analyze {text}"), "", format!("/tools/fqdn?name={p}")));
         out.push(plain(
             "Run",
             "route",

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod domain;
 pub(crate) mod events;
+pub(crate) mod fqdn;
 pub(crate) mod inventory;
 pub(crate) mod not_found;
 pub(crate) mod scan;

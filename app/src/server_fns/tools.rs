@@ -6,6 +6,7 @@ use crate::answer::Failure;
 use leptos::prelude::*;
 use model::compare::Comparison;
 use model::fqdn::FqdnReport;
+use model::resolvers::PublicResolver;
 
 /// What the authoritative servers say, with every resolver still to be asked; `/live/compare` fills it.
 #[server(name = ReadAuthority, prefix = "/api/fn", endpoint = "authority")]
@@ -23,6 +24,13 @@ pub async fn compare(
 ) -> Result<Comparison, Failure> {
     let (backend, caller) = context::backend()?;
     backend.compare(&caller, &name, &rtype, force).await
+}
+
+/// Public resolvers that the browser may ask itself.
+#[server(name = BrowserResolvers, prefix = "/api/fn", endpoint = "browser-resolvers")]
+pub async fn browser_resolvers() -> Result<Vec<PublicResolver>, Failure> {
+    let (backend, caller) = context::backend()?;
+    backend.browser_resolvers(&caller).await
 }
 
 /// A host name from every vantage point of ours.

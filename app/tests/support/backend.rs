@@ -359,4 +359,9 @@ impl Backend for Sample {
         self.note(format!("check {zone} [{}] [{}]", ns.join(" "), ds.join(" ")));
         super::check::outcome(zone, !ns.is_empty() || !ds.is_empty())
     }
+
+    async fn fqdn(&self, _: &Caller, name: &str) -> Answer<model::fqdn::FqdnReport> {
+        self.up()?;
+        super::fqdn::sample(name)
+    }
 }

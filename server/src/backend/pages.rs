@@ -14,11 +14,14 @@ use model::ids::{Caller, EventId, OrgId, SnapshotId, Vantage};
 use model::inventory::{AddedLine, ListQuery, Page, Row, SortKey, Summary};
 use model::item::{ItemPatch, Ownership};
 use model::names::{DomainName, Fqdn};
+use model::resolvers::PublicResolver;
 use model::scan::ScanProgress;
 use monitor::observer::Silent;
 
 /// Longest note, in characters.
 const NOTE_MAX: usize = 10_000;
+/// Public resolvers a visitor's browser is sent to: enough to see a difference, few enough to read.
+const BROWSER_ASKS: usize = 3;
 
 impl Product {
     async fn queue(&self, names: &[DomainName]) -> Answer<u64> {
@@ -266,6 +269,10 @@ impl Backend for Product {
 
     async fn compare(&self, caller: &Caller, name: &str, rtype: &str, force: bool) -> Answer<Comparison> {
         self.tool_compare(caller, name, rtype, force).await
+    }
+
+    async fn browser_resolvers(&self, _: &Caller) -> Answer<Vec<PublicResolver>> {
+        Ok(model::fqdn::askable(self.tools.comparer.resolvers(), BROWSER_ASKS))
     }
 
     async fn fqdn(&self, caller: &Caller, name: &str) -> Answer<FqdnReport> {

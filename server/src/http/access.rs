@@ -132,9 +132,6 @@ pub async fn setup(State(web): State<Web>, Query(query): Query<HashMap<String, S
     }
 }
 
-/// Pages on which the visitor's browser asks public resolvers itself.
-const ASKING_PAGES: [&str; 2] = ["/tools/compare", "/tools/fqdn"];
-
 /// Origins of the resolvers that browsers may ask, for the policy of those pages.
 fn resolver_origins(web: &Web) -> String {
     let urls = web.product.tools.comparer.resolvers().iter().filter_map(|r| r.json.as_deref());
@@ -153,7 +150,7 @@ fn host_asked_about(query: &str) -> String {
 
 /// Headers every answer carries.
 pub async fn harden(State(web): State<Web>, request: Request, next: Next) -> Response {
-    let asks = ASKING_PAGES.iter().any(|p| request.uri().path().starts_with(p)).then(|| {
+    let asks = app::ASKING_PAGES.iter().any(|p| request.uri().path().starts_with(p)).then(|| {
         let named = request.uri().query().map(host_asked_about).unwrap_or_default();
         format!("{} {named}", resolver_origins(&web))
     });

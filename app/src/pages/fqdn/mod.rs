@@ -1,2 +1,179 @@
 //! `/tools/fqdn`: one host name asked uncached from every place we have, the chain of aliases behind it, and when its
-//! records may be changed. Works without script; the browser adds its own answers after hydration.
+//! records may be changed. A plain GET form: works without script; the browser adds its own answers after hydration.
+//! Every name gets a document of its own, because its security policy names the host.
+
+mod browser_side;
+mod chain;
+mod places;
+mod plan;
+
+use crate::components::banner::failure;
+use crate::components::icon;
+use crate::components::negative::{negative, soa_line};
+use crate::components::tool::waiting;
+use crate::query;
+use crate::server_fns;
+use browser_side::{BrowserSide, with_browser};
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+use model::fqdn::{FqdnReport, Tone, TypeOutcome};
+use model::inventory::percent;
+use model::time::human_clock;
+
+/// The page.
+#[component]
+pub(crate) fn FqdnPage() -> impl IntoView {
+    let search = use_location().search;
+    let name = Memo::new(move |_| query::value(&search.get(), "name").unwrap_or_default().trim().to_string());
+    let data = Resource::new(
+        move || name.get(),
+        |name| async move { if name.is_empty() { None } else { Some(server_fns::fqdn(name).await) } },
+    );
+    view! {
+        <Title text="FQDN analyzer"/>
+        <div class="page-head"><h1>"FQDN analyzer"</h1><span class="sub">"asks the authoritative servers, with no cache in the way"</span></div>
+        {form(name)}
+        <Suspense fallback=|| waiting("Following the name to its end, every server of every zone asked…")>
+            {move || data.get().map(|d| match d {
+                Some(Ok(r)) => found(r),
+                Some(Err(f)) => failure("The name could not be analyzed", &f),
+                None => hint(),
+            })}
+        </Suspense>
+    }
+    .into_any()
+}
+
+/// The browser sends it itself; it only shows that it is on its way.
+fn form(name: Memo<String>) -> AnyView {
+    let busy = RwSignal::new(false);
+    Effect::new(move |_| {
+        // A page taken out of the back/forward cache is not on its way any more.
+        let shown = window_event_listener_untyped("pageshow", move |_| busy.set(false));
+        on_cleanup(move || shown.remove());
+    });
+    let spin = move || busy.get().then(|| view! { <span class="spin" aria-hidden="true"></span> });
+    view! {
+        <form class="toolbar" method="get" action="/tools/fqdn" on:submit=move |_| busy.set(true)>
+            <label class="search search-wide"><span class="vh">"Host name"</span>{icon("search")}
+                <input class="input mono" name="name" value=move || name.get() prop:value=move || name.get() required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
+            <button class="btn btn-primary" type="submit">{spin}"Analyze"</button>
+        </form>
+    }
+    .into_any()
+}
+
+fn hint() -> AnyView {
+    view! {
+        <section class="card empty">{icon::icon_in("route", "i i-lg")}
+            <h2>"Where does this name lead, and when is it safe to change?"</h2>
+            <p>"Each alias with its zone, servers and TTL, the addresses at the end, what your browser is told instead, and a dated plan for a change."</p>
+        </section>
+    }
+    .into_any()
+}
+
+fn found(first: FqdnReport) -> AnyView {
+    let browser = BrowserSide::start(&first.name);
+    let label = format!("Analysis of {}", first.name);
+    let answered = answered_in(&first);
+    let links = links(&first.name);
+    let report = Memo::new(move |_| with_browser(&first, &browser.answers()));
+    // One part is drawn anew only when it changes: what a person opened stays open.
+    let steps =
+        Memo::new(move |_| report.with(|r| (r.chain.clone(), r.chain_words.clone(), r.chain_from.clone())));
+    let change = Memo::new(move |_| report.with(|r| (r.ttl_plan.clone(), r.now)));
+    let missing = Memo::new(move |_| report.with(|r| (r.chain.clone(), r.name.clone(), r.now)));
+    view! {
+        <div class="stack" role="region" aria-label=label>
+            {verdict(report)}
+            <div class="row row-wrap spread fqdn-meta">{links}<span class="muted xs">{answered}</span></div>
+            {move || missing.with(|(chain, name, now)| not_there(chain, name, *now))}
+            <div class="cols">
+                <div class="stack">{move || steps.with(|(chain, words, from)| chain::card(chain, words, from))}</div>
+                <div class="stack">{places::addresses(report)}{places::vantages(report, browser)}</div>
+            </div>
+            {move || change.with(|(p, now)| p.as_ref().map(|p| plan::card(p, *now)))}
+        </div>
+    }
+    .into_any()
+}
+
+fn answered_in(r: &FqdnReport) -> String {
+    let took = r.vantages.iter().find_map(|v| v.latency_ms).map(super::domain::millis);
+    let took = took.map(|t| format!("Answered in {t} · ")).unwrap_or_default();
+    format!("{took}{} UTC", human_clock(r.now))
+}
+
+fn links(name: &str) -> AnyView {
+    let p = percent(name);
+    view! {
+        <nav class="row row-wrap" aria-label="Other tools for this name">
+            <a class="btn btn-sm" href=format!("/tools/trace?name={p}")>"Trace from the root"</a>
+            <a class="btn btn-sm" href=format!("/tools/scan?name={p}")>"Scan its domain"</a>
+        </nav>
+    }
+    .into_any()
+}
+
+/// The whole in a headline, the differences in one sentence.
+fn verdict(report: Memo<FqdnReport>) -> AnyView {
+    let tone = Memo::new(move |_| report.with(|r| r.tone));
+    let class = move || match tone.get() {
+        Tone::Ok => "banner banner-ok fqdn-verdict",
+        Tone::Warning => "banner banner-warn fqdn-verdict",
+        Tone::Critical => "banner banner-critical fqdn-verdict",
+    };
+    let picture = move || match tone.get() {
+        Tone::Ok => icon("ok").into_any(),
+        Tone::Warning => icon("warning").into_any(),
+        Tone::Critical => icon("critical").into_any(),
+    };
+    let headline = Memo::new(move |_| report.with(|r| r.headline.clone()));
+    let differences = Memo::new(move |_| report.with(|r| r.differences.clone()));
+    view! {
+        <div class=class role="status">{picture}
+            <div class="grow wrap"><strong>{headline}</strong><p>{differences}</p></div>
+        </div>
+    }
+    .into_any()
+}
+
+/// How long the absence lasts, where there is no address at the end.
+fn not_there(chain: &[model::fqdn::ChainStep], name: &str, now: model::Timestamp) -> Option<AnyView> {
+    let end = chain.last().filter(|s| s.target.is_none())?;
+    let has_address = end
+        .answers
+        .iter()
+        .any(|a| a.outcome == TypeOutcome::Records && matches!(a.rtype.as_str(), "A" | "AAAA"));
+    let denied = end.answers.iter().any(|a| matches!(a.outcome, TypeOutcome::NxDomain | TypeOutcome::NoData));
+    if has_address || !denied {
+        return None;
+    }
+    let advice = model::advice::of_soa(end.soa.clone()?, &end.owner, now);
+    let nothing = end.answers.iter().any(|a| a.outcome == TypeOutcome::NxDomain);
+    let about = match (nothing, end.owner == name) {
+        (true, true) => format!(
+            "{} does not exist. This look planted nothing in any cache; a resolver that was asked remembers it.",
+            end.owner
+        ),
+        (true, false) => format!(
+            "{name} leads to {}, which does not exist: whoever asks a resolver plants that in its cache.",
+            end.owner
+        ),
+        (false, _) => format!(
+            "{} exists without an address: resolvers remember that as they do a missing name.",
+            end.owner
+        ),
+    };
+    Some(
+        view! {
+            <section class="card">
+                <div class="card-head"><h2>"How long it stays missing"</h2></div>
+                <div class="card-body stack"><p class="measure">{about}</p>{negative(&advice)}{soa_line(&advice.soa)}</div>
+            </section>
+        }
+        .into_any(),
+    )
+}

@@ -1,0 +1,186 @@
+//! Where the name ends, and who is told what: the addresses, each with who sees it, and the table of vantage points.
+
+use super::browser_side::{BrowserSide, Reach, State};
+use crate::components::{icon, icon_sm};
+use crate::pages::domain::millis;
+use leptos::prelude::*;
+use model::compare::rdata_key;
+use model::fqdn::{FqdnReport, TypeOutcome, VantageAnswer, VantageKind};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// The addresses a place was given, in a form that compares.
+fn given(v: &VantageAnswer) -> BTreeSet<String> {
+    let types = v.answers.iter().filter(|a| matches!(a.rtype.as_str(), "A" | "AAAA"));
+    types.flat_map(|a| a.data.iter().map(|d| rdata_key(&a.rtype, d))).collect()
+}
+
+fn answered(v: &VantageAnswer) -> bool {
+    v.error.is_none() && v.answers.iter().any(|a| a.outcome != TypeOutcome::Failed)
+}
+
+/// The final addresses; nothing where there are none.
+pub(super) fn addresses(report: Memo<FqdnReport>) -> AnyView {
+    let rows = Memo::new(move |_| report.with(seen_by));
+    let card = move || {
+        let rows = rows.get();
+        if rows.is_empty() {
+            return None;
+        }
+        let lines: Vec<_> = rows.into_iter().map(|(address, who)| {
+            let rtype = if address.is_ipv4() { "A" } else { "AAAA" };
+            view! {
+                <li><span class="rtype">{rtype}</span><span class="mono strong wrap">{address.to_string()}</span><span class="muted xs">{who}</span></li>
+            }
+        }).collect();
+        Some(view! {
+            <section class="card"><div class="card-head"><h2>"Final addresses"</h2></div>
+                <ul class="fqdn-addresses">{lines}</ul></section>
+        })
+    };
+    view! { {card} }.into_any()
+}
+
+/// Each address with who is given it.
+fn seen_by(r: &FqdnReport) -> Vec<(IpAddr, String)> {
+    let places: Vec<_> = r.vantages.iter().filter(|v| answered(v)).collect();
+    let mut out = Vec::new();
+    for address in &r.addresses {
+        let rtype = if address.is_ipv4() { "A" } else { "AAAA" };
+        let key = rdata_key(rtype, &address.to_string());
+        let who: Vec<_> = places.iter().filter(|v| given(v).contains(&key)).collect();
+        let words = match (who.len(), places.len()) {
+            (_, 1) => String::new(),
+            (n, all) if n == all => "seen everywhere".into(),
+            (1, _) => who.first().map(|v| format!("only {}", inside(&v.label))).unwrap_or_default(),
+            (n, all) => format!("{n} of {all} places"),
+        };
+        out.push((*address, words));
+    }
+    out
+}
+
+/// A label inside a sentence.
+fn inside(label: &str) -> String {
+    label.strip_prefix("This ").map_or_else(|| label.to_string(), |rest| format!("this {rest}"))
+}
+
+/// A label at the start of a line.
+fn first_up(label: &str) -> String {
+    let mut chars = label.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}
+
+/// The table of places.
+pub(super) fn vantages(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyView {
+    let places = Memo::new(move |_| report.with(|r| r.vantages.clone()));
+    let count = move || {
+        places.with(|all| format!("{} of {} answered", all.iter().filter(|v| answered(v)).count(), all.len()))
+    };
+    let rows = move || {
+        places.with(|all| {
+            let first = all.iter().find(|v| answered(v)).map(given);
+            all.iter().map(|v| row(v, first.as_ref())).collect::<Vec<_>>()
+        })
+    };
+    let name = report.with_untracked(|r| r.name.clone());
+    let resolves = Memo::new(move |_| report.with(|r| !r.addresses.is_empty()));
+    view! {
+        <section class="card tbl-wrap">
+            <div class="card-head"><h2>"Vantage points"</h2><div class="aside">{count}</div></div>
+            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Vantage points, table"><table class="tbl fqdn-places">
+                <thead><tr><th scope="col">"From"</th><th scope="col">"Sees"</th><th scope="col" class="num">"Time"</th></tr></thead>
+                <tbody>{rows}{move || coming(browser.state.get())}</tbody></table></div>
+            {move || advice(browser.state.get())}
+            {move || (resolves.get() && browser.state.get() != State::Still).then(|| reach(browser, name.clone()))}
+            <noscript><p class="hint fqdn-foot">"With JavaScript, your browser adds what public resolvers tell it."</p></noscript>
+        </section>
+    }
+    .into_any()
+}
+
+fn row(v: &VantageAnswer, first: Option<&BTreeSet<String>>) -> AnyView {
+    let differs = answered(v) && first.is_some_and(|f| *f != given(v));
+    let mark = differs
+        .then(|| view! { <span class="pill pill-warning">{icon("compare")}<span>"differs"</span></span> });
+    let lines: Vec<_> =
+        v.answers.iter().filter(|a| matches!(a.rtype.as_str(), "A" | "AAAA")).flat_map(|a| &a.data).collect();
+    let sees = if let Some(why) = &v.error {
+        view! { <span class="t-warn wrap">{why.clone()}</span> }.into_any()
+    } else if lines.is_empty() {
+        let gone = v.answers.iter().any(|a| a.outcome == TypeOutcome::NxDomain);
+        let words = if gone { "the name does not exist" } else { "no address" };
+        view! { <span class="t-warn">{words}</span> }.into_any()
+    } else {
+        let all: Vec<_> =
+            lines.into_iter().map(|d| view! { <div class="mono wrap">{d.clone()}</div> }).collect();
+        all.into_any()
+    };
+    let left = v.answers.iter().filter_map(|a| a.ttl).min();
+    let copy = (v.kind == VantageKind::Browser)
+        .then(|| left.map(|t| view! { <div class="muted xs">{format!("TTL {t} left there")}</div> }));
+    let place = match v.kind {
+        VantageKind::Server => Some("uncached, from the authoritative servers".to_string()),
+        _ => v.place.clone(),
+    };
+    let place = place.map(|p| view! { <div class="muted xs">{p}</div> });
+    let time = v.latency_ms.map_or_else(|| "–".to_string(), millis);
+    view! {
+        <tr><th scope="row">{first_up(&v.label)}{place}</th><td>{sees}{copy}{mark}</td><td class="num muted">{time}</td></tr>
+    }
+    .into_any()
+}
+
+/// The line of those that have not answered yet.
+fn coming(state: State) -> Option<AnyView> {
+    let words = match state {
+        State::Asking(1) => "one resolver still to answer".to_string(),
+        State::Asking(n) => format!("{n} resolvers still to answer"),
+        _ => return None,
+    };
+    Some(view! {
+        <tr><th scope="row">"Your browser"</th><td colspan="2"><span class="row muted"><span class="spin"></span>{words}</span></td></tr>
+    }
+    .into_any())
+}
+
+fn advice(state: State) -> Option<AnyView> {
+    match state {
+        State::Reload => Some(view! {
+            <p class="hint fqdn-foot">"Your browser may ask public resolvers itself once this page is loaded afresh. "<a href="" rel="external" on:click=|e| { e.prevent_default(); let _ = window().location().reload(); }>"Reload"</a></p>
+        }
+        .into_any()),
+        State::Nobody => Some(view! {
+            <p class="hint fqdn-foot">"No resolver is configured that a browser could ask itself."</p>
+        }
+        .into_any()),
+        State::Still | State::Asking(_) | State::Done => None,
+    }
+}
+
+/// Whether this browser gets to the host through its own resolver: all that a page can see of it.
+fn reach(browser: BrowserSide, host: String) -> AnyView {
+    let words = move || match browser.reach.get() {
+        Reach::Untried => {
+            "What your own system’s resolver says is hidden from pages; they can only try the host."
+        }
+        Reach::Trying => "Trying…",
+        Reach::Yes => "It answers this browser on HTTPS: your own resolver knows the name.",
+        Reach::No => {
+            "No answer on HTTPS within 6 s: your resolver may remember an old answer, or the host offers no HTTPS."
+        }
+    };
+    let picture = move || match browser.reach.get() {
+        Reach::Yes => Some(view! { <span class="t-ok">{icon_sm("ok")}</span> }),
+        Reach::No => Some(view! { <span class="t-warn">{icon_sm("warning")}</span> }),
+        Reach::Untried | Reach::Trying => None,
+    };
+    view! {
+        <div class="fqdn-foot row">
+            <p class="hint grow" role="status">{picture}" "{words}</p>
+            <button class="btn btn-sm" type="button" disabled=move || browser.reach.get() == Reach::Trying
+                on:click=move |_| browser.try_host(host.clone())>"Try from here"</button>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,88 @@
+//! Host names for the analyzer: one behind a CDN with a long TTL, one that does not exist, one below a wildcard, one
+//! that nobody answers for, one that is no name.
+
+use super::now;
+use app::answer::{Answer, Failure};
+use model::dns::Soa;
+use model::fqdn::{
+    ChainStep, FqdnReport, TypeAnswer, TypeOutcome, VantageAnswer, VantageKind, report as judged,
+};
+
+fn soa(zone: &str) -> Soa {
+    Soa {
+        zone: zone.into(),
+        mname: format!("ns1.{zone}"),
+        rname: format!("hostmaster.{zone}"),
+        serial: 2_026_112_001,
+        refresh: 7200,
+        retry: 900,
+        expire: 1_209_600,
+        minimum: 1800,
+        ttl: 3600,
+    }
+}
+
+fn answer(rtype: &str, outcome: TypeOutcome, data: &[&str], ttl: u32) -> TypeAnswer {
+    let data: Vec<_> = data.iter().map(|d| (*d).to_string()).collect();
+    TypeAnswer { rtype: rtype.into(), outcome, ttl: (!data.is_empty()).then_some(ttl), data }
+}
+
+fn step(owner: &str, zone: &str, target: Option<&str>, answers: Vec<TypeAnswer>) -> ChainStep {
+    ChainStep {
+        owner: owner.into(),
+        zone: zone.into(),
+        target: target.map(Into::into),
+        ttl: answers.iter().filter_map(|a| a.ttl).min(),
+        answers,
+        soa: Some(soa(zone)),
+        servers: Vec::new(),
+        agree: true,
+        provider: None,
+        wildcard: None,
+        beside: Vec::new(),
+        problems: Vec::new(),
+    }
+}
+
+fn alias(owner: &str, zone: &str, target: &str, ttl: u32) -> ChainStep {
+    let data = format!("{target}.");
+    step(owner, zone, Some(target), vec![answer("CNAME", TypeOutcome::Records, &[data.as_str()], ttl)])
+}
+
+fn chain(name: &str) -> Vec<ChainStep> {
+    use TypeOutcome::{Failed, NoData, NxDomain, Records};
+    let missing = |outcome| vec![answer("A", outcome, &[], 0), answer("AAAA", outcome, &[], 0)];
+    let found = || vec![answer("A", Records, &["203.0.113.80"], 60), answer("AAAA", NoData, &[], 60)];
+    match name {
+        "www.alder.example" => vec![
+            alias("www.alder.example", "alder.example", "edge.cdn.example", 86_400),
+            step("edge.cdn.example", "cdn.example", None, found()),
+        ],
+        "any.apps.example" => {
+            let mut one = step("any.apps.example", "apps.example", None, found());
+            one.wildcard = Some("*.apps.example".into());
+            vec![one]
+        }
+        "dead.example" => vec![step("dead.example", "dead.example", None, missing(Failed))],
+        other => vec![step(other, "alder.example", None, missing(NxDomain))],
+    }
+}
+
+pub fn sample(name: &str) -> Answer<FqdnReport> {
+    if name.contains(' ') {
+        return Err(Failure::Invalid(format!("“{name}” contains a space.")));
+    }
+    let chain = chain(name);
+    let here = VantageAnswer {
+        id: "local".into(),
+        label: "This server".into(),
+        place: None,
+        kind: VantageKind::Server,
+        answers: chain.last().map(|s| s.answers.clone()).unwrap_or_default(),
+        chain,
+        latency_ms: Some(11.0),
+        asked_at: now(),
+        error: None,
+    };
+    Ok(judged(name, vec![here], now()))
+}
