@@ -33,7 +33,9 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], asked: &Asked, warnings: &mut Vec<Stri
             legacy(bytes, named)
         }
     };
-    let text = if text.contains(is_unfit) { Cow::Owned(text.replace(is_unfit, "")) } else { text };
+    let suspect = |b: u8| matches!(b, 0..=8 | 0x0B | 0x0C | 0x0E..=0x1F | 0x7F | 0xC2);
+    let unfit = text.bytes().any(suspect) && text.contains(is_unfit);
+    let text = if unfit { Cow::Owned(text.replace(is_unfit, "")) } else { text };
     if looks_like_html(&text) { Cow::Owned(strip_tags(&text)) } else { text }
 }
 
