@@ -231,7 +231,7 @@ fn keep(programs: &Path, target: &str) -> Result<()> {
     let saved = paths::root().join("fuzz/corpus").join(target);
     let found = paths::target_dir().join("fuzz-runs/kept").join(target);
     let mut program = sh::command(programs.join(target));
-    program.args(["-merge=1", "-max_len=1024", "-close_fd_mask=1"]).arg(&saved).arg(&found);
+    program.args(["-merge=1", "-use_counters=0", "-max_len=512", "-close_fd_mask=1"]).arg(&saved).arg(&found);
     sh::output(&mut program)?;
     let (count, size) = std::fs::read_dir(&saved)?
         .flatten()
