@@ -274,7 +274,10 @@ fn announce(
         println!("  HTTPS       https://{secure}");
         println!("              DNS over HTTPS: https://{secure}/dns-query{{?dns}}");
         if let Some(lab) = lab {
-            println!("              certificate of the lab's authority: {}", lab.endpoints().extra_ca.display());
+            println!(
+                "              certificate of the lab's authority: {}",
+                lab.endpoints().extra_ca.display()
+            );
         }
     }
     if args.database.is_some() {
