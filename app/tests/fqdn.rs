@@ -36,6 +36,7 @@ async fn a_name_that_is_missing_says_until_when() {
     let t = read("/tools/fqdn?name=new.alder.example").await;
     says(&t, &["It does not resolve. new.alder.example does not exist.", "How long it stays missing"]);
     says(&t, &["30 minutes", "can stay missing until 14:35", "wait until 15:05", "minimum 1800"]);
+    says(&t, &["Only the authoritative servers were asked", "Your browser asked no resolver"]);
     assert!(!t.contains("Planning a change?") && !t.contains("Final addresses"), "{t}");
 }
 
@@ -44,7 +45,10 @@ async fn wildcards_silence_refusal_and_nothing_yet_are_told_apart() {
     let t = read("/tools/fqdn?name=any.apps.example").await;
     says(&t, &["From a wildcard", "the answer is made from *.apps.example", "whenever you like"]);
     let t = read("/tools/fqdn?name=dead.example").await;
-    says(&t, &["It does not resolve.", "No server of dead.example answers usefully", "No place got an answer."]);
+    says(
+        &t,
+        &["It does not resolve.", "No server of dead.example answers usefully", "No place got an answer."],
+    );
     assert!(!t.contains("How long it stays missing"), "silence is no denial: {t}");
     let t = read("/tools/fqdn?name=a%20b").await;
     says(&t, &["The name could not be analyzed", "contains a space"]);

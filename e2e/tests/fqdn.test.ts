@@ -42,8 +42,15 @@ test("a name that does not exist says until when it stays missing", async ({ pag
   await hydrated(page);
   await expect(page.getByRole("heading", { name: "How long it stays missing" })).toBeVisible();
   await expect(page.getByText(/can stay missing until/)).toBeVisible();
+  // Nobody is asked about what the authoritative servers deny, until a person wants it.
+  const places = page.getByRole("row", place(/Your browser via/));
+  await expect(page.getByText("Your browser asked no resolver")).toBeVisible();
+  await expect(places).toHaveCount(0);
   await expectAccessible(page);
   await pictures(page, "fqdn-missing");
+  await page.getByRole("button", { name: "Ask anyway" }).click();
+  await expect(places).toHaveCount(3);
+  await expect(page.getByRole("region", { name: /^Analysis/ }).getByRole("status").first()).toContainText("All 4 places see the same.");
 });
 
 test("from the rail and the palette the page gets a document of its own, and may ask", async ({ page }) => {

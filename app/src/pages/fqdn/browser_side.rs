@@ -1,12 +1,13 @@
 //! What the visitor's browser adds to the report after hydration: a few public resolvers asked directly, judged by the
-//! same pure function as the server's own places.
+//! same pure function as the server's own places. What the authoritative servers deny is not asked for unless a person
+//! wants it: every question would plant the denial in a resolver's cache.
 
 use crate::browser_dns;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use model::compare::ResolverAnswer;
-use model::fqdn::{BROWSER_TYPES, FqdnReport, VantageAnswer, browser_vantage, report};
+use model::fqdn::{BROWSER_TYPES, FqdnReport, TypeOutcome, VantageAnswer, browser_vantage, report};
 use model::resolvers::PublicResolver;
 
 /// How far the browser is.
@@ -22,6 +23,8 @@ pub(super) enum State {
     Reload,
     /// There is no resolver a browser may ask.
     Nobody,
+    /// Not asked, because the name or its addresses are denied.
+    Denied,
 }
 
 /// Whether the host answers this browser.
@@ -47,36 +50,48 @@ pub(super) struct BrowserSide {
 
 impl BrowserSide {
     /// Asks once the page is alive.
-    pub(super) fn start(name: &str) -> Self {
+    pub(super) fn start(first: &FqdnReport) -> Self {
+        let types = worth_asking(first);
+        let state = if types.is_empty() { State::Denied } else { State::Still };
         let side = BrowserSide {
             answers: RwSignal::new(Vec::new()),
-            state: RwSignal::new(State::Still),
+            state: RwSignal::new(state),
             reach: RwSignal::new(Reach::Untried),
         };
-        let name = name.to_string();
+        let name = first.name.clone();
         Effect::new(move |_| {
-            if !browser_dns::may_ask() {
-                side.state.set(State::Reload);
-                return;
+            if !types.is_empty() {
+                side.ask(name.clone(), types.clone());
             }
-            let name = name.clone();
-            spawn_local(async move {
-                let resolvers = server_fns::browser_resolvers().await.unwrap_or_default();
-                let n = resolvers.len();
-                let state = if n == 0 { State::Nobody } else { State::Asking(n) };
-                side.state.try_set(state);
-                for (i, resolver) in resolvers.into_iter().enumerate() {
-                    spawn_local(side.one(i, resolver, name.clone()));
-                }
-            });
         });
         side
     }
 
-    async fn one(self, place: usize, resolver: PublicResolver, name: String) {
+    /// Asks for all types, denied or not.
+    pub(super) fn ask_anyway(self, name: &str) {
+        self.ask(name.to_string(), BROWSER_TYPES.to_vec());
+    }
+
+    fn ask(self, name: String, types: Vec<&'static str>) {
+        if !browser_dns::may_ask() {
+            self.state.set(State::Reload);
+            return;
+        }
+        spawn_local(async move {
+            let resolvers = server_fns::browser_resolvers().await.unwrap_or_default();
+            let n = resolvers.len();
+            let state = if n == 0 { State::Nobody } else { State::Asking(n) };
+            self.state.try_set(state);
+            for (i, resolver) in resolvers.into_iter().enumerate() {
+                spawn_local(self.one(i, resolver, name.clone(), types.clone()));
+            }
+        });
+    }
+
+    async fn one(self, place: usize, resolver: PublicResolver, name: String, types: Vec<&'static str>) {
         let asked_at = crate::browser::now();
         let mut said: Vec<(&str, ResolverAnswer)> = Vec::new();
-        for rtype in BROWSER_TYPES {
+        for rtype in types {
             let answer = browser_dns::ask(&resolver, &name, rtype).await;
             let failed = answer.error.is_some();
             said.push((rtype, answer));
@@ -112,6 +127,17 @@ impl BrowserSide {
             self.reach.try_set(reach);
         });
     }
+}
+
+/// The types a resolver can be asked for without planting a denial: those that are served, or, where no place got an
+/// answer, all.
+fn worth_asking(first: &FqdnReport) -> Vec<&'static str> {
+    let said = |outcome: fn(TypeOutcome) -> bool, rtype: &str| {
+        let all = first.vantages.iter().flat_map(|v| &v.answers);
+        all.into_iter().any(|a| a.rtype == rtype && outcome(a.outcome))
+    };
+    let known = BROWSER_TYPES.iter().any(|t| said(|o| o != TypeOutcome::Failed, t));
+    BROWSER_TYPES.into_iter().filter(|t| !known || said(|o| o == TypeOutcome::Records, t)).collect()
 }
 
 /// The server's report with the browser's answers beside it, judged anew.

@@ -38,7 +38,9 @@ fn step(i: usize, s: &ChainStep, last: bool) -> AnyView {
         _ => ("dot", (i + 1).to_string()),
     };
     let mark = if mark.is_empty() { icon("check").into_any() } else { mark.into_any() };
-    let said: Vec<_> = s.answers.iter().map(answer).collect();
+    let none = !s.answers.is_empty() && s.answers.iter().all(|a| a.outcome == TypeOutcome::NxDomain);
+    // Absence is of the name, not of each type.
+    let said: Vec<_> = if none { Vec::new() } else { s.answers.iter().map(answer).collect() };
     let ttl = s.ttl.map(|t| {
         let words = format!("copies live {} at most", human_seconds(t.into()));
         view! { <span class="mono xs" title=words>{format!("TTL {t}")}</span> }
@@ -53,9 +55,9 @@ fn step(i: usize, s: &ChainStep, last: bool) -> AnyView {
                 <div class="fqdn-said">{said}</div>
                 {held(s)}
                 {notes}
-                {servers(s)}
             </div>
             <div class="side">{ttl}{pills}</div>
+            {servers(s)}
         </li>
     }
     .into_any()
@@ -161,7 +163,7 @@ fn server(a: &AuthorityServer) -> AnyView {
         let class = if a.kind.is_authoritative() { "muted" } else { "t-warn" };
         view! { <span class=class>{a.kind.words()}</span> }.into_any()
     } else {
-        view! { <span class="mono wrap">{records.join(", ")}</span> }.into_any()
+        view! { <span class="mono">{records.join(", ")}</span> }.into_any()
     };
     view! {
         <tr><th scope="row" class="mono">{a.server.clone()}</th><td class="mono">{address}</td>

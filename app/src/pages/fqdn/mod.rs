@@ -13,7 +13,7 @@ use crate::components::negative::{negative, soa_line};
 use crate::components::tool::waiting;
 use crate::query;
 use crate::server_fns;
-use browser_side::{BrowserSide, with_browser};
+use browser_side::{BrowserSide, State, with_browser};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
@@ -75,7 +75,7 @@ fn hint() -> AnyView {
 }
 
 fn found(first: FqdnReport) -> AnyView {
-    let browser = BrowserSide::start(&first.name);
+    let browser = BrowserSide::start(&first);
     let label = format!("Analysis of {}", first.name);
     let answered = answered_in(&first);
     let links = links(&first.name);
@@ -87,7 +87,7 @@ fn found(first: FqdnReport) -> AnyView {
     let missing = Memo::new(move |_| report.with(|r| (r.chain.clone(), r.name.clone(), r.now)));
     view! {
         <div class="stack" role="region" aria-label=label>
-            {verdict(report)}
+            {verdict(report, browser)}
             <div class="row row-wrap spread fqdn-meta">{links}<span class="muted xs">{answered}</span></div>
             {move || missing.with(|(chain, name, now)| not_there(chain, name, *now))}
             <div class="cols">
@@ -118,7 +118,7 @@ fn links(name: &str) -> AnyView {
 }
 
 /// The whole in a headline, the differences in one sentence.
-fn verdict(report: Memo<FqdnReport>) -> AnyView {
+fn verdict(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyView {
     let tone = Memo::new(move |_| report.with(|r| r.tone));
     let class = move || match tone.get() {
         Tone::Ok => "banner banner-ok fqdn-verdict",
@@ -131,7 +131,13 @@ fn verdict(report: Memo<FqdnReport>) -> AnyView {
         Tone::Critical => icon("critical").into_any(),
     };
     let headline = Memo::new(move |_| report.with(|r| r.headline.clone()));
-    let differences = Memo::new(move |_| report.with(|r| r.differences.clone()));
+    let differences = Memo::new(move |_| {
+        if browser.state.get() == State::Denied {
+            return "Only the authoritative servers were asked: a question to a resolver would plant the absence in its cache."
+                .to_string();
+        }
+        report.with(|r| r.differences.clone())
+    });
     view! {
         <div class=class role="status">{picture}
             <div class="grow wrap"><strong>{headline}</strong><p>{differences}</p></div>

@@ -6,6 +6,7 @@ use crate::pages::domain::millis;
 use leptos::prelude::*;
 use model::compare::rdata_key;
 use model::fqdn::{FqdnReport, TypeOutcome, VantageAnswer, VantageKind};
+use model::time::human_seconds;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -84,6 +85,7 @@ pub(super) fn vantages(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyVie
         })
     };
     let name = report.with_untracked(|r| r.name.clone());
+    let asked = name.clone();
     let resolves = Memo::new(move |_| report.with(|r| !r.addresses.is_empty()));
     view! {
         <section class="card tbl-wrap">
@@ -91,7 +93,7 @@ pub(super) fn vantages(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyVie
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Vantage points, table"><table class="tbl fqdn-places">
                 <thead><tr><th scope="col">"From"</th><th scope="col">"Sees"</th><th scope="col" class="num">"Time"</th></tr></thead>
                 <tbody>{rows}{move || coming(browser.state.get())}</tbody></table></div>
-            {move || advice(browser.state.get())}
+            {move || advice(browser, &asked)}
             {move || (resolves.get() && browser.state.get() != State::Still).then(|| reach(browser, name.clone()))}
             <noscript><p class="hint fqdn-foot">"With JavaScript, your browser adds what public resolvers tell it."</p></noscript>
         </section>
@@ -118,7 +120,7 @@ fn row(v: &VantageAnswer, first: Option<&BTreeSet<String>>) -> AnyView {
     };
     let left = v.answers.iter().filter_map(|a| a.ttl).min();
     let copy = (v.kind == VantageKind::Browser)
-        .then(|| left.map(|t| view! { <div class="muted xs">{format!("TTL {t} left there")}</div> }));
+        .then(|| left.map(|t| view! { <div class="muted xs">{format!("kept there {} more", human_seconds(t.into()))}</div> }));
     let place = match v.kind {
         VantageKind::Server => Some("uncached, from the authoritative servers".to_string()),
         _ => v.place.clone(),
@@ -144,8 +146,14 @@ fn coming(state: State) -> Option<AnyView> {
     .into_any())
 }
 
-fn advice(state: State) -> Option<AnyView> {
-    match state {
+fn advice(browser: BrowserSide, name: &str) -> Option<AnyView> {
+    let name = name.to_string();
+    match browser.state.get() {
+        State::Denied => Some(view! {
+            <div class="fqdn-foot row"><p class="hint grow">"Your browser asked no resolver: that would plant the absence in its cache."</p>
+                <button class="btn btn-sm" type="button" on:click=move |_| browser.ask_anyway(&name)>"Ask anyway"</button></div>
+        }
+        .into_any()),
         State::Reload => Some(view! {
             <p class="hint fqdn-foot">"Your browser may ask public resolvers itself once this page is loaded afresh. "<a href="" rel="external" on:click=|e| { e.prevent_default(); let _ = window().location().reload(); }>"Reload"</a></p>
         }

@@ -148,7 +148,8 @@ fn end_of(step: &ChainStep, last: bool, after_alias: bool) -> Option<ChainProble
             format!("{} does not exist.", step.owner)
         };
         let fix = if after_alias { "Remove the alias, or create its target." } else { "" };
-        return Some(problem(ProblemKind::Dangling, Level::Error, "Leads nowhere", sentence, fix));
+        let label = if after_alias { "Leads nowhere" } else { "Does not exist" };
+        return Some(problem(ProblemKind::Dangling, Level::Error, label, sentence, fix));
     }
     if any(TypeOutcome::NoData) {
         let types: Vec<&str> = step.answers.iter().map(|a| a.rtype.as_str()).collect();
