@@ -77,6 +77,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/events") view=pages::events::EventsPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/scan") view=pages::scan::ScanPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/check") view=pages::check::CheckPage ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/compare") view=pages::compare::ComparePage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/fqdn") view=pages::fqdn::FqdnPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/trace") view=pages::trace::TracePage ssr=ssr/>
                 </Routes>

@@ -92,6 +92,7 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             {link("/tools/scan", "scan", "Scan", nothing())}
             {link("/tools/check", "shield", "Check", nothing())}
             {link("/tools/fqdn", "split", "FQDN", nothing())}
+            {link("/tools/compare", "compare", "Cache vs authoritative", nothing())}
             {link("/tools/trace", "route", "Trace", nothing())}
         </nav>
     }

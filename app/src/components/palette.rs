@@ -66,6 +66,7 @@ fn choices(text: &str, rows: &[Row]) -> Vec<Choice> {
             "/tools/check".into(),
         ));
         out.push(plain("Tools", "split", "Analyze a host name".into(), "", "/tools/fqdn".into()));
+        out.push(plain("Tools", "compare", "Cache vs authoritative".into(), "", "/tools/compare".into()));
         out.push(plain("Tools", "route", "Trace a name from the root".into(), "", "/tools/trace".into()));
         out.push(plain("Tools", "plus", "Add domains".into(), "", "/domains/add".into()));
         return out;
@@ -88,6 +89,8 @@ fn choices(text: &str, rows: &[Row]) -> Vec<Choice> {
         ));
         out.push(plain("Run", "shield", format!("Check {text}"), "", format!("/tools/check?zone={p}")));
         out.push(plain("Run", "split", format!("Analyze {text}"), "", format!("/tools/fqdn?name={p}")));
+        let compare = format!("Compare caches for {text}");
+        out.push(plain("Run", "compare", compare, "A", format!("/tools/compare?name={p}")));
         out.push(plain(
             "Run",
             "route",

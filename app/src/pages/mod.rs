@@ -1,6 +1,7 @@
 //! The pages, one module an address.
 
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod domain;
 pub(crate) mod events;
 pub(crate) mod fqdn;

@@ -1,0 +1,140 @@
+//! `/tools/compare`: what the owner's servers say, beside what recursive resolvers remember. In: a name, a type. Out:
+//! the authoritative answer, then each resolver's verdict as it comes. The form is a plain GET: without script it asks
+//! for the whole comparison (`whole=1`); every name gets a document of its own, because its policy names the host.
+
+mod asked;
+mod authority;
+mod live;
+mod resolvers;
+mod stopped;
+mod table;
+mod vantage;
+mod watch;
+
+use crate::answer::Failure;
+use crate::components::banner::{failure, set_status};
+use crate::components::icon;
+use crate::components::tool::{TYPES, waiting};
+use crate::query;
+use crate::server_fns;
+use asked::Asked;
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+use live::Live;
+use model::compare::Comparison;
+use model::inventory::percent;
+
+/// The page.
+#[component]
+pub(crate) fn ComparePage() -> impl IntoView {
+    let search = use_location().search;
+    let asked = Memo::new(move |_| Asked::read(|key| query::value(&search.get(), key)));
+    let question = Memo::new(move |_| asked.with(Asked::question));
+    let data = Resource::new(
+        move || question.get(),
+        |q| async move {
+            if q.name.is_empty() {
+                None
+            } else if q.whole {
+                Some(server_fns::compare(q.name, q.rtype, q.force).await)
+            } else {
+                Some(server_fns::authority(q.name, q.rtype).await)
+            }
+        },
+    );
+    view! {
+        <Title text="Cache vs authoritative"/>
+        <div class="page-head"><h1>"Cache vs authoritative"</h1><span class="sub">"what the owner’s servers say, beside what the world remembers"</span></div>
+        {form(asked)}
+        <Suspense fallback=|| waiting("Asking the authoritative servers first…")>
+            {move || data.get().map(|d| match d {
+                Some(Ok(c)) => found(c, asked),
+                Some(Err(f)) => not_made(&f),
+                None => hint(),
+            })}
+        </Suspense>
+    }
+    .into_any()
+}
+
+fn not_made(f: &Failure) -> AnyView {
+    set_status(f);
+    failure("The comparison could not be made", f)
+}
+
+/// The browser sends it itself; without script it asks for everything at once.
+fn form(asked: Memo<Asked>) -> AnyView {
+    let busy = RwSignal::new(false);
+    Effect::new(move |_| {
+        // A page taken out of the back/forward cache is not on its way any more.
+        let shown = window_event_listener_untyped("pageshow", move |_| busy.set(false));
+        on_cleanup(move || shown.remove());
+    });
+    let spin = move || busy.get().then(|| view! { <span class="spin" aria-hidden="true"></span> });
+    let name = move || asked.with(|a| a.name.clone());
+    let options = move || {
+        let rtype = asked.with(|a| a.rtype.clone());
+        let known = TYPES.contains(&rtype.as_str());
+        let other = (!known).then(|| view! { <option value=rtype.clone() selected>{rtype.clone()}</option> });
+        let all = TYPES.map(|t| view! { <option value=t selected=t == rtype>{t}</option> });
+        view! { {all.into_iter().collect_view()}{other} }
+    };
+    view! {
+        <form class="toolbar" method="get" action="/tools/compare" on:submit=move |_| busy.set(true)>
+            <label class="search search-wide"><span class="vh">"Host name"</span>{icon("search")}
+                <input class="input mono" name="name" value=name prop:value=name required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
+            <label class="type"><span class="vh">"Record type"</span><select class="input" name="type">{options}</select></label>
+            <noscript inner_html="<input type=\"hidden\" name=\"whole\" value=\"1\">"></noscript>
+            <button class="btn btn-primary" type="submit">{spin}"Compare"</button>
+        </form>
+    }
+    .into_any()
+}
+
+fn hint() -> AnyView {
+    view! {
+        <section class="card empty">{icon::icon_in("compare", "i i-lg")}
+            <h2>"Has the change reached everyone?"</h2>
+            <p>"The authoritative servers are asked first, uncached. Public resolvers are asked only if the record is there, so that an early look plants no “no” in their caches."</p>
+        </section>
+    }
+    .into_any()
+}
+
+fn found(first: Comparison, asked: Memo<Asked>) -> AnyView {
+    let label = format!("Comparison of {} {}", first.authority.name, first.authority.rtype);
+    let links = links(&first.authority.name);
+    let live = Live::start(first, asked);
+    let authority = Memo::new(move |_| live.seen.with(|c| c.authority.clone()));
+    let stopped = Memo::new(move |_| live.seen.with(|c| c.stopped.clone()));
+    let denied = move || {
+        let words = stopped.get()?;
+        Some(authority.with(|a| stopped::panel(&words, a, &asked.get())))
+    };
+    view! {
+        <div class="stack" role="region" aria-label=label>
+            <div class="row row-wrap spread">{links}{watch::control(live, asked)}</div>
+            <div class="tight">{watch::notice(live, asked)}</div>
+            <div class="cols">
+                {move || authority.with(authority::card)}
+                {vantage::card(live)}
+            </div>
+            <div class="tight">{denied}</div>
+            {resolvers::section(live, asked)}
+        </div>
+    }
+    .into_any()
+}
+
+fn links(name: &str) -> AnyView {
+    let p = percent(name);
+    view! {
+        <nav class="row row-wrap" aria-label="Other tools for this name">
+            <a class="btn btn-sm" href=format!("/tools/trace?name={p}")>"Trace from the root"</a>
+            <a class="btn btn-sm" href=format!("/tools/check?zone={p}")>"Check"</a>
+            <a class="btn btn-sm" rel="external" href=format!("/tools/fqdn?name={p}")>"Analyze the host name"</a>
+        </nav>
+    }
+    .into_any()
+}

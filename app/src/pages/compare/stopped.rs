@@ -1,0 +1,48 @@
+//! The panel in place of the resolvers when none was asked: why, what asking would do, until when, and the choice.
+
+use super::asked::Asked;
+use crate::components::icon;
+use crate::components::negative::{negative, soa_line};
+use leptos::prelude::*;
+use model::compare::{Authority, StopReason, Stopped};
+
+/// The panel.
+pub(super) fn panel(words: &Stopped, authority: &Authority, asked: &Asked) -> AnyView {
+    let title = match words.reason {
+        StopReason::Denied => "Stopped: no resolver was asked",
+        StopReason::NoAuthority => "Stopped: nothing to compare with",
+        StopReason::NotServedYet => "Waiting for the authoritative servers; no resolver is asked yet",
+    };
+    let waits = words.reason == StopReason::NotServedYet;
+    let watch = (words.reason == StopReason::Denied).then(|| {
+        view! { <a class="btn btn-primary" href=asked.watched().url()>{icon("bell")}"Watch until it is there"</a> }
+    });
+    let choice = (!waits).then(|| {
+        view! {
+            <div class="row row-wrap">{watch}
+                <a class="btn btn-danger" rel="nofollow" href=asked.forced().url()>{icon("warning")}"Ask the resolvers anyway"</a></div>
+        }
+    });
+    let advice = (authority.outcome.is_denial())
+        .then(|| authority.soa.clone())
+        .flatten()
+        .map(|soa| model::advice::of_soa(soa, &authority.name, authority.asked_at))
+        .map(|a| {
+            view! {
+                <details class="cmp-why"><summary>"How long a “no” is remembered here"</summary>
+                    <div class="stack">{negative(&a)}{soa_line(&a.soa)}</div></details>
+            }
+        });
+    view! {
+        <section class="banner banner-warn cmp-stop" aria-labelledby="compare-stop">
+            {icon("lock")}
+            <div class="grow stack">
+                <h2 id="compare-stop">{title}</h2>
+                <p>{words.sentence.clone()}</p>
+                <p><strong>{words.consequence.clone()}</strong></p>
+                {choice}{advice}
+            </div>
+        </section>
+    }
+    .into_any()
+}

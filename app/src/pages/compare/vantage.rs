@@ -1,0 +1,217 @@
+//! From the visitor's browser: the resolvers a page may ask are asked from here and judged by the same function as the
+//! server's answers, and the host can be tried. A page can't see what the system's own resolver says; trying is all.
+
+use super::super::domain::millis;
+use super::live::Live;
+use super::resolvers::verdict;
+use crate::browser;
+use crate::browser_dns;
+use crate::components::icon_sm;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use model::advice::clock_utc;
+use model::compare::{AuthorityOutcome, Earlier, Judged, VerdictKind, judge};
+use model::resolvers::PublicResolver;
+
+/// Whether the host answers this browser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Untried,
+    Trying,
+    Yes,
+    No,
+}
+
+#[derive(Clone, Copy)]
+struct Side {
+    live: Live,
+    /// In the order of the resolvers.
+    seen: RwSignal<Vec<Judged>>,
+    reach: RwSignal<Reach>,
+    /// False as the server rendered it.
+    alive: RwSignal<bool>,
+    again: RwSignal<u32>,
+}
+
+impl Side {
+    /// Asks all of them; those of an earlier turn are forgotten.
+    fn ask(self, resolvers: Vec<PublicResolver>, turn: u32) {
+        let Some(authority) = self.live.seen.try_with_untracked(|c| c.authority.clone()) else { return };
+        let now = browser::now();
+        let pending = resolvers.iter().map(|r| judge(&authority, r, None, &Earlier::default(), now));
+        self.seen.set(pending.collect());
+        for r in resolvers {
+            let (name, rtype) = (authority.name.clone(), authority.rtype.clone());
+            spawn_local(async move {
+                let answer = browser_dns::ask(&r, &name, &rtype).await;
+                // The page may be gone by now, or have asked once more.
+                if self.again.try_get_untracked() != Some(turn) {
+                    return;
+                }
+                let Some(authority) = self.live.seen.try_with_untracked(|c| c.authority.clone()) else {
+                    return;
+                };
+                let judged = judge(&authority, &r, Some(&answer), &Earlier::default(), browser::now());
+                self.seen.try_update(|all| {
+                    if let Some(old) = all.iter_mut().find(|j| j.resolver.id == judged.resolver.id) {
+                        *old = judged;
+                    }
+                });
+            });
+        }
+    }
+
+    fn try_host(self) {
+        self.reach.set(Reach::Trying);
+        let host = self.live.seen.with_untracked(|c| c.authority.name.clone());
+        spawn_local(async move {
+            let reach = if browser_dns::reaches(&host).await { Reach::Yes } else { Reach::No };
+            self.reach.try_set(reach);
+        });
+    }
+}
+
+/// The card.
+pub(super) fn card(live: Live) -> AnyView {
+    let side = Side {
+        live,
+        seen: RwSignal::new(Vec::new()),
+        reach: RwSignal::new(Reach::Untried),
+        alive: RwSignal::new(false),
+        again: RwSignal::new(0),
+    };
+    // Nobody is among the answers while resolvers must not be asked: then a browser must not ask either.
+    let askable = Memo::new(move |_| {
+        let all = live.seen.with(|c| c.answers.iter().map(|j| j.resolver.clone()).collect::<Vec<_>>());
+        all.into_iter().filter(|r| r.json.is_some()).collect::<Vec<_>>()
+    });
+    let stopped = Memo::new(move |_| live.seen.with(|c| c.stopped.is_some()));
+    Effect::new(move |_| {
+        let (all, turn) = (askable.get(), side.again.get());
+        side.alive.set(true);
+        if browser_dns::may_ask() && !stopped.get() {
+            side.ask(all, turn);
+        }
+    });
+    let rows = move || side.seen.with(|all| all.iter().map(row).collect::<Vec<_>>());
+    let note = move || {
+        if !side.alive.get() {
+            return Some("With JavaScript, your browser asks resolvers itself.".to_string());
+        }
+        if stopped.get() {
+            return Some(
+                "Asks as soon as resolvers may be asked: a “no” planted from here counts as well.".into(),
+            );
+        }
+        if askable.with(Vec::is_empty) {
+            return Some("No resolver is configured that a browser could ask itself.".into());
+        }
+        (!browser_dns::may_ask()).then(|| "Reload this page to let your browser ask as well.".into())
+    };
+    let said = Memo::new(move |_| side.seen.with(Vec::is_empty));
+    let again = move || {
+        (!said.get()).then(|| {
+            let again = move |_| side.again.update(|n| *n += 1);
+            view! { <button class="btn btn-sm btn-ghost" type="button" on:click=again>"Ask again"</button> }
+        })
+    };
+    view! {
+        <section class="card tbl-wrap">
+            <div class="card-head"><h2>"From your browser"</h2><div class="aside">{again}</div></div>
+            {move || (!said.get()).then(|| view! {
+                <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers to your browser, table"><table class="tbl tbl-tight cmp-tbl">
+                    <thead><tr><th scope="col">"Resolver"</th><th scope="col">"Says"</th><th scope="col">"Verdict"</th></tr></thead>
+                    <tbody>{rows}</tbody></table></div>
+            })}
+            {move || note().map(|n| view! { <p class="hint cmp-foot">{n}</p> })}
+            {move || reach(side)}
+            {flush()}
+        </section>
+    }
+    .into_any()
+}
+
+fn row(j: &Judged) -> AnyView {
+    let time = j.answer.as_ref().and_then(|a| a.latency_ms).map(|t| format!(" · {}", millis(t)));
+    let short = format!("{}{}", j.short, time.unwrap_or_default());
+    let failed = j.answer.as_ref().is_some_and(|a| a.error.is_some());
+    let class = if failed { "xs wrap" } else { "mono wrap" };
+    view! {
+        <tr title=j.sentence.clone()><th scope="row">{j.resolver.name.clone()}</th>
+            <td><div class=class>{j.shows.clone()}</div><div class="muted xs">{short}</div></td>
+            <td>{verdict(j.verdict.kind())}</td></tr>
+    }
+    .into_any()
+}
+
+/// Whether this browser gets to the host through its own resolver. Only where the record is about a host that exists.
+fn reach(side: Side) -> Option<AnyView> {
+    let host = side.live.seen.with(|c| {
+        let a = &c.authority;
+        a.outcome == AuthorityOutcome::Serves && matches!(a.rtype.as_str(), "A" | "AAAA" | "CNAME" | "HTTPS")
+    });
+    if !host || !side.alive.get() || !browser_dns::may_ask() {
+        return None;
+    }
+    let now = side.reach.get();
+    let picture = match now {
+        Reach::Yes => Some(view! { <span class="t-ok">{icon_sm("ok")}</span> }),
+        Reach::No => Some(view! { <span class="t-warn">{icon_sm("warning")}</span> }),
+        Reach::Untried | Reach::Trying => None,
+    };
+    let words = match now {
+        Reach::Untried => {
+            "A page can’t see what your own system’s resolver says; it can only try the host.".to_string()
+        }
+        Reach::Trying => "Trying…".into(),
+        Reach::Yes => "It answers this browser on HTTPS: your own resolver knows the name.".into(),
+        Reach::No => not_reached(side),
+    };
+    let label = if matches!(now, Reach::Yes | Reach::No) { "Try again" } else { "Try from here" };
+    Some(
+        view! {
+            <div class="cmp-foot row">
+                <p class="hint grow" role="status">{picture}" "{words}</p>
+                <button class="btn btn-sm" type="button" disabled=now == Reach::Trying on:click=move |_| side.try_host()>{label}</button>
+            </div>
+        }
+        .into_any(),
+    )
+}
+
+/// What it may mean that the host does not answer, by what resolvers told this browser.
+fn not_reached(side: Side) -> String {
+    let told = side.seen.with(|all| {
+        all.iter().find(|j| j.verdict.kind() == VerdictKind::Same).map(|j| j.resolver.name.clone())
+    });
+    let ends = side.live.seen.with(|c| {
+        let left = c.authority.negative_ttl?;
+        let now = browser::now();
+        let at = jiff::SignedDuration::from_secs(left.into());
+        now.checked_add(at).ok().map(|t| format!(" It ends by {} at the latest.", clock_utc(t, now)))
+    });
+    match told {
+        Some(who) => format!(
+            "No answer on HTTPS, though {who} tells your browser that the name is there. Either your system remembers an \
+             older “no” or address, or the host offers no HTTPS.{}",
+            ends.unwrap_or_default()
+        ),
+        None => "No answer on HTTPS: your resolver may remember an old answer, or the host offers no HTTPS."
+            .into(),
+    }
+}
+
+/// How each system is made to forget.
+fn flush() -> AnyView {
+    let rows: Vec<_> = model::flush::guides()
+        .iter()
+        .map(|g| {
+            let class = if g.command { "mono xs wrap" } else { "xs wrap" };
+            view! { <div class="two-col"><dt class="xs">{g.system.clone()}</dt><dd class=class>{g.step.clone()}</dd></div> }
+        })
+        .collect();
+    view! {
+        <details class="more"><summary>"How to flush your own cache"</summary><dl class="cmp-flush">{rows}</dl></details>
+    }
+    .into_any()
+}

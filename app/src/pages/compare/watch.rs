@@ -1,0 +1,102 @@
+//! Watching until the record is everywhere: the button, how far it is, how it ended.
+
+use super::asked::Asked;
+use super::live::{Live, State};
+use crate::components::banner::{Tone, banner};
+use crate::components::icon;
+use leptos::prelude::*;
+use model::advice::clock_utc;
+use model::compare::EndKind;
+
+/// The button that starts or stops it.
+pub(super) fn control(live: Live, asked: Memo<Asked>) -> AnyView {
+    let runs = Memo::new(move |_| live.state.with(|s| *s == State::Running));
+    let watching = Memo::new(move |_| asked.with(|a| a.watch));
+    let everywhere = Memo::new(move |_| live.seen.with(|c| c.summary.everywhere));
+    let button = move || {
+        let a = asked.get();
+        if watching.get() && runs.get() {
+            let stop = a.once().url();
+            view! { <a class="btn" href=stop data-noscroll="true">{icon("x")}"Stop watching"</a> }.into_any()
+        } else if everywhere.get() || a.whole {
+            let again = move |e: leptos::ev::MouseEvent| {
+                if !asked.get_untracked().whole {
+                    e.prevent_default();
+                    live.ask_again();
+                }
+            };
+            view! { <a class="btn" rel="external" href=a.once().url() on:click=again>{icon("refresh")}"Ask again"</a> }.into_any()
+        } else {
+            let start = a.watched().url();
+            view! { <a class="btn" href=start data-noscroll="true">{icon("bell")}"Watch until everywhere"</a> }.into_any()
+        }
+    };
+    view! { {button} }.into_any()
+}
+
+/// How far a watch is, how it ended, and what went wrong.
+pub(super) fn notice(live: Live, asked: Memo<Asked>) -> AnyView {
+    let plain = format!(
+        "<p class=\"banner\">Resolvers are asked as this page runs, which needs JavaScript. <a href=\"{}\">Show the whole \
+         comparison at once</a> instead.</p>",
+        asked.get_untracked().at_once().url().replace('&', "&amp;")
+    );
+    let without = (!asked.get_untracked().whole).then(|| view! { <noscript inner_html=plain></noscript> });
+    let said = move || {
+        let watching = asked.with(|a| a.watch);
+        match live.state.get() {
+            State::Lost => Some(lost(live)),
+            State::Halted => {
+                Some(banner(Tone::Info, "The watch was stopped", "What is shown stays as it was seen last."))
+            }
+            State::Ended(end) if watching || end.kind != EndKind::Done => {
+                let (tone, title) = match end.kind {
+                    EndKind::Everywhere | EndKind::Done => (Tone::Ok, "It is everywhere"),
+                    EndKind::GaveUp => (Tone::Warn, "The watch gave up"),
+                    EndKind::Failed => (Tone::Critical, "The comparison could not be made"),
+                };
+                Some(banner(tone, title, end.sentence))
+            }
+            State::Running if watching => Some(progress(live)),
+            _ => None,
+        }
+    };
+    view! { {without}{said} }.into_any()
+}
+
+fn progress(live: Live) -> AnyView {
+    let words = move || match live.watch.get() {
+        None => "The first look…".to_string(),
+        Some(w) => w.sentence,
+    };
+    let bound = move || {
+        live.watch.get().map(|w| {
+            let now = live.seen.with_untracked(|c| c.now);
+            format!("Look {}. Gives up at {}. Keep this page open.", w.round, clock_utc(w.gives_up, now))
+        })
+    };
+    let meter = move || {
+        live.watch.get().map(|w| {
+            let (ready, rest) = (format!("--n:{}", w.ready), format!("--n:{}", w.of.saturating_sub(w.ready)));
+            view! { <div class="meter" aria-hidden="true"><i class="m-ok" style=ready></i><i class="m-wait" style=rest></i></div> }
+        })
+    };
+    view! {
+        <div class="banner banner-info">
+            <span class="spin" aria-hidden="true"></span>
+            <div class="grow stack cmp-progress"><div role="status"><strong>{words}</strong></div>{meter}<p>{bound}</p></div>
+        </div>
+    }
+    .into_any()
+}
+
+fn lost(live: Live) -> AnyView {
+    view! {
+        <div class="banner banner-warn" role="status">{icon("warning")}
+            <div class="grow"><strong>"The answers stopped coming"</strong>
+                <p>"The connection was lost, or too many comparisons of yours run at once. What came so far is shown."</p></div>
+            <button class="btn btn-sm end" type="button" on:click=move |_| live.ask_again()>"Ask again"</button>
+        </div>
+    }
+    .into_any()
+}
