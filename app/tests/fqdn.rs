@@ -35,7 +35,7 @@ async fn a_chain_is_steps_and_the_plan_has_the_names_own_dates() {
 async fn a_name_that_is_missing_says_until_when() {
     let t = read("/tools/fqdn?name=new.alder.example").await;
     says(&t, &["It does not resolve. new.alder.example does not exist.", "How long it stays missing"]);
-    says(&t, &["30 minutes", "can stay missing until 14:35", "wait until 15:05", "minimum 1800"]);
+    says(&t, &["for 30 min", "can stay missing until 14:35", "wait until 15:05", "minimum 1800"]);
     says(&t, &["Only the authoritative servers were asked", "Your browser asked no resolver"]);
     assert!(!t.contains("Planning a change?") && !t.contains("Final addresses"), "{t}");
 }

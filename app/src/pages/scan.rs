@@ -86,7 +86,7 @@ fn report(r: &ScanReport) -> AnyView {
     view! {
         <div class="stack" role="region" aria-label=format!("Scan of {}", r.unicode)>
             <div class="row row-wrap spread"><div class="row"><h2 class="dom-name wrap">{r.unicode.clone()}</h2>{alabel}</div>{go}</div>
-            <div class="tight">{understood}{states::failed_parts(o, now)}{states::registration_outcome(o)}</div>
+            <div class="tight">{understood}{states::failed_parts(o, now)}{states::registration_outcome(o, r.in_inventory)}</div>
             {advice}
             {path}
             <div class="cols">

@@ -39,17 +39,21 @@ pub(crate) fn outcome(d: &Detail) -> Option<AnyView> {
         let words = format!("The first scan fills this page in a few seconds.{next}");
         return Some(banner(Tone::Info, "Not scanned yet", words));
     };
-    registration_outcome(o)
+    registration_outcome(o, true)
 }
 
-/// The same for an observation alone.
-pub(crate) fn registration_outcome(o: &Observation) -> Option<AnyView> {
+/// The same for an observation alone; `watched` when the name is in the inventory.
+pub(crate) fn registration_outcome(o: &Observation, watched: bool) -> Option<AnyView> {
     match o.registration.value.as_ref()? {
         RegistrationState::Registered(_) => None,
         RegistrationState::Available => Some(banner(
             Tone::Info,
             "Not registered",
-            "The registry says the name does not exist. An event is recorded when somebody registers it.",
+            if watched {
+                "The registry says the name does not exist. An event is recorded when somebody registers it."
+            } else {
+                "The registry says the name does not exist."
+            },
         )),
         RegistrationState::Reserved => Some(banner(
             Tone::Info,

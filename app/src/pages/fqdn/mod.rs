@@ -111,6 +111,7 @@ fn links(name: &str) -> AnyView {
     view! {
         <nav class="row row-wrap" aria-label="Other tools for this name">
             <a class="btn btn-sm" href=format!("/tools/trace?name={p}")>"Trace from the root"</a>
+            <a class="btn btn-sm" rel="external" href=format!("/tools/compare?name={p}")>"Compare with caches"</a>
             <a class="btn btn-sm" href=format!("/tools/scan?name={p}")>"Scan its domain"</a>
         </nav>
     }
