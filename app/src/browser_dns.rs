@@ -23,7 +23,7 @@ static DOCUMENT: OnceLock<String> = OnceLock::new();
 /// True for addresses that need a document of their own.
 pub(crate) fn is_asking_page(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or(url);
-    ASKING_PAGES.iter().any(|p| path == *p)
+    ASKING_PAGES.contains(&path)
 }
 
 /// Keeps the address this document was loaded from; called once, before the router changes it.
