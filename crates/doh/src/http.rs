@@ -214,7 +214,9 @@ fn door(site: &Site, path: &str, request: &Request) -> Option<Said> {
 /// rebinding) would make another site's page one of ours.
 fn asked_as_loopback(request: &Request) -> bool {
     let header = request.headers().get(HOST).and_then(|v| v.to_str().ok());
-    let Some(host) = request.uri().authority().map(|a| a.as_str()).or(header) else { return true };
+    let Some(host) = request.uri().authority().map(axum::http::uri::Authority::as_str).or(header) else {
+        return true;
+    };
     let host = match host.strip_prefix('[') {
         Some(v6) => v6.split(']').next().unwrap_or(""),
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
