@@ -1,6 +1,6 @@
 //! The DNS tab: the path as a picture and as a table, the records, the findings by test, and a trace made now.
 
-use super::{Dom, delegation, nameservers, records, states, with_detail};
+use super::{Dom, delegation, nameservers, records, speed, states, with_detail};
 use crate::components::banner::failure;
 use crate::components::time::Ago;
 use crate::components::{icon, icon_sm};
@@ -76,9 +76,12 @@ fn dns(_: Dom, d: &Detail) -> AnyView {
             </section>
         }
     });
+    let chain = o.delegation.value.as_ref().map(|del| &del.legacy);
+    let speed = chain.and_then(|c| speed::speed(c, &name, &o.findings, d.now));
     view! {
         <div class="tight">{failed}</div>
         {path}
+        {speed}
         <div class="cols">
             <div class="stack">{records::records(&o.zone, &name, d.now)}</div>
             <div class="stack">{findings(&o.findings, &name)}</div>

@@ -13,6 +13,7 @@ pub(crate) mod overview;
 mod records;
 mod settings;
 mod soa;
+mod speed;
 pub(crate) mod states;
 mod tabs;
 mod timeline;
