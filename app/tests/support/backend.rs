@@ -360,6 +360,22 @@ impl Backend for Sample {
         super::check::outcome(zone, !ns.is_empty() || !ds.is_empty())
     }
 
+    async fn authority(&self, _: &Caller, name: &str, _: &str) -> Answer<model::compare::Comparison> {
+        self.up()?;
+        super::compare::first(name)
+    }
+
+    async fn compare(
+        &self,
+        _: &Caller,
+        name: &str,
+        _: &str,
+        force: bool,
+    ) -> Answer<model::compare::Comparison> {
+        self.up()?;
+        super::compare::whole(name, force)
+    }
+
     async fn fqdn(&self, _: &Caller, name: &str) -> Answer<model::fqdn::FqdnReport> {
         self.up()?;
         super::fqdn::sample(name)

@@ -73,6 +73,7 @@ fn form(asked: Memo<Asked>) -> AnyView {
     });
     let spin = move || busy.get().then(|| view! { <span class="spin" aria-hidden="true"></span> });
     let name = move || asked.with(|a| a.name.clone());
+    let at_once = r#"<input type="hidden" name="whole" value="1">"#.to_string();
     let options = move || {
         let rtype = asked.with(|a| a.rtype.clone());
         let known = TYPES.contains(&rtype.as_str());
@@ -85,7 +86,7 @@ fn form(asked: Memo<Asked>) -> AnyView {
             <label class="search search-wide"><span class="vh">"Host name"</span>{icon("search")}
                 <input class="input mono" name="name" value=name prop:value=name required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
             <label class="type"><span class="vh">"Record type"</span><select class="input" name="type">{options}</select></label>
-            <noscript inner_html="<input type=\"hidden\" name=\"whole\" value=\"1\">"></noscript>
+            <noscript inner_html=at_once></noscript>
             <button class="btn btn-primary" type="submit">{spin}"Compare"</button>
         </form>
     }
@@ -115,12 +116,12 @@ fn found(first: Comparison, asked: Memo<Asked>) -> AnyView {
     view! {
         <div class="stack" role="region" aria-label=label>
             <div class="row row-wrap spread">{links}{watch::control(live, asked)}</div>
-            <div class="tight">{watch::notice(live, asked)}</div>
+            <div class="tight cmp-notice">{watch::notice(live, asked)}</div>
             <div class="cols">
                 {move || authority.with(authority::card)}
                 {vantage::card(live)}
             </div>
-            <div class="tight">{denied}</div>
+            <div class="tight cmp-notice">{denied}</div>
             {resolvers::section(live, asked)}
         </div>
     }

@@ -93,7 +93,11 @@ pub(super) fn card(live: Live) -> AnyView {
             side.ask(all, turn);
         }
     });
-    let rows = move || side.seen.with(|all| all.iter().map(row).collect::<Vec<_>>());
+    let odd = Memo::new(move |_| {
+        let differs = |j: &&Judged| !matches!(j.verdict.kind(), VerdictKind::Same | VerdictKind::Pending);
+        side.seen.with(|all| all.iter().filter(differs).cloned().collect::<Vec<_>>())
+    });
+    let told = Memo::new(move |_| side.seen.with(|all| sentence(all)));
     let note = move || {
         if !side.alive.get() {
             return Some("With JavaScript, your browser asks resolvers itself.".to_string());
@@ -119,14 +123,42 @@ pub(super) fn card(live: Live) -> AnyView {
         <section class="card tbl-wrap">
             <div class="card-head"><h2>"From your browser"</h2><div class="aside">{again}</div></div>
             {move || (!said.get()).then(|| view! {
-                <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers to your browser, table"><table class="tbl tbl-tight cmp-tbl">
-                    <thead><tr><th scope="col">"Resolver"</th><th scope="col">"Says"</th><th scope="col">"Verdict"</th></tr></thead>
-                    <tbody>{rows}</tbody></table></div>
+                <p class="cmp-own" role="status">{told}</p>
+                {move || odd.with(|all| (!all.is_empty()).then(|| table(all, "Answers to your browser that differ, table")))}
+                <details class="more"><summary>"Every answer to your browser"</summary>
+                    {move || side.seen.with(|all| table(all, "Answers to your browser, table"))}</details>
             })}
             {move || note().map(|n| view! { <p class="hint cmp-foot">{n}</p> })}
             {move || reach(side)}
             {flush()}
         </section>
+    }
+    .into_any()
+}
+
+/// What the browser was told, in a sentence.
+fn sentence(all: &[Judged]) -> String {
+    let count = |k: VerdictKind| all.iter().filter(|j| j.verdict.kind() == k).count();
+    let (n, same) = (all.len(), count(VerdictKind::Same));
+    match (count(VerdictKind::Pending), same) {
+        (0, same) if same == n => {
+            format!("All {n} resolvers that your browser asked agree with the authoritative servers.")
+        }
+        (0, 0) => {
+            format!("None of {n} resolvers that your browser asked agrees with the authoritative servers.")
+        }
+        (0, 1) => format!("1 of {n} resolvers that your browser asked agrees; the others:"),
+        (0, same) => format!("{same} of {n} resolvers that your browser asked agree; the others:"),
+        _ => format!("Your browser is asking {n} resolvers itself…"),
+    }
+}
+
+fn table(all: &[Judged], label: &'static str) -> AnyView {
+    let rows: Vec<_> = all.iter().map(row).collect();
+    view! {
+        <div class="tbl-scroll" tabindex="0" role="region" aria-label=label><table class="tbl tbl-tight cmp-tbl">
+            <thead><tr><th scope="col">"Resolver"</th><th scope="col">"Says"</th><th scope="col">"Verdict"</th></tr></thead>
+            <tbody>{rows}</tbody></table></div>
     }
     .into_any()
 }

@@ -41,7 +41,9 @@ pub(super) fn notice(live: Live, asked: Memo<Asked>) -> AnyView {
          comparison at once</a> instead.</p>",
         asked.get_untracked().at_once().url().replace('&', "&amp;")
     );
-    let without = (!asked.get_untracked().whole).then(|| view! { <noscript inner_html=plain></noscript> });
+    let asks = live.seen.with_untracked(|c| c.stopped.is_none());
+    let partly = asked.with_untracked(|a| !a.whole && (asks || a.force));
+    let without = partly.then(|| view! { <noscript inner_html=plain></noscript> });
     let said = move || {
         let watching = asked.with(|a| a.watch);
         match live.state.get() {

@@ -1,0 +1,70 @@
+// Cache vs authoritative: the authoritative servers first, then each resolver as it answers, the browser's own
+// questions beside them; a name that does not exist asks nobody; a watch ends by itself.
+import { lab } from "../support/lab.ts";
+import { expect, expectAccessible, hydrated, pictures, test } from "../support/test.ts";
+
+const row = (name: RegExp) => ({ name });
+
+test("each resolver is judged as it answers, and the browser asks for itself", async ({ page }) => {
+  await page.goto("/tools/compare?name=orchard.example&type=A");
+  await hydrated(page);
+  const found = page.getByRole("region", { name: "Comparison of orchard.example A" });
+  await expect(found.getByRole("heading", { name: "Authoritative" })).toBeVisible();
+  await expect(found.getByText("14 of 14 answered")).toBeVisible({ timeout: 30_000 });
+  const tile = (name: string) => found.getByRole("listitem").filter({ hasText: name });
+  await expect(tile("Longshore")).toContainText("Stale");
+  await expect(tile("Longshore")).toContainText(/right at \d\d:\d\d/);
+  await expect(found.getByRole("status").filter({ hasText: "with the authoritative servers" })).toBeVisible();
+  // The same judgement for what the browser was told.
+  const own = page.getByRole("region", { name: "Answers to your browser, table" });
+  await expect(own.getByRole("row", row(/Longshore.*Stale/))).toBeVisible();
+  await expect(own.getByText("Asking")).toHaveCount(0);
+  await found.getByText("Each answer in words, as a table").click();
+  await found.getByText("How to flush your own cache").click();
+  await expectAccessible(page);
+  await pictures(page, "compare");
+});
+
+test("what does not exist is asked of nobody until a person confirms it", async ({ page }) => {
+  const asked: string[] = [];
+  page.on("request", (r) => asked.push(r.url()));
+  await page.goto("/tools/compare?name=nothing.alder.example&type=A");
+  await hydrated(page);
+  await expect(page.getByRole("heading", { name: "Stopped: no resolver was asked" })).toBeVisible();
+  await expect(page.getByText(/plants a negative answer in every resolver asked/)).toBeVisible();
+  await expectAccessible(page);
+  await pictures(page, "compare-stopped");
+  expect(asked.filter((u) => /live\/compare|type=A.*do=|[?&]name=nothing.*&type=A$/.test(u) && !u.includes("/tools/"))).toEqual([]);
+  await page.getByRole("link", { name: "Ask the resolvers anyway" }).click();
+  await expect(page).toHaveURL(/force=1/);
+  await expect(page.getByText("14 of 14 answered")).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText("Asked although the authoritative servers deny it")).toBeVisible();
+});
+
+test("a watch says how far it is, can be stopped, and ends when the record is everywhere", async ({ page, server }) => {
+  await lab(server, "resolver clearwater cache www.q7.io 20 A 198.51.100.99");
+  await page.goto("/tools/compare?name=www.q7.io&type=A");
+  await hydrated(page);
+  await page.getByRole("link", { name: "Watch until everywhere" }).click();
+  await expect(page).toHaveURL(/watch=1/);
+  await expect(page.getByText(/resolvers have it; next look at \d\d:\d\d:\d\d UTC/)).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText(/Gives up at \d\d:\d\d UTC/)).toBeVisible();
+  await expectAccessible(page);
+  await pictures(page, "compare-watch");
+  await page.getByRole("link", { name: "Stop watching" }).click();
+  await expect(page.getByText("The watch was stopped")).toBeVisible();
+  await expect(page).not.toHaveURL(/watch=1/);
+});
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false });
+
+  test("the form gets all of it at once", async ({ page }) => {
+    await page.goto("/tools/compare");
+    await page.getByRole("textbox", { name: "Host name" }).fill("orchard.example");
+    await page.getByRole("button", { name: "Compare" }).click();
+    await expect(page).toHaveURL(/whole=1/);
+    await expect(page.getByText("14 of 14 answered")).toBeVisible();
+    await expect(page.getByRole("listitem").filter({ hasText: "Longshore" })).toContainText("Stale");
+  });
+});
