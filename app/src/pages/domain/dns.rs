@@ -66,6 +66,7 @@ fn dns(_: Dom, d: &Detail) -> AnyView {
                     <h2>"Delegation"</h2><span class="muted not-phone">"asked at every server, nothing cached"</span>
                     <div class="aside">{asked}
                         <a class="btn btn-sm" href=before_a_move(&name, &del.ds)>{icon_sm("shield")}"Check before a move"</a>
+                        <a class="btn btn-sm" rel="external" href=format!("/tools/compare?name={name}")>{icon_sm("compare")}"Compare caches"</a>
                         <a class="btn btn-sm" href=format!("/domains/{name}/dns?trace=SOA") data-noscroll="true">
                             {icon_sm("route")}"Trace now"
                         </a>
