@@ -57,7 +57,7 @@ fn main() {
 }
 
 /// A row of the table.
-fn row(what: &str, ours: String, theirs: Option<(String, f64)>) {
+fn row(what: &str, ours: &str, theirs: Option<(String, f64)>) {
     match theirs {
         Some((theirs, ratio)) => println!("{what:<34} {ours:>22}   {theirs:>34}   {ratio:>7.1} ×"),
         None => println!("{what:<34} {ours:>22}"),
@@ -123,7 +123,7 @@ async fn against_peers() {
     });
     row(
         "traces (SOA), every server asked",
-        format!("{ours:.1} a second"),
+        &format!("{ours:.1} a second"),
         theirs.map(|t| (format!("drill -T: {t:.1} a second"), ours / t)),
     );
 
@@ -160,7 +160,7 @@ async fn against_peers() {
     });
     row(
         "whole checks of a domain",
-        format!("{ours:.2} a second"),
+        &format!("{ours:.2} a second"),
         theirs.map(|t| (format!("zonemaster-cli: {t:.2} a second"), ours / t)),
     );
     println!("{:<34} {:>22}", "  questions a check", queries / checked.max(1));
@@ -181,16 +181,16 @@ async fn half_dead() {
     let start = Instant::now();
     let trace = engine.trace(&Fqdn::trusted("eight.example"), "SOA").await.expect("a trace");
     let took = start.elapsed();
-    row("  trace", format!("{:.2} timeouts", ratio(took)), None);
+    row("  trace", &format!("{:.2} timeouts", ratio(took)), None);
     assert_eq!(trace.records.len(), 1, "{trace:#?}");
     let start = Instant::now();
     engine.delegation("eight.example").await.expect("a delegation");
-    row("  delegation", format!("{:.2} timeouts", ratio(start.elapsed())), None);
+    row("  delegation", &format!("{:.2} timeouts", ratio(start.elapsed())), None);
     let start = Instant::now();
     let report =
         engine.check("eight.example", &CheckOptions::new(jiff::Timestamp::now())).await.expect("a check");
     let took = ratio(start.elapsed());
-    row("  whole check", format!("{took:.2} timeouts"), None);
+    row("  whole check", &format!("{took:.2} timeouts"), None);
     println!(
         "  {} questions, {} findings: {}",
         report.queries,

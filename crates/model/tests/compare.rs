@@ -341,7 +341,7 @@ fn a_denial_stops_and_says_what_asking_would_do() {
     assert_eq!(Stopped::by(&serving(&["203.0.113.80"])), None);
 }
 
-fn together(answers: Vec<ResolverAnswer>, earlier: &Earlier) -> Comparison {
+fn together(answers: &[ResolverAnswer], earlier: &Earlier) -> Comparison {
     let authority = serving(&["203.0.113.80"]);
     let rows = [row(Filtering::None, false), row(Filtering::Malware, false)];
     let judged = answers
@@ -356,11 +356,11 @@ fn together(answers: Vec<ResolverAnswer>, earlier: &Earlier) -> Comparison {
 fn the_summary_counts_and_says_when_all_is_right() {
     let knows = Earlier { values: vec![vec!["198.51.100.44".into()]], ..Earlier::default() };
     let same = || said(vec![a("203.0.113.80", 212)]);
-    let c = together(vec![same(), same()], &knows);
+    let c = together(&[same(), same()], &knows);
     assert!(c.summary.everywhere && c.summary.all_right_at.is_none());
     assert_eq!(c.summary.sentence, "All 2 resolvers agree with the authoritative servers.");
     let c = together(
-        vec![
+        &[
             same(),
             said(vec![a("0.0.0.0", 60)]),
             said(vec![a("198.51.100.44", 2160)]),
@@ -379,7 +379,7 @@ fn the_summary_counts_and_says_when_all_is_right() {
     assert_eq!(c.summary.counts[0], (VerdictKind::Same, 1));
     assert_eq!(c.summary.counts.iter().map(|(_, n)| n).sum::<u32>(), c.summary.total);
     // Failing and filtering resolvers alone make nothing visible anywhere.
-    let c = together(vec![no("SERVFAIL", None), said(vec![a("0.0.0.0", 60)])], &knows);
+    let c = together(&[no("SERVFAIL", None), said(vec![a("0.0.0.0", 60)])], &knows);
     assert!(!c.summary.everywhere, "{:?}", c.summary);
 }
 
@@ -387,7 +387,7 @@ fn the_summary_counts_and_says_when_all_is_right() {
 fn a_watch_looks_again_when_the_first_copy_runs_out() {
     let knows = Earlier { values: vec![vec!["198.51.100.44".into()]], ..Earlier::default() };
     let look = |ttl| {
-        let c = together(vec![said(vec![a("198.51.100.44", ttl)]), said(vec![a("203.0.113.80", 1)])], &knows);
+        let c = together(&[said(vec![a("198.51.100.44", ttl)]), said(vec![a("203.0.113.80", 1)])], &knows);
         next_look(&c.answers, now()).as_second() - now().as_second()
     };
     assert_eq!((look(0), look(60), look(86_400)), (LOOK_MIN, 61, LOOK_MAX));

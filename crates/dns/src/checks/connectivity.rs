@@ -49,6 +49,20 @@ async fn transport(
     out.list
 }
 
+/// Asks the servers of the delegation what Connectivity01 and 02 ask them, all at the same time. Answers are remembered,
+/// and a server that is dead is known to be so after one timeout instead of one for each kind of question.
+pub(super) async fn knock(c: &Context<'_>) {
+    let servers = c.del_ns().await;
+    let addresses: BTreeSet<IpAddr> = servers.iter().flat_map(super::methods::ips).collect();
+    let questions = [plain(&c.zone, Rtype::SOA), plain(&c.zone, Rtype::NS)];
+    let ways = [Manner::Exact, Manner::ExactTcp];
+    let all = addresses.iter().flat_map(|ip| {
+        let each = questions.iter().flat_map(move |q| ways.map(|manner| (q, manner)));
+        each.map(move |(question, manner)| c.session.ask(*ip, question, manner))
+    });
+    futures::future::join_all(all).await;
+}
+
 type Oddity = (String, Vec<(&'static str, String)>);
 
 fn oddity(reply: Option<&Reply>, word: &str, rtype: Rtype, zone: &Name) -> Option<Oddity> {

@@ -191,6 +191,9 @@ pub(crate) async fn check(
     let wanted = |name: &str| {
         options.test_cases.as_ref().is_none_or(|list| list.iter().any(|w| w.eq_ignore_ascii_case(name)))
     };
+    if options.test_cases.is_none() {
+        connectivity::knock(&context).await;
+    }
     let mut findings = Vec::new();
     let mut ran = Vec::new();
     let (first, rest): (Vec<_>, Vec<_>) =
