@@ -13,9 +13,13 @@ pub(super) fn control(live: Live, asked: Memo<Asked>) -> AnyView {
     let runs = Memo::new(move |_| live.state.with(|s| *s == State::Running));
     let watching = Memo::new(move |_| asked.with(|a| a.watch));
     let everywhere = Memo::new(move |_| live.seen.with(|c| c.summary.everywhere));
+    // The panel that says why nobody was asked has a button of its own.
+    let stopped = Memo::new(move |_| live.seen.with(|c| c.stopped.is_some()));
     let button = move || {
         let a = asked.get();
-        if watching.get() && runs.get() {
+        if stopped.get() && !runs.get() {
+            ().into_any()
+        } else if watching.get() && runs.get() {
             let stop = a.once().url();
             view! { <a class="btn" href=stop data-noscroll="true">{icon("x")}"Stop watching"</a> }.into_any()
         } else if everywhere.get() || a.whole {
@@ -41,6 +45,16 @@ pub(super) fn notice(live: Live, asked: Memo<Asked>) -> AnyView {
          comparison at once</a> instead.</p>",
         asked.get_untracked().at_once().url().replace('&', "&amp;")
     );
+    // Whoever watches looks at another tab meanwhile.
+    Effect::new(move |_| {
+        let State::Ended(end) = live.state.get() else { return };
+        if asked.with_untracked(|a| a.watch) {
+            let name = live.seen.with_untracked(|c| c.authority.name.clone());
+            let words =
+                if end.kind == EndKind::Everywhere { "is everywhere" } else { "is not watched any more" };
+            document().set_title(&format!("{name} {words} · Domainscope"));
+        }
+    });
     let asks = live.seen.with_untracked(|c| c.stopped.is_none());
     let partly = asked.with_untracked(|a| !a.whole && (asks || a.force));
     let without = partly.then(|| view! { <noscript inner_html=plain></noscript> });
