@@ -60,7 +60,7 @@ pub(super) fn section(live: Live, asked: Memo<Asked>) -> AnyView {
         let group = |title: &'static str, words: &'static str, rows: Vec<PublicResolver>| {
             (!rows.is_empty()).then(|| {
                 let n = rows.len();
-                let tiles: Vec<_> = rows.into_iter().map(|r| tile(r, live)).collect();
+                let tiles: Vec<_> = rows.iter().map(|r| tile(r, live)).collect();
                 view! {
                     <h3 class="case-head">{title}<span class="muted">{format!("{n} · {words}")}</span></h3>
                     <ul class="grid-res">{tiles}</ul>
@@ -128,7 +128,7 @@ fn mine(id: String, live: Live) -> Memo<Option<Judged>> {
     Memo::new(move |_| live.seen.with(|c| c.answers.iter().find(|j| j.resolver.id == id).cloned()))
 }
 
-fn tile(r: PublicResolver, live: Live) -> AnyView {
+fn tile(r: &PublicResolver, live: Live) -> AnyView {
     let mine = mine(r.id.clone(), live);
     let kind =
         Memo::new(move |_| mine.with(|j| j.as_ref().map_or(VerdictKind::Pending, |j| j.verdict.kind())));
