@@ -9,16 +9,19 @@ test("each resolver is judged as it answers, and the browser asks for itself", a
   await page.goto("/tools/compare?name=orchard.example&type=A");
   await hydrated(page);
   const found = page.getByRole("region", { name: "Comparison of orchard.example A" });
-  await expect(found.getByRole("heading", { name: "Authoritative" })).toBeVisible();
+  await expect(found.getByRole("heading", { name: "Authoritative", exact: true })).toBeVisible();
   await expect(found.getByText("14 of 14 answered")).toBeVisible({ timeout: 30_000 });
   const tile = (name: string) => found.getByRole("listitem").filter({ hasText: name });
   await expect(tile("Longshore")).toContainText("Stale");
   await expect(tile("Longshore")).toContainText(/right at \d\d:\d\d/);
   await expect(found.getByRole("status").filter({ hasText: "with the authoritative servers" })).toBeVisible();
   // The same judgement for what the browser was told.
-  const own = page.getByRole("region", { name: "Answers to your browser, table" });
-  await expect(own.getByRole("row", row(/Longshore.*Stale/))).toBeVisible();
-  await expect(own.getByText("Asking")).toHaveCount(0);
+  await expect(found.getByText(/\d+ of \d+ resolvers that your browser asked agree/)).toBeVisible();
+  const odd = page.getByRole("region", { name: "Answers to your browser that differ, table" });
+  await expect(odd.getByRole("row", row(/Longshore.*Stale/))).toBeVisible();
+  await expect(odd.getByRole("row", row(/Clearwater/))).toHaveCount(0);
+  await found.getByText("Every answer to your browser").click();
+  await expect(found.getByRole("row", row(/Clearwater.*Same/)).first()).toBeVisible();
   await found.getByText("Each answer in words, as a table").click();
   await found.getByText("How to flush your own cache").click();
   await expectAccessible(page);
@@ -41,7 +44,7 @@ test("what does not exist is asked of nobody until a person confirms it", async 
   await expect(page.getByText("Asked although the authoritative servers deny it")).toBeVisible();
 });
 
-test("a watch says how far it is, can be stopped, and ends when the record is everywhere", async ({ page, server }) => {
+test("a watch says how far it is, and can be stopped", async ({ page, server }) => {
   await lab(server, "resolver clearwater cache www.q7.io 20 A 198.51.100.99");
   await page.goto("/tools/compare?name=www.q7.io&type=A");
   await hydrated(page);
@@ -54,6 +57,17 @@ test("a watch says how far it is, can be stopped, and ends when the record is ev
   await page.getByRole("link", { name: "Stop watching" }).click();
   await expect(page.getByText("The watch was stopped")).toBeVisible();
   await expect(page).not.toHaveURL(/watch=1/);
+});
+
+test("a watch ends by itself when the record is everywhere", async ({ page, server }) => {
+  await lab(server, "resolver clearwater cache alder.example 12 A 198.51.100.99");
+  await page.goto("/tools/compare?name=alder.example&type=A&watch=1");
+  await hydrated(page);
+  const tile = page.getByRole("listitem").filter({ hasText: "Clearwater" });
+  await expect(tile).toContainText("198.51.100.99", { timeout: 20_000 });
+  await expect(page.getByText("It is everywhere")).toBeVisible({ timeout: 40_000 });
+  await expect(tile).toContainText("Same");
+  await expect(page).toHaveTitle(/alder\.example is everywhere/);
 });
 
 test.describe("without JavaScript", () => {
