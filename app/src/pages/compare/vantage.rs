@@ -169,8 +169,8 @@ fn row(j: &Judged) -> AnyView {
     let failed = j.answer.as_ref().is_some_and(|a| a.error.is_some());
     let class = if failed { "xs wrap" } else { "mono wrap" };
     view! {
-        <tr title=j.sentence.clone()><th scope="row">{j.resolver.name.clone()}</th>
-            <td><div class=class>{j.shows.clone()}</div><div class="muted xs">{short}</div></td>
+        <tr title=j.sentence.clone()><th scope="row" class="wrap">{j.resolver.name.clone()}</th>
+            <td><div class=class>{j.shows.clone()}</div><div class="muted xs wrap">{short}</div></td>
             <td>{verdict(j.verdict.kind())}</td></tr>
     }
     .into_any()
