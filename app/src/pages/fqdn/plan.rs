@@ -36,9 +36,9 @@ pub(super) fn card(p: &TtlPlan, now: Timestamp) -> AnyView {
 
 fn stage(i: usize, s: &PlanStage) -> AnyView {
     let class = match s.kind {
-        StageKind::Lower => "plan-lower",
-        StageKind::Change => "plan-change",
-        StageKind::Raise => "plan-raise",
+        StageKind::Lower => Some("plan-lower"),
+        StageKind::Change => None,
+        StageKind::Raise => Some("plan-raise"),
     };
     let span = s.lasts.map(|n| match s.kind {
         StageKind::Lower => format!("copies with the old TTL may live {}", human_seconds(n.into())),
@@ -96,8 +96,8 @@ mod tests {
             safe_at: "2026-11-21T14:05:00Z".parse().unwrap(),
         };
         let url = entry(&plan, "2026-11-20T14:05:00Z".parse().unwrap());
-        assert!(url.starts_with("data:text/calendar;charset=utf-8,BEGIN%3AVCALENDAR%0D%0A"), "{url}");
-        assert!(url.contains("DTSTART%3A20261121T140500Z"), "{url}");
+        assert!(url.starts_with("data:text/calendar;charset=utf-8,BEGIN:VCALENDAR%0D%0A"), "{url}");
+        assert!(url.contains("DTSTART:20261121T140500Z"), "{url}");
         assert!(!url.contains(['\r', '\n', ' ', '#']), "{url}");
     }
 }
