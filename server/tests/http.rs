@@ -62,7 +62,7 @@ async fn site(demo: bool) -> Site {
     let product = Product { scanner: scanner.clone(), worker, engine, tools, demo };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let access = Access { key: "k3y".into(), demo };
-    let web = Web::new(product, access, Bundle::built_in(), metrics);
+    let web = Web::new(product, access, Bundle::built_in(&[]), metrics);
     Site { router: web.router(), scanner, _folder: folder }
 }
 

@@ -44,7 +44,7 @@ async fn site() -> Site {
     let product = Product { scanner, worker, engine, tools, demo: true };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let web =
-        Web::new(product.clone(), Access { key: "k3y".into(), demo: true }, Bundle::built_in(), metrics);
+        Web::new(product.clone(), Access { key: "k3y".into(), demo: true }, Bundle::built_in(&[]), metrics);
     Site { product, router: web.router(), lab, _folder: folder }
 }
 

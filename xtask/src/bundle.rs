@@ -53,18 +53,24 @@ impl Profile {
 
 /// Writes `style/out/app.css`.
 pub fn css() -> Result<()> {
-    sh::run(style_tool(Profile::Dev).arg("css"))
+    sh::run(sh::command(style_tool(Profile::Dev)?).arg("css"))
 }
 
 /// Makes sure that `dist/` holds the bundle of the present sources; true when it had to be built.
 pub fn ensure(profile: Profile) -> Result<bool> {
+    ensure_beside(profile, || Ok(()))
+}
+
+/// The same; when the bundle has to be built, `beside` is called once nothing here needs the folder of native builds
+/// any more: what it starts may compile there meanwhile.
+pub fn ensure_beside(profile: Profile, beside: impl FnOnce() -> Result<()>) -> Result<bool> {
     let inputs = fingerprint::of(paths::root(), INPUTS, OUTPUTS)?;
     let have = std::fs::read_to_string(stamp_file()).unwrap_or_default();
     let up_to_date = profile.accepts().iter().any(|accepted| have == stamp(*accepted, inputs));
     if up_to_date && paths::dist().join("index.html").exists() {
         return Ok(false);
     }
-    build(profile)?;
+    build(profile, beside)?;
     std::fs::write(stamp_file(), stamp(profile, inputs)).context("writing the bundle's stamp")?;
     Ok(true)
 }
@@ -78,11 +84,13 @@ fn stamp_file() -> PathBuf {
     paths::dist().join(".stamp")
 }
 
-fn build(profile: Profile) -> Result<()> {
+fn build(profile: Profile, beside: impl FnOnce() -> Result<()>) -> Result<()> {
+    let style = style_tool(profile)?;
+    beside()?;
     let toolchain = wasm::toolchain()?;
     tools::ensure_bundler()?;
     let optimise = profile == Profile::Release && tools::ensure_wasm_opt()?;
-    sh::timed("generating the stylesheet", || sh::run(style_tool(profile).arg("css")))?;
+    sh::timed("generating the stylesheet", || sh::run(sh::command(&style).arg("css")))?;
     let cost = match profile {
         Profile::Release => "about 6 minutes the first time",
         Profile::Dev => "about 3 minutes the first time",
@@ -103,12 +111,12 @@ fn build(profile: Profile) -> Result<()> {
         sh::run(&mut trunk)
     })?;
     sh::timed("compressing the bundle", || {
-        let mut style = style_tool(profile);
-        style.arg("compress").arg(paths::dist());
+        let mut compress = sh::command(&style);
+        compress.arg("compress").arg(paths::dist());
         if profile == Profile::Dev {
-            style.arg("--fast");
+            compress.arg("--fast");
         }
-        sh::run(&mut style)
+        sh::run(&mut compress)
     })?;
     if !paths::dist().join("index.html").exists() {
         bail!("Trunk ended well but left no dist/index.html");
@@ -116,19 +124,21 @@ fn build(profile: Profile) -> Result<()> {
     Ok(())
 }
 
-/// The style crate's program. Compression is slow without optimisation, so its crates have it in any profile.
-fn style_tool(profile: Profile) -> std::process::Command {
+/// The style crate's program, built. Compression is slow without optimisation, so its crates have it in any profile.
+fn style_tool(profile: Profile) -> Result<PathBuf> {
     let mut cargo = sh::cargo();
-    cargo.args(["run", "--quiet", "--package", "domainscope-style"]);
-    if profile == Profile::Release {
+    cargo.args(["build", "--quiet", "--package", "domainscope-style"]);
+    let folder = if profile == Profile::Release {
         cargo.arg("--release");
+        "release"
     } else {
         for package in ["brotli", "miniz_oxide"] {
             cargo.arg("--config").arg(format!("profile.dev.package.{package}.opt-level=2"));
         }
-    }
-    cargo.arg("--");
-    cargo
+        "debug"
+    };
+    sh::run(&mut cargo)?;
+    Ok(paths::binary(folder, "domainscope-style"))
 }
 
 #[cfg(test)]

@@ -43,7 +43,12 @@ pub fn target_dir() -> PathBuf {
         .unwrap_or_else(|| root().join("target"))
 }
 
+/// A program of this workspace in a profile's folder.
+pub fn binary(profile: &str, name: &str) -> PathBuf {
+    target_dir().join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
 /// The built server.
 pub fn server_binary(profile: &str) -> PathBuf {
-    target_dir().join(profile).join("domainscope")
+    binary(profile, "domainscope")
 }

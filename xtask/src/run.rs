@@ -4,32 +4,65 @@
 use crate::bundle::Profile;
 use crate::{bundle, packages, paths, sh};
 use anyhow::{Result, anyhow};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const LISTEN: &str = "127.0.0.1:8080";
 
 /// Builds everything and serves; returns only when something could not be done or the server ended.
 pub fn run(demo: bool, dev: bool, extra: &[String]) -> Result<()> {
     packages::for_build().map_err(|missing| anyhow!(missing))?;
-    bundle::ensure(if dev { Profile::Dev } else { Profile::Release })?;
+    bundle_and_libraries(dev)?;
     server(dev)?;
-    let mut serve = sh::command(paths::server_binary(if dev { "debug" } else { "release" }));
+    let mut serve = sh::command(paths::server_binary(profile(dev)));
     serve.args(serve_arguments(demo, extra));
     replace_with(serve)
 }
 
+/// The bundle, and beside it everything of the server that does not need the bundle: much of either is one thread's
+/// work, and neither waits for the other.
+fn bundle_and_libraries(dev: bool) -> Result<()> {
+    let mut libraries = None;
+    let bundled = bundle::ensure_beside(if dev { Profile::Dev } else { Profile::Release }, || {
+        sh::say("compiling the server's libraries meanwhile");
+        let mut cargo = build("domainscope-server", dev);
+        // What goes wrong here is said by the build of the server, which comes after.
+        cargo.arg("--quiet").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        libraries = Some(cargo.spawn()?);
+        Ok(())
+    });
+    if let Some(mut libraries) = libraries {
+        if bundled.is_err() {
+            let _ = libraries.kill();
+        } else if libraries.try_wait()?.is_none() {
+            sh::say(
+                "the bundle is there; the server's libraries are still being compiled (8 minutes in all the first time)",
+            );
+        }
+        libraries.wait()?;
+    }
+    bundled.map(drop)
+}
+
 /// Builds the server; cargo decides whether there is anything to do.
 pub fn server(dev: bool) -> Result<()> {
-    let profile = if dev { "debug" } else { "release" };
-    if !paths::server_binary(profile).exists() {
-        sh::say("building the server (about 8 minutes the first time)");
+    if !paths::server_binary(profile(dev)).exists() {
+        sh::say("building the server");
     }
+    sh::run(&mut build("domainscope", dev))
+}
+
+fn build(package: &str, dev: bool) -> Command {
     let mut cargo = sh::cargo();
-    cargo.args(["build", "--package", "domainscope-server"]);
+    cargo.args(["build", "--package", package]);
     if !dev {
         cargo.arg("--release");
     }
-    sh::run(&mut cargo)
+    cargo
+}
+
+/// The folder of the cargo profile.
+fn profile(dev: bool) -> &'static str {
+    if dev { "debug" } else { "release" }
 }
 
 fn serve_arguments(demo: bool, extra: &[String]) -> Vec<String> {

@@ -13,6 +13,7 @@ mod scan;
 mod serve;
 mod trace;
 
+use crate::http::BuiltIn;
 use crate::settings::EngineArgs;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -70,8 +71,8 @@ pub(crate) enum Outcome {
     Usage,
 }
 
-/// Reads the command line, runs it, answers the exit code.
-pub fn main() -> ExitCode {
+/// Reads the command line, runs it, answers the exit code. `files` is the browser bundle that `serve` serves.
+pub fn main(files: BuiltIn) -> ExitCode {
     let cli = Cli::parse();
     let quiet = !matches!(cli.command, Command::Serve(_) | Command::Lab(_));
     init_logs(quiet);
@@ -84,7 +85,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(3);
         }
     };
-    match runtime.block_on(run(cli)) {
+    match runtime.block_on(run(cli, files)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
         Ok(Outcome::Usage) => ExitCode::from(2),
@@ -95,10 +96,10 @@ pub fn main() -> ExitCode {
     }
 }
 
-async fn run(cli: Cli) -> Result<Outcome> {
+async fn run(cli: Cli, files: BuiltIn) -> Result<Outcome> {
     let engine = cli.engine.resolved()?;
     match cli.command {
-        Command::Serve(args) => serve::run(args, engine).await,
+        Command::Serve(args) => serve::run(args, engine, files).await,
         Command::Scan(args) => scan::run(&args, &engine, cli.json).await,
         Command::Trace(args) => trace::run(&args, &engine, cli.json).await,
         Command::Compare(args) => compare::run(&args, &engine, cli.json).await,

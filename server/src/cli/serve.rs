@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use crate::backend::Product;
-use crate::http::{self, Access, Bundle, Web};
+use crate::http::{self, Access, BuiltIn, Bundle, Web};
 use crate::settings::EngineArgs;
 use crate::wiring;
 use anyhow::{Context, Result};
@@ -47,7 +47,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The key of the operator's secret among the settings.
 pub(super) const KEY_SETTING: &str = "operator_key";
 
-pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outcome> {
+pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn) -> Result<Outcome> {
     let scratch = if args.demo && args.data.is_none() && args.database.is_none() {
         Some(tempfile::Builder::new().prefix("domainscope-demo-").tempdir().context("a temporary folder")?)
     } else {
@@ -101,7 +101,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs) -> Result<Outco
         .context("metrics")?;
     let bundle = match &args.assets {
         Some(path) => Bundle::folder(path)?,
-        None => Bundle::built_in(),
+        None => Bundle::built_in(files),
     };
     if bundle.is_empty() {
         tracing::warn!("no browser bundle was built into this binary: pages work without live updates");

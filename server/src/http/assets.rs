@@ -11,9 +11,8 @@ use axum::response::{IntoResponse, Response};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-mod built_in {
-    include!(concat!(env!("OUT_DIR"), "/bundle.rs"));
-}
+/// The files of a bundle inside a binary.
+pub type BuiltIn = &'static [(&'static str, &'static [u8])];
 
 /// The browser bundle.
 pub struct Bundle {
@@ -22,10 +21,9 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// The bundle that was built into this binary; empty when there was none.
-    pub fn built_in() -> Self {
-        let files = built_in::FILES.iter().map(|(n, b)| ((*n).to_string(), Cow::Borrowed(*b))).collect();
-        Bundle::new(files)
+    /// The bundle that was built into the binary: names below its root and contents; none are an empty bundle.
+    pub fn built_in(files: BuiltIn) -> Self {
+        Bundle::new(files.iter().map(|(n, b)| ((*n).to_string(), Cow::Borrowed(*b))).collect())
     }
 
     /// The bundle in a folder that Trunk wrote.

@@ -23,7 +23,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use std::sync::{Arc, OnceLock};
 
 pub use access::Access;
-pub use assets::Bundle;
+pub use assets::{BuiltIn, Bundle};
 pub use tls::{Tls, serve};
 
 /// The addresses of the pages. While leptos makes the list it suppresses data loading in the whole process, so it is

@@ -10,7 +10,7 @@ fn main() {
     let mut files = Vec::new();
     collect(&dist, &mut files);
     files.sort();
-    let mut table = String::from("pub(super) static FILES: &[(&str, &[u8])] = &[\n");
+    let mut table = String::from("static FILES: &[(&str, &[u8])] = &[\n");
     for file in files {
         let name = file.strip_prefix(&dist).expect("below dist").to_string_lossy().replace('\\', "/");
         let path = file.canonicalize().unwrap_or(file);

@@ -1,5 +1,0 @@
-//! The `domainscope` binary.
-
-fn main() -> std::process::ExitCode {
-    server::cli::main()
-}
