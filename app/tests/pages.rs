@@ -140,6 +140,13 @@ async fn the_overview_of_q7_io_has_every_fact() {
         "exact on hover"
     );
     assert!(html.contains("RDAP of the registry, https://rdap.registry.example/"), "the source on hover");
+    says(
+        &t,
+        &[
+            "Where each fact comes from",
+            "created, expiration, nameservers, registrar, status flags, modified",
+        ],
+    );
 }
 
 #[tokio::test]

@@ -67,6 +67,8 @@ impl Asked {
 }
 
 type Key = (IpAddr, Question, Manner);
+/// Address asked and address an answer came from.
+type Source = Option<(IpAddr, IpAddr)>;
 
 /// Servers of a zone as a referral named them.
 #[derive(Debug, Clone)]
@@ -87,6 +89,7 @@ pub(crate) struct Session {
     v6_missing: AtomicBool,
     slots: Semaphore,
     memory: Mutex<HashMap<Key, Arc<OnceCell<Arc<Asked>>>>>,
+    sources: Mutex<HashMap<(IpAddr, Question), Arc<OnceCell<Source>>>>,
     /// Per address and transport: questions without a reply, and whether it ever replied.
     silence: Mutex<HashMap<(IpAddr, bool), (u32, bool)>>,
     /// Delegations learned in this operation (or lent by the infrastructure cache).
@@ -105,6 +108,7 @@ impl Session {
             v6_missing: AtomicBool::new(false),
             slots: Semaphore::new(settings.parallel.max(1)),
             memory: Mutex::default(),
+            sources: Mutex::default(),
             silence: Mutex::default(),
             zones: Mutex::default(),
             settings,
@@ -280,8 +284,16 @@ impl Session {
     }
 
     /// The address an answer comes from, whatever it is: for servers with several addresses that answer from the
-    /// wrong one. `None` without an answer.
-    pub async fn source_of(&self, address: IpAddr, question: &Question) -> Option<(IpAddr, IpAddr)> {
+    /// wrong one. `None` without an answer. Asked once, like any question.
+    pub async fn source_of(&self, address: IpAddr, question: &Question) -> Source {
+        let cell = {
+            let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+            sources.entry((address, question.clone())).or_default().clone()
+        };
+        *cell.get_or_init(|| self.look_for_source(address, question)).await
+    }
+
+    async fn look_for_source(&self, address: IpAddr, question: &Question) -> Source {
         let target = self.settings.address_map.dial((address, self.settings.port).into());
         let forbidden = !self.settings.allow_private && net::guard::is_private(address).is_some();
         if forbidden || !self.permit() {

@@ -258,6 +258,21 @@ async fn the_checks_run_on_a_whole_zone_and_ask_nothing_twice() {
 }
 
 #[tokio::test]
+async fn a_whole_check_finds_out_once_that_a_server_is_dead() {
+    let w = demo().await;
+    let report = w.engine.check("lighthouse.example", &CheckOptions::new(now())).await.unwrap();
+    assert!(report.test_cases.len() > 50, "{report:#?}");
+    for tag in ["CN01_NO_RESPONSE_UDP", "CN02_NO_RESPONSE_TCP"] {
+        assert!(report.findings.iter().any(|f| f.tag == tag), "{tag}: {report:#?}");
+    }
+    let knocks = w.lab.query_log().of_server("ns1.lighthouse.example");
+    assert!(
+        (1..=9).contains(&knocks),
+        "SOA and NS by three datagrams and one connection each, one for the source: {knocks}"
+    );
+}
+
+#[tokio::test]
 async fn servers_are_checked_before_the_parent_points_there() {
     let w = demo().await;
     let ip = |host: &str| w.lab.address_of(host).map(std::net::IpAddr::V4);

@@ -83,9 +83,55 @@ pub(crate) fn facts(
                 {dnssec_line(r, dnssec)}
                 {others}{warnings}
             </dl>
+            {sources(r, part, now)}
         </section>
     }
     .into_any()
+}
+
+/// Where each fact comes from and how old it is, in the open: hovering is not for every hand.
+fn sources(r: &Registration, part: &Part<RegistrationState>, now: Timestamp) -> Option<AnyView> {
+    let mut by: Vec<(String, Vec<&str>)> = Vec::new();
+    for (field, provenance) in &r.provenance {
+        let (words, label) = (source_words(provenance), field_label(field));
+        match by.iter_mut().find(|(w, _)| *w == words) {
+            Some((_, labels)) => labels.push(label),
+            None => by.push((words, vec![label])),
+        }
+    }
+    if by.is_empty() {
+        return None;
+    }
+    let age = part.observed_at.map(|at| view! { <Ago at=at now=now/> });
+    let rows: Vec<_> = by
+        .into_iter()
+        .map(|(words, labels)| view! { <div class="wide"><dt class="wrap">{words}</dt><dd>{labels.join(", ")}</dd></div> })
+        .collect();
+    Some(
+        view! {
+            <details class="more">
+                <summary>"Where each fact comes from, read "{age}</summary>
+                <dl class="facts">{rows}</dl>
+            </details>
+        }
+        .into_any(),
+    )
+}
+
+/// A field of a registration as this card calls it.
+fn field_label(field: &str) -> &str {
+    match field {
+        "created" => "created",
+        "updated" => "modified",
+        "expires" => "expiration",
+        "registrar_expires" => "expiration (registrar)",
+        "statuses" => "status flags",
+        "dnssec" => "DNSSEC",
+        "registry_id" => "registry ID",
+        "registrant_organization" => "registrant",
+        "redacted" => "contacts",
+        other => other,
+    }
 }
 
 /// `RDAP of the registry, https://…`.

@@ -60,7 +60,8 @@ pub(super) async fn knock(c: &Context<'_>) {
         let each = questions.iter().flat_map(move |q| ways.map(|manner| (q, manner)));
         each.map(move |(question, manner)| c.session.ask(*ip, question, manner))
     });
-    futures::future::join_all(all).await;
+    let sources = addresses.iter().map(|ip| c.session.source_of(*ip, &questions[0]));
+    futures::join!(futures::future::join_all(all), futures::future::join_all(sources));
 }
 
 type Oddity = (String, Vec<(&'static str, String)>);
