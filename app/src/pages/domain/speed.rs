@@ -21,7 +21,9 @@ pub(crate) fn speed(chain: &LegacyDns, zone: &str, findings: &[Finding], now: Ti
     let is_slowest = |s: &ChainServer| {
         slowest.as_ref().is_some_and(|(z, n, a)| (z, n, a) == (&s.zone, &s.server, &s.address))
     };
-    let rows = |servers: &[&ChainServer]| servers.iter().map(|s| row(s, top, is_slowest(s))).collect_view();
+    let rows = |servers: &[&ChainServer], zones| {
+        servers.iter().map(|s| row(s, top, is_slowest(s), zones)).collect_view()
+    };
     let above = (!above.is_empty()).then(|| {
         view! {
             <details class="more">
@@ -29,7 +31,7 @@ pub(crate) fn speed(chain: &LegacyDns, zone: &str, findings: &[Finding], now: Ti
                     1 => "The one server of the zones above".to_string(),
                     n => format!("The {n} servers of the zones above"),
                 }}</summary>
-                {table("Servers of the zones above", true, rows(&above))}
+                {table("Servers of the zones above", true, rows(&above, true))}
             </details>
         }
     });
@@ -47,7 +49,7 @@ pub(crate) fn speed(chain: &LegacyDns, zone: &str, findings: &[Finding], now: Ti
                     <div class="aside"><span>{looks(chain.looks.len())}" since "<Ago at=first now=now/></span></div>
                 </div>
                 <div class="card-body tight">{slow}<p>{summary(chain, zone)}</p></div>
-                {(!own.is_empty()).then(|| table("Servers of the zone", false, rows(&own)))}
+                {(!own.is_empty()).then(|| table("Servers of the zone", false, rows(&own, false)))}
                 {above}
             </section>
         }
@@ -84,7 +86,7 @@ fn table(label: &'static str, zones: bool, rows: impl IntoView + 'static) -> Any
     let zone = zones.then(|| view! { <th scope="col">"Zone"</th> });
     view! {
         <div class="tbl-scroll" tabindex="0" role="region" aria-label=label>
-            <table class="tbl tbl-tight speed" class:zones=zones>
+            <table class="tbl tbl-tight">
                 <thead><tr>
                     {zone}
                     <th scope="col">"Server"</th><th scope="col">"Network"</th>
@@ -98,8 +100,8 @@ fn table(label: &'static str, zones: bool, rows: impl IntoView + 'static) -> Any
     .into_any()
 }
 
-fn row(s: &ChainServer, top: f32, slowest: bool) -> AnyView {
-    let zones = (!s.zone.is_empty()).then(|| s.zone.clone());
+fn row(s: &ChainServer, top: f32, slowest: bool, zones: bool) -> AnyView {
+    let zone = zones.then(|| view! { <td class="mono">{s.zone.clone()}</td> });
     let stats = s.stats();
     let number = |pick: fn(&model::legacy::LatencyStats) -> f64| match &stats {
         Some(st) => view! { <span>{millis(pick(st))}</span> }.into_any(),
@@ -117,7 +119,7 @@ fn row(s: &ChainServer, top: f32, slowest: bool) -> AnyView {
     let anycast = s.is_anycast().then(|| view! { <span class="tag" title=ids>"anycast"</span> });
     view! {
         <tr class="plain">
-            <td class="zone mono">{zones}</td>
+            {zone}
             <th scope="row"><span class="two"><span class="row"><span class="mono">{s.server.clone()}</span>{mark}{anycast}</span><small class="mono">{s.address.to_string()}</small></span></th>
             <td class="mono">{place}</td>
             <td class="num">{number(|s| s.median)}</td>
