@@ -69,6 +69,7 @@ impl Asked {
 type Key = (IpAddr, Question, Manner);
 /// Address asked and address an answer came from.
 type Source = Option<(IpAddr, IpAddr)>;
+type Sources = HashMap<(IpAddr, Question), Arc<OnceCell<Source>>>;
 
 /// Servers of a zone as a referral named them.
 #[derive(Debug, Clone)]
@@ -89,7 +90,7 @@ pub(crate) struct Session {
     v6_missing: AtomicBool,
     slots: Semaphore,
     memory: Mutex<HashMap<Key, Arc<OnceCell<Arc<Asked>>>>>,
-    sources: Mutex<HashMap<(IpAddr, Question), Arc<OnceCell<Source>>>>,
+    sources: Mutex<Sources>,
     /// Per address and transport: questions without a reply, and whether it ever replied.
     silence: Mutex<HashMap<(IpAddr, bool), (u32, bool)>>,
     /// Delegations learned in this operation (or lent by the infrastructure cache).
