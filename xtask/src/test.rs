@@ -6,7 +6,7 @@ use crate::stages::Stages;
 use crate::{bundle, e2e, fuzz, packages, paths, run, sh, tools, wasm};
 use anyhow::{Result, anyhow};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// In CI the cached target folder collects the leftovers of many clones; past this it starts anew.
 const CACHE_LIMIT: u64 = 40 << 30;
@@ -17,6 +17,7 @@ pub fn setup() -> Result<()> {
     wasm::toolchain()?;
     tools::ensure_bundler()?;
     tools::ensure_wasm_opt()?;
+    tools::ensure_auditors()?;
     e2e::install()?;
     sh::say(&format!("all tools are there; compiled ones in {}", paths::tools().display()));
     Ok(())
@@ -56,18 +57,24 @@ pub fn test() -> ExitCode {
     } else {
         stages.skip("browser tests", "the bundle or the server did not build");
     }
-    for (name, program, arguments) in [
-        ("unused dependencies", "cargo-machete", &["machete"][..]),
-        ("licences", "cargo-deny", &["deny", "check", "licenses", "bans", "sources"][..]),
-    ] {
-        if sh::which(program).is_some() {
-            stages.run(name, || sh::run(sh::cargo().args(arguments)));
-        } else {
-            stages.skip(name, &format!("{program} is not installed (cargo install {program})"));
-        }
+    if stages.run("dependency tools", tools::ensure_auditors) {
+        stages.run("unused dependencies", || sh::run(&mut audit("cargo-machete", &["."])));
+        stages.run("licences and sources", || {
+            sh::run(&mut audit("cargo-deny", &["check", "licenses", "bans", "sources"]))
+        });
+    } else {
+        stages.skip("unused dependencies", "cargo-machete could not be installed");
+        stages.skip("licences and sources", "cargo-deny could not be installed");
     }
     eprintln!("\n{}", stages.table());
     if stages.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// An installed tool that looks at the workspace, asking the network nothing.
+fn audit(program: &str, arguments: &[&str]) -> Command {
+    let mut command = sh::command(tools::installed(program));
+    command.args(arguments);
+    command
 }
 
 fn unit_tests() -> Result<()> {

@@ -8,6 +8,8 @@ use std::process::Command;
 
 const TRUNK: &str = "0.21.14";
 const BINARYEN: &str = "132.0.0";
+const MACHETE: &str = "0.9.2";
+const DENY: &str = "0.20.2";
 
 /// Installs what is missing of Trunk and wasm-bindgen.
 pub fn ensure_bundler() -> Result<()> {
@@ -22,6 +24,16 @@ pub fn ensure_bundler() -> Result<()> {
     })?;
     cargo_install("trunk", TRUNK, "about 3 minutes, once", |install| {
         install.args(["trunk", "--version", TRUNK])
+    })
+}
+
+/// Installs what tells unused dependencies (machete) and unwanted licences, crates and sources (deny).
+pub fn ensure_auditors() -> Result<()> {
+    cargo_install("cargo-machete", MACHETE, "half a minute, once", |install| {
+        install.args(["cargo-machete", "--version", MACHETE])
+    })?;
+    cargo_install("cargo-deny", DENY, "about a minute, once", |install| {
+        install.args(["cargo-deny", "--version", DENY])
     })
 }
 
@@ -119,7 +131,8 @@ fn cargo_install(
     stamp_it(program, &stamp)
 }
 
-fn installed(program: &str) -> PathBuf {
+/// Where an installed tool stands.
+pub fn installed(program: &str) -> PathBuf {
     paths::tools().join("bin").join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
 }
 
