@@ -147,7 +147,15 @@ pub trait Store: Send + Sync + 'static {
     async fn add(&self, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>>;
     /// Removes holdings (tombstones in the log); the answer says how many there were. The events stay readable
     /// until pruned; the shared observation stays while anybody holds the name.
-    async fn remove(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<u64>;
+    async fn remove(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<u64> {
+        Ok(self.take(org, names, now).await?.len() as u64)
+    }
+    /// The same, handing them over as they were, so that [`Store::restore`] can undo it.
+    async fn take(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>>;
+    /// Puts holdings back with all that was said and known of them; the answer says for each whether it was put back
+    /// (one that is held again meanwhile stays as it is). They are scanned as those just added are; the caller judges
+    /// them and passes status and row on with [`Store::update_judged`].
+    async fn restore(&self, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>>;
     /// Changes what the organisation says about a holding. The caller judges anew and passes status and row on
     /// with [`Store::update_judged`].
     async fn patch(&self, org: OrgId, name: &DomainName, patch: &ItemPatch, now: Timestamp) -> Result<Item>;

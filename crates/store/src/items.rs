@@ -34,36 +34,60 @@ pub(crate) async fn rows(db: &Db, org: OrgId, names: Vec<String>) -> Result<Vec<
 }
 
 pub(crate) async fn add(db: &Db, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>> {
-    let mut sorted: BTreeMap<&str, &NewItem> = BTreeMap::new();
-    for i in items {
-        sorted.entry(i.name.as_str()).or_insert(i);
-    }
-    let sorted: Vec<&NewItem> = sorted.into_values().collect();
-    let mut new = HashSet::new();
-    for part in sorted.chunks(PART) {
-        new.extend(add_part(db, org, part, now).await?);
-    }
-    // The first line that named a new holding made it; a later one finds it there.
-    Ok(items.iter().map(|i| new.remove(i.name.as_str())).collect())
+    let holding = |new: &NewItem| {
+        let item = Item {
+            tags: new.tags.clone(),
+            note: new.note.clone(),
+            ..Item::new(org, new.name.clone(), new.ownership, now)
+        };
+        (item, new.unicode.clone())
+    };
+    hold(db, org, items.iter().map(holding).collect(), now).await
 }
 
-/// Adds holdings in one transaction; the names that were new.
-async fn add_part(db: &Db, org: OrgId, items: &[&NewItem], now: Timestamp) -> Result<Vec<String>> {
+/// Holdings back as they were when they were taken, to be judged anew.
+pub(crate) async fn restore(db: &Db, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>> {
+    let holding = |old: &Item| (Item { org, ..old.clone() }, old.name.unicode());
+    hold(db, org, items.iter().map(holding).collect(), now).await
+}
+
+/// Makes holdings, each with its name as people read it; which of them were not there yet.
+async fn hold(db: &Db, org: OrgId, items: Vec<(Item, String)>, now: Timestamp) -> Result<Vec<bool>> {
+    let mut sorted: BTreeMap<&str, &(Item, String)> = BTreeMap::new();
+    for i in &items {
+        sorted.entry(i.0.name.as_str()).or_insert(i);
+    }
+    let sorted: Vec<_> = sorted.into_values().collect();
+    let mut new = HashSet::new();
+    for part in sorted.chunks(PART) {
+        new.extend(hold_part(db, org, part, now).await?);
+    }
+    // The first line that named a new holding made it; a later one finds it there.
+    Ok(items.iter().map(|(i, _)| new.remove(i.name.as_str())).collect())
+}
+
+/// Makes holdings in one transaction; the names that were new. Each is scanned next and judged after that.
+async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestamp) -> Result<Vec<String>> {
     let mut values = Vec::with_capacity(items.len());
-    for new in items {
-        let tags = tidy(&new.tags);
-        let row = first_row(&new.name, &new.unicode, new.ownership, &tags);
+    for (item, unicode) in items {
+        let tags = tidy(&item.tags);
+        let mut row = first_row(&item.name, unicode, item.ownership, &tags);
+        row.auto_renew = item.auto_renew;
+        row.last_change_at = item.last_change_at;
         values.push(args![
             org.0,
-            new.name.as_str(),
-            new.unicode.as_str(),
-            new.ownership.as_str(),
+            item.name.as_str(),
+            unicode.as_str(),
+            item.ownership.as_str(),
             json(&tags)?,
-            new.note.as_str(),
-            false,
-            micros(now),
+            item.note.as_str(),
+            item.manual_expires.map(|d| d.to_string()),
+            item.auto_renew.map(i64::from),
+            item.was_delegated,
+            micros(item.added_at),
             json(&row.status)?,
             row.status.kind.rank(),
+            item.last_change_at.map(micros),
             micros(now),
             json(&row)?,
         ]);
@@ -71,8 +95,8 @@ async fn add_part(db: &Db, org: OrgId, items: &[&NewItem], now: Timestamp) -> Re
     let mut tx = db.begin().await?;
     let added = tx
         .insert(
-            "INSERT INTO items (org, name, unicode, ownership, tags, note, was_delegated, added_at, status, \
-             status_rank, next_scan_at, row_json)",
+            "INSERT INTO items (org, name, unicode, ownership, tags, note, manual_expires, auto_renew, \
+             was_delegated, added_at, status, status_rank, last_change_at, next_scan_at, row_json)",
             values,
             "ON CONFLICT (org, name) DO NOTHING RETURNING name",
         )
@@ -90,29 +114,30 @@ async fn add_part(db: &Db, org: OrgId, items: &[&NewItem], now: Timestamp) -> Re
     Ok(names)
 }
 
-pub(crate) async fn remove(db: &Db, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<u64> {
+/// Removes holdings; hands them over as they were.
+pub(crate) async fn take(db: &Db, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>> {
     let mut names: Vec<String> = names.iter().map(|n| n.as_str().to_string()).collect();
     names.sort();
     let which = db.any("name", 2);
     // Locked in order first: a DELETE takes its rows in whatever order it finds them.
     let lock = format!("SELECT name FROM items WHERE org = $1 AND {which} ORDER BY name{}", db.for_update());
-    let delete = format!("DELETE FROM items WHERE org = $1 AND {which} RETURNING name");
-    let mut removed = 0;
+    let delete = format!("DELETE FROM items WHERE org = $1 AND {which} RETURNING {ITEM}");
+    let mut taken = Vec::new();
     for part in names.chunks(PART) {
         let mut tx = db.begin().await?;
         tx.rows(lock.clone(), args![org.0, part.to_vec()]).await?;
         let gone = tx.rows(delete.clone(), args![org.0, part.to_vec()]).await?;
-        let mut gone = gone.iter().map(|r| r.text(0)).collect::<Result<Vec<_>>>()?;
+        let mut gone = gone.iter().map(read_item).collect::<Result<Vec<_>>>()?;
         if gone.is_empty() {
             continue;
         }
-        gone.sort();
-        let lines = gone.iter().map(|n| Line::item(org, n, Op::Delete)).collect();
+        gone.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
+        let lines = gone.iter().map(|i| Line::item(org, i.name.as_str(), Op::Delete)).collect();
         log::append(&mut tx, lines, now).await?;
         tx.commit().await?;
-        removed += gone.len() as u64;
+        taken.append(&mut gone);
     }
-    Ok(removed)
+    Ok(taken)
 }
 
 pub(crate) async fn patch(

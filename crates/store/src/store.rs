@@ -81,8 +81,12 @@ impl Store for Database {
         items::add(&self.db, org, items, now).await
     }
 
-    async fn remove(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<u64> {
-        items::remove(&self.db, org, names, now).await
+    async fn take(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>> {
+        items::take(&self.db, org, names, now).await
+    }
+
+    async fn restore(&self, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>> {
+        items::restore(&self.db, org, items, now).await
     }
 
     async fn patch(&self, org: OrgId, name: &DomainName, patch: &ItemPatch, now: Timestamp) -> Result<Item> {

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 use model::dns::{Provider, ProviderKind};
 use model::inventory::{ExpiryFilter, Facet, ListQuery, Page, Row, SortKey};
-use model::item::{ItemPatch, Ownership};
+use model::item::{Item, ItemPatch, Ownership};
 use model::status::StatusKind;
 use model::time::StatedTime;
 use store::{Error, Store};
@@ -303,6 +303,47 @@ pub async fn holdings_are_patched_and_judged(place: &Place) {
     judged.auto_renew = None;
     s.update_judged(&[(judged, row)], now()).await.unwrap();
     assert_eq!(item(&*s, ONE, "a.example").await.0.status.kind, StatusKind::Warning);
+}
+
+pub async fn what_was_taken_is_put_back_whole(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example", "b.example", "c.example"]).await;
+    let patch = ItemPatch {
+        ownership: Some(Ownership::Watched),
+        tags: Some(vec!["prod".into()]),
+        note: Some("ours, paid by card".into()),
+        manual_expires: Some(Some("2030-01-02".parse().unwrap())),
+        auto_renew: Some(Some(false)),
+    };
+    s.patch(ONE, &name("a.example"), &patch, now()).await.unwrap();
+    let mut r = scan(&*s, "a.example", &[change("two")], later(1)).await;
+    r.outcomes[0].item.was_delegated = true;
+    r.outcomes[0].item.last_change_at = Some(later(1));
+    s.record(&r).await.unwrap();
+    let before = item(&*s, ONE, "a.example").await.0;
+    assert!(before.was_delegated && before.last_change_at.is_some());
+
+    let names = ["b.example", "a.example", "zz.example"].map(name);
+    let taken = s.take(ONE, &names, later(2)).await.unwrap();
+    assert_eq!(taken.iter().map(|i| i.name.as_str()).collect::<Vec<_>>(), ["a.example", "b.example"]);
+    assert_eq!(taken[0], before);
+    assert_eq!(s.list(ONE, &ListQuery::default(), later(2)).await.unwrap().total, 1);
+
+    // One of them is held anew meanwhile: what its holder says now counts.
+    add(&*s, ONE, &["b.example"]).await;
+    assert_eq!(s.restore(ONE, &taken, later(3)).await.unwrap(), [true, false]);
+    let (after, row) = item(&*s, ONE, "a.example").await;
+    assert_eq!(after, Item { status: after.status.clone(), next_scan_at: Some(later(3)), ..before.clone() });
+    assert_eq!(
+        (row.ownership, row.auto_renew, row.tags),
+        (Ownership::Watched, Some(false), vec!["prod".into()])
+    );
+    assert_eq!(row.last_change_at, before.last_change_at);
+    let job = s.lease("scan", "w", 9, std::time::Duration::from_secs(60), later(3)).await.unwrap();
+    assert!(job.iter().any(|j| j.key == "a.example"), "it is scanned next");
+    // Whoever it was taken from: it becomes a holding of the one who puts it back.
+    assert_eq!(s.restore(TWO, &taken[..1], later(4)).await.unwrap(), [true]);
+    assert_eq!(item(&*s, TWO, "a.example").await.0.org, TWO);
 }
 
 pub async fn empty_lists_have_empty_answers(place: &Place) {

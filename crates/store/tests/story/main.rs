@@ -57,6 +57,7 @@ stories! {
     lists::lists_answer_as_a_plain_filter_would,
     lists::lists_follow_every_change_on_every_replica,
     lists::holdings_are_patched_and_judged,
+    lists::what_was_taken_is_put_back_whole,
     lists::empty_lists_have_empty_answers,
     log::a_reader_of_the_log_misses_nothing,
     log::migrations_run_once_and_forward,
