@@ -1,7 +1,11 @@
-//! Dialling: resolve once, guard every address, connect with a timeout.
+//! Dialling: resolve once, guard every address, connect with a timeout; and HTTP over what was dialled or is still open.
 
-use crate::{AddressMap, Error, guard};
+use crate::exchange::{Connection, Failed, Question};
+use crate::pool::{Key, Pool};
+use crate::{AddressMap, Error, HttpAnswer, guard};
 use async_trait::async_trait;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
 use std::net::{IpAddr, SocketAddr};
@@ -71,7 +75,22 @@ struct Inner {
     tls: TlsConnector,
     /// The same, offering HTTP/2 and HTTP/1.1 (RFC 7301).
     tls_http: TlsConnector,
+    pool: Pool,
 }
+
+/// Which versions of HTTP a server may choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// HTTP/1.1.
+    One,
+    /// HTTP/2 too.
+    Both,
+}
+
+/// Addresses that are tried: enough to find a live one, and few enough to end in bounded time.
+const ADDRESSES: usize = 4;
+/// How long an address is tried before the next one is tried beside it (RFC 8305 section 5, at leisure).
+const HEAD_START: Duration = Duration::from_millis(500);
 
 impl std::fmt::Debug for Dialer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -102,7 +121,8 @@ impl Dialer {
         let mut offering = config.clone();
         offering.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let tls_http = TlsConnector::from(Arc::new(offering));
-        Ok(Dialer(Arc::new(Inner { settings, tls: TlsConnector::from(Arc::new(config)), tls_http })))
+        let tls = TlsConnector::from(Arc::new(config));
+        Ok(Dialer(Arc::new(Inner { settings, tls, tls_http, pool: Pool::default() })))
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -140,29 +160,49 @@ impl Dialer {
         Ok(found)
     }
 
-    /// Connects to a host: its addresses one after the other until one answers.
+    /// Connects to a host: its addresses in order, the next one beside a slow one, until one answers.
     ///
     /// # Errors
-    /// As [`Dialer::addresses`], then the error of the last address tried.
+    /// As [`Dialer::addresses`], then the error of the last address that failed.
     pub async fn tcp(&self, host: &str, port: u16) -> Result<TcpStream, Error> {
-        let addresses = self.addresses(host).await?;
+        let vetted = self.addresses(host).await?;
+        Ok(self.connect(host, port, &vetted).await?.1)
+    }
+
+    /// Connects to one of the addresses; which one it was.
+    async fn connect(
+        &self,
+        host: &str,
+        port: u16,
+        vetted: &[IpAddr],
+    ) -> Result<(SocketAddr, TcpStream), Error> {
         let limit = self.0.settings.connect_timeout;
-        let mut last = Error::Timeout { host: host.to_string(), after: limit };
-        // Four are enough to find a live one, and few enough to end in bounded time.
-        for ip in addresses.into_iter().take(4) {
-            let target = self.0.settings.address_map.dial(SocketAddr::new(ip, port));
+        let attempt = |address: SocketAddr| async move {
+            let target = self.0.settings.address_map.dial(address);
             match tokio::time::timeout(limit, TcpStream::connect(target)).await {
                 Ok(Ok(stream)) => {
                     let _ = stream.set_nodelay(true);
-                    return Ok(stream);
+                    Ok((address, stream))
                 }
-                Ok(Err(e)) => {
-                    last = Error::Unreachable { host: host.to_string(), reason: e.to_string() };
-                }
-                Err(_) => last = Error::Timeout { host: host.to_string(), after: limit },
+                Ok(Err(e)) => Err(Error::Unreachable { host: host.to_string(), reason: e.to_string() }),
+                Err(_) => Err(Error::Timeout { host: host.to_string(), after: limit }),
+            }
+        };
+        let mut waiting = vetted.iter().take(ADDRESSES).map(|ip| SocketAddr::new(*ip, port)).peekable();
+        let mut tried = FuturesUnordered::new();
+        let mut last = Error::Timeout { host: host.to_string(), after: limit };
+        loop {
+            tried.extend(waiting.next().map(attempt));
+            let more = waiting.peek().is_some();
+            tokio::select! {
+                done = tried.next() => match done {
+                    Some(Ok(connected)) => return Ok(connected),
+                    Some(Err(e)) => last = e,
+                    None => return Err(last),
+                },
+                () = tokio::time::sleep(HEAD_START), if more => {}
             }
         }
-        Err(last)
     }
 
     /// Connects with TLS; the certificate must be valid for `host`.
@@ -170,21 +210,17 @@ impl Dialer {
     /// # Errors
     /// As [`Dialer::tcp`], or [`Error::Tls`].
     pub async fn tls(&self, host: &str, port: u16) -> Result<TlsStream<TcpStream>, Error> {
-        self.secured(&self.0.tls, host, port).await
-    }
-
-    /// As [`Dialer::tls`], offering HTTP/2 and HTTP/1.1; the stream says which was taken.
-    pub(crate) async fn tls_for_http(&self, host: &str, port: u16) -> Result<TlsStream<TcpStream>, Error> {
-        self.secured(&self.0.tls_http, host, port).await
+        let stream = self.tcp(host, port).await?;
+        self.secured(Offer::One, host, stream).await
     }
 
     async fn secured(
         &self,
-        connector: &TlsConnector,
+        offer: Offer,
         host: &str,
-        port: u16,
+        stream: TcpStream,
     ) -> Result<TlsStream<TcpStream>, Error> {
-        let stream = self.tcp(host, port).await?;
+        let connector = if offer == Offer::Both { &self.0.tls_http } else { &self.0.tls };
         let failed = |reason: String| Error::Tls { host: host.to_string(), reason };
         let bare = host.trim_start_matches('[').trim_end_matches(']').to_string();
         let name = ServerName::try_from(bare).map_err(|e| failed(e.to_string()))?;
@@ -193,5 +229,52 @@ impl Dialer {
             .await
             .map_err(|_| Error::Timeout { host: host.to_string(), after: limit })?
             .map_err(|e| failed(e.to_string()))
+    }
+
+    /// One HTTP exchange. With `keep`, over a connection that is still open from an earlier one where there is one,
+    /// and what is open afterwards is kept for the next; only for questions that may be asked twice (RFC 9110 section
+    /// 9.2.2): one that found its connection closed is asked again over a new one, once.
+    pub(crate) async fn exchange(
+        &self,
+        question: &Question<'_>,
+        offer: Offer,
+        keep: bool,
+    ) -> Result<HttpAnswer, Error> {
+        let host = question.host();
+        let refuse = |reason: &str| Error::Protocol { host: host.clone(), reason: reason.to_string() };
+        let port = question.url.port_or_known_default().ok_or_else(|| refuse("the URL has no port"))?;
+        let tls = match question.url.scheme() {
+            "https" => Some(offer),
+            "http" => None,
+            other => return Err(refuse(&format!("{other} is not a scheme that is asked"))),
+        };
+        let vetted = self.addresses(&host).await?;
+        if keep && let Some((key, mut open)) = self.0.pool.take(&host, port, tls, &vetted) {
+            match open.ask(question).await {
+                // What some servers say to an idle connection before they close it.
+                Ok((answer, _)) if answer.status == 408 => {}
+                Ok((answer, again)) => {
+                    if again {
+                        self.0.pool.keep(key, open);
+                    }
+                    return Ok(answer);
+                }
+                Err(Failed::Closed(_)) => {}
+                Err(Failed::For(e)) => return Err(e),
+            }
+        }
+        let (address, stream) = self.connect(&host, port, &vetted).await?;
+        let mut open = if let Some(offer) = tls {
+            let stream = self.secured(offer, &host, stream).await?;
+            let two = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            Connection::over(stream, two, &host).await?
+        } else {
+            Connection::over(stream, false, &host).await?
+        };
+        let (answer, again) = open.ask(question).await?;
+        if keep && again {
+            self.0.pool.keep(Key { host, tls, address }, open);
+        }
+        Ok(answer)
     }
 }

@@ -1,15 +1,16 @@
-//! HTTP GET with a cap, a deadline and guarded redirects (RFC 9110). One connection an exchange: what we fetch is
-//! rare and from many hosts.
+//! HTTP with a cap, a deadline and guarded redirects (RFC 9110): GET over connections that are kept for a while, POST
+//! over one of its own. In: a URL; out: the answer, read whole.
 
+use crate::dial::Offer;
+use crate::exchange::{Question, host_of};
 use crate::{Dialer, Error};
-use http_body_util::{BodyExt, Empty};
+use hyper::Method;
 use hyper::body::Bytes;
-use hyper::header::{ACCEPT, HOST, LOCATION, USER_AGENT};
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
+use hyper::header::{ACCEPT, CONTENT_TYPE};
 use url::Url;
 
-const REDIRECTS: usize = 5;
+/// Redirects that are followed at most.
+pub const REDIRECTS: usize = 5;
 
 /// An HTTP answer, read whole.
 #[derive(Debug, Clone)]
@@ -29,6 +30,28 @@ impl HttpAnswer {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
     }
+
+    /// Where a redirect leads, if this is one. https never leads to http.
+    ///
+    /// # Errors
+    /// [`Error::Protocol`] when it can't be followed.
+    pub fn redirect(&self) -> Result<Option<Url>, Error> {
+        let (301 | 302 | 303 | 307 | 308, Some(next)) = (self.status, self.header("location")) else {
+            return Ok(None);
+        };
+        let url = &self.final_url;
+        let bad = |reason: String| Error::Protocol { host: host_of(url), reason };
+        let to = url.join(next).map_err(|e| bad(format!("redirect to “{next}”: {e}")))?;
+        if url.scheme() == "https" && to.scheme() != "https" {
+            return Err(bad(format!("redirect from https to {}", to.scheme())));
+        }
+        Ok(Some(to))
+    }
+}
+
+/// What is said of a host that redirects without end.
+fn too_many(url: &Url) -> Error {
+    Error::Protocol { host: host_of(url), reason: format!("more than {REDIRECTS} redirects") }
 }
 
 impl Dialer {
@@ -52,35 +75,47 @@ impl Dialer {
         fields: &[(&str, &str)],
         cap: usize,
     ) -> Result<HttpAnswer, Error> {
-        let host = url.host_str().unwrap_or_default().to_string();
-        let limit = self.settings().total_timeout;
-        tokio::time::timeout(limit, self.follow(url, accept, fields, cap))
-            .await
-            .map_err(|_| Error::Timeout { host, after: limit })?
+        let follow = async {
+            let mut url = url.clone();
+            for _ in 0..=REDIRECTS {
+                let answer = self.get_once(&url, accept, fields, cap).await?;
+                match answer.redirect()? {
+                    Some(to) => url = to,
+                    None => return Ok(answer),
+                }
+            }
+            Err(too_many(&url))
+        };
+        self.in_time(url, follow).await
     }
 
-    async fn follow(
+    /// The same, but a redirect is an answer like any other: for those who first ask the other host's leave
+    /// ([`HttpAnswer::redirect`]).
+    ///
+    /// # Errors
+    /// As [`Dialer::http_get`].
+    pub async fn http_get_once(&self, url: &Url, accept: &str, cap: usize) -> Result<HttpAnswer, Error> {
+        self.in_time(url, self.get_once(url, accept, &[], cap)).await
+    }
+
+    /// Posts a body (http or https): HTTP/2 where the server takes it, else HTTP/1.1; the answer's type is asked to be
+    /// the body's. Redirects are not followed: what is posted goes to the host that was named. The connection is not
+    /// kept: of servers that share an address the next one is to be met anew.
+    ///
+    /// # Errors
+    /// Any [`Error`]; [`Error::TooLarge`] when the answer exceeds `cap` bytes.
+    pub async fn http_post(
         &self,
-        url: &Url,
-        accept: &str,
-        fields: &[(&str, &str)],
+        url: &str,
+        kind: &str,
+        body: Vec<u8>,
         cap: usize,
     ) -> Result<HttpAnswer, Error> {
-        let mut url = url.clone();
-        for _ in 0..=REDIRECTS {
-            let answer = self.get_once(&url, accept, fields, cap).await?;
-            let next = match (answer.status, answer.header("location")) {
-                (301 | 302 | 303 | 307 | 308, Some(to)) => to.to_string(),
-                _ => return Ok(answer),
-            };
-            let bad = |reason: String| Error::Protocol { host: host_of(&url), reason };
-            let to = url.join(&next).map_err(|e| bad(format!("redirect to “{next}”: {e}")))?;
-            if url.scheme() == "https" && to.scheme() != "https" {
-                return Err(bad(format!("redirect from https to {}", to.scheme())));
-            }
-            url = to;
-        }
-        Err(Error::Protocol { host: host_of(&url), reason: format!("more than {REDIRECTS} redirects") })
+        let url =
+            Url::parse(url).map_err(|e| Error::Protocol { host: url.to_string(), reason: e.to_string() })?;
+        let fields = vec![(CONTENT_TYPE.as_str(), kind), (ACCEPT.as_str(), kind)];
+        let question = Question { method: Method::POST, url: &url, fields, body: Bytes::from(body), cap };
+        self.in_time(&url, self.exchange(&question, Offer::Both, false)).await
     }
 
     async fn get_once(
@@ -90,75 +125,16 @@ impl Dialer {
         fields: &[(&str, &str)],
         cap: usize,
     ) -> Result<HttpAnswer, Error> {
-        let host = host_of(url);
-        let refuse = |reason: &str| Error::Protocol { host: host.clone(), reason: reason.to_string() };
-        let port = url.port_or_known_default().ok_or_else(|| refuse("the URL has no port"))?;
-        match url.scheme() {
-            "https" => exchange(self.tls(&host, port).await?, url, &host, accept, fields, cap).await,
-            "http" => exchange(self.tcp(&host, port).await?, url, &host, accept, fields, cap).await,
-            other => Err(refuse(&format!("{other} is not a scheme that is fetched"))),
-        }
+        let mut all = vec![(ACCEPT.as_str(), accept)];
+        all.extend_from_slice(fields);
+        let question = Question { method: Method::GET, url, fields: all, body: Bytes::new(), cap };
+        self.exchange(&question, Offer::One, true).await
     }
-}
 
-fn host_of(url: &Url) -> String {
-    url.host_str().unwrap_or_default().to_string()
-}
-
-async fn exchange<S>(
-    stream: S,
-    url: &Url,
-    host: &str,
-    accept: &str,
-    fields: &[(&str, &str)],
-    cap: usize,
-) -> Result<HttpAnswer, Error>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let bad = |reason: String| Error::Protocol { host: host.to_string(), reason };
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|e| bad(e.to_string()))?;
-    let driver = tokio::spawn(connection);
-    let authority = match url.port() {
-        Some(p) => format!("{host}:{p}"),
-        None => host.to_string(),
-    };
-    let path = match url.query() {
-        Some(q) => format!("{}?{q}", url.path()),
-        None => url.path().to_string(),
-    };
-    let mut request = hyper::Request::get(path)
-        .header(HOST, authority)
-        .header(USER_AGENT, concat!("domainscope/", env!("CARGO_PKG_VERSION")))
-        .header(ACCEPT, accept);
-    for (name, value) in fields {
-        request = request.header(*name, *value);
+    async fn in_time<T>(&self, url: &Url, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let limit = self.settings().total_timeout;
+        tokio::time::timeout(limit, work)
+            .await
+            .map_err(|_| Error::Timeout { host: host_of(url), after: limit })?
     }
-    let request = request.body(Empty::<Bytes>::new()).map_err(|e| bad(e.to_string()))?;
-    let result = async {
-        let answer = sender.send_request(request).await.map_err(|e| bad(e.to_string()))?;
-        let (head, mut body) = answer.into_parts();
-        let headers = head
-            .headers
-            .iter()
-            .map(|(n, v)| (n.as_str().to_string(), String::from_utf8_lossy(v.as_bytes()).into_owned()))
-            .collect();
-        let redirect = head.headers.contains_key(LOCATION) && head.status.is_redirection();
-        let mut read = Vec::new();
-        // The body of a redirect is of no use; not reading it spares a hostile one.
-        while !redirect && let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|e| bad(format!("the answer broke off: {e}")))?;
-            if let Some(data) = frame.data_ref() {
-                if read.len() + data.len() > cap {
-                    return Err(Error::TooLarge { host: host.to_string(), cap });
-                }
-                read.extend_from_slice(data);
-            }
-        }
-        Ok(HttpAnswer { status: head.status.as_u16(), headers, body: read, final_url: url.clone() })
-    }
-    .await;
-    driver.abort();
-    result
 }

@@ -8,12 +8,13 @@ pub mod address_map;
 pub mod budget;
 mod dial;
 mod error;
+mod exchange;
 pub mod guard;
 mod http;
-mod post;
+mod pool;
 
 pub use address_map::AddressMap;
 pub use budget::{Budgets, Ledger, Limit, Patience, Permit, Reason};
 pub use dial::{Dialer, Resolve, Settings, SystemResolver};
 pub use error::Error;
-pub use http::HttpAnswer;
+pub use http::{HttpAnswer, REDIRECTS};
