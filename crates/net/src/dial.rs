@@ -188,12 +188,14 @@ impl Dialer {
                 Err(_) => Err(Error::Timeout { host: host.to_string(), after: limit }),
             }
         };
-        let mut waiting = vetted.iter().take(ADDRESSES).map(|ip| SocketAddr::new(*ip, port)).peekable();
+        let first: Vec<SocketAddr> =
+            vetted.iter().take(ADDRESSES).map(|ip| SocketAddr::new(*ip, port)).collect();
+        let mut waiting = first.into_iter();
         let mut tried = FuturesUnordered::new();
         let mut last = Error::Timeout { host: host.to_string(), after: limit };
         loop {
             tried.extend(waiting.next().map(attempt));
-            let more = waiting.peek().is_some();
+            let more = waiting.len() > 0;
             tokio::select! {
                 done = tried.next() => match done {
                     Some(Ok(connected)) => return Ok(connected),
