@@ -11,39 +11,57 @@ use std::path::{Path, PathBuf};
 #[serde(default, deny_unknown_fields)]
 #[command(next_help_heading = "Engine settings (default: the real Internet)")]
 pub struct EngineArgs {
-    /// TOML file with any of these settings (root_hints = "…", dns_port = 5353, …)
+    /// TOML file with engine settings: root hints, ports, trust; --help lists them (root_hints = "…", dns_port = 5353, …)
     #[arg(long, global = true, env = "DOMAINSCOPE_CONFIG", value_name = "FILE")]
     #[serde(skip)]
     pub config: Option<PathBuf>,
     /// Root hints in named.root format
-    #[arg(long, global = true, env = "DOMAINSCOPE_ROOT_HINTS", value_name = "FILE")]
+    #[arg(long, global = true, env = "DOMAINSCOPE_ROOT_HINTS", value_name = "FILE", hide_short_help = true)]
     pub root_hints: Option<PathBuf>,
     /// Port of all name servers [default: 53]
-    #[arg(long, global = true, env = "DOMAINSCOPE_DNS_PORT", value_name = "PORT")]
+    #[arg(long, global = true, env = "DOMAINSCOPE_DNS_PORT", value_name = "PORT", hide_short_help = true)]
     pub dns_port: Option<u16>,
     /// RDAP bootstrap (RFC 9224): a URL or a file
-    #[arg(long, global = true, env = "DOMAINSCOPE_RDAP_BOOTSTRAP", value_name = "URL|FILE")]
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_RDAP_BOOTSTRAP",
+        value_name = "URL|FILE",
+        hide_short_help = true
+    )]
     pub rdap_bootstrap: Option<String>,
     /// WHOIS server that knows the TLDs' servers [default: whois.iana.org:43]
-    #[arg(long, global = true, env = "DOMAINSCOPE_WHOIS_SERVER", value_name = "HOST:PORT")]
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_WHOIS_SERVER",
+        value_name = "HOST:PORT",
+        hide_short_help = true
+    )]
     pub whois_server: Option<String>,
     /// DNSSEC trust anchors: DS records, one a line
-    #[arg(long, global = true, env = "DOMAINSCOPE_TRUST_ANCHOR", value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_TRUST_ANCHOR",
+        value_name = "FILE",
+        hide_short_help = true
+    )]
     pub trust_anchor: Option<PathBuf>,
     /// Certificate authorities trusted beside the public ones, PEM
-    #[arg(long, global = true, env = "DOMAINSCOPE_EXTRA_CA", value_name = "FILE")]
+    #[arg(long, global = true, env = "DOMAINSCOPE_EXTRA_CA", value_name = "FILE", hide_short_help = true)]
     pub extra_ca: Option<PathBuf>,
     /// Allow connections to private, loopback and link-local addresses
-    #[arg(long, global = true, env = "DOMAINSCOPE_ALLOW_PRIVATE")]
+    #[arg(long, global = true, env = "DOMAINSCOPE_ALLOW_PRIVATE", hide_short_help = true)]
     pub allow_private: bool,
     /// What is dialled instead of an address: lines "A:PORT" = "B:PORT"
     #[arg(long, global = true, env = "DOMAINSCOPE_ADDRESS_MAP", value_name = "FILE", hide = true)]
     pub address_map: Option<PathBuf>,
     /// Table of public resolvers that answers are compared with [default: the built-in table]
-    #[arg(long, global = true, env = "DOMAINSCOPE_RESOLVERS", value_name = "FILE")]
+    #[arg(long, global = true, env = "DOMAINSCOPE_RESOLVERS", value_name = "FILE", hide_short_help = true)]
     pub resolvers: Option<PathBuf>,
     /// Zone in which the origin AS of name servers is looked up; "-" looks nothing up [default: asnlookup.zonemaster.net]
-    #[arg(long, global = true, env = "DOMAINSCOPE_ASN_ZONE", value_name = "ZONE")]
+    #[arg(long, global = true, env = "DOMAINSCOPE_ASN_ZONE", value_name = "ZONE", hide_short_help = true)]
     pub asn_zone: Option<String>,
     /// Seconds registration data is served as it is when somebody asks again [default: 60]
     #[arg(long, global = true, env = "DOMAINSCOPE_FRESHNESS", value_name = "SECONDS", hide = true)]

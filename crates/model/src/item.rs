@@ -96,11 +96,23 @@ pub struct ItemPatch {
     pub tags: Option<Vec<String>>,
     /// The note.
     pub note: Option<String>,
-    /// Expiration by hand; `Some(None)` clears it.
+    /// Expiration by hand; `Some(None)` (in JSON `null`) clears it.
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
     pub manual_expires: Option<Option<Date>>,
-    /// Auto-renew by hand; `Some(None)` clears it.
+    /// Auto-renew by hand; `Some(None)` (in JSON `null`) clears it.
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
     pub auto_renew: Option<Option<bool>>,
 }
+
+/// A field that is there, be it `null`, was said; only one that is left out was not.
+fn said<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
+    field: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(field).map(Some)
+}
+
+/// Longest note, in characters.
+pub const NOTE_MAX: usize = 10_000;
 
 /// Longest tag, in characters.
 pub const TAG_MAX: usize = 40;

@@ -37,5 +37,6 @@ pub mod test_case;
 pub mod time;
 pub mod timeline;
 pub mod trace;
+pub mod verdict;
 
 pub use jiff::Timestamp;

@@ -384,6 +384,26 @@ fn the_summary_counts_and_says_when_all_is_right() {
 }
 
 #[test]
+fn a_resolver_that_says_why_it_failed_is_believed() {
+    let bogus = || with_error(no("SERVFAIL", None), 7);
+    let c = together(&[bogus(), bogus()], &Earlier::default());
+    assert_eq!(
+        c.summary.sentence,
+        "None of 2 resolvers agrees with the authoritative servers; 2 give no usable answer because DNSSEC does not \
+         validate."
+    );
+    assert!(
+        c.answers[0].sentence.ends_with("because DNSSEC does not validate (signature expired)."),
+        "{}",
+        c.answers[0].sentence
+    );
+    let c = together(&[bogus(), no("SERVFAIL", None)], &Earlier::default());
+    let sentence = &c.summary.sentence;
+    assert!(sentence.ends_with("2 give no usable answer (1 because DNSSEC does not validate)."), "{sentence}");
+    assert!(c.answers[1].sentence.contains("can’t reach the servers, or DNSSEC"), "{}", c.answers[1].sentence);
+}
+
+#[test]
 fn a_watch_looks_again_when_the_first_copy_runs_out() {
     let knows = Earlier { values: vec![vec!["198.51.100.44".into()]], ..Earlier::default() };
     let look = |ttl| {

@@ -7,7 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use dns::checks::{CheckOptions, CheckReport};
 use model::finding::Level;
+use model::fqdn::Tone;
 use model::names::Fqdn;
+use model::verdict::{CheckVerdict, matters};
 use owo_colors::OwoColorize;
 use std::fmt::Write;
 
@@ -48,6 +50,7 @@ pub(super) async fn run(args: &CheckArgs, engine: &EngineArgs, json: bool) -> Re
         Ok(o) => o,
         Err(words) => return Ok(usage(&words)),
     };
+    let moving = !args.ns.is_empty() || !args.ds.is_empty();
     let engine = wiring::internet(engine)?.engine;
     if args.methods_json {
         let sets = engine.methods_v2(&zone, &options).await?;
@@ -58,7 +61,7 @@ pub(super) async fn run(args: &CheckArgs, engine: &EngineArgs, json: bool) -> Re
     if json {
         print_json(&report)?;
     } else {
-        print(&words(&report, args.all))?;
+        print(&words(&report, moving, args.all))?;
     }
     let bad = report.findings.iter().any(|f| f.level >= Level::Error);
     Ok(if bad { Outcome::Problems } else { Outcome::Done })
@@ -77,26 +80,29 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, String> {
     Ok(options)
 }
 
-fn words(report: &CheckReport, all: bool) -> String {
+fn words(report: &CheckReport, moving: bool, all: bool) -> String {
     let mut out = String::new();
-    let shown: Vec<_> = report.findings.iter().filter(|f| all || f.level >= Level::Notice).collect();
-    let _ = writeln!(
-        out,
-        "{}  {} test cases, {} questions, {:.0} ms",
-        report.zone.bold(),
+    let verdict = CheckVerdict::of(&report.zone, &report.findings, report.test_cases.len(), moving);
+    let title = match verdict.tone {
+        Tone::Ok => verdict.title.green().to_string(),
+        Tone::Warning => verdict.title.yellow().to_string(),
+        Tone::Critical => verdict.title.red().to_string(),
+    };
+    let _ = writeln!(out, "{}\n{}", title.bold(), verdict.text);
+    let asked = format!(
+        "{} test cases, {} questions, {:.0} ms",
         report.test_cases.len(),
         report.queries,
         report.elapsed_ms
     );
-    if shown.is_empty() {
-        let _ = writeln!(out, "{}", "Nothing to complain about".green());
-    }
-    for f in shown {
+    let _ = writeln!(out, "{}", asked.dimmed());
+    let least = if all { Level::Debug } else { Level::Notice };
+    for matter in matters(&report.findings).iter().filter(|m| m.first().is_some_and(|f| f.level >= least)) {
         out.push('\n');
-        super::report::finding(&mut out, f);
+        super::report::matter(&mut out, matter);
     }
     for note in &report.notes {
-        let _ = writeln!(out, "{}", note.dimmed());
+        let _ = writeln!(out, "\n{}", note.dimmed());
     }
     out.trim_end().to_string()
 }

@@ -85,6 +85,9 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
         print_json(&value)?;
     } else {
         let mut text = comparison(&done, true);
+        if done.stopped.as_ref().is_some_and(|s| s.reason == StopReason::Denied) {
+            text.push_str("To ask them all the same: --force\n");
+        }
         text.push_str(&flush_advice(&done.own, true));
         if let Some(end) = &end {
             text.push_str(&format!("\n{}\n", end.sentence));

@@ -17,6 +17,7 @@ use crate::http::BuiltIn;
 use crate::settings::EngineArgs;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Domain names under watch: inventory, observation, and what is about to go wrong.
@@ -115,7 +116,10 @@ fn init_logs(quiet: bool) {
     use tracing_subscriber::EnvFilter;
     let default = if quiet { "error" } else { "info,sqlx=warn" };
     let filter = EnvFilter::try_from_env("DOMAINSCOPE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Escapes are for a terminal that shows colours; a log file is read by programs.
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let logs =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(std::io::stderr);
     if std::env::var("DOMAINSCOPE_LOG_FORMAT").as_deref() == Ok("json") {
         logs.json().init();
     } else {

@@ -1,12 +1,13 @@
 //! What `scan` prints for people: the status first, then registration, delegation, zone, each with its source.
 
 use model::dns::{Delegation, Dnssec, ServerHealth, ZoneSnapshot};
-use model::finding::{Finding, Level};
+use model::finding::Level;
 use model::names::to_unicode;
 use model::observation::{Observation, Part};
 use model::registration::{Registration, RegistrationState};
 use model::status::{Status, StatusKind};
 use model::time::{StatedTime, human_date, human_seconds};
+use model::verdict::{Matter, matters};
 use owo_colors::OwoColorize;
 use std::fmt::Write;
 
@@ -22,6 +23,11 @@ fn heading<T>(out: &mut String, title: &str, part: &Part<T>) {
     if let Some(e) = &part.error {
         line(out, &"failed".red().to_string(), &e.sentence);
     }
+}
+
+/// A part that neither was read nor failed (the zone of a name that is not delegated) has nothing to say.
+fn said<T>(part: &Part<T>) -> bool {
+    part.value.is_some() || part.error.is_some()
 }
 
 /// The report on one domain.
@@ -62,35 +68,43 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
     if let Some(d) = &o.delegation.value {
         delegation(&mut out, d);
     }
-    heading(&mut out, "DNSSEC", &o.dnssec);
-    if let Some(d) = &o.dnssec.value {
-        dnssec(&mut out, d);
+    if said(&o.dnssec) {
+        heading(&mut out, "DNSSEC", &o.dnssec);
+        if let Some(d) = &o.dnssec.value {
+            dnssec(&mut out, d);
+        }
     }
-    heading(&mut out, "Zone", &o.zone);
-    if let Some(z) = &o.zone.value {
-        zone(&mut out, z);
+    if said(&o.zone) {
+        heading(&mut out, "Zone", &o.zone);
+        if let Some(z) = &o.zone.value {
+            zone(&mut out, z);
+        }
     }
-    let findings: Vec<_> = o.findings.iter().filter(|f| f.level >= Level::Notice).collect();
-    if !findings.is_empty() {
+    let mut matters = matters(&o.findings);
+    matters.retain(|m| m.first().is_some_and(|f| f.level >= Level::Notice));
+    if !matters.is_empty() {
         let _ = writeln!(out, "\n{}", "Findings".bold());
-        for f in findings {
-            finding(&mut out, f);
+        for m in &matters {
+            matter(&mut out, m);
         }
     }
     out.trim_end().to_string()
 }
 
-/// A finding: level, tag and test case, then what it means and what to do.
-pub(super) fn finding(out: &mut String, f: &Finding) {
-    let level = match f.level {
-        Level::Critical | Level::Error => f.level.as_str().red().to_string(),
-        Level::Warning => f.level.as_str().yellow().to_string(),
-        _ => f.level.as_str().dimmed().to_string(),
+/// Findings of one matter: level, tag and test case, then what each means, and what to do.
+pub(super) fn matter(out: &mut String, matter: &Matter<'_>) {
+    let Some(first) = matter.first() else { return };
+    let level = match first.level {
+        Level::Critical | Level::Error => first.level.as_str().red().to_string(),
+        Level::Warning => first.level.as_str().yellow().to_string(),
+        _ => first.level.as_str().dimmed().to_string(),
     };
-    let _ = writeln!(out, "  {level} {} {}", f.tag, f.test_case.dimmed());
-    let _ = writeln!(out, "    {}", f.message);
-    if !f.fix.is_empty() {
-        let _ = writeln!(out, "    {}", f.fix);
+    let _ = writeln!(out, "  {level} {} {}", first.tag, first.test_case.dimmed());
+    for finding in matter {
+        let _ = writeln!(out, "    {}", finding.message);
+    }
+    if !first.fix.is_empty() {
+        let _ = writeln!(out, "    {} {}", "→".dimmed(), first.fix);
     }
 }
 
@@ -205,6 +219,10 @@ fn zone(out: &mut String, z: &ZoneSnapshot) {
     }
     if z.wildcard == Some(true) {
         line(out, "Wildcard", "names that do not exist are answered");
+    }
+    if z.rrsets.is_empty() && !z.unanswered.is_empty() {
+        line(out, "unanswered", &format!("all {} questions", z.unanswered.len()));
+        return;
     }
     for u in &z.unanswered {
         line(out, "unanswered", u);

@@ -9,6 +9,7 @@ use crate::components::{icon, icon_sm};
 use leptos::prelude::*;
 use model::finding::{Finding, Level};
 use model::time::human_clock;
+use model::verdict::{CheckVerdict, Matter, matters};
 use std::collections::BTreeMap;
 
 /// The levels people see, worst first.
@@ -29,7 +30,7 @@ pub(super) fn report(o: &CheckOutcome, asked: &Asked, shown: Memo<Shown>) -> Any
     let (asked, outcome) = (asked.clone(), o.clone());
     view! {
         <div class="stack" role="region" aria-label=format!("Check of {}", o.zone)>
-            <div class="tight">{verdict(o, &counts)}</div>
+            <div class="tight">{verdict(o)}</div>
             <div class="row row-wrap spread">
                 {move || chips(&asked, &counted, shown.get())}
                 <span class="muted xs">{figures}</span>
@@ -43,50 +44,14 @@ pub(super) fn report(o: &CheckOutcome, asked: &Asked, shown: Memo<Shown>) -> Any
 }
 
 /// The whole in a sentence.
-fn verdict(o: &CheckOutcome, counts: &BTreeMap<Level, usize>) -> AnyView {
-    let n = |l| counts.get(&l).copied().unwrap_or(0);
-    let bad: Vec<_> =
-        [(Level::Critical, "critical finding"), (Level::Error, "error"), (Level::Warning, "warning")]
-            .into_iter()
-            .filter(|(l, _)| n(*l) > 0)
-            .map(|(l, word)| counted(n(l), word))
-            .collect();
-    let bad = bad.join(", ");
-    let broken = n(Level::Critical) + n(Level::Error) > 0;
-    let zone = &o.zone;
-    let (tone, title, text) = match (o.before_a_move, broken, bad.is_empty()) {
-        (true, true, _) => (
-            Tone::Critical,
-            format!("Don’t switch yet: {bad}"),
-            format!("With the delegation of {zone} pointing at these servers, some people would not reach it. Mend what stands first below, then check again."),
-        ),
-        (true, false, false) => (
-            Tone::Warn,
-            format!("These servers can take over {zone}, with {bad}"),
-            "Nothing here breaks the zone; better mend it while nobody depends on it.".to_string(),
-        ),
-        (true, false, true) => (
-            Tone::Ok,
-            format!("These servers are ready to take over {zone}"),
-            "They answer as if the parent pointed at them already. Lower the TTLs of the old zone before you switch, and keep the old servers running for two days after.".to_string(),
-        ),
-        (false, true, _) => (
-            if n(Level::Critical) > 0 { Tone::Critical } else { Tone::Warn },
-            format!("{zone}: {bad}"),
-            "Errors break the zone for some people, critical ones for everyone. The worst stand first.".to_string(),
-        ),
-        (false, false, false) => (
-            Tone::Warn,
-            format!("{zone} works, with {bad}"),
-            "Nothing is broken now; warnings are what breaks next or makes the zone slow.".to_string(),
-        ),
-        (false, false, true) => (
-            Tone::Ok,
-            format!("{zone} is in order"),
-            format!("{} found nothing to complain about.", if o.test_cases.len() == 1 { "The test case".to_string() } else { format!("All {} test cases", o.test_cases.len()) }),
-        ),
+fn verdict(o: &CheckOutcome) -> AnyView {
+    let verdict = CheckVerdict::of(&o.zone, &o.findings, o.test_cases.len(), o.before_a_move);
+    let tone = match verdict.tone {
+        model::fqdn::Tone::Ok => Tone::Ok,
+        model::fqdn::Tone::Warning => Tone::Warn,
+        model::fqdn::Tone::Critical => Tone::Critical,
     };
-    banner(tone, title, text)
+    banner(tone, verdict.title, verdict.text)
 }
 
 /// Counts by level; each is a filter and an address.
@@ -117,21 +82,17 @@ fn chips(asked: &Asked, counts: &BTreeMap<Level, usize>, shown: Shown) -> AnyVie
 
 /// Findings by severity, worst first, each level by test case.
 fn groups(findings: &[Finding], shown: Shown) -> AnyView {
-    let cards: Vec<_> = LEVELS
-        .into_iter()
-        .filter(|l| shown.takes(*l))
-        .filter_map(|level| {
-            let mut of_level: Vec<&Finding> = findings.iter().filter(|f| f.level == level).collect();
-            if of_level.is_empty() {
-                return None;
-            }
-            of_level.sort_by(|a, b| a.test_case.cmp(&b.test_case));
-            let n = of_level.len().to_string();
-            let cases: Vec<_> =
-                of_level.chunk_by(|a, b| a.test_case == b.test_case).map(|c| case(level, c)).collect();
+    let matters = matters(findings);
+    let level = |m: &Matter<'_>| m.first().map(|f| f.level);
+    let cards: Vec<_> = matters
+        .chunk_by(|a, b| level(a) == level(b))
+        .filter_map(|of_level| {
+            let level = level(of_level.first()?).filter(|l| shown.takes(*l))?;
+            let n = findings.iter().filter(|f| f.level == level).count();
+            let cases: Vec<_> = of_level.chunk_by(|a, b| test_case(a) == test_case(b)).map(case).collect();
             Some(view! {
                 <section class="card">
-                    <div class="card-head"><span class=level_class(level)>{icon(level_icon(level))}</span><h2>{level.label()}</h2><span class="muted">{n}</span></div>
+                    <div class="card-head"><span class=level_class(level)>{icon(level_icon(level))}</span><h2>{level.label()}</h2><span class="muted">{n.to_string()}</span></div>
                     {cases}
                 </section>
             }
@@ -144,10 +105,14 @@ fn groups(findings: &[Finding], shown: Shown) -> AnyView {
     cards.into_any()
 }
 
-fn case(level: Level, findings: &[&Finding]) -> AnyView {
-    let id = findings.first().map(|f| f.test_case.clone()).unwrap_or_default();
+fn test_case<'a>(matter: &Matter<'a>) -> &'a str {
+    matter.first().map_or("", |f| f.test_case.as_str())
+}
+
+fn case(matters: &[Matter<'_>]) -> AnyView {
+    let id = matters.first().map_or("", test_case).to_string();
     let title = model::test_case::title(&id).unwrap_or_default();
-    let rows: Vec<_> = findings.iter().map(|f| finding(level, f)).collect();
+    let rows: Vec<_> = matters.iter().map(matter).collect();
     view! {
         <h3 class="case-head"><span class="mono">{id}</span><span class="muted">{title}</span></h3>
         {rows}
@@ -155,27 +120,43 @@ fn case(level: Level, findings: &[&Finding]) -> AnyView {
     .into_any()
 }
 
-fn finding(level: Level, f: &Finding) -> AnyView {
-    let words = if f.message.is_empty() { f.tag.clone() } else { f.message.clone() };
-    let fix = (!f.fix.is_empty()).then(|| view! { <p class="strong-text">{f.fix.clone()}</p> });
-    let args: Vec<_> = f
-        .args
+/// One matter: what was seen, each with its evidence, and once what to do.
+fn matter(matter: &Matter<'_>) -> Option<AnyView> {
+    let first = matter.first()?;
+    let level = first.level;
+    let fix = (!first.fix.is_empty()).then(|| view! { <p class="strong-text">{first.fix.clone()}</p> });
+    let seen: Vec<_> = matter
         .iter()
-        .map(|(k, v)| {
-            let value = v.as_str().map_or_else(|| v.to_string(), |s| s.replace(';', "; "));
-            view! { <span class="wrap">{k.clone()}" = "{value}</span> }
+        .map(|f| {
+            let words = if f.message.is_empty() { f.tag.clone() } else { f.message.clone() };
+            view! { <div class="strong wrap">{words}</div> }
         })
         .collect();
-    view! {
-        <div class="finding">
-            {icon::icon_in(level_icon(level), icon_class(level))}
-            <div>
-                <div class="strong wrap">{words}</div>{fix}
+    let evidence: Vec<_> = matter
+        .iter()
+        .map(|f| {
+            let args: Vec<_> = f
+                .args
+                .iter()
+                .map(|(k, v)| {
+                    let value = v.as_str().map_or_else(|| v.to_string(), |s| s.replace(';', "; "));
+                    view! { <span class="wrap">{k.clone()}" = "{value}</span> }
+                })
+                .collect();
+            view! {
                 <div class="ev"><span class=level_class(level)>{level.as_str()}</span><span class="strong-text">{f.tag.clone()}</span>{args}</div>
+            }
+        })
+        .collect();
+    Some(
+        view! {
+            <div class="finding">
+                {icon::icon_in(level_icon(level), icon_class(level))}
+                <div>{seen}{fix}{evidence}</div>
             </div>
-        </div>
-    }
-    .into_any()
+        }
+        .into_any(),
+    )
 }
 
 /// Everything that was tested, with how it came out.

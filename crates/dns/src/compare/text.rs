@@ -50,11 +50,14 @@ pub fn comparison(c: &Comparison, colour: bool) -> String {
         let _ = writeln!(out, "{}", line(j, width, &paint));
     }
     let odd = |j: &&Judged| !matches!(j.verdict.kind(), VerdictKind::Same | VerdictKind::Pending);
+    for (first, others) in alike(c.answers.iter().filter(odd)) {
+        let _ = write!(out, "\n  {}", first.sentence);
+        if !others.is_empty() {
+            let _ = write!(out, "\n    {}", paint.with("2", &format!("the same: {}", others.join(", "))));
+        }
+    }
     if c.answers.iter().any(|j| odd(&j)) {
         out.push('\n');
-    }
-    for j in c.answers.iter().filter(odd) {
-        let _ = writeln!(out, "  {}", j.sentence);
     }
     if !c.own.is_empty() {
         let _ = writeln!(out, "\n{}", paint.with("1", "This machine’s resolvers"));
@@ -64,6 +67,19 @@ pub fn comparison(c: &Comparison, colour: bool) -> String {
         }
     }
     out
+}
+
+/// Resolvers of which the same is said, but for the name: the first, and the names of the others.
+fn alike<'a>(odd: impl Iterator<Item = &'a Judged>) -> Vec<(&'a Judged, Vec<&'a str>)> {
+    let said = |j: &'a Judged| j.sentence.strip_prefix(j.resolver.name.as_str());
+    let mut groups: Vec<(&Judged, Vec<&str>)> = Vec::new();
+    for j in odd {
+        match groups.iter_mut().find(|(first, _)| said(j).is_some() && said(first) == said(j)) {
+            Some((_, others)) => others.push(&j.resolver.name),
+            None => groups.push((j, Vec::new())),
+        }
+    }
+    groups
 }
 
 fn servers(out: &mut String, c: &Comparison, paint: &Paint) {

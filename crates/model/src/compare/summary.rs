@@ -1,5 +1,6 @@
 //! All answers together: counts, when all will be right, one sentence; and the reason to stop before asking anybody.
 
+use super::words;
 use super::{
     Authority, AuthorityOutcome, Comparison, Judged, StopReason, Stopped, Summary, Verdict, VerdictKind,
 };
@@ -97,14 +98,22 @@ pub fn summarise(
         all_right_at: all_right_at.filter(|_| known),
         everywhere,
     };
+    let invalid =
+        answers.iter().filter(|j| j.verdict == Verdict::Failing && fails_validation(j)).count() as u32;
     summary.sentence = match stopped {
         Some(s) => s.sentence.clone(),
-        None => sentence(authority, &summary, now),
+        None => sentence(authority, &summary, invalid, now),
     };
     summary
 }
 
-fn sentence(authority: &Authority, s: &Summary, now: Timestamp) -> String {
+/// Whether a resolver says that it failed because DNSSEC does not validate.
+fn fails_validation(j: &Judged) -> bool {
+    j.answer.as_ref().is_some_and(|a| a.errors.iter().any(|e| words::is_dnssec(e.code)))
+}
+
+/// `invalid` of the failing resolvers say that DNSSEC does not validate.
+fn sentence(authority: &Authority, s: &Summary, invalid: u32, now: Timestamp) -> String {
     let n = |k: VerdictKind| s.counts.iter().find(|(c, _)| *c == k).map_or(0, |(_, n)| *n);
     if s.total == 0 {
         return authority.sentence.clone();
@@ -113,18 +122,27 @@ fn sentence(authority: &Authority, s: &Summary, now: Timestamp) -> String {
     if s.answered == 0 {
         return format!("{asked} resolvers are being asked.");
     }
-    let mut rest: Vec<String> = Vec::new();
-    let mut say = |k: VerdictKind, one: &str, many: &str| match n(k) {
-        0 => {}
-        1 => rest.push(format!("1 {one}")),
-        m => rest.push(format!("{m} {many}")),
+    let say = |k: VerdictKind, one: &str, many: &str| match n(k) {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        m => Some(format!("{m} {many}")),
     };
-    say(VerdictKind::Stale, "still gives an old answer", "still give an old answer");
-    say(VerdictKind::NegativeCached, "remembers that it did not exist", "remember that it did not exist");
-    say(VerdictKind::Different, "gives another answer", "give another answer");
-    say(VerdictKind::Filtered, "blocks it", "block it");
-    say(VerdictKind::Failing, "gives no usable answer", "give no usable answer");
-    say(VerdictKind::Pending, "is still being asked", "are still being asked");
+    let why = match (invalid, n(VerdictKind::Failing)) {
+        (0, _) => String::new(),
+        (a, b) if a == b => " because DNSSEC does not validate".into(),
+        (a, _) => format!(" ({a} because DNSSEC does not validate)"),
+    };
+    let rest: Vec<String> = [
+        say(VerdictKind::Stale, "still gives an old answer", "still give an old answer"),
+        say(VerdictKind::NegativeCached, "remembers that it did not exist", "remember that it did not exist"),
+        say(VerdictKind::Different, "gives another answer", "give another answer"),
+        say(VerdictKind::Filtered, "blocks it", "block it"),
+        say(VerdictKind::Failing, "gives no usable answer", "give no usable answer").map(|w| w + &why),
+        say(VerdictKind::Pending, "is still being asked", "are still being asked"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let agree = match (same, asked) {
         (a, b) if a == b => format!("All {b} resolvers agree with the authoritative servers"),
         (0, b) => format!("None of {b} resolvers agrees with the authoritative servers"),

@@ -157,12 +157,20 @@ fn failing(who: &str, a: &ResolverAnswer) -> String {
     let extra = if extra.is_empty() { String::new() } else { format!(" ({extra})") };
     match a.rcode.as_deref() {
         Some("REFUSED") => format!("{who} refuses the question{extra}: it may limit who asks, or how often."),
+        Some("SERVFAIL") if a.errors.iter().any(|e| is_dnssec(e.code)) => {
+            format!("{who} refuses to pass the answer on, because DNSSEC does not validate{extra}.")
+        }
         Some("SERVFAIL") => format!(
             "{who} could not find an answer (SERVFAIL){extra}: it can’t reach the servers, or DNSSEC does not validate."
         ),
         Some(other) => format!("{who} answers {other}{extra}."),
         None => format!("{who} gave no answer: {}.", a.error.as_deref().unwrap_or("nothing came in time")),
     }
+}
+
+/// Whether an extended error says that validation failed (RFC 8914 sections 4.7 to 4.13).
+pub(super) fn is_dnssec(code: u16) -> bool {
+    matches!(code, 6..=12)
 }
 
 /// An extended error in words (RFC 8914 section 4).
@@ -177,6 +185,7 @@ fn error_words(code: u16, text: &str) -> String {
         8 => "signature not yet valid",
         9 => "DNSKEY missing",
         10 => "signatures missing",
+        11 => "no key with the zone bit",
         12 => "NSEC missing",
         15 => "blocked",
         16 => "censored",
