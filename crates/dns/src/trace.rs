@@ -5,10 +5,13 @@ use crate::classify::{kind, referral_zone, server_answer};
 use crate::present;
 use crate::resolve::{MAX_ALIASES, MAX_REFERRALS, alias, referred};
 use crate::session::{Asked, Manner, Session};
+use crate::wire::Reply;
 use crate::wire::{Data, Edns, Name, Question, Rtype};
 use futures::future::join_all;
-use model::dns::{AnswerKind, ChainEnd, NsName, Referral, ServerAnswer, Trace, TraceOutcome, TraceStep};
-use std::collections::BTreeMap;
+use model::dns::{
+    AnswerKind, ChainEnd, NsName, Record, Referral, ServerAnswer, Trace, TraceOutcome, TraceStep,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -83,7 +86,7 @@ pub(crate) async fn descend(
         let said = ask_all(session, &zone, &servers, &question, Manner::Resolver).await;
         let mut notes = std::mem::take(&mut inherited);
         let chosen = choose(&said, &question);
-        notes.extend(disagreement(&said));
+        notes.extend(disagreement(&said, question.rtype));
         let referral = chosen.filter(|i| said[*i].kind == AnswerKind::Referral).and_then(|i| {
             let reply = said[i].asked.as_ref()?.reply()?;
             let to = referral_zone(reply)?.clone();
@@ -152,22 +155,25 @@ fn gist(said: &Said, question: &Question) -> String {
         AnswerKind::Referral => {
             format!("referral {}", reply.and_then(referral_zone).map_or(String::new(), Name::to_string))
         }
-        AnswerKind::Answer => {
-            let mut data: Vec<String> = reply
-                .map(|r| {
-                    r.answers.iter().filter(|rr| rr.rtype == question.rtype).map(present::data_text).collect()
-                })
-                .unwrap_or_default();
-            data.sort();
-            format!("answer {}", data.join(","))
-        }
+        AnswerKind::Answer => format!("answer {}", answered(reply, question.rtype).join(",")),
         kind => kind.words().to_string(),
     }
 }
 
+/// The data of an answer, aliases on the way included, sorted.
+fn answered(reply: Option<&Reply>, rtype: Rtype) -> Vec<String> {
+    let answers = reply.map_or(&[][..], |r| &r.answers);
+    let of_use = answers.iter().filter(|rr| rr.rtype == rtype || rr.rtype == Rtype::CNAME);
+    let data: BTreeSet<String> = of_use.map(present::data_text).collect();
+    data.into_iter().collect()
+}
+
 /// One sentence when the servers of a set say different things.
-fn disagreement(said: &[Said]) -> Option<String> {
+fn disagreement(said: &[Said], rtype: Rtype) -> Option<String> {
     let mut groups: BTreeMap<String, usize> = BTreeMap::new();
+    let data = |s: &Said| answered(s.asked.as_ref().and_then(|a| a.reply()), rtype);
+    let answers: BTreeSet<Vec<String>> =
+        said.iter().filter(|s| s.kind == AnswerKind::Answer).map(data).collect();
     for s in said.iter().filter(|s| s.kind.responded()) {
         let what = match s.asked.as_ref().and_then(|a| a.reply()) {
             Some(reply) if s.kind == AnswerKind::Referral => {
@@ -175,6 +181,9 @@ fn disagreement(said: &[Said]) -> Option<String> {
                 let names = to.map(|z| crate::classify::ns_names(&reply.authority, z)).unwrap_or_default();
                 let names: Vec<String> = names.iter().map(Name::to_string).collect();
                 format!("referral to {} at {}", to.map_or(String::new(), Name::to_string), names.join(", "))
+            }
+            _ if s.kind == AnswerKind::Answer && answers.len() > 1 => {
+                format!("{} {}", s.kind.words(), data(s).join(", "))
             }
             _ => s.kind.words().to_string(),
         };
@@ -192,9 +201,12 @@ pub(crate) async fn trace(session: &Session, name: &Name, rtype: Rtype) -> Trace
     let last = steps.last().and_then(Step::chosen_asked).cloned();
     let reply = last.as_ref().and_then(|a| a.reply());
     let records = match outcome {
-        TraceOutcome::Answer => reply.map(|r| present::records(&r.answers)).unwrap_or_default(),
+        TraceOutcome::Answer => reply.map(|r| once(present::records(&r.answers))).unwrap_or_default(),
         _ => Vec::new(),
     };
+    if let Some(ChainEnd::Circle { from, to }) = circle(&records, &name.to_string()) {
+        notes.push(format!("the aliases go round in a circle: {from} leads back to {to}"));
+    }
     let complete = rtype == Rtype::CNAME || records.iter().any(|r| r.rtype == rtype.to_string());
     if let Some(target) = reply.and_then(|r| alias(r, name)).filter(|_| !complete) {
         notes.push(format!("{name} is an alias: the answer is to be found at {target}"));
@@ -213,6 +225,27 @@ pub(crate) async fn trace(session: &Session, name: &Name, rtype: Rtype) -> Trace
         queries: session.queries(),
         elapsed_ms: session.elapsed_ms(),
         notes,
+    }
+}
+
+/// A record that an answer repeats counts once (RFC 2181 section 5).
+fn once(mut records: Vec<Record>) -> Vec<Record> {
+    let mut seen = BTreeSet::new();
+    records.retain(|r| seen.insert((r.name.clone(), r.rtype.clone(), r.data.clone())));
+    records
+}
+
+/// Where the aliases of an answer lead back to one before.
+fn circle(records: &[Record], name: &str) -> Option<ChainEnd> {
+    let mut passed = vec![name.to_string()];
+    loop {
+        let from = passed.last()?.clone();
+        let alias = records.iter().find(|r| r.rtype == "CNAME" && r.name == from)?;
+        let to = Name::from_text(&alias.data).ok()?.to_string();
+        if passed.contains(&to) {
+            return Some(ChainEnd::Circle { from, to });
+        }
+        passed.push(to);
     }
 }
 
@@ -297,5 +330,33 @@ fn answer_of(said: &Said) -> ServerAnswer {
             additional: Vec::new(),
             notes: vec!["no address is known for this name".into()],
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cname(name: &str, data: &str) -> Record {
+        Record { name: name.into(), rtype: "CNAME".into(), ttl: 60, data: data.into() }
+    }
+
+    #[test]
+    fn an_answer_whose_aliases_go_round_is_told_as_such() {
+        let round = [cname("a.test", "B.test."), cname("b.test", "c.test."), cname("c.test", "b.test.")];
+        assert_eq!(
+            circle(&round, "a.test"),
+            Some(ChainEnd::Circle { from: "c.test".into(), to: "b.test".into() })
+        );
+        assert_eq!(circle(&[cname("a.test", "a.test.")], "a.test").and_then(|c| c.words()).as_deref(), {
+            Some("a.test leads back to a.test")
+        });
+        assert_eq!(circle(&round[..2], "a.test"), None);
+    }
+
+    #[test]
+    fn a_repeated_record_is_shown_once() {
+        let twice = vec![cname("a.test", "b.test."), cname("a.test", "b.test."), cname("b.test", "a.test.")];
+        assert_eq!(once(twice).len(), 2);
     }
 }

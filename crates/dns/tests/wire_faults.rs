@@ -387,3 +387,23 @@ async fn thirteen_servers_in_two_families_with_twelve_dead() {
     let found = engine.resolve(&Fqdn::trusted("www.test"), "A").await.unwrap();
     assert_eq!(found.records[0].data, "198.51.100.1");
 }
+
+#[tokio::test]
+async fn servers_of_one_set_that_serve_different_data_are_told_apart() {
+    let old = (
+        TLD.0,
+        "@ 60 SOA ns1.test. host.test. 6 2 3 4 5\n@ 60 NS ns1.test.\n@ 60 NS ns2.test.\nwww 60 A 198.51.100.9",
+    );
+    let w = world(
+        &["192.0.2.1"],
+        vec![server("192.0.2.1", &[ROOT]), server("192.0.2.11", &[TLD]), server("192.0.2.12", &[old])],
+    )
+    .await;
+    let trace = w.engine().trace(&Fqdn::trusted("www.test"), "A").await.unwrap();
+    let notes = &trace.steps.last().unwrap().notes;
+    assert_eq!(
+        *notes,
+        ["the servers of this set disagree: 1 × authoritative answer 198.51.100.1; \
+          1 × authoritative answer 198.51.100.9"]
+    );
+}
