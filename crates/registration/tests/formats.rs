@@ -40,6 +40,9 @@ fn layouts_are_read() {
         include_str!("data/registries.toml"),
         include_str!("data/older.toml"),
         include_str!("data/rare.toml"),
+        include_str!("data/europe.toml"),
+        include_str!("data/asia.toml"),
+        include_str!("data/elsewhere.toml"),
     ];
     let cases: Vec<Case> = files.iter().flat_map(|f| toml::from_str::<Cases>(f).unwrap().case).collect();
     for c in &cases {

@@ -238,6 +238,8 @@ pub(crate) fn plain(c: char) -> impl Iterator<Item = char> {
         'ğ' => 'g',
         'ř' => 'r',
         'ł' => 'l',
+        'đ' => 'd',
+        'ё' | 'Ё' => 'е',
         c => c,
     };
     base.to_lowercase()

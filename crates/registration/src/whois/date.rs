@@ -2,6 +2,7 @@
 //! [`StatedTime`] with exactly the precision of the text, or `None`. An order that nobody states is never guessed.
 
 use super::tables::{Order, TABLES};
+use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Offset, TimeZone};
 use model::time::StatedTime;
@@ -85,6 +86,9 @@ pub(crate) fn parse(value: &str, order: Option<Order>) -> Result<StatedTime, NoD
         v = v.strip_prefix(lead).unwrap_or(v).trim_start();
     }
     let v = skip_weekday(v);
+    if let Some(moment) = epoch_seconds(v) {
+        return Ok(StatedTime::Instant(moment, Offset::UTC));
+    }
     let (date, rest, ctime) = date_part(v, order)?;
     let (rest, zone_hint) = match &ctime {
         Some((time, zone)) => (time.as_str(), zone.as_deref()),
@@ -100,6 +104,17 @@ pub(crate) fn parse(value: &str, order: Option<Order>) -> Result<StatedTime, NoD
             .map_err(|_| NoDate::Not),
         None => Ok(StatedTime::Local(local)),
     }
+}
+
+/// Seconds since 1970, ten digits; not where the digits may as well be a year, a month, a day and an hour.
+fn epoch_seconds(v: &str) -> Option<Timestamp> {
+    if v.len() != 10
+        || !v.bytes().all(|b| b.is_ascii_digit())
+        || date(&v[..4], num(&v[4..6]), num(&v[6..8])).is_ok()
+    {
+        return None;
+    }
+    Timestamp::from_second(v.parse().ok()?).ok().filter(|t| t.as_second() >= 1_000_000_000)
 }
 
 /// How names of weekdays begin: English, French, Spanish, German, Dutch.
@@ -332,6 +347,9 @@ mod tests {
             ("9999-12-31", "Not"),
             ("12345678", "Not"),
             ("+49 30 1234567", "Not"),
+            ("1078131905", "2004-03-01T09:05:05Z"),
+            ("2004030110", "Not"),
+            ("0000000001", "Not"),
         ] {
             let got = read(value, Some(Order::Dmy));
             if got != want {

@@ -12,7 +12,7 @@ pub(crate) fn label(text: &str, into: &mut String) {
             _ if depth > 0 => {}
             c if c.is_ascii_alphanumeric() => into.push(c.to_ascii_lowercase()),
             c if c.is_ascii() => {}
-            c if c.is_alphanumeric() => into.extend(c.to_lowercase()),
+            c if c.is_alphanumeric() => into.extend(c.to_lowercase().filter(|l| l.is_alphanumeric())),
             _ => {}
         }
     }

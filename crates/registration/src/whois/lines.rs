@@ -98,6 +98,16 @@ fn line<'a>(raw: &'a str, scratch: &mut String) -> Line<'a> {
         let inner = text.trim_matches(|c: char| "%#;*></ \t".contains(c));
         return Line { indent, text, form: Form::Comment(inner) };
     }
+    if let Some(body) = unnumbered(text) {
+        // `1c. Registrar : ...`, `2) ns2.example.net`: a number counts only before a known label or a host name.
+        let known = colon(body, scratch).filter(|f| matches!(f, Form::Key(k) if !k.meanings.is_empty()));
+        if let Some(form) = known {
+            return Line { indent, text: body, form };
+        }
+        if body.split_whitespace().next().is_some_and(|w| super::values::host(w).is_some()) {
+            return Line { indent, text: body, form: Form::Text(None) };
+        }
+    }
     let form = bracketed(text, scratch)
         .or_else(|| colon(text, scratch))
         .or_else(|| parted(text, scratch))
@@ -105,6 +115,15 @@ fn line<'a>(raw: &'a str, scratch: &mut String) -> Line<'a> {
         .or_else(|| sentence(text, scratch))
         .unwrap_or_else(|| Form::Text(heading(text, scratch)));
     Line { indent, text, form }
+}
+
+/// What follows the number of a list's item: `1.`, `1a.`, `2)`.
+fn unnumbered(text: &str) -> Option<&str> {
+    let (mark, rest) = text.split_once(' ')?;
+    let number = mark.strip_suffix(['.', ')'])?;
+    let digits = number.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let fine = !digits.is_empty() && number.len() <= 3 && digits.bytes().all(|b| b.is_ascii_digit());
+    fine.then(|| rest.trim_start())
 }
 
 /// `[Key] value`, `a. [Key] value`; `[ text` is a comment (JPRS).

@@ -87,10 +87,16 @@ pub(crate) fn hosts(value: &str, out: &mut Vec<String>) {
             if !out.contains(&h) && out.len() < 64 {
                 out.push(h);
             }
-        } else if address(token).is_none() {
+        } else if address(token).is_none() && !is_remark(token) {
             break;
         }
     }
+}
+
+/// `(ok)`, `[OK]`: what a registry found out about a server, in brackets behind it.
+fn is_remark(token: &str) -> bool {
+    let inside = token.strip_prefix(['(', '[']).and_then(|t| t.strip_suffix([')', ']']));
+    inside.is_some_and(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 fn address(token: &str) -> Option<IpAddr> {
@@ -116,7 +122,11 @@ pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
     };
     for p in pieces {
         let mut p = p.trim();
-        if let Some((head, _)) = p.split_once(" - ") {
+        if let Some((head, tail)) = p.split_once(" - ") {
+            // `1 - Registered` has its explanation behind a number, `ok - Normal state.` behind the state.
+            p = if head.bytes().all(|b| b.is_ascii_digit()) { tail } else { head };
+        }
+        if let Some((head, _)) = p.split_once(": ").filter(|(head, _)| is_epp(head)) {
             p = head;
         }
         p = p.trim_end_matches([' ', '-', '.', ':']).trim_start_matches(['-', ' ', '*']);
@@ -194,7 +204,12 @@ pub(crate) fn says_taken(status: &str) -> bool {
 
 /// `Some(true)` for signed, `Some(false)` for unsigned, `None` when the words are not known.
 pub(crate) fn dnssec(value: &str) -> Option<bool> {
-    let w = fold::word(value);
+    if ds(value).is_some() {
+        return Some(true);
+    }
+    // `DNSSEC: DS Records: none`
+    let said = value.rsplit_once(": ").map_or(value, |(_, said)| said);
+    let w = fold::word(said);
     let words = &TABLES.words.dnssec;
     if w.is_empty() {
         return None;
