@@ -11,7 +11,8 @@ mod registrars;
 pub mod whois;
 
 pub use client::{
-    Client, Failure, FailureKind, LookupError, LookupResult, Pace, Settings, SettingsError, Shelf,
+    Client, Failure, FailureKind, Limits, LimitsError, LookupError, LookupResult, Pace, Settings,
+    SettingsError, Shelf,
 };
 pub use rdap::{RdapReading, parse_rdap, read_rdap};
 pub use registrars::{registrar_name, same_registrar};

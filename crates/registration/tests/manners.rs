@@ -104,7 +104,7 @@ async fn narrow() -> (World, Arc<world::Seen>, Arc<world::Seen>, Settings) {
     let whois = w.serve("whois.nic.test", WHOIS, |_| text("Domain not found.\r\n")).await;
     let narrow = net::Limit::new(1, Duration::from_secs(10));
     let settings = Settings {
-        agreed: [("rdap.nic.test".to_string(), narrow)].into(),
+        agreed: [("rdap.nic.test".to_string(), narrow)].into_iter().collect(),
         patience: Duration::from_millis(300),
         ..settings()
     };
@@ -142,4 +142,100 @@ async fn a_person_who_joins_a_flight_of_the_schedule_is_not_sent_away_with_it() 
     assert!(failure(&scheduled).postponed);
     assert_eq!(asked.outcome, Ok(RegistrationState::Available), "{:?}", asked.failures);
     assert_eq!(whois.count(), 1);
+}
+
+/// Two hosts that are sent to each other: RDAP of `.test` begins at the first.
+async fn two_hosts(
+    first: impl Fn(&str) -> Reply + Send + Sync + 'static,
+    second: impl Fn(&str) -> Reply + Send + Sync + 'static,
+) -> (World, Arc<world::Seen>, Arc<world::Seen>) {
+    let mut w = World::new();
+    bootstrap(&mut w, "http://rdap.nic.test/").await;
+    let one = w.serve("rdap.nic.test", 80, first).await;
+    let two = w.serve("rdap.other.test", 80, second).await;
+    (w, one, two)
+}
+
+fn to(place: &'static str) -> impl Fn(&str) -> Reply + Send + Sync + 'static {
+    move |_| http(302, "text/plain", &format!("Location: {place}\r\n"), "")
+}
+
+fn free(_: &str) -> Reply {
+    http(404, "application/rdap+json", "", r#"{"errorCode":404}"#)
+}
+
+const OTHER: &str = "http://rdap.other.test/domain/x";
+
+fn agreed(rows: &str) -> registration::Limits {
+    rows.parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_redirect_to_another_host_counts_there_and_waits_for_its_leave() {
+    let (w, one, two) = two_hosts(to(OTHER), free).await;
+    let agreed = agreed("[[limit]]\nhosts = [\"rdap.other.test\"]\nper_minute = 6\n");
+    let client = w.client(Settings { agreed, patience: Duration::from_millis(200), ..settings() });
+    assert_eq!(ask(&client, "a.test").await.outcome, Ok(RegistrationState::Available));
+    let later = ask(&client, "b.test").await;
+    let e = failure(&later);
+    assert!(e.postponed && e.own_limit && e.sentence.contains("rdap.other.test"), "{e:?}");
+    assert_eq!((one.count(), two.count()), (2, 1), "the second question was not sent on");
+    assert_eq!(later.failures[0].server, OTHER);
+}
+
+#[tokio::test]
+async fn who_is_sent_on_is_blocked_by_the_host_that_says_so_and_only_there() {
+    let tired = |_: &str| http(429, "text/plain", "Retry-After: 300\r\n", "");
+    let (w, one, two) = two_hosts(to(OTHER), tired).await;
+    let [a, b] = replicas(&w, &Clock::new());
+    assert_eq!(failure(&ask(&a, "a.test").await).kind, FailureKind::Throttled);
+    let other = ask(&b, "b.test").await;
+    let e = failure(&other);
+    assert!(e.postponed && e.sentence.contains("rdap.other.test"), "{e:?}");
+    assert_eq!((one.count(), two.count()), (2, 1));
+}
+
+#[tokio::test]
+async fn hosts_that_send_each_other_on_end_the_round_and_hold_no_place() {
+    let (w, one, two) = two_hosts(to(OTHER), to("http://rdap.nic.test/domain/x")).await;
+    // One place each: were the first one's kept while the second's is waited for, they would wait for each other.
+    let client = w.client(Settings { limit: net::Limit::new(1, Duration::ZERO), ..settings() });
+    let names = ["a.test", "b.test", "c.test", "d.test"];
+    let start = Instant::now();
+    for result in futures::future::join_all(names.map(|n| ask(&client, n))).await {
+        let round = result.failures.iter().find(|f| f.error.sentence.contains("redirects more than 5 times"));
+        assert!(round.is_some_and(|f| f.error.kind == FailureKind::Unparsable), "{:?}", result.failures);
+    }
+    assert_eq!((one.count(), two.count()), (12, 12));
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    assert!(one.most_open.load(std::sync::atomic::Ordering::SeqCst) <= 2, "one, and one that is closing");
+}
+
+#[tokio::test]
+async fn a_redirect_within_a_host_is_counted_but_not_waited_for() {
+    let within = |q: &str| if q.contains("/domain/") { to("/moved/x")(q) } else { free(q) };
+    let (w, one, _) = two_hosts(within, free).await;
+    let agreed = agreed("[[limit]]\nhosts = [\"rdap.nic.test\"]\nper_minute = 6\n");
+    let client = w.client(Settings { agreed, patience: Duration::from_millis(200), ..settings() });
+    assert_eq!(ask(&client, "a.test").await.outcome, Ok(RegistrationState::Available));
+    let later = ask(&client, "b.test").await;
+    let wait = failure(&later).retry_after.unwrap().as_secs();
+    assert!((15..=20).contains(&wait), "two questions, two spacings: {later:?}");
+    assert_eq!(one.count(), 2);
+}
+
+#[tokio::test]
+async fn a_host_that_is_not_tired_any_more_the_moment_it_says_so_is_left_alone_all_the_same() {
+    for past in ["Fri, 20 Nov 2020 12:00:00 GMT", "-1", "", "never"] {
+        let tired = move |_: &str| http(429, "text/plain", &format!("Retry-After: {past}\r\n"), "");
+        let (w, _, _) = two_hosts(tired, free).await;
+        let [a, _] = replicas(&w, &Clock::new());
+        let told = ask(&a, "a.test").await;
+        let wait = failure(&told).retry_after.unwrap().as_secs();
+        assert!((60..=75).contains(&wait), "{past}: {wait}");
+    }
+    let tired = |_: &str| http(429, "text/plain", "Retry-After: Fri, 20 Nov 2036 12:00:00 GMT\r\n", "");
+    let (w, _, _) = two_hosts(tired, free).await;
+    let [a, _] = replicas(&w, &Clock::new());
+    assert_eq!(failure(&ask(&a, "a.test").await).retry_after, Some(net::budget::LONGEST_BLOCK));
 }

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use turn::{Host, Waiting};
 
 /// How long those wait for whom the crowd before a host is too large: another moment, for a race that is over soon.
@@ -35,12 +36,15 @@ pub struct Patience {
     pub wait: Duration,
     /// Only while fewer than so many of this process wait for the same host.
     pub crowd: usize,
+    /// Whoever is told to come back takes a place in the host's queue and does come back. Who does not (a person, who
+    /// may press again as often as he likes) would push everybody's turn away.
+    pub queues: bool,
 }
 
 impl Patience {
-    /// Waits so long, whoever else does.
+    /// Waits so long, whoever else does, and takes a place in the queue when that is too short.
     pub fn of(wait: Duration) -> Self {
-        Patience { wait, crowd: usize::MAX }
+        Patience { wait, crowd: usize::MAX, queues: true }
     }
 }
 
@@ -111,7 +115,8 @@ impl Budgets {
         let before = entry.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = Waiting(&entry.waiting);
         let wait = if before < patience.crowd { patience.wait } else { patience.wait.min(MOMENT) };
-        let deadline = (self.0.now)().checked_add(wait).unwrap_or(Timestamp::MAX);
+        // By the clock that can't be set: a wall clock that goes back would prolong every wait.
+        let began = Instant::now();
         // Made before it is asked for: should the caller go away in between, the lease goes with it.
         let mut permit = Permit {
             budgets: self.clone(),
@@ -127,8 +132,11 @@ impl Budgets {
             let id = permit.id;
             let decided = self
                 .step(&entry, |state, now| {
-                    let left = Duration::try_from(deadline.duration_since(now)).unwrap_or_default();
-                    let decision = state.take(limit, now, left, id);
+                    let before = (!patience.queues).then(|| state.clone());
+                    let decision = state.take(limit, now, wait.saturating_sub(began.elapsed()), id);
+                    if let (Some(before), Decision::NotBefore(..)) = (before, decision) {
+                        *state = before;
+                    }
                     // Places may have become free elsewhere; only the ledger knows.
                     (decision, matches!(decision, Decision::Look(_)))
                 })
@@ -139,8 +147,12 @@ impl Budgets {
             })?;
             match decision {
                 Decision::Granted(at) => {
+                    let wait = self.until(at);
+                    tokio::time::sleep(wait).await;
+                    if let Some(until) = self.blocked_meanwhile(&entry, wait).await {
+                        return Err(refused(&entry.name, self.until(until), Reason::Asked));
+                    }
                     metrics::counter!("domainscope_registry_questions_total").increment(1);
-                    tokio::time::sleep(self.until(at)).await;
                     return Ok(permit);
                 }
                 Decision::Look(at) => {
@@ -152,6 +164,18 @@ impl Budgets {
                 }
             }
         }
+    }
+
+    /// Until when the host wants to be left alone, if it said so while somebody waited for the start he was given.
+    async fn blocked_meanwhile(&self, entry: &Host, waited: Duration) -> Option<Timestamp> {
+        if waited.is_zero() {
+            return None;
+        }
+        // What this process was told it knows; what others were told is worth a look after a longer wait.
+        if waited < Duration::from_secs(1) {
+            return entry.known.lock().await.state.blocked_until((self.0.now)());
+        }
+        self.step(entry, |state, now| (state.blocked_until(now), true)).await.unwrap_or_default()
     }
 
     fn until(&self, at: Timestamp) -> Duration {

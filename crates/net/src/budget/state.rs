@@ -14,6 +14,8 @@ pub const LEASE: Duration = Duration::from_secs(30);
 pub const LONGEST_BLOCK: Duration = Duration::from_secs(86_400);
 /// Longest back-off of our own making.
 const LONGEST_BACK_OFF: i64 = 3_600 * SECOND;
+/// How often in a row a host's own word alone decides how long it is left alone.
+const BELIEVED: u32 = 2;
 /// Nobody is told to come back later than this: limits may have changed by then.
 const LONGEST_QUEUE: i64 = 7 * 24 * HOUR;
 const SECOND: i64 = 1_000_000;
@@ -136,8 +138,20 @@ impl HostState {
         if start > deadline {
             return self.queue(limit, now, start, Reason::OwnLimit);
         }
-        self.next = start.saturating_add(micros(limit.spacing));
         self.leases.push(Lease { id, from: start, until: start.saturating_add(micros(LEASE)) });
+        self.count(limit, start);
+        Decision::Granted(instant(start))
+    }
+
+    /// One more question of somebody who has leave already.
+    pub fn count_one_more(&mut self, limit: Limit, now: Timestamp) {
+        let now = now.as_microsecond();
+        self.tidy(limit, now);
+        self.count(limit, now.max(self.next));
+    }
+
+    fn count(&mut self, limit: Limit, start: i64) {
+        self.next = start.saturating_add(micros(limit.spacing));
         if limit.per_day.is_some() {
             let hour = start.div_euclid(HOUR);
             match self.hours.iter_mut().find(|(h, _)| *h == hour) {
@@ -145,16 +159,17 @@ impl HostState {
                 None => self.hours.push((hour, 1)),
             }
         }
-        Decision::Granted(instant(start))
     }
 
     /// A lease is given back. `well`: the host answered without asking us to wait.
     pub fn release(&mut self, id: u64, now: Timestamp, well: bool) {
         let now = now.as_microsecond();
         if let Some(i) = self.leases.iter().position(|l| l.id == id) {
-            let took = (now - self.leases.swap_remove(i).from).clamp(0, micros(LEASE));
+            let took = (now - self.leases.swap_remove(i).from).min(micros(LEASE));
             // Rather too little than too much: who comes back too early is told again, a place too late is lost.
             self.held = match self.held {
+                // Given back before it began: nobody was asked, nothing is learnt.
+                held if took < 0 => held,
                 0 => took / 2,
                 held if took < held => (held + took) / 2,
                 held => held + (took - held) / 32,
@@ -166,7 +181,8 @@ impl HostState {
     }
 
     /// The host asked us to wait: as long as it said, or twice as long as the last time in a row, beginning with
-    /// `base`. `jitter` of 0 to 1 spreads the latter by a quarter. The answer is how long.
+    /// `base`. `jitter` of 0 to 1 spreads the latter by a quarter. A host that says the same small number again and
+    /// again is not believed for ever: from the third time in a row on, its number is the least. The answer is how long.
     pub fn penalise(
         &mut self,
         now: Timestamp,
@@ -176,13 +192,15 @@ impl HostState {
     ) -> Duration {
         let now = now.as_microsecond();
         // Several questions were under way when the host lost its patience: that is one strike.
-        if now >= self.blocked {
+        if now >= self.blocked || self.strikes == 0 {
             self.strikes = self.strikes.saturating_add(1);
         }
-        let wait = match asked {
-            Some(d) => micros(d.min(LONGEST_BLOCK)),
-            None => {
-                let doubled = micros(base).saturating_mul(1 << (self.strikes.saturating_sub(1)).min(20));
+        let said = asked.map(|d| micros(d.min(LONGEST_BLOCK)));
+        let believed = if said.is_some() { BELIEVED } else { 0 };
+        let own = match self.strikes.saturating_sub(believed) {
+            0 => 0,
+            nth => {
+                let doubled = micros(base).saturating_mul(1 << (nth - 1).min(20));
                 let wait = doubled.min(LONGEST_BACK_OFF.max(micros(base)));
                 #[expect(
                     clippy::cast_possible_truncation,
@@ -193,6 +211,7 @@ impl HostState {
                 wait + more
             }
         };
+        let wait = own.max(said.unwrap_or(0));
         self.blocked = self.blocked.max(now.saturating_add(wait)).min(now + micros(LONGEST_BLOCK));
         Duration::from_micros(u64::try_from(self.blocked - now).unwrap_or(0))
     }
@@ -205,16 +224,6 @@ impl HostState {
     /// True while a lease of this name is counted.
     pub fn holds(&self, id: u64) -> bool {
         self.leases.iter().any(|l| l.id == id)
-    }
-
-    /// True when nothing in it matters any more.
-    pub fn is_idle(&self, now: Timestamp) -> bool {
-        let now = now.as_microsecond();
-        let day_back = now.div_euclid(HOUR) - HOURS;
-        self.next <= now
-            && self.blocked <= now
-            && self.leases.iter().all(|l| l.until <= now)
-            && self.hours.iter().all(|(h, _)| *h < day_back)
     }
 
     /// Forgets what has run out, and bounds what a replica with a wrong clock may have written.

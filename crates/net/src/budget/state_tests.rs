@@ -82,6 +82,38 @@ fn a_host_that_says_nothing_is_left_alone_twice_as_long_each_time() {
 }
 
 #[test]
+fn a_host_that_always_says_one_second_is_not_asked_every_second() {
+    let mut s = HostState::default();
+    let second = Some(Duration::from_secs(1));
+    let mut now = 0.0;
+    let mut waits = Vec::new();
+    for _ in 0..6 {
+        let wait = s.penalise(at(now), second, Duration::from_secs(60), 0.0);
+        waits.push(wait.as_secs());
+        now += wait.as_secs_f64();
+    }
+    assert_eq!(waits, [1, 1, 60, 120, 240, 480]);
+    // What it says itself still counts when it is more.
+    let asked = Some(Duration::from_secs(7200));
+    assert_eq!(s.penalise(at(now), asked, Duration::from_secs(60), 0.0).as_secs(), 7200);
+    s.release(1, at(now + 7200.0), true);
+    assert_eq!(s.penalise(at(now + 7200.0), second, Duration::from_secs(60), 0.0).as_secs(), 1, "forgiven");
+}
+
+#[test]
+fn a_lease_given_back_before_it_began_teaches_nothing() {
+    let mut s = HostState::default();
+    let l = limit(2, 5000, None);
+    s.take(l, at(0.0), NO_WAIT, 1);
+    s.release(1, at(2.0), true);
+    let before = s.held;
+    assert!(before > 0);
+    assert_eq!(s.take(l, at(2.0), Duration::from_secs(10), 2), Decision::Granted(at(5.0)));
+    s.release(2, at(3.0), false);
+    assert_eq!(s.held, before);
+}
+
+#[test]
 fn a_daily_quota_holds_in_any_24_hours_and_says_when_there_is_room() {
     let mut s = HostState::default();
     let l = limit(1, 0, Some(3));

@@ -183,7 +183,7 @@ async fn who_goes_away_while_waiting_leaves_nothing_behind() {
 async fn a_crowd_before_one_host_is_sent_back() {
     let b = budgets();
     let limit = Limit::new(1, Duration::from_secs(1));
-    let patience = Patience { wait: Duration::from_secs(30), crowd: 4 };
+    let patience = Patience { crowd: 4, ..wait(30) };
     let start = Instant::now();
     let all = futures::future::join_all((0..20).map(|_| {
         let b = b.clone();
@@ -205,4 +205,118 @@ async fn without_the_ledger_nobody_is_asked() {
     assert_eq!(reason(&e), Reason::Unknown);
     ledger.away.store(false, Ordering::SeqCst);
     b.acquire("h", Limit::default(), wait(1)).await.unwrap();
+}
+
+/// A grant may lie some seconds ahead; what the host says meanwhile counts, whichever replica was told.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_his_start_hears_that_the_host_asked_to_be_left_alone() {
+    for told in [0, 1] {
+        let ledger = Arc::new(Counting::default());
+        let now = clock();
+        let replicas = [(); 2].map(|()| Budgets::shared(ledger.clone(), now.clone()));
+        for (spacing, elsewhere) in [(500, false), (5000, true)] {
+            let host = format!("{spacing}.example");
+            let limit = Limit::new(2, Duration::from_millis(spacing));
+            let first = replicas[0].acquire(&host, limit, wait(10)).await.unwrap();
+            let waits = tokio::spawn({
+                let (b, host) = (replicas[0].clone(), host.clone());
+                async move { b.acquire(&host, limit, wait(10)).await.map(drop) }
+            });
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            // Of a shorter wait only what this process was told is known.
+            let teller = if elsewhere { told } else { 0 };
+            replicas[teller].back_off(&host, Some(Duration::from_secs(60)), Duration::from_secs(1)).await;
+            drop(first);
+            let e = waits.await.unwrap().expect_err("it was asked although it said no");
+            assert_eq!(reason(&e), Reason::Asked);
+            // The place is given back.
+            tokio::time::sleep(Duration::from_secs(61)).await;
+            for _ in 0..2 {
+                std::mem::forget(replicas[1].acquire(&host, limit, wait(10)).await.unwrap());
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_come_back_pushes_nobodys_turn_away() {
+    let b = budgets();
+    let limit = Limit::new(1, Duration::from_secs(60));
+    drop(b.acquire("h", limit, wait(0)).await.unwrap());
+    let person = Patience { queues: false, ..wait(0) };
+    let mut told = Vec::new();
+    for _ in 0..200 {
+        match b.acquire("h", limit, person).await {
+            Err(Error::Budget { wait, .. }) => told.push(wait.as_secs()),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(told.iter().all(|s| (59..=60).contains(s)), "{told:?}");
+    let Err(Error::Budget { wait: first, .. }) = b.acquire("h", limit, wait(0)).await else { panic!() };
+    let Err(Error::Budget { wait: second, .. }) = b.acquire("h", limit, wait(0)).await else { panic!() };
+    assert!(
+        (59..=60).contains(&first.as_secs()) && (119..=120).contains(&second.as_secs()),
+        "{first:?} {second:?}"
+    );
+}
+
+/// A wall clock that is set back while somebody waits prolongs nothing, and stops nobody for long.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_goes_back_holds_nobody_up() {
+    let steps = Arc::new(Mutex::new(jiff::SignedDuration::ZERO));
+    let (base, step) = (clock(), steps.clone());
+    let b = Budgets::shared(Arc::new(Memory::default()), move || base() + *lock(&step));
+    let limit = Limit::new(1, Duration::from_secs(1));
+    let held = b.acquire("h", limit, wait(1)).await.unwrap();
+    let start = Instant::now();
+    let waits = tokio::spawn({
+        let b = b.clone();
+        async move { b.acquire("h", limit, wait(5)).await.map(drop) }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    *lock(&steps) = jiff::SignedDuration::from_hours(-3);
+    assert!(waits.await.unwrap().is_err(), "the place is taken");
+    assert!(start.elapsed() <= Duration::from_secs(6), "{:?}", start.elapsed());
+    // The lease of one who died then was written by the later clock: it is gone after two leases at most.
+    std::mem::forget(held);
+    let start = Instant::now();
+    while b.acquire("h", limit, wait(5)).await.is_err() {}
+    assert!(start.elapsed() <= 2 * LEASE + Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_within_a_redirect_is_counted_at_once() {
+    let b = budgets();
+    let limit = Limit { per_day: Some(3), ..Limit::new(1, Duration::from_secs(10)) };
+    let start = Instant::now();
+    let permit = b.acquire("h", limit, wait(1)).await.unwrap();
+    permit.once_more(limit).await;
+    permit.went_well();
+    assert!(start.elapsed() < Duration::from_secs(1), "it does not wait");
+    drop(b.acquire("h", limit, wait(60)).await.unwrap());
+    assert!(start.elapsed() >= Duration::from_secs(20), "the next one does: {:?}", start.elapsed());
+    let e = b.acquire("h", limit, wait(60)).await.unwrap_err();
+    assert_eq!(reason(&e), Reason::DailyQuota);
+}
+
+/// The caller goes away in the very moment he is given leave: nobody waits for his lease to run out.
+#[tokio::test(start_paused = true)]
+async fn who_goes_away_at_any_moment_leaves_nothing_behind() {
+    for moment in 0..6 {
+        let ledger = Arc::new(Counting::default());
+        let b = Budgets::shared(ledger.clone(), clock());
+        let limit = Limit::new(1, Duration::ZERO);
+        {
+            let asking = b.acquire("h", limit, wait(10));
+            tokio::pin!(asking);
+            for _ in 0..moment {
+                if futures::poll!(&mut asking).is_ready() {
+                    break;
+                }
+            }
+        }
+        let start = Instant::now();
+        b.acquire("h", limit, wait(10)).await.unwrap();
+        assert!(start.elapsed() < Duration::from_secs(1), "{moment}: {:?}", start.elapsed());
+    }
 }

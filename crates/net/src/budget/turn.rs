@@ -1,7 +1,7 @@
 //! One host as a process knows it: what the ledger held last, what is to be given back, who waits; and the step that
 //! judges and writes. In: a judgement; out: its answer, once the ledger holds what it decided.
 
-use super::{Budgets, HostState, lock};
+use super::{Budgets, HostState, Limit, lock};
 use jiff::Timestamp;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -142,6 +142,15 @@ impl Permit {
     /// The host answered, and did not ask us to wait.
     pub fn went_well(mut self) {
         self.well = true;
+    }
+
+    /// The host sent us on to another place of its own: one more question under the same leave. It is counted, and
+    /// who comes next waits the longer; waiting here could leave a strict host that redirects never to be asked.
+    pub async fn once_more(&self, limit: Limit) {
+        let counted = self.budgets.step(&self.host, |state, now| (state.count_one_more(limit, now), false));
+        if let Err(reason) = counted.await {
+            tracing::warn!(host = %self.host.name, %reason, "a question within a redirect is not counted");
+        }
     }
 }
 

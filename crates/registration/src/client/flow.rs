@@ -3,6 +3,7 @@
 
 use super::error::{FailureKind, LookupError};
 use super::merge::{self, Found};
+use super::pace::Turn;
 use super::{Failure, Inner, LookupResult, Pace, rdap, servers, whois};
 use model::Timestamp;
 use model::detail::RawAnswer;
@@ -72,11 +73,10 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// For the next question: when it is, and how long it may wait for its turn.
-    fn when(self, trail: &Trail) -> (Timestamp, net::Patience) {
-        let settings = &self.inner.settings;
-        let patience =
-            if trail.found.is_empty() { self.pace.first(settings) } else { self.pace.later(settings) };
-        (self.now, patience)
+    fn when(self, trail: &Trail) -> Turn {
+        let (first, later) = self.pace.patience(&self.inner.settings);
+        let patience = if trail.found.is_empty() { first } else { later };
+        Turn { now: self.now, patience, later }
     }
 
     async fn all(self, trail: &mut Trail) {
@@ -248,7 +248,7 @@ async fn registry_server(walk: Walk<'_>, trail: &mut Trail) -> Option<(String, u
 async fn ask_root(walk: Walk<'_>, trail: &mut Trail) -> Option<String> {
     let Walk { inner, name, now, .. } = walk;
     let (root, tld) = (&inner.whois_root, name.tld());
-    let patience = walk.when(trail).1;
+    let patience = walk.when(trail).patience;
     match whois::exchange(inner, &root.host, root.port, &format!("{tld}\r\n"), patience).await {
         Ok((bytes, permit)) => {
             permit.went_well();

@@ -16,6 +16,7 @@ mod table;
 mod whois;
 
 pub use error::{FailureKind, LookupError};
+pub use limits::{Limits, LimitsError};
 pub use pace::Pace;
 pub use settings::{Settings, SettingsError};
 pub use shelf::Shelf;
@@ -115,23 +116,81 @@ impl Client {
     /// The same at the pace of whoever waits.
     pub async fn lookup_at(&self, name: &DomainName, now: Timestamp, pace: Pace) -> LookupResult {
         loop {
-            let (flight, of) = {
-                let mut flights = self.0.flights.lock().unwrap_or_else(PoisonError::into_inner);
-                flights.entry(name.as_str().to_string()).or_insert_with(|| (Arc::default(), pace)).clone()
-            };
-            let result = flight.get_or_init(|| flow::lookup(&self.0, name, now, of)).await.clone();
-            {
-                let mut flights = self.0.flights.lock().unwrap_or_else(PoisonError::into_inner);
-                // Only this flight's entry: a later one may have begun already.
-                if flights.get(name.as_str()).is_some_and(|(f, _)| Arc::ptr_eq(f, &flight)) {
-                    flights.remove(name.as_str());
-                }
-            }
+            let (seat, of) = Seat::take(&self.0, name, pace);
+            let result = seat.flight.get_or_init(|| flow::lookup(&self.0, name, now, of)).await.clone();
+            drop(seat);
             // The schedule gives up its turn sooner than a person does.
             let gave_up = result.outcome.as_ref().is_err_and(|e| e.postponed);
             if !(gave_up && of < pace) {
                 return result;
             }
         }
+    }
+}
+
+/// One of those who wait for a look-up. The flight is struck off the list when it has landed, or when the last of them
+/// goes away before that: callers that hang up must not leave anything behind.
+struct Seat<'a> {
+    inner: &'a Inner,
+    name: &'a DomainName,
+    flight: Arc<OnceCell<LookupResult>>,
+}
+
+impl<'a> Seat<'a> {
+    /// A seat in the flight for this name, which begins at this pace unless one is under way; and its pace.
+    fn take(inner: &'a Inner, name: &'a DomainName, pace: Pace) -> (Self, Pace) {
+        let mut flights = inner.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        let (flight, of) = flights.entry(name.as_str().to_string()).or_insert_with(|| (Arc::default(), pace));
+        (Seat { inner, name, flight: flight.clone() }, *of)
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        let mut flights = self.inner.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        // Given back under the lock, so that of two who go at once the second sees that he is the last.
+        let flight = std::mem::take(&mut self.flight);
+        // Only this flight's entry: a later one may have begun already.
+        let listed = flights.get(self.name.as_str()).is_some_and(|(f, _)| Arc::ptr_eq(f, &flight));
+        if listed && (flight.initialized() || Arc::strong_count(&flight) <= 2) {
+            flights.remove(self.name.as_str());
+        }
+        drop(flight);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Whoever asks by HTTP may hang up at any time.
+    #[tokio::test]
+    async fn who_hangs_up_leaves_nothing_behind() {
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let settings = Settings {
+            rdap_bootstrap: Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/nowhere.json").into()),
+            whois_server: Some(silent.local_addr().expect("its address").to_string()),
+            ..Settings::default()
+        };
+        let dialer = net::Dialer::new(net::Settings { allow_private: true, ..net::Settings::default() });
+        let client = Client::new(settings, dialer.expect("a dialer")).expect("a client");
+        let flights = || client.0.flights.lock().expect("not poisoned").len();
+        let names: Vec<_> = (0..3).map(|i| DomainName::trusted(&format!("n{i}.test"))).collect();
+        let now = "2026-11-20T12:00:00Z".parse().expect("an instant");
+        // Two wait for each name; both hang up.
+        let all = names.iter().chain(&names).map(|n| client.lookup(n, now));
+        let hung_up = tokio::time::timeout(Duration::from_millis(50), futures::future::join_all(all)).await;
+        assert!(hung_up.is_err());
+        assert_eq!(flights(), 0);
+        // One of two hangs up: the other's flight goes on, and others join it.
+        let mut stays = Box::pin(client.lookup(&names[0], now));
+        assert!(futures::poll!(&mut stays).is_pending());
+        assert!(
+            tokio::time::timeout(Duration::from_millis(20), client.lookup(&names[0], now)).await.is_err()
+        );
+        assert_eq!(flights(), 1);
+        drop(stays);
+        assert_eq!(flights(), 0);
     }
 }

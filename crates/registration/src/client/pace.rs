@@ -1,6 +1,7 @@
 //! Who waits for a look-up, and therefore how long it may wait for its turn at a host.
 
 use super::settings::Settings;
+use model::Timestamp;
 use net::Patience;
 use std::time::Duration;
 
@@ -14,6 +15,17 @@ pub enum Pace {
     Asked,
 }
 
+/// One question's turn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    /// When it is.
+    pub now: Timestamp,
+    /// How long it may wait for its host.
+    pub patience: Patience,
+    /// How long for a host that the first one sent it on to: turning back would waste the first one's answer.
+    pub later: Patience,
+}
+
 /// Of one process, so many scheduled look-ups wait for one host at once; more would keep others from other hosts.
 const CROWD: usize = 4;
 /// The same for hosts that are asked after the registry answered: turning back would waste that answer.
@@ -22,24 +34,16 @@ const LATER_CROWD: usize = 8;
 const WORTH_WAITING: Duration = Duration::from_secs(15 * 60);
 
 impl Pace {
-    /// How long the first host of a look-up is waited for.
-    pub(super) fn first(self, settings: &Settings) -> Patience {
+    /// How long the first host of a look-up is waited for, and how long those that are asked after a first answer.
+    pub(super) fn patience(self, settings: &Settings) -> (Patience, Patience) {
+        let Settings { patience, patience_scheduled: scheduled, crowd, .. } = *settings;
         match self {
-            Pace::Scheduled => {
-                Patience { wait: settings.patience_scheduled, crowd: settings.crowd.min(CROWD) }
-            }
-            Pace::Asked => Patience { wait: settings.patience, crowd: settings.crowd },
-        }
-    }
-
-    /// How long those asked after a first answer are waited for.
-    pub(super) fn later(self, settings: &Settings) -> Patience {
-        match self {
-            Pace::Scheduled => Patience {
-                wait: settings.patience.min(6 * settings.patience_scheduled),
-                crowd: settings.crowd.min(LATER_CROWD),
-            },
-            Pace::Asked => Patience { wait: settings.patience, crowd: settings.crowd },
+            Pace::Scheduled => (
+                Patience { wait: scheduled, crowd: crowd.min(CROWD), queues: true },
+                Patience { wait: patience.min(6 * scheduled), crowd: crowd.min(LATER_CROWD), queues: true },
+            ),
+            // A person who is told when to come back may do so or not.
+            Pace::Asked => [Patience { wait: patience, crowd, queues: false }; 2].into(),
         }
     }
 

@@ -2,12 +2,13 @@
 
 use super::error::{FailureKind, LookupError};
 use super::limits;
+use super::pace::Turn;
 use super::{Failure, Inner};
 use crate::rdap::{RdapReading, by_http_status, parse_rdap};
 use model::Timestamp;
 use model::detail::RawAnswer;
 use model::registration::{Outcome, Party, Protocol};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use url::Url;
 
 /// What media types we take, best first (RFC 7480 section 4.2).
@@ -29,28 +30,28 @@ pub(super) async fn ask(
     url: &Url,
     party: Party,
     name: &str,
-    when: (Timestamp, net::Patience),
+    turn: Turn,
     raw: &mut Vec<RawAnswer>,
 ) -> Result<Answer, Failure> {
-    let (now, patience) = when;
-    let server = url.to_string();
-    let fail = |error| Failure { protocol: Protocol::Rdap, party, server: server.clone(), error };
-    let host = url.host_str().unwrap_or_default().to_string();
-    let (budget, limit) = limits::of(&host, &inner.settings);
-    let permit = inner.budgets.acquire(&budget, limit, patience).await.map_err(|e| fail(e.into()))?;
-    let limit = inner.settings.rdap_timeout;
-    let answer = tokio::time::timeout(limit, inner.dialer.http_get(url, ACCEPT, inner.settings.cap))
-        .await
-        .map_err(|_| fail(net::Error::Timeout { host: host.clone(), after: limit }.into()))?
-        .map_err(|e| fail(e.into()))?;
+    let Turn { now, .. } = turn;
+    let mut at = url.clone();
+    let (answer, permit) = fetch(inner, &mut at, turn).await.map_err(|error| Failure {
+        protocol: Protocol::Rdap,
+        party,
+        server: at.to_string(),
+        error,
+    })?;
+    let fail = |error| Failure { protocol: Protocol::Rdap, party, server: at.to_string(), error };
+    let host = host_of(&at);
+    let (budget, _) = limits::of(&host, &inner.settings);
     raw.push(RawAnswer {
         protocol: Protocol::Rdap,
         party,
-        server: answer.final_url.to_string(),
+        server: at.to_string(),
         at: now,
         body: String::from_utf8_lossy(&answer.body).into_owned(),
     });
-    let retry_after = answer.header("retry-after").and_then(|v| wait_of(v, now));
+    let retry_after = answer.header("retry-after").and_then(|v| wait_of(v, answer.header("date"), now));
     if answer.status == 429 || (answer.status == 503 && retry_after.is_some()) {
         let wait = inner.budgets.back_off(&budget, retry_after, inner.settings.back_off).await;
         return Err(fail(LookupError::throttled(&host, wait)));
@@ -70,7 +71,7 @@ pub(super) async fn ask(
     match reading.outcome {
         Outcome::Registered | Outcome::Available | Outcome::Reserved => {
             permit.went_well();
-            Ok(Answer { reading, server })
+            Ok(Answer { reading, server: url.to_string() })
         }
         Outcome::Throttled => {
             let wait = inner.budgets.back_off(&budget, retry_after, inner.settings.back_off).await;
@@ -107,17 +108,62 @@ fn not_found(name: &str, answer: &net::HttpAnswer) -> RdapReading {
     reading
 }
 
-/// `Retry-After`: seconds or a date (RFC 9110 section 10.2.3), at most a day.
-fn wait_of(value: &str, now: Timestamp) -> Option<Duration> {
+/// `Retry-After`: seconds or a date (RFC 9110 section 10.2.3), at most a day. A date is read by the clock of whoever
+/// wrote it, which its `Date` tells; one that has passed already says nothing about how long to wait.
+fn wait_of(value: &str, date: Option<&str>, now: Timestamp) -> Option<Duration> {
+    // A wrong day of the week is a common slip, and says nothing about the date.
+    let dates = jiff::fmt::rfc2822::DateTimeParser::new().relaxed_weekday(true);
+    let instant = |text: &str| dates.parse_timestamp(text.trim()).ok();
     let value = value.trim();
-    let seconds = match value.parse::<u64>() {
-        Ok(s) => s,
-        Err(_) => {
-            let at = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(value).ok()?;
-            u64::try_from(at.as_second() - now.as_second()).unwrap_or(0)
-        }
+    let seconds = if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
+        // More digits than a number has are still "very long".
+        value.parse::<u64>().unwrap_or(u64::MAX)
+    } else {
+        let theirs = date.and_then(instant).unwrap_or(now);
+        let left = instant(value)?.as_second().saturating_sub(theirs.as_second());
+        u64::try_from(left).ok().filter(|s| *s > 0)?
     };
     Some(Duration::from_secs(seconds.clamp(1, 86_400)))
+}
+
+/// Asks, and follows redirects, each only with leave of the host it leads to. In: where to begin; out: the answer and
+/// the leave of the host that gave it; `url` tells which that was. One leave at a time: nobody waits for a host while
+/// he keeps a place at another.
+async fn fetch(
+    inner: &Inner,
+    url: &mut Url,
+    turn: Turn,
+) -> Result<(net::HttpAnswer, net::Permit), LookupError> {
+    let (mut budget, limit) = limits::of(&host_of(url), &inner.settings);
+    let mut permit = inner.budgets.acquire(&budget, limit, turn.patience).await?;
+    let mut left = inner.settings.rdap_timeout;
+    for hop in 0.. {
+        let began = Instant::now();
+        let asked = inner.dialer.http_get_once(url, ACCEPT, inner.settings.cap);
+        let answer = tokio::time::timeout(left, asked)
+            .await
+            .map_err(|_| net::Error::Timeout { host: host_of(url), after: inner.settings.rdap_timeout })??;
+        left = left.saturating_sub(began.elapsed());
+        let Some(to) = answer.redirect()? else { return Ok((answer, permit)) };
+        if hop >= net::REDIRECTS {
+            break;
+        }
+        *url = to;
+        let (next, limit) = limits::of(&host_of(url), &inner.settings);
+        if next == budget {
+            permit.once_more(limit).await;
+        } else {
+            permit.went_well();
+            permit = inner.budgets.acquire(&next, limit, turn.later).await?;
+            budget = next;
+        }
+    }
+    let sentence = format!("{} redirects more than {} times", host_of(url), net::REDIRECTS);
+    Err(LookupError::new(FailureKind::Unparsable, sentence))
+}
+
+fn host_of(url: &Url) -> String {
+    url.host_str().unwrap_or_default().to_string()
 }
 
 #[cfg(test)]
@@ -127,10 +173,22 @@ mod tests {
     #[test]
     fn retry_after_is_seconds_or_a_date() {
         let now: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
-        assert_eq!(wait_of("120", now), Some(Duration::from_secs(120)));
-        assert_eq!(wait_of("Fri, 20 Nov 2026 12:01:00 GMT", now), Some(Duration::from_secs(60)));
-        assert_eq!(wait_of("Fri, 20 Nov 2020 12:01:00 GMT", now), Some(Duration::from_secs(1)));
-        assert_eq!(wait_of("999999999", now), Some(Duration::from_secs(86_400)));
-        assert_eq!(wait_of("soon", now), None);
+        let wait = |value| wait_of(value, None, now).map(|d| d.as_secs());
+        assert_eq!(wait("120"), Some(120));
+        assert_eq!(wait("0"), Some(1));
+        assert_eq!(wait("Fri, 20 Nov 2026 12:01:00 GMT"), Some(60));
+        for long in ["315360000", "99999999999999999999999", "Fri, 20 Nov 2036 12:00:00 GMT"] {
+            assert_eq!(wait(long), Some(86_400), "{long}");
+        }
+        // What has passed is no number of seconds: our own back-off decides.
+        for none in
+            ["Fri, 20 Nov 2020 12:01:00 GMT", "Fri, 20 Nov 2026 12:00:00 GMT", "soon", "", "-5", "+5", "1.5"]
+        {
+            assert_eq!(wait(none), None, "{none}");
+        }
+        // Their clock is ten minutes behind ours.
+        let theirs = Some("Fri, 20 Nov 2026 11:50:00 GMT");
+        let wait = wait_of("Fri, 20 Nov 2026 11:52:00 GMT", theirs, now);
+        assert_eq!(wait, Some(Duration::from_secs(120)));
     }
 }

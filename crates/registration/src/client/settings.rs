@@ -1,7 +1,7 @@
 //! Settings of the look-up client, and the checks on them.
 
+use super::limits::Limits;
 use super::table::BootstrapError;
-use std::collections::HashMap;
 use std::time::Duration;
 
 /// How names are looked up.
@@ -23,8 +23,8 @@ pub struct Settings {
     pub cap: usize,
     /// Budget of hosts without a row in `limits.toml`.
     pub limit: net::Limit,
-    /// Limits by host name that go before the tables': what was agreed with a registry.
-    pub agreed: HashMap<String, net::Limit>,
+    /// Limits that go before the table's: what was agreed with registries.
+    pub agreed: Limits,
     /// Least time between two questions to one host, instead of the tables': for networks of one's own.
     pub spacing: Option<Duration>,
     /// How long a question may wait for its host's budget when a person waits for the answer.
@@ -49,7 +49,7 @@ impl Default for Settings {
             whois_timeout: Duration::from_secs(6),
             cap: 1 << 20,
             limit: net::Limit::default(),
-            agreed: HashMap::new(),
+            agreed: Limits::default(),
             spacing: None,
             patience: Duration::from_secs(10),
             patience_scheduled: Duration::from_millis(500),

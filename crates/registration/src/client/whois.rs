@@ -1,9 +1,9 @@
 //! One WHOIS exchange (RFC 3912). In: host, port and question; out: bytes, capped and within time.
 
 use super::error::{FailureKind, LookupError};
+use super::pace::Turn;
 use super::{Failure, Inner, limits, servers};
 use crate::whois::{WhoisReading, decode_text, parse_whois};
-use model::Timestamp;
 use model::detail::RawAnswer;
 use model::registration::{Outcome, Party, Protocol};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -57,10 +57,10 @@ pub(super) async fn ask(
     port: u16,
     party: Party,
     name: &str,
-    when: (Timestamp, net::Patience),
+    turn: Turn,
     raw: &mut Vec<RawAnswer>,
 ) -> Result<WhoisReading, Failure> {
-    let (now, patience) = when;
+    let Turn { now, patience, .. } = turn;
     let fail = |error| Failure { protocol: Protocol::Whois, party, server: host.to_string(), error };
     let tld = name.rsplit('.').next().unwrap_or(name);
     // Registrars take the bare name; a registry may want its own form.
