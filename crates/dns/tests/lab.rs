@@ -21,8 +21,12 @@ struct World {
 }
 
 async fn demo() -> World {
+    start(Scenario::named("demo").unwrap()).await
+}
+
+async fn start(scenario: Scenario) -> World {
     let dir = TempDir::new().unwrap();
-    let options = Options::new(Scenario::named("demo").unwrap(), dir.path(), NOW.parse().unwrap());
+    let options = Options::new(scenario, dir.path(), NOW.parse().unwrap());
     let lab = Lab::start(options).await.unwrap();
     let at = lab.endpoints();
     let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
@@ -180,6 +184,55 @@ async fn chains_are_judged_as_they_were_made() {
     let told = w.engine.dnssec("half-life.example", later).await.unwrap();
     assert_eq!(told.status, Bogus, "{}", told.reason);
     assert!(told.reason.contains("expired"), "{}", told.reason);
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_exist_is_said_to_be_missing_and_one_without_a_zone_to_have_none() {
+    use DnssecStatus::{Indeterminate, Insecure};
+    let w = demo().await;
+    for (name, status, words) in [
+        ("no-such-name.example", Indeterminate, "does not exist: example proves it"),
+        ("nothing.alder.example", Indeterminate, "does not exist: alder.example proves it"),
+        ("a.b.nothing.sealed.example", Indeterminate, "does not exist: sealed.example proves it"),
+        ("no-such-tld-at-all", Indeterminate, "does not exist: . proves it"),
+        ("api.dev.alder.example", Indeterminate, "no zone of its own: its records are in dev.alder.example"),
+        (
+            "gateway.dev.alder.example",
+            Indeterminate,
+            "no zone of its own: its records are in dev.alder.example",
+        ),
+        ("nothing.q7.io", Insecure, "io proves that q7.io, above nothing.q7.io, has no DS record"),
+    ] {
+        let told = w.engine.dnssec(name, now()).await.unwrap();
+        assert_eq!(told.status, status, "{name}: {}", told.reason);
+        assert!(told.reason.contains(words), "{name}: {}", told.reason);
+    }
+}
+
+#[tokio::test]
+async fn an_unsigned_zone_on_the_servers_of_its_signed_parent_is_no_forgery() {
+    use DnssecStatus::{Insecure, Secure};
+    let zone = |name: &str, dnssec: &str| {
+        format!(
+            "\n[[zone]]\nname = \"{name}\"\nprovider = \"one\"\ndnssec = \"{dnssec}\"\nrecords = [\"@ 300 A 192.0.2.9\"]\n"
+        )
+    };
+    let small = include_str!("../../lab/scenarios/small.toml").to_string();
+    let more = zone("open.signed.example", "none")
+        + &zone("deep.open.signed.example", "none")
+        + &zone("shut.signed.example", "nsec")
+        + &zone("deep.shut.signed.example", "nsec");
+    let w = start(Scenario::parse(&(small + &more), "hidden").unwrap()).await;
+    for (name, status) in [
+        ("signed.example", Secure),
+        ("shut.signed.example", Secure),
+        ("deep.shut.signed.example", Secure),
+        ("open.signed.example", Insecure),
+        ("deep.open.signed.example", Insecure),
+    ] {
+        let told = w.engine.dnssec(name, now()).await.unwrap();
+        assert_eq!(told.status, status, "{name}: {}", told.reason);
+    }
 }
 
 #[tokio::test]

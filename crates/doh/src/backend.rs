@@ -1,7 +1,7 @@
 //! Where answers come from. In: name and type. Out: an [`Entry`], always: a lookup that fails is one too.
 //! Here the walk from the root hints with our own engine; `upstream` asks other DoH servers instead.
 
-use crate::entry::{Entry, Security, rcode};
+use crate::entry::{Entry, rcode};
 use crate::validate::Validator;
 use async_trait::async_trait;
 use dns::wire::{Data, Name, Reply, Rr, Rtype};
@@ -57,12 +57,7 @@ impl Backend for Recursive {
             return Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, why);
         };
         let (security, seconds) = self.validator.judge(name, rtype, &fetched, now).await;
-        entry.ttl = entry.ttl.min(seconds);
-        if matches!(security, Security::Bogus(_)) {
-            for rr in entry.answers.iter_mut().chain(&mut entry.authority) {
-                rr.ttl = rr.ttl.min(entry.ttl);
-            }
-        }
+        entry.hold_for(seconds);
         entry.security = security;
         entry
     }

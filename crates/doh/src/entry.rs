@@ -78,8 +78,11 @@ impl Entry {
     /// Records that were found, each set with one TTL.
     pub(crate) fn found(now: Timestamp, mut answers: Vec<Rr>, mut authority: Vec<Rr>) -> Self {
         let ttl = answers.iter().map(|rr| rr.ttl).min().unwrap_or(0).min(LONGEST);
-        for rr in answers.iter_mut().chain(&mut authority) {
+        for rr in &mut answers {
             rr.ttl = ttl;
+        }
+        for rr in &mut authority {
+            rr.ttl = rr.ttl.min(ttl);
         }
         Entry {
             rcode: rcode::NOERROR,
@@ -127,6 +130,19 @@ impl Entry {
         entry.answers = answers;
         entry.ttl = ttl;
         entry
+    }
+
+    /// Holds for so many seconds at most, and so do its records: a client keeps them by their own TTL.
+    pub(crate) fn hold_for(&mut self, seconds: u32) {
+        self.ttl = self.ttl.min(seconds);
+        for rr in self.answers.iter_mut().chain(&mut self.authority) {
+            rr.ttl = rr.ttl.min(seconds);
+        }
+    }
+
+    /// True when it says that the name itself does not exist, and nothing else.
+    pub(crate) fn is_absence(&self) -> bool {
+        self.rcode == rcode::NXDOMAIN && self.answers.is_empty() && self.next.is_none()
     }
 
     /// True for answers that say nothing about the name.

@@ -52,8 +52,9 @@ impl Limiter {
         };
         if clients.len() >= CLIENTS {
             clients.retain(|_, bucket| refilled(bucket) < self.burst);
-            // A crowd that asks all at once is what the limit of all questions together is for.
-            if clients.len() >= CLIENTS {
+            // A crowd that asks all at once is what the limit of all questions together is for; and nobody must be able
+            // to have the whole list gone through for every question.
+            if clients.len() >= CLIENTS / 2 {
                 clients.clear();
             }
         }

@@ -19,6 +19,9 @@ use tokio::sync::Semaphore;
 /// Aliases followed for one question.
 const MAX_ALIASES: usize = 16;
 
+/// In the cache the type of what holds for all of them: that there is no such name (RFC 2308 section 5).
+const EVERY: Rtype = Rtype(0);
+
 const LATE: &str = "the lookup took too long";
 
 /// What time it is.
@@ -178,7 +181,8 @@ impl Resolver {
                 unchecked: unchecked && self.0.backend.minds_unchecked(),
             };
             let now = (self.0.clock)();
-            let entry = match self.0.cache.get(&key, now) {
+            let known = self.0.cache.get(&key, now).or_else(|| self.absent(&key, now));
+            let entry = match known {
                 Some(entry) => entry,
                 None if !recursion => return Err(Unanswered::Unknown),
                 None => {
@@ -211,6 +215,16 @@ impl Resolver {
         }
     }
 
+    /// What is known to leave no such name: itself by a question for another type, or, where that is proved, a name
+    /// above it (RFC 8020; unproved denials of names above are often those of servers that know no empty names).
+    fn absent(&self, key: &Key, now: Timestamp) -> Option<Arc<Entry>> {
+        let whole = |name: Name| self.0.cache.get(&Key { name, rtype: EVERY, unchecked: key.unchecked }, now);
+        let above = || (1..key.name.labels().len()).rev().map(|count| key.name.trim_to(count));
+        whole(key.name.clone()).or_else(|| {
+            above().find_map(|name| whole(name).filter(|entry| entry.security == Security::Secure))
+        })
+    }
+
     /// Joins the lookup that is under way, or starts one. It goes on when the client goes away.
     fn fly(&self, key: Key, now: Timestamp) -> Result<Flight, Unanswered> {
         let mut flights = self.0.flights.lock().unwrap_or_else(PoisonError::into_inner);
@@ -228,6 +242,9 @@ impl Resolver {
                 Err(_) => Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, LATE),
             };
             let entry = Arc::new(entry);
+            if entry.is_absence() {
+                inner.cache.put(Key { rtype: EVERY, ..key.clone() }, entry.clone());
+            }
             inner.cache.put(key.clone(), entry.clone());
             drop(slot);
             entry

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dns::wire::{Data, Name, Reply, Rr, Rtype};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use net::Dialer;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -55,14 +55,14 @@ impl Upstreams {
         Ok(Upstreams { urls, dialer, first: AtomicUsize::new(0) })
     }
 
-    /// The reply, and whether its AD bit is set.
+    /// The reply, whether its AD bit is set, and for how many seconds HTTP caches have had it.
     async fn ask(
         &self,
         url: &Url,
         question: &[u8],
         name: &Name,
         rtype: Rtype,
-    ) -> Result<(Reply, bool), String> {
+    ) -> Result<(Reply, bool, u32), String> {
         let mut url = url.clone();
         url.query_pairs_mut().append_pair("dns", &URL_SAFE_NO_PAD.encode(question));
         let host = url.host_str().unwrap_or_default();
@@ -81,10 +81,15 @@ impl Upstreams {
         });
         match reply.rcode {
             _ if !same || reply.tc => Err(format!("{host} answered something else")),
-            rcode::NOERROR | rcode::NXDOMAIN => Ok((reply, authentic)),
+            rcode::NOERROR | rcode::NXDOMAIN => Ok((reply, authentic, age(answer.header("age")))),
             other => Err(format!("{host} answered {}", dns::wire::rcode_text(other))),
         }
     }
+}
+
+/// Seconds of an `Age` header field; what is no number is none.
+fn age(field: Option<&str>) -> u32 {
+    field.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
 /// The question as it is sent: id 0 so that equal questions have equal URLs, RD, and DO so that one answer serves all.
@@ -112,7 +117,7 @@ impl Backend for Upstreams {
         for offset in 0..self.urls.len() {
             let at = (first + offset) % self.urls.len();
             match self.ask(&self.urls[at], &question, name, rtype).await {
-                Ok((reply, authentic)) => {
+                Ok((reply, authentic, age)) => {
                     self.first.store(at, Ordering::Relaxed);
                     let usable = |rr: &Rr| rr.class == 1 && rr.data != Data::Malformed;
                     let answers = reply.answers.iter().filter(|rr| usable(rr)).cloned().collect();
@@ -120,6 +125,8 @@ impl Backend for Upstreams {
                     let authority =
                         reply.authority.iter().filter(|rr| usable(rr) && denial.contains(&rr.rtype));
                     let mut entry = Entry::relayed(now, reply.rcode, answers, authority.cloned().collect());
+                    // TTLs count from when the answer was made (RFC 8484 section 5.1).
+                    entry.since = now.checked_sub(SignedDuration::from_secs(age.into())).unwrap_or(now);
                     // The connection is authenticated: its word about validation is taken (RFC 6840 section 5.8).
                     if authentic {
                         entry.security = Security::Secure;

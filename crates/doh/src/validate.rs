@@ -3,7 +3,7 @@
 
 use crate::entry::{BOGUS, FAILURE, Security};
 use dns::dnssec::denial::{Denials, Proof};
-use dns::dnssec::verify::{check_set, ds_matches, ds_usable, keys, signatures};
+use dns::dnssec::verify::{check_set, ds_matches, keys, signatures, usable};
 use dns::wire::{Data, Dnskey, Name, Reply, Rr, Rtype};
 use dns::{Engine, Fetched};
 use futures::future::BoxFuture;
@@ -60,10 +60,29 @@ impl Validator {
                 match check(reply, name, rtype, &zone, &keys, now) {
                     Ok(Proof::Holds) => (Security::Secure, valid_for(reply, now)),
                     Ok(_) => (Security::Insecure, valid_for(reply, now)),
-                    Err(why) => (Security::Bogus(why), BOGUS),
+                    Err(why) => {
+                        // The DS set of a name belongs to the zone above it.
+                        let lowest = if rtype == Rtype::DS { name.parent() } else { name.clone() };
+                        if is_unsigned(reply, name) && self.unsigned_below(&zone, &lowest, now).await {
+                            (Security::Insecure, LONGEST)
+                        } else {
+                            (Security::Bogus(why), BOGUS)
+                        }
+                    }
                 }
             }
         }
+    }
+
+    /// Whether a zone between `zone` and `name` is proved to be unsigned: servers that serve both answer from the lower
+    /// one without a referral, and an answer without signatures does not say from which.
+    async fn unsigned_below(&self, zone: &Name, name: &Name, now: Timestamp) -> bool {
+        for count in zone.labels().len() + 1..=name.labels().len() {
+            if let Trust::Insecure = self.trust(name.trim_to(count), now).await {
+                return true;
+            }
+        }
+        false
     }
 
     /// The keys of a zone, found once at a time and kept while they hold.
@@ -133,7 +152,8 @@ impl Validator {
 
     /// From DS records that are believed to the keys of their zone.
     async fn enter(&self, zone: &Name, ds: &[&Ds], ttl: u32, now: Timestamp) -> (Trust, u32) {
-        if !ds.iter().any(|ds| ds_usable(ds)) {
+        let ds = usable(ds.iter().copied());
+        if ds.is_empty() {
             return (Trust::Insecure, ttl);
         }
         let fetched = match self.engine.fetch(zone, Rtype::DNSKEY).await {
@@ -162,30 +182,39 @@ impl Validator {
     }
 }
 
-/// The zone an answer is from: the lowest signer on the path to the name, when servers that serve several zones of the
-/// path answered without a referral.
+/// The zone an answer is from: the lowest signer or SOA owner on the path to the name, when servers that serve several
+/// zones of the path answered without a referral. Made-up ones gain nothing: each zone has to be proved.
 fn apex(reply: &Reply, name: &Name, zone: &Name) -> Name {
-    let signers = reply.answers.iter().chain(&reply.authority).filter_map(|rr| match &rr.data {
+    let spoken = reply.answers.iter().chain(&reply.authority).filter_map(|rr| match &rr.data {
         // A DS set at an apex belongs to the zone above.
-        Data::Rrsig(sig) if name.is_at_or_below(&sig.signer) && sig.signer.is_at_or_below(zone) => {
-            Some(&sig.signer)
-        }
+        Data::Rrsig(sig) => Some(&sig.signer),
+        Data::Soa(_) => Some(&rr.name),
         _ => None,
     });
-    signers.max_by_key(|signer| signer.labels().len()).unwrap_or(zone).clone()
+    let on_path = spoken.filter(|apex| name.is_at_or_below(apex) && apex.is_at_or_below(zone));
+    on_path.max_by_key(|apex| apex.labels().len()).unwrap_or(zone).clone()
+}
+
+/// No signature anywhere that could concern the name.
+fn is_unsigned(reply: &Reply, name: &Name) -> bool {
+    let signed = |rr: &Rr| matches!(&rr.data, Data::Rrsig(sig) if name.is_at_or_below(&sig.signer));
+    !reply.answers.iter().chain(&reply.authority).any(signed)
 }
 
 fn shortest(section: &[Rr]) -> u32 {
     section.iter().map(|rr| rr.ttl).min().unwrap_or(0)
 }
 
-/// Seconds until the first signature ends.
+/// Seconds until the first signature ends, and no more than the TTLs that were signed (RFC 4035 section 5.3.3).
 fn valid_for(reply: &Reply, now: Timestamp) -> u32 {
-    let ends = reply.answers.iter().chain(&reply.authority).filter_map(|rr| match &rr.data {
-        Data::Rrsig(sig) => Some(sig.expiration.wrapping_sub(now.as_second() as u32)),
+    let bounds = reply.answers.iter().chain(&reply.authority).filter_map(|rr| match &rr.data {
+        Data::Rrsig(sig) => {
+            let left = sig.expiration.wrapping_sub(now.as_second() as u32);
+            Some(sig.original_ttl.min(if left < 1 << 31 { left } else { u32::MAX }))
+        }
         _ => None,
     });
-    ends.filter(|seconds| *seconds < 1 << 31).min().unwrap_or(u32::MAX)
+    bounds.min().unwrap_or(u32::MAX)
 }
 
 /// Signatures of a positive answer, or the proof of a negative one.

@@ -26,8 +26,12 @@ struct World {
 }
 
 async fn demo() -> World {
+    start(Scenario::named("demo").unwrap()).await
+}
+
+async fn start(scenario: Scenario) -> World {
     let dir = TempDir::new().unwrap();
-    let options = Options::new(Scenario::named("demo").unwrap(), dir.path(), NOW.parse().unwrap());
+    let options = Options::new(scenario, dir.path(), NOW.parse().unwrap());
     let lab = Lab::start(options).await.unwrap();
     let at = lab.endpoints();
     let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
@@ -169,6 +173,99 @@ async fn signed_zones_validate_and_forged_ones_are_refused() {
     world.hand.forward(400 * 86_400);
     let later = ask("sealed.example", Rtype::A).await;
     assert_eq!(later, (2, false), "in a year no signature holds any more");
+    world.lab.shutdown().await;
+}
+
+/// The small scenario with two zones on the servers of their signed parent, one of them unsigned, and one below that.
+fn hidden() -> Scenario {
+    let small = include_str!("../../lab/scenarios/small.toml");
+    let zone = |name: &str, dnssec: &str| {
+        format!(
+            "\n[[zone]]\nname = \"{name}\"\nprovider = \"one\"\ndnssec = \"{dnssec}\"\nrecords = [\"@ 300 A 192.0.2.90\", \
+             \"www 300 A 192.0.2.91\", \"*.apps 300 A 192.0.2.92\"]\n"
+        )
+    };
+    let more = zone("open.signed.example", "none")
+        + &zone("deep.open.signed.example", "none")
+        + &zone("shut.signed.example", "nsec")
+        + &zone("open.shut.signed.example", "none");
+    Scenario::parse(&(small.to_string() + &more), "hidden").unwrap()
+}
+
+#[tokio::test]
+async fn an_unsigned_zone_on_the_servers_of_its_signed_parent_is_no_forgery() {
+    let world = start(hidden()).await;
+    for (name, rcode, authentic) in [
+        ("signed.example", 0, true),
+        ("www.shut.signed.example", 0, true),
+        ("x.apps.shut.signed.example", 0, true),
+        ("nothing.shut.signed.example", 3, true),
+        ("open.signed.example", 0, false),
+        ("www.open.signed.example", 0, false),
+        ("x.apps.open.signed.example", 0, false),
+        ("nothing.open.signed.example", 3, false),
+        ("www.deep.open.signed.example", 0, false),
+        ("nothing.deep.open.signed.example", 3, false),
+        ("www.open.shut.signed.example", 0, false),
+        ("nothing.open.shut.signed.example", 3, false),
+        ("broken.example", 2, false),
+    ] {
+        let got = get(&world.router, &signed(name, 1)).await;
+        let words = got.reply().edns.map(|e| e.options.iter().map(|(_, o)| lossy(o)).collect::<String>());
+        assert_eq!((got.reply().rcode, got.authentic()), (rcode, authentic), "{name}: {words:?}");
+    }
+    world.lab.shutdown().await;
+}
+
+fn lossy(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).trim_matches('\0').to_string()
+}
+
+#[tokio::test]
+async fn records_are_not_given_longer_than_their_signatures_hold() {
+    let world = demo().await;
+    let ttl = |message: Vec<u8>| {
+        let router = world.router.clone();
+        async move {
+            let got = get(&router, &message).await;
+            let ttls: Vec<u32> = got.reply().answers.iter().map(|rr| rr.ttl).collect();
+            (got.header("cache-control").to_string(), ttls)
+        }
+    };
+    let full = ttl(signed("half-life.example", 1)).await;
+    let reply = get(&world.router, &signed("half-life.example", 1)).await.reply();
+    let ends = reply.answers.iter().find_map(|rr| match &rr.data {
+        dns::wire::Data::Rrsig(sig) => Some(i64::from(sig.expiration)),
+        _ => None,
+    });
+    let now = NOW.parse::<jiff::Timestamp>().unwrap().as_second();
+    world.hand.forward(ends.unwrap() - now - 20);
+    let short = ttl(signed("half-life.example", 1)).await;
+    assert_eq!(short, ("max-age=20".to_string(), vec![20, 20]), "{full:?}");
+    world.lab.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_name_that_is_not_there_has_no_type_and_nothing_below_it() {
+    let world = demo().await;
+    let asked = |name: &str| {
+        let log = world.lab.query_log();
+        ["A", "AAAA", "MX"].iter().map(|t| log.asked(name, t)).sum::<u64>()
+    };
+    for (name, secure) in [("nothing.alder.example", true), ("nothing.q7.io", false)] {
+        assert_eq!(get(&world.router, &signed(name, 1)).await.reply().rcode, 3);
+        let once = asked(name);
+        assert!(once > 0);
+        for rtype in [28, 15] {
+            let got = get(&world.router, &signed(name, rtype)).await;
+            assert_eq!((got.reply().rcode, got.authentic()), (3, secure), "{name} {rtype}");
+        }
+        assert_eq!(asked(name), once, "{name}: no such name, whatever the type");
+        let below = format!("x.y.{name}");
+        let got = get(&world.router, &signed(&below, 1)).await;
+        assert_eq!((got.reply().rcode, got.authentic()), (3, secure), "{below}");
+        assert_eq!(asked(&below) == 0, secure, "{below}: only what is proved speaks for names below");
+    }
     world.lab.shutdown().await;
 }
 

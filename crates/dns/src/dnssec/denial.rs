@@ -12,6 +12,9 @@ pub const MAX_ITERATIONS: u16 = 100;
 /// More iterations are never computed, whoever asks.
 const MAX_COMPUTED: u16 = 500;
 const OPT_OUT: u8 = 1;
+/// Records of a denial that are looked at: a proof needs three. A hostile answer could hold hundreds, each a signature
+/// to compute and a hash for every label of the name (CVE-2023-50868).
+const MOST_RECORDS: usize = 12;
 
 /// The NSEC3 hash of a name; `None` when that is too much work.
 pub fn nsec3_hash(name: &Name, salt: &[u8], iterations: u16) -> Option<Vec<u8>> {
@@ -48,10 +51,8 @@ impl<'a> Denials<'a> {
     /// Those of a section whose signatures hold.
     pub fn of(section: &'a [Rr], zone: &'a Name, keys: &[&Dnskey], now: Timestamp) -> Self {
         let mut out = Denials { zone, nsec: Vec::new(), nsec3: Vec::new(), costly: None, fault: None };
-        for rr in section.iter().filter(|rr| rr.name.is_at_or_below(zone)) {
-            if !matches!(rr.data, Data::Nsec(..) | Data::Nsec3(_)) {
-                continue;
-            }
+        let denial = |rr: &&Rr| matches!(rr.data, Data::Nsec(..) | Data::Nsec3(_));
+        for rr in section.iter().filter(|rr| rr.name.is_at_or_below(zone)).filter(denial).take(MOST_RECORDS) {
             let sigs: Vec<_> = signatures(section, &rr.name, rr.rtype).collect();
             // One made from a wildcard would speak for names it was not made for.
             let whole = |s: &&crate::wire::Rrsig| usize::from(s.labels) == label_count(&rr.name);
@@ -62,10 +63,18 @@ impl<'a> Denials<'a> {
             }
             match &rr.data {
                 Data::Nsec(next, types) => out.nsec.push((&rr.name, next, types)),
-                Data::Nsec3(n) if n.hash_algorithm == 1 && rr.name.parent() == *zone => {
+                // Unknown hashes and flags say nothing (RFC 5155 sections 8.1 and 8.2).
+                Data::Nsec3(n)
+                    if n.hash_algorithm == 1 && n.flags & !OPT_OUT == 0 && rr.name.parent() == *zone =>
+                {
                     if n.iterations > MAX_ITERATIONS {
                         out.costly = Some(n.iterations);
-                    } else if let Some(hash) = rr.name.labels().first().and_then(|l| base32hex(l)) {
+                    } else if let Some(hash) = rr.name.labels().first().and_then(|l| base32hex(l))
+                        && out
+                            .nsec3
+                            .first()
+                            .is_none_or(|(_, f)| f.salt == n.salt && f.iterations == n.iterations)
+                    {
                         out.nsec3.push((hash, n));
                     }
                 }
@@ -155,10 +164,15 @@ impl<'a> Denials<'a> {
             || self.matching(name).is_some_and(|(_, n)| lacks(&n.types, rtype))
     }
 
+    /// The hash of a name, as the records of one chain all have it.
+    fn hash(&self, name: &Name) -> Option<Vec<u8>> {
+        let (_, n) = self.nsec3.first()?;
+        nsec3_hash(name, &n.salt, n.iterations)
+    }
+
     fn matching(&self, name: &Name) -> Option<&(Vec<u8>, &'a Nsec3)> {
-        self.nsec3
-            .iter()
-            .find(|(owner, n)| nsec3_hash(name, &n.salt, n.iterations).is_some_and(|hash| hash == *owner))
+        let hash = self.hash(name)?;
+        self.nsec3.iter().find(|(owner, _)| *owner == hash)
     }
 
     /// A span that holds the place where `name` would be.
@@ -170,11 +184,10 @@ impl<'a> Denials<'a> {
         if spanned {
             return Proof::Holds;
         }
+        let Some(hash) = self.hash(name) else { return Proof::Missing };
         let cover = self.nsec3.iter().find(|(owner, n)| {
-            nsec3_hash(name, &n.salt, n.iterations).is_some_and(|hash| {
-                let last = n.next <= *owner;
-                if last { hash > *owner || hash < n.next } else { hash > *owner && hash < n.next }
-            })
+            let last = n.next <= *owner;
+            if last { hash > *owner || hash < n.next } else { hash > *owner && hash < n.next }
         });
         match cover {
             Some((_, n)) if n.flags & OPT_OUT != 0 => Proof::Open,

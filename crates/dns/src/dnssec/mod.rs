@@ -15,10 +15,11 @@ use jiff::Timestamp;
 use model::dns::{AnswerKind, DenialProof, Dnssec, DnssecStatus};
 use model::registration::Ds;
 use std::net::IpAddr;
-use verify::{check_set, ds_matches, ds_usable, keys, signatures};
+use verify::{check_set, ds_matches, keys, signatures, usable};
 
 /// Longest chain that is followed.
 const MAX_LINKS: usize = 16;
+const NXDOMAIN: u16 = 3;
 
 /// How the chain ended.
 struct Verdict(DnssecStatus, String);
@@ -79,7 +80,8 @@ async fn chain(session: &Session, zone: &Name, cuts: Vec<Name>, now: Timestamp, 
         if current == *zone && seen.ds.is_empty() {
             seen.ds = ds.clone();
         }
-        if !ds.iter().any(ds_usable) {
+        let trusted = usable(&ds);
+        if trusted.is_empty() {
             return Verdict(
                 DnssecStatus::Insecure,
                 format!("the DS records of {current} use only algorithms or digests unknown here"),
@@ -99,7 +101,7 @@ async fn chain(session: &Session, zone: &Name, cuts: Vec<Name>, now: Timestamp, 
             return bogus(format!("{current} has DS records at its parent but no DNSKEY"));
         }
         let entry: Vec<&Dnskey> =
-            all.iter().copied().filter(|k| ds.iter().any(|d| ds_matches(d, &current, k))).collect();
+            all.iter().copied().filter(|k| trusted.iter().any(|d| ds_matches(d, &current, k))).collect();
         if entry.is_empty() {
             return bogus(format!("no DNSKEY of {current} matches its DS records"));
         }
@@ -160,20 +162,30 @@ async fn next_link(
     let unknown = || {
         Verdict(DnssecStatus::Indeterminate, format!("no server of {current} answers for the DS of {child}"))
     };
-    let reply = ask(session, current, &child, Rtype::DS).await.ok_or_else(unknown)?;
+    let reply = ask_also_absent(session, current, &child, Rtype::DS).await.ok_or_else(unknown)?;
     let set: Vec<&Rr> = reply.answers_of(&child, Rtype::DS).collect();
     if set.is_empty() {
-        // A hidden zone between: servers that serve several zones of the path answer from the lowest.
-        let signer = reply.authority.iter().find_map(|rr| match &rr.data {
-            Data::Rrsig(s) if s.signer.is_below(current) && child.is_below(&s.signer) => {
-                Some(s.signer.clone())
-            }
+        // A hidden zone between: servers that serve several zones of the path answer from the lowest. Its own keys, or
+        // the proof that it has none, are looked for above it.
+        let apex = reply.authority.iter().find_map(|rr| match &rr.data {
+            Data::Rrsig(s) => Some(&s.signer).filter(|z| z.is_below(current) && child.is_below(z)),
+            Data::Soa(_) => Some(&rr.name).filter(|z| z.is_below(current) && child.is_below(z)),
             _ => None,
         });
-        if let Some(between) = signer {
-            return Box::pin(next_link(session, &between, current, &[], trusted, now)).await;
+        if let Some(between) = apex {
+            return Box::pin(next_link(session, between, current, &[], trusted, now)).await;
         }
-        return Err(no_ds(&Denials::of(&reply.authority, current, trusted, now), zone, current, &child));
+        let alias: Vec<&Rr> = reply.answers_of(&child, Rtype::CNAME).collect();
+        let sigs: Vec<_> = signatures(&reply.answers, &child, Rtype::CNAME).collect();
+        if !alias.is_empty() && check_set(&alias, &sigs, trusted, current, now).is_ok() {
+            return Err(no_zone(current, &child));
+        }
+        let denials = Denials::of(&reply.authority, current, trusted, now);
+        return Err(if reply.rcode == NXDOMAIN {
+            absent(&denials, current, &child)
+        } else {
+            no_ds(&denials, zone, current, &child)
+        });
     }
     let sigs: Vec<_> = signatures(&reply.answers, &child, Rtype::DS).collect();
     if let Some(sig) = sigs.iter().find(|s| s.signer.is_below(current) && child.is_below(&s.signer)) {
@@ -196,10 +208,36 @@ fn no_ds(denials: &Denials<'_>, zone: &Name, current: &Name, child: &Name) -> Ve
         let reason = format!("{current} proves that {child}{above} has no DS record");
         return Verdict(DnssecStatus::Insecure, reason);
     }
+    if denials.no_type(child, Rtype::DS) == Proof::Holds {
+        return no_zone(current, child);
+    }
     bogus(match denials.fault() {
         Some(fault) => format!("the proof that {child} has no DS does not hold: {fault}"),
         None => format!("{current} does not prove that {child} has no DS"),
     })
+}
+
+/// A name inside a zone has no chain of its own.
+fn no_zone(current: &Name, child: &Name) -> Verdict {
+    let reason = format!("{child} is no zone of its own: its records are in {current}");
+    Verdict(DnssecStatus::Indeterminate, reason)
+}
+
+/// What an answer amounts to that says the zone does not exist.
+fn absent(denials: &Denials<'_>, current: &Name, child: &Name) -> Verdict {
+    let gone = |reason: String| Verdict(DnssecStatus::Indeterminate, reason);
+    match (denials.no_name(child), denials.fault()) {
+        (Proof::Holds, _) => gone(format!("{child} does not exist: {current} proves it")),
+        (Proof::Open, _) => {
+            gone(format!("{child} does not exist: the servers of {current} say so (NXDOMAIN)"))
+        }
+        (Proof::Missing, Some(fault)) => {
+            bogus(format!("{current} says that {child} does not exist, and the proof does not hold: {fault}"))
+        }
+        (Proof::Missing, None) => {
+            bogus(format!("{current} says that {child} does not exist and does not prove it"))
+        }
+    }
 }
 
 /// Asks a secure zone for a name nobody has, and looks at the proof.
@@ -249,8 +287,13 @@ fn proof_of(reply: &Reply, zone: &Name, name: &Name, keys: &[&Dnskey], now: Time
     }
 }
 
-/// Asks servers of `zone` with DO until one answers with authority.
+/// Asks servers of `zone` with DO until one answers with authority that the name exists.
 async fn ask(session: &Session, zone: &Name, name: &Name, rtype: Rtype) -> Option<Reply> {
+    ask_also_absent(session, zone, name, rtype).await.filter(|reply| reply.rcode != NXDOMAIN)
+}
+
+/// The same; where no server knows the name, that is the answer.
+async fn ask_also_absent(session: &Session, zone: &Name, name: &Name, rtype: Rtype) -> Option<Reply> {
     let mut question = Question::new(name.clone(), rtype);
     question.edns = Some(Edns::ordinary(true));
     let (known, servers) = session.closest_zone(zone);
@@ -259,20 +302,26 @@ async fn ask(session: &Session, zone: &Name, name: &Name, rtype: Rtype) -> Optio
     } else {
         Vec::new()
     };
+    let mut denied = None;
     for ip in addresses.into_iter().take(8) {
         let asked = session.ask(ip, &question, Manner::Resolver).await;
-        if let Some(reply) = asked.reply().filter(|r| r.aa && r.rcode == 0) {
-            return Some(reply.clone());
+        match asked.reply().filter(|r| r.aa) {
+            Some(reply) if reply.rcode == 0 => return Some(reply.clone()),
+            Some(reply) if reply.rcode == NXDOMAIN => denied = denied.or_else(|| Some(reply.clone())),
+            _ => {}
         }
+    }
+    if denied.is_some() {
+        return denied;
     }
     // Servers that are not known by a referral (they also serve the parent): found by resolving.
     let found: Resolved = session.resolve(name.clone(), rtype, false, Vec::new()).await.ok()?;
-    if !matches!(found.kind, AnswerKind::Answer | AnswerKind::NoData) {
+    if !matches!(found.kind, AnswerKind::Answer | AnswerKind::NoData | AnswerKind::NxDomain) {
         return None;
     }
     let ip = session.closest_zone(zone).1.iter().find_map(|s| s.addresses.first().copied())?;
     let asked = session.ask(ip, &trace::question(name, rtype), Manner::Resolver).await;
-    asked.reply().filter(|r| r.aa && r.rcode == 0).cloned()
+    asked.reply().filter(|r| r.aa && matches!(r.rcode, 0 | NXDOMAIN)).cloned()
 }
 
 /// SOA, keys and signature expiry of the zone itself.

@@ -5,6 +5,9 @@ use super::WireError;
 use std::cmp::Ordering;
 use std::fmt;
 
+/// Pointers followed for one name: each is worth a label, and a name has 127 at most.
+const MAX_POINTERS: usize = 127;
+
 /// An absolute domain name in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Name(Vec<Vec<u8>>);
@@ -60,6 +63,7 @@ impl Name {
     pub fn read(message: &[u8], start: usize) -> Result<(Self, Vec<Vec<u8>>, usize), WireError> {
         let mut exact: Vec<Vec<u8>> = Vec::new();
         let (mut at, mut end, mut octets) = (start, None, 1);
+        let mut pointers = 0;
         loop {
             let length = *message.get(at).ok_or(WireError::Short)? as usize;
             match length {
@@ -79,8 +83,10 @@ impl Name {
                 0xC0..=0xFF => {
                     let target = (super::u16_at(message, at)? & 0x3FFF) as usize;
                     end.get_or_insert(at + 2);
-                    // Pointers only ever lead backwards, so this ends.
-                    if target >= at {
+                    pointers += 1;
+                    // Pointers only ever lead backwards; a message made of nothing else would still cost thousands of
+                    // steps for each of its names.
+                    if target >= at || pointers > MAX_POINTERS {
                         return Err(WireError::BadName);
                     }
                     at = target;
@@ -210,6 +216,22 @@ mod tests {
         assert_eq!(Name::read(&[1, b'a', 0xC0, 0], 0), Err(WireError::BadName));
         assert_eq!(Name::read(&[0x40, 0], 0), Err(WireError::BadName));
         assert_eq!(Name::read(&[5, b'a'], 0), Err(WireError::Short));
+        // A name of 127 labels may have a pointer after each; a ladder of nothing but pointers is no name.
+        let ladder = |rungs: usize, labels: bool| {
+            let mut message = vec![0];
+            let mut last = 0u16;
+            for _ in 0..rungs {
+                let at = message.len() as u16;
+                if labels {
+                    message.extend([1, b'a']);
+                }
+                message.extend((0xC000 | last).to_be_bytes());
+                last = at;
+            }
+            Name::read(&message, usize::from(last)).map(|(name, _, _)| name.labels().len())
+        };
+        assert_eq!((ladder(127, true), ladder(127, false)), (Ok(127), Ok(0)));
+        assert_eq!(ladder(128, false), Err(WireError::BadName));
         let (name, _, end) = Name::read(&[1, b'a', 0, 1, b'B', 0xC0, 0], 3).unwrap();
         assert_eq!((name.to_string().as_str(), end), ("b.a", 7));
     }
