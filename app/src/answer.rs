@@ -13,15 +13,35 @@ pub enum Failure {
     /// There is no such thing here.
     #[error("{0}")]
     NotFound(String),
+    /// Nobody is signed in.
+    #[error("{0}")]
+    SignIn(String),
     /// The caller may not do this.
     #[error("{0}")]
     Forbidden(String),
     /// The input breaks a rule; the sentence names both.
     #[error("{0}")]
     Invalid(String),
+    /// The caller asks too much at once; the sentence says when to ask again.
+    #[error("{0}")]
+    TooMany(String),
     /// It can't be done now; trying again later may work.
     #[error("{0}")]
     Unavailable(String),
+}
+
+impl Failure {
+    /// The status code of an HTTP answer that carries it (RFC 9110, RFC 6585).
+    pub fn status(&self) -> u16 {
+        match self {
+            Failure::Invalid(_) => 400,
+            Failure::SignIn(_) => 401,
+            Failure::Forbidden(_) => 403,
+            Failure::NotFound(_) => 404,
+            Failure::TooMany(_) => 429,
+            Failure::Unavailable(_) => 503,
+        }
+    }
 }
 
 /// Result of a backend call.

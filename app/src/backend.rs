@@ -1,7 +1,7 @@
 //! The one trait through which pages reach the product. `server` implements it and puts it, with the caller, into
 //! the context of every render and every server function; the browser reaches it through server functions.
 
-use crate::answer::{Answer, CheckOutcome, Failure, ScanReport, Session};
+use crate::answer::{Answer, CheckOutcome, ScanReport, Session};
 use async_trait::async_trait;
 use model::compare::Comparison;
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
@@ -10,7 +10,7 @@ use model::event::{EventPage, EventQuery};
 use model::fqdn::FqdnReport;
 use model::ids::{Caller, EventId, SnapshotId};
 use model::inventory::{AddedLine, ListQuery, Page, Row, Summary};
-use model::item::{ItemPatch, Ownership};
+use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
 use model::resolvers::PublicResolver;
 use model::scan::ScanProgress;
@@ -35,8 +35,10 @@ pub trait Backend: Send + Sync + 'static {
         ownership: Ownership,
         tags: &[String],
     ) -> Answer<Vec<AddedLine>>;
-    /// Removes holdings; how many there were.
-    async fn remove(&self, caller: &Caller, names: &[DomainName]) -> Answer<u64>;
+    /// Removes holdings; hands them over as they were, for [`Backend::restore`].
+    async fn remove(&self, caller: &Caller, names: &[DomainName]) -> Answer<Vec<Item>>;
+    /// Puts removed holdings back with all that was said of them; how many. One that is held again stays as it is.
+    async fn restore(&self, caller: &Caller, items: &[Item]) -> Answer<u64>;
     /// Changes what is said about one holding.
     async fn patch(&self, caller: &Caller, name: &DomainName, patch: &ItemPatch) -> Answer<()>;
     /// Adds a tag to (or takes it from) many.
@@ -68,30 +70,14 @@ pub trait Backend: Send + Sync + 'static {
     async fn check(&self, caller: &Caller, zone: &str, ns: &[String], ds: &[String]) -> Answer<CheckOutcome>;
     /// What the authoritative servers say, with every resolver still to be asked (or why none will be): the first
     /// paint of a page that is then filled by `/live/compare`.
-    async fn authority(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Comparison> {
-        let _ = (caller, name, rtype);
-        Err(not_offered())
-    }
+    async fn authority(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Comparison>;
     /// The whole comparison of authoritative servers and public resolvers. `force` asks the resolvers even about what
     /// the authoritative servers deny.
-    async fn compare(&self, caller: &Caller, name: &str, rtype: &str, force: bool) -> Answer<Comparison> {
-        let _ = (caller, name, rtype, force);
-        Err(not_offered())
-    }
+    async fn compare(&self, caller: &Caller, name: &str, rtype: &str, force: bool) -> Answer<Comparison>;
     /// Public resolvers that the visitor's browser may ask itself, a few.
-    async fn browser_resolvers(&self, caller: &Caller) -> Answer<Vec<PublicResolver>> {
-        let _ = caller;
-        Ok(Vec::new())
-    }
+    async fn browser_resolvers(&self, caller: &Caller) -> Answer<Vec<PublicResolver>>;
     /// A host name from every vantage point there is, uncached; its chain, problems and TTL plan.
-    async fn fqdn(&self, caller: &Caller, name: &str) -> Answer<FqdnReport> {
-        let _ = (caller, name);
-        Err(not_offered())
-    }
-}
-
-fn not_offered() -> Failure {
-    Failure::Unavailable("This installation does not offer this tool.".into())
+    async fn fqdn(&self, caller: &Caller, name: &str) -> Answer<FqdnReport>;
 }
 
 /// The backend as it stands in the context.

@@ -6,8 +6,12 @@ use support::backend::Sample;
 use support::{page, router, text};
 
 async fn read(url: &str) -> String {
+    answered(url, 200).await
+}
+
+async fn answered(url: &str, expected: u16) -> String {
     let (status, html) = page(&router(Sample::story(), ""), url).await;
-    assert_eq!(status, 200, "{url}");
+    assert_eq!(status, expected, "{url}");
     text(&html)
 }
 
@@ -50,7 +54,7 @@ async fn wildcards_silence_refusal_and_nothing_yet_are_told_apart() {
         &["It does not resolve.", "No server of dead.example answers usefully", "No place got an answer."],
     );
     assert!(!t.contains("How long it stays missing"), "silence is no denial: {t}");
-    let t = read("/tools/fqdn?name=a%20b").await;
+    let t = answered("/tools/fqdn?name=a%20b", 400).await;
     says(&t, &["The name could not be analyzed", "contains a space"]);
     let t = read("/tools/fqdn").await;
     says(&t, &["Where does this name lead", "Analyze"]);

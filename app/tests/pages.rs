@@ -253,8 +253,9 @@ async fn tools_answer_by_address() {
     let r = story();
     let t = read(&r, "/tools/scan?name=https://www.alder.example/x").await;
     says(&t, &["Read as alder.example", "How long a missing name stays missing", "Open in the inventory"]);
-    let t = read(&r, "/tools/scan?name=exa%20mple.com").await;
-    says(&t, &["The domain could not be looked up"]);
+    let (status, html) = page(&r, "/tools/scan?name=exa%20mple.com").await;
+    assert_eq!(status, 400, "a tool that refuses says so in its status too");
+    says(&text(&html), &["The domain could not be looked up"]);
     let t = read(&r, "/tools/trace?name=new.alder.example&type=mx").await;
     says(
         &t,

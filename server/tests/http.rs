@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use futures::StreamExt;
 use model::Timestamp;
 use model::detail::RawAnswer;
 use model::names::DomainName;
@@ -209,7 +210,129 @@ async fn owners_words_are_checked_and_kept() {
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{e}");
     let (status, _) = site.api("PATCH", "/api/v1/domains/other.example", json!({ "note": "x" })).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
+    // A field left out stays, a field that is null is cleared.
+    site.api("PATCH", "/api/v1/domains/q7.io", json!({ "auto_renew": true })).await;
+    site.api("PATCH", "/api/v1/domains/q7.io", json!({ "manual_expires": null })).await;
+    let (_, detail) = site.api("GET", "/api/v1/domains/q7.io", Value::Null).await;
+    assert_eq!((&detail["row"]["expires"], &detail["item"]["auto_renew"]), (&Value::Null, &json!(true)));
     let (status, _) = site.api("DELETE", "/api/v1/domains/q7.io", Value::Null).await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!(site.api("GET", "/api/v1/domains/q7.io", Value::Null).await.0, StatusCode::NOT_FOUND);
+}
+
+/// Calls a server function as the browser part of a page does: no HTML is accepted, the answer is read by script.
+async fn function(site: &Site, name: &str, headers: &[(&str, &str)], body: &str) -> (StatusCode, Value) {
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let headers: Vec<_> = [form].into_iter().chain(headers.iter().copied()).collect();
+    let (status, text) = site.ask("POST", &format!("/api/fn/{name}"), &headers, body).await;
+    (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+}
+
+#[tokio::test]
+async fn a_refused_function_says_why_in_its_status_too() {
+    let site = site(false).await;
+    let key = ("authorization", "Bearer k3y");
+    let cases = [
+        ("detail", "name=nothere.example", StatusCode::NOT_FOUND, "not_found"),
+        ("detail", "name=exa%20mple.com", StatusCode::BAD_REQUEST, "invalid"),
+        ("detail", "", StatusCode::BAD_REQUEST, "invalid"),
+        ("tag", "tag=a,b&names[0]=q7.io", StatusCode::BAD_REQUEST, "invalid"),
+        ("no_such_function", "", StatusCode::NOT_FOUND, "not_found"),
+    ];
+    for (name, body, expected, kind) in cases {
+        let (status, said) = function(&site, name, &[key], body).await;
+        assert_eq!((status, said["failure"].as_str()), (expected, Some(kind)), "{name} {body}: {said}");
+        assert!(said["sentence"].as_str().is_some_and(|s| s.len() > 10), "{said}");
+    }
+    let (status, said) = function(&site, "frame", &[], "").await;
+    assert_eq!((status, said["failure"].as_str()), (StatusCode::UNAUTHORIZED, Some("sign_in")));
+    let other = [key, ("sec-fetch-site", "cross-site")];
+    let (status, said) = function(&site, "remove", &other, "names[0]=q7.io").await;
+    assert_eq!((status, said["failure"].as_str()), (StatusCode::FORBIDDEN, Some("forbidden")));
+    let (status, said) = function(&site, "frame", &[key], "").await;
+    assert_eq!((status, &said["session"]["caller"]["who"]), (StatusCode::OK, &json!("Operator")));
+}
+
+#[tokio::test]
+async fn a_removal_is_undone_whole() {
+    let site = site(false).await;
+    let key = ("authorization", "Bearer k3y");
+    site.api("POST", "/api/v1/domains", json!({ "names": ["q7.io", "alder.example"] })).await;
+    let said = json!({ "note": "paid by card", "tags": ["prod"], "manual_expires": "2027-03-01",
+        "auto_renew": false, "ownership": "watched" });
+    site.api("PATCH", "/api/v1/domains/q7.io", said).await;
+    let (_, before) = site.api("GET", "/api/v1/domains/q7.io", Value::Null).await;
+    let (status, removed) = function(&site, "remove", &[key], "names[0]=q7.io&names[1]=alder.example").await;
+    assert_eq!((status, removed.as_array().map(Vec::len)), (StatusCode::OK, Some(2)), "{removed}");
+    assert_eq!(site.api("GET", "/api/v1/domains/q7.io", Value::Null).await.0, StatusCode::NOT_FOUND);
+
+    let put_back = |items: Value| {
+        let site = &site;
+        async move { site.api("POST", "/api/fn/restore", json!({ "items": items })).await }
+    };
+    let mut forged = removed.clone();
+    forged[1]["tags"] = json!(["a,b"]);
+    assert_eq!(put_back(forged).await.0, StatusCode::BAD_REQUEST);
+    let mut forged = removed.clone();
+    forged[1]["note"] = json!("x".repeat(10_001));
+    assert_eq!(put_back(forged).await.0, StatusCode::BAD_REQUEST);
+    assert_eq!(site.api("GET", "/api/v1/domains/alder.example", Value::Null).await.0, StatusCode::NOT_FOUND);
+
+    // An organisation named by the visitor counts for nothing.
+    let mut elsewhere = removed;
+    elsewhere[0]["org"] = json!(7);
+    elsewhere[1]["org"] = json!(7);
+    assert_eq!(put_back(elsewhere.clone()).await, (StatusCode::OK, json!(2)));
+    let (_, after) = site.api("GET", "/api/v1/domains/q7.io", Value::Null).await;
+    for field in ["note", "tags", "manual_expires", "auto_renew", "ownership", "added_at", "was_delegated"] {
+        assert_eq!(after["item"][field], before["item"][field], "{field}");
+    }
+    assert_eq!(after["row"]["expires"], "2027-03-01", "judged from what was put back");
+    assert_eq!(after["item"]["status"], before["item"]["status"]);
+    assert_eq!(put_back(elsewhere).await, (StatusCode::OK, json!(0)), "once");
+}
+
+#[tokio::test]
+async fn an_export_is_sent_page_by_page_and_ends() {
+    let site = site(false).await;
+    let fill = |from: usize, to: usize| {
+        let items: Vec<_> = (from..to)
+            .map(|n| DomainName::trusted(&format!("d{n:04}.example")))
+            .map(|name| store::NewItem {
+                unicode: name.unicode(),
+                name,
+                ownership: model::item::Ownership::Owned,
+                tags: vec![],
+                note: String::new(),
+            })
+            .collect();
+        let store = site.scanner.store.clone();
+        async move { store.add(model::ids::OrgId::BUILT_IN, &items, Timestamp::now()).await.unwrap() }
+    };
+    let frames = |path: &'static str| {
+        let key = ("authorization", "Bearer k3y");
+        let request = Request::get(path).header("host", "localhost").header(key.0, key.1);
+        let router = site.router.clone();
+        async move {
+            let answer = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+            assert_eq!(answer.status(), StatusCode::OK);
+            let parts: Vec<_> = answer.into_body().into_data_stream().collect().await;
+            parts.into_iter().map(|p| String::from_utf8(p.unwrap().to_vec()).unwrap()).collect::<Vec<_>>()
+        }
+    };
+    // As many as fit one page exactly: there is no second one, though it was asked for before.
+    for (from, to, pages) in [(0, 500, 1), (500, 1001, 3)] {
+        fill(from, to).await;
+        let parts = frames("/domains.json?sort=-name").await;
+        let all: Value = serde_json::from_str(&parts.concat()).unwrap();
+        let names: Vec<_> =
+            all["domains"].as_array().unwrap().iter().map(|d| d["name"].to_string()).collect();
+        assert_eq!(names.len(), to);
+        assert!(names.windows(2).all(|w| w[0] > w[1]), "in the order of the list");
+        assert_eq!(parts.len(), pages + 2, "the frame around and a part for each page");
+    }
+    let csv = frames("/domains.csv").await.concat();
+    assert_eq!(csv.lines().count(), 1002);
+    assert_eq!(csv.lines().filter(|l| l.starts_with("Domain Name,")).count(), 1);
+    assert_eq!(frames("/domains.json?q=nothing-like-this").await.concat(), "{\"domains\":[]}");
 }

@@ -133,8 +133,14 @@ async fn the_api_answers_whole_and_limits_each_caller() {
         assert_eq!(site.get("/api/v1/compare?name=nothing.q7.io").await.status(), StatusCode::OK);
     }
     let (status, said) = site.json::<Comparison>("/api/v1/compare?name=q7.io").await;
-    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
     assert!(said.unwrap_err().contains("Try again in"));
+    let call = Request::post("/api/fn/compare")
+        .header("host", "localhost:8080")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(Body::from("name=q7.io&rtype=A"));
+    let answer = site.router.clone().oneshot(call.unwrap()).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS, "the page's own way in");
     assert_eq!(site.get("/live/compare?name=q7.io").await.status(), StatusCode::TOO_MANY_REQUESTS);
 }
 

@@ -48,10 +48,16 @@ pub(crate) fn banner(tone: Tone, title: impl Into<String>, text: impl Into<Strin
     .into_any()
 }
 
-/// What a page shows when it could not be read.
+/// What a page shows when the one thing it is for could not be done; its status code says so too.
+pub(crate) fn page_failure(what: &str, f: &Failure) -> AnyView {
+    set_status(f);
+    failure(what, f)
+}
+
+/// What a page shows where a part of it could not be read.
 pub(crate) fn failure(what: &str, f: &Failure) -> AnyView {
     let advice = match f {
-        Failure::NotFound(_) => "",
+        Failure::NotFound(_) | Failure::SignIn(_) | Failure::TooMany(_) => "",
         Failure::Forbidden(_) => "Ask an administrator of the organisation for access.",
         Failure::Invalid(_) => "Correct the address or the form and try again.",
         Failure::Unavailable(_) => "Nothing was lost. Reload the page in a moment.",
@@ -64,12 +70,7 @@ pub(crate) fn set_status(f: &Failure) {
     #[cfg(feature = "ssr")]
     if let Some(response) = use_context::<leptos_axum::ResponseOptions>() {
         use axum::http::StatusCode;
-        response.set_status(match f {
-            Failure::NotFound(_) => StatusCode::NOT_FOUND,
-            Failure::Forbidden(_) => StatusCode::FORBIDDEN,
-            Failure::Invalid(_) => StatusCode::BAD_REQUEST,
-            Failure::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-        });
+        response.set_status(StatusCode::from_u16(f.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE));
     }
     #[cfg(not(feature = "ssr"))]
     let _ = f;

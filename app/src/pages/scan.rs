@@ -3,7 +3,7 @@
 
 use super::domain::{delegation_picture, domain_facts, nameservers, records, states, status_flags};
 use crate::answer::ScanReport;
-use crate::components::banner::{Tone, banner, failure};
+use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
 use crate::components::tool::{ask, waiting};
@@ -37,7 +37,7 @@ pub(crate) fn ScanPage() -> impl IntoView {
         <Suspense fallback=|| waiting("Asking registry and nameservers…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(r)) => report(&r),
-                Some(Err(f)) => failure("The domain could not be looked up", &f),
+                Some(Err(f)) => page_failure("The domain could not be looked up", &f),
                 None => hint(),
             })}
         </Suspense>

@@ -1,6 +1,6 @@
 //! The trace tool: from the root down, every server of every set asked, nothing from a cache.
 
-use crate::components::banner::{Tone, banner, failure};
+use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
 use crate::components::tool::{TYPES, ask, waiting};
@@ -51,7 +51,7 @@ pub(crate) fn TracePage() -> impl IntoView {
         <Suspense fallback=|| waiting("Asking every server from the root down…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(t)) => trace_view(&t),
-                Some(Err(f)) => failure("The trace could not be made", &f),
+                Some(Err(f)) => page_failure("The trace could not be made", &f),
                 None => hint(),
             })}
         </Suspense>

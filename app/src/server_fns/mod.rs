@@ -27,8 +27,7 @@ mod context {
     pub(super) fn backend() -> Answer<(SharedBackend, Caller)> {
         let backend = use_context::<SharedBackend>()
             .ok_or_else(|| Failure::Unavailable("The server is not ready to answer yet.".into()))?;
-        let caller =
-            use_context::<Caller>().ok_or_else(|| Failure::Forbidden("Sign in to see this.".into()))?;
+        let caller = use_context::<Caller>().ok_or_else(|| Failure::SignIn("Sign in to see this.".into()))?;
         Ok((backend, caller))
     }
 

@@ -6,6 +6,7 @@ use super::context;
 use crate::answer::Failure;
 use leptos::prelude::*;
 use model::inventory::AddedLine;
+use model::item::Item;
 
 /// Adds the names of a pasted text.
 #[server(prefix = "/api/fn", endpoint = "add")]
@@ -31,13 +32,20 @@ pub async fn add(
     Ok(lines)
 }
 
-/// Removes domains from the inventory.
+/// Removes domains from the inventory; what was said of them is handed over, to be put back by [`restore`].
 #[server(prefix = "/api/fn", endpoint = "remove")]
-pub async fn remove(#[server(default)] names: Vec<String>) -> Result<u64, Failure> {
+pub async fn remove(#[server(default)] names: Vec<String>) -> Result<Vec<Item>, Failure> {
     let (backend, caller) = context::backend()?;
-    let n = backend.remove(&caller, &context::names(&names)?).await?;
-    context::done("removed", n);
-    Ok(n)
+    let removed = backend.remove(&caller, &context::names(&names)?).await?;
+    context::done("removed", removed.len() as u64);
+    Ok(removed)
+}
+
+/// Puts back what [`remove`] took.
+#[server(prefix = "/api/fn", endpoint = "restore", input = server_fn::codec::Json)]
+pub async fn restore(items: Vec<Item>) -> Result<u64, Failure> {
+    let (backend, caller) = context::backend()?;
+    backend.restore(&caller, &items).await
 }
 
 /// Queues scans that go before scheduled ones.
@@ -105,9 +113,6 @@ pub async fn set_tags(name: String, #[server(default)] tags: String) -> Result<(
 pub async fn set_note(name: String, #[server(default)] note: String) -> Result<(), Failure> {
     use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
-    if note.chars().count() > NOTE_MAX {
-        return Err(Failure::Invalid(format!("A note has at most {NOTE_MAX} characters.")));
-    }
     let patch = ItemPatch { note: Some(note.trim().replace('\r', "")), ..ItemPatch::default() };
     backend.patch(&caller, &context::name(&name)?, &patch).await?;
     context::done("saved", 1);
@@ -150,9 +155,6 @@ pub async fn acknowledge(#[server(default)] ids: Vec<i64>) -> Result<u64, Failur
     context::done("acknowledged", n);
     Ok(n)
 }
-
-/// Longest note, in characters.
-pub const NOTE_MAX: usize = 2000;
 
 #[cfg(feature = "ssr")]
 fn split_tags(text: &str) -> Result<Vec<String>, Failure> {

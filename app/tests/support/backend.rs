@@ -11,9 +11,10 @@ use model::dns::Trace;
 use model::event::{Change, Event, EventKind, EventPage, EventQuery, Severity};
 use model::ids::{Caller, EventId, OrgId, Rv, SnapshotId};
 use model::inventory::{AddResult, AddedLine, CalendarDay, Facet, Facets, ListQuery, Page, Row, Summary};
-use model::item::{ItemPatch, Ownership};
+use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
 use model::registration::{Party, Protocol, RegistrationState};
+use model::resolvers::PublicResolver;
 use model::scan::{ScanProgress, Stage, StageResult};
 use model::status::StatusKind;
 use std::collections::BTreeMap;
@@ -222,10 +223,18 @@ impl Backend for Sample {
         Ok(lines.collect())
     }
 
-    async fn remove(&self, _: &Caller, names: &[DomainName]) -> Answer<u64> {
+    async fn remove(&self, _: &Caller, names: &[DomainName]) -> Answer<Vec<Item>> {
         self.up()?;
         self.note(format!("remove {}", names.len()));
-        Ok(names.len() as u64)
+        let gone = self.domains.iter().map(|d| &d.item).filter(|i| names.contains(&i.name));
+        Ok(gone.cloned().collect())
+    }
+
+    async fn restore(&self, _: &Caller, items: &[Item]) -> Answer<u64> {
+        self.up()?;
+        let said: Vec<_> = items.iter().map(|i| format!("{} {}", i.name, i.note)).collect();
+        self.note(format!("restore {}", said.join(", ")));
+        Ok(items.len() as u64)
     }
 
     async fn patch(&self, _: &Caller, name: &DomainName, patch: &ItemPatch) -> Answer<()> {
@@ -374,6 +383,11 @@ impl Backend for Sample {
     ) -> Answer<model::compare::Comparison> {
         self.up()?;
         super::compare::whole(name, force)
+    }
+
+    async fn browser_resolvers(&self, _: &Caller) -> Answer<Vec<PublicResolver>> {
+        self.up()?;
+        Ok(model::fqdn::askable(&super::compare::table(), 3))
     }
 
     async fn fqdn(&self, _: &Caller, name: &str) -> Answer<model::fqdn::FqdnReport> {

@@ -108,7 +108,7 @@ fn said(r: &PublicResolver, rcode: Option<&str>, records: Vec<Record>, left: u32
     }
 }
 
-fn table() -> Vec<PublicResolver> {
+pub fn table() -> Vec<PublicResolver> {
     use Filtering::{Malware, None};
     [
         ("Kelp", "Norway", None),

@@ -12,14 +12,14 @@ use model::event::{EventPage, EventQuery};
 use model::fqdn::FqdnReport;
 use model::ids::{Caller, EventId, OrgId, SnapshotId, Vantage};
 use model::inventory::{AddedLine, ListQuery, Page, Row, SortKey, Summary};
-use model::item::{ItemPatch, Ownership};
+use model::item::{Item, ItemPatch, NOTE_MAX, Ownership};
 use model::names::{DomainName, Fqdn};
 use model::resolvers::PublicResolver;
 use model::scan::ScanProgress;
 use monitor::observer::Silent;
 
-/// Longest note, in characters.
-const NOTE_MAX: usize = 10_000;
+/// Scans of one call whose progress is told.
+const SHOWN: usize = 500;
 /// Public resolvers a visitor's browser is sent to: enough to see a difference, few enough to read.
 const BROWSER_ASKS: usize = 3;
 
@@ -31,7 +31,7 @@ impl Product {
             self.store().enqueue_many("scan", chunk, ASKED).await.map_err(unavailable)?;
         }
         // Progress is shown for what a person can look at; a bulk of thousands is told by rows as they change.
-        for name in names.iter().take(500) {
+        for name in names.iter().take(SHOWN) {
             self.scanner.hub.queued(name, now);
         }
         self.worker.wake();
@@ -49,13 +49,38 @@ impl Product {
     }
 
     /// After something an owner says has changed, status and row are made anew from what is stored.
-    async fn rejudge(&self, item: model::item::Item) -> Answer<()> {
-        let stored = self.store().observation(&item.name, &Vantage::local()).await.map_err(unavailable)?;
-        let judged = self.scanner.judged(item, stored.as_ref().map(|s| &s.observation), self.now());
-        self.store().update_judged(&[judged], self.now()).await.map_err(unavailable)?;
+    async fn rejudge(&self, items: Vec<Item>) -> Answer<()> {
+        let mut judged = Vec::with_capacity(items.len());
+        for item in items {
+            let stored =
+                self.store().observation(&item.name, &Vantage::local()).await.map_err(unavailable)?;
+            judged.push(self.scanner.judged(item, stored.as_ref().map(|s| &s.observation), self.now()));
+        }
+        self.store().update_judged(&judged, self.now()).await.map_err(unavailable)?;
         self.scanner.hub.recorded();
         Ok(())
     }
+}
+
+fn checked_note(note: &str) -> Answer<()> {
+    if note.chars().count() > NOTE_MAX {
+        return Err(Failure::Invalid(format!("A note has at most {NOTE_MAX} characters.")));
+    }
+    Ok(())
+}
+
+/// A holding as somebody hands it back: what was said of it is held to the rules for saying it, and nothing of it lies
+/// in the future.
+fn handed_back(item: &Item, org: OrgId, now: model::Timestamp) -> Answer<Item> {
+    checked_note(&item.note)?;
+    Ok(Item {
+        org,
+        name: read_name(item.name.as_str())?,
+        tags: normal_tags(&item.tags)?,
+        added_at: item.added_at.min(now),
+        last_change_at: item.last_change_at.filter(|t| *t <= now),
+        ..item.clone()
+    })
 }
 
 #[async_trait]
@@ -94,27 +119,40 @@ impl Backend for Product {
         self.add_text(caller.org, text, ownership, tags).await
     }
 
-    async fn remove(&self, caller: &Caller, names: &[DomainName]) -> Answer<u64> {
+    async fn remove(&self, caller: &Caller, names: &[DomainName]) -> Answer<Vec<Item>> {
         may_write(caller)?;
         let names = checked(names)?;
-        let gone = self.store().remove(caller.org, &names, self.now()).await.map_err(unavailable)?;
+        let gone = self.store().take(caller.org, &names, self.now()).await.map_err(unavailable)?;
         self.scanner.hub.recorded();
         Ok(gone)
+    }
+
+    async fn restore(&self, caller: &Caller, items: &[Item]) -> Answer<u64> {
+        may_write(caller)?;
+        let now = self.now();
+        let items = items.iter().map(|i| handed_back(i, caller.org, now)).collect::<Answer<Vec<_>>>()?;
+        let back = self.store().restore(caller.org, &items, now).await.map_err(unavailable)?;
+        let items: Vec<_> = items.into_iter().zip(back).filter_map(|(i, back)| back.then_some(i)).collect();
+        for item in items.iter().take(SHOWN) {
+            self.scanner.hub.queued(&item.name, now);
+        }
+        let restored = items.len() as u64;
+        self.rejudge(items).await?;
+        self.worker.wake();
+        Ok(restored)
     }
 
     async fn patch(&self, caller: &Caller, name: &DomainName, patch: &ItemPatch) -> Answer<()> {
         may_write(caller)?;
         let name = read_name(name.as_str())?;
-        if patch.note.as_ref().is_some_and(|n| n.chars().count() > NOTE_MAX) {
-            return Err(Failure::Invalid(format!("The note is longer than {NOTE_MAX} characters.")));
-        }
+        patch.note.as_deref().map_or(Ok(()), checked_note)?;
         let tags = patch.tags.as_deref().map(normal_tags).transpose()?;
         let patch = ItemPatch { tags, ..patch.clone() };
         let item = self.store().patch(caller.org, &name, &patch, self.now()).await.map_err(|e| match e {
             store::Error::NotFound => not_held(&name),
             e => unavailable(e),
         })?;
-        self.rejudge(item).await
+        self.rejudge(vec![item]).await
     }
 
     async fn tag(&self, caller: &Caller, names: &[DomainName], tag: &str, add: bool) -> Answer<u64> {

@@ -41,7 +41,7 @@ impl Tools {
     /// Leave for one comparison; given back when dropped.
     ///
     /// # Errors
-    /// [`Failure::Unavailable`] with the seconds to wait.
+    /// [`Failure::TooMany`] with the seconds to wait.
     pub fn enter(&self, caller: &Caller) -> Answer<Leave> {
         self.limits.enter(&format!("{}/{}", caller.org, caller.who), Instant::now())
     }
@@ -87,13 +87,13 @@ impl Limits {
             u.starts.pop_front();
         }
         if u.running >= AT_ONCE {
-            return Err(Failure::Unavailable(format!(
+            return Err(Failure::TooMany(format!(
                 "{AT_ONCE} comparisons of yours are running already. Wait for one of them, or close its page."
             )));
         }
         if u.starts.len() >= IN_WINDOW {
             let wait = u.starts.front().map_or(WINDOW, |t| WINDOW.saturating_sub(now.duration_since(*t)));
-            return Err(Failure::Unavailable(format!(
+            return Err(Failure::TooMany(format!(
                 "That was {IN_WINDOW} comparisons within a minute; each asks many public resolvers. Try again in {} s.",
                 wait.as_secs() + 1
             )));

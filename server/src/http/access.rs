@@ -2,6 +2,8 @@
 //! address by itself; otherwise a link with a secret, printed at the first start, sets a cookie.
 
 use super::Web;
+use super::answer::failed;
+use app::answer::Failure;
 use axum::extract::{Query, Request, State};
 use axum::http::header::{
     AUTHORIZATION, CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE,
@@ -86,8 +88,8 @@ fn crosses_sites(method: &Method, headers: &HeaderMap) -> bool {
 /// Lets a request in with its caller, or answers why not.
 pub async fn caller(State(web): State<Web>, mut request: Request, next: Next) -> Response {
     if crosses_sites(request.method(), request.headers()) {
-        return (StatusCode::FORBIDDEN, "This request came from another site and was not carried out.\n")
-            .into_response();
+        let words = "This request came from another site and was not carried out.";
+        return failed(&Failure::Forbidden(words.into()));
     }
     match web.access.caller(request.headers()) {
         Some(caller) => {
@@ -95,10 +97,11 @@ pub async fn caller(State(web): State<Web>, mut request: Request, next: Next) ->
             next.run(request).await
         }
         None => {
-            let api = request.uri().path().starts_with("/api/") || request.uri().path().starts_with("/live");
+            let path = request.uri().path();
+            let program = path.starts_with("/api/") || path.starts_with("/live");
             let words = "Sign in first: open the set-up link that the server printed when it started.";
-            if api {
-                (StatusCode::UNAUTHORIZED, format!("{words}\n")).into_response()
+            if program {
+                failed(&Failure::SignIn(words.into()))
             } else {
                 (StatusCode::UNAUTHORIZED, Html(closed_page(words))).into_response()
             }

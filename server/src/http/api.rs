@@ -1,19 +1,19 @@
 //! The REST API, version 1: the model's own types as JSON. Errors are `{"failure": kind, "sentence": words}`.
 
 use super::Web;
+use super::answer::answer;
 use super::export::list_query;
 use app::answer::{Answer, Failure};
 use app::backend::Backend;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use model::event::{EventQuery, Severity};
 use model::ids::{Caller, SnapshotId};
 use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::HashMap;
 
 /// All addresses below `/api/v1`.
@@ -30,21 +30,6 @@ pub fn router() -> Router<Web> {
         .fallback(|| async {
             answer::<()>(Err(Failure::NotFound("There is no such address in version 1 of the API.".into())))
         })
-}
-
-fn answer<T: Serialize>(result: Answer<T>) -> Response {
-    match result {
-        Ok(value) => Json(value).into_response(),
-        Err(failure) => {
-            let status = match failure {
-                Failure::NotFound(_) => StatusCode::NOT_FOUND,
-                Failure::Forbidden(_) => StatusCode::FORBIDDEN,
-                Failure::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-                Failure::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-            };
-            (status, Json(failure)).into_response()
-        }
-    }
 }
 
 fn name(text: &str) -> Answer<DomainName> {
@@ -112,8 +97,8 @@ async fn remove(
 ) -> Response {
     match name(&n) {
         Ok(n) => match web.product.remove(&caller, std::slice::from_ref(&n)).await {
-            Ok(0) => answer::<()>(Err(crate::backend::not_held(&n))),
-            other => answer(other.map(|n| serde_json::json!({ "removed": n }))),
+            Ok(gone) if gone.is_empty() => answer::<()>(Err(crate::backend::not_held(&n))),
+            other => answer(other.map(|gone| serde_json::json!({ "removed": gone.len() }))),
         },
         Err(e) => answer::<()>(Err(e)),
     }

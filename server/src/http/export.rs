@@ -1,15 +1,18 @@
-//! `/domains.csv` and `/domains.json`: the current list with its filters, all pages of it.
+//! `/domains.csv` and `/domains.json`: the current list with its filters, all pages of it, sent as they are read.
 
 use super::Web;
+use super::answer::failed;
 use crate::backend::unavailable;
-use app::answer::Failure;
-use axum::Extension;
+use app::answer::{Answer, Failure};
+use axum::body::Body;
 use axum::extract::{RawQuery, State};
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use axum::{BoxError, Extension};
+use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use model::ids::Caller;
-use model::inventory::{ListQuery, Row};
+use model::inventory::{ListQuery, Page, Row};
+use std::collections::HashSet;
 
 /// The list query in the query part of a URL.
 pub fn list_query(raw: Option<&str>) -> ListQuery {
@@ -18,27 +21,60 @@ pub fn list_query(raw: Option<&str>) -> ListQuery {
     ListQuery::from_pairs(pairs.iter().map(|(k, v)| (k.as_str(), v.as_str())))
 }
 
-async fn all_rows(web: &Web, caller: &Caller, raw: Option<&str>) -> Result<Vec<Row>, Failure> {
-    let mut query = ListQuery { page: 1, per_page: ListQuery::MAX_PER_PAGE, ..list_query(raw) };
-    let mut rows = Vec::new();
-    loop {
-        let page = web
-            .product
-            .store()
-            .list(caller.org, &query, web.product.scanner.clock.now())
-            .await
-            .map_err(unavailable)?;
-        let done = page.rows.len() < query.per_page as usize;
-        rows.extend(page.rows);
-        if done {
-            return Ok(rows);
-        }
-        query.page += 1;
-    }
+/// The pages of a list one after the other, each read when the one before it was sent. A row that moved to a later
+/// page meanwhile is told once. The first page is read here, so that a database that is down is a refusal and not half
+/// a file; a later failure cuts the answer off, which every client reports.
+async fn pages(
+    web: &Web,
+    caller: &Caller,
+    raw: Option<&str>,
+) -> Result<impl Stream<Item = Answer<Vec<Row>>> + use<>, Failure> {
+    let query = ListQuery { page: 1, per_page: ListQuery::MAX_PER_PAGE, ..list_query(raw) };
+    let first = page(web, caller, &query).await?;
+    let later = stream::try_unfold(
+        (web.clone(), caller.clone(), after(&query, &first)),
+        |(web, caller, next)| async move {
+            let Some(query) = next else { return Ok(None) };
+            let found = page(&web, &caller, &query).await?;
+            let next = after(&query, &found);
+            // Fewer pages than there were: what is answered is the last of them once more.
+            let rows = if found.page == query.page { found.rows } else { Vec::new() };
+            Ok(Some((rows, (web, caller, next))))
+        },
+    );
+    let mut told = HashSet::new();
+    Ok(stream::once(async { Ok(first.rows) }).chain(later).map_ok(move |mut rows: Vec<Row>| {
+        rows.retain(|r| told.insert(r.name.clone()));
+        rows
+    }))
 }
 
-fn failed(failure: &Failure) -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, format!("{failure}\n")).into_response()
+async fn page(web: &Web, caller: &Caller, query: &ListQuery) -> Answer<Page> {
+    let now = web.product.scanner.clock.now();
+    web.product.store().list(caller.org, query, now).await.map_err(unavailable)
+}
+
+/// The question for the page after this one, unless it was the last.
+fn after(query: &ListQuery, found: &Page) -> Option<ListQuery> {
+    let read = u64::from(query.page) * u64::from(query.per_page);
+    let more = found.page == query.page && found.total > read;
+    more.then(|| ListQuery { page: query.page + 1, ..query.clone() })
+}
+
+/// A file that is made while it is sent.
+fn download(
+    media: &'static str,
+    file: &'static str,
+    parts: impl Stream<Item = Part> + Send + 'static,
+) -> Response {
+    let headers = [(CONTENT_TYPE, media), (CONTENT_DISPOSITION, file)];
+    (headers, Body::from_stream(parts)).into_response()
+}
+
+type Part = Result<Vec<u8>, BoxError>;
+
+fn part(text: &str) -> Part {
+    Ok(text.as_bytes().to_vec())
 }
 
 /// A cell a spreadsheet would take for a formula is kept as text.
@@ -52,56 +88,54 @@ pub async fn csv(
     Extension(caller): Extension<Caller>,
     RawQuery(raw): RawQuery,
 ) -> Response {
-    let rows = match all_rows(&web, &caller, raw.as_deref()).await {
-        Ok(rows) => rows,
+    let pages = match pages(&web, &caller, raw.as_deref()).await {
+        Ok(pages) => pages,
         Err(e) => return failed(&e),
     };
-    match to_csv(&rows) {
-        Ok(body) => (
-            [
-                (CONTENT_TYPE, "text/csv; charset=utf-8"),
-                (CONTENT_DISPOSITION, "attachment; filename=\"domains.csv\""),
-            ],
-            body,
-        )
-            .into_response(),
-        Err(e) => {
-            tracing::error!(error = %e, "the inventory could not be written as CSV");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }
-    }
+    let body = pages.map(|rows| Ok(to_csv(&rows?)?));
+    let head = stream::once(async { Ok(lines(|out| out.write_record(HEAD))?) });
+    download("text/csv; charset=utf-8", "attachment; filename=\"domains.csv\"", head.chain(body))
+}
+
+const HEAD: [&str; 10] = [
+    "Domain Name",
+    "Expiration",
+    "Registrar",
+    "DNS Provider",
+    "Status",
+    "Reason",
+    "Last Change Detected",
+    "Ownership",
+    "Tags",
+    "Last Scan",
+];
+
+fn lines(
+    write: impl FnOnce(&mut csv::Writer<Vec<u8>>) -> Result<(), csv::Error>,
+) -> Result<Vec<u8>, csv::Error> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    write(&mut out)?;
+    out.into_inner().map_err(|e| e.into_error().into())
 }
 
 fn to_csv(rows: &[Row]) -> Result<Vec<u8>, csv::Error> {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    out.write_record([
-        "Domain Name",
-        "Expiration",
-        "Registrar",
-        "DNS Provider",
-        "Status",
-        "Reason",
-        "Last Change Detected",
-        "Ownership",
-        "Tags",
-        "Last Scan",
-    ])?;
-    for r in rows {
-        let time = |t: Option<model::Timestamp>| t.map(|t| t.to_string()).unwrap_or_default();
-        out.write_record([
-            r.name.to_string(),
-            r.expires.map(|e| e.to_string()).unwrap_or_default(),
-            cell(r.registrar.as_deref().unwrap_or("")),
-            cell(r.provider.as_ref().map_or("", |p| p.name.as_str())),
-            r.status.kind.as_str().to_string(),
-            cell(&r.status.why()),
-            time(r.last_change_at),
-            r.ownership.as_str().to_string(),
-            cell(&r.tags.join(" ")),
-            time(r.last_scan_at),
-        ])?;
-    }
-    out.into_inner().map_err(|e| e.into_error().into())
+    let time = |t: Option<model::Timestamp>| t.map(|t| t.to_string()).unwrap_or_default();
+    lines(|out| {
+        rows.iter().try_for_each(|r| {
+            out.write_record([
+                r.name.to_string(),
+                r.expires.map(|e| e.to_string()).unwrap_or_default(),
+                cell(r.registrar.as_deref().unwrap_or("")),
+                cell(r.provider.as_ref().map_or("", |p| p.name.as_str())),
+                r.status.kind.as_str().to_string(),
+                cell(&r.status.why()),
+                time(r.last_change_at),
+                r.ownership.as_str().to_string(),
+                cell(&r.tags.join(" ")),
+                time(r.last_scan_at),
+            ])
+        })
+    })
 }
 
 /// `/domains.json`
@@ -110,14 +144,26 @@ pub async fn json(
     Extension(caller): Extension<Caller>,
     RawQuery(raw): RawQuery,
 ) -> Response {
-    match all_rows(&web, &caller, raw.as_deref()).await {
-        Ok(rows) => (
-            [(CONTENT_DISPOSITION, "attachment; filename=\"domains.json\"")],
-            axum::Json(serde_json::json!({ "domains": rows })),
-        )
-            .into_response(),
-        Err(e) => failed(&e),
-    }
+    let pages = match pages(&web, &caller, raw.as_deref()).await {
+        Ok(pages) => pages,
+        Err(e) => return failed(&e),
+    };
+    let mut begun = false;
+    let body = pages.map(move |rows| {
+        let mut out = Vec::new();
+        for row in &rows? {
+            if std::mem::replace(&mut begun, true) {
+                out.push(b',');
+            }
+            serde_json::to_writer(&mut out, row)?;
+        }
+        Ok(out)
+    });
+    let head = stream::once(async { part("{\"domains\":[") });
+    let tail = stream::once(async { part("]}") });
+    let file = "attachment; filename=\"domains.json\"";
+    // After a failure nothing follows: the file must not read as a whole one.
+    download("application/json", file, head.chain(body).chain(tail))
 }
 
 #[cfg(test)]

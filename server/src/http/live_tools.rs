@@ -2,19 +2,19 @@
 //! `end`), and the tools in the REST API. What runs for a page ends when the page goes away.
 
 use super::Web;
-use app::answer::{Answer, Failure};
+use super::answer::answer;
+use app::answer::Failure;
 use app::backend::Backend;
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::{Extension, Json, Router};
+use axum::{Extension, Router};
 use dns::compare::Watch;
 use futures::stream::{self, Stream};
 use model::compare::{CompareEvent, EndKind, Ended};
 use model::ids::Caller;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -50,22 +50,6 @@ impl From<String> for Flag {
     }
 }
 
-/// The answer to a failure before anything was streamed, also for the REST calls.
-fn answer<T: Serialize>(result: Answer<T>) -> Response {
-    match result {
-        Ok(value) => Json(value).into_response(),
-        Err(failure) => {
-            let status = match failure {
-                Failure::NotFound(_) => StatusCode::NOT_FOUND,
-                Failure::Forbidden(_) => StatusCode::FORBIDDEN,
-                Failure::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-                Failure::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-            };
-            (status, Json(failure)).into_response()
-        }
-    }
-}
-
 /// The stream of one comparison or watch.
 pub async fn compare(
     State(web): State<Web>,
@@ -82,9 +66,7 @@ pub async fn compare(
     }
     let leave = match web.product.tools.enter(&caller) {
         Ok(leave) => leave,
-        Err(failure) => {
-            return (StatusCode::TOO_MANY_REQUESTS, Json(failure)).into_response();
-        }
+        Err(failure) => return answer::<()>(Err(failure)),
     };
     let watch = question.watch.0.then(|| Watch {
         expect: question

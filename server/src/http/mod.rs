@@ -2,6 +2,7 @@
 //! health and metrics.
 
 mod access;
+mod answer;
 mod api;
 mod assets;
 mod export;
@@ -16,7 +17,7 @@ use axum::Router;
 use axum::extract::{FromRef, Request};
 use axum::http::StatusCode;
 use axum::middleware;
-use axum::routing::get;
+use axum::routing::{any, get};
 use leptos::prelude::{LeptosOptions, provide_context, use_context};
 use leptos_axum::{AxumRouteListing, LeptosRoutes, generate_route_list};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -70,9 +71,6 @@ impl Web {
                 provide_context(caller.clone());
             }
         };
-        let functions = context.clone();
-        let handle_function =
-            move |request: Request| leptos_axum::handle_server_fns_with_context(functions.clone(), request);
         let head = self.bundle.head_tags().to_string();
         let shell = move || app::shell(app::ShellAssets { head_html: head.clone() });
         // An address that no page has is rendered by the application too: its own page says so.
@@ -83,14 +81,16 @@ impl Web {
             answer
         };
         let inside = Router::new()
-            .route("/api/fn/{*function}", get(handle_function.clone()).post(handle_function))
+            .route("/api/fn/{*function}", any(answer::no_such_function))
             .route("/live", get(live::live))
             .route("/live/compare", get(live_tools::compare))
             .route("/domains.csv", get(export::csv))
             .route("/domains.json", get(export::json))
             .nest("/api/v1", api::router())
+            // The pages, and every server function there is.
             .leptos_routes_with_context(&self, routes, context, shell)
             .fallback(lost)
+            .layer(middleware::map_response(answer::of_function))
             .layer(middleware::from_fn_with_state(self.clone(), access::caller));
         Router::new()
             .merge(inside)

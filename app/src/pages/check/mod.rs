@@ -4,7 +4,7 @@
 mod asked;
 pub(crate) mod report;
 
-use crate::components::banner::{Tone, banner, failure};
+use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::tool::{ask, waiting};
 use crate::components::{area::area_text, icon};
 use crate::server_fns;
@@ -33,7 +33,7 @@ pub(crate) fn CheckPage() -> impl IntoView {
         <Suspense fallback=|| waiting("Asking every server everything… a slow or dead one takes a few seconds")>
             {move || data.get().map(|d| match d {
                 Some(Ok(o)) => report::report(&o, &asked.get(), shown),
-                Some(Err(f)) => failure("The check could not be made", &f),
+                Some(Err(f)) => page_failure("The check could not be made", &f),
                 None => nothing_yet(&asked.get()),
             })}
         </Suspense>

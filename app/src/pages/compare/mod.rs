@@ -11,8 +11,7 @@ mod table;
 mod vantage;
 mod watch;
 
-use crate::answer::Failure;
-use crate::components::banner::{failure, set_status};
+use crate::components::banner::page_failure;
 use crate::components::icon;
 use crate::components::tool::{TYPES, waiting};
 use crate::query;
@@ -50,17 +49,12 @@ pub(crate) fn ComparePage() -> impl IntoView {
         <Suspense fallback=|| waiting("Asking the authoritative servers first…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(c)) => found(c, asked),
-                Some(Err(f)) => not_made(&f),
+                Some(Err(f)) => page_failure("The comparison could not be made", &f),
                 None => hint(),
             })}
         </Suspense>
     }
     .into_any()
-}
-
-fn not_made(f: &Failure) -> AnyView {
-    set_status(f);
-    failure("The comparison could not be made", f)
 }
 
 /// The browser sends it itself; without script it asks for everything at once.

@@ -6,13 +6,14 @@ use crate::components::banner::{Tone, banner};
 use crate::components::scan::stages;
 use crate::components::status::{provider, status_pill};
 use crate::components::time::Ago;
+use crate::components::toast::Toaster;
 use crate::components::{icon, icon_sm};
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use model::detail::Detail;
-use model::item::Ownership;
+use model::item::{Item, Ownership};
 use model::scan::ScanProgress;
 
 /// The card.
@@ -73,8 +74,10 @@ fn actions(dom: Dom, d: &Detail) -> impl IntoView + use<> {
         let name = to_remove.clone();
         spawn_local(async move {
             match server_fns::remove(vec![name.clone()]).await {
-                Ok(_) => {
-                    dom.toaster.say("trash", format!("{name} removed"));
+                Ok(removed) => {
+                    let (toaster, back) = (dom.toaster, format!("/domains/{name}"));
+                    let undo = Callback::new(move |()| put_back(toaster, removed.clone(), back.clone()));
+                    toaster.undoable("trash", format!("{name} removed"), undo);
                     navigate.to("/domains", NavigateOptions::default());
                 }
                 Err(f) => dom.toaster.failed(&f),
@@ -120,6 +123,16 @@ fn actions(dom: Dom, d: &Detail) -> impl IntoView + use<> {
         </div>
     }
     .into_any()
+}
+
+/// Puts a removed domain back and opens its page again; this page is gone by then.
+fn put_back(toaster: Toaster, removed: Vec<Item>, address: String) {
+    spawn_local(async move {
+        match server_fns::restore(removed).await {
+            Ok(_) => drop(window().location().set_href(&address)),
+            Err(f) => toaster.failed(&f),
+        }
+    });
 }
 
 /// The scan that runs, or the one that ended while the page was open; announced as it goes.

@@ -7,7 +7,7 @@ mod chain;
 mod places;
 mod plan;
 
-use crate::components::banner::failure;
+use crate::components::banner::page_failure;
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
 use crate::components::tool::waiting;
@@ -37,7 +37,7 @@ pub(crate) fn FqdnPage() -> impl IntoView {
         <Suspense fallback=|| waiting("Following the name to its end, every server of every zone asked…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(r)) => found(r),
-                Some(Err(f)) => failure("The name could not be analyzed", &f),
+                Some(Err(f)) => page_failure("The name could not be analyzed", &f),
                 None => hint(),
             })}
         </Suspense>

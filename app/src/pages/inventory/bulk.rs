@@ -6,9 +6,7 @@ use crate::components::icon;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use model::inventory::Row;
-use model::item::Ownership;
-use std::collections::BTreeMap;
+use model::item::{Item, Ownership};
 
 /// The bar.
 #[component]
@@ -119,20 +117,18 @@ fn own_all(inv: Inv, names: Vec<String>, to: Ownership) {
     });
 }
 
-/// Removes, and offers to add them again as they were owned and tagged.
+/// Removes, and offers to put them back as they were.
 pub(crate) fn remove_all(inv: Inv, names: Vec<String>) {
-    let rows: Vec<Row> =
-        inv.rows().into_iter().filter(|r| names.iter().any(|n| n == r.name.as_str())).collect();
     spawn_local(async move {
         let words = match names.as_slice() {
             [one] => format!("{one} removed"),
             many => format!("{} removed", domains(many.len())),
         };
         match server_fns::remove(names).await {
-            Ok(_) => {
+            Ok(removed) => {
                 inv.data.refetch();
                 inv.frame.refetch();
-                let undo = Callback::new(move |()| put_back(inv, rows.clone()));
+                let undo = Callback::new(move |()| put_back(inv, removed.clone()));
                 inv.toaster.undoable("trash", words, undo);
             }
             Err(f) => inv.toaster.failed(&f),
@@ -140,18 +136,10 @@ pub(crate) fn remove_all(inv: Inv, names: Vec<String>) {
     });
 }
 
-fn put_back(inv: Inv, rows: Vec<Row>) {
-    // Rows that share ownership and tags go back in one call.
-    let mut groups: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
-    for r in rows {
-        let key = (r.ownership.as_str(), r.tags.join(","));
-        groups.entry(key).or_default().push(r.name.as_str().to_string());
-    }
+fn put_back(inv: Inv, removed: Vec<Item>) {
     spawn_local(async move {
-        for ((ownership, tags), names) in groups {
-            if let Err(f) = server_fns::add(names.join("\n"), ownership.into(), tags).await {
-                inv.toaster.failed(&f);
-            }
+        if let Err(f) = server_fns::restore(removed).await {
+            inv.toaster.failed(&f);
         }
         inv.data.refetch();
         inv.frame.refetch();

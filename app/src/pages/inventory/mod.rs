@@ -104,8 +104,7 @@ pub(crate) fn InventoryPage() -> impl IntoView {
             {move || data.get().map(|answer| match answer {
                 Ok(inventory) => table::list(inv, &inventory),
                 Err(f) => {
-                    banner::set_status(&f);
-                    banner::failure("The inventory could not be read", &f)
+                    banner::page_failure("The inventory could not be read", &f)
                 }
             })}
         </Transition>

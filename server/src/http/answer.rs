@@ -1,0 +1,61 @@
+//! What an answer of the backend looks like over HTTP. In: `Answer`. Out: JSON, and for a failure
+//! `{"failure": kind, "sentence": words}` under a status code that fits it.
+
+use app::answer::{Answer, Failure};
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+/// Written by leptos into the answer of a server function that failed.
+const FUNCTION_FAILED: HeaderName = HeaderName::from_static("serverfnerror");
+/// A failure is a sentence; more is none.
+const FAILURE_MAX: usize = 64 << 10;
+
+/// The answer of the REST API and of what is asked before a stream begins.
+pub fn answer<T: Serialize>(result: Answer<T>) -> Response {
+    match result {
+        Ok(value) => Json(value).into_response(),
+        // Version 1 of the API has always told names that break a rule from requests that can't be read.
+        Err(failure @ Failure::Invalid(_)) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, Json(failure)).into_response()
+        }
+        Err(failure) => failed(&failure),
+    }
+}
+
+/// A failure under its own status code.
+pub fn failed(failure: &Failure) -> Response {
+    (status(failure), Json(failure)).into_response()
+}
+
+fn status(failure: &Failure) -> StatusCode {
+    StatusCode::from_u16(failure.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// The refusal of a server function that does not exist.
+pub async fn no_such_function() -> Response {
+    failed(&Failure::NotFound(
+        "There is no such function: the page may be of an older version. Reload it.".into(),
+    ))
+}
+
+/// A refused server function leaves leptos as status 500 whatever the reason; here it gets the one that fits. A form
+/// without script was sent back to its page already and stays as it is.
+pub async fn of_function(mut response: Response) -> Response {
+    if response.status() != StatusCode::INTERNAL_SERVER_ERROR
+        || !response.headers().contains_key(FUNCTION_FAILED)
+    {
+        return response;
+    }
+    let body = std::mem::replace(response.body_mut(), Body::empty());
+    let Ok(body) = to_bytes(body, FAILURE_MAX).await else { return response };
+    if let Ok(failure) = serde_json::from_slice::<Failure>(&body) {
+        *response.status_mut() = status(&failure);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    *response.body_mut() = Body::from(body);
+    response
+}
