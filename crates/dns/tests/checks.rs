@@ -79,6 +79,7 @@ async fn faults_of_a_server_have_their_tags() {
         (Fault::NoAuthority, "delegation04", "IS_NOT_AUTHORITATIVE"),
         (Fault::Upward, "delegation06", "SOA_NOT_EXISTS"),
         (Fault::Upward, "nameserver07", "UPWARD_REFERRAL"),
+        (Fault::SelfReferral, "nameserver07", "UPWARD_REFERRAL"),
         (Fault::FormErrOnEdns, "nameserver02", "NO_EDNS_SUPPORT"),
         (Fault::DropEdns, "nameserver02", "BREAKS_ON_EDNS"),
         (Fault::FormErrOnEdns, "nameserver12", "NO_EDNS_SUPPORT"),
@@ -108,6 +109,9 @@ async fn slow_servers_are_told_with_numbers_when_the_whole_check_was_long_enough
     assert!(told[0].args["looks"].as_u64() >= Some(model::legacy::MIN_LOOKS as u64), "{:?}", told[0].args);
     let quick = check(ZONE, ZONE, Fault::None, &[]).await;
     assert!(!tags(&quick).contains(model::legacy::SLOW_UNICAST));
+    let anycast = Fault::Anycast(std::time::Duration::from_millis(110));
+    let anycast = check(ZONE, ZONE, anycast, &[]).await;
+    assert!(!tags(&anycast).contains(model::legacy::SLOW_UNICAST), "two machines answer at one address");
     let short = check(ZONE, ZONE, slow, &["basic02", "domainscope"]).await;
     assert!(!tags(&short).contains(model::legacy::SLOW_UNICAST), "two answers say nothing");
     assert_eq!(short.test_cases, ["Basic02", "Domainscope"]);

@@ -54,23 +54,24 @@ pub(super) async fn nameserver09(c: &Context<'_>) -> Vec<Finding> {
     let mut compared = 0;
     for ip in c.all_ips().await {
         let lower = c.session.ask(ip, &question, Manner::Exact).await;
-        let Some(lower) = lower.reply() else { continue };
         let cased = c.session.ask(ip, &question, Manner::Cased).await;
         let ns = ("ns", c.ns_list([&ip]).await);
-        compared += 1;
-        match cased.reply() {
-            None => out.add("CASE_QUERY_NO_ANSWER", &[ns]),
-            Some(r) if r.rcode != lower.rcode => {
+        match (lower.reply(), cased.reply()) {
+            (None, None) => continue,
+            (Some(l), Some(r)) if l.rcode != r.rcode => {
                 let args =
-                    [ns, ("rcode1", rcode_text(lower.rcode).into()), ("rcode2", rcode_text(r.rcode).into())];
+                    [ns, ("rcode1", rcode_text(l.rcode).into()), ("rcode2", rcode_text(r.rcode).into())];
                 out.add("CASE_QUERY_DIFFERENT_RC", &args);
             }
-            Some(r) if r.answers.is_empty() && lower.answers.is_empty() => {
+            (Some(l), Some(r)) if r.answers.is_empty() && l.answers.is_empty() => {
                 out.add("CASE_QUERY_SAME_RC", &[ns]);
             }
-            Some(r) if gist(r) == gist(lower) => out.add("CASE_QUERY_SAME_ANSWER", &[ns]),
-            Some(_) => out.add("CASE_QUERY_DIFFERENT_ANSWER", &[ns]),
+            (Some(l), Some(r)) if gist(r) == gist(l) => out.add("CASE_QUERY_SAME_ANSWER", &[ns]),
+            (Some(_), Some(_)) => out.add("CASE_QUERY_DIFFERENT_ANSWER", &[ns]),
+            // One letter case is answered, the other is not.
+            _ => out.add("CASE_QUERY_NO_ANSWER", &[ns]),
         }
+        compared += 1;
     }
     if compared > 0 {
         let same = out.list.iter().all(|f| f.tag.starts_with("CASE_QUERY_SAME"));

@@ -210,9 +210,13 @@ pub(crate) async fn check(
     if !pointless {
         ran.extend(rest.iter().map(|(name, _)| (*name).to_string()));
         let results = join_all(rest.iter().map(|(_, run)| run(&context))).await;
-        // By DNSSEC07 nothing else of DNSSEC is to be checked where the zone is not signed.
+        // By DNSSEC07 nothing else of DNSSEC is to be checked where the zone is not signed; but DNSSEC11 always is: a DS
+        // record without keys takes the zone off the net.
         let unsigned = results.iter().flatten().any(|f| f.tag == "DS07_NOT_SIGNED");
-        let kept = |f: &Finding| !unsigned || !f.test_case.starts_with("DNSSEC") || f.test_case == "DNSSEC07";
+        let always = ["DNSSEC07", "DNSSEC11"];
+        let kept = |f: &Finding| {
+            !unsigned || !f.test_case.starts_with("DNSSEC") || always.contains(&f.test_case.as_str())
+        };
         findings.extend(results.into_iter().flatten().filter(kept));
         // Last: it judges by how long all the answers of this check took.
         if wanted(legacy::NAME) {

@@ -3,7 +3,7 @@
 
 use super::context::{Context, joined, plain};
 use crate::session::Manner;
-use crate::wire::{Data, Name, Question, Rtype, rcode_text};
+use crate::wire::{Data, Name, Question, Reply, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -83,12 +83,13 @@ pub(super) async fn nameserver01(c: &Context<'_>) -> Vec<Finding> {
             }
         }
         let ns = ("ns", c.ns_list([&ip]).await);
-        if recursor || denials == NOBODYS_NAMES.len() {
-            out.add("IS_A_RECURSOR", &[ns]);
-        } else if silent {
-            out.add("NO_RESPONSE", &[ns]);
-        } else {
-            out.add("NO_RECURSOR", &[ns]);
+        recursor |= denials == NOBODYS_NAMES.len();
+        for (there, tag) in
+            [(silent, "NO_RESPONSE"), (recursor, "IS_A_RECURSOR"), (!silent && !recursor, "NO_RECURSOR")]
+        {
+            if there {
+                out.add(tag, std::slice::from_ref(&ns));
+            }
         }
     }
     out.list
@@ -100,8 +101,9 @@ pub(super) async fn nameserver03(c: &Context<'_>) -> Vec<Finding> {
     for ip in c.all_ips().await {
         // The first message tells: a transfer begins with the SOA record.
         let asked = c.session.ask(ip, &question, Manner::ExactTcp).await;
-        let open =
-            asked.reply().is_some_and(|r| r.rcode == 0 && r.answers_of(&c.zone, Rtype::SOA).next().is_some());
+        let begins =
+            |r: &Reply| r.answers.first().is_some_and(|rr| rr.rtype == Rtype::SOA && rr.name == c.zone);
+        let open = asked.reply().is_some_and(|r| r.rcode == 0 && begins(r));
         let tag = if open { "AXFR_AVAILABLE" } else { "AXFR_FAILURE" };
         out.add(tag, &[("ns", c.ns_list([&ip]).await)]);
     }
@@ -163,9 +165,7 @@ pub(super) async fn nameserver07(c: &Context<'_>) -> Vec<Finding> {
         return out.list;
     }
     for (ip, asked) in c.ask_each(&c.all_ips().await, &Name::root(), Rtype::NS).await {
-        let upward = asked
-            .reply()
-            .is_some_and(|r| r.authority.iter().any(|rr| rr.rtype == Rtype::NS && rr.name.is_root()));
+        let upward = asked.reply().is_some_and(|r| r.authority.iter().any(|rr| rr.rtype == Rtype::NS));
         if upward {
             out.add("UPWARD_REFERRAL", &[("ns", c.ns_list([&ip]).await)]);
         }

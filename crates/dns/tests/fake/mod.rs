@@ -24,6 +24,8 @@ pub enum Fault {
     DropUdp,
     /// Takes its time.
     Delay(Duration),
+    /// Takes its time, and is one of two machines in turn (NSID).
+    Anycast(Duration),
     /// Sets TC over UDP.
     Truncate,
     /// A wrong id first, then the answer.
@@ -50,6 +52,18 @@ pub enum Fault {
     Refused,
     /// Answers without AA.
     NoAuthority,
+    /// Whatever a test makes of the right answer.
+    Script(Script),
+}
+
+/// What a test makes of the right answer to a question; `None` is silence.
+#[derive(Debug, Clone, Copy)]
+pub struct Script(pub fn(&Message, Message) -> Option<Message>);
+
+impl PartialEq for Script {
+    fn eq(&self, _: &Self) -> bool {
+        false
+    }
 }
 
 /// A server: its address in the model world, its zones as `(origin, lines)`, its fault.
@@ -150,7 +164,7 @@ async fn serve_udp(socket: UdpSocket, zones: Arc<Vec<Zone>>, fault: Fault, quest
         let query = buffer[..length].to_vec();
         let (socket, zones) = (socket.clone(), zones.clone());
         tokio::spawn(async move {
-            if let Fault::Delay(d) = fault {
+            if let Fault::Delay(d) | Fault::Anycast(d) = fault {
                 tokio::time::sleep(d).await;
             }
             for (bytes, elsewhere) in replies(&query, &zones, fault, true) {
@@ -174,7 +188,7 @@ async fn serve_tcp(listener: TcpListener, zones: Arc<Vec<Zone>>, fault: Fault) {
                 if stream.read_exact(&mut query).await.is_err() {
                     return;
                 }
-                if let Fault::Delay(d) = fault {
+                if let Fault::Delay(d) | Fault::Anycast(d) = fault {
                     tokio::time::sleep(d).await;
                 }
                 for (bytes, _) in replies(&query, &zones, fault, false) {
@@ -253,6 +267,14 @@ fn replies(query: &[u8], zones: &[Zone], fault: Fault, udp: bool) -> Vec<(Vec<u8
             reply.metadata.authoritative = false;
             one(&reply)
         }
+        Fault::Anycast(_) if edns => {
+            static TURN: AtomicUsize = AtomicUsize::new(0);
+            let site = format!("site-{}", TURN.fetch_add(1, Ordering::Relaxed) % 2);
+            let nsid = hickory_proto::rr::rdata::opt::EdnsOption::Unknown(3, site.into_bytes());
+            reply.edns.get_or_insert_with(hickory_proto::op::Edns::new).options_mut().insert(nsid);
+            one(&reply)
+        }
+        Fault::Script(Script(make)) => make(&query, reply).iter().flat_map(one).collect(),
         _ => one(&reply),
     }
 }

@@ -160,24 +160,27 @@ fn examine(
     }
 }
 
+/// The RDATA of a set in an order that does not depend on the server.
+fn sorted(set: &[&Rr]) -> Vec<Vec<u8>> {
+    let mut raw: Vec<Vec<u8>> = set.iter().map(|rr| rr.raw.clone()).collect();
+    raw.sort();
+    raw
+}
+
 pub(in crate::checks) async fn dnssec15(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("DNSSEC15");
     let (mut cds_only, mut key_only) = (Servers::new(), Servers::new());
     let (mut both, mut mismatch) = (Servers::new(), Servers::new());
     let mut sets: BTreeMap<Rtype, BTreeSet<Vec<Vec<u8>>>> = BTreeMap::new();
     for ip in c.all_ips().await {
+        // A server without a usable answer for CDS is not asked for CDNSKEY; each answer counts for the comparison of
+        // servers, both together for that of the two sets.
         let cds = c.ask_dnssec(ip, &c.zone, Rtype::CDS).await;
+        let Some(ds) = good(&cds).map(|r| set_of(r, &c.zone, Rtype::CDS)) else { continue };
+        sets.entry(Rtype::CDS).or_default().insert(sorted(&ds));
         let cdnskey = c.ask_dnssec(ip, &c.zone, Rtype::CDNSKEY).await;
-        // Each answer counts for the comparison of servers, both together for that of the two sets.
-        for (asked, rtype) in [(&cds, Rtype::CDS), (&cdnskey, Rtype::CDNSKEY)] {
-            let Some(reply) = good(asked) else { continue };
-            let mut raw: Vec<Vec<u8>> =
-                set_of(reply, &c.zone, rtype).iter().map(|rr| rr.raw.clone()).collect();
-            raw.sort();
-            sets.entry(rtype).or_default().insert(raw);
-        }
-        let (Some(cds), Some(cdnskey)) = (good(&cds), good(&cdnskey)) else { continue };
-        let (ds, keys) = (set_of(cds, &c.zone, Rtype::CDS), set_of(cdnskey, &c.zone, Rtype::CDNSKEY));
+        let Some(keys) = good(&cdnskey).map(|r| set_of(r, &c.zone, Rtype::CDNSKEY)) else { continue };
+        sets.entry(Rtype::CDNSKEY).or_default().insert(sorted(&keys));
         match (ds.is_empty(), keys.is_empty()) {
             (true, true) => {}
             (false, true) => {

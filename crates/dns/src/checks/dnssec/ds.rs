@@ -1,9 +1,8 @@
 //! DNSSEC01 (digests of DS records) and DNSSEC07 (a signed zone has DS records at its parent).
 
-use super::{ByKey, Servers, TABLES, add_servers, addresses, good, row, signatures_of};
-use crate::checks::context::{Context, serves};
+use super::{ByKey, Servers, TABLES, add_servers, addresses, good_dnssec, row, signatures_of, valid_ds};
+use crate::checks::context::{Context, joined, serves};
 use crate::checks::methods;
-use crate::trace::ds_of;
 use crate::wire::{Reply, Rtype, rcode_text};
 use model::finding::Finding;
 use model::registration::Ds;
@@ -22,8 +21,7 @@ async fn parent_answers(c: &Context<'_>) -> Vec<(IpAddr, Option<Reply>)> {
     let parents = c.parent_ns().await.as_ref().map(methods::ips).unwrap_or_default();
     futures::future::join_all(parents.into_iter().map(|ip| async move {
         let asked = c.ask_dnssec(ip, &c.zone, Rtype::DS).await;
-        let reply = good(&asked).filter(|r| r.edns.as_ref().is_some_and(|e| e.dnssec_ok)).cloned();
-        (ip, reply)
+        (ip, good_dnssec(&asked).cloned())
     }))
     .await
 }
@@ -40,7 +38,7 @@ pub(in crate::checks) async fn dnssec01(c: &Context<'_>) -> Vec<Finding> {
     };
     add(&c.undelegated.ds, None);
     for (ip, reply) in parent_answers(c).await {
-        match reply.map(|r| ds_of(&r.answers, &c.zone)) {
+        match reply.map(|r| valid_ds(&r, &c.zone)) {
             None => ignored.insert(ip),
             Some(list) if list.is_empty() => without.insert(ip),
             Some(list) => {
@@ -96,6 +94,13 @@ pub(in crate::checks) async fn dnssec01(c: &Context<'_>) -> Vec<Finding> {
 
 type ByKeyOption = BTreeMap<u16, BTreeSet<Option<IpAddr>>>;
 
+/// Servers of the parent as `name/address`.
+async fn parent_list(c: &Context<'_>, ips: &Servers) -> Value {
+    let named = c.parent_ns().await.iter().flatten();
+    let entries = named.flat_map(|(name, own)| own.intersection(ips).map(move |ip| format!("{name}/{ip}")));
+    joined(entries)
+}
+
 pub(in crate::checks) async fn dnssec07(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("DNSSEC07");
     let all = c.all_ips().await;
@@ -127,7 +132,7 @@ pub(in crate::checks) async fn dnssec07(c: &Context<'_>) -> Vec<Finding> {
         for (ip, reply) in parent_answers(c).await {
             let Some(reply) = reply else { continue };
             let sealed = !signatures_of(&reply.answers, &c.zone, Rtype::DS).is_empty();
-            if sealed && !ds_of(&reply.answers, &c.zone).is_empty() {
+            if sealed && !valid_ds(&reply, &c.zone).is_empty() {
                 ds.insert(ip)
             } else {
                 no_ds.insert(ip)
@@ -153,11 +158,11 @@ pub(in crate::checks) async fn dnssec07(c: &Context<'_>) -> Vec<Finding> {
         (true, true) => {}
     }
     if !no_ds.is_empty() {
-        out.add("DS07_NO_DS_ON_PARENT_SERVER", &[("ns_list", addresses(&no_ds))]);
+        out.add("DS07_NO_DS_ON_PARENT_SERVER", &[("ns_list", parent_list(c, &no_ds).await)]);
     }
     let has_ds = given || !ds.is_empty();
     if has_ds {
-        let list: Value = if given { "-".into() } else { addresses(&ds) };
+        let list: Value = if given { "-".into() } else { parent_list(c, &ds).await };
         out.add("DS07_DS_ON_PARENT_SERVER", &[("ns_list", list)]);
     }
     if has_ds && !no_ds.is_empty() {

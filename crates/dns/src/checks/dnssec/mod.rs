@@ -20,9 +20,11 @@ use super::context::{Context, authoritative, joined};
 use super::tags::Findings;
 use crate::dnssec::verify;
 use crate::session::Asked;
+use crate::trace::ds_of;
 use crate::wire::{Dnskey, Name, Reply, Rr, Rrsig, Rtype};
 use hickory_proto::dnssec::Algorithm;
 use jiff::Timestamp;
+use model::registration::Ds;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,8 +93,19 @@ fn good(asked: &Asked) -> Option<&Reply> {
     asked.reply().filter(|r| r.aa && r.rcode == 0)
 }
 
+/// A "DNSSEC response": such a reply with EDNS and the DO flag.
+fn good_dnssec(asked: &Asked) -> Option<&Reply> {
+    good(asked).filter(|r| r.edns.as_ref().is_some_and(|e| e.dnssec_ok))
+}
+
+/// The DNSKEY records of a reply; one without a key in it is not valid.
 fn keys_of<'r>(reply: &'r Reply, zone: &'r Name) -> Vec<&'r Dnskey> {
-    verify::keys(&reply.answers, zone).collect()
+    verify::keys(&reply.answers, zone).filter(|k| !k.public_key.is_empty()).collect()
+}
+
+/// The DS records of a reply; one without a digest in it is not valid.
+fn valid_ds(reply: &Reply, zone: &Name) -> Vec<Ds> {
+    ds_of(&reply.answers, zone).into_iter().filter(|d| !d.digest.is_empty()).collect()
 }
 
 fn signatures_of<'r>(section: &'r [Rr], owner: &'r Name, rtype: Rtype) -> Vec<&'r Rrsig> {

@@ -1,9 +1,9 @@
 //! DNSSEC10 (denial of existence: NSEC or NSEC3, well formed, signed, the same on all servers; specification of 2023,
-//! with the tags for NSEC3PARAM that came after it).
+//! with the tags for NSEC3PARAM that came after it). Both questions are put to every server that has keys.
 
+use super::signatures::judge_by_time;
 use super::{
-    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, good, judge, key_answers, keys_of, row,
-    signatures_of,
+    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, good, key_answers, keys_of, row, signatures_of,
 };
 use crate::checks::context::Context;
 use crate::dnssec::denial::nsec3_hash;
@@ -103,9 +103,10 @@ async fn examine_nsec(c: &Context<'_>, ip: IpAddr, keys: &[&Dnskey], sets: &mut 
         return;
     }
     if let Data::Nsec3(n) = &first.data {
+        // `None`: more iterations than anybody should be made to compute; whose record it is stays open then.
         let hash = nsec3_hash(&c.zone, &n.salt, n.iterations).map(|h| base32hex(&h));
         let label = first.name.labels().first().map(Vec::as_slice);
-        if hash.is_none_or(|h| label != Some(h.as_bytes())) {
+        if hash.is_some_and(|h| label != Some(h.as_bytes())) {
             sets.nsec3.mismatch.insert(ip);
         } else {
             let wanted = [Rtype::SOA, Rtype::NS, Rtype::DNSKEY, Rtype::NSEC3PARAM, Rtype::RRSIG];
@@ -131,8 +132,7 @@ async fn examine_nsec3param(c: &Context<'_>, ip: IpAddr, keys: &[&Dnskey], sets:
         sets.nsec3.answer.insert(ip);
         if found.len() > 1 {
             sets.many_params.insert(ip);
-        }
-        if found.iter().any(|rr| rr.name != c.zone) {
+        } else if found.iter().any(|rr| rr.name != c.zone) {
             sets.stray_param.insert(ip);
         }
         return;
@@ -186,7 +186,10 @@ fn seals(
         way.unsigned.insert(ip);
     }
     for sig in sigs {
-        let map = match judge(&[rr], sig, keys, c.now) {
+        // The key comes first, then the time, then the algorithm; DNSSEC08 and DNSSEC09 begin with the time.
+        let known = keys.iter().any(|k| k.key_tag == sig.key_tag);
+        let seal = if known { judge_by_time(&[rr], sig, keys, c.now) } else { Seal::NoKey };
+        let map = match seal {
             Seal::Verified => {
                 way.verified.insert(ip);
                 continue;
@@ -243,7 +246,8 @@ async fn report(c: &Context<'_>, sets: &Sets, all: &Servers) -> Vec<Finding> {
     add_servers(c, &mut out, "DS10_NSEC3PARAM_MISMATCHES_APEX", &sets.stray_param).await;
     let mixed: Servers = nsec.intersection(&nsec3).copied().collect();
     add_servers(c, &mut out, "DS10_MIXED_NSEC_NSEC3", &mixed).await;
-    if !nsec.is_empty() && !nsec3.is_empty() {
+    // Servers that use both are told above: here one has to use NSEC alone and another NSEC3 alone.
+    if !nsec.is_subset(&nsec3) && !nsec3.is_subset(&nsec) {
         let args = [("ns_list_nsec", c.ns_list(&nsec).await), ("ns_list_nsec3", c.ns_list(&nsec3).await)];
         out.add("DS10_INCONSISTENT_NSEC_NSEC3", &args);
     }

@@ -1,11 +1,12 @@
-//! DNSSEC03 (parameters of NSEC3, RFC 5155 and RFC 9276).
+//! DNSSEC03 (parameters of NSEC3, RFC 5155 and RFC 9276; specification of 2024). In: the NSEC3 record with which each
+//! server denies an NSEC record at the zone's top. Out: what the servers' parameters are, and whether they agree.
 
 use super::{ByKey, Servers, add_servers, good, key_answers, keys_of};
-use crate::checks::context::Context;
+use crate::checks::context::{Context, joined};
 use crate::wire::{Data, Nsec3, Rtype, rcode_text};
 use model::finding::Finding;
 use model::names::Fqdn;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One parameter: its values by server, the value it ought to have, and the tags.
 struct Parameter {
@@ -21,7 +22,7 @@ pub(in crate::checks) async fn dnssec03(c: &Context<'_>) -> Vec<Finding> {
     let (mut unsigned, mut signed) = (Servers::new(), Servers::new());
     let (mut without, mut with) = (Servers::new(), Servers::new());
     let (mut multiple, mut silent) = (Servers::new(), Servers::new());
-    let mut errors: ByKey<String> = BTreeMap::new();
+    let (mut errors, mut rcodes) = (Servers::new(), BTreeSet::new());
     let mut parameters: Vec<(std::net::IpAddr, Nsec3)> = Vec::new();
     for (ip, asked) in key_answers(c).await {
         let Some(reply) = good(&asked) else { continue };
@@ -36,7 +37,8 @@ pub(in crate::checks) async fn dnssec03(c: &Context<'_>) -> Vec<Finding> {
             continue;
         };
         if reply.rcode != 0 || !reply.aa {
-            errors.entry(rcode_text(reply.rcode)).or_default().insert(ip);
+            errors.insert(ip);
+            rcodes.insert(rcode_text(reply.rcode));
             continue;
         }
         let records: Vec<&Nsec3> = reply
@@ -60,8 +62,8 @@ pub(in crate::checks) async fn dnssec03(c: &Context<'_>) -> Vec<Finding> {
     let tag = if signed.is_empty() { "DS03_NO_DNSSEC_SUPPORT" } else { "DS03_SERVER_NO_DNSSEC_SUPPORT" };
     add_servers(c, &mut out, tag, &unsigned).await;
     add_servers(c, &mut out, "DS03_NO_RESPONSE_NSEC_QUERY", &silent).await;
-    for (rcode, servers) in &errors {
-        let args = [("ns_list", c.ns_list(servers).await), ("rcode", rcode.as_str().into())];
+    if !errors.is_empty() {
+        let args = [("ns_list", c.ns_list(&errors).await), ("rcode", joined(&rcodes))];
         out.add("DS03_ERROR_RESPONSE_NSEC_QUERY", &args);
     }
     let tag = if with.is_empty() { "DS03_NO_NSEC3" } else { "DS03_SERVER_NO_NSEC3" };

@@ -1,5 +1,5 @@
-//! DNSSEC08 and DNSSEC09 (signatures of the DNSKEY and SOA sets; specifications of 2022), DNSSEC04 (their lifetimes), DNSSEC06 (signatures are
-//! sent at all), DNSSEC13 (every algorithm signs).
+//! DNSSEC08 and DNSSEC09 (signatures of the DNSKEY and SOA sets; specifications of 2022), DNSSEC04 (their lifetimes),
+//! DNSSEC06 (signatures are sent at all), DNSSEC13 (every algorithm signs).
 
 use super::signatures_of;
 use super::{
@@ -13,8 +13,8 @@ use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// As these two cases have it: the time first, then the algorithm, then the key (DNSSEC10 begins with the key).
-fn judge_by_time(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], now: Timestamp) -> Seal {
+/// As DNSSEC08 and DNSSEC09 have it: the time first, then the algorithm, then the key (DNSSEC10 begins with the key).
+pub(super) fn judge_by_time(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], now: Timestamp) -> Seal {
     let seconds = now.as_second() as u32;
     // Serial arithmetic (RFC 4034 section 3.1.5).
     let later = |a: u32, b: u32| a != b && a.wrapping_sub(b) < 0x8000_0000;
@@ -43,7 +43,11 @@ struct Seals {
 
 impl Seals {
     fn add(&mut self, c: &Context<'_>, ip: IpAddr, reply: &Reply, rtype: Rtype, keys: &[&Dnskey]) {
-        let set: Vec<&Rr> = set_of(reply, &c.zone, rtype);
+        let mut set: Vec<&Rr> = set_of(reply, &c.zone, rtype);
+        if rtype == Rtype::SOA {
+            // By the specification the others are ignored.
+            set.truncate(1);
+        }
         let sigs = signatures_of(&reply.answers, &c.zone, rtype);
         if sigs.is_empty() {
             self.missing.insert(ip);
@@ -118,35 +122,50 @@ const HALF_A_YEAR: i64 = 180 * 86_400;
 pub(in crate::checks) async fn dnssec04(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("DNSSEC04");
     let mut seen = BTreeSet::new();
-    for ip in c.all_ips().await {
-        for rtype in [Rtype::DNSKEY, Rtype::SOA] {
+    // One answer of each kind is looked at, of the first server that gives one: DNSSEC08 and DNSSEC09 compare servers.
+    for rtype in [Rtype::DNSKEY, Rtype::SOA] {
+        for ip in c.all_ips().await {
             let asked = c.ask_dnssec(ip, &c.zone, rtype).await;
             let Some(reply) = good(&asked) else { continue };
             for sig in signatures_of(&reply.answers, &c.zone, rtype) {
                 seen.insert((sig.key_tag, rtype, i64::from(sig.inception), i64::from(sig.expiration)));
             }
+            break;
         }
     }
     let now = c.now.as_second();
     for (key_tag, rtype, inception, expiration) in seen {
-        let (left, duration) = (expiration - now, expiration - inception);
-        let args = [
-            ("keytag", key_tag.into()),
-            ("types", rtype.to_string().into()),
-            ("duration", if (0..=HALF_A_YEAR).contains(&left) { duration } else { left }.into()),
-            ("expiration", expiration.into()),
-        ];
-        out.add("RRSIG_EXPIRATION", &args);
-        let tag = match left {
-            ..0 => "RRSIG_EXPIRED",
-            0..HALF_A_DAY => "REMAINING_SHORT",
-            _ if left > HALF_A_YEAR => "REMAINING_LONG",
-            _ if duration > HALF_A_YEAR => "DURATION_LONG",
-            _ => "DURATION_OK",
-        };
-        out.add(tag, &args);
+        let tags = lifetime_tags(expiration - now, expiration - inception);
+        for (tag, seconds) in tags {
+            let args = [
+                ("keytag", key_tag.into()),
+                ("types", rtype.to_string().into()),
+                ("duration", seconds.into()),
+                ("expiration", expiration.into()),
+            ];
+            out.add(tag, &args);
+        }
     }
     out.list
+}
+
+/// What a lifetime gives rise to, each with the seconds it is about: those left, or those between inception and
+/// expiration. Both limits count, one whatever the other says.
+fn lifetime_tags(left: i64, duration: i64) -> Vec<(&'static str, i64)> {
+    let remaining = match left {
+        ..0 => Some("RRSIG_EXPIRED"),
+        0..HALF_A_DAY => Some("REMAINING_SHORT"),
+        _ if left > HALF_A_YEAR => Some("REMAINING_LONG"),
+        _ => None,
+    };
+    let long = (duration > HALF_A_YEAR).then_some("DURATION_LONG");
+    let mut tags = vec![("RRSIG_EXPIRATION", left)];
+    tags.extend(remaining.map(|tag| (tag, left)));
+    tags.extend(long.map(|tag| (tag, duration)));
+    if tags.len() == 1 {
+        tags.push(("DURATION_OK", duration));
+    }
+    tags
 }
 
 pub(in crate::checks) async fn dnssec06(c: &Context<'_>) -> Vec<Finding> {
@@ -175,7 +194,9 @@ pub(in crate::checks) async fn dnssec13(c: &Context<'_>) -> Vec<Finding> {
         }
         for (rtype, name) in [(Rtype::DNSKEY, "DNSKEY"), (Rtype::SOA, "SOA"), (Rtype::NS, "NS")] {
             let asked = c.ask_dnssec(ip, &c.zone, rtype).await;
-            let Some(reply) = good(&asked) else { break };
+            let Some(reply) = good(&asked).filter(|r| r.answers_of(&c.zone, rtype).next().is_some()) else {
+                break;
+            };
             let sigs = signatures_of(&reply.answers, &c.zone, rtype);
             if sigs.is_empty() {
                 break;
@@ -222,5 +243,21 @@ mod tests {
         assert_eq!(judged(&sig(200, 10, 999)), Seal::Expired);
         assert_eq!(judged(&sig(200, 10, 2000)), Seal::Unsupported(200));
         assert_eq!(judged(&sig(13, 10, 2000)), Seal::NoKey);
+    }
+
+    #[test]
+    fn a_lifetime_is_judged_by_what_is_left_and_by_its_length() {
+        let tags = |left, duration| -> Vec<&str> {
+            lifetime_tags(left, duration).into_iter().map(|(tag, _)| tag).skip(1).collect()
+        };
+        let day = 86_400;
+        assert_eq!(tags(10 * day, 30 * day), ["DURATION_OK"]);
+        assert_eq!(tags(-1, 30 * day), ["RRSIG_EXPIRED"]);
+        assert_eq!(tags(-1, 200 * day), ["RRSIG_EXPIRED", "DURATION_LONG"]);
+        assert_eq!(tags(3_600, 200 * day), ["REMAINING_SHORT", "DURATION_LONG"]);
+        assert_eq!(tags(181 * day, 200 * day), ["REMAINING_LONG", "DURATION_LONG"]);
+        assert_eq!(tags(180 * day, 180 * day), ["DURATION_OK"]);
+        assert_eq!(lifetime_tags(3_600, 30 * day)[1], ("REMAINING_SHORT", 3_600), "the seconds left");
+        assert_eq!(lifetime_tags(10 * day, 200 * day)[1], ("DURATION_LONG", 200 * day), "the whole length");
     }
 }

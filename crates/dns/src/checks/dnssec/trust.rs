@@ -2,21 +2,21 @@
 //! are signed by a key that a DS record names).
 
 use super::{
-    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, addresses, good, judge, key_answers, keys_of,
+    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, addresses, good, good_dnssec, judge, key_answers,
 };
-use super::{row, set_of, signatures_of};
+use super::{keys_of, row, set_of, signatures_of, valid_ds};
 use crate::checks::context::{Context, serves};
 use crate::checks::methods;
 use crate::dnssec::verify;
-use crate::trace::ds_of;
+use crate::session::Asked;
 use crate::wire::{Reply, Rr, Rtype};
 use hickory_proto::dnssec::DigestType;
 use model::finding::Finding;
 use model::registration::Ds;
 use std::net::IpAddr;
 
-/// All DS records: what the user gave, or what the parent's servers give.
-async fn all_ds(c: &Context<'_>) -> Vec<Ds> {
+/// All DS records: what the user gave, or what the parent's servers give in answers that will do.
+async fn all_ds(c: &Context<'_>, will_do: fn(&Asked) -> Option<&Reply>) -> Vec<Ds> {
     if !c.undelegated.ds.is_empty() || c.is_undelegated() {
         return c.undelegated.ds.clone();
     }
@@ -24,8 +24,8 @@ async fn all_ds(c: &Context<'_>) -> Vec<Ds> {
     let mut list: Vec<Ds> = Vec::new();
     for ip in parents {
         let asked = c.ask_dnssec(ip, &c.zone, Rtype::DS).await;
-        if let Some(reply) = good(&asked) {
-            list.extend(ds_of(&reply.answers, &c.zone));
+        if let Some(reply) = will_do(&asked) {
+            list.extend(valid_ds(reply, &c.zone));
         }
     }
     list.sort_by_key(|d| (d.key_tag, d.algorithm, d.digest_type, d.digest.clone()));
@@ -49,15 +49,13 @@ struct Sets {
 
 pub(in crate::checks) async fn dnssec02(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("DNSSEC02");
-    let ds = all_ds(c).await;
+    let ds = all_ds(c, good_dnssec).await;
     if ds.is_empty() {
         return out.list;
     }
     let mut sets = Sets::default();
     for (ip, asked) in key_answers(c).await {
-        let Some(reply) = good(&asked).filter(|r| r.edns.as_ref().is_some_and(|e| e.dnssec_ok)) else {
-            continue;
-        };
+        let Some(reply) = good_dnssec(&asked) else { continue };
         if !keys_of(reply, &c.zone).is_empty() {
             sets.responding.insert(ip);
             match_ds(c, ip, reply, &ds, &mut sets);
@@ -140,7 +138,7 @@ pub(in crate::checks) async fn dnssec11(c: &Context<'_>) -> Vec<Finding> {
         let (mut unknown, mut without, mut with) = (Servers::new(), Servers::new(), Servers::new());
         for ip in parents {
             let asked = c.ask_dnssec(ip, &c.zone, Rtype::DS).await;
-            match good(&asked).map(|r| ds_of(&r.answers, &c.zone).is_empty()) {
+            match good(&asked).map(|r| valid_ds(r, &c.zone).is_empty()) {
                 None => unknown.insert(ip),
                 Some(true) => without.insert(ip),
                 Some(false) => with.insert(ip),
@@ -185,7 +183,7 @@ pub(in crate::checks) async fn dnssec11(c: &Context<'_>) -> Vec<Finding> {
 
 pub(in crate::checks) async fn dnssec18(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("DNSSEC18");
-    let ds = all_ds(c).await;
+    let ds = all_ds(c, good).await;
     if ds.is_empty() {
         return out.list;
     }
@@ -198,9 +196,11 @@ pub(in crate::checks) async fn dnssec18(c: &Context<'_>) -> Vec<Finding> {
         let keys = good(&asked).map(|r| keys_of(r, &c.zone)).unwrap_or_default();
         for (rtype, unmatched) in [(Rtype::CDS, &mut cds), (Rtype::CDNSKEY, &mut cdnskey)] {
             let asked = c.ask_dnssec(ip, &c.zone, rtype).await;
-            let Some(reply) = good(&asked).filter(|r| r.answers_of(&c.zone, rtype).next().is_some()) else {
+            // Without a usable answer for CDS the server is passed over.
+            let Some(reply) = good(&asked) else { break };
+            if reply.answers_of(&c.zone, rtype).next().is_none() {
                 continue;
-            };
+            }
             let sigs = signatures_of(&reply.answers, &c.zone, rtype);
             let named = |d: &Ds| keys.iter().any(|k| k.key_tag == d.key_tag);
             if !ds.iter().any(|d| named(d) && sigs.iter().any(|s| s.key_tag == d.key_tag)) {
