@@ -43,8 +43,11 @@ impl Scanner {
         // A scheduled scan comes half an interval after the last one at the earliest. Sooner, it is the rest of that
         // one: the registration, whose turn has come.
         let rest = !asked && !fresh && stored.is_some_and(|o| self.dns_is_recent(o, now));
+        // Nobody is told to come back later than this; a turn beyond it was told by a wrong clock.
+        let longest = net::budget::LONGEST_QUEUE.as_secs().cast_signed();
+        let ahead = |at: &Timestamp| (1..=longest).contains(&(at.as_second() - now.as_second()));
         let turn =
-            stored.and_then(|o| o.registration.error.as_ref()?.retry_at).filter(|at| !asked && *at > now);
+            stored.and_then(|o| o.registration.error.as_ref()?.retry_at).filter(|at| !asked && ahead(at));
         let registration = async {
             if fresh {
                 let words = "read a short while ago, served as it is".to_string();
@@ -104,6 +107,10 @@ impl Scanner {
         let part = &stored.registration;
         let Some(at) = part.observed_at.filter(|_| part.error.is_none()) else { return false };
         let age = now.as_second() - at.as_second();
+        // Read in the future, by a clock that was wrong: it would stay fresh for as long.
+        if age < 0 {
+            return false;
+        }
         if asked {
             return age < self.policy.freshness_s;
         }

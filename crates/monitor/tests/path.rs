@@ -285,3 +285,20 @@ async fn a_long_wait_is_shown_and_not_asked_about_before_its_time() {
     assert!(!s.scanner.scan(&s.name, true).await.unwrap().failed);
     assert_eq!(s.scheduled().await, (None, (1, 0), None), "fresh now");
 }
+
+/// A machine whose clock was ten years ahead when it scanned, and was then set right.
+#[tokio::test]
+async fn a_clock_that_was_ahead_keeps_nothing_fresh_and_nobody_waiting() {
+    let s = Stage::new().await;
+    s.later(10 * 365 * 24);
+    s.scheduled().await;
+    s.later(-10 * 365 * 24);
+    assert_eq!(s.scheduled().await.1, (1, 1), "looked at again");
+    s.later(7);
+    // A turn in ten years, told by that clock, is no turn.
+    s.no_room_for(10 * 365 * 24 * 60);
+    s.scheduled().await;
+    *s.world.no_room.lock().unwrap() = None;
+    s.later(1);
+    assert_eq!(s.scheduled().await, (None, (1, 1), None));
+}

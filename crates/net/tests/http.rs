@@ -107,6 +107,51 @@ async fn hanging_dripping_flooding_and_breaking_off_end_in_bounded_time() {
     assert!(matches!(get(&d, closed).await, Err(Error::Unreachable { .. })));
 }
 
+/// What has no end ends: by its size, else by the time.
+#[tokio::test]
+async fn answers_without_end_end_in_bounded_time_and_memory() {
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let d = dialer(true, &["127.0.0.1"]);
+    let chunks = server(CHUNKED, Some(b"5\r\nhello\r\n"), false).await;
+    assert!(matches!(get(&d, chunks).await, Err(Error::TooLarge { cap: 10_000, .. })));
+    // Of chunks the extensions are not the body, and neither are trailers: they are to be bounded all the same.
+    let cases: [(&[u8], &[u8]); 4] = [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;", b"extension=extension;"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-T: zzzzzzzzzzzzzzzz\r\n"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"),
+    ];
+    for (head, flood) in cases {
+        let port = server(head, Some(flood), false).await;
+        let start = std::time::Instant::now();
+        let e = get(&d, port).await.unwrap_err();
+        let what = String::from_utf8_lossy(flood);
+        assert!(
+            matches!(e, Error::Protocol { .. } | Error::Timeout { .. } | Error::TooLarge { .. }),
+            "{what}: {e}"
+        );
+        assert!(start.elapsed() < Duration::from_secs(2), "{what}: {:?}", start.elapsed());
+    }
+}
+
+/// A bomb of gzip stays what it is: nothing is unpacked, for nothing packed was asked for.
+#[tokio::test]
+async fn nothing_is_unpacked() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let asked = tokio::spawn(async move {
+        let (mut s, _) = listener.accept().await.unwrap();
+        let mut buffer = vec![0; 2048];
+        let n = s.read(&mut buffer).await.unwrap();
+        let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00";
+        s.write_all(head).await.unwrap();
+        String::from_utf8_lossy(&buffer[..n]).to_ascii_lowercase()
+    });
+    let answer = get(&dialer(true, &["127.0.0.1"]), port).await.unwrap();
+    assert_eq!(answer.body, b"\x1f\x8b\x08\x00");
+    assert!(!asked.await.unwrap().contains("accept-encoding"));
+}
+
 #[tokio::test]
 async fn a_conditional_question_is_sent_as_one_and_unchanged_is_an_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

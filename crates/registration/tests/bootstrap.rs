@@ -19,6 +19,8 @@ enum Mood {
     Broken,
     /// Says "not changed" to everybody.
     Confused,
+    /// Sends another file under the old tag.
+    Careless,
 }
 
 struct Root {
@@ -47,12 +49,17 @@ impl Root {
                     http(200, "application/json", fields, FILE)
                 }
                 Mood::Well | Mood::Confused => http(304, "application/json", "ETag: \"v1\"\r\n", ""),
+                Mood::Careless => {
+                    let moved = FILE.replace("rdap.nic", "rdap.moved");
+                    http(200, "application/json", "ETag: \"v1\"\r\n", &moved)
+                }
                 Mood::Broken => http(500, "text/html", "", "oops"),
             }
         };
         let seen = world.serve("rdap-root.test", 80, answer).await;
         let free = |_: &str| http(404, "application/rdap+json", "", r#"{"errorCode":404}"#);
         world.serve("rdap.nic.test", 80, free).await;
+        world.serve("rdap.moved.test", 80, |_| http(403, "text/plain", "", "")).await;
         Root { world, mood, sent, seen }
     }
 
@@ -162,4 +169,31 @@ async fn a_damaged_or_foreign_copy_is_not_used() {
         assert_eq!(root.counts(), (before.0 + 1, before.1 + 1), "{text}");
         assert!(shelf.get().await.unwrap().contains("rdap.nic.test"));
     }
+}
+
+#[tokio::test]
+async fn another_file_under_the_old_tag_is_used_and_kept() {
+    let root = Root::new().await;
+    let shelf = Arc::new(InMemory::default());
+    let client = root.client(Some(shelf.clone()));
+    assert!(is_free(&ask(&client, hours(0)).await));
+    root.is(Mood::Careless);
+    let moved = ask(&client, hours(25)).await;
+    assert_eq!(moved.failures[0].error.kind, FailureKind::Refused, "the other server was asked");
+    assert!(shelf.get().await.unwrap().contains("rdap.moved.test"));
+    // "Not changed" then means the file that came last.
+    root.is(Mood::Confused);
+    let again = ask(&client, hours(50)).await;
+    assert_eq!(again.failures[0].error.kind, FailureKind::Refused);
+}
+
+#[tokio::test]
+async fn a_clock_that_was_ahead_does_not_keep_the_file_for_as_long() {
+    let root = Root::new().await;
+    let client = root.client(None);
+    assert!(is_free(&ask(&client, hours(10 * 365 * 24)).await));
+    assert!(is_free(&ask(&client, hours(0)).await));
+    assert_eq!(root.counts(), (2, 1), "asked again when the clock was right");
+    assert!(is_free(&ask(&client, hours(1)).await));
+    assert_eq!(root.counts(), (2, 1));
 }

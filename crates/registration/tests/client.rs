@@ -41,8 +41,19 @@ async fn whois_only(reply: fn(&str) -> Reply) -> (World, std::sync::Arc<world::S
 
 #[tokio::test]
 async fn faults_of_a_whois_server_have_their_own_names_and_end_in_time() {
-    let cases: [Fault; 8] = [
+    let cases: [Fault; 11] = [
         ("hang", |_| Reply::Hang, FailureKind::Timeout),
+        ("drip of a header", |_| Reply::DripAfter("HTTP/1.1 200 OK\r\nX: ", "y"), FailureKind::Timeout),
+        (
+            "chunks without end",
+            |_| Reply::DripAfter("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n{\r\n"),
+            FailureKind::Timeout,
+        ),
+        (
+            "packed although nobody asked for it",
+            |_| http(200, "application/rdap+json", "Content-Encoding: gzip\r\n", "\u{1f}not unpacked"),
+            FailureKind::Unparsable,
+        ),
         ("drip", |_| Reply::Drip, FailureKind::Timeout),
         ("huge", |_| Reply::Huge, FailureKind::TooLarge),
         (
@@ -153,8 +164,19 @@ async fn only_an_rdap_server_can_say_that_a_name_is_free() {
 
 #[tokio::test]
 async fn faults_of_rdap_lead_to_whois() {
-    let cases: [Fault; 8] = [
+    let cases: [Fault; 11] = [
         ("hang", |_| Reply::Hang, FailureKind::Timeout),
+        ("drip of a header", |_| Reply::DripAfter("HTTP/1.1 200 OK\r\nX: ", "y"), FailureKind::Timeout),
+        (
+            "chunks without end",
+            |_| Reply::DripAfter("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n{\r\n"),
+            FailureKind::Timeout,
+        ),
+        (
+            "packed although nobody asked for it",
+            |_| http(200, "application/rdap+json", "Content-Encoding: gzip\r\n", "\u{1f}not unpacked"),
+            FailureKind::Unparsable,
+        ),
         (
             "broken off",
             |_| text("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"obj"),

@@ -11,7 +11,7 @@ mod turn;
 
 pub use ledger::{Kept, Ledger, Memory};
 pub use limit::Limit;
-pub use state::{Decision, HostState, LEASE, LONGEST_BLOCK, Reason};
+pub use state::{Decision, HostState, LEASE, LONGEST_BLOCK, LONGEST_QUEUE, Reason};
 pub use turn::Permit;
 
 use crate::Error;

@@ -17,7 +17,7 @@ const LONGEST_BACK_OFF: i64 = 3_600 * SECOND;
 /// How often in a row a host's own word alone decides how long it is left alone.
 const BELIEVED: u32 = 2;
 /// Nobody is told to come back later than this: limits may have changed by then.
-const LONGEST_QUEUE: i64 = 7 * 24 * HOUR;
+pub const LONGEST_QUEUE: Duration = Duration::from_secs(7 * 24 * 3_600);
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3_600 * SECOND;
 /// A day's quota is counted by the hour; an hour counts until it lies wholly more than a day back.
@@ -239,7 +239,8 @@ impl HostState {
         let hour = now.div_euclid(HOUR);
         self.hours.retain(|(h, _)| *h >= hour - HOURS && *h <= hour + 1);
         // A place given in the future is a wrong clock's; the queue begins anew.
-        self.tail = if self.queued > now + micros(LEASE) { now } else { self.tail.min(now + LONGEST_QUEUE) };
+        self.tail =
+            if self.queued > now + micros(LEASE) { now } else { self.tail.min(now + micros(LONGEST_QUEUE)) };
     }
 
     /// When the host may be asked again, spacing and concurrency apart.
@@ -276,7 +277,7 @@ impl HostState {
         {
             step = step.max(HOURS * HOUR / i64::from(most.max(1)));
         }
-        let at = self.tail.saturating_add(step).max(free).max(now + 1_000).min(now + LONGEST_QUEUE);
+        let at = self.tail.saturating_add(step).max(free).max(now + 1_000).min(now + micros(LONGEST_QUEUE));
         (self.tail, self.queued) = (at, now);
         Decision::NotBefore(instant(at), reason)
     }

@@ -88,7 +88,11 @@ impl Source {
 
     /// The table, looked for anew when it is older than a day. A failed fetch leaves the old one.
     pub async fn table(&self, dialer: &net::Dialer, now: Timestamp) -> Arc<Table> {
-        let due = |next: Option<Timestamp>| next.is_none_or(|t| now >= t);
+        // A clock that was set back must not put the next look off for as long as it was wrong.
+        let good = 1..=GOOD_FOR;
+        let due = |next: Option<Timestamp>| {
+            next.is_none_or(|t| !good.contains(&t.as_second().saturating_sub(now.as_second())))
+        };
         let State { table, next } = self.state();
         let Some(url) = self.url.as_ref().filter(|_| due(next)) else { return table };
         let mut kept = self.fetching.lock().await;

@@ -54,7 +54,8 @@ impl Referrals {
     pub fn get(&self, tld: &str, now: Timestamp) -> Option<Option<String>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (host, at) = all.get(tld)?;
-        (now.as_second() - at.as_second() < 86_400).then(|| host.clone())
+        // One that was learnt in the future is a wrong clock's, and would be good for ever.
+        (0..86_400).contains(&(now.as_second() - at.as_second())).then(|| host.clone())
     }
 
     pub fn put(&self, tld: &str, host: Option<String>, now: Timestamp) {
@@ -105,6 +106,16 @@ mod tests {
         assert_eq!(query("whois.jprs.jp", "jp", "example.jp"), "example.jp/e\r\n");
         assert_eq!(query("whois.nic.de", "de", "example.de"), "-T dn,ace example.de\r\n");
         assert_eq!(query("whois.example", "zz", "example.zz"), "example.zz\r\n");
+    }
+
+    #[test]
+    fn a_referral_is_good_for_a_day_by_whatever_clock() {
+        let known = Referrals::default();
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        known.put("test", Some("whois.nic.test".into()), at("2026-11-20T12:00:00Z"));
+        assert!(known.get("test", at("2026-11-21T11:59:59Z")).is_some());
+        assert!(known.get("test", at("2026-11-21T12:00:00Z")).is_none());
+        assert!(known.get("test", at("2016-11-20T12:00:00Z")).is_none(), "learnt by a clock that was ahead");
     }
 
     #[test]

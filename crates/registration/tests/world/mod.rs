@@ -17,6 +17,8 @@ pub enum Reply {
     Hang,
     /// One byte every 20 ms, without end.
     Drip,
+    /// The first text, then the second every 20 ms, without end.
+    DripAfter(&'static str, &'static str),
     /// 100 MB.
     Huge,
     /// Answers after this time.
@@ -159,6 +161,13 @@ async fn talk(mut stream: TcpStream, seen: &Seen, answer: &(dyn Fn(&str) -> Repl
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         },
+        Reply::DripAfter(head, piece) => {
+            let _ = stream.write_all(head.as_bytes()).await;
+            while stream.write_all(piece.as_bytes()).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            return;
+        }
         Reply::Huge => {
             let piece = b"% much to say\r\n".repeat(4096);
             for _ in 0..(100 << 20) / piece.len() {
