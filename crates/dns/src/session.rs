@@ -88,6 +88,8 @@ pub(crate) struct Session {
     sent: AtomicU32,
     exhausted: AtomicBool,
     v6_missing: AtomicBool,
+    /// IPv6 took a question somewhere: an address without a route is then a matter of that address.
+    v6_works: AtomicBool,
     slots: Semaphore,
     memory: Mutex<HashMap<Key, Arc<OnceCell<Arc<Asked>>>>>,
     sources: Mutex<Sources>,
@@ -107,6 +109,7 @@ impl Session {
             sent: AtomicU32::new(0),
             exhausted: AtomicBool::new(false),
             v6_missing: AtomicBool::new(false),
+            v6_works: AtomicBool::new(false),
             slots: Semaphore::new(settings.parallel.max(1)),
             memory: Mutex::default(),
             sources: Mutex::default(),
@@ -131,6 +134,11 @@ impl Session {
         self.exhausted.load(Ordering::Relaxed)
     }
 
+    /// True when this host has no IPv6: there was no route to any IPv6 address.
+    pub fn lacks_v6(&self) -> bool {
+        self.v6_missing.load(Ordering::Relaxed) && !self.v6_works.load(Ordering::Relaxed)
+    }
+
     /// Milliseconds of every answer over UDP so far, by address.
     pub(crate) fn latencies(&self) -> HashMap<IpAddr, Vec<f32>> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
@@ -147,7 +155,7 @@ impl Session {
     /// Notes that hold for the whole operation.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.v6_missing.load(Ordering::Relaxed) {
+        if self.lacks_v6() {
             notes.push(NO_V6.to_string());
         }
         if self.exhausted() {
@@ -199,6 +207,9 @@ impl Session {
             return Asked::refused("the operation has ended".into());
         };
         let asked = self.converse(address, question, manner).await;
+        if address.is_ipv6() && !matches!(asked.result, Err(Failure::NoRoute | Failure::NotAsked(_))) {
+            self.v6_works.store(true, Ordering::Relaxed);
+        }
         match asked.result {
             Err(Failure::NoRoute) if address.is_ipv6() => {
                 self.v6_missing.store(true, Ordering::Relaxed);

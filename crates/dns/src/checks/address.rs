@@ -2,10 +2,9 @@
 
 use super::context::{Context, joined};
 use crate::wire::{Data, Name, Rtype};
-use model::dns::AnswerKind;
 use model::finding::Finding;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 
 /// A row of the IANA special-purpose address registries.
@@ -62,6 +61,8 @@ pub(super) async fn address01(c: &Context<'_>) -> Vec<Finding> {
         out.add("A01_NO_NAME_SERVERS_FOUND", &[]);
         return out.list;
     }
+    // Inside a closed network its own addresses are the reachable ones.
+    let special_class = |ip| special_class(ip).filter(|_| !c.is_own(ip));
     let of = |class: &str| -> Vec<&String> {
         pairs.iter().filter(|(_, ip)| special_class(*ip) == Some(class)).map(|(ns, _)| ns).collect()
     };
@@ -106,13 +107,18 @@ pub(crate) fn reverse_name(ip: IpAddr, v4_zone: &str, v6_zone: &str) -> Option<N
     Name::from_text(&text).ok()
 }
 
-/// What the reverse tree says of an address: `None` when it gives no answer.
+/// 127.0.0.1 and ::1, which the specifications call localhost; the rest of 127/8 is not.
+pub(super) fn is_localhost(ip: IpAddr) -> bool {
+    ip == IpAddr::from(Ipv4Addr::LOCALHOST) || ip == IpAddr::from(Ipv6Addr::LOCALHOST)
+}
+
+/// What the reverse tree says of an address: `None` when it gives no answer. One that refuses or fails has answered,
+/// without a name (Address02 step 5.2).
 async fn pointers(c: &Context<'_>, ip: IpAddr) -> Option<BTreeSet<Name>> {
     let name = reverse_name(ip, "in-addr.arpa", "ip6.arpa")?;
-    let found = c.lookup(&name, Rtype::PTR).await?;
-    if matches!(found.kind, AnswerKind::ServFail | AnswerKind::Refused | AnswerKind::OtherRcode) {
-        return None;
-    }
+    let Some(found) = c.lookup(&name, Rtype::PTR).await else {
+        return c.is_answered(&name, Rtype::PTR).await.then(BTreeSet::new);
+    };
     let records = &found.asked.reply()?.answers;
     let names = records.iter().filter(|rr| rr.name == found.owner).filter_map(|rr| match &rr.data {
         Data::Ptr(name) => Some(name.clone()),

@@ -1,6 +1,6 @@
 //! Consistency04 (NS sets of the servers), Delegation04 (authority), 05 (no aliases), 06 (SOA), 07 (same names).
 
-use super::context::{Context, joined, plain, serves};
+use super::context::{Context, joined, plain};
 use super::methods::NsMap;
 use super::walk::is_referral;
 use crate::classify::{ns_names, referral_zone};
@@ -13,7 +13,8 @@ use std::net::IpAddr;
 
 pub(super) async fn consistency04(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Consistency04");
-    let mut sets: BTreeMap<Vec<Name>, BTreeSet<IpAddr>> = BTreeMap::new();
+    // Sets are the same when the records are, TTLs included.
+    let mut sets: BTreeMap<(Vec<Name>, BTreeSet<u32>), BTreeSet<IpAddr>> = BTreeMap::new();
     for (ip, asked) in c.ask_each(&c.all_ips().await, &c.zone, Rtype::NS).await {
         let ns = ("ns", c.ns_list([&ip]).await);
         let Some(reply) = asked.reply() else {
@@ -24,16 +25,22 @@ pub(super) async fn consistency04(c: &Context<'_>) -> Vec<Finding> {
         if names.is_empty() || !reply.aa {
             out.add("NO_RESPONSE_NS_QUERY", &[ns]);
         } else {
-            sets.entry(names).or_default().insert(ip);
+            let ttls = reply.answers_of(&c.zone, Rtype::NS).map(|rr| rr.ttl).collect();
+            sets.entry((names, ttls)).or_default().insert(ip);
         }
     }
     match sets.len() {
         0 => {}
-        1 => out.add("ONE_NS_SET", &[("nsname_list", joined(sets.keys().flatten()))]),
+        1 => out.add("ONE_NS_SET", &[("nsname_list", joined(sets.keys().flat_map(|(names, _)| names)))]),
         n => {
             out.add("MULTIPLE_NS_SET", &[("count", n.into())]);
-            for (names, ips) in &sets {
-                out.add("NS_SET", &[("nsname_list", joined(names)), ("servers", c.ns_list(ips).await)]);
+            for ((names, ttls), ips) in &sets {
+                let args = [
+                    ("nsname_list", joined(names)),
+                    ("servers", c.ns_list(ips).await),
+                    ("ttl", joined(ttls)),
+                ];
+                out.add("NS_SET", &args);
             }
         }
     }
@@ -120,11 +127,10 @@ pub(super) async fn delegation06(c: &Context<'_>) -> Vec<Finding> {
     let mut any = false;
     for (ip, asked) in c.ask_each(&c.all_ips().await, &c.zone, Rtype::SOA).await {
         match asked.reply() {
-            Some(r) if r.rcode == 0 && !serves(Some(r), &c.zone) && r.answers.is_empty() => {
-                out.add("SOA_NOT_EXISTS", &[("ns", c.ns_list([&ip]).await)]);
-            }
-            Some(_) => any = true,
-            None => {}
+            Some(r) if r.answers_of(&c.zone, Rtype::SOA).next().is_some() => any = true,
+            Some(r) if r.rcode == 0 => out.add("SOA_NOT_EXISTS", &[("ns", c.ns_list([&ip]).await)]),
+            // Servers that fail or are silent are told by Connectivity01.
+            _ => {}
         }
     }
     if any && out.list.is_empty() {

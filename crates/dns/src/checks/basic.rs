@@ -4,6 +4,7 @@
 use super::context::{Context, serves};
 use super::methods::ips;
 use super::walk::Word;
+use crate::session::Asked;
 use crate::wire::{Name, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,19 +100,22 @@ pub(super) async fn basic02(c: &Context<'_>) -> Vec<Finding> {
     }
     let answers: BTreeMap<IpAddr, _> =
         c.ask_each(&ips(&servers), &c.zone, Rtype::SOA).await.into_iter().collect();
-    let pairs =
-        || servers.iter().flat_map(|(name, ips)| ips.iter().map(move |ip| (format!("{name}/{ip}"), *ip)));
-    let good: Vec<String> =
-        pairs().filter(|(_, ip)| serves(answers[ip].reply(), &c.zone)).map(|(ns, _)| ns).collect();
+    let pairs: Vec<(String, &Asked)> = servers
+        .iter()
+        .flat_map(|(name, ips)| ips.iter().map(move |ip| (format!("{name}/{ip}"), ip)))
+        .filter_map(|(ns, ip)| Some((ns, answers.get(ip)?.as_ref())))
+        .collect();
+    let good: Vec<&str> =
+        pairs.iter().filter(|(_, asked)| serves(asked.reply(), &c.zone)).map(|(ns, _)| ns.as_str()).collect();
     if !good.is_empty() {
         let args = [("ns_list", good.join(";").into()), ("domain", c.text.clone().into())];
         out.add("B02_AUTH_RESPONSE_SOA", &args);
         return out.list;
     }
     out.add("B02_NO_WORKING_NS", &[("domain", c.text.clone().into())]);
-    for (ns, ip) in pairs() {
+    for (ns, asked) in pairs {
         let ns = ("ns", ns.into());
-        match answers[&ip].reply() {
+        match asked.reply() {
             None => out.add("B02_NS_NO_RESPONSE", &[ns]),
             Some(r) if r.rcode != 0 => {
                 out.add("B02_UNEXPECTED_RCODE", &[ns, ("rcode", rcode_text(r.rcode).into())]);

@@ -33,7 +33,16 @@ async fn transport(
         futures::join!(c.session.ask(*ip, soa_q, manner), c.session.ask(*ip, ns_q, manner))
     }))
     .await;
-    for ((ns, _), (soa, nss)) in pairs.iter().zip(&asked) {
+    let disabled: Vec<&str> =
+        pairs.iter().filter(|(_, ip)| c.is_disabled(*ip)).map(|(ns, _)| ns.as_str()).collect();
+    // Connectivity02 leaves it to Connectivity01 to tell.
+    if manner == Manner::Exact && !disabled.is_empty() {
+        out.add("CN01_IPV6_DISABLED", &[("ns_list", joined(&disabled))]);
+    }
+    for ((ns, ip), (soa, nss)) in pairs.iter().zip(&asked) {
+        if c.is_disabled(*ip) {
+            continue;
+        }
         if soa.reply().is_none() && nss.reply().is_none() {
             out.add(&format!("{prefix}_NO_RESPONSE_{proto}"), &[("ns", ns.clone().into())]);
             continue;
@@ -73,15 +82,15 @@ fn oddity(reply: Option<&Reply>, word: &str, rtype: Rtype, zone: &Name) -> Optio
     }
     let records: Vec<_> = reply.answers.iter().filter(|rr| rr.rtype == rtype).collect();
     let Some(first) = records.first() else { return Some((format!("MISSING_{word}_RECORD"), Vec::new())) };
-    if let Some(wrong) = records.iter().find(|rr| rr.name != *zone).filter(|_| first.name != *zone) {
-        let args = vec![("domain_found", wrong.name.to_string()), ("domain_expected", zone.to_string())];
+    if first.name != *zone {
+        let args = vec![("domain_found", first.name.to_string()), ("domain_expected", zone.to_string())];
         return Some((format!("WRONG_{word}_RECORD"), args));
     }
     (!reply.aa).then(|| (format!("{word}_RECORD_NOT_AA"), Vec::new()))
 }
 
 async fn origins(c: &Context<'_>) -> Vec<(IpAddr, Origin)> {
-    let ips = c.all_ips().await;
+    let ips = super::methods::ips(&c.all_ns().await);
     futures::future::join_all(
         ips.into_iter().map(|ip| async move { (ip, origin(c.session, &c.asn_zone, ip).await) }),
     )

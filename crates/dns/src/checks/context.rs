@@ -103,19 +103,40 @@ impl<'s> Context<'s> {
         self.session.ask(ip, &question, Manner::Exact).await
     }
 
-    /// The same plain question to many addresses at once.
+    /// True for an address over which this host cannot ask anything: the specifications then skip it.
+    pub fn is_disabled(&self, ip: IpAddr) -> bool {
+        ip.is_ipv6() && self.session.lacks_v6()
+    }
+
+    /// The same plain question to many addresses at once; those that cannot be asked from here are left out.
     pub async fn ask_each(
         &self,
         ips: &BTreeSet<IpAddr>,
         name: &Name,
         rtype: Rtype,
     ) -> Vec<(IpAddr, Arc<Asked>)> {
-        join_all(ips.iter().map(|ip| async move { (*ip, self.ask(*ip, name, rtype).await) })).await
+        let all = ips.iter().map(|ip| async move { (*ip, self.ask(*ip, name, rtype).await) });
+        let mut asked = join_all(all).await;
+        asked.retain(|(ip, _)| !self.is_disabled(*ip));
+        asked
     }
 
     /// A "DNS Lookup": records of the name, aliases followed.
     pub async fn lookup(&self, name: &Name, rtype: Rtype) -> Option<crate::resolve::Resolved> {
         self.session.resolve(name.clone(), rtype, true, Vec::new()).await.ok()
+    }
+
+    /// Whether a look-up that led nowhere was answered at all: by any server of the closest zone, with whatever.
+    pub async fn is_answered(&self, name: &Name, rtype: Rtype) -> bool {
+        let (_, servers) = self.session.closest_zone(name);
+        // The question as the look-up asked it: its answers are remembered.
+        let question = Question {
+            edns: Some(Edns::ordinary(self.session.signatures)),
+            ..Question::new(name.clone(), rtype)
+        };
+        let ips: BTreeSet<IpAddr> = servers.iter().flat_map(|s| s.addresses.iter().copied()).collect();
+        let all = ips.iter().map(|ip| self.session.ask(*ip, &question, Manner::Resolver));
+        join_all(all).await.iter().any(|asked| asked.reply().is_some())
     }
 
     /// IPv4 and IPv6 addresses by look-up, aliases followed.

@@ -220,8 +220,10 @@ impl Context<'_> {
         map
     }
 
-    /// Addresses of both sets.
+    /// Addresses of both sets that can be asked from here.
     pub async fn all_ips(&self) -> BTreeSet<IpAddr> {
-        ips(&self.all_ns().await)
+        let mut all = ips(&self.all_ns().await);
+        all.retain(|ip| !self.is_disabled(*ip));
+        all
     }
 }

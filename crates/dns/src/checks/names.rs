@@ -1,5 +1,6 @@
 //! Zone01 (the primary server in the SOA record), Zone07 and Zone08 (no aliases for it and the mail exchangers).
 
+use super::address::is_localhost;
 use super::context::{Context, joined, serves};
 use super::soa::first_soa;
 use crate::resolve::alias;
@@ -50,14 +51,16 @@ pub(super) async fn zone01(c: &Context<'_>) -> Vec<Finding> {
             out.add("Z01_MNAME_NOT_RESOLVE", &[nsname()]);
         }
         for ip in addresses {
-            if ip.is_loopback() && ["127.0.0.1", "::1"].contains(&ip.to_string().as_str()) {
+            if is_localhost(ip) {
                 out.add("Z01_MNAME_HAS_LOCALHOST_ADDR", &[nsname(), ("ns_ip", ip.to_string().into())]);
                 continue;
             }
             let ns = format!("{mname}/{ip}");
             let asked = c.ask(ip, &c.zone, Rtype::SOA).await;
             let Some(reply) = asked.reply() else {
-                out.add("Z01_MNAME_NO_RESPONSE", &[("ns", ns.into())]);
+                if !c.is_disabled(ip) {
+                    out.add("Z01_MNAME_NO_RESPONSE", &[("ns", ns.into())]);
+                }
                 continue;
             };
             let soa = reply.answers_of(&c.zone, Rtype::SOA).find_map(|rr| match &rr.data {

@@ -2,7 +2,7 @@
 
 use super::context::{Context, joined, serves};
 use super::tags::Findings;
-use crate::wire::{Data, Rtype, SoaData};
+use crate::wire::{Data, Reply, Rtype, SoaData};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -86,11 +86,25 @@ pub(super) async fn consistency03(c: &Context<'_>) -> Vec<Finding> {
     out.list
 }
 
-/// The SOA record of the first server that answers with authority.
+/// The SOA record of the first server that answers with authority, those of the delegation first.
 pub(super) async fn first_soa(c: &Context<'_>) -> Option<SoaData> {
-    let answers = c.ask_each(&c.all_ips().await, &c.zone, Rtype::SOA).await;
-    let reply = answers.iter().filter_map(|(_, a)| a.reply()).find(|r| serves(Some(r), &c.zone))?;
-    reply.answers_of(&c.zone, Rtype::SOA).find_map(|rr| match &rr.data {
+    soa_where(c, |reply| serves(Some(reply), &c.zone)).await
+}
+
+/// The same, but where no server has authority any SOA record is better than none (Syntax05 and 07 ask for a response).
+pub(super) async fn any_soa(c: &Context<'_>) -> Option<SoaData> {
+    match first_soa(c).await {
+        None => soa_where(c, |_| true).await,
+        soa => soa,
+    }
+}
+
+async fn soa_where(c: &Context<'_>, wanted: impl Fn(&Reply) -> bool) -> Option<SoaData> {
+    let delegated = c.del_ns().await.as_ref().map(super::methods::ips).unwrap_or_default();
+    let mut answers = c.ask_each(&delegated, &c.zone, Rtype::SOA).await;
+    answers.extend(c.ask_each(&c.all_ips().await, &c.zone, Rtype::SOA).await);
+    let replies = answers.iter().filter_map(|(_, asked)| asked.reply()).filter(|reply| wanted(reply));
+    replies.flat_map(|reply| reply.answers_of(&c.zone, Rtype::SOA)).find_map(|rr| match &rr.data {
         Data::Soa(soa) => Some(soa.clone()),
         _ => None,
     })
@@ -175,6 +189,7 @@ pub(super) async fn zone06(c: &Context<'_>) -> Vec<Finding> {
 
 pub(super) async fn zone10(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Zone10");
+    let mut good = false;
     for (ip, asked) in c.ask_each(&c.all_ips().await, &c.zone, Rtype::SOA).await {
         let ns = ("ns", c.ns_list([&ip]).await);
         let Some(reply) = asked.reply() else {
@@ -191,9 +206,11 @@ pub(super) async fn zone10(c: &Context<'_>) -> Vec<Finding> {
             );
         } else if all.len() > 1 {
             out.add("MULTIPLE_SOA", &[ns, ("count", all.len().into())]);
+        } else {
+            good = true;
         }
     }
-    if out.list.is_empty() {
+    if good && out.list.is_empty() {
         out.add("ONE_SOA", &[]);
     }
     out.list

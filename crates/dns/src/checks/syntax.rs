@@ -1,7 +1,8 @@
 //! Syntax01 to 08: letters, hyphens and shapes of the zone's name and of the names in it (RFC 952, 1123, 5890).
 
+use super::address::is_localhost;
 use super::context::{Context, joined};
-use super::soa::{all_soas, first_soa};
+use super::soa::{all_soas, any_soa};
 use super::tags::Findings;
 use crate::wire::{Data, Name, Rtype};
 use model::dns::AnswerKind;
@@ -84,7 +85,7 @@ pub(super) async fn syntax04(c: &Context<'_>) -> Vec<Finding> {
 
 pub(super) async fn syntax05(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Syntax05");
-    match first_soa(c).await {
+    match any_soa(c).await {
         None => out.add("NO_RESPONSE_SOA_QUERY", &[]),
         Some(soa) => {
             let rname = soa.rname.to_string().replace("\\@", "@");
@@ -101,10 +102,15 @@ fn mailbox(rname: &Name) -> Option<(String, Name)> {
     Some((local, rname.parent())).filter(|(_, domain)| !domain.is_root())
 }
 
-/// `dot-atom` of RFC 5322 section 3.2.3; other local parts do not occur in RNAMEs.
-fn dot_atom(text: &str) -> bool {
-    let atom = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&b);
-    text.split('.').all(|part| !part.is_empty() && part.bytes().all(atom))
+/// `atom` of RFC 5322 section 3.2.3.
+fn atom(text: &[u8]) -> bool {
+    let allowed = |b: &u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(b);
+    !text.is_empty() && text.iter().all(allowed)
+}
+
+/// `addr-spec` of RFC 5322 section 3.4.1, both parts `dot-atom`: others do not occur in RNAMEs.
+fn is_mail_address(local: &str, domain: &Name) -> bool {
+    local.split('.').all(|part| atom(part.as_bytes())) && domain.labels().iter().all(|l| atom(l))
 }
 
 pub(super) async fn syntax06(c: &Context<'_>) -> Vec<Finding> {
@@ -112,9 +118,7 @@ pub(super) async fn syntax06(c: &Context<'_>) -> Vec<Finding> {
     let rnames: BTreeSet<Name> = all_soas(c, &mut out).await.into_iter().map(|(_, soa)| soa.rname).collect();
     for rname in &rnames {
         let arg = ("rname", rname.to_string().into());
-        match mailbox(rname)
-            .filter(|(local, domain)| dot_atom(local) && domain.labels().iter().all(|l| letters(l)))
-        {
+        match mailbox(rname).filter(|(local, domain)| is_mail_address(local, domain)) {
             None => out.add("RNAME_RFC822_INVALID", &[arg]),
             Some((_, domain)) => mail_domain(c, &mut out, &domain).await,
         }
@@ -162,7 +166,7 @@ async fn mail_domain(c: &Context<'_>, out: &mut Findings<'_>, domain: &Name) {
                 reply.answers.iter().filter(|rr| rr.name == host).filter_map(crate::resolve::address),
             );
         }
-        if let Some(ip) = addresses.iter().find(|ip| ip.is_loopback()) {
+        if let Some(ip) = addresses.iter().find(|ip| is_localhost(**ip)) {
             let args = [("domain", host.to_string().into()), ("localhost", ip.to_string().into())];
             out.add("RNAME_MAIL_DOMAIN_LOCALHOST", &args);
             unreachable = true;
@@ -176,7 +180,7 @@ async fn mail_domain(c: &Context<'_>, out: &mut Findings<'_>, domain: &Name) {
 
 pub(super) async fn syntax07(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Syntax07");
-    match first_soa(c).await {
+    match any_soa(c).await {
         Some(soa) => host(&mut out, "MNAME", &soa.mname),
         None => out.add("NO_RESPONSE_SOA_QUERY", &[]),
     }
@@ -227,8 +231,11 @@ mod tests {
     fn mailboxes_are_read_from_rnames() {
         let name = |t: &str| Name::from_text(t).unwrap();
         let (local, domain) = mailbox(&name(r"first\.last.example.com")).unwrap();
-        assert!(local == "first.last" && domain == name("example.com") && dot_atom(&local));
-        assert!(!dot_atom("a..b") && !dot_atom("") && !dot_atom("a b"));
+        assert!(local == "first.last" && domain == name("example.com") && is_mail_address(&local, &domain));
+        let good = |local: &str| is_mail_address(local, &domain);
+        assert!(!good("a..b") && !good("") && !good("a b"));
+        assert!(is_mail_address("a", &name("under_score.example")), "RFC 5322 knows no letters-only rule");
+        assert!(!is_mail_address("a", &name(r"two\032words.example")));
         assert_eq!(mailbox(&name("lonely")), None);
     }
 }

@@ -101,6 +101,7 @@ pub(super) async fn zone11(c: &Context<'_>) -> Vec<Finding> {
             .filter(|text| text == "v=spf1" || text.starts_with("v=spf1 "))
             .collect();
         list.sort();
+        list.dedup();
         policies.entry(list).or_default().push(ip);
     }
     let domain = || ("domain", c.text.clone().into());

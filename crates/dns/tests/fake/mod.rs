@@ -52,6 +52,8 @@ pub enum Fault {
     Refused,
     /// Answers without AA.
     NoAuthority,
+    /// There is no way to the address from here.
+    NoRoute,
     /// Whatever a test makes of the right answer.
     Script(Script),
 }
@@ -119,6 +121,12 @@ pub async fn world(root_addresses: &[&str], servers: Vec<Server>) -> World {
     let mut map = Vec::new();
     let questions = Arc::new(AtomicUsize::new(0));
     for s in servers {
+        let address = SocketAddr::new(s.address.parse().unwrap(), 53);
+        if s.fault == Fault::NoRoute {
+            // Link-local by an interface that is not there: the kernel says so at once.
+            map.push((address, "[fe80::1%4294967]:53".parse().unwrap()));
+            continue;
+        }
         let (udp, tcp) = loop {
             let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
             if let Ok(tcp) = TcpListener::bind(udp.local_addr().unwrap()).await {
@@ -126,7 +134,7 @@ pub async fn world(root_addresses: &[&str], servers: Vec<Server>) -> World {
             }
         };
         let at = udp.local_addr().unwrap();
-        map.push((SocketAddr::new(s.address.parse().unwrap(), 53), at));
+        map.push((address, at));
         let zones: Arc<Vec<Zone>> = Arc::new(s.zones.iter().map(|(o, t)| zone(o, t)).collect());
         tokio::spawn(serve_udp(udp, zones.clone(), s.fault, questions.clone()));
         tokio::spawn(serve_tcp(tcp, zones, s.fault));
