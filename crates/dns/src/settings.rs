@@ -34,6 +34,9 @@ pub struct Settings {
     pub allow_private: bool,
     /// Translation of addresses in closed networks.
     pub address_map: AddressMap,
+    /// Networks whose addresses are as good as globally reachable ones, because everybody who matters is inside; empty
+    /// on the real Internet.
+    pub own_networks: Vec<(IpAddr, u8)>,
     /// Zone in which origin AS and prefix of an address are looked up (`origin.` and `origin6.` below it, rows in the
     /// form of Team Cymru); empty: not looked up.
     pub asn_zone: String,
@@ -52,6 +55,7 @@ impl Default for Settings {
             trust_anchors: TrustAnchors::shipped(),
             allow_private: false,
             address_map: AddressMap::default(),
+            own_networks: Vec::new(),
             asn_zone: "asnlookup.zonemaster.net".into(),
         }
     }

@@ -103,6 +103,12 @@ impl<'s> Context<'s> {
         self.session.ask(ip, &question, Manner::Exact).await
     }
 
+    /// True for an address of a closed network's own ([`crate::Settings::own_networks`]).
+    pub fn is_own(&self, ip: IpAddr) -> bool {
+        let own = &self.session.settings.own_networks;
+        own.iter().any(|(block, length)| super::address::within(ip, *block, *length))
+    }
+
     /// True for an address over which this host cannot ask anything: the specifications then skip it.
     pub fn is_disabled(&self, ip: IpAddr) -> bool {
         ip.is_ipv6() && self.session.lacks_v6()
