@@ -41,16 +41,21 @@ fn v6(ip: Ipv6Addr) -> Option<&'static str> {
         [0, 0, 0, 0, 0, 0, 0, 1] => Some("a loopback address"),
         [0, 0, 0, 0, 0, 0xffff, hi, lo] => embedded(hi, lo),
         [0, 0, 0, 0, 0, 0, ..] => Some("an IPv4-compatible address"),
+        [0, 0, 0, 0, 0xffff, 0, hi, lo] => embedded(hi, lo).or(Some("an IPv4-translated address (RFC 7915)")),
         [0x64, 0xff9b, 0, 0, 0, 0, hi, lo] => embedded(hi, lo),
         [0x64, 0xff9b, 1, ..] => Some("a local translation address (RFC 8215)"),
         [0x2002, hi, lo, ..] => embedded(hi, lo),
         [0x2001, 0, ..] => Some("a Teredo address"),
+        [0x2001, 2, 0, ..] => Some("a benchmarking address"),
+        [0x2001, 0x10..=0x2f, ..] => Some("an identifier, not an address (ORCHID, RFC 7343)"),
         [0x2001, 0xdb8, ..] | [0x3fff, ..] => Some("a documentation address"),
         [0x100, 0, 0, 0, ..] => Some("a discard address"),
         [first, ..] if first & 0xfe00 == 0xfc00 => Some("a unique local address (RFC 4193)"),
         [first, ..] if first & 0xffc0 == 0xfe80 => Some("a link-local address"),
         [first, ..] if first & 0xffc0 == 0xfec0 => Some("a site-local address"),
         [first, ..] if first & 0xff00 == 0xff00 => Some("a multicast address"),
+        // Global unicast is what IANA hands out of 2000::/3; the rest is reserved or somebody's own.
+        [first, ..] if first & 0xe000 != 0x2000 => Some("an address outside global unicast (2000::/3)"),
         _ => None,
     }
 }
@@ -84,11 +89,31 @@ mod tests {
             "ff02::1",
             "2001:db8::1",
             "::127.0.0.1",
+            "::ffff:0:127.0.0.1",
+            "::ffff:0:8.8.8.8",
+            "100:0:0:1::1",
+            "1::1",
+            "5f00::1",
+            "4000::1",
+            "fec0::1",
+            "2001:2::1",
+            "2001:10::1",
+            "2001:2f:ffff::1",
         ] {
             assert!(is_private(bad.parse().unwrap()).is_some(), "{bad}");
         }
-        for good in ["1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::808:808"]
-        {
+        for good in [
+            "1.1.1.1",
+            "8.8.8.8",
+            "172.32.0.1",
+            "100.128.0.1",
+            "2606:4700::1111",
+            "64:ff9b::808:808",
+            "2001:500:2::c",
+            "2001:4:112::1",
+            "2001:30::1",
+            "2a00::1",
+        ] {
             assert_eq!(is_private(good.parse().unwrap()), None, "{good}");
         }
     }

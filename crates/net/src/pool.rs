@@ -12,10 +12,10 @@ use tokio::time::Instant;
 
 /// How long a connection waits for the next question: shorter than most servers keep one.
 pub(crate) const IDLE: Duration = Duration::from_secs(15);
-/// To one address.
-const EACH: usize = 4;
+/// To one address. Never more than were asked over at the same time, which the host's budget bounds first.
+const EACH: usize = 16;
 /// To all.
-const ALL: usize = 64;
+const ALL: usize = 128;
 
 /// Whom a connection leads to, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
