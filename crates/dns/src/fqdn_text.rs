@@ -11,6 +11,7 @@ pub fn report(r: &FqdnReport, colour: bool) -> String {
     let mut out = format!("{}\n", paint.with("1", &r.name));
     let code = match r.tone {
         Tone::Ok => "32",
+        Tone::Notice => "36",
         Tone::Warning => "33",
         Tone::Critical => "31",
     };

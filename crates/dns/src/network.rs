@@ -138,6 +138,9 @@ impl Engine {
             let mut kept = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
             if kept.len() > REMEMBERED {
                 kept.retain(|_, (until, _)| Instant::now() < *until);
+                if kept.len() > REMEMBERED {
+                    kept.clear();
+                }
             }
             for ip in addresses.into_iter().take(MOST) {
                 match kept.get(&ip).filter(|(until, _)| Instant::now() < *until) {

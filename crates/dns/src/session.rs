@@ -79,6 +79,18 @@ pub(crate) struct Learned {
     pub ttl: u32,
 }
 
+/// Identifiers that are remembered of one address.
+const MOST_IDS: usize = 8;
+
+/// What an address showed of itself in the answers of one operation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seen {
+    /// Milliseconds of its answers over UDP, in their order.
+    pub ms: Vec<f32>,
+    /// Distinct identifiers (NSID) it gave: several where several machines share the address.
+    pub ids: Vec<String>,
+}
+
 /// One operation's state; shared by all its tasks.
 pub(crate) struct Session {
     pub settings: Arc<Settings>,
@@ -93,6 +105,7 @@ pub(crate) struct Session {
     slots: Semaphore,
     memory: Mutex<HashMap<Key, Arc<OnceCell<Arc<Asked>>>>>,
     sources: Mutex<Sources>,
+    seen: Mutex<HashMap<IpAddr, Seen>>,
     /// Per address and transport: questions without a reply, and whether it ever replied.
     silence: Mutex<HashMap<(IpAddr, bool), (u32, bool)>>,
     /// Delegations learned in this operation (or lent by the infrastructure cache).
@@ -113,6 +126,7 @@ impl Session {
             slots: Semaphore::new(settings.parallel.max(1)),
             memory: Mutex::default(),
             sources: Mutex::default(),
+            seen: Mutex::default(),
             silence: Mutex::default(),
             zones: Mutex::default(),
             settings,
@@ -139,17 +153,21 @@ impl Session {
         self.v6_missing.load(Ordering::Relaxed) && !self.v6_works.load(Ordering::Relaxed)
     }
 
-    /// Milliseconds of every answer over UDP so far, by address.
-    pub(crate) fn latencies(&self) -> HashMap<IpAddr, Vec<f32>> {
-        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut out: HashMap<IpAddr, Vec<f32>> = HashMap::new();
-        for ((ip, _, _), cell) in memory.iter() {
-            let good = |a: &&Arc<Asked>| a.result.is_ok() && a.transport == Transport::Udp;
-            if let Some(asked) = cell.get().filter(good) {
-                out.entry(*ip).or_default().push(asked.latency.as_secs_f32() * 1000.0);
-            }
+    /// What every address showed of itself so far.
+    pub(crate) fn seen(&self) -> HashMap<IpAddr, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn remember(&self, address: IpAddr, asked: &Asked) {
+        let Some(reply) = asked.reply() else { return };
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = seen.entry(address).or_default();
+        if asked.transport == Transport::Udp {
+            seen.ms.push(asked.latency.as_secs_f32() * 1000.0);
         }
-        out
+        if let Some(id) = reply.nsid().filter(|id| seen.ids.len() < MOST_IDS && !seen.ids.contains(id)) {
+            seen.ids.push(id);
+        }
     }
 
     /// Notes that hold for the whole operation.
@@ -207,6 +225,7 @@ impl Session {
             return Asked::refused("the operation has ended".into());
         };
         let asked = self.converse(address, question, manner).await;
+        self.remember(address, &asked);
         if address.is_ipv6() && !matches!(asked.result, Err(Failure::NoRoute | Failure::NotAsked(_))) {
             self.v6_works.store(true, Ordering::Relaxed);
         }

@@ -3,7 +3,7 @@
 //! A part that failed keeps its last good value; a field that a source stopped stating is kept and marked.
 
 use crate::dns::DnssecStatus;
-use crate::legacy::{SLOW_PARENT, SLOW_UNICAST, merge_latency};
+use crate::legacy::merge_latency;
 use crate::observation::{Observation, Part, PartError};
 use crate::registration::{Registration, RegistrationState};
 
@@ -38,8 +38,7 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
     if asked && let Some(d) = &mut current.delegation.value {
         let before = previous.and_then(|p| p.delegation.value.as_ref()).map(|d| &d.legacy);
         d.legacy = merge_latency(before, std::mem::take(&mut d.legacy));
-        current.findings.retain(|f| f.tag != SLOW_UNICAST && f.tag != SLOW_PARENT);
-        current.findings.extend(d.legacy.findings(&d.zone));
+        d.legacy.speak(&d.zone, &mut current.findings);
     }
     keep(previous.map(|p| &p.registration), &mut current.registration);
     keep(previous.map(|p| &p.delegation), &mut current.delegation);

@@ -15,15 +15,20 @@ pub const CAP: usize = 64 * 1024;
 #[serde(rename_all = "PascalCase")]
 struct Body {
     status: u16,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     answer: Vec<Row>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     authority: Vec<Row>,
     #[serde(default)]
     comment: Value,
     /// Google: `[{"info_code": 22, "extra_text": "..."}]`; Cloudflare puts the same into `Comment` as words.
-    #[serde(default, rename = "extended_dns_errors", alias = "EDE")]
+    #[serde(default, rename = "extended_dns_errors", alias = "EDE", deserialize_with = "or_none")]
     errors: Vec<Value>,
+}
+
+/// Some write `null` for a section without records.
+fn or_none<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(list: D) -> Result<Vec<T>, D::Error> {
+    Option::<Vec<T>>::deserialize(list).map(Option::unwrap_or_default)
 }
 
 #[derive(Deserialize)]
@@ -164,26 +169,48 @@ fn rcode(code: u16) -> String {
     .into()
 }
 
-/// Types a person may ask for, and those that come with them (IANA, DNS parameters).
-const TYPES: [(u16, &str); 19] = [
+/// Types that can be asked for, by the mnemonics the engine has for them (IANA, DNS parameters): an answer under another
+/// name would be none to the question.
+const TYPES: [(u16, &str); 40] = [
     (1, "A"),
     (2, "NS"),
     (5, "CNAME"),
     (6, "SOA"),
+    (10, "NULL"),
     (12, "PTR"),
     (13, "HINFO"),
     (15, "MX"),
     (16, "TXT"),
+    (17, "RP"),
+    (18, "AFSDB"),
+    (24, "SIG"),
+    (25, "KEY"),
     (28, "AAAA"),
+    (29, "LOC"),
     (33, "SRV"),
     (35, "NAPTR"),
+    (37, "CERT"),
     (39, "DNAME"),
     (43, "DS"),
     (44, "SSHFP"),
+    (46, "RRSIG"),
+    (47, "NSEC"),
     (48, "DNSKEY"),
+    (49, "DHCID"),
+    (50, "NSEC3"),
+    (51, "NSEC3PARAM"),
     (52, "TLSA"),
+    (53, "SMIMEA"),
+    (55, "HIP"),
+    (59, "CDS"),
+    (60, "CDNSKEY"),
+    (61, "OPENPGPKEY"),
+    (62, "CSYNC"),
+    (63, "ZONEMD"),
     (64, "SVCB"),
     (65, "HTTPS"),
+    (99, "SPF"),
+    (256, "URI"),
     (257, "CAA"),
 ];
 
@@ -223,6 +250,18 @@ mod tests {
         let text = r#"{"Status":2,"Comment":"x","extended_dns_errors":[{"info_code":22,"extra_text":"At delegation"}]}"#;
         let a = read("one", text, now(), None).unwrap();
         assert_eq!((a.rcode.as_deref(), a.errors[0].code), (Some("SERVFAIL"), 22));
+    }
+
+    #[test]
+    fn sections_may_be_null_and_every_type_has_its_mnemonic() {
+        let text = r#"{"Status":0,"Answer":null,"Authority":null,"Comment":null,"extended_dns_errors":null}"#;
+        let a = read("one", text, now(), None).unwrap();
+        assert_eq!((a.rcode.as_deref(), a.records.len(), a.errors.len()), (Some("NOERROR"), 0, 0));
+        let text = r#"{"Status":0,"Answer":[{"name":"a.example","type":29,"TTL":1,"data":"x"},
+            {"name":"a.example","type":61,"TTL":1,"data":"y"},{"name":"a.example","type":65399,"TTL":1}]}"#;
+        let types: Vec<String> =
+            read("one", text, now(), None).unwrap().records.into_iter().map(|r| r.rtype).collect();
+        assert_eq!(types, ["LOC", "OPENPGPKEY", "TYPE65399"]);
     }
 
     #[test]

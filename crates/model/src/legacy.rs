@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-pub use crate::legacy_judge::{SLOW_MS, SLOW_PARENT, SLOW_UNICAST, Spread};
+pub use crate::legacy_judge::{SLOW_MS, SLOW_ONCE, SLOW_PARENT, SLOW_UNICAST, Spread};
 
 /// Looks that are kept: four days of hourly ones.
 pub const MAX_LOOKS: usize = 96;

@@ -83,8 +83,10 @@ impl LegacyDns {
     pub fn findings(&self, zone: &str) -> Vec<Finding> {
         let of_zone = || self.servers.iter().filter(|s| s.zone == zone);
         let own = slowest(of_zone());
+        // A slow anycast server does not hide a slow one that is not.
+        let unicast = slowest(of_zone().filter(|s| !s.is_anycast()));
         let mut out: Vec<Finding> =
-            own.and_then(|(s, stats)| self.slow_unicast(zone, s, stats)).into_iter().collect();
+            unicast.and_then(|(s, stats)| self.slow_unicast(zone, s, stats)).into_iter().collect();
         let above = slowest(self.servers.iter().filter(|s| s.zone != zone));
         if let Some((server, stats)) = above
             && stats.median >= SLOW_MS
@@ -112,8 +114,20 @@ impl LegacyDns {
         out
     }
 
+    /// Puts what is to be said among an observation's findings, instead of what was said before. What a single look
+    /// found slow stands until there are enough looks at that server, or until it shows that it is anycast.
+    pub fn speak(&self, zone: &str, findings: &mut Vec<Finding>) {
+        let over = |f: &Finding| {
+            let ns = f.args.get("ns").and_then(Value::as_str);
+            let server = self.servers.iter().find(|s| s.zone == zone && Some(s.label().as_str()) == ns);
+            f.tag == SLOW_ONCE && server.is_some_and(|s| s.judged().is_some() || s.is_anycast())
+        };
+        findings.retain(|f| f.tag != SLOW_UNICAST && f.tag != SLOW_PARENT && !over(f));
+        findings.extend(self.findings(zone));
+    }
+
     fn slow_unicast(&self, zone: &str, server: &ChainServer, stats: LatencyStats) -> Option<Finding> {
-        if stats.median < SLOW_MS || server.is_anycast() {
+        if stats.median < SLOW_MS {
             return None;
         }
         let spread = self.spread(zone);
@@ -154,6 +168,8 @@ impl LegacyDns {
 
 /// Slow servers of the zone itself that nothing shows to be anycast.
 pub const SLOW_UNICAST: &str = "LEGACY_DNS_SLOW_UNICAST";
+/// A server of the zone itself that was slow in a single look, far behind the others.
+pub const SLOW_ONCE: &str = "SLOW_UNICAST_DNS";
 /// The slowest server of the chain belongs to a zone above.
 pub const SLOW_PARENT: &str = "LEGACY_DNS_SLOW_PARENT";
 const OURS: &str = "Domainscope";

@@ -1,7 +1,7 @@
 //! The judgement of latency, case by case.
 
 use super::*;
-use crate::finding::Level;
+use crate::finding::{Finding, Level};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_700_000_000 + second).unwrap()
@@ -77,6 +77,46 @@ fn fast_servers_and_anycast_ones_are_left_alone() {
     let mut c = one_place(&[180.0; 40]);
     c.servers[2].ids = vec!["fra1".into(), "ams2".into()];
     assert_eq!(c.findings("a.example"), Vec::new());
+}
+
+#[test]
+fn a_slow_anycast_server_does_not_hide_a_slow_one_that_is_not() {
+    let mut c = one_place(&[180.0; 40]);
+    c.servers[1].ms = vec![Some(300.0); 40];
+    c.servers[1].ids = vec!["fra1".into(), "ams2".into()];
+    let found = c.findings("a.example");
+    assert_eq!(
+        (found.len(), found[0].args["ns"].as_str()),
+        (1, Some("ns2.a.example/198.51.100.2")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn one_voice_speaks_of_a_slow_server() {
+    let once = |ns: &str| Finding {
+        tag: SLOW_ONCE.into(),
+        level: Level::Notice,
+        message: String::new(),
+        fix: String::new(),
+        args: serde_json::Map::from_iter([("ns".to_string(), ns.into())]),
+        test_case: "Domainscope".into(),
+        zone: "a.example".into(),
+    };
+    let said = |c: &LegacyDns, ns: &str| {
+        let mut findings = vec![once(ns)];
+        c.speak("a.example", &mut findings);
+        c.speak("a.example", &mut findings);
+        findings.into_iter().map(|f| f.tag).collect::<Vec<_>>()
+    };
+    let slow = "ns2.a.example/198.51.100.2";
+    assert_eq!(said(&one_place(&[180.0; MIN_LOOKS - 1]), slow), [SLOW_ONCE]);
+    assert_eq!(said(&one_place(&[180.0; MIN_LOOKS]), slow), [SLOW_UNICAST]);
+    assert_eq!(said(&one_place(&[20.0; MIN_LOOKS]), slow), [""; 0], "slow once, quick as a rule");
+    let mut anycast = one_place(&[180.0; 2]);
+    anycast.servers[2].ids = vec!["fra1".into(), "ams2".into()];
+    assert_eq!(said(&anycast, slow), [""; 0]);
+    assert_eq!(said(&one_place(&[180.0; 40]), "new.a.example/198.51.100.9"), [SLOW_ONCE, SLOW_UNICAST]);
 }
 
 #[test]

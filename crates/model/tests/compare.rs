@@ -240,6 +240,60 @@ fn the_table() {
             NegativeCached { until: Some(at("14:22:00")) },
         ),
         ("a filter's no", &serves, &guard, no("NXDOMAIN", None), &none, Filtered),
+        (
+            "a filter's no with the zone's SOA, as if asked just now",
+            &serves,
+            &guard,
+            no("NXDOMAIN", Some(soa("alder.example", 3600, 1800))),
+            &none,
+            Filtered,
+        ),
+        (
+            "the same of one that does not filter",
+            &serves,
+            &open,
+            no("NXDOMAIN", Some(soa("alder.example", 3600, 1800))),
+            &none,
+            NegativeCached { until: Some(at("14:35:00")) },
+        ),
+        (
+            "a filter that asked before the zone changed",
+            &serves,
+            &guard,
+            no("NXDOMAIN", Some(Soa { serial: 0, ..soa("alder.example", 3600, 1800) })),
+            &none,
+            NegativeCached { until: Some(at("14:35:00")) },
+        ),
+        (
+            "a filter, while the servers disagree",
+            &half,
+            &guard,
+            no("NXDOMAIN", Some(soa("alder.example", 3600, 1800))),
+            &none,
+            disagreement(Some(at("14:35:00"))),
+        ),
+        (
+            "a filter's SOA at the name itself, where no zone is",
+            &serves,
+            &guard,
+            no("NXDOMAIN", Some(soa(NAME, 10, 86_400))),
+            &none,
+            Filtered,
+        ),
+        (
+            "a filter known by its SOA",
+            &serves,
+            &open,
+            no(
+                "NXDOMAIN",
+                Some(Soa {
+                    mname: "fake-for-negative-caching.adguard.com".into(),
+                    ..soa("alder.example", 10, 86_400)
+                }),
+            ),
+            &none,
+            Filtered,
+        ),
         ("a filter's empty answer", &serves, &guard, no("NOERROR", None), &none, Filtered),
         (
             "a filter's own SOA",
@@ -278,6 +332,30 @@ fn the_table() {
         assert!(!judged.sentence.contains("gives ,") && !judged.short.is_empty(), "{what}: {judged:?}");
         assert!(!judged.shows.is_empty(), "{what}");
     }
+}
+
+#[test]
+fn a_filter_that_says_no_again_after_its_copy_ran_out_filters() {
+    let said_no = no("NXDOMAIN", Some(soa("alder.example", 60, 1800)));
+    let before = ResolverAnswer { asked_at: at("14:00:00"), ..said_no.clone() };
+    let earlier = Earlier { answers: vec![before], ..Earlier::default() };
+    let judged = |row: &PublicResolver| verdict(&serving(&["203.0.113.80"]), row, &said_no, &earlier).verdict;
+    assert_eq!(judged(&row(Filtering::Ads, false)), Verdict::Filtered);
+    let location = Verdict::Different { cause: Cause::Location, until: None };
+    assert_eq!(judged(&row(Filtering::None, false)), location);
+}
+
+#[test]
+fn what_a_browser_is_told_is_judged_with_what_the_server_knows() {
+    let knows = Earlier { values: vec![vec!["198.51.100.44".into()]], ..Earlier::default() };
+    let open = row(Filtering::None, false);
+    let handed = compare(serving(&["203.0.113.80"]), None, vec![], vec![], now()).knowing(&knows);
+    let read: Comparison = serde_json::from_str(&serde_json::to_string(&handed).unwrap()).unwrap();
+    let old = said(vec![a("198.51.100.44", 200)]);
+    let judged = read.judge(&open, Some(&old), now());
+    assert_eq!(judged.verdict, Verdict::Stale { until: at("14:08:20") });
+    let stranger = compare(serving(&["203.0.113.80"]), None, vec![], vec![], now());
+    assert!(matches!(stranger.judge(&open, Some(&old), now()).verdict, Verdict::Different { .. }));
 }
 
 #[test]
@@ -399,8 +477,15 @@ fn a_resolver_that_says_why_it_failed_is_believed() {
     );
     let c = together(&[bogus(), no("SERVFAIL", None)], &Earlier::default());
     let sentence = &c.summary.sentence;
-    assert!(sentence.ends_with("2 give no usable answer (1 because DNSSEC does not validate)."), "{sentence}");
-    assert!(c.answers[1].sentence.contains("can’t reach the servers, or DNSSEC"), "{}", c.answers[1].sentence);
+    assert!(
+        sentence.ends_with("2 give no usable answer (1 because DNSSEC does not validate)."),
+        "{sentence}"
+    );
+    assert!(
+        c.answers[1].sentence.contains("can’t reach the servers, or DNSSEC"),
+        "{}",
+        c.answers[1].sentence
+    );
 }
 
 #[test]

@@ -123,11 +123,13 @@ fn verdict(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyView {
     let tone = Memo::new(move |_| report.with(|r| r.tone));
     let class = move || match tone.get() {
         Tone::Ok => "banner banner-ok fqdn-verdict",
+        Tone::Notice => "banner banner-info fqdn-verdict",
         Tone::Warning => "banner banner-warn fqdn-verdict",
         Tone::Critical => "banner banner-critical fqdn-verdict",
     };
     let picture = move || match tone.get() {
         Tone::Ok => icon("ok").into_any(),
+        Tone::Notice => icon("info").into_any(),
         Tone::Warning => icon("warning").into_any(),
         Tone::Critical => icon("critical").into_any(),
     };

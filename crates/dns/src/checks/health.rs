@@ -177,6 +177,7 @@ fn glue(d: &Delegation, all: &mut Gather<'_>) {
     }
 }
 
+/// What one look finds slow; over many looks `model::legacy` speaks instead.
 fn slow(d: &Delegation, all: &mut Gather<'_>) {
     for (index, state) in d.servers.iter().enumerate().filter(|(_, s)| s.health == ServerHealth::Slow) {
         let args = [
@@ -184,7 +185,7 @@ fn slow(d: &Delegation, all: &mut Gather<'_>) {
             ("latency", state.latency_ms.unwrap_or_default().round().into()),
             ("median", peers_median(&d.servers, index).unwrap_or_default().round().into()),
         ];
-        all.add("Domainscope", "SLOW_UNICAST_DNS", &args);
+        all.add("Domainscope", model::legacy::SLOW_ONCE, &args);
     }
 }
 

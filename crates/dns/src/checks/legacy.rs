@@ -1,24 +1,27 @@
-//! Our own check "Domainscope": slow, unicast authoritative DNS, judged by the time all answers of this check took.
-//! In: the servers of the zone and of its parent. Out: the findings of `model::legacy`.
+//! Our own check "Domainscope": slow, unicast authoritative DNS, judged by the time all answers of this check took and
+//! by the identifiers (RFC 5001) that came with them. In: the servers of the zone and of its parent. Out: the findings of `model::legacy`.
 
 use super::context::Context;
 use super::methods::NsMap;
 use crate::network::origin;
+use crate::session::{Manner, Seen};
+use crate::wire::{Edns, Question, Rtype};
 use model::finding::Finding;
 use model::legacy::{ChainServer, LegacyDns, ServerNetwork};
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// How the check is called.
 pub(super) const NAME: &str = "Domainscope";
 
 pub(super) async fn domainscope(c: &Context<'_>) -> Vec<Finding> {
-    let latencies = c.session.latencies();
+    let seen = c.session.seen();
     let parent = c.parent_ns().await.clone().unwrap_or_default();
     let above = c.zone.parent().to_string();
     let mut chain = LegacyDns::default();
     let own = c.all_ns().await;
     for (zone, servers) in [(&above, &parent), (&c.text, &own)] {
-        chain.servers.extend(servers_of(zone, servers, &latencies));
+        chain.servers.extend(servers_of(zone, servers, &seen));
     }
     let most = chain.servers.iter().map(|s| s.ms.len()).max().unwrap_or(0);
     chain.looks = vec![c.now; most];
@@ -27,24 +30,43 @@ pub(super) async fn domainscope(c: &Context<'_>) -> Vec<Finding> {
         let networks = futures::future::join_all(own.values().flatten().map(|ip| network(c, *ip))).await;
         chain.add_networks(&networks);
     }
+    // And so are their identifiers.
+    if !chain.findings(&c.text).is_empty() {
+        futures::future::join_all(own.values().flatten().map(|ip| identify(c, *ip))).await;
+        let seen = c.session.seen();
+        for server in &mut chain.servers {
+            server.ids = seen.get(&server.address).map(|s| s.ids.clone()).unwrap_or_default();
+        }
+    }
     chain.findings(&c.text)
 }
 
 fn servers_of<'a>(
     zone: &'a str,
     servers: &'a NsMap,
-    latencies: &'a std::collections::HashMap<IpAddr, Vec<f32>>,
+    seen: &'a HashMap<IpAddr, Seen>,
 ) -> impl Iterator<Item = ChainServer> + 'a {
     servers.iter().flat_map(move |(name, ips)| {
         ips.iter().map(move |ip| ChainServer {
             zone: zone.to_string(),
             server: name.to_string(),
             address: *ip,
-            ms: latencies.get(ip).into_iter().flatten().map(|ms| Some(*ms)).collect(),
+            ms: seen.get(ip).into_iter().flat_map(|s| &s.ms).map(|ms| Some(*ms)).collect(),
             network: None,
-            ids: Vec::new(),
+            ids: seen.get(ip).map(|s| s.ids.clone()).unwrap_or_default(),
         })
     })
+}
+
+/// Asks a server for its identifier a few times, each time from another port: where several machines share the address
+/// the way to them is often chosen by that.
+async fn identify(c: &Context<'_>, address: IpAddr) {
+    let ask = |rtype| async move {
+        let edns = Some(Edns::ordinary(false));
+        let question = Question { edns, ..Question::new(c.zone.clone(), rtype) };
+        c.session.ask(address, &question, Manner::ExactUdp).await;
+    };
+    futures::future::join_all([Rtype::SOA, Rtype::NS, Rtype::A, Rtype::AAAA].map(ask)).await;
 }
 
 async fn network(c: &Context<'_>, address: IpAddr) -> ServerNetwork {

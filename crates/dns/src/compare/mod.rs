@@ -88,7 +88,7 @@ impl Comparer {
     /// As [`Comparer::authority`].
     pub async fn start(&self, asking: &Asking) -> Result<Comparison, Error> {
         let authority = self.authority(&asking.name, &asking.rtype).await?;
-        Ok(self.pending(authority, asking.force))
+        Ok(self.pending(authority, asking.force).knowing(&asking.earlier))
     }
 
     fn pending(&self, authority: Authority, force: bool) -> Comparison {

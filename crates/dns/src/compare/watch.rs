@@ -111,7 +111,8 @@ impl Comparer {
             let none = Earlier::default();
             state.answers = self.resolvers.iter().map(|r| judge(&authority, r, None, &none, now)).collect();
         }
-        let mut comparison = compare(authority, None, std::mem::take(&mut state.answers), Vec::new(), now);
+        let answers = std::mem::take(&mut state.answers);
+        let mut comparison = compare(authority, None, answers, Vec::new(), now).knowing(&state.earlier);
         tell(CompareEvent::Authority(Box::new(comparison.clone())));
         let again = move |j: &Judged| {
             j.verdict.waits() || (j.verdict.kind() == VerdictKind::Failing && round <= FAILING_ROUNDS)

@@ -39,3 +39,20 @@ impl fmt::Display for Rtype {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_in_json_have_the_same_mnemonics() {
+        // Of signatures, and of what only questions or messages have, a JSON answer shows nothing.
+        let told = |n: u16| n != Rtype::RRSIG.0 && n != Rtype::OPT.0 && !(249..=255).contains(&n);
+        for (number, name) in NAMES.iter().filter(|(n, _)| told(*n)) {
+            let text =
+                format!(r#"{{"Status":0,"Answer":[{{"name":"a.","type":{number},"TTL":1,"data":""}}]}}"#);
+            let read = model::doh_json::read("x", &text, jiff::Timestamp::UNIX_EPOCH, None).unwrap();
+            assert_eq!(read.records[0].rtype, *name);
+        }
+    }
+}

@@ -56,7 +56,9 @@ fn verdict(authority: &Authority, row: &PublicResolver, a: &ResolverAnswer, earl
     if serves && found == right {
         return Verdict::Same;
     }
-    if is_blocked(row, a, authority, &found) {
+    if is_blocked(a, &found)
+        || (row.filtering != Filtering::None && is_made_up(authority, a, &found, earlier))
+    {
         return Verdict::Filtered;
     }
     match rcode {
@@ -152,30 +154,46 @@ fn negative(authority: &Authority, a: &ResolverAnswer, earlier: &Earlier) -> Ver
 }
 
 /// True when the answer is a refusal on purpose rather than an answer.
-fn is_blocked(
-    row: &PublicResolver,
-    a: &ResolverAnswer,
-    authority: &Authority,
-    found: &BTreeSet<String>,
-) -> bool {
+fn is_blocked(a: &ResolverAnswer, found: &BTreeSet<String>) -> bool {
     // Forged answer, blocked, censored, filtered (RFC 8914 sections 4.5 and 4.16 to 4.18).
     if a.errors.iter().any(|e| matches!(e.code, 4 | 15 | 16 | 17)) {
         return true;
     }
-    let addresses: Vec<IpAddr> = found.iter().filter_map(|f| f.parse().ok()).collect();
-    if !addresses.is_empty()
-        && addresses.len() == found.len()
-        && addresses.iter().all(|ip| is_block_page(*ip))
-    {
+    if a.soa.as_ref().is_some_and(|soa| BLOCK_PAGES.soa.iter().any(|s| s.mname == soa.mname)) {
         return true;
     }
-    // A filter's "no" has no SOA, or one of its own; a remembered "no" has the zone's, or that of a zone above.
-    let own_words = a.soa.as_ref().is_none_or(|soa| !at_or_below(&authority.name, &soa.zone));
-    row.filtering != Filtering::None
-        && authority.outcome == AuthorityOutcome::Serves
-        && found.is_empty()
-        && matches!(a.rcode.as_deref(), Some("NXDOMAIN" | "NOERROR"))
-        && own_words
+    let addresses: Vec<IpAddr> = found.iter().filter_map(|f| f.parse().ok()).collect();
+    !addresses.is_empty() && addresses.len() == found.len() && addresses.iter().all(|ip| is_block_page(*ip))
+}
+
+/// True when the "no" of a resolver that filters is its own and not one it remembers of the servers. A remembered one
+/// has the SOA of the zone, or of a zone above from before the delegation, and counts down from the moment at which the
+/// servers said it.
+fn is_made_up(
+    authority: &Authority,
+    a: &ResolverAnswer,
+    found: &BTreeSet<String>,
+    earlier: &Earlier,
+) -> bool {
+    let no = found.is_empty() && matches!(a.rcode.as_deref(), Some("NXDOMAIN" | "NOERROR"));
+    if !no || authority.outcome != AuthorityOutcome::Serves {
+        return false;
+    }
+    let Some(soa) = &a.soa else { return true };
+    let apex = authority.soa.as_ref().map_or(authority.zone.as_str(), |s| s.zone.as_str());
+    // There is no zone of that name on the path, or there is one, and the servers deny nothing there.
+    if !at_or_below(&authority.name, &soa.zone) && !at_or_below(apex, &soa.zone) {
+        return true;
+    }
+    if soa.zone != apex && at_or_below(&soa.zone, apex) {
+        return true;
+    }
+    // As fresh as it can be, from the zone as it stands now: asked just now the servers would have given the record.
+    let fresh = authority.agree
+        && authority.soa.as_ref().is_some_and(|now| {
+            now.zone == soa.zone && now.serial == soa.serial && soa.negative_ttl() >= now.negative_ttl()
+        });
+    fresh || refetched(a, found, &authority.rtype, earlier)
 }
 
 fn at_or_below(name: &str, zone: &str) -> bool {
@@ -195,25 +213,38 @@ pub struct BlockPage {
     pub source: String,
 }
 
-#[derive(Deserialize)]
-struct BlockPages {
-    page: Vec<BlockPage>,
+/// A primary server that a filter names in the SOA record of a "no" it makes up.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockSoa {
+    /// MNAME, without the final dot.
+    pub mname: String,
+    /// Whose filter it is.
+    pub operator: String,
+    /// Where this row comes from.
+    pub source: String,
 }
 
-static BLOCK_PAGES: LazyLock<Vec<BlockPage>> = LazyLock::new(|| {
-    toml::from_str::<BlockPages>(include_str!("../../data/block_pages.toml"))
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BlockPages {
+    page: Vec<BlockPage>,
+    soa: Vec<BlockSoa>,
+}
+
+static BLOCK_PAGES: LazyLock<BlockPages> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../data/block_pages.toml"))
         .expect("data/block_pages.toml is checked by a test")
-        .page
 });
 
 /// The table of block pages.
 pub fn block_pages() -> &'static [BlockPage] {
-    &BLOCK_PAGES
+    &BLOCK_PAGES.page
 }
 
 /// Addresses that lead nowhere, or to a page that says why.
 fn is_block_page(ip: IpAddr) -> bool {
-    ip.is_unspecified() || ip.is_loopback() || BLOCK_PAGES.iter().any(|p| p.address == ip)
+    ip.is_unspecified() || ip.is_loopback() || BLOCK_PAGES.page.iter().any(|p| p.address == ip)
 }
 
 #[cfg(test)]
@@ -222,7 +253,9 @@ mod tests {
 
     #[test]
     fn every_block_page_has_a_source() {
-        assert!(BLOCK_PAGES.len() >= 5);
-        assert!(BLOCK_PAGES.iter().all(|p| !p.source.is_empty() && !p.address.is_loopback()));
+        assert!(block_pages().len() >= 5);
+        assert!(block_pages().iter().all(|p| !p.source.is_empty() && !p.address.is_loopback()));
+        let named = |s: &BlockSoa| !s.source.is_empty() && !s.operator.is_empty() && !s.mname.ends_with('.');
+        assert!(BLOCK_PAGES.soa.iter().all(named));
     }
 }

@@ -11,7 +11,7 @@ mod words;
 
 pub use authority::{authority, authority_sentence};
 pub use event::{CompareEvent, EndKind, Ended, LOOK_MAX, LOOK_MIN, WatchPhase, WatchProgress, next_look};
-pub use judge::{BlockPage, Earlier, block_pages, judge};
+pub use judge::{BlockPage, BlockSoa, Earlier, block_pages, judge};
 pub use same::{rdata_key, same_rrset};
 pub use summary::{compare, summarise};
 
@@ -364,6 +364,29 @@ pub struct Comparison {
     pub own: Vec<Judged>,
     /// What it comes to.
     pub summary: Summary,
+    /// Values the servers gave before, as far as they are known: for those who judge further answers (a browser's).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Vec<String>>,
     /// When it was judged.
     pub now: Timestamp,
+}
+
+impl Comparison {
+    /// The same with what is known from before.
+    #[must_use]
+    pub fn knowing(mut self, earlier: &Earlier) -> Self {
+        self.earlier.clone_from(&earlier.values);
+        self
+    }
+
+    /// Judges an answer that somebody else was given, as those of `answers` were judged (`None`: still asked).
+    pub fn judge(
+        &self,
+        resolver: &PublicResolver,
+        answer: Option<&ResolverAnswer>,
+        now: Timestamp,
+    ) -> Judged {
+        let earlier = Earlier { values: self.earlier.clone(), answers: Vec::new() };
+        judge(&self.authority, resolver, answer, &earlier, now)
+    }
 }

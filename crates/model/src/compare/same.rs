@@ -37,22 +37,31 @@ fn digest(data: &str) -> String {
 }
 
 /// The strings of a TXT record as one text: where a resolver breaks them up does not matter to a reader. JSON answers
-/// come with and without quotes.
+/// come with and without quotes; octets beyond ASCII are escaped (`\195\164`) or not.
 fn text(data: &str) -> String {
     if !data.starts_with('"') {
         return data.to_string();
     }
-    let mut out = String::new();
-    let (mut inside, mut chars) = (false, data.chars());
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => inside = !inside,
-            '\\' => out.extend(chars.next()),
-            c if inside => out.push(c),
+    let mut out = Vec::new();
+    let (mut inside, mut rest) = (false, data.as_bytes());
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'"' => inside = !inside,
+            b'\\' => {
+                let number = after.get(..3).and_then(|d| std::str::from_utf8(d).ok()?.parse::<u8>().ok());
+                let (octet, used) = match number {
+                    Some(octet) => (Some(octet), 3),
+                    None => (after.first().copied(), 1),
+                };
+                out.extend(octet);
+                rest = after.get(used..).unwrap_or_default();
+            }
+            byte if inside => out.push(*byte),
             _ => {}
         }
     }
-    out
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The keys of the records of a type.
@@ -85,6 +94,7 @@ mod tests {
             ("TXT", "\"v=spf1 -all\"", "v=spf1 -all"),
             ("TXT", "\"abc\" \"def\"", "\"abcdef\""),
             ("TXT", r#""say \"hi\"""#, r#"say "hi""#),
+            ("TXT", r#""gr\195\188n \092 \"x\"""#, r#"grün \ "x""#),
             ("CAA", "0 issue \"ca.example\"", "0 issue ca.example"),
             ("HTTPS", "1 . alpn=\"h2,h3\"", "1 . alpn=h2,h3"),
             ("DS", "1 13 2 ABCD EF", "1 13 2 abcdef"),

@@ -69,7 +69,7 @@ pub fn compare(
     now: Timestamp,
 ) -> Comparison {
     let summary = summarise(&authority, stopped.as_ref(), &answers, now);
-    Comparison { authority, stopped, answers, own, summary, now }
+    Comparison { authority, stopped, answers, own, summary, earlier: Vec::new(), now }
 }
 
 /// What these answers come to.

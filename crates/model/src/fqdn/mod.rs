@@ -179,6 +179,8 @@ pub struct ChainProblem {
 pub enum Tone {
     /// It resolves everywhere.
     Ok,
+    /// It resolves, and not every place is told the same: by location, or from an older copy.
+    Notice,
     /// It resolves, and something ought to be looked at.
     Warning,
     /// It does not resolve.

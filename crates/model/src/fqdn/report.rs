@@ -21,7 +21,7 @@ pub fn report(name: &str, vantages: Vec<VantageAnswer>, now: Timestamp) -> FqdnR
     judge_chain(&mut chain);
     let addresses: BTreeSet<IpAddr> = vantages.iter().flat_map(addresses).collect();
     let sets = sets(&vantages);
-    let tone = tone(&vantages, &chain);
+    let tone = tone(&vantages, &chain, sets.len() > 1);
     FqdnReport {
         name: name.into(),
         tone,
@@ -114,7 +114,7 @@ fn list<S: AsRef<str>>(items: &[S]) -> String {
     }
 }
 
-fn tone(vantages: &[VantageAnswer], chain: &[ChainStep]) -> Tone {
+fn tone(vantages: &[VantageAnswer], chain: &[ChainStep], differ: bool) -> Tone {
     let resolves = vantages.iter().filter(|v| answered(v)).all(|v| !addresses(v).is_empty());
     let any = vantages.iter().any(|v| !addresses(v).is_empty());
     let worst = chain.iter().flat_map(|s| &s.problems).map(|p| p.level).max();
@@ -122,6 +122,7 @@ fn tone(vantages: &[VantageAnswer], chain: &[ChainStep]) -> Tone {
         (false, _) => Tone::Critical,
         (true, false) => Tone::Warning,
         (true, true) if worst >= Some(Level::Warning) => Tone::Warning,
+        (true, true) if differ => Tone::Notice,
         (true, true) => Tone::Ok,
     }
 }
@@ -138,6 +139,7 @@ fn headline(vantages: &[VantageAnswer], chain: &[ChainStep], addresses: usize, t
     match tone {
         Tone::Ok if places > 1 => format!("It resolves everywhere, to {count}."),
         Tone::Ok => format!("It resolves, to {count}."),
+        Tone::Notice => format!("It resolves everywhere, to {count}; not every place is told the same."),
         Tone::Warning => {
             let why = worst.filter(|p| p.level >= Level::Warning).map(|p| format!(" {}", p.sentence));
             format!("It resolves, to {count}, but not all is well.{}", why.unwrap_or_default())
@@ -205,14 +207,15 @@ mod tests {
         let same = place("Your browser", VantageKind::Browser, &["203.0.113.80"]);
         let other = place("pop-nrt", VantageKind::Agent, &["192.0.2.80"]);
         let r = report("www.alder.example", vec![server.clone(), same.clone()], now());
-        assert_eq!(r.differences, "Both places see the same.");
+        assert_eq!((r.differences.as_str(), r.tone), ("Both places see the same.", Tone::Ok));
         let r = report("www.alder.example", vec![server, same, other], now());
         assert_eq!(
             r.differences,
             "The answers differ: pop-nrt sees 192.0.2.80; This server and Your browser see 203.0.113.80. A browser’s \
              answer may be an older copy in its resolver, or one by location."
         );
-        assert_eq!(r.headline, "It resolves everywhere, to two addresses.");
+        assert_eq!(r.headline, "It resolves everywhere, to two addresses; not every place is told the same.");
+        assert_eq!(r.tone, Tone::Notice, "a difference is not green");
         assert_eq!(r.addresses.len(), 2);
     }
 
