@@ -64,7 +64,9 @@ pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64
     }
     gone += in_batches(
         db,
-        "DELETE FROM host_budgets WHERE host IN (SELECT host FROM host_budgets WHERE changed_at < $2 LIMIT $1)",
+        // Asked twice: a host may be asked again between being found and being deleted.
+        "DELETE FROM host_budgets WHERE changed_at < $2 AND host IN \
+         (SELECT host FROM host_budgets WHERE changed_at < $2 LIMIT $1)",
         args![cutoff(budgets::KEEP_DAYS)],
     )
     .await?;

@@ -182,12 +182,18 @@ impl Budgets {
         Duration::try_from(at.duration_since((self.0.now)())).unwrap_or_default()
     }
 
-    /// Notes that `host` asked us to wait, and how long it said; what all replicas will do is the answer.
+    /// Notes that `host` asked us to wait, and how long it said; what all replicas will do is the answer. It is noted
+    /// also when the caller goes away meanwhile: the host has said it.
     pub async fn back_off(&self, host: &str, asked: Option<Duration>, base: Duration) -> Duration {
-        let entry = self.host(host);
+        let (budgets, entry) = (self.clone(), self.host(host));
+        let noted = tokio::spawn(async move { budgets.note(&entry, asked, base).await });
+        noted.await.unwrap_or_else(|_| asked.unwrap_or(base))
+    }
+
+    async fn note(&self, entry: &Host, asked: Option<Duration>, base: Duration) -> Duration {
         metrics::counter!("domainscope_registry_throttled_total", "host" => entry.name.clone()).increment(1);
         let jitter = rand::random();
-        let noted = self.step(&entry, |state, now| (state.penalise(now, asked, base, jitter), false)).await;
+        let noted = self.step(entry, |state, now| (state.penalise(now, asked, base, jitter), false)).await;
         if let Ok(wait) = &noted {
             tracing::info!(host = %entry.name, seconds = wait.as_secs(), "a registry host asked us to wait");
         }

@@ -67,6 +67,8 @@ struct Counting {
     table: Memory,
     writes: AtomicU64,
     away: AtomicBool,
+    /// Milliseconds that a write takes.
+    slow: AtomicU64,
 }
 
 #[async_trait]
@@ -90,6 +92,7 @@ impl Ledger for Counting {
         }
         // Others get their chance in between, as with a real database.
         tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(self.slow.load(Ordering::SeqCst))).await;
         let swapped = self.table.swap(host, expected, state, now).await?;
         self.writes.fetch_add(u64::from(swapped.is_some()), Ordering::SeqCst);
         Ok(swapped)
@@ -319,4 +322,26 @@ async fn who_goes_away_at_any_moment_leaves_nothing_behind() {
         b.acquire("h", limit, wait(10)).await.unwrap();
         assert!(start.elapsed() < Duration::from_secs(1), "{moment}: {:?}", start.elapsed());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_host_said_is_noted_though_the_caller_has_gone() {
+    let ledger = Arc::new(Counting::default());
+    let b = Budgets::shared(ledger.clone(), clock());
+    ledger.slow.store(500, Ordering::SeqCst);
+    let told = b.back_off("h", Some(Duration::from_secs(600)), Duration::from_secs(1));
+    assert!(tokio::time::timeout(Duration::from_millis(10), told).await.is_err());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(b.blocked().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ledger_that_hangs_keeps_nobody_for_long() {
+    let ledger = Arc::new(Counting::default());
+    let b = Budgets::shared(ledger.clone(), clock());
+    ledger.slow.store(3_600_000, Ordering::SeqCst);
+    let start = Instant::now();
+    let e = b.acquire("h", Limit::default(), wait(1)).await.unwrap_err();
+    assert_eq!(reason(&e), Reason::Unknown);
+    assert!(start.elapsed() <= Duration::from_secs(10), "{:?}", start.elapsed());
 }

@@ -10,6 +10,8 @@ use tokio::sync::Notify;
 
 /// How long a lease that was given back may wait for the next grant to carry it to the ledger.
 const CARRY: Duration = Duration::from_millis(10);
+/// How long the ledger is waited for.
+const LEDGER: Duration = Duration::from_secs(5);
 /// How often a write that others overtook is tried again.
 const TRIES: u32 = 50;
 
@@ -46,6 +48,12 @@ impl Drop for Waiting<'_> {
     }
 }
 
+/// A database that hangs must not keep everybody who wants to ask the host.
+async fn in_time<T>(ledger: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let late = |_| format!("no answer within {} s", LEDGER.as_secs());
+    tokio::time::timeout(LEDGER, ledger).await.map_err(late)?
+}
+
 impl Budgets {
     /// One judgement over what the ledger holds, written back. Whoever is overtaken judges again.
     pub(super) async fn step<T>(
@@ -74,7 +82,7 @@ impl Budgets {
             }
             if state != known.state {
                 let text = serde_json::to_string(&state).map_err(|e| e.to_string())?;
-                match self.0.ledger.swap(&entry.name, known.version, &text, now).await? {
+                match in_time(self.0.ledger.swap(&entry.name, known.version, &text, now)).await? {
                     Some(version) => *known = Known { version: Some(version), state },
                     None => {
                         if attempt > 2 {
@@ -93,7 +101,7 @@ impl Budgets {
     }
 
     async fn load(&self, host: &str) -> Result<Known, String> {
-        Ok(match self.0.ledger.load(host).await? {
+        Ok(match in_time(self.0.ledger.load(host)).await? {
             // A text another release wrote and we can't read is as good as none: the host is known anew.
             Some((version, text)) => {
                 Known { version: Some(version), state: serde_json::from_str(&text).unwrap_or_default() }
