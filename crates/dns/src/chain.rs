@@ -7,7 +7,7 @@ use crate::engine::{Engine, wire_name, wire_type};
 use crate::error::Error;
 use crate::present;
 use crate::provider;
-use crate::resolve::{MAX_ALIASES, alias};
+use crate::resolve::{MAX_ALIASES, Stuck, alias};
 use crate::session::{Manner, Session};
 use crate::trace::{Said, ask_all, question};
 use crate::wire::{Data, Name, Reply, Rtype};
@@ -64,12 +64,19 @@ impl Engine {
     /// Follows a name to the end of its aliases.
     ///
     /// # Errors
-    /// [`Error::Name`] and [`Error::Type`]; servers that fail are part of the result.
+    /// [`Error::Name`], [`Error::Type`] and [`Error::Intercepted`]; servers that fail are part of the result.
     pub async fn chain(&self, name: &Fqdn, asked: &ChainQuestion) -> Result<Chain, Error> {
         let name = wire_name(name.as_str())?;
         let read = |types: &[String]| types.iter().map(|t| wire_type(t)).collect::<Result<Vec<_>, _>>();
         let (types, at_apex) = (read(&asked.types)?, read(&asked.at_apex)?);
         let session = self.check_session();
+        // The first step asks this again, and is answered from memory.
+        if let Some(first) = types.first() {
+            let found = session.resolve(name.clone(), *first, false, Vec::new()).await;
+            if let Err(Stuck::Intercepted(servers)) = found {
+                return Err(Error::Intercepted { servers });
+            }
+        }
         let walk = Walk { session: &session, types, at_apex, wildcards: asked.wildcards };
         Ok(walk.follow(name).await)
     }
@@ -117,7 +124,7 @@ impl Walk<'_> {
     async fn step(&self, owner: &Name) -> (ChainStep, Option<String>) {
         let Some(first) = self.types.first() else { return (empty(owner, &Name::root()), None) };
         let resolved = self.session.resolve(owner.clone(), *first, false, Vec::new()).await;
-        let trouble = resolved.as_ref().err().map(crate::resolve::Stuck::words);
+        let trouble = resolved.as_ref().err().map(Stuck::words);
         let zone = resolved.map_or_else(|_| self.session.closest_zone(owner).0, |r| r.zone);
         let servers = self.servers(&zone).await;
         let types = self.questions(owner, &zone);

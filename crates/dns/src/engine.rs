@@ -188,6 +188,9 @@ impl Engine {
 }
 
 pub(crate) fn stuck_error(session: &Session, name: &Name, stuck: &Stuck) -> Error {
+    if let Stuck::Intercepted(servers) = stuck {
+        return Error::Intercepted { servers: *servers };
+    }
     if session.exhausted() {
         return Error::Exhausted {
             name: name.to_string(),

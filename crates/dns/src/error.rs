@@ -23,6 +23,17 @@ pub enum Error {
         /// What the servers did.
         detail: String,
     },
+    /// Something on the way answers in place of the root servers. Nothing can be learned from this network; the operator
+    /// lets DNS through, or runs the program elsewhere.
+    #[error(
+        "port 53 is intercepted: all {servers} root servers that answer do so without authority, as resolvers do. A \
+         firewall, a router or the provider answers in their place; let this machine ask any server over UDP and TCP \
+         port 53"
+    )]
+    Intercepted {
+        /// Root servers that answered.
+        servers: usize,
+    },
     /// The name does not exist, said with authority.
     #[error("{0} does not exist")]
     NotFound(String),
@@ -43,7 +54,7 @@ impl Error {
     pub fn label(&self) -> &'static str {
         match self {
             Error::Name(..) | Error::Type(_) | Error::Hints(_) | Error::Anchor(..) => "internal",
-            Error::Unreachable { .. } => "unreachable",
+            Error::Unreachable { .. } | Error::Intercepted { .. } => "unreachable",
             Error::NotFound(_) => "no_server",
             Error::Exhausted { .. } => "timeout",
         }

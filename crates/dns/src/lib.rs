@@ -16,6 +16,7 @@ mod network;
 mod parent;
 pub mod present;
 mod provider;
+mod reach;
 pub mod recursive;
 pub mod render;
 mod resolve;

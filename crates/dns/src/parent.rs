@@ -4,6 +4,7 @@
 use crate::classify::ns_names;
 use crate::error::Error;
 use crate::present;
+use crate::reach::intercepted;
 use crate::resolve::{MAX_SERVERS, glued};
 use crate::session::{Manner, Session};
 use crate::trace::{self, Step, descend, ds_of};
@@ -101,7 +102,10 @@ pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<Parent
             elapsed_ms: session.elapsed_ms() as u64,
         }),
         TraceOutcome::Lame | TraceOutcome::Loop => {
-            Err(Error::Unreachable { zone: last.zone.to_string(), detail: tally(last) })
+            let asked = last.said.iter().filter_map(|s| s.asked.as_deref());
+            let question = trace::question(zone, Rtype::NS);
+            Err(intercepted(&last.zone, &question, asked)
+                .unwrap_or_else(|| Error::Unreachable { zone: last.zone.to_string(), detail: tally(last) }))
         }
     }
 }

@@ -3,6 +3,8 @@
 //! breadth (NXNS: few side look-ups per referral) and by the session's budget. RFC 1034 section 5.3.3.
 
 use crate::classify::{self, kind, ns_names};
+use crate::error::Error;
+use crate::reach::intercepted;
 use crate::session::{Asked, Learned, Manner, Session};
 use crate::wire::{Data, Edns, Name, Question, Reply, Rtype};
 use futures::future::{BoxFuture, join_all};
@@ -52,6 +54,8 @@ pub(crate) enum Stuck {
     AliasLoop(Name),
     /// No server of the zone gave an answer that counts.
     NoServer(Name),
+    /// Something on the way answers in place of the root servers: how many did.
+    Intercepted(usize),
 }
 
 impl Stuck {
@@ -61,6 +65,7 @@ impl Stuck {
             Stuck::TooDeep => "the delegations are nested too deep".into(),
             Stuck::AliasLoop(name) => format!("the aliases of {name} lead in a circle or are too many"),
             Stuck::NoServer(zone) => format!("no server of {zone} answers usefully"),
+            Stuck::Intercepted(servers) => Error::Intercepted { servers: *servers }.to_string(),
         }
     }
 }
@@ -173,7 +178,7 @@ impl Session {
         // Inside a side look-up two more are plenty: breadth to the power of depth must stay small.
         let side = if stack.is_empty() { MAX_SIDE_LOOKUPS } else { 2 };
         let mut glueless = servers.iter().filter(|s| s.addresses.is_empty()).take(side);
-        let mut weak: Option<(Arc<Asked>, AnswerKind)> = None;
+        let mut weak: Vec<Arc<Asked>> = Vec::new();
         let mut cycle = None;
         loop {
             if addresses.is_empty() {
@@ -196,16 +201,20 @@ impl Session {
                 if kind.is_authoritative() || kind == AnswerKind::Referral {
                     return Ok((asked, kind));
                 }
-                if kind == AnswerKind::NonAuthoritative && weak.is_none() {
-                    weak = Some((asked, kind));
+                if kind == AnswerKind::NonAuthoritative {
+                    weak.push(asked);
+                }
+                let so_far = weak.iter().map(AsRef::as_ref);
+                if let Some(Error::Intercepted { servers }) = intercepted(zone, question, so_far) {
+                    return Err(Stuck::Intercepted(servers));
                 }
             }
             if self.exhausted() {
                 break;
             }
         }
-        match (weak, cycle) {
-            (Some(weak), _) => Ok(weak),
+        match (weak.into_iter().next(), cycle) {
+            (Some(weak), _) => Ok((weak, AnswerKind::NonAuthoritative)),
             (None, Some(name)) => Err(Stuck::Cycle(name)),
             (None, None) => Err(Stuck::NoServer(zone.clone())),
         }

@@ -1,6 +1,7 @@
 //! One operation: its budget, its questions in flight, and its memory (no question is sent twice to one address).
 //! In: an address and a question. Out: an [`Asked`], always; servers that fail are results, not errors.
 
+use crate::reach::V6_NOWHERE;
 use crate::settings::Settings;
 use crate::transport::{self, Exchange, Failure, Sending};
 use crate::wire::{Name, Question, Reply};
@@ -71,6 +72,9 @@ type Key = (IpAddr, Question, Manner);
 type Source = Option<(IpAddr, IpAddr)>;
 type Sources = HashMap<(IpAddr, Question), Arc<OnceCell<Source>>>;
 
+/// Per address and transport (TCP or not): questions without a reply, and whether it ever replied.
+pub(crate) type Heard = HashMap<(IpAddr, bool), (u32, bool)>;
+
 /// Servers of a zone as a referral named them.
 #[derive(Debug, Clone)]
 pub(crate) struct Learned {
@@ -106,8 +110,7 @@ pub(crate) struct Session {
     memory: Mutex<HashMap<Key, Arc<OnceCell<Arc<Asked>>>>>,
     sources: Mutex<Sources>,
     seen: Mutex<HashMap<IpAddr, Seen>>,
-    /// Per address and transport: questions without a reply, and whether it ever replied.
-    silence: Mutex<HashMap<(IpAddr, bool), (u32, bool)>>,
+    silence: Mutex<Heard>,
     /// Delegations learned in this operation (or lent by the infrastructure cache).
     pub zones: Mutex<HashMap<Name, Learned>>,
 }
@@ -148,9 +151,18 @@ impl Session {
         self.exhausted.load(Ordering::Relaxed)
     }
 
-    /// True when this host has no IPv6: there was no route to any IPv6 address.
+    /// True when this host has no IPv6: there was no route to any IPv6 address, or none leads anywhere.
     pub fn lacks_v6(&self) -> bool {
+        self.has_no_v6_route() || self.v6_leads_nowhere()
+    }
+
+    fn has_no_v6_route(&self) -> bool {
         self.v6_missing.load(Ordering::Relaxed) && !self.v6_works.load(Ordering::Relaxed)
+    }
+
+    /// Looks at who has answered so far.
+    pub(crate) fn heard<T>(&self, look: impl FnOnce(&Heard) -> T) -> T {
+        look(&self.silence.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What every address showed of itself so far.
@@ -173,8 +185,10 @@ impl Session {
     /// Notes that hold for the whole operation.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.lacks_v6() {
+        if self.has_no_v6_route() {
             notes.push(NO_V6.to_string());
+        } else if self.v6_leads_nowhere() {
+            notes.push(V6_NOWHERE.to_string());
         }
         if self.exhausted() {
             notes.push(format!(
@@ -220,6 +234,9 @@ impl Session {
                 notes: vec!["silent so far in this check: not asked again".into()],
                 ..Asked::refused(String::new())
             };
+        }
+        if address.is_ipv6() && self.v6_leads_nowhere() {
+            return Asked::refused(V6_NOWHERE.into());
         }
         let Ok(_slot) = self.slots.acquire().await else {
             return Asked::refused("the operation has ended".into());

@@ -3,6 +3,7 @@
 
 use crate::classify::{kind, referral_zone, server_answer};
 use crate::present;
+use crate::reach::intercepted;
 use crate::resolve::{MAX_ALIASES, MAX_REFERRALS, alias, referred};
 use crate::session::{Asked, Manner, Session};
 use crate::wire::Reply;
@@ -87,6 +88,8 @@ pub(crate) async fn descend(
         let mut notes = std::mem::take(&mut inherited);
         let chosen = choose(&said, &question);
         notes.extend(disagreement(&said, question.rtype));
+        let asked = said.iter().filter_map(|s| s.asked.as_deref());
+        notes.extend(intercepted(&zone, &question, asked).map(|e| e.to_string()));
         let referral = chosen.filter(|i| said[*i].kind == AnswerKind::Referral).and_then(|i| {
             let reply = said[i].asked.as_ref()?.reply()?;
             let to = referral_zone(reply)?.clone();

@@ -128,11 +128,12 @@ impl Observer for Internet {
         progress.done(ended(Stage::Delegation, &delegation, words, began));
         // Without a delegation there is nothing to ask for records; the reason stands in the part's own error.
         let Some(d) = delegation.value.as_ref().filter(|d| d.delegated) else {
-            let why = "the name is not delegated".to_string();
-            let (zone, dnssec) = if delegation.value.is_some() {
-                (Part::default(), Part::default())
-            } else {
-                (failed(now, "no_server", why.clone()), failed(now, "no_server", why))
+            let (zone, dnssec) = match &delegation.error {
+                None => (Part::default(), Part::default()),
+                Some(e) => {
+                    let why = "not asked for, because the delegation could not be read".to_string();
+                    (failed(now, &e.label, why.clone()), failed(now, &e.label, why))
+                }
             };
             return DnsParts { delegation, zone, dnssec, findings: Vec::new() };
         };

@@ -28,6 +28,7 @@ pub use health::health;
 use crate::error::Error;
 use crate::session::Session;
 use context::{Context, Undelegated};
+pub(crate) use context::{plain, serves};
 use futures::future::{BoxFuture, join_all};
 use model::finding::Finding;
 use model::registration::Ds;
@@ -201,6 +202,10 @@ pub(crate) async fn check(
     for (name, run) in first {
         findings.extend(run(&context).await);
         ran.push((*name).to_string());
+    }
+    // Where the root itself can't be asked, "no parent" and "no delegation" would be our network's fault, not the zone's.
+    if context.walk_found_nobody() && !context.is_undelegated() {
+        crate::reach::root_is_there(session).await?;
     }
     // A zone that is not there, or that nobody serves, has nothing else to be checked.
     let pointless = options.test_cases.is_none()

@@ -64,6 +64,11 @@ impl Context<'_> {
         self.walk.get_or_init(|| self.walk_down(Denial::Ends)).await
     }
 
+    /// True when a walk was made and no server said a word about the zone.
+    pub fn walk_found_nobody(&self) -> bool {
+        self.walk.get().is_some_and(|walk| walk.words.is_empty())
+    }
+
     /// The walk of the methods, done once; nearly all its answers are in the session's memory by then.
     pub async fn methods_walk(&self) -> &Walk {
         self.methods_walk.get_or_init(|| self.walk_down(Denial::IsPassed)).await
