@@ -102,7 +102,10 @@ fn sentences_are_understood() {
                     bad += 1;
                 }
                 let empty = model::registration::Registration::default();
-                assert_eq!(r.registration, empty, "{text}");
+                if r.registration != empty {
+                    println!("fields where there is no record: {text:?}");
+                    bad += 1;
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What the walk looks ahead for: whether deeper lines or host names follow, and whether a paragraph describes a contact or
 //! the registrar rather than the domain. In: the lines from here on; out: a kind of block or a yes.
 
-use super::lines::{Form, Line, by_words};
+use super::lines::{Form, Key, Line, by_words};
 use super::tables::{Field, Kind, Scope};
 use super::values;
 use super::walk::{Walk, first};
@@ -12,6 +12,24 @@ impl<'a> Walk<'a, '_> {
             .iter()
             .take(3)
             .find(|l| !matches!(l.form, Form::Blank | Form::Rule | Form::Comment(_)))
+    }
+
+    /// True when the label without a value at `i` is a field that is empty rather than a heading: it stands in a list
+    /// of fields, none deeper than it.
+    pub(super) fn empty_field(&self, i: usize, indent: usize, k: &Key<'_>, begins: bool) -> bool {
+        let beside = |at: Option<usize>| match at.and_then(|at| self.lines.get(at)) {
+            Some(Line { form: Form::Key(other), indent: at, .. }) if *at == indent => Some(other.is_own()),
+            _ => None,
+        };
+        let Some(own_below) = beside(Some(i + 1)) else { return false };
+        if begins {
+            // RIPE style names objects by a field of their own; one that is empty is a field all the same.
+            let object = is_one_word(k.label) && k.object.is_some();
+            return object || own_below && k.heading != Some(Kind::Ns);
+        }
+        // A person's details may follow a heading without a gap; single small words are names of fields.
+        let person = matches!(k.heading, Some(Kind::Contact | Kind::Registrant)) && !is_one_word(k.label);
+        own_below || beside(i.checked_sub(1)).is_some() && !person
     }
 
     /// True when the line right after `i` is deeper than `indent`.
@@ -87,6 +105,11 @@ impl<'a> Walk<'a, '_> {
         }
         details
     }
+}
+
+/// `admin-c`, `personname`: a label as RIPE style writes them.
+fn is_one_word(label: &str) -> bool {
+    label.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_')
 }
 
 /// Labels of postal and electronic addresses, which a domain itself does not have.

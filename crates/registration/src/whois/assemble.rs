@@ -232,7 +232,9 @@ fn statuses(facts: &Facts<'_>) -> Option<std::collections::BTreeSet<model::epp::
     for n in &facts.names {
         // Freenom: `EXAMPLE.TK is Active`.
         let mut parts = n.splitn(3, char::is_whitespace);
-        if let (Some(_), Some("is"), Some(rest)) = (parts.next(), parts.next(), parts.next()) {
+        if let (Some(_), Some(is), Some(rest)) = (parts.next(), parts.next(), parts.next())
+            && is.eq_ignore_ascii_case("is")
+        {
             values::statuses(rest, &mut words);
         }
     }

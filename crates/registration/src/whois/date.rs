@@ -19,18 +19,18 @@ pub(crate) enum NoDate {
 }
 
 static YMD: LazyLock<Regex> = LazyLock::new(|| {
-    re(r"^(\d{4})([-./年]\s?|년\s?|\s)(\d{1,2})(?:[-./月]\s?|월\s?|\s)(\d{1,2})(?:\.|\b|T)")
+    re(r"^(\d{4})([-./年]\s?|년\s?|\s)(\d{1,2})(?:[-./月]\s?|월\s?|\s)(\d{1,2})(?:\.|\b|[Tt])")
 });
 static YMOND: LazyLock<Regex> = LazyLock::new(|| re(r"^(\d{4})[-./ ]([^\W\d_]{3,12})[-./ ](\d{1,2})\b\.?"));
 static COMPACT: LazyLock<Regex> =
-    LazyLock::new(|| re(r"^(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})(Z|\b)|\b|T)"));
+    LazyLock::new(|| re(r"^(\d{4})(\d{2})(\d{2})(?:[Tt]?(\d{2})(\d{2})(\d{2})([Zz]|\b)|\b|[Tt])"));
 static DMONY: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"^(\d{1,2})(?:st|nd|rd|th|\.|º)?[-\s./]*(?:(?:de|of)\s+)?([^\W\d_]{3,12})\.?[-\s./,]*(?:de\s+)?(\d{4})\b",
+        r"^(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH|\.|º)?[-\s./]*(?:(?:de|of)\s+)?([^\W\d_]{3,12})\.?[-\s./,]*(?:de\s+)?(\d{4})\b",
     )
 });
 static MONDY: LazyLock<Regex> =
-    LazyLock::new(|| re(r"^([^\W\d_]{3,12})\.?[-\s]+(\d{1,2})(?:st|nd|rd|th)?,?[-\s]+(\d{4})\b"));
+    LazyLock::new(|| re(r"^([^\W\d_]{3,12})\.?[-\s]+(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH)?,?[-\s]+(\d{4})\b"));
 static CTIME: LazyLock<Regex> = LazyLock::new(|| {
     re(
         r"^([^\W\d_]{3,12})\s+(\d{1,2})\s+(\d{1,2}:\d{2}(?::\d{2})?)\s+(?:([A-Za-z]{1,5}|[-+]\d{2}:?\d{2})\s+)?(\d{4})\b",
@@ -40,11 +40,11 @@ static NUMERIC: LazyLock<Regex> =
     LazyLock::new(|| re(r"^(\d{1,2})\s?([-./])\s?(\d{1,2})\s?[-./]\s?(\d{4})\b"));
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"^(?:\s*-?T|\s+-\s|[\s,.]+|\s*at\s+)*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?",
+        r"^(?:\s*-?[Tt]|\s+-\s|[\s,.]+|\s*(?:at|AT)\s+)*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?",
     )
 });
 static OFFSET: LazyLock<Regex> = LazyLock::new(|| {
-    re(r"^\(?\s*(?:UTC|GMT|utc|gmt|Z)?\s*([-+])\s?(\d{1,2})(?::?(\d{2}))?\s*\)?(?:\s|\)|$)")
+    re(r"^\(?\s*(?:UTC|GMT|utc|gmt|[Zz])?\s*([-+])\s?(\d{1,2})(?::?(\d{2}))?\s*\)?(?:\s|\)|$)")
 });
 static EMBEDDED: LazyLock<Regex> =
     LazyLock::new(|| re(r"(?:^|\s)((?:19|20)\d{2})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2}))?(?:\s|$)"));
@@ -82,8 +82,9 @@ pub(crate) fn order_shown(value: &str) -> Option<Order> {
 pub(crate) fn parse(value: &str, order: Option<Order>) -> Result<StatedTime, NoDate> {
     let value: String = value.chars().take(120).collect();
     let mut v = value.trim().trim_start_matches(['"', '\'', '(']);
-    for lead in ["before ", "Before ", "on ", "On ", "since "] {
-        v = v.strip_prefix(lead).unwrap_or(v).trim_start();
+    for lead in ["before ", "on ", "since "] {
+        let led = v.get(..lead.len()).is_some_and(|head| head.eq_ignore_ascii_case(lead));
+        v = if led { v[lead.len()..].trim_start() } else { v };
     }
     let v = skip_weekday(v);
     if let Some(moment) = epoch_seconds(v) {

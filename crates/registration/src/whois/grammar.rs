@@ -76,8 +76,12 @@ pub(crate) fn says(line: &str) -> Option<Outcome> {
         }
         word.clear();
         word.extend(raw.chars().take(40).flat_map(plain).map(|c| if c == '’' { '\'' } else { c }));
-        seen |= WORDS.get(&word).filter(|_| open("grammar", &word))?;
         count += 1;
+        // Numbers and addresses say nothing by themselves; a lone zero is a negation of the table.
+        if word != "0" && word.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+            continue;
+        }
+        seen |= WORDS.get(&word).filter(|_| open("grammar", &word))?;
     }
     let has = |p: Part| seen & bit(p) != 0;
     let short = count <= 3;

@@ -56,7 +56,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut scratch = String::with_capacity(128);
     let mut out = Vec::with_capacity(128);
     for chunk in text.split('\n').take(MAX_LINES) {
-        let chunk = chunk.strip_suffix('\r').unwrap_or(chunk);
+        let chunk = chunk.trim_end_matches('\r');
         for raw in chunk.split('\r') {
             out.push(line(cut(raw), &mut scratch));
         }
@@ -64,7 +64,24 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
             break;
         }
     }
-    out
+    if is_double_spaced(&out) { single_spaced(out) } else { out }
+}
+
+/// True when no two lines stand right below each other: line ends were doubled on the way.
+fn is_double_spaced(lines: &[Line<'_>]) -> bool {
+    let blank = |l: &Line<'_>| matches!(l.form, Form::Blank);
+    let full = lines.iter().filter(|l| !blank(l)).count();
+    full > 7 && lines.windows(2).all(|w| blank(&w[0]) || blank(&w[1]))
+}
+
+/// The lines without the blanks that doubled line ends made: every second line end.
+fn single_spaced(lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
+    let mut blanks = 0;
+    let mut kept = |l: &Line<'_>| {
+        blanks = if matches!(l.form, Form::Blank) { blanks + 1 } else { 0 };
+        blanks % 2 == 0
+    };
+    lines.into_iter().filter(|l| kept(l)).collect()
 }
 
 fn cut(s: &str) -> &str {
@@ -130,7 +147,7 @@ fn unnumbered(text: &str) -> Option<&str> {
 fn bracketed<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     let open = text.bytes().take(5).position(|b| b == b'[')?;
     let before = text[..open].trim_end();
-    let listed = before.len() <= 2 && before.chars().all(|c| c.is_ascii_lowercase() || c == '.');
+    let listed = before.len() <= 2 && before.chars().all(|c| c.is_ascii_alphabetic() || c == '.');
     if !listed {
         return None;
     }

@@ -155,6 +155,13 @@ fn prepare(text: &str, asked: &Asked) -> String {
         if !out.is_empty() {
             out.push(' ');
         }
+        // `Not found:example.org`
+        let glued = word.split_once([':', '：']).filter(|(_, tail)| asked.is(tail));
+        let word = glued.map_or(word, |(head, tail)| {
+            out.extend(head.chars().flat_map(char::to_lowercase));
+            out.push_str(": ");
+            tail
+        });
         let bare = word.trim_matches(|c: char| "\"'[]()<>,:;!?“”«»".contains(c));
         if !bare.is_empty() && (asked.is(bare) || like(bare, asked)) {
             let at = word.find(bare).unwrap_or(0);
@@ -164,7 +171,7 @@ fn prepare(text: &str, asked: &Asked) -> String {
             out.push('@');
             out.push_str(&quoted(tail.trim_start_matches('.')));
         } else {
-            out.extend(word.chars().flat_map(char::to_lowercase));
+            out.extend(word.chars().map(|c| if c == '：' { ':' } else { c }).flat_map(char::to_lowercase));
         }
     }
     for lead in [

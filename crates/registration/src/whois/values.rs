@@ -69,6 +69,9 @@ pub(crate) fn host(token: &str) -> Option<String> {
     if !ascii.split('.').all(fine) {
         return None;
     }
+    if !t.is_ascii() && !t.rsplit('.').next()?.chars().all(char::is_alphabetic) {
+        return None;
+    }
     let top = ascii.rsplit('.').next()?;
     let is_top = top.len() >= 2 && (top.bytes().all(|b| b.is_ascii_alphabetic()) || top.starts_with("xn--"));
     (is_top && !TABLES.words.not_a_host.contains(&ascii)).then_some(ascii)
@@ -107,7 +110,7 @@ fn address(token: &str) -> Option<IpAddr> {
 pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
     let plain = strip_brackets(value);
     let mut text = plain.as_ref();
-    if let Some(i) = text.find("http") {
+    if let Some(i) = address_at(text) {
         text = &text[..i];
     }
     let pieces: Vec<&str> = text.split([',', ';', '|', '+']).collect();
@@ -150,6 +153,13 @@ pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
     }
 }
 
+/// Where a web address begins, `http://` or `HTTP://`.
+fn address_at(text: &str) -> Option<usize> {
+    let end = text.find("://").unwrap_or(text.len());
+    let head = text[..end].as_bytes();
+    head.windows(4).position(|w| w.eq_ignore_ascii_case(b"http"))
+}
+
 /// True for one EPP code in camelCase: several of them in one value are a list.
 fn is_epp(word: &str) -> bool {
     word.bytes().all(|b| b.is_ascii_alphabetic()) && EppStatus::new(word).explained().is_some()
@@ -182,6 +192,11 @@ pub(crate) fn epp(status: &str) -> EppStatus {
         Some(code) => EppStatus::new(code),
         None => EppStatus::new(status),
     }
+}
+
+/// True for an EPP code and for a registry's wording of one.
+pub(crate) fn is_code(status: &str) -> bool {
+    is_epp(status) || TABLES.words.status.epp.contains_key(&fold::word(status))
 }
 
 /// What a status says about the name itself, where it says that it is free or withheld.
@@ -238,6 +253,9 @@ pub(crate) fn ds(value: &str) -> Option<Ds> {
 pub(crate) fn registrar(value: &str) -> Option<(String, Option<String>)> {
     let v = stated(value)?;
     if v.get(..12).is_some_and(|h| h.eq_ignore_ascii_case("no registrar")) {
+        return None;
+    }
+    if v.contains('@') {
         return None;
     }
     let mut name = v.to_string();

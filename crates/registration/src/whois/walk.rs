@@ -144,16 +144,18 @@ impl<'a> Walk<'a, '_> {
         self.section_full = true;
         self.open = None;
         self.record(l, k, k.value);
+        // RIPE style ends every object with its source, whether a blank line follows or not.
+        self.paragraph = k.label == "source";
     }
 
     /// A label without a value: a heading, a list, or an empty field.
     fn key_alone(&mut self, i: usize, l: &Line<'a>, k: &Key<'a>) {
-        self.paragraph = false;
+        let begins = std::mem::take(&mut self.paragraph);
         self.open = None;
-        let flat = match self.lines.get(i + 1).map(|n| (&n.form, n.indent)) {
-            Some((Form::Key(n), indent)) => indent == l.indent && n.is_own() && !n.value.is_empty(),
-            _ => false,
-        };
+        let flat = self.empty_field(i, l.indent, k, begins);
+        if flat && begins {
+            self.object(i, l, k);
+        }
         let kind = if flat {
             None
         } else if self.deeper_follows(i, l.indent) {
@@ -287,7 +289,10 @@ impl<'a> Walk<'a, '_> {
         }
         self.maybe_leave(l.indent);
         self.section_full = true;
-        if self.section == Kind::Ns || self.open.as_ref().is_some_and(|o| o.field == Field::Nameserver) {
+        let listing =
+            self.section == Kind::Ns || self.open.as_ref().is_some_and(|o| o.field == Field::Nameserver);
+        // `(whois.registrar.example)` is a remark.
+        if listing && !l.text.starts_with('(') {
             let before = self.facts.hosts.len();
             self.facts.push(Field::Nameserver, 1, "", l.text);
             if self.facts.hosts.len() > before {
@@ -312,7 +317,9 @@ impl<'a> Walk<'a, '_> {
         }
         let (field, rank, label) = (o.field, o.rank, o.label);
         let wanted = match field {
-            Field::Status => deeper,
+            Field::Status => {
+                deeper || o.empty && !o.gap && (is_state(first(l.text)) || values::is_code(l.text))
+            }
             Field::Nameserver => false,
             Field::Ds | Field::Dnssec => deeper && o.empty,
             Field::Domain | Field::Registrar => o.empty && !o.taken,
@@ -362,7 +369,10 @@ fn is_state_label(label: &str) -> bool {
 
 /// A bare `state` label is a status only when its value is one; in an address it is a province.
 fn is_state(value: &str) -> bool {
-    value.split(',').any(|p| has(&TABLES.words.status.state, &fold::word(strip(p))))
+    value
+        .split(',')
+        .map(strip)
+        .any(|p| has(&TABLES.words.status.state, &fold::word(p)) || values::status_outcome(p).is_some())
 }
 
 fn strip(p: &str) -> &str {
