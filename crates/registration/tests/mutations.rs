@@ -86,10 +86,14 @@ fn label(line: &str) -> Option<(&str, &str)> {
 
 type Change = fn(&str) -> String;
 
+/// Fields that are present and say nothing.
+const EMPTY: &str = "Reseller: \nUpdated Date: \nCreation Date: null\nExpiry Date: -\nName Server: null\nDomain Status: \
+                     -\nRegistrar: N/A\nDNSSEC: \n";
+
 #[test]
 fn the_outward_form_does_not_matter() {
     let cases = cases();
-    let changes: [(&str, Change); 10] = [
+    let changes: [(&str, Change); 21] = [
         ("CRLF", |t| t.replace('\n', "\r\n")),
         ("trailing blanks", |t| each_line(t, |l| format!("{l} \t "))),
         ("tabs after labels", |t| {
@@ -111,6 +115,39 @@ fn the_outward_form_does_not_matter() {
             })
         }),
         ("indented", |t| each_line(t, |l| if l.is_empty() { String::new() } else { format!("    {l}") })),
+        ("capitals", |t| t.to_uppercase()),
+        ("small letters", |t| {
+            each_line(t, |l| if l.starts_with(['%', '#']) { l.to_string() } else { l.to_lowercase() })
+        }),
+        ("doubled line ends", |t| t.replace('\n', "\n\n")),
+        ("CR CR LF", |t| t.replace('\n', "\r\r\n")),
+        ("nothing after the colon", |t| {
+            each_line(t, |l| match label(l) {
+                Some((k, v)) => format!("{k}:{}", v.trim_start()),
+                _ => l.to_string(),
+            })
+        }),
+        ("blank before the colon", |t| {
+            each_line(t, |l| match label(l) {
+                Some((k, v)) if v.starts_with([' ', '\t']) => format!("{k} :{v}"),
+                _ => l.to_string(),
+            })
+        }),
+        ("wide colon", |t| {
+            each_line(t, |l| match label(l) {
+                Some((k, v)) if v.starts_with([' ', '\t']) => format!("{k}：{v}"),
+                _ => l.to_string(),
+            })
+        }),
+        ("no-break space", |t| {
+            each_line(t, |l| match label(l) {
+                Some((k, v)) if v.starts_with([' ', '\t']) => format!("{k}:\u{a0}{}", v.trim_start()),
+                _ => l.to_string(),
+            })
+        }),
+        ("HTML around", |t| format!("<html><body><pre>\n{t}\n</pre></body></html>")),
+        ("empty fields first", |t| format!("{EMPTY}{t}")),
+        ("empty fields last", |t| format!("{t}\n{EMPTY}")),
         ("leading banner", |t| {
             format!(
                 "% This is the whois server of a registry.\n% Rights restricted. Queries are limited; do not exceed \
@@ -187,4 +224,43 @@ fn a_contact_after_the_record_changes_nothing() {
         println!("{what}: {before:?} {after:?}");
         assert_eq!(before, after, "{what}");
     }
+}
+
+/// A field that is made empty is unknown or as before: nothing else may be read in its place, and what is left of a record
+/// is still a record. An answer that states a field twice, or a registrar by name and handle, may fall back on the other.
+#[test]
+fn an_empty_field_is_not_filled_from_elsewhere() {
+    let (mut emptied, mut bad) = (0, 0);
+    for c in cases().iter().filter(|c| c.json["outcome"] == "registered") {
+        let at = |k: &str| c.json[k].as_str().unwrap();
+        let read = |text: &str| {
+            let reading = registration::parse_whois(at("domain"), Some(at("tld")), None, text.as_bytes());
+            (reading.outcome, registration::reading_to_json(&reading))
+        };
+        let (_, before) = read(&c.text);
+        let lines: Vec<&str> = c.text.split('\n').collect();
+        for (i, line) in lines.iter().enumerate() {
+            let Some((label, _)) = label(line).filter(|(_, v)| !v.trim().is_empty()) else { continue };
+            let empty = format!("{label}: {}", ["", "null", "-"][i % 3]);
+            let mut changed = lines.clone();
+            changed[i] = &empty;
+            let (outcome, after) = read(&changed.join("\n"));
+            emptied += 1;
+            assert_ne!(outcome, Outcome::Available, "{}: {line}", at("id"));
+            let filled =
+                ["created", "updated", "expires", "dnssec", "nameservers", "statuses"].iter().find(|f| {
+                    let (was, is) = (&before[**f], &after[**f]);
+                    let fewer = was
+                        .as_array()
+                        .zip(is.as_array())
+                        .is_some_and(|(was, is)| is.iter().all(|v| was.contains(v)));
+                    was != is && !is.is_null() && !fewer
+                });
+            if let Some(f) = filled {
+                println!("{}: {line}: {f} {} -> {}", at("id"), before[*f], after[*f]);
+                bad += 1;
+            }
+        }
+    }
+    assert!(bad * 2000 <= emptied, "{bad} of {emptied}");
 }
