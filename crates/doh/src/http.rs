@@ -18,6 +18,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures::StreamExt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
@@ -290,12 +291,21 @@ async fn body(request: Request) -> Result<Vec<u8>, Said> {
     if length.is_some_and(|n| n > LONGEST) {
         return Err(too_large());
     }
-    match tokio::time::timeout(PATIENCE, axum::body::to_bytes(request.into_body(), LONGEST)).await {
-        Ok(Ok(octets)) => Ok(octets.to_vec()),
-        // Too much, or the client broke off and hears nothing anyway.
-        Ok(Err(_)) => Err(too_large()),
-        Err(_) => Err(Said::words(StatusCode::REQUEST_TIMEOUT, "The question did not arrive in time.")),
+    let late = || Said::words(StatusCode::REQUEST_TIMEOUT, "The question did not arrive in time.");
+    tokio::time::timeout(PATIENCE, whole(request.into_body())).await.unwrap_or_else(|_| Err(late()))
+}
+
+async fn whole(body: Body) -> Result<Vec<u8>, Said> {
+    let mut octets = Vec::new();
+    let mut chunks = body.into_data_stream();
+    while let Some(chunk) = chunks.next().await {
+        let broken = |_| Said::words(StatusCode::BAD_REQUEST, "The question broke off.");
+        octets.extend_from_slice(&chunk.map_err(broken)?);
+        if octets.len() > LONGEST {
+            return Err(too_large());
+        }
     }
+    Ok(octets)
 }
 
 async fn message(site: &Site, octets: &[u8]) -> Said {

@@ -98,6 +98,7 @@ fn owner_labels_decode() {
     assert_eq!(base32hex(b"cpn!"), None);
 }
 
+use crate::dnssec::verify::Fault;
 use crate::wire::Rrsig;
 use hickory_proto::dnssec::{Algorithm, SigningKey, crypto::Ed25519SigningKey};
 
@@ -225,4 +226,116 @@ fn a_record_of_another_zone_or_hash_says_nothing() {
     assert_eq!(s.read(&section).no_name(&name("b.example")), Proof::Missing);
     let far = s.sign(s.nsec("a.test", "c.test", &[Rtype::A]), None);
     assert_eq!(s.read(&far).no_name(&name("b.test")), Proof::Missing);
+}
+
+/// A set with its signature, and what is needed to judge it.
+fn sealed(s: &Signer) -> (Rr, Rrsig) {
+    let [rr, seal] = s.sign(s.nsec("a.example", "c.example", &[Rtype::A]), None);
+    let Data::Rrsig(sig) = seal.data else { panic!("a signature") };
+    (rr, sig)
+}
+
+#[test]
+fn signatures_count_from_their_inception_to_their_expiration_and_over_the_wrap_of_the_clock() {
+    let s = Signer::new("example");
+    let (rr, sig) = sealed(&s);
+    let judge = |sig: &Rrsig, at: i64| {
+        check_set(&[&rr], &[sig], &[&s.dnskey], &s.zone, Timestamp::from_second(at).unwrap())
+    };
+    for (skew, expected) in [
+        (0, Ok(())),
+        (-1000, Ok(())),
+        (1000, Ok(())),
+        (-1001, Err(Fault::NotYet(sig.inception))),
+        (1001, Err(Fault::Expired(sig.expiration))),
+        (-400 * 86_400, Err(Fault::NotYet(sig.inception))),
+        (400 * 86_400, Err(Fault::Expired(sig.expiration))),
+    ] {
+        assert_eq!(judge(&sig, NOW + skew), expected, "{skew}");
+    }
+    // RFC 4034 section 3.1.5: serial number arithmetic. In 2106 the 32 bits run over.
+    let wrap = i64::from(u32::MAX);
+    let over = Rrsig { inception: u32::MAX - 100, expiration: 100, ..sig };
+    for (at, dated) in [(wrap - 50, true), (wrap + 50, true), (wrap - 200, false), (wrap + 200, false)] {
+        // The octets were signed with other dates: where the dates hold, the signature is what is wrong.
+        let false_signature = matches!(judge(&over, at), Err(Fault::Invalid(_)));
+        assert_eq!(false_signature, dated, "{at}: {:?}", judge(&over, at));
+    }
+}
+
+#[test]
+fn a_crowd_of_keys_or_signatures_is_not_computed() {
+    let s = Signer::new("example");
+    let (rr, sig) = sealed(&s);
+    // Any key can have any tag, with some patience.
+    let other = |n: u8| Dnskey { public_key: vec![n; 32], ..s.dnskey.clone() };
+    let with_keys = |before: u8| {
+        let crowd: Vec<Dnskey> = (0..before).map(other).chain([s.dnskey.clone()]).collect();
+        let crowd: Vec<&Dnskey> = crowd.iter().collect();
+        check_set(&[&rr], &[&sig], &crowd, &s.zone, Timestamp::from_second(NOW).unwrap())
+    };
+    assert_eq!(with_keys(3), Ok(()), "keys of one tag do occur");
+    assert_eq!(with_keys(4), Err(Fault::Invalid(s.dnskey.key_tag)));
+    let with_signatures = |before: u8| {
+        let forged = |n: u8| Rrsig { signature: vec![n; 64], ..sig.clone() };
+        let crowd: Vec<Rrsig> = (0..before).map(forged).chain([sig.clone()]).collect();
+        let crowd: Vec<&Rrsig> = crowd.iter().collect();
+        check_set(&[&rr], &crowd, &[&s.dnskey], &s.zone, Timestamp::from_second(NOW).unwrap())
+    };
+    assert_eq!(with_signatures(15), Ok(()));
+    assert_eq!(with_signatures(16), Err(Fault::Invalid(s.dnskey.key_tag)));
+    // Old signatures cost nothing: they are passed over.
+    let old = Rrsig { inception: sig.inception - 5000, expiration: sig.inception - 4000, ..sig.clone() };
+    let many: Vec<&Rrsig> = std::iter::repeat_n(&old, 500).chain([&sig]).collect();
+    assert_eq!(check_set(&[&rr], &many, &[&s.dnskey], &s.zone, Timestamp::from_second(NOW).unwrap()), Ok(()));
+}
+
+#[test]
+fn a_denial_of_hundreds_of_records_is_no_proof() {
+    let s = Signer::new("example");
+    let names = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "na", "nb"];
+    let useless =
+        |n: &&str| s.sign(s.nsec(&format!("{n}.example"), &format!("{n}0.example"), &[Rtype::A]), None);
+    let useful = || s.sign(s.nsec("example", "c.example", &[Rtype::NS, Rtype::SOA]), None);
+    let few: Vec<Rr> = names[..11].iter().flat_map(useless).chain(useful()).collect();
+    assert_eq!(s.read(&few).no_name(&name("b.example")), Proof::Holds);
+    let many: Vec<Rr> = names.iter().flat_map(useless).chain(useful()).collect();
+    assert_eq!(s.read(&many).no_name(&name("b.example")), Proof::Missing);
+}
+
+#[test]
+fn records_of_another_chain_or_with_unknown_flags_do_not_help() {
+    let s = Signer::new("example");
+    let apex = || s.nsec3("example", "example", 0, 0, &[Rtype::NS, Rtype::SOA]);
+    assert_eq!(s.read(&s.sign(apex(), None)).no_name(&name("b.example")), Proof::Holds);
+    let mut odd = apex();
+    let Data::Nsec3(n) = &mut odd.data else { panic!("NSEC3") };
+    n.flags = 2;
+    odd.raw[1] = 2;
+    assert_eq!(s.read(&s.sign(odd, None)).no_name(&name("b.example")), Proof::Missing);
+    // The first record says what the chain's parameters are; one with others is of no use beside it.
+    let section = [s.sign(s.nsec3("q.example", "q.example", 7, 0, &[]), None), s.sign(apex(), None)].concat();
+    assert_eq!(s.read(&section).no_type(&name("example"), Rtype::A), Proof::Missing);
+}
+
+#[test]
+fn weak_digests_do_not_count_beside_strong_ones() {
+    use crate::dnssec::verify::usable;
+    let ds = |digest_type: u8, algorithm: u8| model::registration::Ds {
+        key_tag: 1,
+        algorithm,
+        digest_type,
+        digest: String::new(),
+    };
+    let types = |list: &[model::registration::Ds]| -> Vec<u8> {
+        usable(list).iter().map(|ds| ds.digest_type).collect()
+    };
+    assert_eq!(types(&[ds(1, 13), ds(2, 13)]), [2]);
+    assert_eq!(types(&[ds(1, 13)]), [1]);
+    assert_eq!(
+        types(&[ds(1, 13), ds(200, 13), ds(2, 250)]),
+        [1],
+        "what is unknown here does not count at all"
+    );
+    assert_eq!(types(&[ds(200, 13)]), [0u8; 0]);
 }
