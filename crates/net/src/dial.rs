@@ -1,8 +1,7 @@
-//! Dialling: resolve once, guard every address, connect with a timeout; and HTTP over what was dialled or is still open.
+//! Dialling: resolve once, guard every address, connect with a timeout.
 
-use crate::exchange::{Connection, Failed, Question};
-use crate::pool::{Key, Pool};
-use crate::{AddressMap, Error, HttpAnswer, guard};
+use crate::pool::Pool;
+use crate::{AddressMap, Error, guard};
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -129,6 +128,10 @@ impl Dialer {
         &self.0.settings
     }
 
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.0.pool
+    }
+
     /// Addresses of a host that may be dialled, in the resolver's order.
     ///
     /// # Errors
@@ -170,7 +173,7 @@ impl Dialer {
     }
 
     /// Connects to one of the addresses; which one it was.
-    async fn connect(
+    pub(crate) async fn connect(
         &self,
         host: &str,
         port: u16,
@@ -216,7 +219,8 @@ impl Dialer {
         self.secured(Offer::One, host, stream).await
     }
 
-    async fn secured(
+    /// TLS over a connection to `host`.
+    pub(crate) async fn secured(
         &self,
         offer: Offer,
         host: &str,
@@ -231,52 +235,5 @@ impl Dialer {
             .await
             .map_err(|_| Error::Timeout { host: host.to_string(), after: limit })?
             .map_err(|e| failed(e.to_string()))
-    }
-
-    /// One HTTP exchange. With `keep`, over a connection that is still open from an earlier one where there is one,
-    /// and what is open afterwards is kept for the next; only for questions that may be asked twice (RFC 9110 section
-    /// 9.2.2): one that found its connection closed is asked again over a new one, once.
-    pub(crate) async fn exchange(
-        &self,
-        question: &Question<'_>,
-        offer: Offer,
-        keep: bool,
-    ) -> Result<HttpAnswer, Error> {
-        let host = question.host();
-        let refuse = |reason: &str| Error::Protocol { host: host.clone(), reason: reason.to_string() };
-        let port = question.url.port_or_known_default().ok_or_else(|| refuse("the URL has no port"))?;
-        let tls = match question.url.scheme() {
-            "https" => Some(offer),
-            "http" => None,
-            other => return Err(refuse(&format!("{other} is not a scheme that is asked"))),
-        };
-        let vetted = self.addresses(&host).await?;
-        if keep && let Some((key, mut open)) = self.0.pool.take(&host, port, tls, &vetted) {
-            match open.ask(question).await {
-                // What some servers say to an idle connection before they close it.
-                Ok((answer, _)) if answer.status == 408 => {}
-                Ok((answer, again)) => {
-                    if again {
-                        self.0.pool.keep(key, open);
-                    }
-                    return Ok(answer);
-                }
-                Err(Failed::Closed(_)) => {}
-                Err(Failed::For(e)) => return Err(e),
-            }
-        }
-        let (address, stream) = self.connect(&host, port, &vetted).await?;
-        let mut open = if let Some(offer) = tls {
-            let stream = self.secured(offer, &host, stream).await?;
-            let two = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-            Connection::over(stream, two, &host).await?
-        } else {
-            Connection::over(stream, false, &host).await?
-        };
-        let (answer, again) = open.ask(question).await?;
-        if keep && again {
-            self.0.pool.keep(Key { host, tls, address }, open);
-        }
-        Ok(answer)
     }
 }

@@ -2,7 +2,8 @@
 //! over one of its own. In: a URL; out: the answer, read whole.
 
 use crate::dial::Offer;
-use crate::exchange::{Question, host_of};
+use crate::exchange::{Connection, Failed, Question, host_of};
+use crate::pool::Key;
 use crate::{Dialer, Error};
 use hyper::Method;
 use hyper::body::Bytes;
@@ -129,6 +130,48 @@ impl Dialer {
         all.extend_from_slice(fields);
         let question = Question { method: Method::GET, url, fields: all, body: Bytes::new(), cap };
         self.exchange(&question, Offer::One, true).await
+    }
+
+    /// One HTTP exchange. With `keep`, over a connection that is still open from an earlier one where there is one,
+    /// and what is open afterwards is kept for the next; only for questions that may be asked twice (RFC 9110 section
+    /// 9.2.2): one that found its connection closed is asked again over a new one, once.
+    async fn exchange(&self, question: &Question<'_>, offer: Offer, keep: bool) -> Result<HttpAnswer, Error> {
+        let host = question.host();
+        let refuse = |reason: &str| Error::Protocol { host: host.clone(), reason: reason.to_string() };
+        let port = question.url.port_or_known_default().ok_or_else(|| refuse("the URL has no port"))?;
+        let tls = match question.url.scheme() {
+            "https" => Some(offer),
+            "http" => None,
+            other => return Err(refuse(&format!("{other} is not a scheme that is asked"))),
+        };
+        let vetted = self.addresses(&host).await?;
+        if keep && let Some((key, mut open)) = self.pool().take(&host, port, tls, &vetted) {
+            match open.ask(question).await {
+                // What some servers say to an idle connection before they close it.
+                Ok((answer, _)) if answer.status == 408 => {}
+                Ok((answer, again)) => {
+                    if again {
+                        self.pool().keep(key, open);
+                    }
+                    return Ok(answer);
+                }
+                Err(Failed::Closed(_)) => {}
+                Err(Failed::For(e)) => return Err(e),
+            }
+        }
+        let (address, stream) = self.connect(&host, port, &vetted).await?;
+        let mut open = if let Some(offer) = tls {
+            let stream = self.secured(offer, &host, stream).await?;
+            let two = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            Connection::over(stream, two, &host).await?
+        } else {
+            Connection::over(stream, false, &host).await?
+        };
+        let (answer, again) = open.ask(question).await?;
+        if keep && again {
+            self.pool().keep(Key { host, tls, address }, open);
+        }
+        Ok(answer)
     }
 
     async fn in_time<T>(&self, url: &Url, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
