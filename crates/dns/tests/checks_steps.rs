@@ -238,3 +238,25 @@ async fn one_policy_in_two_spellings_is_one_policy() {
     let report = check(&["zone11"], TWO, both(two, Fault::None), plain()).await;
     assert_eq!(tags(&report), BTreeSet::from(["Z11_SPF_MULTIPLE_RECORDS"]));
 }
+
+#[tokio::test]
+async fn glue_that_its_name_no_longer_resolves_to_is_a_mismatch_and_no_server() {
+    const OLD: &str = "zone 60 NS ns1.zone.test.
+        zone 60 NS ns2.zone.test.
+        zone 60 NS ns3.zone.test.
+        ns1.zone 60 A 192.0.2.11
+        ns2.zone 60 A 192.0.2.99
+        ns3.zone 60 A 192.0.2.98";
+    // One name is listed by the zone, the other only by the parent; both have moved.
+    let zone = text(&[SOA, TWO_NS, "ns3 3600 A 192.0.2.12"]);
+    let mut servers = both(zone, Fault::None);
+    servers.push(faulty("192.0.2.99", &[], Fault::Drop));
+    servers.push(faulty("192.0.2.98", &[], Fault::Drop));
+    let report = check(&["consistency05"], OLD, servers, plain()).await;
+    assert_eq!(tags(&report), BTreeSet::from(["IN_BAILIWICK_ADDR_MISMATCH", "EXTRA_ADDRESS_CHILD"]));
+    // Glue of a name that resolves to nothing is all there is: its server is asked, and its silence told.
+    let gone = text(&[SOA, "@ 3600 NS ns1.zone.test.", "ns1 3600 A 192.0.2.11"]);
+    let servers = vec![server("192.0.2.11", &[("zone.test", gone)]), faulty("192.0.2.12", &[], Fault::Drop)];
+    let report = check(&["consistency05"], TWO, servers, plain()).await;
+    assert_eq!(tags(&report), BTreeSet::from(["IN_BAILIWICK_ADDR_MISMATCH", "NO_RESPONSE"]));
+}

@@ -1,6 +1,7 @@
 //! Address01 (globally reachable addresses), Address02 and Address03 (reverse names).
 
 use super::context::{Context, joined};
+use crate::resolve::Stuck;
 use crate::wire::{Data, Name, Rtype};
 use model::finding::Finding;
 use std::collections::BTreeSet;
@@ -116,8 +117,10 @@ pub(super) fn is_localhost(ip: IpAddr) -> bool {
 /// without a name (Address02 step 5.2).
 async fn pointers(c: &Context<'_>, ip: IpAddr) -> Option<BTreeSet<Name>> {
     let name = reverse_name(ip, "in-addr.arpa", "ip6.arpa")?;
-    let Some(found) = c.lookup(&name, Rtype::PTR).await else {
-        return c.is_answered(&name, Rtype::PTR).await.then(BTreeSet::new);
+    let found = match c.session.resolve(name.clone(), Rtype::PTR, true, Vec::new()).await {
+        Ok(found) => found,
+        Err(Stuck::NoServer(_)) => return c.is_answered(&name, Rtype::PTR).await.then(BTreeSet::new),
+        Err(_) => return None,
     };
     let records = &found.asked.reply()?.answers;
     let names = records.iter().filter(|rr| rr.name == found.owner).filter_map(|rr| match &rr.data {

@@ -1,7 +1,7 @@
 //! Consistency05 (glue against authoritative data) and Consistency06 (primary server in the SOA records).
 
 use super::context::{Context, joined};
-use super::methods::NsMap;
+use super::methods::{NsMap, ips};
 use super::walk::is_referral;
 use crate::classify::referral_zone;
 use crate::resolve::address;
@@ -21,10 +21,9 @@ pub(super) async fn consistency05(c: &Context<'_>) -> Vec<Finding> {
     names.extend(c.zone_ns_names().await.iter().flatten().filter(|n| n.is_at_or_below(&c.zone)).cloned());
     let mut child = NsMap::new();
     if !names.is_empty() {
-        let servers = c.all_ips().await;
-        let zone = c.zone_ns().await.clone().unwrap_or_default();
-        let servers: Vec<IpAddr> =
-            servers.into_iter().filter(|ip| !is_disowned(*ip, &strict, &zone)).collect();
+        let mut servers = ips(&c.del_resolved().await);
+        servers.extend(c.zone_ns().await.iter().flat_map(ips));
+        servers.retain(|ip| !c.is_disabled(*ip));
         // All questions at once; what follows finds the answers in the session's memory.
         let all = names.iter().flat_map(|name| servers.iter().map(move |ip| (*ip, name)));
         join_all(all.map(|(ip, name)| async move {
@@ -80,14 +79,6 @@ pub(super) async fn consistency05(c: &Context<'_>) -> Vec<Finding> {
     out.list
 }
 
-/// Glue of names that have other addresses in the zone is no name server any more: it shows as a mismatch.
-fn is_disowned(ip: IpAddr, glue: &NsMap, zone: &NsMap) -> bool {
-    let mut names = glue.iter().filter(|(_, ips)| ips.contains(&ip)).map(|(name, _)| name).peekable();
-    names.peek().is_some()
-        && !zone.values().any(|ips| ips.contains(&ip))
-        && names.all(|name| zone.get(name).is_some_and(|ips| !ips.is_empty()))
-}
-
 fn pairs(map: &NsMap) -> BTreeSet<String> {
     map.iter().flat_map(|(n, ips)| ips.iter().map(move |ip| format!("{n}/{ip}"))).collect()
 }
@@ -104,7 +95,7 @@ async fn extended_glue(c: &Context<'_>) -> NsMap {
         map.extend(outside.map(|(n, ips)| (n.clone(), ips.clone())));
         return map;
     }
-    let parents = c.parent_ns().await.as_ref().map(super::methods::ips).unwrap_or_default();
+    let parents = c.parent_ns().await.as_ref().map(ips).unwrap_or_default();
     for (_, asked) in c.ask_each(&parents, &c.zone, Rtype::NS).await {
         let Some(reply) = asked.reply().filter(|r| is_referral(r) && referral_zone(r) == Some(&c.zone))
         else {

@@ -7,31 +7,14 @@ use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
-/// The delegation's names with what they resolve to besides glue: Method4 (of version 1, which Delegation01 goes by)
-/// asks for the addresses of these names, and a server whose glue lacks a family is still reached over it.
-async fn resolved(c: &Context<'_>, mut del: NsMap, child: &NsMap) -> NsMap {
-    // What a person gave stands for the delegation as it will be.
-    if c.is_undelegated() || c.zone.is_root() {
-        return del;
-    }
-    let mut unknown = Vec::new();
-    for (name, ips) in del.iter_mut().filter(|(name, _)| name.is_at_or_below(&c.zone)) {
-        match child.get(name) {
-            Some(found) => ips.extend(found),
-            None => unknown.push(name.clone()),
-        }
-    }
-    let found = c.session.hosts(unknown.clone()).await;
-    for (name, found) in unknown.into_iter().zip(found) {
-        del.entry(name).or_default().extend(found.addresses);
-    }
-    del
-}
-
 pub(super) async fn delegation01(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Delegation01");
+    let mut del = c.del_ns().await.clone().unwrap_or_default();
+    // A server whose glue lacks a family is still reached over it when its name resolves.
+    for (name, ips) in c.del_resolved().await {
+        del.entry(name).or_default().extend(ips);
+    }
     let child = c.zone_ns().await.clone().unwrap_or_default();
-    let del = resolved(c, c.del_ns().await.clone().unwrap_or_default(), &child).await;
     for (side, servers) in [("DEL", &del), ("CHILD", &child)] {
         let enough = if servers.len() >= 2 { "ENOUGH" } else { "NOT_ENOUGH" };
         let args =

@@ -211,6 +211,25 @@ impl Context<'_> {
             .await
     }
 
+    /// Method4 of version 1, which Delegation01 and Consistency05 go by: it asks for the addresses of the delegation's
+    /// names, so inside the zone they are what the names resolve to, and glue only where they resolve to nothing.
+    pub async fn del_resolved(&self) -> NsMap {
+        let mut map = self.del_ns().await.clone().unwrap_or_default();
+        // What a person gave stands for the delegation as it will be, and the hints for that of the root.
+        if self.is_undelegated() || self.zone.is_root() {
+            return map;
+        }
+        let zone = self.zone_ns().await.clone().unwrap_or_default();
+        let inside = map.keys().filter(|name| name.is_at_or_below(&self.zone)).cloned();
+        let (listed, unknown): (Vec<Name>, Vec<Name>) = inside.partition(|name| zone.contains_key(name));
+        let looked_up = self.session.hosts(unknown.clone()).await;
+        let looked_up = looked_up.into_iter().map(|found| found.addresses.into_iter().collect());
+        let known: Vec<BTreeSet<IpAddr>> = listed.iter().map(|name| zone[name].clone()).collect();
+        let found = listed.into_iter().zip(known).chain(unknown.into_iter().zip(looked_up));
+        map.extend(found.filter(|(_, ips)| !ips.is_empty()));
+        map
+    }
+
     /// Both sets together: what most test cases ask.
     pub async fn all_ns(&self) -> NsMap {
         let mut map = self.del_ns().await.clone().unwrap_or_default();
