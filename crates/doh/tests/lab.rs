@@ -205,7 +205,10 @@ fn hidden() -> Scenario {
         + aliases
         + &zone("deep.open.signed.example", "none")
         + &zone("shut.signed.example", "nsec")
-        + &zone("open.shut.signed.example", "none");
+        + &zone("open.shut.signed.example", "none")
+        + "\n[[provider]]\nid = \"two\"\nname = \"Provider Two\"\nservers = [{ name = \"ns1.two.example\" }]\n"
+        + "\n[[domain]]\nname = \"two.example\"\nprovider = \"two\"\nregistrar = \"reg\"\nlisted = false\n"
+        + &zone("away.open.signed.example", "none").replace("\"one\"", "\"two\"");
     Scenario::parse(&(small.to_string() + &more), "hidden").unwrap()
 }
 
@@ -223,6 +226,8 @@ async fn an_unsigned_zone_on_the_servers_of_its_signed_parent_is_no_forgery() {
         ("nothing.open.signed.example", 3, false),
         ("www.deep.open.signed.example", 0, false),
         ("nothing.deep.open.signed.example", 3, false),
+        // Delegated to servers of its own, out of a zone that is hidden.
+        ("www.away.open.signed.example", 0, false),
         ("www.open.shut.signed.example", 0, false),
         ("nothing.open.shut.signed.example", 3, false),
         ("broken.example", 2, false),
