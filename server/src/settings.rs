@@ -63,6 +63,16 @@ pub struct EngineArgs {
     /// Zone in which the origin AS of name servers is looked up; "-" looks nothing up [default: asnlookup.zonemaster.net]
     #[arg(long, global = true, env = "DOMAINSCOPE_ASN_ZONE", value_name = "ZONE", hide_short_help = true)]
     pub asn_zone: Option<String>,
+    /// Networks whose addresses count as globally reachable: those of a closed network, separated by commas
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_OWN_NETWORKS",
+        value_name = "PREFIX",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pub own_networks: Vec<String>,
     /// Seconds registration data is served as it is when somebody asks again [default: 60]
     #[arg(long, global = true, env = "DOMAINSCOPE_FRESHNESS", value_name = "SECONDS", hide = true)]
     pub freshness: Option<i64>,
@@ -91,6 +101,7 @@ impl EngineArgs {
             address_map: self.address_map.or(file.address_map),
             resolvers: self.resolvers.or(file.resolvers),
             asn_zone: self.asn_zone.or(file.asn_zone),
+            own_networks: if self.own_networks.is_empty() { file.own_networks } else { self.own_networks },
             freshness: self.freshness.or(file.freshness),
             registry_spacing: self.registry_spacing.or(file.registry_spacing),
         })

@@ -123,12 +123,38 @@ fn dns_engine(args: &EngineArgs, address_map: net::AddressMap) -> Result<dns::En
     if let Some(port) = args.dns_port {
         settings.port = port;
     }
+    settings.own_networks =
+        args.own_networks.iter().map(|text| network(text)).collect::<Result<_>>().context("own networks")?;
     if let Some(zone) = &args.asn_zone {
         settings.asn_zone = if zone == "-" { String::new() } else { zone.clone() };
     }
     Ok(dns::Engine::new(settings))
 }
 
+/// `10.0.0.0/8`, `2001:db8::/32`.
+fn network(text: &str) -> Result<(IpAddr, u8)> {
+    let wrong = || anyhow!("“{text}” is not ADDRESS/LENGTH, as in 10.0.0.0/8");
+    let (block, length) = text.trim().split_once('/').ok_or_else(wrong)?;
+    let block: IpAddr = block.parse().map_err(|_| wrong())?;
+    let length: u8 = length.parse().map_err(|_| wrong())?;
+    let most = if block.is_ipv4() { 32 } else { 128 };
+    if length > most { Err(wrong()) } else { Ok((block, length)) }
+}
+
 fn read(path: &Path, what: &str) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("{what} {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_an_address_and_a_length_that_fits_it() {
+        for bad in ["", "10.0.0.0", "10.0.0.0/33", "10.0.0/8", "::/129", "10.0.0.0/x"] {
+            assert!(network(bad).unwrap_err().to_string().contains("ADDRESS/LENGTH"), "{bad}");
+        }
+        assert_eq!(network("127.0.0.0/8").unwrap(), ("127.0.0.0".parse().unwrap(), 8));
+        assert_eq!(network(" 2001:db8::/32").unwrap(), ("2001:db8::".parse().unwrap(), 32));
+    }
 }

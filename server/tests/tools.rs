@@ -206,3 +206,20 @@ async fn a_table_of_resolvers_that_breaks_a_rule_is_refused_with_its_row() {
     assert!(format!("{:#}", server::wiring::comparer(&args, &engine).err().unwrap()).contains("mine.toml"));
     assert!(server::wiring::comparer(&EngineArgs::default(), &engine).unwrap().resolvers().len() >= 24);
 }
+
+#[tokio::test]
+async fn addresses_of_a_closed_network_are_reachable_inside_it_and_only_there() {
+    let site = site().await;
+    let args = EngineArgs { config: Some(site.lab.endpoints().engine.clone()), ..EngineArgs::default() };
+    let inside = args.resolved().unwrap();
+    let outside = EngineArgs { own_networks: vec![], ..inside.clone() };
+    let tags = |args: EngineArgs| async move {
+        let engine = server::wiring::internet(&args).unwrap().engine;
+        let mut options = dns::checks::CheckOptions::new(jiff::Timestamp::now());
+        options.test_cases = Some(vec!["address01".into()]);
+        let report = engine.check("sealed.example", &options).await.unwrap();
+        report.findings.into_iter().map(|f| f.tag).filter(|t| t.starts_with("A01_")).collect::<Vec<_>>()
+    };
+    assert_eq!(tags(inside).await, ["A01_GLOBALLY_REACHABLE_ADDR"]);
+    assert_eq!(tags(outside).await, ["A01_LOCAL_USE_ADDR", "A01_NO_GLOBALLY_REACHABLE_ADDR"]);
+}

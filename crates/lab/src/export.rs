@@ -79,9 +79,13 @@ struct Engine<'a> {
     allow_private: bool,
     resolvers: &'a Path,
     asn_zone: &'a str,
+    own_networks: &'a [&'a str],
     #[serde(skip_serializing_if = "Option::is_none")]
     address_map: Option<&'a Path>,
 }
+
+/// Where all servers of the lab have their addresses.
+const OWN_NETWORKS: &[&str] = &["127.0.0.0/8"];
 
 fn put(dir: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
     let path = dir.join(name);
@@ -197,6 +201,7 @@ pub(crate) fn write(
         allow_private: true,
         resolvers: &endpoints.resolvers,
         asn_zone: &endpoints.asn_zone,
+        own_networks: OWN_NETWORKS,
         address_map: endpoints.address_map.as_deref(),
     };
     let text = toml::to_string(&engine)

@@ -85,6 +85,7 @@ fn words(report: &CheckReport, moving: bool, all: bool) -> String {
     let verdict = CheckVerdict::of(&report.zone, &report.findings, report.test_cases.len(), moving);
     let title = match verdict.tone {
         Tone::Ok => verdict.title.green().to_string(),
+        Tone::Notice => verdict.title.cyan().to_string(),
         Tone::Warning => verdict.title.yellow().to_string(),
         Tone::Critical => verdict.title.red().to_string(),
     };

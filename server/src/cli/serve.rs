@@ -48,7 +48,8 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) const KEY_SETTING: &str = "operator_key";
 
 pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn) -> Result<Outcome> {
-    let scratch = if args.demo && args.data.is_none() && args.database.is_none() {
+    // With a database of its own a demo still has a lab, which writes files.
+    let scratch = if args.demo && args.data.is_none() {
         Some(tempfile::Builder::new().prefix("domainscope-demo-").tempdir().context("a temporary folder")?)
     } else {
         None
@@ -176,23 +177,14 @@ async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<lab::Lab> {
     let scenario = lab::Scenario::named("demo")?;
     let options = lab::Options::new(scenario, folder.join("lab"), jiff::Timestamp::now());
     let lab = lab::Lab::start(options).await.context("the lab")?;
-    let at = lab.endpoints();
     *engine = EngineArgs {
-        config: None,
-        root_hints: Some(at.root_hints.clone()),
-        dns_port: Some(at.dns_port),
-        rdap_bootstrap: Some(at.rdap_bootstrap.display().to_string()),
-        whois_server: Some(at.whois_server.clone()),
-        trust_anchor: Some(at.trust_anchor.clone()),
-        extra_ca: Some(at.extra_ca.clone()),
-        allow_private: true,
-        address_map: at.address_map.clone(),
-        resolvers: Some(at.resolvers.clone()),
-        asn_zone: Some(at.asn_zone.clone()),
+        config: Some(lab.endpoints().engine.clone()),
         freshness: Some(engine.freshness.unwrap_or(0)),
         // The lab's registries are ours: no stranger's patience is at stake.
         registry_spacing: Some(engine.registry_spacing.unwrap_or(2)),
-    };
+        ..EngineArgs::default()
+    }
+    .resolved()?;
     Ok(lab)
 }
 

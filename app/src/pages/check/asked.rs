@@ -15,7 +15,7 @@ pub(super) struct Asked {
     pub ns_text: String,
     /// The DS records as typed, for the form.
     pub ds_text: String,
-    /// True when the section "Before a move" is open.
+    /// True when the page was opened to check a move, which waits for the servers to be named.
     pub moving: bool,
 }
 
@@ -25,6 +25,11 @@ impl Asked {
         let (ns_text, ds_text) = (get("ns"), get("ds"));
         let moving = !get("move").is_empty() || !ns_text.is_empty();
         Asked { zone: get("zone"), ns_text, ds_text, moving }
+    }
+
+    /// True when the section "Before a move" is open: nothing that was asked may be hidden in it.
+    pub fn unfolded(&self) -> bool {
+        self.moving || !self.ds_text.is_empty()
     }
 
     /// `name` or `name/address`, one for each address.
@@ -134,6 +139,8 @@ mod tests {
         assert!(runs("zone=a.example") && !runs("zone=+") && !runs(""));
         assert!(!runs("zone=a.example&move=1"));
         assert!(runs("zone=a.example&move=1&ns=b.example") && runs("zone=a.example&ds=1,13,2,AB"));
+        let unfolded = |q: &str| Asked::read(q).unfolded();
+        assert!(unfolded("zone=a.example&ds=1,13,2,AB") && unfolded("move=1") && !unfolded("zone=a.example"));
     }
 
     #[test]

@@ -48,10 +48,10 @@ fn form(asked: Memo<Asked>, again: RwSignal<u32>) -> AnyView {
         view! {
             <div class="toolbar">
                 <label class="search search-wide"><span class="vh">"Zone"</span>{icon("search")}
-                    <input class="input mono" name="zone" value=a.zone.clone() prop:value=a.zone required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
+                    <input class="input mono" name="zone" value=a.zone.clone() prop:value=a.zone.clone() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
                 <button class="btn btn-primary" type="submit">"Check"</button>
             </div>
-            <details class="card fold" open=a.moving>
+            <details class="card fold" open=a.unfolded()>
                 <summary><b>"Before a move"</b><span class="muted">" test the servers you are about to switch to, as if the parent already pointed there"</span></summary>
                 <div class="card-body pair">
                     <div class="field">

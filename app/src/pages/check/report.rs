@@ -48,6 +48,7 @@ fn verdict(o: &CheckOutcome) -> AnyView {
     let verdict = CheckVerdict::of(&o.zone, &o.findings, o.test_cases.len(), o.before_a_move);
     let tone = match verdict.tone {
         model::fqdn::Tone::Ok => Tone::Ok,
+        model::fqdn::Tone::Notice => Tone::Info,
         model::fqdn::Tone::Warning => Tone::Warn,
         model::fqdn::Tone::Critical => Tone::Critical,
     };

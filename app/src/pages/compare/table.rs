@@ -47,7 +47,7 @@ fn row(j: &Judged, now: Timestamp) -> AnyView {
     view! {
         <tr><th scope="row">{j.resolver.name.clone()}<div class="muted xs wrap">{place}</div></th>
             <td>{verdict(j.verdict.kind())}</td>
-            <td class="wrap"><span class="mono">{j.shows.clone()}</span><div class="muted xs wrap">{j.sentence.clone()}</div>{tried}</td>
+            <td class="wrap cmp-words"><span class="mono">{j.shows.clone()}</span><div class="muted xs wrap">{j.sentence.clone()}</div>{tried}</td>
             <td class="num mono">{left.map_or_else(dash, |t| t.to_string())}</td><td>{right_by(&j.verdict, now)}</td>
             <td>{over}</td><td class="num muted">{time}</td></tr>
     }
