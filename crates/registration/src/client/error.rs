@@ -73,7 +73,7 @@ impl LookupError {
     pub(crate) fn throttled(server: &str, wait: Duration) -> Self {
         LookupError {
             kind: FailureKind::Throttled,
-            sentence: format!("{server} asked us to come back in {} s", wait.as_secs().max(1)),
+            sentence: format!("{server} asked us to wait; it is asked again in {}", human(wait)),
             retry_after: Some(wait),
             postponed: false,
             own_limit: false,
@@ -84,6 +84,11 @@ impl LookupError {
     pub fn label(&self) -> &'static str {
         self.kind.label()
     }
+}
+
+/// A wait as people say it, a second at least.
+fn human(wait: Duration) -> String {
+    model::time::human_seconds(wait.as_secs().max(1))
 }
 
 impl fmt::Display for LookupError {
@@ -101,10 +106,10 @@ impl From<net::Error> for LookupError {
             net::Error::Timeout { .. } => FailureKind::Timeout,
             net::Error::TooLarge { .. } => FailureKind::TooLarge,
             net::Error::Protocol { .. } => FailureKind::Unparsable,
-            net::Error::Budget { wait, reason, .. } => {
+            net::Error::Budget { host, wait, reason } => {
                 return LookupError {
                     kind: FailureKind::Throttled,
-                    sentence: e.to_string(),
+                    sentence: format!("{host} is not asked for another {}: {}", human(*wait), reason.words()),
                     retry_after: Some(*wait),
                     postponed: true,
                     own_limit: matches!(reason, net::Reason::OwnLimit | net::Reason::DailyQuota),
@@ -116,5 +121,25 @@ impl From<net::Error> for LookupError {
             | net::Error::Settings(_) => FailureKind::Unreachable,
         };
         LookupError::new(kind, e.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_told_as_people_say_them() {
+        let told = LookupError::throttled("whois.nic.test", Duration::from_secs(7200));
+        assert_eq!(told.to_string(), "whois.nic.test asked us to wait; it is asked again in 2 h");
+        let refused = LookupError::from(net::Error::Budget {
+            host: "whois.nic.test".into(),
+            wait: Duration::from_secs(86_400),
+            reason: net::Reason::DailyQuota,
+        });
+        let want =
+            "whois.nic.test is not asked for another 1 day: our own limit of a day for this host is reached";
+        assert_eq!(refused.to_string(), want);
+        assert!(refused.postponed && refused.own_limit);
     }
 }

@@ -45,7 +45,11 @@ pub(super) fn query(host: &str, tld: &str, name: &str) -> String {
     format!("{}\r\n", form.replace("%s", name))
 }
 
-/// Referrals of the root that were learnt, each good for a day.
+/// How long a referral is good, and how long it is believed that there is none: that may have been a bad moment.
+const GOOD_FOR: i64 = 86_400;
+const NONE_FOR: i64 = 600;
+
+/// Referrals of the root that were learnt.
 #[derive(Debug, Default)]
 pub(super) struct Referrals(Mutex<HashMap<String, (Option<String>, Timestamp)>>);
 
@@ -55,7 +59,8 @@ impl Referrals {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (host, at) = all.get(tld)?;
         // One that was learnt in the future is a wrong clock's, and would be good for ever.
-        (0..86_400).contains(&(now.as_second() - at.as_second())).then(|| host.clone())
+        let good_for = if host.is_some() { GOOD_FOR } else { NONE_FOR };
+        (0..good_for).contains(&(now.as_second() - at.as_second())).then(|| host.clone())
     }
 
     pub fn put(&self, tld: &str, host: Option<String>, now: Timestamp) {
@@ -116,6 +121,10 @@ mod tests {
         assert!(known.get("test", at("2026-11-21T11:59:59Z")).is_some());
         assert!(known.get("test", at("2026-11-21T12:00:00Z")).is_none());
         assert!(known.get("test", at("2016-11-20T12:00:00Z")).is_none(), "learnt by a clock that was ahead");
+        // The root was tired, or in trouble: that is not believed for a day.
+        known.put("zz", None, at("2026-11-20T12:00:00Z"));
+        assert_eq!(known.get("zz", at("2026-11-20T12:09:00Z")), Some(None));
+        assert_eq!(known.get("zz", at("2026-11-20T12:10:00Z")), None);
     }
 
     #[test]
