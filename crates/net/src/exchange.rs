@@ -8,6 +8,7 @@ use hyper::client::conn::{http1, http2};
 use hyper::header::{HOST, LOCATION, USER_AGENT};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
@@ -90,6 +91,8 @@ enum Sender {
 pub(crate) struct Connection {
     sender: Sender,
     driver: JoinHandle<()>,
+    /// Nothing was asked over it yet.
+    fresh: bool,
 }
 
 impl Drop for Connection {
@@ -111,13 +114,28 @@ impl Connection {
             let driver = tokio::spawn(async move {
                 let _ = driver.await;
             });
-            return Ok(Connection { sender: Sender::Two(sender), driver });
+            return Ok(Connection { sender: Sender::Two(sender), driver, fresh: true });
         }
         let (sender, driver) = http1::handshake(io).await.map_err(bad)?;
         let driver = tokio::spawn(async move {
             let _ = driver.await;
         });
-        Ok(Connection { sender: Sender::One(sender), driver })
+        Ok(Connection { sender: Sender::One(sender), driver, fresh: true })
+    }
+
+    /// The same connection for one more who asks at the same time; `None` where one has to wait for the other.
+    pub fn another(&self) -> Option<Self> {
+        match &self.sender {
+            Sender::One(_) => None,
+            Sender::Two(s) => {
+                Some(Connection { sender: Sender::Two(s.clone()), driver: self.driver.clone() })
+            }
+        }
+    }
+
+    /// True when both lead over the same wire.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.driver, &other.driver)
     }
 
     /// True when the other end has closed it.
@@ -131,14 +149,16 @@ impl Connection {
     /// Asks, and reads the answer whole. The flag: whether it may be asked again.
     pub async fn ask(&mut self, question: &Question<'_>) -> Result<(HttpAnswer, bool), Failed> {
         let request = question.request(matches!(self.sender, Sender::Two(_))).map_err(Failed::For)?;
+        // A new one takes its first question at once, however busy the machine is.
+        let fresh = std::mem::replace(&mut self.fresh, false);
+        if let Sender::One(s) = &mut self.sender
+            && !fresh
+            && !matches!(tokio::time::timeout(READY, s.ready()).await, Ok(Ok(())))
+        {
+            return Err(Failed::Closed(question.bad("the connection was closed")));
+        }
         let answered = match &mut self.sender {
-            Sender::One(s) => {
-                let ready = tokio::time::timeout(READY, s.ready()).await;
-                if !matches!(ready, Ok(Ok(()))) {
-                    return Err(Failed::Closed(question.bad("the connection was closed")));
-                }
-                s.send_request(request).await
-            }
+            Sender::One(s) => s.send_request(request).await,
             Sender::Two(s) => s.send_request(request).await,
         };
         let answer = answered.map_err(|e| {

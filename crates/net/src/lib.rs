@@ -11,6 +11,7 @@ mod error;
 mod exchange;
 pub mod guard;
 mod http;
+mod line;
 mod pool;
 
 pub use address_map::AddressMap;
@@ -18,3 +19,4 @@ pub use budget::{Budgets, Ledger, Limit, Patience, Permit, Reason};
 pub use dial::{Dialer, Resolve, Settings, SystemResolver};
 pub use error::Error;
 pub use http::{HttpAnswer, REDIRECTS};
+pub use line::Line;
