@@ -1,5 +1,5 @@
-//! Other DoH servers as the source of answers (RFC 8484 GET). In: `https://…/dns-query` URLs. Out: entries as they
-//! relay them. The one that answered last is asked first; a failing one costs one attempt.
+//! Other DoH servers as the source of answers (RFC 8484 GET), each over one connection for all questions. In:
+//! `https://…/dns-query` URLs. Out: entries as they relay them. The one that answered last is asked first; a failing one costs one attempt.
 
 use crate::backend::{Backend, extended};
 use crate::entry::{Entry, Security, rcode};
@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dns::wire::{Data, Name, Reply, Rr, Rtype};
 use jiff::{SignedDuration, Timestamp};
-use net::Dialer;
+use net::{Dialer, HttpAnswer, Line};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use url::Url;
@@ -20,8 +20,7 @@ const MEDIA_TYPE: &str = "application/dns-message";
 
 /// DoH servers that are asked instead of the authoritative ones.
 pub struct Upstreams {
-    urls: Vec<Url>,
-    dialer: Dialer,
+    lines: Vec<Line>,
     first: AtomicUsize,
 }
 
@@ -48,42 +47,48 @@ impl Upstreams {
             let url = Url::parse(text.trim_end_matches("{?dns}")).map_err(|_| bad())?;
             if url.scheme() == "https" && url.has_host() { Ok(url) } else { Err(bad()) }
         };
-        let urls = urls.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        if urls.is_empty() {
+        let line = |url: Url| Line::new(dialer.clone(), url);
+        let lines = urls.iter().map(|text| read(text).map(line)).collect::<Result<Vec<_>, _>>()?;
+        if lines.is_empty() {
             return Err(BadUpstream(String::new()));
         }
-        Ok(Upstreams { urls, dialer, first: AtomicUsize::new(0) })
+        Ok(Upstreams { lines, first: AtomicUsize::new(0) })
     }
+}
 
-    /// The reply, whether its AD bit is set, and for how many seconds HTTP caches have had it.
-    async fn ask(
-        &self,
-        url: &Url,
-        question: &[u8],
-        name: &Name,
-        rtype: Rtype,
-    ) -> Result<(Reply, bool, u32), String> {
-        let mut url = url.clone();
-        url.query_pairs_mut().append_pair("dns", &URL_SAFE_NO_PAD.encode(question));
-        let host = url.host_str().unwrap_or_default();
-        let answer = tokio::time::timeout(PATIENCE, self.dialer.http_get(&url, MEDIA_TYPE, 1 << 16))
-            .await
-            .map_err(|_| format!("{host} did not answer in time"))?
-            .map_err(|e| e.to_string())?;
-        if answer.status != 200 {
-            return Err(format!("{host} answered with status {}", answer.status));
-        }
-        let reply = Reply::read(&answer.body).map_err(|e| format!("{host}: {e}"))?;
-        let authentic = answer.body.get(3).is_some_and(|flags| flags & 0x20 != 0);
-        let same = reply.question.as_ref().is_some_and(|(labels, asked, class)| {
-            let lower = labels.iter().map(|l| l.to_ascii_lowercase());
-            lower.eq(name.labels().iter().cloned()) && *asked == rtype && *class == 1
-        });
-        match reply.rcode {
-            _ if !same || reply.tc => Err(format!("{host} answered something else")),
-            rcode::NOERROR | rcode::NXDOMAIN => Ok((reply, authentic, age(answer.header("age")))),
-            other => Err(format!("{host} answered {}", dns::wire::rcode_text(other))),
-        }
+/// What one upstream said.
+#[derive(Debug, PartialEq)]
+struct Said {
+    reply: Reply,
+    /// AD.
+    authentic: bool,
+    /// Seconds HTTP caches have had it.
+    age: u32,
+}
+
+async fn ask(line: &Line, question: &[u8], name: &Name, rtype: Rtype) -> Result<Said, String> {
+    let parameter = ("dns", &*URL_SAFE_NO_PAD.encode(question));
+    let answer = line.get(parameter, MEDIA_TYPE, 1 << 16, PATIENCE).await.map_err(|e| e.to_string())?;
+    understand(&answer, name, rtype)
+        .map_err(|why| format!("{}: {why}", line.base().host_str().unwrap_or_default()))
+}
+
+/// Reads an answer, if it is one to the question and says something.
+fn understand(answer: &HttpAnswer, name: &Name, rtype: Rtype) -> Result<Said, String> {
+    if answer.status != 200 {
+        return Err(format!("HTTP status {}", answer.status));
+    }
+    let reply = Reply::read(&answer.body).map_err(|e| e.to_string())?;
+    let authentic = answer.body.get(3).is_some_and(|flags| flags & 0x20 != 0);
+    let same = reply.question.as_ref().is_some_and(|(labels, asked, class)| {
+        let lower = labels.iter().map(|l| l.to_ascii_lowercase());
+        lower.eq(name.labels().iter().cloned()) && *asked == rtype && *class == 1
+    });
+    match reply.rcode {
+        _ if !same => Err("it answered another question".into()),
+        _ if reply.tc => Err("it cut its answer off".into()),
+        rcode::NOERROR | rcode::NXDOMAIN => Ok(Said { reply, authentic, age: age(answer.header("age")) }),
+        other => Err(dns::wire::rcode_text(other)),
     }
 }
 
@@ -114,10 +119,10 @@ impl Backend for Upstreams {
         let question = question(name, rtype, unchecked);
         let first = self.first.load(Ordering::Relaxed);
         let mut why = String::new();
-        for offset in 0..self.urls.len() {
-            let at = (first + offset) % self.urls.len();
-            match self.ask(&self.urls[at], &question, name, rtype).await {
-                Ok((reply, authentic, age)) => {
+        for offset in 0..self.lines.len() {
+            let at = (first + offset) % self.lines.len();
+            match ask(&self.lines[at], &question, name, rtype).await {
+                Ok(Said { reply, authentic, age }) => {
                     self.first.store(at, Ordering::Relaxed);
                     let usable = |rr: &Rr| rr.class == 1 && rr.data != Data::Malformed;
                     let answers = reply.answers.iter().filter(|rr| usable(rr)).cloned().collect();
@@ -152,7 +157,7 @@ mod tests {
     fn only_https_urls_are_upstreams() {
         let dialer = || Dialer::new(net::Settings::default()).unwrap();
         let new = |url: &str| Upstreams::new(&[url.to_string()], dialer());
-        assert_eq!(new("https://dns.example/dns-query{?dns}").unwrap().urls[0].path(), "/dns-query");
+        assert_eq!(new("https://dns.example/dns-query{?dns}").unwrap().lines[0].base().path(), "/dns-query");
         for bad in ["http://dns.example/dns-query", "dns.example", "", "https://"] {
             let error = new(bad).err().map(|e| e.to_string()).unwrap_or_default();
             assert!(error.contains("https://dns.example/dns-query"), "{bad}: {error}");
@@ -167,5 +172,46 @@ mod tests {
         let read = crate::message::Query::read(&sent).unwrap();
         assert_eq!((read.id, read.rtype, read.unchecked, read.recursion), (0, Rtype::AAAA, true, true));
         assert!(read.edns.is_some_and(|e| e.padded && e.dnssec_ok && e.version == 0));
+    }
+    #[test]
+    fn only_an_answer_to_the_question_counts() {
+        let name = Name::from_text("www.example").unwrap();
+        // The question sent back as an answer, with one address.
+        let mut well = vec![0, 0, 0x81, 0xA0, 0, 1, 0, 1, 0, 0, 0, 0];
+        well.extend(name.to_wire());
+        well.extend([0, 1, 0, 1, 0xC0, 12, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4, 192, 0, 2, 1]);
+        let answer = |status: u16, body: &[u8], age: Option<&str>| HttpAnswer {
+            status,
+            headers: age.map(|a| ("age".to_string(), a.to_string())).into_iter().collect(),
+            body: body.to_vec(),
+            final_url: Url::parse("https://dns.example/dns-query").unwrap(),
+        };
+        let said = understand(&answer(200, &well, None), &name, Rtype::A).unwrap();
+        assert_eq!((said.reply.answers.len(), said.authentic, said.age), (1, true, 0));
+        for (text, age) in [("17", 17), (" 5 ", 5), ("soon", 0), ("-1", 0), ("99999999999", 0)] {
+            let said = understand(&answer(200, &well, Some(text)), &name, Rtype::A).unwrap();
+            assert_eq!(said.age, age, "{text}");
+        }
+        let changed = |at: usize, octet: u8| {
+            let mut message = well.clone();
+            message[at] = octet;
+            message
+        };
+        let other = Name::from_text("other.example").unwrap();
+        for (what, body, status, name, words) in [
+            ("another name", well.clone(), 200, &other, "another question"),
+            ("no question", changed(5, 0), 200, &name, ""),
+            ("another class", changed(28, 3), 200, &name, "another question"),
+            ("cut off", changed(2, 0x83), 200, &name, "cut its answer off"),
+            ("SERVFAIL", changed(3, 0x82), 200, &name, "SERVFAIL"),
+            ("a question", changed(2, 0x01), 200, &name, ""),
+            ("a page", b"<html>".to_vec(), 200, &name, ""),
+            ("not found", well.clone(), 404, &name, "404"),
+        ] {
+            let why = understand(&answer(status, &body, None), name, Rtype::A).unwrap_err();
+            assert!(why.contains(words), "{what}: {why}");
+        }
+        let why = understand(&answer(200, &well, None), &name, Rtype::AAAA).unwrap_err();
+        assert!(why.contains("another question"), "{why}");
     }
 }

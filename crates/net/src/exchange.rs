@@ -87,17 +87,19 @@ enum Sender {
     Two(http2::SendRequest<Full<Bytes>>),
 }
 
-/// A connection that speaks HTTP, and the task that drives it; the task ends with it.
+/// A connection that speaks HTTP, and the task that drives it; the task ends with the last who asks over it.
 pub(crate) struct Connection {
     sender: Sender,
-    driver: JoinHandle<()>,
+    driver: Arc<Driver>,
     /// Nothing was asked over it yet.
     fresh: bool,
 }
 
-impl Drop for Connection {
+struct Driver(JoinHandle<()>);
+
+impl Drop for Driver {
     fn drop(&mut self) {
-        self.driver.abort();
+        self.0.abort();
     }
 }
 
@@ -114,13 +116,14 @@ impl Connection {
             let driver = tokio::spawn(async move {
                 let _ = driver.await;
             });
+            let driver = Arc::new(Driver(driver));
             return Ok(Connection { sender: Sender::Two(sender), driver, fresh: true });
         }
         let (sender, driver) = http1::handshake(io).await.map_err(bad)?;
         let driver = tokio::spawn(async move {
             let _ = driver.await;
         });
-        Ok(Connection { sender: Sender::One(sender), driver, fresh: true })
+        Ok(Connection { sender: Sender::One(sender), driver: Arc::new(Driver(driver)), fresh: true })
     }
 
     /// The same connection for one more who asks at the same time; `None` where one has to wait for the other.
@@ -128,7 +131,8 @@ impl Connection {
         match &self.sender {
             Sender::One(_) => None,
             Sender::Two(s) => {
-                Some(Connection { sender: Sender::Two(s.clone()), driver: self.driver.clone() })
+                let driver = self.driver.clone();
+                Some(Connection { sender: Sender::Two(s.clone()), driver, fresh: self.fresh })
             }
         }
     }
