@@ -1,6 +1,7 @@
 //! What the walk looks ahead for: whether deeper lines or host names follow, and whether a paragraph describes a contact or
 //! the registrar rather than the domain. In: the lines from here on; out: a kind of block or a yes.
 
+use super::fold;
 use super::lines::{Form, Key, Line, by_words};
 use super::tables::{Field, Kind, Scope};
 use super::values;
@@ -57,12 +58,14 @@ impl<'a> Walk<'a, '_> {
         for l in self.lines[i..].iter().take(30) {
             match &l.form {
                 Form::Key(k) => {
-                    let own = k.meanings.iter().any(|m| {
-                        m.scope == Scope::Any
-                            || matches!(
-                                m.field,
-                                Field::Nameserver | Field::Expires | Field::Dnssec | Field::Domain
-                            )
+                    // A contact may have a registrar of its own, and a state and dates in the words of a domain's.
+                    let own = k.meanings.iter().any(|m| match m.scope {
+                        Scope::Any => m.field != Field::Registrar,
+                        Scope::Domain => matches!(
+                            m.field,
+                            Field::Nameserver | Field::Expires | Field::Dnssec | Field::Domain
+                        ),
+                        _ => false,
                     });
                     if own || k.heading.is_some() && k.value.is_empty() {
                         return false;
@@ -97,7 +100,7 @@ impl<'a> Walk<'a, '_> {
                     }
                     details |= k.meanings.iter().any(|m| m.scope == Scope::Registrar)
                         || is_address_label(k.label)
-                        || k.label.eq_ignore_ascii_case("type");
+                        || fold::word(k.label) == "type";
                 }
                 Form::Blank | Form::Rule => break,
                 _ => {}
@@ -114,6 +117,7 @@ fn is_one_word(label: &str) -> bool {
 
 /// Labels of postal and electronic addresses, which a domain itself does not have.
 fn is_address_label(label: &str) -> bool {
+    let label = label.trim_matches(|c: char| !c.is_alphanumeric());
     [
         "address",
         "phone",

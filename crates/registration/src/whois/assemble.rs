@@ -159,7 +159,7 @@ fn updated(facts: &Facts<'_>, dates: Dates, warnings: &mut Vec<String>) -> Optio
     let history: Vec<Value<'_>> = all
         .iter()
         .copied()
-        .filter(|v| v.rank == top && (v.text.contains('@') || v.text.contains(" AT ")))
+        .filter(|v| v.rank == top && (v.text.contains('@') || v.text.to_ascii_uppercase().contains(" AT ")))
         .collect();
     if history.len() > 1 {
         let mut times: Vec<StatedTime> =
@@ -178,7 +178,7 @@ fn il_assigned(facts: &Facts<'_>, r: &mut Registration) {
     }
     r.created = facts
         .all(Field::Updated)
-        .find(|v| v.text.trim_end().ends_with("(Assigned)"))
+        .find(|v| v.text.trim_end().to_ascii_lowercase().ends_with("(assigned)"))
         .and_then(|v| date::parse(v.text, None).ok());
 }
 

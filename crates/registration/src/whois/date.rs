@@ -19,18 +19,18 @@ pub(crate) enum NoDate {
 }
 
 static YMD: LazyLock<Regex> = LazyLock::new(|| {
-    re(r"^(\d{4})([-./年]\s?|년\s?|\s)(\d{1,2})(?:[-./月]\s?|월\s?|\s)(\d{1,2})(?:\.|\b|[Tt])")
+    re(r"^(\d{4})([-./年]\s?|년\s?|\s)(\d{1,2})(?:[-./月]\s?|월\s?|\s)(\d{1,2})(?:\.|\b|T)")
 });
 static YMOND: LazyLock<Regex> = LazyLock::new(|| re(r"^(\d{4})[-./ ]([^\W\d_]{3,12})[-./ ](\d{1,2})\b\.?"));
 static COMPACT: LazyLock<Regex> =
-    LazyLock::new(|| re(r"^(\d{4})(\d{2})(\d{2})(?:[Tt]?(\d{2})(\d{2})(\d{2})([Zz]|\b)|\b|[Tt])"));
+    LazyLock::new(|| re(r"^(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})(Z|\b)|\b|T)"));
 static DMONY: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"^(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH|\.|º)?[-\s./]*(?:(?:de|of)\s+)?([^\W\d_]{3,12})\.?[-\s./,]*(?:de\s+)?(\d{4})\b",
+        r"^(\d{1,2})(?:st|nd|rd|th|\.|º)?[-\s./]*(?:(?:de|of)\s+)?([^\W\d_]{3,12})\.?[-\s./,]*(?:de\s+)?(\d{4})\b",
     )
 });
 static MONDY: LazyLock<Regex> =
-    LazyLock::new(|| re(r"^([^\W\d_]{3,12})\.?[-\s]+(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH)?,?[-\s]+(\d{4})\b"));
+    LazyLock::new(|| re(r"^([^\W\d_]{3,12})\.?[-\s]+(\d{1,2})(?:st|nd|rd|th)?,?[-\s]+(\d{4})\b"));
 static CTIME: LazyLock<Regex> = LazyLock::new(|| {
     re(
         r"^([^\W\d_]{3,12})\s+(\d{1,2})\s+(\d{1,2}:\d{2}(?::\d{2})?)\s+(?:([A-Za-z]{1,5}|[-+]\d{2}:?\d{2})\s+)?(\d{4})\b",
@@ -40,17 +40,16 @@ static NUMERIC: LazyLock<Regex> =
     LazyLock::new(|| re(r"^(\d{1,2})\s?([-./])\s?(\d{1,2})\s?[-./]\s?(\d{4})\b"));
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"^(?:\s*-?[Tt]|\s+-\s|[\s,.]+|\s*(?:at|AT)\s+)*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?",
+        r"^(?:\s*-?T|\s+-\s|[\s,.]+|\s*at\s+)*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?",
     )
 });
-static OFFSET: LazyLock<Regex> = LazyLock::new(|| {
-    re(r"^\(?\s*(?:UTC|GMT|utc|gmt|[Zz])?\s*([-+])\s?(\d{1,2})(?::?(\d{2}))?\s*\)?(?:\s|\)|$)")
-});
+static OFFSET: LazyLock<Regex> =
+    LazyLock::new(|| re(r"^\(?\s*(?:UTC|GMT|Z)?\s*([-+])\s?(\d{1,2})(?::?(\d{2}))?\s*\)?(?:\s|\)|$)"));
 static EMBEDDED: LazyLock<Regex> =
     LazyLock::new(|| re(r"(?:^|\s)((?:19|20)\d{2})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2}))?(?:\s|$)"));
 
 pub(super) fn re(pattern: &str) -> Regex {
-    Regex::new(&pattern.replace(r"\b", r"(?-u:\b)"))
+    Regex::new(&format!("(?i){}", pattern.replace(r"\b", r"(?-u:\b)")))
         .unwrap_or_else(|e| panic!("a date pattern is checked by tests: {e}"))
 }
 
@@ -192,7 +191,8 @@ fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDat
         }
     }
     // RIPE style: `hostmaster@example.net 20080711`, `EX1-UANIC 20080711101112`.
-    let by_whom = v.contains('@') || v.contains(" AT ") || v.split_whitespace().nth(2).is_none();
+    let by_whom =
+        v.contains('@') || v.to_ascii_uppercase().contains(" AT ") || v.split_whitespace().nth(2).is_none();
     if by_whom && let Some(c) = EMBEDDED.captures(v) {
         let clock = c.get(4).map(|h| (format!(" {}:{}:{}", h.as_str(), &c[5], &c[6]), None));
         return Ok((date(&c[1], num(&c[2]), num(&c[3]))?, "", clock));

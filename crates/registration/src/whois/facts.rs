@@ -59,8 +59,8 @@ impl<'a> Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// True when anything beside the name was stated.
+    /// True when anything beside the name was stated; empty fields state nothing.
     pub fn has_content(&self) -> bool {
-        !self.values.is_empty() || !self.hosts.is_empty()
+        !self.hosts.is_empty() || self.values.iter().any(|(_, v)| values::stated(v.text).is_some())
     }
 }

@@ -138,7 +138,7 @@ fn line<'a>(raw: &'a str, scratch: &mut String) -> Line<'a> {
 fn unnumbered(text: &str) -> Option<&str> {
     let (mark, rest) = text.split_once(' ')?;
     let number = mark.strip_suffix(['.', ')'])?;
-    let digits = number.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let fine = !digits.is_empty() && number.len() <= 3 && digits.bytes().all(|b| b.is_ascii_digit());
     fine.then(|| rest.trim_start())
 }
@@ -183,7 +183,10 @@ fn colon<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     let spaced = after.is_empty() || after.starts_with([' ', '\t', '.', '\u{a0}']) || width > 1;
     let short = label.split_whitespace().count() <= 12;
     let is_host = label.contains('.') && super::values::host(label).is_some();
-    (known || (spaced && short && !is_host)).then_some(Form::Key(k))
+    // `Type:Legal person`; not `fe80::1`, not `10:11am`.
+    let word = |c: char| c.is_alphabetic() || c == '-' || c == '_' || c == ' ';
+    let glued = !spaced && label.len() <= 24 && label.chars().all(word) && !after.starts_with(':');
+    (known || ((spaced || glued) && short && !is_host)).then_some(Form::Key(k))
 }
 
 /// `key....... value` and `key<TAB>value`, known labels only.

@@ -81,7 +81,8 @@ pub(crate) fn host(token: &str) -> Option<String> {
 pub(crate) fn hosts(value: &str, out: &mut Vec<String>) {
     // A line of a zone: `google.pt NS ns1.google.com.`
     let mut words = value.split_whitespace();
-    let zone_line = words.nth(1).is_some_and(|w| w == "NS" || w == "IN");
+    let zone_line =
+        words.nth(1).is_some_and(|w| w.eq_ignore_ascii_case("ns") || w.eq_ignore_ascii_case("in"));
     let rest = if zone_line { words.next_back().unwrap_or(value) } else { value };
     for token in
         rest.split(|c: char| c.is_whitespace() || ",;|/".contains(c)).filter(|t| !t.is_empty()).take(64)
@@ -262,12 +263,14 @@ pub(crate) fn registrar(value: &str) -> Option<(String, Option<String>)> {
     let mut url = None;
     if let Some(i) = name.rfind('(') {
         let inside = name[i + 1..].trim_end_matches([')', ' ']).trim();
-        if inside.starts_with("http") || inside.starts_with("www.") {
+        let is_address = |w: &str| inside.get(..w.len()).is_some_and(|head| head.eq_ignore_ascii_case(w));
+        if is_address("http") || is_address("www.") {
             url = Some(inside.to_string());
             name.truncate(i);
         }
     }
-    if let Some(i) = name.find("[Tag =") {
+    let tag = name.rfind('[').filter(|i| name[*i..].to_ascii_lowercase().starts_with("[tag ="));
+    if let Some(i) = tag {
         name.truncate(i);
     }
     let name = unescape(name.trim()).trim().to_string();

@@ -17,6 +17,8 @@ struct Open<'a> {
     indent: usize,
     /// The label had no value of its own.
     empty: bool,
+    /// The label stood first in its paragraph.
+    begins: bool,
     taken: bool,
     /// A blank line came in between.
     gap: bool,
@@ -29,6 +31,8 @@ pub(super) struct Walk<'a, 'l> {
     section: Kind,
     section_indent: usize,
     section_full: bool,
+    /// The section is an object of its own, parted from others by blank lines, not a block of the record.
+    section_object: bool,
     /// The lines of the section are deeper than its heading.
     section_deep: bool,
     /// A blank line came after the section had content.
@@ -46,6 +50,7 @@ pub(crate) fn walk<'a>(lines: &[Line<'a>], asked: &Asked) -> Facts<'a> {
         section: Kind::Domain,
         section_indent: 0,
         section_full: false,
+        section_object: false,
         section_deep: false,
         section_ending: false,
         paragraph: true,
@@ -107,6 +112,7 @@ impl<'a> Walk<'a, '_> {
         self.section = kind;
         self.section_indent = indent;
         self.section_full = false;
+        self.section_object = false;
         self.section_deep = false;
         self.section_ending = false;
     }
@@ -171,6 +177,9 @@ impl<'a> Walk<'a, '_> {
         }
         if !flat {
             self.record(l, k, "");
+            if let Some(o) = &mut self.open {
+                o.begins = begins;
+            }
             if kind == Some(Kind::Registrant) && self.open.is_none() {
                 self.open_list(Field::RegistrantOrganization, 4, k.label, l.indent, true);
             }
@@ -195,6 +204,7 @@ impl<'a> Walk<'a, '_> {
             let told = self.facts.has(Field::Created) || !self.facts.hosts.is_empty();
             if self.section == Kind::Domain && told && self.contact_paragraph(i) {
                 self.enter(Kind::Contact, l.indent);
+                self.section_object = true;
             }
             return;
         };
@@ -210,6 +220,7 @@ impl<'a> Walk<'a, '_> {
         let own_field = k.is_own() && kind != Kind::Registrar && kind != Kind::Ns;
         if wanted && !own_field {
             self.enter(kind, l.indent);
+            self.section_object = true;
         }
     }
 
@@ -256,14 +267,14 @@ impl<'a> Walk<'a, '_> {
             Kind::Registrar => field != Field::Dnssec || indent <= self.section_indent,
             // Contacts have registrars too (FRED, AFNIC).
             Kind::Contact | Kind::Registrant => {
-                field != Field::Registrar || !self.facts.has(Field::Registrar)
+                field != Field::Registrar || !self.section_object && !self.facts.has(Field::Registrar)
             }
             _ => true,
         }
     }
 
     fn open_list(&mut self, field: Field, rank: u8, label: &'a str, indent: usize, empty: bool) {
-        self.open = Some(Open { field, rank, label, indent, empty, taken: false, gap: false });
+        self.open = Some(Open { field, rank, label, indent, empty, begins: false, taken: false, gap: false });
     }
 
     fn text(&mut self, i: usize, l: &Line<'a>, heading: Option<Kind>) {
@@ -316,12 +327,16 @@ impl<'a> Walk<'a, '_> {
             return false;
         }
         let (field, rank, label) = (o.field, o.rank, o.label);
+        // `Registration status:` alone in a line, the state in the next.
+        let heads = o.begins && o.empty && !o.taken && !o.gap && l.text.split_whitespace().nth(6).is_none();
+        let code = l.text.trim_end_matches([' ', '-', ',', '.']);
         let wanted = match field {
             Field::Status => {
-                deeper || o.empty && !o.gap && (is_state(first(l.text)) || values::is_code(l.text))
+                let below = !o.gap && (heads || o.empty && is_state(first(l.text)) || values::is_code(code));
+                deeper || below
             }
             Field::Nameserver => false,
-            Field::Ds | Field::Dnssec => deeper && o.empty,
+            Field::Ds | Field::Dnssec => deeper && o.empty || heads,
             Field::Domain | Field::Registrar => o.empty && !o.taken,
             Field::Created | Field::Updated | Field::Expires => {
                 o.empty && !o.taken && l.text.len() < 48 && l.text.bytes().any(|b| b.is_ascii_digit())
