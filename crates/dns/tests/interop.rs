@@ -1,12 +1,14 @@
-//! Independent truth: servers nobody here wrote (NSD) serve a root, a top-level domain and zones; we ask them, and so
-//! does `drill`. Skipped with a message where NSD is not installed.
+//! Independent truth: servers nobody here wrote (NSD and BIND) serve a root, a top-level domain and zones; we ask them,
+//! and so does `drill`. Skipped with a message where one is not installed.
 
 mod peers;
 
 use dns::{Engine, RootHints, Settings, TrustAnchors};
 use model::dns::{NsName, ServerHealth, TraceOutcome};
 use model::names::Fqdn;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -66,8 +68,18 @@ ns 3600 A 127.77.0.5
 /// Servers that end with the test.
 struct Servers {
     children: Vec<Child>,
-    port: u16,
-    _dir: TempDir,
+    /// Where the server of an address of the zones listens.
+    at: BTreeMap<IpAddr, SocketAddr>,
+    dir: TempDir,
+}
+
+/// The address of the server that most questions go to.
+const MAIN: &str = "127.77.0.4";
+
+impl Servers {
+    fn main(&self) -> SocketAddr {
+        self.at[&MAIN.parse::<IpAddr>().unwrap()]
+    }
 }
 
 impl Drop for Servers {
@@ -79,18 +91,57 @@ impl Drop for Servers {
     }
 }
 
+/// Who serves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Daemon {
+    Nsd,
+    Bind,
+}
+
+impl Daemon {
+    const BOTH: [Daemon; 2] = [Daemon::Nsd, Daemon::Bind];
+
+    fn serve(self, dir: &Path, at: SocketAddr, id: &str, zones: &[(&str, &str)]) -> Child {
+        match self {
+            Daemon::Nsd => nsd(dir, at, id, zones),
+            Daemon::Bind => bind(dir, at, id, zones),
+        }
+    }
+
+    /// BIND listens only on addresses that an interface has, so each of its servers has a port instead.
+    fn listens(self, address: &str) -> SocketAddr {
+        let on = if self == Daemon::Nsd { address } else { "127.0.0.1" };
+        loop {
+            let udp = std::net::UdpSocket::bind((on, 0)).unwrap();
+            let at = udp.local_addr().unwrap();
+            if std::net::TcpListener::bind(at).is_ok() {
+                return at;
+            }
+        }
+    }
+
+    /// Program and Debian package.
+    fn program(self) -> (&'static str, &'static str) {
+        match self {
+            Daemon::Nsd => ("nsd", "nsd"),
+            Daemon::Bind => ("named", "bind9"),
+        }
+    }
+}
+
 fn installed(program: &str) -> bool {
     ["/usr/sbin", "/usr/bin", "/usr/local/sbin"].iter().any(|dir| Path::new(dir).join(program).exists())
 }
 
 /// Starts NSD on one address with its zones.
-fn nsd(dir: &Path, port: u16, address: &str, zones: &[(&str, &str)]) -> Child {
-    let base = dir.join(address);
+fn nsd(dir: &Path, at: SocketAddr, id: &str, zones: &[(&str, &str)]) -> Child {
+    let base = dir.join(id);
+    let (address, port) = (at.ip(), at.port());
     std::fs::create_dir(&base).unwrap();
     let mut config = format!(
         "server:\n  ip-address: {address}@{port}\n  username: \"\"\n  chroot: \"\"\n  zonesdir: \"{0}\"\n  \
          pidfile: \"{0}/pid\"\n  xfrdfile: \"{0}/xfrd\"\n  zonelistfile: \"{0}/list\"\n  database: \"\"\n  \
-         nsid: \"ascii_{address}\"\n  server-count: 1\n  hide-version: yes\nremote-control:\n  control-enable: no\n",
+         nsid: \"ascii_{id}\"\n  server-count: 1\n  hide-version: yes\nremote-control:\n  control-enable: no\n",
         base.display()
     );
     for (index, (name, text)) in zones.iter().enumerate() {
@@ -109,29 +160,60 @@ fn nsd(dir: &Path, port: u16, address: &str, zones: &[(&str, &str)]) -> Child {
         .unwrap()
 }
 
-async fn start() -> Option<(Servers, Engine)> {
-    if !installed("nsd") || !installed("drill") {
-        println!("SKIPPED: nsd and drill are not installed (apt-get install nsd ldnsutils)");
+/// Starts BIND on one address with its zones.
+fn bind(dir: &Path, at: SocketAddr, id: &str, zones: &[(&str, &str)]) -> Child {
+    let base = dir.join(id);
+    let (address, port) = (at.ip(), at.port());
+    std::fs::create_dir(&base).unwrap();
+    let mut config = format!(
+        "options {{\n  directory \"{0}\";\n  pid-file none;\n  session-keyfile \"{0}/key\";\n  listen-on port {port} \
+         {{ {address}; }};\n  listen-on-v6 {{ none; }};\n  recursion no;\n  dnssec-validation no;\n  server-id \
+         \"{id}\";\n  version none;\n}};\ncontrols {{ }};\n",
+        base.display()
+    );
+    for (index, (name, text)) in zones.iter().enumerate() {
+        std::fs::write(base.join(format!("zone{index}")), text).unwrap();
+        config.push_str(&format!("zone \"{name}\" {{ type primary; file \"zone{index}\"; }};\n"));
+    }
+    let file = base.join("named.conf");
+    std::fs::write(&file, config).unwrap();
+    Command::new("named")
+        .args(["-g", "-n", "1", "-c"])
+        .arg(&file)
+        .env("PATH", "/usr/sbin:/usr/bin:/usr/local/sbin")
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(base.join("log")).unwrap())
+        .spawn()
+        .unwrap()
+}
+
+async fn start(daemon: Daemon) -> Option<(Servers, Engine)> {
+    let (program, package) = daemon.program();
+    if !installed(program) || !installed("drill") {
+        println!("SKIPPED: {program} and drill are not both installed (apt-get install {package} ldnsutils)");
         return None;
     }
     let dir = TempDir::new().unwrap();
-    // A port that is free on one address is free on its neighbours too, as nobody else is there.
-    let port = std::net::UdpSocket::bind("127.77.0.1:0").unwrap().local_addr().unwrap().port();
     let long = format!("{ZONE}{}\n", format!("\"{}\" ", "x".repeat(200)).repeat(12));
-    let children = vec![
-        nsd(dir.path(), port, "127.77.0.1", &[(".", ROOT)]),
-        nsd(dir.path(), port, "127.77.0.2", &[("test", TLD), ("elsewhere.test", ELSEWHERE)]),
-        nsd(dir.path(), port, "127.77.0.3", &[("test", TLD)]),
-        nsd(dir.path(), port, "127.77.0.4", &[("harbour.test", &long)]),
-        nsd(dir.path(), port, "127.77.0.5", &[("harbour.test", &long)]),
+    let everybody: [(&str, Vec<(&str, &str)>); 5] = [
+        ("127.77.0.1", vec![(".", ROOT)]),
+        ("127.77.0.2", vec![("test", TLD), ("elsewhere.test", ELSEWHERE)]),
+        ("127.77.0.3", vec![("test", TLD)]),
+        (MAIN, vec![("harbour.test", &long)]),
+        ("127.77.0.5", vec![("harbour.test", &long)]),
     ];
-    let servers = Servers { children, port, _dir: dir };
+    let mut servers = Servers { children: Vec::new(), at: BTreeMap::new(), dir };
+    for (address, zones) in &everybody {
+        let at = daemon.listens(address);
+        servers.children.push(daemon.serve(servers.dir.path(), at, address, zones));
+        servers.at.insert(address.parse().unwrap(), at);
+    }
     let root =
         NsName { name: "a.root.lab".into(), addresses: vec!["127.77.0.1".parse().unwrap()], glue: true };
     let engine = Engine::new(Settings {
         root_hints: RootHints::new(vec![root]),
         trust_anchors: TrustAnchors::none(),
-        port,
+        address_map: servers.at.iter().map(|(ip, at)| (SocketAddr::new(*ip, 53), *at)).collect(),
         allow_private: true,
         timeout: Duration::from_millis(1500),
         ..Settings::default()
@@ -147,13 +229,15 @@ async fn start() -> Option<(Servers, Engine)> {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("the servers did not come up");
+    let log = std::fs::read_to_string(servers.dir.path().join("127.77.0.1/log")).unwrap_or_default();
+    let seen = engine.delegation("harbour.test").await;
+    panic!("the servers of {daemon:?} did not come up; one said\n{log}\nand we see {seen:#?}");
 }
 
 /// Answer records of `drill`, as `owner ttl type data` in lower case.
-fn drill(port: u16, server: &str, name: &str, rtype: &str) -> Vec<String> {
+fn drill(server: SocketAddr, name: &str, rtype: &str) -> Vec<String> {
     let out = Command::new("drill")
-        .args(["-p", &port.to_string(), "-t", &format!("@{server}"), name, rtype])
+        .args(["-p", &server.port().to_string(), "-t", &format!("@{}", server.ip()), name, rtype])
         .env("PATH", "/usr/bin:/usr/local/bin")
         .output()
         .unwrap();
@@ -172,8 +256,14 @@ fn drill(port: u16, server: &str, name: &str, rtype: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn nsd_is_read_as_drill_reads_it() {
-    let Some((servers, engine)) = start().await else { return };
+async fn others_servers_are_read_as_drill_reads_them() {
+    for daemon in Daemon::BOTH {
+        read_as_drill_reads(daemon).await;
+    }
+}
+
+async fn read_as_drill_reads(daemon: Daemon) {
+    let Some((servers, engine)) = start(daemon).await else { return };
     for (name, rtype) in [
         ("harbour.test", "A"),
         ("harbour.test", "AAAA"),
@@ -190,15 +280,21 @@ async fn nsd_is_read_as_drill_reads_it() {
         let mut ours: Vec<String> =
             trace.records.iter().map(|r| format!("{}. {} {} {}", r.name, r.ttl, r.rtype, r.data)).collect();
         ours.sort();
-        assert_eq!(ours, drill(servers.port, "127.77.0.4", name, rtype), "{name} {rtype}");
+        assert_eq!(ours, drill(servers.main(), name, rtype), "{daemon:?} {name} {rtype}");
     }
     let big = engine.trace(&Fqdn::trusted("big.harbour.test"), "TXT").await.unwrap();
     assert!(big.steps.last().unwrap().answers.iter().all(|a| a.truncated), "over TCP: {big:#?}");
 }
 
 #[tokio::test]
-async fn nsd_delegations_show_their_servers() {
-    let Some((_servers, engine)) = start().await else { return };
+async fn others_delegations_show_their_servers() {
+    for daemon in Daemon::BOTH {
+        show_their_servers(daemon).await;
+    }
+}
+
+async fn show_their_servers(daemon: Daemon) {
+    let Some((_servers, engine)) = start(daemon).await else { return };
     let d = engine.delegation("harbour.test").await.unwrap();
     assert_eq!((d.parent.as_str(), d.delegated), ("test", true));
     assert_eq!(d.server_names(), ["ns.elsewhere.test", "ns1.harbour.test"]);
@@ -225,7 +321,13 @@ async fn rare_types_are_read_as_dig_and_kdig_read_them() {
     if programs.is_empty() {
         return;
     }
-    let Some((servers, engine)) = start().await else { return };
+    for daemon in Daemon::BOTH {
+        rare_types(daemon, &programs).await;
+    }
+}
+
+async fn rare_types(daemon: Daemon, programs: &[PathBuf]) {
+    let Some((servers, engine)) = start(daemon).await else { return };
     for (name, rtype) in [
         ("_sip._tcp", "SRV"),
         ("naptr", "NAPTR"),
@@ -244,9 +346,14 @@ async fn rare_types_are_read_as_dig_and_kdig_read_them() {
         let trace = engine.trace(&Fqdn::trusted(&name), rtype).await.unwrap();
         let ours = peers::ours(&trace.records, &name, rtype);
         assert_eq!(ours.len(), 1, "{name} {rtype}: {trace:#?}");
-        for program in &programs {
-            let said = peers::ask(program, "127.77.0.4".parse().unwrap(), servers.port, &name, &[rtype]);
-            assert_eq!(ours, peers::theirs(&said, &name, rtype), "{name} {rtype}: {}", program.display());
+        for program in programs {
+            let said = peers::ask(program, servers.main().ip(), servers.main().port(), &name, &[rtype]);
+            assert_eq!(
+                ours,
+                peers::theirs(&said, &name, rtype),
+                "{daemon:?} {name} {rtype}: {}",
+                program.display()
+            );
         }
     }
 }
