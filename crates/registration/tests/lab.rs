@@ -6,8 +6,9 @@ use lab::{Lab, Options, Scenario};
 use model::names::DomainName;
 use model::registration::{Registration, RegistrationState};
 use registration::{Client, FailureKind, LookupResult, Settings};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const NOW: &str = "2026-11-20T12:00:00Z";
@@ -34,6 +35,17 @@ async fn demo() -> World {
 
 impl World {
     fn client(&self, rdap: bool) -> Client {
+        self.client_over(rdap, None)
+    }
+
+    /// What is dialled for an address of the lab.
+    fn dialled(&self, address: SocketAddr) -> SocketAddr {
+        let map = self.lab.endpoints().address_map.as_ref().map(|p| net::AddressMap::read(p).unwrap());
+        map.unwrap_or_default().dial(address)
+    }
+
+    /// A client that reaches one address of the lab through another.
+    fn client_over(&self, rdap: bool, detour: Option<(SocketAddr, SocketAddr)>) -> Client {
         let e = self.lab.endpoints();
         let nowhere = self.dir.path().join("no-rdap.json");
         std::fs::write(&nowhere, r#"{"services":[[["invalid"],["https://rdap.invalid/"]]]}"#).unwrap();
@@ -42,11 +54,10 @@ impl World {
             resolver: Arc::new(Hosts(self.lab.clone())),
             allow_private: true,
             extra_ca: Some(std::fs::read(&e.extra_ca).unwrap()),
-            address_map: e
-                .address_map
-                .as_ref()
-                .map(|p| net::AddressMap::read(p).unwrap())
-                .unwrap_or_default(),
+            address_map: detour.map_or_else(
+                || e.address_map.as_ref().map(|p| net::AddressMap::read(p).unwrap()).unwrap_or_default(),
+                |pair| [pair].into_iter().collect(),
+            ),
             ..net::Settings::default()
         })
         .unwrap();
@@ -134,4 +145,42 @@ async fn names_that_nobody_has_are_available() {
     }
     let r = w.ask(&w.client(true), "example.no-such-tld").await;
     assert_eq!(r.outcome.unwrap_err().kind, FailureKind::Unreachable);
+}
+
+/// Forwards every connection to another address, and counts them.
+async fn counting(to: SocketAddr) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let kept = count.clone();
+    tokio::spawn(async move {
+        while let Ok((mut here, _)) = listener.accept().await {
+            kept.fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(async move {
+                let mut there = tokio::net::TcpStream::connect(to).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut here, &mut there).await;
+            });
+        }
+    });
+    (at, count)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registry_sees_one_tls_connection_for_many_questions() {
+    let w = demo().await;
+    let file = std::fs::read_to_string(&w.lab.endpoints().rdap_bootstrap).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&file).unwrap();
+    let of_io = |s: &&serde_json::Value| s[0].as_array().unwrap().iter().any(|t| t == "io");
+    let service = file["services"].as_array().unwrap().iter().find(of_io).unwrap();
+    let base: url::Url = service[1][0].as_str().unwrap().parse().unwrap();
+    assert_eq!(base.scheme(), "https");
+    let ip = w.lab.address_of(base.host_str().unwrap()).unwrap();
+    let registry = SocketAddr::new(ip.into(), base.port_or_known_default().unwrap());
+    let (detour, connections) = counting(w.dialled(registry)).await;
+    let client = w.client_over(true, Some((registry, detour)));
+    for n in 0..8 {
+        let r = w.ask(&client, &format!("nobody-has-this-name-{n}.io")).await;
+        assert_eq!(r.outcome, Ok(RegistrationState::Available), "{:?}", r.failures);
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
 }
