@@ -260,3 +260,46 @@ async fn glue_that_its_name_no_longer_resolves_to_is_a_mismatch_and_no_server() 
     let report = check(&["consistency05"], TWO, servers, plain()).await;
     assert_eq!(tags(&report), BTreeSet::from(["IN_BAILIWICK_ADDR_MISMATCH", "NO_RESPONSE"]));
 }
+
+#[tokio::test]
+async fn servers_of_the_parent_have_the_names_they_serve_it_under() {
+    // The parent's server is listed for the root too, which it does not serve.
+    const LISTED: (&str, &str) = (
+        "",
+        "@ 60 SOA a.root.example. host.example. 1 2 3 4 5
+         @ 60 NS a.root.example.
+         @ 60 NS lame.root.example.
+         a.root.example. 60 A 192.0.2.1
+         lame.root.example. 60 A 192.0.2.2
+         test. 60 NS ns.test.
+         ns.test. 60 A 192.0.2.2",
+    );
+    let parent =
+        text(&["@ 60 SOA ns.test. host.test. 7 2 3 4 5", "@ 60 NS ns.test.", "ns 60 A 192.0.2.2", TWO]);
+    let w =
+        world(&["192.0.2.1"], vec![server("192.0.2.1", &[LISTED]), server("192.0.2.2", &[("test", parent)])])
+            .await;
+    let sets = w.engine().methods_v2("zone.test", &plain()).await.unwrap();
+    assert_eq!(sets.parent, Some(vec!["ns.test/192.0.2.2".to_string()]));
+}
+
+#[tokio::test]
+async fn basic01_asks_nobody_twice_about_a_zone() {
+    // The root's server refers to itself for a zone it has just refused to answer for.
+    const CIRCLE: (&str, &str) = (
+        "",
+        "@ 60 SOA a.root.example. host.example. 1 2 3 4 5
+         @ 60 NS a.root.example.
+         a.root.example. 60 A 192.0.2.1
+         test. 60 NS ns.test.
+         test. 60 NS a.root.example.
+         ns.test. 60 A 192.0.2.2",
+    );
+    let parent =
+        text(&["@ 60 SOA ns.test. host.test. 7 2 3 4 5", "@ 60 NS ns.test.", "ns 60 A 192.0.2.2", TWO]);
+    let servers = vec![server("192.0.2.1", &[CIRCLE]), server("192.0.2.2", &[("test", parent)])];
+    let w = world(&["192.0.2.1"], servers).await;
+    let test_cases = Some(vec!["basic01".to_string()]);
+    let report = w.engine().check("zone.test", &CheckOptions { test_cases, ..plain() }).await.unwrap();
+    assert_eq!(tags(&report), BTreeSet::from(["B01_CHILD_FOUND", "B01_PARENT_FOUND"]));
+}

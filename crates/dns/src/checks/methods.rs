@@ -2,7 +2,7 @@
 //! addresses of the parent's servers, of the delegation, and of the zone itself; `None` is undetermined.
 
 use super::context::Context;
-use super::walk::{Word, is_referral};
+use super::walk::is_referral;
 use crate::classify::{ns_names, referral_zone};
 use crate::resolve::{MAX_SERVERS, address, alias};
 use crate::wire::{Name, Reply, Rtype};
@@ -38,11 +38,9 @@ impl Context<'_> {
                 }
                 let walk = self.methods_walk().await;
                 let mut out = NsMap::new();
-                for (ip, _, word) in &walk.words {
-                    if matches!(word, Word::Delegation | Word::Soa) {
-                        for (name, _, _) in walk.met.iter().filter(|(_, a, _)| a == ip) {
-                            out.entry(name.clone()).or_default().insert(*ip);
-                        }
+                for (name, ip, zone) in &walk.met {
+                    if walk.knowing.contains(&(*ip, zone.clone())) {
+                        out.entry(name.clone()).or_default().insert(*ip);
                     }
                 }
                 (!out.is_empty()).then_some(out)

@@ -29,6 +29,8 @@ pub(crate) struct Walk {
     pub words: BTreeSet<(IpAddr, Name, Word)>,
     /// Every server that was met: name, address, zone.
     pub met: BTreeSet<(Name, IpAddr, Name)>,
+    /// Servers, each as one of a zone, whose way down from there led to the child.
+    pub knowing: BTreeSet<(IpAddr, Name)>,
     /// Unexpected answers: query name, type, address.
     pub errors: BTreeSet<(Name, Rtype, IpAddr)>,
 }
@@ -43,7 +45,7 @@ pub(crate) enum Denial {
 
 #[derive(Default)]
 struct Stop {
-    /// Names this server was asked about: it is not asked about them again under another of its roles.
+    /// Names this server was asked about.
     asked: Vec<Name>,
     words: Vec<(Name, Word)>,
     servers: Vec<(Name, IpAddr, Name)>,
@@ -91,8 +93,15 @@ impl Context<'_> {
                 .filter(|key| handled.insert(key.clone()))
                 .collect();
             let stops = join_all(fresh.iter().map(|(ip, zone)| self.visit(*ip, zone.clone(), denial))).await;
-            for ((ip, _), stop) in fresh.iter().zip(stops) {
-                handled.extend(stop.asked.into_iter().map(|name| (*ip, name)));
+            for ((ip, zone), stop) in fresh.iter().zip(stops) {
+                // Basic01 keeps query names in "Handled Servers", the methods the zones of servers alone: there a server
+                // is asked again about a zone whose server it turned out to be.
+                if denial == Denial::Ends {
+                    handled.extend(stop.asked.into_iter().map(|name| (*ip, name)));
+                }
+                if stop.words.iter().any(|(_, word)| matches!(word, Word::Delegation | Word::Soa)) {
+                    walk.knowing.insert((*ip, zone.clone()));
+                }
                 walk.words.extend(stop.words.into_iter().map(|(zone, word)| (*ip, zone, word)));
                 walk.errors.extend(stop.error.map(|(name, rtype)| (name, rtype, *ip)));
                 for server in stop.servers {
