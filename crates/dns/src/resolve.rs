@@ -342,3 +342,39 @@ pub(crate) fn glued(reply: &Reply, name: &Name, from: &Name) -> NsName {
     addresses.truncate(MAX_ADDRESSES);
     NsName { name: name.to_string(), glue: !addresses.is_empty(), addresses }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Rr;
+
+    #[test]
+    fn of_ten_thousand_servers_few_are_believed_in_and_few_addresses_of_each() {
+        let name = |text: &str| Name::from_text(text).unwrap();
+        let record = |owner: &str, rtype, data| Rr {
+            name: name(owner),
+            rtype,
+            class: 1,
+            ttl: 60,
+            raw: Vec::new(),
+            data,
+        };
+        let ns = |i: u32| record("zone.test", Rtype::NS, Data::Ns(name(&format!("n{i}.zone.test"))));
+        let glue =
+            |i: u32| record(&format!("n{}.zone.test", i % 5000), Rtype::A, Data::A((0xC000_0000 + i).into()));
+        let mut message = vec![0, 1, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        message[2] = 0x84;
+        let mut reply = Reply::read(&message).unwrap();
+        reply.authority = (0..10_000).map(ns).collect();
+        reply.additional = (0..100_000).map(glue).collect();
+        let start = std::time::Instant::now();
+        let servers = referred(&reply, &name("zone.test"), &name("test"));
+        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+        assert_eq!(servers.len(), MAX_SERVERS);
+        assert!(servers.iter().any(|s| s.addresses.len() == MAX_ADDRESSES));
+        assert!(servers.iter().all(|s| s.addresses.len() <= MAX_ADDRESSES));
+        // Glue from outside is not believed, however much of it there is.
+        let outside = referred(&reply, &name("zone.test"), &name("elsewhere"));
+        assert!(outside.iter().all(|s| s.addresses.is_empty() && !s.glue));
+    }
+}

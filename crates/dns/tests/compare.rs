@@ -97,6 +97,93 @@ async fn ways_that_fail_are_left_for_the_next_and_said() {
     assert!(ask(nothing).await.error.unwrap().contains("no way to ask"));
 }
 
+/// An HTTP server on loopback that makes of each question what `make` says: more header fields, and the body.
+async fn over_http(make: fn(&[u8]) -> (String, Vec<u8>)) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/dns-query", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let (mut read, mut buffer) = (Vec::new(), [0; 4096]);
+                let body = loop {
+                    let n = stream.read(&mut buffer).await.unwrap_or(0);
+                    read.extend_from_slice(&buffer[..n]);
+                    let head = read.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4);
+                    let text = String::from_utf8_lossy(&read).to_ascii_lowercase();
+                    let length = text.split("content-length: ").nth(1).and_then(|t| t.lines().next());
+                    let length = length.and_then(|t| t.trim().parse::<usize>().ok()).unwrap_or(0);
+                    match head.filter(|at| read.len() >= at + length) {
+                        Some(at) => break read[at..].to_vec(),
+                        None if n == 0 => return,
+                        None => {}
+                    }
+                };
+                let (fields, body) = make(&body);
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/dns-message\r\n{fields}content-length: {}\r\n\r\n",
+                    body.len()
+                );
+                let _ = stream.write_all(&[head.as_bytes(), &body].concat()).await;
+            });
+        }
+    });
+    url
+}
+
+/// The right answer to a question for an address of `plain.example`, TTL 300.
+fn well(question: &[u8]) -> Vec<u8> {
+    let end = 12 + "plain.example".len() + 2 + 4;
+    let mut answer = question[..end].to_vec();
+    (answer[2], answer[3], answer[7], answer[11]) = (0x81, 0x80, 1, 0);
+    answer.extend([0xC0, 12, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4, 192, 0, 2, 10]);
+    answer
+}
+
+#[tokio::test]
+async fn what_comes_over_http_is_the_answer_to_the_question_and_counted_from_its_age() {
+    let w = world("small").await;
+    let now = NOW.parse().unwrap();
+    let ask = |url: String| {
+        let row = model::resolvers::PublicResolver {
+            doh: Some(url),
+            dot: None,
+            addresses: Vec::new(),
+            ..w.row("first")
+        };
+        let client = w.recursive.clone();
+        async move { client.ask(&row, &Fqdn::trusted("plain.example"), "A", now).await.unwrap() }
+    };
+    let ttl = |make| async move { ask(over_http(make).await).await.ttl };
+    assert_eq!(ttl(|q| (String::new(), well(q))).await, Some(300));
+    assert_eq!(ttl(|q| ("age: 100\r\n".into(), well(q))).await, Some(200));
+    assert_eq!(ttl(|q| ("age: 4000\r\n".into(), well(q))).await, Some(0));
+    assert_eq!(ttl(|q| ("age: soon\r\n".into(), well(q))).await, Some(300));
+    let why = |make| async move { ask(over_http(make).await).await.error.unwrap() };
+    let other_name = |q: &[u8]| {
+        let mut answer = well(q);
+        answer[13] = b'b';
+        (String::new(), answer)
+    };
+    assert!(why(other_name).await.contains("not the answer to the question"));
+    let other_type = |q: &[u8]| {
+        let mut answer = well(q);
+        answer[12 + 15 + 1] = 28;
+        (String::new(), answer)
+    };
+    assert!(why(other_type).await.contains("not the answer to the question"));
+    let huge = why(|q| (String::new(), [well(q), vec![0; 70_000]].concat())).await;
+    assert!(huge.contains("more than 65535"), "{huge}");
+    // A name that points at itself, in a message of nothing else.
+    let circle = |q: &[u8]| {
+        let mut answer = well(q);
+        let at = answer.len() - 16;
+        answer[at + 1] = at as u8;
+        (String::new(), answer)
+    };
+    assert!(why(circle).await.contains("no DNS message"));
+}
+
 #[tokio::test]
 async fn clear_text_and_private_targets_are_guarded() {
     let w = world("small").await;

@@ -177,6 +177,10 @@ async fn chains_are_judged_as_they_were_made() {
             "{domain}"
         );
     }
+    let before = now() - jiff::SignedDuration::from_hours(400 * 24);
+    let told = w.engine.dnssec("sealed.example", before).await.unwrap();
+    assert_eq!(told.status, Bogus, "{}", told.reason);
+    assert!(told.reason.contains("valid only from"), "a clock that is slow: {}", told.reason);
     let told = w.engine.dnssec("half-life.example", now()).await.unwrap();
     let left = told.signatures_expire.unwrap().duration_since(now());
     assert!(left.as_hours() < 72, "{left:?}");

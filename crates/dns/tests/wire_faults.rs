@@ -266,6 +266,44 @@ async fn a_zone_that_lists_a_crowd_of_servers_is_not_amplified() {
 }
 
 #[tokio::test]
+async fn a_referral_with_hundreds_of_records_costs_no_more_than_a_long_one() {
+    let mut tld =
+        String::from("@ 60 SOA ns1.test. host.test. 7 2 3 4 5\n@ 60 NS ns1.test.\nns1 60 A 192.0.2.11\n");
+    for i in 0..200 {
+        tld.push_str(&format!("crowd 60 NS n{i}.crowd.test.\nn{i}.crowd 60 A 192.0.2.99\n"));
+    }
+    // One name with more addresses than anybody has.
+    tld.push_str("fat 60 NS ns.fat.test.\n");
+    for i in 0..500 {
+        tld.push_str(&format!("ns.fat 60 A 192.0.{}.{}\n", 100 + i / 250, 1 + i % 250));
+    }
+    let tld: &'static str = tld.leak();
+    let zone = "@ 60 SOA ns.crowd.test. host.test. 7 2 3 4 5\n@ 60 NS ns.crowd.test.\n@ 60 A 198.51.100.7\n";
+    let w = world(
+        &["192.0.2.1"],
+        vec![
+            server("192.0.2.1", &[ROOT]),
+            server("192.0.2.11", &[("test", tld)]),
+            server("192.0.2.12", &[("test", tld)]),
+            server("192.0.2.99", &[("crowd.test", zone)]),
+        ],
+    )
+    .await;
+    let sent = || w.questions.swap(0, Ordering::Relaxed);
+    let trace = w.engine().trace(&Fqdn::trusted("crowd.test"), "A").await.unwrap();
+    assert_eq!((trace.outcome, trace.records[0].data.as_str()), (TraceOutcome::Answer, "198.51.100.7"));
+    let referral = trace.steps[1].referral.as_ref().unwrap();
+    assert_eq!((referral.nameservers.len(), trace.steps[2].answers.len()), (26, 26));
+    let questions = sent();
+    assert!(questions < 26, "one address is asked once, whatever names it has: {questions}");
+    let answer = w.engine().resolve(&Fqdn::trusted("crowd.test"), "A").await.unwrap();
+    assert_eq!(answer.records.len(), 1);
+    let fat = w.engine().trace(&Fqdn::trusted("fat.test"), "A").await.unwrap();
+    assert_ne!(fat.outcome, TraceOutcome::Answer);
+    assert_eq!(fat.steps[1].referral.as_ref().unwrap().nameservers[0].addresses.len(), 8);
+}
+
+#[tokio::test]
 async fn half_the_servers_dead_costs_one_timeout() {
     const ZONE: (&str, &str) = (
         "test",

@@ -19,5 +19,11 @@ pub(super) async fn ask(dialer: &Dialer, url: &str, question: &Question) -> Resu
     if !kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(KIND) {
         return Err(format!("HTTP answer of type “{}”", kind.chars().take(60).collect::<String>()));
     }
-    checked(&answer.body, question, 0)
+    let mut reply = checked(&answer.body, question, 0)?;
+    // An HTTP cache on the way has had it for so long (RFC 8484 section 5.1): what is left is less.
+    let age = answer.header("age").and_then(|age| age.trim().parse().ok()).unwrap_or(0u32);
+    for rr in reply.answers.iter_mut().chain(&mut reply.authority) {
+        rr.ttl = rr.ttl.saturating_sub(age);
+    }
+    Ok(reply)
 }
