@@ -230,14 +230,13 @@ fn sentence<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     }
     // `Record created: on Tue Feb 10 ...`: the month may come before the digits.
     let mut words = head.rsplitn(3, ' ');
-    let (last, before, first) = (words.next()?, words.next()?, words.next()?);
+    let (last, _, first) = (words.next()?, words.next()?, words.next()?);
     for label in [&head[..head.len() - last.len()], first] {
         let k = key(label.trim(), text[label.len()..].trim(), scratch);
         if dated(&k) {
             return Some(Form::Key(k));
         }
     }
-    let _ = before;
     None
 }
 

@@ -24,6 +24,9 @@ pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked) -> O
         .all(Field::Status)
         .find_map(|v| values::status_outcome(v.text))
         .or_else(|| listed.iter().find_map(|s| values::status_outcome(s)));
+    if of_its_zone(facts, asked) {
+        return sentence(lines, asked).unwrap_or(Outcome::Unknown);
+    }
     match by_status {
         Some(Outcome::Available) if weight <= 2 => return Outcome::Available,
         Some(Outcome::Reserved) if weight == 0 => return Outcome::Reserved,
@@ -50,6 +53,13 @@ pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked) -> O
         return Outcome::Registered;
     }
     Outcome::Unknown
+}
+
+/// True when the record is the top-level domain's own, as IANA answers about names below it.
+fn of_its_zone(facts: &Facts<'_>, asked: &Asked) -> bool {
+    let zone = |n: &str| !asked.is(n) && asked.tlds.last().is_some_and(|t| t.eq_ignore_ascii_case(n));
+    let mut names = facts.names.iter().filter_map(|n| n.split_whitespace().next()).peekable();
+    names.peek().is_some() && asked.ascii.contains('.') && names.all(zone)
 }
 
 fn has_digit(s: &str) -> bool {

@@ -44,6 +44,14 @@ fn the_server_that_answered_decides_what_the_suffix_does_not() {
 }
 
 #[test]
+fn the_record_of_a_top_level_domain_is_not_that_of_a_name_below_it() {
+    let text = b"% IANA WHOIS server\n\nrefer:        whois.registry.example\n\ndomain:       ZZ\n\norganisation: Example \
+        Registry\n\nnserver:      A.NIC.ZZ 192.0.2.1\n\nstatus:       ACTIVE\n\ncreated:      1986-01-15\n";
+    assert_eq!(parse_whois("example.zz", None, None, text).outcome, Outcome::Unknown);
+    assert_eq!(parse_whois("zz", None, None, text).outcome, Outcome::Registered);
+}
+
+#[test]
 fn hostile_texts_end_soon() {
     let start = std::time::Instant::now();
     let long = vec![b'a'; 10 << 20];
