@@ -31,10 +31,11 @@ pub fn registrar_name(iana_id: &str) -> Option<&'static str> {
 /// True when two registrar names mean one company as far as spelling goes: case, punctuation and the usual company
 /// suffixes do not count.
 pub fn same_registrar(a: &str, b: &str) -> bool {
-    plain(a) == plain(b)
+    let (a, b) = (plain(a), plain(b));
+    a == b && !a.is_empty()
 }
 
-fn plain(name: &str) -> String {
+fn without_suffixes(name: &str) -> String {
     let name = name.to_lowercase();
     let name =
         ["d/b/a", " dba ", " t/a "].iter().fold(name.as_str(), |n, cut| n.split(cut).next().unwrap_or(n));
@@ -72,6 +73,16 @@ fn plain(name: &str) -> String {
         .collect()
 }
 
+/// Letters and digits of a name; the whole name where it is made of company suffixes only.
+fn plain(name: &str) -> String {
+    let core = without_suffixes(name);
+    if core.is_empty() {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    } else {
+        core
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +105,7 @@ mod tests {
         assert!(same_registrar("OVH SAS", "OVH, SAS"));
         assert!(same_registrar("Gandi SAS", "GANDI"));
         assert!(!same_registrar("Gandi SAS", "OVH SAS"));
+        assert!(!same_registrar("A, Inc.", "B, Inc.") && same_registrar("A, Inc.", "A INC"));
+        assert!(!same_registrar("", "") && !same_registrar("-", "?"));
     }
 }
