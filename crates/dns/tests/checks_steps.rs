@@ -94,7 +94,8 @@ async fn without_ipv6_here_its_servers_are_left_out_and_not_called_silent() {
     const MIXED: &str = "zone 60 NS ns1.zone.test.
         zone 60 NS ns2.zone.test.
         ns1.zone 60 A 192.0.2.11
-        ns2.zone 60 AAAA 2001:db8::12";
+        ns2.zone 60 AAAA 2001:db8::12
+        ns 60 AAAA 2001:db8::2";
     let zone = text(&[
         SOA,
         "@ 3600 NS ns1.zone.test.
@@ -106,6 +107,7 @@ async fn without_ipv6_here_its_servers_are_left_out_and_not_called_silent() {
     let servers = |first: Fault, second: Fault| {
         vec![
             server("192.0.2.11", &[("zone.test", zone)]),
+            faulty("2001:db8::2", &[], Fault::NoRoute),
             faulty("2001:db8::11", &[("zone.test", zone)], first),
             faulty("2001:db8::12", &[("zone.test", zone)], second),
         ]
@@ -120,6 +122,7 @@ async fn without_ipv6_here_its_servers_are_left_out_and_not_called_silent() {
         .filter(|f| f.tag.contains("NO_RESPONSE") && f.message.contains("2001:db8"))
         .collect();
     assert!(accused.is_empty(), "{accused:#?}");
+    assert!(!tags(&report).contains("B01_SERVER_ZONE_ERROR"), "the parent's servers are left out alike");
     // One address without a route is a matter of that address when IPv6 works.
     let report = check(&["connectivity01"], MIXED, servers(Fault::None, Fault::NoRoute), plain()).await;
     assert!(!tags(&report).contains("CN01_IPV6_DISABLED"), "{:?}", tags(&report));

@@ -29,7 +29,7 @@ pub(super) async fn basic01(c: &Context<'_>) -> Vec<Finding> {
         let list: BTreeSet<String> = met.map(|(name, ip, _)| format!("{name}/{ip}")).collect();
         list.into_iter().collect::<Vec<_>>().join(";").into()
     };
-    for (name, rtype, ip) in &walk.errors {
+    for (name, rtype, ip) in walk.errors.iter().filter(|(_, _, ip)| !c.is_disabled(*ip)) {
         let args = [
             ("query_name", name.to_string().into()),
             ("rrtype", rtype.to_string().into()),
