@@ -44,6 +44,7 @@ fn cases() -> Vec<Case> {
         include_str!("data/europe.toml"),
         include_str!("data/asia.toml"),
         include_str!("data/elsewhere.toml"),
+        include_str!("data/registrars.toml"),
     ];
     files.iter().flat_map(|f| toml::from_str::<Cases>(f).unwrap().case).collect()
 }

@@ -40,7 +40,7 @@ static NUMERIC: LazyLock<Regex> =
     LazyLock::new(|| re(r"^(\d{1,2})\s?([-./])\s?(\d{1,2})\s?[-./]\s?(\d{4})\b"));
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"^(?:\s*-?T|\s+-\s|[\s,.]+|\s*at\s+)*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?",
+        r"^(?:\s*-?T|\s+-\s|[\s,.]+|\s*(?:at|à|um|kl\.?|om|alle|a las|às)\s+)*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?",
     )
 });
 static OFFSET: LazyLock<Regex> =

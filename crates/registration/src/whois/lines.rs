@@ -269,6 +269,14 @@ fn key<'a>(label: &'a str, value: &'a str, scratch: &mut String) -> Key<'a> {
             TABLES.word(scratch)
         });
     }
+    if word.is_none() && !label.is_ascii() {
+        // `등록일(Registered Date)`: the same in a second language.
+        let inside = label.split_once(['(', '（']).map(|(_, tail)| tail.trim_end_matches([')', '）']));
+        word = inside.and_then(|inside| {
+            fold::label(inside, scratch);
+            TABLES.word(scratch)
+        });
+    }
     Key {
         label,
         value,

@@ -150,6 +150,12 @@ impl<'a> Walk<'a, '_> {
         self.section_full = true;
         self.open = None;
         self.record(l, k, k.value);
+        if k.states(Field::Nameserver) && values::host(first(k.value)).is_none() && !k.value.contains('.') {
+            // `Domain servers in listed order: Manage DNS`: the servers stand below.
+            if let Some(kind) = self.hosts_follow(i, k.label) {
+                self.enter(kind, l.indent);
+            }
+        }
         // RIPE style ends every object with its source, whether a blank line follows or not.
         self.paragraph = k.label == "source";
     }
