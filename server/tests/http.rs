@@ -103,7 +103,18 @@ async fn nobody_comes_in_without_a_key_and_other_sites_change_nothing() {
         assert!(text.contains("set-up link"), "{path}: {text}");
     }
     assert_eq!(site.ask("GET", "/setup?key=wrong", &[], "").await.0, StatusCode::FORBIDDEN);
-    assert_eq!(site.ask("GET", "/setup?key=k3y", &[], "").await.0, StatusCode::SEE_OTHER);
+    let link = || Request::get("/setup?key=k3y").header("host", "a.example").body(Body::empty()).unwrap();
+    let mut over_tls = link();
+    over_tls.extensions_mut().insert(server::http::Encrypted);
+    let mut behind_proxy = link();
+    behind_proxy.headers_mut().insert("x-forwarded-proto", "https".parse().unwrap());
+    for (request, secure) in [(link(), false), (over_tls, true), (behind_proxy, true)] {
+        let answer = site.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+        let cookie = answer.headers()["set-cookie"].to_str().unwrap();
+        assert!(cookie.contains("; HttpOnly; SameSite=Lax;"), "{cookie}");
+        assert_eq!(cookie.ends_with("; Secure"), secure, "{cookie}");
+    }
     let cookie = ("cookie", "domainscope_key=k3y");
     assert_eq!(site.ask("GET", "/domains", &[cookie], "").await.0, StatusCode::OK);
     let evil = [cookie, ("origin", "https://evil.example"), ("content-type", "application/json")];

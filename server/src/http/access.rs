@@ -3,6 +3,7 @@
 
 use super::Web;
 use super::answer::failed;
+use super::tls::Encrypted;
 use app::answer::Failure;
 use axum::extract::{Query, Request, State};
 use axum::http::header::{
@@ -118,14 +119,26 @@ fn closed_page(words: &str) -> String {
     )
 }
 
-/// The one-time link: a right key becomes a cookie.
-pub async fn setup(State(web): State<Web>, Query(query): Query<HashMap<String, String>>) -> Response {
+/// True when nobody on the way could read the request: over TLS of our own, or of a proxy before us.
+fn is_encrypted(request: &Request) -> bool {
+    let proxied =
+        text(request.headers(), "x-forwarded-proto").is_some_and(|p| p.eq_ignore_ascii_case("https"));
+    proxied || request.extensions().get::<Encrypted>().is_some()
+}
+
+/// The one-time link: a right key becomes a cookie. One that was given over TLS is never sent without it.
+pub async fn setup(
+    State(web): State<Web>,
+    Query(query): Query<HashMap<String, String>>,
+    request: Request,
+) -> Response {
     let given = query.get("key").map_or("", String::as_str);
     if !web.access.is_key(given) {
         let words = "This set-up link is not valid. Use the newest one that the server printed.";
         return (StatusCode::FORBIDDEN, Html(closed_page(words))).into_response();
     }
-    let cookie = format!("{COOKIE_NAME}={given}; HttpOnly; SameSite=Lax; Path=/; Max-Age=7776000");
+    let secure = if is_encrypted(&request) { "; Secure" } else { "" };
+    let cookie = format!("{COOKIE_NAME}={given}; HttpOnly; SameSite=Lax; Path=/; Max-Age=7776000{secure}");
     match HeaderValue::from_str(&cookie) {
         Ok(value) => {
             let to = HeaderValue::from_static("/domains");

@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use access::Access;
 pub use assets::{BuiltIn, Bundle};
-pub use tls::{Tls, serve};
+pub use tls::{Encrypted, Tls, serve};
 
 /// The addresses of the pages. While leptos makes the list it suppresses data loading in the whole process, so it is
 /// made once, before anything is rendered.

@@ -23,10 +23,11 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
+use tower_http::timeout::TimeoutBody;
 
 /// Connections at once.
 const CONNECTIONS: usize = 4096;
-/// For the TLS handshake, and for the headers of a request.
+/// For the TLS handshake, for the headers of a request, and between two parts of its body.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Requests at once on one HTTP/2 connection.
 const STREAMS: u32 = 128;
@@ -36,6 +37,10 @@ const LOOK: Duration = Duration::from_secs(10);
 /// TLS of a listener.
 #[derive(Clone)]
 pub struct Tls(TlsAcceptor);
+
+/// Stands in every request that came over TLS of our own.
+#[derive(Debug, Clone, Copy)]
+pub struct Encrypted;
 
 /// The certificate served now, and the files it is from.
 #[derive(Debug)]
@@ -176,16 +181,16 @@ async fn connection(
 ) {
     let _ = stream.set_nodelay(true);
     match tls {
-        None => speak(stream, client, router, stop).await,
+        None => speak(stream, client, router, stop, false).await,
         Some(Tls(acceptor)) => match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
-            Ok(Ok(stream)) => speak(stream, client, router, stop).await,
+            Ok(Ok(stream)) => speak(stream, client, router, stop, true).await,
             Ok(Err(e)) => tracing::debug!("TLS with {client}: {e}"),
             Err(_) => tracing::debug!("TLS with {client}: no handshake in time"),
         },
     }
 }
 
-async fn speak<S>(stream: S, client: SocketAddr, router: Router, stop: CancellationToken)
+async fn speak<S>(stream: S, client: SocketAddr, router: Router, stop: CancellationToken, encrypted: bool)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -199,7 +204,10 @@ where
         .keep_alive_timeout(PATIENCE);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(doh::Client(client.ip()));
-        router.clone().oneshot(request.map(Body::new))
+        if encrypted {
+            request.extensions_mut().insert(Encrypted);
+        }
+        router.clone().oneshot(request.map(|body| Body::new(TimeoutBody::new(PATIENCE, body))))
     });
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
@@ -212,5 +220,27 @@ where
     };
     if let Err(e) = ended {
         tracing::debug!("connection of {client}: {e}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_never_comes_does_not_hold_the_connection() {
+        let router = Router::new().route("/", axum::routing::post(|body: String| async move { body }));
+        let (mut near, far) = tokio::io::duplex(4096);
+        let client = SocketAddr::from(([127, 0, 0, 1], 1));
+        let served = tokio::spawn(speak(far, client, router, CancellationToken::new(), false));
+        near.write_all(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf").await.unwrap();
+        let mut said = String::new();
+        let before = tokio::time::Instant::now();
+        // The clock jumps as soon as everybody waits: were nobody to give up, the last wait would be this one's.
+        tokio::time::timeout(PATIENCE * 4, near.read_to_string(&mut said)).await.unwrap().unwrap();
+        assert!(said.starts_with("HTTP/1.1 4"), "{said}");
+        assert!(before.elapsed() <= PATIENCE * 2, "{:?}", before.elapsed());
+        served.await.unwrap();
     }
 }
