@@ -16,7 +16,7 @@ pub use turn::Permit;
 
 use crate::Error;
 use jiff::Timestamp;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,6 +26,8 @@ use turn::{Host, Waiting};
 
 /// How long those wait for whom the crowd before a host is too large: another moment, for a race that is over soon.
 const MOMENT: Duration = Duration::from_millis(40);
+/// So many hosts are told apart in the metrics.
+const LABELS: usize = 1_000;
 /// When to come back to a ledger that can't be read.
 const AWAY: Duration = Duration::from_secs(5);
 
@@ -56,6 +58,8 @@ struct Inner {
     ledger: Arc<dyn Ledger>,
     now: Box<dyn Fn() -> Timestamp + Send + Sync>,
     hosts: Mutex<HashMap<String, Arc<Host>>>,
+    /// Hosts that have a row of their own among the metrics.
+    told: Mutex<HashSet<String>>,
 }
 
 impl std::fmt::Debug for Budgets {
@@ -82,7 +86,12 @@ impl Budgets {
 
     /// Budgets shared with all who use the same ledger. Their clocks should agree to a second or so.
     pub fn shared(ledger: Arc<dyn Ledger>, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Budgets(Arc::new(Inner { ledger, now: Box::new(now), hosts: Mutex::default() }))
+        Budgets(Arc::new(Inner {
+            ledger,
+            now: Box::new(now),
+            hosts: Mutex::default(),
+            told: Mutex::default(),
+        }))
     }
 
     fn host(&self, host: &str) -> Arc<Host> {
@@ -191,7 +200,8 @@ impl Budgets {
     }
 
     async fn note(&self, entry: &Host, asked: Option<Duration>, base: Duration) -> Duration {
-        metrics::counter!("domainscope_registry_throttled_total", "host" => entry.name.clone()).increment(1);
+        metrics::counter!("domainscope_registry_throttled_total", "host" => self.label(&entry.name))
+            .increment(1);
         let jitter = rand::random();
         let noted = self.step(entry, |state, now| (state.penalise(now, asked, base, jitter), false)).await;
         if let Ok(wait) = &noted {
@@ -201,6 +211,19 @@ impl Budgets {
             tracing::warn!(host = %entry.name, %reason, "a host's wish to be left alone can't be written");
             asked.unwrap_or(base)
         })
+    }
+
+    /// A host's name among the metrics. What is told once stays there, and hosts come from outside: beyond so many they
+    /// are counted together.
+    fn label(&self, host: &str) -> String {
+        let mut told = lock(&self.0.told);
+        if !told.contains(host) {
+            if told.len() >= LABELS {
+                return "other".to_string();
+            }
+            told.insert(host.to_string());
+        }
+        host.to_string()
     }
 
     /// Hosts that asked us to wait and until when, as far as this process knows.

@@ -345,3 +345,12 @@ async fn a_ledger_that_hangs_keeps_nobody_for_long() {
     assert_eq!(reason(&e), Reason::Unknown);
     assert!(start.elapsed() <= Duration::from_secs(10), "{:?}", start.elapsed());
 }
+
+#[test]
+fn hosts_from_outside_do_not_fill_the_metrics() {
+    let b = Budgets::new();
+    let own = |i: usize| format!("h{i}.example");
+    assert!((0..LABELS).all(|i| b.label(&own(i)) == own(i)));
+    assert_eq!(b.label("one-more.example"), "other");
+    assert_eq!(b.label(&own(0)), own(0));
+}
