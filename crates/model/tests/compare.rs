@@ -359,6 +359,25 @@ fn what_a_browser_is_told_is_judged_with_what_the_server_knows() {
 }
 
 #[test]
+fn how_many_servers_say_it_is_counted() {
+    let says = |others: &[&str]| {
+        let mut authority = serving(&["203.0.113.80"]);
+        authority.servers.truncate(1);
+        authority.servers.extend(others.iter().map(|ip| server(vec![a(ip, 300)], AnswerKind::Answer)));
+        authority.agree = others.iter().all(|ip| *ip == "203.0.113.80");
+        authority_sentence(&authority).split(':').next().unwrap().to_string()
+    };
+    assert_eq!(says(&["203.0.113.80"]), "Both authoritative servers say");
+    assert_eq!(says(&["203.0.113.80", "203.0.113.80"]), "All 3 authoritative servers say");
+    assert_eq!(says(&["198.51.100.44"]), "1 of 2 authoritative servers says");
+    assert_eq!(says(&["198.51.100.44", "203.0.113.80"]), "2 of 3 authoritative servers say");
+    // An alias on which they disagree, and an end on which they do not.
+    let mut authority = serving(&["203.0.113.80"]);
+    authority.agree = false;
+    assert!(authority_sentence(&authority).starts_with("Both authoritative servers say"));
+}
+
+#[test]
 fn a_copy_that_ran_out_and_came_back_the_same_is_no_old_copy() {
     let before = ResolverAnswer { asked_at: at("13:55:00"), ..said(vec![a("198.51.100.44", 300)]) };
     let earlier = Earlier { answers: vec![before.clone()], ..Earlier::default() };

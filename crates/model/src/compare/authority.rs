@@ -1,6 +1,6 @@
 //! The authoritative answer out of the steps of a chain: aliases, records, servers, and a sentence.
 
-use super::{Authority, AuthorityOutcome};
+use super::{Authority, AuthorityOutcome, AuthorityServer, same_rrset};
 use crate::dns::{AnswerKind, Record};
 use crate::fqdn::{ChainStep, TypeOutcome};
 use crate::time::human_seconds;
@@ -68,6 +68,18 @@ pub fn authority(
     out
 }
 
+/// Whether a server says what the whole is said to say.
+fn says_so(a: &Authority, server: &AuthorityServer) -> bool {
+    match a.outcome {
+        AuthorityOutcome::Serves => {
+            server.kind.is_authoritative() && same_rrset(&server.records, &a.records, &a.rtype)
+        }
+        AuthorityOutcome::NxDomain => server.kind == AnswerKind::NxDomain,
+        AuthorityOutcome::NoData => server.kind.is_authoritative() && server.kind != AnswerKind::NxDomain,
+        AuthorityOutcome::NoAnswer => false,
+    }
+}
+
 /// What the authoritative servers say, in a sentence.
 pub fn authority_sentence(a: &Authority) -> String {
     // Where the name is an alias, those count that answer for its end.
@@ -81,11 +93,14 @@ pub fn authority_sentence(a: &Authority) -> String {
         1 => "; 1 server does not answer usefully".into(),
         n => format!("; {n} servers do not answer usefully"),
     };
-    let who = match good {
-        1 => "The one authoritative server that answers says".to_string(),
-        2 if a.agree => "Both authoritative servers say".into(),
-        n if a.agree => format!("All {n} authoritative servers say"),
-        n => format!("Most of {n} authoritative servers say"),
+    // They may disagree about an alias before the end and be at one there.
+    let with = at_end().filter(|s| says_so(a, s)).count();
+    let who = match (with, good) {
+        (_, 1) => "The one authoritative server that answers says".to_string(),
+        (a, b) if a == b && b == 2 => "Both authoritative servers say".into(),
+        (a, b) if a == b => format!("All {b} authoritative servers say"),
+        (1, n) => format!("1 of {n} authoritative servers says"),
+        (with, n) => format!("{with} of {n} authoritative servers say"),
     };
     let (name, rtype) = (&a.name, &a.rtype);
     let end = a.aliases.last().map(|r| r.data.trim_end_matches('.'));
