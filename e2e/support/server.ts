@@ -30,7 +30,9 @@ export async function start(name: string, extra: readonly string[] = []): Promis
   const logs = resolve(import.meta.dirname, "../out");
   mkdirSync(logs, { recursive: true });
   const log = join(logs, `server-${name}.log`);
-  const child = spawn(binary, ["serve", "--demo", "--listen", `127.0.0.1:${port}`, "--data", data, ...extra], {
+  // Where a database is named, nothing is kept in a folder.
+  const place = extra.includes("--database") ? [] : ["--data", data];
+  const child = spawn(binary, ["serve", "--demo", "--listen", `127.0.0.1:${port}`, ...place, ...extra], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -26,16 +26,15 @@ test("before a move: servers that do not serve the zone are no place to switch t
   await expect(page).toHaveURL(/ns=ns1\.quarry-dns\.example/);
   await page.getByLabel("Name servers", { exact: true }).fill("ns1.digitalocean.com\nns2.digitalocean.com\nns3.digitalocean.com");
   await page.getByRole("button", { name: "Check", exact: true }).click();
-  // In a lab on loopback all that is to be said against good servers is that their addresses are local.
-  await expect(found.getByText("A01_LOCAL_USE_ADDR")).toBeVisible({ timeout: 30_000 });
-  await expect(found.getByRole("heading", { name: /^Critical/ })).toHaveCount(0);
+  await expect(found.getByText(/can take over q7\.io|are ready to take over q7\.io/)).toBeVisible({ timeout: 30_000 });
+  await expect(found.getByRole("heading", { name: /^(Critical|Error)/ })).toHaveCount(0);
   await expectAccessible(page);
   await pictures(page, "check-move");
 });
 
 test.describe("without script", () => {
   test.use({ javaScriptEnabled: false });
-  test("the form is enough", async ({ page }) => {
+  test("the form is enough", async ({ page, complaints }) => {
     await page.goto("/tools/check");
     await page.getByRole("textbox", { name: "Zone" }).fill("sealed.example");
     await page.getByRole("button", { name: "Check", exact: true }).click();
@@ -44,5 +43,7 @@ test.describe("without script", () => {
     await page.getByLabel("Name servers", { exact: true }).fill("ns1.example/300.1.1.1");
     await page.getByRole("button", { name: "Check", exact: true }).click();
     await expect(page.getByRole("status").filter({ hasText: "300.1.1.1" })).toBeVisible();
+    // A refused question is status 400, which the browser reports.
+    complaints.length = 0;
   });
 });

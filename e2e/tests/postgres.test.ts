@@ -1,0 +1,54 @@
+// The product on PostgreSQL: the same pages, and two processes over one database that tell each other what happened.
+import { expect, hydrated, test } from "../support/test.ts";
+import { cluster, programs, type Cluster } from "../support/postgres.ts";
+import { start, type Server } from "../support/server.ts";
+
+const installed = programs();
+test.skip(installed === undefined, "SKIPPED: no initdb in PATH nor in /usr/lib/postgresql/*/bin");
+
+test.describe("two replicas", () => {
+  let database: Cluster;
+  let replicas: Server[] = [];
+  test.beforeAll(async () => {
+    test.setTimeout(180_000);
+    database = await cluster(installed ?? "");
+    for (const name of ["postgres-1", "postgres-2"]) {
+      replicas.push(await start(name, ["--database", database.url]));
+    }
+  });
+  test.afterAll(async () => {
+    for (const replica of replicas) await replica.stop();
+    await database?.stop();
+  });
+
+  test("what one changes the other shows, live and after a reload", async ({ page, request }) => {
+    const [one, two] = replicas;
+    await page.goto(`${one.url}/domains?q=q7`);
+    await hydrated(page);
+    await expect(page).toHaveTitle(/Domainscope/);
+    const row = page.locator("tbody tr").filter({ hasText: "q7.io" });
+    await expect(row).toContainText("NAMECHEAP INC", { timeout: 30_000 });
+
+    const change = { tags: ["seen-by-both"], note: "said to the other one" };
+    expect((await request.patch(`${two.url}/api/v1/domains/q7.io`, { data: change })).status()).toBe(200);
+    await expect(row).toContainText("seen-by-both", { timeout: 15_000 });
+
+    expect((await request.delete(`${one.url}/api/v1/domains/q7.io`)).status()).toBe(200);
+    await expect(row).toHaveCount(0);
+    expect((await request.get(`${two.url}/api/v1/domains/q7.io`)).status()).toBe(404);
+    expect((await request.post(`${two.url}/api/v1/domains`, { data: { names: ["q7.io"] } })).status()).toBe(200);
+    await page.reload();
+    await expect(row).toHaveCount(1);
+  });
+
+  test("the inventory is exported whole, and pages say what is stored", async ({ page, request }) => {
+    const [, two] = replicas;
+    const { domains } = await (await request.get(`${two.url}/domains.json`)).json();
+    expect(domains.length).toBeGreaterThan(50);
+    await page.goto(`${two.url}/domains/alder.example`);
+    await hydrated(page);
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("alder.example");
+    await page.getByRole("tab", { name: /DNS/ }).click();
+    await expect(page.locator("main")).toContainText("Delegation");
+  });
+});
