@@ -47,8 +47,9 @@ impl Upstreams {
             let url = Url::parse(text.trim_end_matches("{?dns}")).map_err(|_| bad())?;
             if url.scheme() == "https" && url.has_host() { Ok(url) } else { Err(bad()) }
         };
-        let line = |url: Url| Line::new(dialer.clone(), url);
-        let lines = urls.iter().map(|text| read(text).map(line)).collect::<Result<Vec<_>, _>>()?;
+        let urls = urls.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let dialers = std::iter::repeat_n(dialer, urls.len());
+        let lines: Vec<Line> = dialers.zip(urls).map(|(dialer, url)| Line::new(dialer, url)).collect();
         if lines.is_empty() {
             return Err(BadUpstream(String::new()));
         }
