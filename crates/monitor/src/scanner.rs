@@ -65,6 +65,8 @@ pub struct Scanned {
     pub result: ScanResult,
     /// When the registration's turn comes, where a registry could not be asked now.
     pub again_at: Option<Timestamp>,
+    /// False when nothing was looked at, and so nothing recorded: all of it waits for its turn.
+    pub recorded: bool,
 }
 
 /// Scans domains. Cheap to clone.
@@ -139,7 +141,7 @@ impl Scanner {
             let sentence = "The registry is asked when its turn comes; nothing else was due".to_string();
             let result = ScanResult { changes: vec![], sentence, failed: false };
             self.hub.finished(name, self.clock.now(), result.clone());
-            return Ok(Scanned { result, again_at });
+            return Ok(Scanned { result, again_at, recorded: false });
         }
 
         self.hub.stage_started(name, self.clock.now(), Stage::Compare);
@@ -165,7 +167,7 @@ impl Scanner {
                 self.hub.finished(name, at, ScanResult { changes: vec![], sentence, failed: true });
             }
         }
-        result.map(|result| Scanned { result, again_at })
+        result.map(|result| Scanned { result, again_at, recorded: true })
     }
 
     /// Looks at a name that need not be held; records nothing.

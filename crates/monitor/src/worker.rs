@@ -89,7 +89,8 @@ impl Worker {
         let name = DomainName::trusted(&job.key);
         let again = match self.scanner.scan_in_turn(&name, job.priority >= ASKED).await {
             Ok(scanned) => {
-                metrics::counter!("domainscope_scans_total", "outcome" => "recorded").increment(1);
+                let outcome = if scanned.recorded { "recorded" } else { "waiting" };
+                metrics::counter!("domainscope_scans_total", "outcome" => outcome).increment(1);
                 let now = self.scanner.clock.now();
                 let next = schedule::next_scan(&name, self.scanner.policy.interval_s, now);
                 // Where a registry had no room, the job comes back when it has; others go on meanwhile.

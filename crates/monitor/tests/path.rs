@@ -229,6 +229,8 @@ impl Stage {
     async fn scheduled(&self) -> (Option<Timestamp>, (u32, u32), Option<String>) {
         *self.world.looks.lock().unwrap() = (0, 0);
         let scanned = self.scanner.scan_in_turn(&self.name, false).await.unwrap();
+        let looks = *self.world.looks.lock().unwrap();
+        assert_eq!(scanned.recorded, looks != (0, 0), "recorded is what was looked at");
         let stored = self.scanner.store.observation(&self.name, &Vantage::local()).await.unwrap().unwrap();
         let error = stored.observation.registration.error.map(|e| e.sentence);
         (scanned.again_at, *self.world.looks.lock().unwrap(), error)
