@@ -10,7 +10,7 @@ use crate::components::icon_sm;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use model::advice::clock_utc;
-use model::compare::{AuthorityOutcome, Earlier, Judged, VerdictKind, judge};
+use model::compare::{AuthorityOutcome, Comparison, Judged, VerdictKind};
 use model::resolvers::PublicResolver;
 
 /// Whether the host answers this browser.
@@ -36,22 +36,23 @@ struct Side {
 impl Side {
     /// Asks all of them; those of an earlier turn are forgotten.
     fn ask(self, resolvers: Vec<PublicResolver>, turn: u32) {
-        let Some(authority) = self.live.seen.try_with_untracked(|c| c.authority.clone()) else { return };
         let now = browser::now();
-        let pending = resolvers.iter().map(|r| judge(&authority, r, None, &Earlier::default(), now));
-        self.seen.set(pending.collect());
+        let begun = self.live.seen.try_with_untracked(|c| {
+            let pending: Vec<Judged> = resolvers.iter().map(|r| c.judge(r, None, now)).collect();
+            (pending, c.authority.name.clone(), c.authority.rtype.clone())
+        });
+        let Some((pending, name, rtype)) = begun else { return };
+        self.seen.set(pending);
         for r in resolvers {
-            let (name, rtype) = (authority.name.clone(), authority.rtype.clone());
+            let (name, rtype) = (name.clone(), rtype.clone());
             spawn_local(async move {
                 let answer = browser_dns::ask(&r, &name, &rtype).await;
                 // The page may be gone by now, or have asked once more.
                 if self.again.try_get_untracked() != Some(turn) {
                     return;
                 }
-                let Some(authority) = self.live.seen.try_with_untracked(|c| c.authority.clone()) else {
-                    return;
-                };
-                let judged = judge(&authority, &r, Some(&answer), &Earlier::default(), browser::now());
+                let judge = |c: &Comparison| c.judge(&r, Some(&answer), browser::now());
+                let Some(judged) = self.live.seen.try_with_untracked(judge) else { return };
                 self.seen.try_update(|all| {
                     if let Some(old) = all.iter_mut().find(|j| j.resolver.id == judged.resolver.id) {
                         *old = judged;
