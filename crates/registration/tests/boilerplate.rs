@@ -31,6 +31,13 @@ const TERMS: &[&str] = &[
     "Contact data that is not available or has been redacted can be requested from the registrar.",
     "Users whose queries are too frequent have been blocked because of abuse.",
     "For more information please visit the website. Please wait before you query again if your access was limited.",
+    "Please note that too many automated queries from one address lead to a temporary block of that address.",
+    "Only 1 query per second is permitted; those who ask more often are blacklisted for some hours.",
+    "Access from hosts that abuse the service is denied, and a quota that is used up is renewed at midnight.",
+    "Names that cannot be registered, because they are reserved, blocked or forbidden by law, are not shown here.",
+    "Queries from addresses that send excessive numbers of them are refused; the query limit has not been published.",
+    "No guarantee is given that a name that is shown as free, available or not registered can be registered.",
+    "You have agreed that you will not use this data to exceed limits, nor to send too many requests to others.",
     "The service is not available for mass requests; connections are denied to those who try.",
 ];
 

@@ -174,3 +174,27 @@ fn an_empty_field_is_not_filled_from_elsewhere() {
     }
     assert!(bad * 2000 <= emptied, "{bad} of {emptied}");
 }
+
+/// The terms of real answers, without the records they stand beside, say nothing about a name.
+#[test]
+fn real_terms_alone_say_nothing() {
+    let mut bad = 0;
+    let mut seen = 0;
+    for c in cases().iter().filter(|c| c.json["outcome"] == "registered") {
+        let prose = |l: &&str| {
+            let text = l.trim();
+            let comment = text.starts_with(['%', '#', '>', '*']) && !text.contains("..:");
+            text.is_empty() || comment || text.len() > 48 && !text.chars().take(34).any(|c| c == ':')
+        };
+        let terms = c.text.split('\n').filter(prose).collect::<Vec<_>>().join("\n");
+        let at = |k: &str| c.json[k].as_str().unwrap();
+        let outcome =
+            registration::parse_whois(at("domain"), Some(at("tld")), None, terms.as_bytes()).outcome;
+        seen += 1;
+        if !matches!(outcome, Outcome::Unknown | Outcome::Registered) {
+            println!("{}: {outcome:?}", at("id"));
+            bad += 1;
+        }
+    }
+    assert_eq!(bad, 0, "of {seen}");
+}

@@ -83,14 +83,10 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
     let mut by_words: Option<Outcome> = None;
     let mut read = 0;
     let mut above = "";
-    for l in lines {
-        let text = match &l.form {
-            Form::Blank | Form::Rule => {
-                above = "";
-                continue;
-            }
-            Form::Comment(t) => t,
-            _ => l.text,
+    for (n, l) in lines.iter().enumerate() {
+        let Some(text) = said(l) else {
+            above = "";
+            continue;
         };
         let prose = wrapped(std::mem::replace(&mut above, text), text);
         if prose {
@@ -105,7 +101,10 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
         }
         let prepared = prepare(text, asked);
         for i in TABLES.phrases.set.matches(&prepared) {
-            let Some(o) = TABLES.phrase(i, asked) else { continue };
+            let Some((o, loose)) = TABLES.phrase(i, asked) else { continue };
+            if loose && lines.get(n + 1).and_then(said).is_some_and(|below| wrapped(text, below)) {
+                continue;
+            }
             if best.is_none_or(|b| order(o) < order(b)) {
                 best = Some(o);
             }
@@ -115,6 +114,15 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
         }
     }
     best.or(by_words)
+}
+
+/// The words of a line, where it has any.
+fn said<'a>(line: &Line<'a>) -> Option<&'a str> {
+    match &line.form {
+        Form::Blank | Form::Rule => None,
+        Form::Comment(text) => Some(text),
+        _ => Some(line.text),
+    }
 }
 
 /// True when a line goes on with a sentence of the line above it (`All rights` / `reserved.`).
@@ -158,7 +166,7 @@ fn like(word: &str, asked: &Asked) -> bool {
 fn prepare(text: &str, asked: &Asked) -> String {
     let trimmed = text
         .trim_matches(|c: char| c.is_whitespace() || "%#;*><|=_-~".contains(c))
-        .trim_end_matches(['.', '!', ',', ';', ' '])
+        .trim_end_matches(['.', '!', ' '])
         .trim_start_matches(['"', '\'', '.', ' ']);
     let mut out = String::with_capacity(trimmed.len());
     for word in trimmed.split_whitespace() {

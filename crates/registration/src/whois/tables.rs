@@ -190,8 +190,17 @@ struct PhraseFile {
 /// The sentences of `phrases.toml`, compiled.
 pub(crate) struct Phrases {
     pub set: RegexSet,
-    /// Outcome and the TLDs it is limited to, per pattern of the set.
-    pub meaning: Vec<(Outcome, Vec<String>)>,
+    /// What each pattern of the set means.
+    pub meaning: Vec<Phrase>,
+}
+
+/// What a pattern means.
+pub(crate) struct Phrase {
+    outcome: Outcome,
+    /// The TLDs it is limited to.
+    tld: Vec<String>,
+    /// It may match within a sentence, so it counts only where the sentence ends with the line.
+    loose: bool,
 }
 
 /// What a folded word is, all tables together.
@@ -269,9 +278,10 @@ fn load() -> Result<Tables, Box<dyn std::error::Error>> {
             return Err("a row of phrases.toml names no source".into());
         }
         for p in r.patterns {
+            let loose = p.starts_with("^.{0,");
+            meaning.push(Phrase { outcome: r.outcome, tld: r.tld.clone(), loose });
             // ASCII word boundaries keep the automaton fast on other scripts.
             patterns.push(p.replace("\\b", "(?-u:\\b)"));
-            meaning.push((r.outcome, r.tld.clone()));
         }
     }
     let set = regex::RegexSetBuilder::new(&patterns).size_limit(64 << 20).dfa_size_limit(16 << 20).build()?;
@@ -306,10 +316,10 @@ impl Tables {
         self.lexicon.get(folded).filter(|_| open("label", folded))
     }
 
-    /// The outcome of a pattern of `phrases.toml`, where it counts for this question.
-    pub fn phrase(&self, n: usize, asked: &super::Asked) -> Option<Outcome> {
-        let (outcome, tlds) = self.phrases.meaning.get(n)?;
-        ((tlds.is_empty() || asked.under(tlds)) && open_nth("phrase", n)).then_some(*outcome)
+    /// The outcome of a pattern of `phrases.toml`, where it counts for this question, and whether it is loose.
+    pub fn phrase(&self, n: usize, asked: &super::Asked) -> Option<(Outcome, bool)> {
+        let p = self.phrases.meaning.get(n)?;
+        ((p.tld.is_empty() || asked.under(&p.tld)) && open_nth("phrase", n)).then_some((p.outcome, p.loose))
     }
 }
 
