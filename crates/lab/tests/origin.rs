@@ -184,3 +184,17 @@ async fn every_domain_of_the_demo_can_be_asked_for() {
         assert!(known.contains(&code), "{domain}: {code}");
     }
 }
+
+#[tokio::test]
+async fn name_servers_have_names_by_their_addresses() {
+    let world = demo().await;
+    let host = "ns1.meridian-dns.example";
+    let [a, b, c, d] = world.lab.address_of(host).unwrap().octets();
+    let name = format!("{d}.{c}.{b}.{a}.in-addr.arpa");
+    let answer = world.ask("a.nic.arpa", &name, RecordType::PTR).await;
+    assert!(answer.metadata.authoritative);
+    let names: Vec<String> = answer.answers.iter().map(|r| r.data.to_string()).collect();
+    assert_eq!(names, [format!("{host}.")]);
+    let nobody = world.ask("a.nic.arpa", "9.9.9.127.in-addr.arpa", RecordType::PTR).await;
+    assert_eq!(nobody.metadata.response_code, ResponseCode::NXDomain);
+}

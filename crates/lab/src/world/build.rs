@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 
 use super::{
     BOOTSTRAP, Clock, Domain, Host, LAB_TLD, Provider, RETIRED, Role, WHOIS_REPLAY, WHOIS_ROOT, World,
+    reverse,
 };
 use crate::{
     Error,
@@ -129,6 +130,7 @@ impl World {
         world.add_bulk(scenario);
         world.add_replayed();
         world.add_origins(scenario)?;
+        world.add_reverse();
         for line in &scenario.fault {
             world.faults.add(line.on.clone(), line.fault.clone());
         }
@@ -149,8 +151,10 @@ impl World {
             self.root_servers.push(name);
         }
         let mut tlds = scenario.tld.clone();
-        if !tlds.iter().any(|t| t.name == LAB_TLD) {
-            tlds.push(bare_tld(LAB_TLD, "The lab itself", WhoisStyle::None, Signing::Nsec));
+        for own in [LAB_TLD, reverse::ARPA] {
+            if !tlds.iter().any(|t| t.name == own) {
+                tlds.push(bare_tld(own, "The lab itself", WhoisStyle::None, Signing::Nsec));
+            }
         }
         for Replayed { tld, .. } in self.replay.values() {
             if !tlds.iter().any(|t| t.name == *tld) {

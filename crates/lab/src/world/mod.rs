@@ -5,6 +5,7 @@ mod apply;
 mod build;
 mod more;
 mod origin;
+mod reverse;
 mod zones;
 
 use std::{
