@@ -51,6 +51,8 @@ export async function pictures(page: Page, name: string): Promise<void> {
   const before = page.viewportSize() ?? sizes.desk;
   for (const [size, viewport] of Object.entries(sizes)) {
     await page.setViewportSize(viewport);
+    const wide = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    expect(await wide(), `${name}, ${size}: nothing is wider than the page`).toBeLessThanOrEqual(0);
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       const path = resolve(import.meta.dirname, `../out/screenshots/${name}-${size}-${colorScheme}.png`);
