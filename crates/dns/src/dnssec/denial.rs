@@ -12,6 +12,7 @@ pub const MAX_ITERATIONS: u16 = 100;
 /// More iterations are never computed, whoever asks.
 const MAX_COMPUTED: u16 = 500;
 const OPT_OUT: u8 = 1;
+const NXNAME: u16 = 128;
 /// Records of a denial that are looked at: a proof needs three. A hostile answer could hold hundreds, each a signature
 /// to compute and a hash for every label of the name (CVE-2023-50868).
 const MOST_RECORDS: usize = 12;
@@ -121,6 +122,11 @@ impl<'a> Denials<'a> {
             },
             None => Proof::Missing,
         }
+    }
+
+    /// That `name` does not exist, said in the compact way: an NSEC record of its own with the type NXNAME (RFC 9824).
+    pub fn compact_no_name(&self, name: &Name) -> bool {
+        self.nsec.iter().any(|(owner, _, types)| *owner == name && types.contains(&Rtype(NXNAME)))
     }
 
     /// That `name` does not exist, and no wildcard stands for it.

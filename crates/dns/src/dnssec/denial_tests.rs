@@ -339,3 +339,33 @@ fn weak_digests_do_not_count_beside_strong_ones() {
     );
     assert_eq!(types(&[ds(200, 13)]), [0u8; 0]);
 }
+
+#[test]
+fn the_compact_no_is_a_no() {
+    let s = Signer::new("example");
+    let compact = |types: &[Rtype]| s.sign(s.nsec("a.example", "\\000.a.example", types), None);
+    let no_name = compact(&[Rtype::RRSIG, Rtype::NSEC, Rtype(NXNAME)]);
+    assert!(s.read(&no_name).compact_no_name(&name("a.example")));
+    assert!(!s.read(&no_name).compact_no_name(&name("b.example")));
+    assert_eq!(s.read(&no_name).no_type(&name("a.example"), Rtype::A), Proof::Holds);
+    let no_type = compact(&[Rtype::TXT, Rtype::RRSIG, Rtype::NSEC]);
+    assert!(!s.read(&no_type).compact_no_name(&name("a.example")));
+    assert!(!Signer::new("example").read(&no_name).compact_no_name(&name("a.example")), "only when signed");
+}
+
+#[test]
+fn keys_that_are_not_for_zones_sign_nothing() {
+    let s = Signer::new("example");
+    let (rr, sig) = sealed(&s);
+    let with = |change: fn(&mut Dnskey)| {
+        let mut key = s.dnskey.clone();
+        change(&mut key);
+        check_set(&[&rr], &[&sig], &[&key], &s.zone, Timestamp::from_second(NOW).unwrap())
+    };
+    assert_eq!(with(|_| {}), Ok(()));
+    let no_key = Err(Fault::NoKey(s.dnskey.key_tag));
+    assert_eq!(with(|k| k.flags &= !0x0100), no_key, "no zone key");
+    assert_eq!(with(|k| k.flags |= 0x0080), no_key, "revoked");
+    assert_eq!(with(|k| k.protocol = 2), no_key, "of another protocol");
+    assert_eq!(with(|k| k.algorithm = 13), no_key);
+}

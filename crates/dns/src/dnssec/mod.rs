@@ -208,6 +208,9 @@ fn no_ds(denials: &Denials<'_>, zone: &Name, current: &Name, child: &Name) -> Ve
         let reason = format!("{current} proves that {child}{above} has no DS record");
         return Verdict(DnssecStatus::Insecure, reason);
     }
+    if denials.compact_no_name(child) {
+        return absent(denials, current, child);
+    }
     if denials.no_type(child, Rtype::DS) == Proof::Holds {
         return no_zone(current, child);
     }
@@ -226,7 +229,8 @@ fn no_zone(current: &Name, child: &Name) -> Verdict {
 /// What an answer amounts to that says the zone does not exist.
 fn absent(denials: &Denials<'_>, current: &Name, child: &Name) -> Verdict {
     let gone = |reason: String| Verdict(DnssecStatus::Indeterminate, reason);
-    match (denials.no_name(child), denials.fault()) {
+    let proof = if denials.compact_no_name(child) { Proof::Holds } else { denials.no_name(child) };
+    match (proof, denials.fault()) {
         (Proof::Holds, _) => gone(format!("{child} does not exist: {current} proves it")),
         (Proof::Open, _) => {
             gone(format!("{child} does not exist: the servers of {current} say so (NXDOMAIN)"))

@@ -123,6 +123,11 @@ pub fn check_signature(set: &[&Rr], sig: &Rrsig, key: &Dnskey, now: Timestamp) -
 const KEYS_TRIED: usize = 4;
 const COMPUTED: usize = 16;
 
+/// A key that may sign a zone's data (RFC 4034 sections 2.1.1 and 2.1.2, RFC 5011 section 2.1).
+fn signs_zones(key: &Dnskey) -> bool {
+    key.zone_key() && !key.revoked() && key.protocol == 3
+}
+
 /// Finds one signature over the set that holds; the most telling fault otherwise.
 pub fn check_set(
     set: &[&Rr],
@@ -136,9 +141,7 @@ pub fn check_set(
     for sig in signatures.iter().filter(|s| s.signer == *zone) {
         let candidates: Vec<&&Dnskey> = keys
             .iter()
-            .filter(|k| {
-                k.key_tag == sig.key_tag && k.algorithm == sig.algorithm && k.zone_key() && !k.revoked()
-            })
+            .filter(|k| k.key_tag == sig.key_tag && k.algorithm == sig.algorithm && signs_zones(k))
             .collect();
         if candidates.is_empty() {
             fault = Fault::NoKey(sig.key_tag);
