@@ -157,7 +157,7 @@ pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
 /// Where a web address begins, `http://` or `HTTP://`.
 fn address_at(text: &str) -> Option<usize> {
     let end = text.find("://").unwrap_or(text.len());
-    let head = text[..end].as_bytes();
+    let head = &text.as_bytes()[..end];
     head.windows(4).position(|w| w.eq_ignore_ascii_case(b"http"))
 }
 
