@@ -306,3 +306,15 @@ async fn basic01_asks_nobody_twice_about_a_zone() {
     let report = w.engine().check("zone.test", &CheckOptions { test_cases, ..plain() }).await.unwrap();
     assert_eq!(tags(&report), BTreeSet::from(["B01_CHILD_FOUND", "B01_PARENT_FOUND"]));
 }
+
+#[tokio::test]
+async fn a_zone_that_only_ipv6_reaches_is_not_called_dead_from_a_host_without_it() {
+    const SIX: &str = "zone 60 NS ns1.zone.test.
+        ns1.zone 60 AAAA 2001:db8::11";
+    let report = check(&[], SIX, vec![faulty("2001:db8::11", &[], Fault::NoRoute)], plain()).await;
+    let expected = ["B01_CHILD_FOUND", "B01_PARENT_FOUND", "CN01_IPV6_DISABLED"];
+    assert_eq!(tags(&report), BTreeSet::from(expected));
+    let servers = vec![faulty("2001:db8::11", &[], Fault::NoRoute)];
+    let report = check(&["basic02", "basic03"], SIX, servers, plain()).await;
+    assert!(report.findings.is_empty(), "{:?}", tags(&report));
+}

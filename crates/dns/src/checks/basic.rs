@@ -100,6 +100,9 @@ pub(super) async fn basic02(c: &Context<'_>) -> Vec<Finding> {
     }
     let answers: BTreeMap<IpAddr, _> =
         c.ask_each(&ips(&servers), &c.zone, Rtype::SOA).await.into_iter().collect();
+    if c.is_out_of_reach().await {
+        return out.list;
+    }
     let pairs: Vec<(String, &Asked)> = servers
         .iter()
         .flat_map(|(name, ips)| ips.iter().map(move |ip| (format!("{name}/{ip}"), ip)))
@@ -137,6 +140,9 @@ pub(super) async fn basic03(c: &Context<'_>) -> Vec<Finding> {
     let soas = c.ask_each(&servers, &c.zone, Rtype::SOA).await;
     if soas.iter().any(|(_, asked)| serves(asked.reply(), &c.zone)) {
         out.add("HAS_NAMESERVER_NO_WWW_A_TEST", &[("domain", c.text.clone().into())]);
+        return out.list;
+    }
+    if c.is_out_of_reach().await {
         return out.list;
     }
     let Some(www) = c.zone.child("www") else { return out.list };

@@ -176,6 +176,12 @@ impl Context<'_> {
             .await
     }
 
+    /// True when no server of the delegation can be asked from here, though some have addresses: it says nothing of them.
+    pub async fn is_out_of_reach(&self) -> bool {
+        let servers = self.del_ns().await.as_ref().map(ips).unwrap_or_default();
+        !servers.is_empty() && servers.iter().all(|ip| self.is_disabled(*ip))
+    }
+
     /// Get-Zone-NS-Names.
     pub async fn zone_ns_names(&self) -> &Option<BTreeSet<Name>> {
         self.zone_names
