@@ -265,6 +265,31 @@ async fn a_refused_function_says_why_in_its_status_too() {
 }
 
 #[tokio::test]
+async fn what_can_not_be_read_is_refused_in_the_same_form() {
+    let site = site(false).await;
+    let key = ("authorization", "Bearer k3y");
+    let json = ("content-type", "application/json");
+    let cases = [
+        ("POST", "/api/v1/domains", "{", StatusCode::BAD_REQUEST),
+        ("POST", "/api/v1/domains", "{\"nmaes\": []}", StatusCode::UNPROCESSABLE_ENTITY),
+        ("PUT", "/api/v1/domains", "{}", StatusCode::METHOD_NOT_ALLOWED),
+        ("GET", "/api/v1/compare", "", StatusCode::BAD_REQUEST),
+        ("GET", "/live/compare", "", StatusCode::BAD_REQUEST),
+        ("GET", "/api/v1/domains/q7.io/snapshots/x", "", StatusCode::BAD_REQUEST),
+        ("GET", "/api/v1/nothing", "", StatusCode::NOT_FOUND),
+    ];
+    for (method, path, body, expected) in cases {
+        let (status, said) = site.ask(method, path, &[key, json], body).await;
+        assert_eq!(status, expected, "{method} {path}: {said}");
+        let said: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{method} {path}: {said}"));
+        assert!(
+            said["failure"].is_string() && said["sentence"].as_str().is_some_and(|s| s.len() > 10),
+            "{said}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_removal_is_undone_whole() {
     let site = site(false).await;
     let key = ("authorization", "Bearer k3y");

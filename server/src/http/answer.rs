@@ -5,7 +5,7 @@ use app::answer::{Answer, Failure};
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::http::StatusCode;
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -33,6 +33,30 @@ pub fn failed(failure: &Failure) -> Response {
 
 fn status(failure: &Failure) -> StatusCode {
     StatusCode::from_u16(failure.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// What the framework refuses by itself (a body that is no JSON, a query that lacks a field, a method) in the form of
+/// every other refusal.
+pub async fn of_program(response: Response) -> Response {
+    let status = response.status();
+    let json =
+        response.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"application/json"));
+    if !status.is_client_error() || json {
+        return response;
+    }
+    let allowed = response.headers().get(ALLOW).cloned();
+    let said = to_bytes(response.into_body(), FAILURE_MAX).await.unwrap_or_default();
+    let said = String::from_utf8_lossy(&said).trim().to_string();
+    let sentence = match status {
+        StatusCode::METHOD_NOT_ALLOWED => "This address does not answer to that method.".to_string(),
+        _ if said.is_empty() => status.to_string(),
+        _ => said,
+    };
+    let mut response = (status, Json(Failure::Invalid(sentence))).into_response();
+    if let Some(allowed) = allowed {
+        response.headers_mut().insert(ALLOW, allowed);
+    }
+    response
 }
 
 /// The refusal of a server function that does not exist.

@@ -30,6 +30,7 @@ pub fn router() -> Router<Web> {
         .fallback(|| async {
             answer::<()>(Err(Failure::NotFound("There is no such address in version 1 of the API.".into())))
         })
+        .layer(axum::middleware::map_response(super::answer::of_program))
 }
 
 fn name(text: &str) -> Answer<DomainName> {

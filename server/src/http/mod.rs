@@ -83,7 +83,10 @@ impl Web {
         let inside = Router::new()
             .route("/api/fn/{*function}", any(answer::no_such_function))
             .route("/live", get(live::live))
-            .route("/live/compare", get(live_tools::compare))
+            .route(
+                "/live/compare",
+                get(live_tools::compare).layer(middleware::map_response(answer::of_program)),
+            )
             .route("/domains.csv", get(export::csv))
             .route("/domains.json", get(export::json))
             .nest("/api/v1", api::router())
