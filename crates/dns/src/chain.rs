@@ -1,7 +1,8 @@
 //! A name and the aliases it leads to, each asked of every server × address of its zone, nothing from a cache.
 //! In: a name and types. Out: the steps of `model::fqdn`. RFC 1034 section 3.6.2, RFC 4592 (wildcards).
 
-use crate::classify::server_answer;
+mod view;
+
 use crate::delegation::{child_set, random_label};
 use crate::engine::{Engine, wire_name, wire_type};
 use crate::error::Error;
@@ -9,14 +10,14 @@ use crate::present;
 use crate::provider;
 use crate::resolve::{MAX_ALIASES, Stuck, alias};
 use crate::session::{Manner, Session};
-use crate::trace::{Said, ask_all, question};
-use crate::wire::{Data, Name, Reply, Rtype};
+use crate::trace::{ask_all, question};
+use crate::wire::{Name, Rtype};
 use futures::future::join_all;
-use model::compare::AuthorityServer;
-use model::dns::{AnswerKind, NsName, Record, Soa};
+use model::dns::{NsName, Soa};
 use model::fqdn::{ChainStep, TypeAnswer, TypeOutcome};
 use model::names::Fqdn;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use view::{View, beside, gist_of, majority, negative_soa, servers_of, type_answer, views};
 
 /// Steps that are followed in all: those after [`MAX_ALIASES`] only to find out whether they lead in a circle.
 const MAX_STEPS: usize = 64;
@@ -285,188 +286,4 @@ fn empty(owner: &Name, zone: &Name) -> ChainStep {
         beside: Vec::new(),
         problems: Vec::new(),
     }
-}
-
-/// All that one server × address said, by type.
-struct View<'a> {
-    said: Vec<(Rtype, &'a Said)>,
-}
-
-fn views<'a>(said: &'a [(Rtype, Vec<Said>)]) -> Vec<View<'a>> {
-    let count = said.first().map_or(0, |(_, list)| list.len());
-    (0..count)
-        .map(|i| View { said: said.iter().filter_map(|(t, list)| Some((*t, list.get(i)?))).collect() })
-        .collect()
-}
-
-impl View<'_> {
-    fn of(&self, rtype: Rtype) -> Option<&Said> {
-        self.said.iter().find(|(t, _)| *t == rtype).map(|(_, s)| *s)
-    }
-
-    fn kind(&self, rtype: Rtype) -> AnswerKind {
-        self.of(rtype).map_or(AnswerKind::NotAsked, |s| s.kind)
-    }
-
-    fn reply(&self, rtype: Rtype) -> Option<&Reply> {
-        self.of(rtype)?.asked.as_ref()?.reply()
-    }
-
-    /// The alias at `owner` and its TTL, from any authoritative answer.
-    fn alias(&self, owner: &Name) -> Option<(Name, u32)> {
-        self.said.iter().filter(|(_, s)| s.kind == AnswerKind::Answer).find_map(|(_, s)| {
-            let reply = s.asked.as_ref()?.reply()?;
-            let target = alias(reply, owner)?;
-            let ttl = reply.answers_of(owner, Rtype::CNAME).map(|rr| rr.ttl).min().unwrap_or(0);
-            Some((target, ttl))
-        })
-    }
-
-    fn records(&self, owner: &Name, rtype: Rtype) -> Vec<Record> {
-        let reply = self.reply(rtype).filter(|_| self.kind(rtype) == AnswerKind::Answer);
-        reply.map(|r| r.answers_of(owner, rtype).map(present::record).collect()).unwrap_or_default()
-    }
-
-    fn gist(&self, owner: &Name, rtype: Rtype) -> Option<String> {
-        gist_of(self.reply(rtype)?, owner, rtype)
-    }
-
-    /// The wildcard by the label count of a signature (RFC 4034 section 3.1.3); the outer `None` without signatures.
-    fn signed_wildcard(&self, owner: &Name) -> Option<Option<String>> {
-        let signatures =
-            self.said.iter().filter_map(|(_, s)| s.asked.as_ref()?.reply()).flat_map(|r| &r.answers);
-        let labels = signatures.filter(|rr| rr.name == *owner).find_map(|rr| match &rr.data {
-            Data::Rrsig(s) => Some(usize::from(s.labels)),
-            _ => None,
-        })?;
-        Some((labels < owner.labels().len()).then(|| format!("*.{}", owner.trim_to(labels))))
-    }
-}
-
-/// What makes two positive answers the same.
-fn gist_of(reply: &Reply, owner: &Name, rtype: Rtype) -> Option<String> {
-    let mut data: Vec<String> = reply
-        .answers
-        .iter()
-        .filter(|rr| rr.name == *owner && (rr.rtype == rtype || rr.rtype == Rtype::CNAME))
-        .map(present::data_text)
-        .collect();
-    data.sort();
-    (!data.is_empty()).then(|| data.join(","))
-}
-
-/// The view most servers share (of those the fastest), and whether all share it.
-fn majority(views: &[View<'_>], owner: &Name, types: &[Rtype]) -> (Option<usize>, bool) {
-    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (i, view) in views.iter().enumerate() {
-        if !types.iter().any(|t| view.kind(*t).is_authoritative()) {
-            continue;
-        }
-        let gist = match view.alias(owner) {
-            Some((target, _)) => format!("alias {target}"),
-            None => {
-                let of = |t: &Rtype| {
-                    let mut data: Vec<String> = view.records(owner, *t).into_iter().map(|r| r.data).collect();
-                    data.sort();
-                    format!("{t} {} {}", view.kind(*t).words(), data.join(","))
-                };
-                types
-                    .iter()
-                    .filter(|t| view.kind(**t).is_authoritative())
-                    .map(of)
-                    .collect::<Vec<_>>()
-                    .join(";")
-            }
-        };
-        groups.entry(gist).or_default().push(i);
-    }
-    let agree = groups.len() <= 1;
-    let latency = |i: &usize| views[*i].said.first().and_then(|(_, s)| s.asked.as_ref()).map(|a| a.latency);
-    let best = groups.into_values().max_by_key(Vec::len);
-    (best.and_then(|g| g.into_iter().min_by_key(latency)), agree)
-}
-
-fn type_answer(views: &[View<'_>], chosen: Option<&View<'_>>, owner: &Name, rtype: Rtype) -> TypeAnswer {
-    let good = |v: &&View<'_>| v.kind(rtype).is_authoritative();
-    let view = chosen.filter(good).or_else(|| views.iter().find(good));
-    let records = view.map(|v| v.records(owner, rtype)).unwrap_or_default();
-    let outcome = match view.map(|v| v.kind(rtype)) {
-        Some(AnswerKind::Answer) if !records.is_empty() => TypeOutcome::Records,
-        Some(AnswerKind::Answer | AnswerKind::NoData) => TypeOutcome::NoData,
-        Some(AnswerKind::NxDomain) => TypeOutcome::NxDomain,
-        _ => TypeOutcome::Failed,
-    };
-    let mut data: Vec<String> = records.iter().map(|r| r.data.clone()).collect();
-    data.sort();
-    data.dedup();
-    TypeAnswer { rtype: rtype.to_string(), outcome, ttl: records.iter().map(|r| r.ttl).min(), data }
-}
-
-/// Types that some server gives at a name that is an alias at some server.
-fn beside(views: &[View<'_>], owner: &Name) -> Vec<String> {
-    let mut types = BTreeSet::new();
-    for view in views {
-        for (rtype, _) in view.said.iter().filter(|(t, _)| !matches!(*t, Rtype::CNAME | Rtype::SOA)) {
-            if !view.records(owner, *rtype).is_empty() {
-                types.insert(rtype.to_string());
-            }
-        }
-    }
-    types.into_iter().collect()
-}
-
-/// SOA of a real negative answer: its TTL is what resolvers cache by.
-fn negative_soa(views: &[View<'_>]) -> Option<Soa> {
-    views.iter().flat_map(|v| &v.said).find_map(|(_, s)| {
-        let negative = matches!(s.kind, AnswerKind::NoData | AnswerKind::NxDomain);
-        let reply = s.asked.as_ref()?.reply().filter(|_| negative)?;
-        reply.authority.iter().find_map(present::soa)
-    })
-}
-
-fn servers_of(
-    views: &[View<'_>],
-    soas: &[Option<Soa>],
-    owner: &Name,
-    types: &[Rtype],
-    zone: &Name,
-) -> Vec<AuthorityServer> {
-    let first = types.first().copied().unwrap_or(Rtype::A);
-    let list = views.iter().enumerate().filter_map(|(i, view)| {
-        let said = view.of(first)?;
-        let mut server = AuthorityServer {
-            zone: zone.to_string(),
-            owner: owner.to_string(),
-            server: said.server.clone(),
-            address: said.address,
-            kind: said.kind,
-            records: Vec::new(),
-            ttl: None,
-            serial: soas.get(i).and_then(|s| s.as_ref()).map(|s| s.serial),
-            latency_ms: None,
-            nsid: None,
-            notes: Vec::new(),
-        };
-        match (said.address, &said.asked) {
-            (Some(ip), Some(asked)) => {
-                let answer = server_answer(&said.server, ip, asked, said.kind);
-                server.latency_ms = answer.latency_ms;
-                server.nsid = answer.nsid;
-                server.notes = answer.notes;
-            }
-            _ => server.notes.push("no address is known for this name".into()),
-        }
-        server.records = match view.alias(owner) {
-            Some((target, ttl)) => vec![Record {
-                name: owner.to_string(),
-                rtype: "CNAME".into(),
-                ttl,
-                data: format!("{target}."),
-            }],
-            None => types.iter().flat_map(|t| view.records(owner, *t)).collect(),
-        };
-        server.ttl = server.records.iter().map(|r| r.ttl).min();
-        Some(server)
-    });
-    list.collect()
 }

@@ -1,6 +1,10 @@
 //! One operation: its budget, its questions in flight, and its memory (no question is sent twice to one address).
 //! In: an address and a question. Out: an [`Asked`], always; servers that fail are results, not errors.
 
+mod seen;
+
+pub(crate) use seen::Seen;
+
 use crate::reach::V6_NOWHERE;
 use crate::settings::Settings;
 use crate::transport::{self, Exchange, Failure, Sending};
@@ -83,18 +87,6 @@ pub(crate) struct Learned {
     pub ttl: u32,
 }
 
-/// Identifiers that are remembered of one address.
-const MOST_IDS: usize = 8;
-
-/// What an address showed of itself in the answers of one operation.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Seen {
-    /// Milliseconds of its answers over UDP, in their order.
-    pub ms: Vec<f32>,
-    /// Distinct identifiers (NSID) it gave: several where several machines share the address.
-    pub ids: Vec<String>,
-}
-
 /// One operation's state; shared by all its tasks.
 pub(crate) struct Session {
     pub settings: Arc<Settings>,
@@ -170,18 +162,6 @@ impl Session {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn remember(&self, address: IpAddr, asked: &Asked) {
-        let Some(reply) = asked.reply() else { return };
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = seen.entry(address).or_default();
-        if asked.transport == Transport::Udp {
-            seen.ms.push(asked.latency.as_secs_f32() * 1000.0);
-        }
-        if let Some(id) = reply.nsid().filter(|id| seen.ids.len() < MOST_IDS && !seen.ids.contains(id)) {
-            seen.ids.push(id);
-        }
-    }
-
     /// Notes that hold for the whole operation.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -242,7 +222,7 @@ impl Session {
             return Asked::refused("the operation has ended".into());
         };
         let asked = self.converse(address, question, manner).await;
-        self.remember(address, &asked);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).entry(address).or_default().take(&asked);
         if address.is_ipv6() && !matches!(asked.result, Err(Failure::NoRoute | Failure::NotAsked(_))) {
             self.v6_works.store(true, Ordering::Relaxed);
         }
