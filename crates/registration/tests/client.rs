@@ -77,6 +77,21 @@ async fn faults_of_a_whois_server_have_their_own_names_and_end_in_time() {
 }
 
 #[tokio::test]
+async fn a_connection_that_is_reset_counts_when_the_answer_says_it_is_complete() {
+    let (w, _) = whois_only(|_| Reply::Reset(THICK)).await;
+    let r = ask(&w.client(settings()), "a.test").await;
+    assert!(matches!(r.outcome, Ok(RegistrationState::Registered(_))), "{:?}", r.failures);
+    let cut: [fn(&str) -> Reply; 2] = [
+        |_| Reply::Reset("domain: a.test\nnserver: ns1.test\n"),
+        |_| Reply::Reset("Domain Name: a.test\r\nRegistry Domain ID: 1\r\nRegistrar: Sample Registrar\r\n"),
+    ];
+    for reply in cut {
+        let (w, _) = whois_only(reply).await;
+        assert_eq!(kind(&ask(&w.client(settings()), "a.test").await), FailureKind::Unreachable);
+    }
+}
+
+#[tokio::test]
 async fn a_closed_port_and_an_unknown_host_are_unreachable() {
     let mut w = World::new();
     whois_root(&mut w).await;

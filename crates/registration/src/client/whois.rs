@@ -26,7 +26,12 @@ pub(super) async fn exchange(
         let mut read = Vec::with_capacity(4096);
         let mut chunk = [0u8; 8192];
         loop {
-            let n = stream.read(&mut chunk).await?;
+            let n = match stream.read(&mut chunk).await {
+                // Some servers hang up without having read the whole line, which resets the connection: what says of
+                // itself that it is complete is.
+                Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset && has_closing_line(&read) => 0,
+                other => other?,
+            };
             if n == 0 || read.len() + n > cap {
                 read.extend_from_slice(&chunk[..n.min(cap + 1 - read.len().min(cap))]);
                 return Ok::<_, std::io::Error>(read);
@@ -96,6 +101,11 @@ pub(super) async fn ask(
         Outcome::Unknown if bytes.is_empty() => Err(unreadable("it is empty")),
         Outcome::Unknown => Err(unreadable("it says nothing about the name")),
     }
+}
+
+/// True when the line that closes an answer in ICANN's layout has come.
+fn has_closing_line(bytes: &[u8]) -> bool {
+    bytes.windows(5).any(|w| w == b"\n>>> ")
 }
 
 /// True when an answer in ICANN's layout lacks its closing line: the connection broke. Other layouts have no end that

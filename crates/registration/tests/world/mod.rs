@@ -19,6 +19,8 @@ pub enum Reply {
     Drip,
     /// The first text, then the second every 20 ms, without end.
     DripAfter(&'static str, &'static str),
+    /// Answers, and then resets the connection.
+    Reset(&'static str),
     /// 100 MB.
     Huge,
     /// Answers after this time.
@@ -166,6 +168,13 @@ async fn talk(mut stream: TcpStream, seen: &Seen, answer: &(dyn Fn(&str) -> Repl
             while stream.write_all(piece.as_bytes()).await.is_ok() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
+            return;
+        }
+        Reply::Reset(bytes) => {
+            let _ = stream.write_all(bytes.as_bytes()).await;
+            // The peer is to have it before the reset overtakes it.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            stream.set_zero_linger().unwrap();
             return;
         }
         Reply::Huge => {
