@@ -141,7 +141,7 @@ fn a_contact_after_the_record_changes_nothing() {
 #[test]
 fn an_empty_field_is_not_filled_from_elsewhere() {
     let (mut emptied, mut bad) = (0, 0);
-    for c in cases().iter().filter(|c| c.json["outcome"] == "registered") {
+    for (n, c) in cases().iter().filter(|c| c.json["outcome"] == "registered").enumerate() {
         let at = |k: &str| c.json[k].as_str().unwrap();
         let read = |text: &str| {
             let reading = registration::parse_whois(at("domain"), Some(at("tld")), None, text.as_bytes());
@@ -149,7 +149,8 @@ fn an_empty_field_is_not_filled_from_elsewhere() {
         };
         let (_, before) = read(&c.text);
         let lines: Vec<&str> = c.text.split('\n').collect();
-        for (i, line) in lines.iter().enumerate() {
+        // Every second line of every answer: answers of one server take turns.
+        for (i, line) in lines.iter().enumerate().filter(|(i, _)| (i + n) % 2 == 0) {
             let Some((label, _)) = label(line).filter(|(_, v)| !v.trim().is_empty()) else { continue };
             let empty = format!("{label}: {}", ["", "null", "-"][i % 3]);
             let mut changed = lines.clone();

@@ -21,7 +21,8 @@ pub(crate) enum NoDate {
 static YMD: LazyLock<Regex> = LazyLock::new(|| {
     re(r"^(\d{4})([-./年]\s?|년\s?|\s)(\d{1,2})(?:[-./月]\s?|월\s?|\s)(\d{1,2})(?:\.|\b|T)")
 });
-static YMOND: LazyLock<Regex> = LazyLock::new(|| re(r"^(\d{4})[-./ ]([^\W\d_]{3,12})[-./ ](\d{1,2})\b\.?"));
+static YMOND: LazyLock<Regex> =
+    LazyLock::new(|| re(r"^(\d{4})(?:[-./ ]|\. )([^\W\d_]{3,12})(?:[-./ ]|\. )(\d{1,2})\b\.?"));
 static COMPACT: LazyLock<Regex> =
     LazyLock::new(|| re(r"^(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})(Z|\b)|\b|T)"));
 static DMONY: LazyLock<Regex> = LazyLock::new(|| {
@@ -40,7 +41,7 @@ static NUMERIC: LazyLock<Regex> =
     LazyLock::new(|| re(r"^(\d{1,2})\s?([-./])\s?(\d{1,2})\s?[-./]\s?(\d{4})\b"));
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"^(?:\s*-?T|\s+-\s|[\s,.]+|\s*(?:at|à|um|kl\.?|om|alle|a las|às)\s+)*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?",
+        r"^(?:\s*-?T|\s+-\s|[\s,.;_日]+|\s*(?:at|à|um|kl\.?|om|alle|a las|às)\s+)*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?",
     )
 });
 static OFFSET: LazyLock<Regex> =
@@ -251,6 +252,11 @@ fn zone_part(rest: &str) -> Option<Offset> {
     }
     let name: String =
         r.trim_start_matches(['(', '[', ' ']).chars().take_while(char::is_ascii_alphabetic).collect();
+    let after = r.trim_start_matches(['(', '[', ' ']).get(name.len()..).unwrap_or_default();
+    if after.starts_with(|c: char| c.is_alphanumeric()) {
+        // `EST5EDT` is half the year another zone.
+        return None;
+    }
     let minutes = TABLES.words.zone.get(&name.to_ascii_lowercase())?;
     Offset::from_seconds(minutes * 60).ok()
 }
@@ -348,6 +354,12 @@ mod tests {
             ("9999-12-31", "Not"),
             ("12345678", "Not"),
             ("+49 30 1234567", "Not"),
+            ("2027-03-01 10:11:12 EST5EDT", "2027-03-01T10:11:12"),
+            ("2027年03月01日 10:11:12", "2027-03-01T10:11:12"),
+            ("2027-03-01;10:11:12", "2027-03-01T10:11:12"),
+            ("1 września 2027", "2027-09-01"),
+            ("1 МАРТА 2027", "2027-03-01"),
+            ("2027. március 1.", "2027-03-01"),
             ("1078131905", "2004-03-01T09:05:05Z"),
             ("2004030110", "Not"),
             ("0000000001", "Not"),
