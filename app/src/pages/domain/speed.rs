@@ -40,6 +40,8 @@ pub(crate) fn speed(chain: &LegacyDns, zone: &str, findings: &[Finding], now: Ti
         banner(tone, f.message.clone(), f.fix.clone())
     });
     let slow: Vec<_> = slow.collect();
+    // A finding says who is slowest and where its servers stand; the same below it would be read twice.
+    let summary = slow.is_empty().then(|| view! { <p>{summary(chain, zone)}</p> });
     Some(
         view! {
             <section class="card tbl-wrap" id="speed">
@@ -48,7 +50,7 @@ pub(crate) fn speed(chain: &LegacyDns, zone: &str, findings: &[Finding], now: Ti
                     <span class="muted not-phone">"a name is as fast as the slowest server on the way to it"</span>
                     <div class="aside"><span>{looks(chain.looks.len())}" since "<Ago at=first now=now/></span></div>
                 </div>
-                <div class="card-body tight">{slow}<p>{summary(chain, zone)}</p></div>
+                <div class="card-body tight">{slow}{summary}</div>
                 {(!own.is_empty()).then(|| table("Servers of the zone", false, rows(&own, false)))}
                 {above}
             </section>
@@ -198,9 +200,9 @@ mod tests {
         }
     }
 
-    fn html(n: usize) -> String {
+    fn html(n: usize, ms: f32) -> String {
         let now = Timestamp::from_second(1_800_000_000).unwrap();
-        let mut own = vec![Some(180.0); n];
+        let mut own = vec![Some(ms); n];
         own[0] = None;
         let chain = LegacyDns {
             looks: (0..n).map(|_| now).collect(),
@@ -215,9 +217,9 @@ mod tests {
 
     #[test]
     fn the_slowest_server_stands_out_in_words() {
-        let html = html(14);
+        let html = html(14, 180.0);
         for words in [
-            "The slowest is ns1.q7.io (192.0.2.2): 180 ms in the median of 13 looks",
+            "ns1.q7.io/192.0.2.2, takes 180 ms in the median of 13 looks",
             "14 looks: 180 ms to 180 ms, 1 without an answer",
             "192.0.2.0/24 · AS64500",
             "The one server of the zones above",
@@ -228,8 +230,19 @@ mod tests {
     }
 
     #[test]
+    fn the_slowest_is_told_once_by_the_finding_or_in_the_summary() {
+        assert!(!html(14, 180.0).contains("The slowest is"));
+        let quick = html(14, 20.0);
+        assert!(
+            quick.contains("The slowest is ns1.q7.io (192.0.2.2): 20 ms in the median of 13 looks"),
+            "{quick}"
+        );
+        assert!(quick.contains("20 ms in the worst 5 %"), "{quick}");
+    }
+
+    #[test]
     fn few_looks_are_not_judged() {
-        let html = html(3);
+        let html = html(3, 180.0);
         assert!(html.contains("Not enough looks yet"), "{html}");
         assert!(!html.contains("The slowest is"), "{html}");
     }
