@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub mod table;
+pub mod world;
 
 use axum::Router;
 use axum::body::Body;
