@@ -289,16 +289,22 @@ async fn a_referral_with_hundreds_of_records_costs_no_more_than_a_long_one() {
         ],
     )
     .await;
+    // Long enough that a busy machine sends no question again.
+    let engine = dns::Engine::new(dns::Settings {
+        timeout: Duration::from_secs(15),
+        budget: Duration::from_secs(60),
+        ..w.settings()
+    });
     let sent = || w.questions.swap(0, Ordering::Relaxed);
-    let trace = w.engine().trace(&Fqdn::trusted("crowd.test"), "A").await.unwrap();
+    let trace = engine.trace(&Fqdn::trusted("crowd.test"), "A").await.unwrap();
     assert_eq!((trace.outcome, trace.records[0].data.as_str()), (TraceOutcome::Answer, "198.51.100.7"));
     let referral = trace.steps[1].referral.as_ref().unwrap();
     assert_eq!((referral.nameservers.len(), trace.steps[2].answers.len()), (26, 26));
     let questions = sent();
     assert!(questions < 26, "one address is asked once, whatever names it has: {questions}");
-    let answer = w.engine().resolve(&Fqdn::trusted("crowd.test"), "A").await.unwrap();
+    let answer = engine.resolve(&Fqdn::trusted("crowd.test"), "A").await.unwrap();
     assert_eq!(answer.records.len(), 1);
-    let fat = w.engine().trace(&Fqdn::trusted("fat.test"), "A").await.unwrap();
+    let fat = engine.trace(&Fqdn::trusted("fat.test"), "A").await.unwrap();
     assert_ne!(fat.outcome, TraceOutcome::Answer);
     assert_eq!(fat.steps[1].referral.as_ref().unwrap().nameservers[0].addresses.len(), 8);
 }
