@@ -39,6 +39,8 @@ pub struct Endpoints {
     pub resolvers: PathBuf,
     /// The zone in which origin AS and prefix of an address are looked up (`origin.` and `origin6.` below it).
     pub asn_zone: String,
+    /// Where all servers of the lab have their addresses: reachable for whoever is inside.
+    pub own_networks: Vec<String>,
     /// The root of WHOIS, `HOST:PORT`; referred servers use the same port.
     pub whois_server: String,
     /// The root's key-signing key, a DNSKEY zone-file line.
@@ -79,13 +81,12 @@ struct Engine<'a> {
     allow_private: bool,
     resolvers: &'a Path,
     asn_zone: &'a str,
-    own_networks: &'a [&'a str],
+    own_networks: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     address_map: Option<&'a Path>,
 }
 
-/// Where all servers of the lab have their addresses.
-const OWN_NETWORKS: &[&str] = &["127.0.0.0/8"];
+const OWN_NETWORK: &str = "127.0.0.0/8";
 
 fn put(dir: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
     let path = dir.join(name);
@@ -183,6 +184,7 @@ pub(crate) fn write(
         dot_port: at.dot_port,
         resolvers: put(dir, "resolvers.toml", &table(resolvers, at)?)?,
         asn_zone: ASN_ZONE.to_owned(),
+        own_networks: vec![OWN_NETWORK.into()],
         whois_server: at.whois.to_string(),
         trust_anchor: put(dir, "trust-anchor.key", &anchor(world)?)?,
         extra_ca: put(dir, "ca.pem", at.ca)?,
@@ -201,7 +203,7 @@ pub(crate) fn write(
         allow_private: true,
         resolvers: &endpoints.resolvers,
         asn_zone: &endpoints.asn_zone,
-        own_networks: OWN_NETWORKS,
+        own_networks: &endpoints.own_networks,
         address_map: endpoints.address_map.as_deref(),
     };
     let text = toml::to_string(&engine)

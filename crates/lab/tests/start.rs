@@ -20,6 +20,7 @@ async fn the_files_point_an_engine_at_the_lab() {
     assert_eq!(engine["dns_port"].as_integer(), Some(e.dns_port.into()));
     assert_eq!(engine["allow_private"].as_bool(), Some(true));
     assert_eq!(engine["asn_zone"].as_str(), Some("asn.lab"));
+    assert_eq!(engine["own_networks"][0].as_str(), Some("127.0.0.0/8"));
     for key in ["root_hints", "rdap_bootstrap", "trust_anchor", "extra_ca", "resolvers"] {
         assert!(Path::new(engine[key].as_str().unwrap()).is_file(), "{key}");
     }
