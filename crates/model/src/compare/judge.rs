@@ -191,7 +191,10 @@ fn is_made_up(
     // As fresh as it can be, from the zone as it stands now: asked just now the servers would have given the record.
     let fresh = authority.agree
         && authority.soa.as_ref().is_some_and(|now| {
-            now.zone == soa.zone && now.serial == soa.serial && soa.negative_ttl() >= now.negative_ttl()
+            // A resolver's own minimum would hide that a short one counts down.
+            let full = now.negative_ttl();
+            let whole = full >= MINIMUM_CLAMP && soa.negative_ttl() >= full;
+            now.zone == soa.zone && now.serial == soa.serial && whole
         });
     fresh || refetched(a, found, &authority.rtype, earlier)
 }

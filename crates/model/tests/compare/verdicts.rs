@@ -19,6 +19,8 @@ fn the_table() {
     let pool = serving(&["203.0.113.80", "203.0.113.81"]);
     let gone = denying(AuthorityOutcome::NxDomain);
     let empty = denying(AuthorityOutcome::NoData);
+    let mut brief = serving(&["203.0.113.80"]);
+    brief.soa = Some(soa("alder.example", 60, 30));
     let mut split = serving(&["203.0.113.80"]);
     split.agree = false;
     split.servers[1] = server(vec![a("198.51.100.44", 300)], AnswerKind::Answer);
@@ -145,6 +147,14 @@ fn the_table() {
             no("NXDOMAIN", Some(Soa { serial: 0, ..soa("alder.example", 3600, 1800) })),
             &none,
             NegativeCached { until: Some(at("14:35:00")) },
+        ),
+        (
+            "a filter in a zone whose “no” is short: its own minimum would look as fresh",
+            &brief,
+            &guard,
+            no("NXDOMAIN", Some(soa("alder.example", 60, 60))),
+            &none,
+            NegativeCached { until: Some(at("14:06:00")) },
         ),
         (
             "a filter, while the servers disagree",
