@@ -73,6 +73,15 @@ pub struct EngineArgs {
         hide_short_help = true
     )]
     pub own_networks: Vec<String>,
+    /// What registries agreed to let us ask, above or below the built-in table: TOML `[[limit]]` rows
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_REGISTRY_LIMITS",
+        value_name = "FILE",
+        hide_short_help = true
+    )]
+    pub registry_limits: Option<PathBuf>,
     /// Seconds registration data is served as it is when somebody asks again [default: 60]
     #[arg(long, global = true, env = "DOMAINSCOPE_FRESHNESS", value_name = "SECONDS", hide = true)]
     pub freshness: Option<i64>,
@@ -102,6 +111,7 @@ impl EngineArgs {
             resolvers: self.resolvers.or(file.resolvers),
             asn_zone: self.asn_zone.or(file.asn_zone),
             own_networks: if self.own_networks.is_empty() { file.own_networks } else { self.own_networks },
+            registry_limits: self.registry_limits.or(file.registry_limits),
             freshness: self.freshness.or(file.freshness),
             registry_spacing: self.registry_spacing.or(file.registry_spacing),
         })

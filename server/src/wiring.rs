@@ -60,6 +60,7 @@ fn build(
             rdap_bootstrap: args.rdap_bootstrap.clone(),
             whois_server: args.whois_server.clone(),
             spacing: args.registry_spacing.map(Duration::from_millis),
+            agreed: agreed_limits(args)?,
             crowd,
             ..registration::Settings::default()
         },
@@ -69,6 +70,12 @@ fn build(
     )
     .map_err(|e| anyhow!("registration settings: {e}"))?;
     Ok(Internet { client, engine })
+}
+
+fn agreed_limits(args: &EngineArgs) -> Result<registration::Limits> {
+    let Some(path) = &args.registry_limits else { return Ok(registration::Limits::default()) };
+    let limits = read(path, "registry limits")?.parse::<registration::Limits>();
+    limits.with_context(|| format!("registry limits {}", path.display()))
 }
 
 /// The way out these settings describe: host names, guard, address map and authorities as everywhere.
@@ -156,5 +163,23 @@ mod tests {
         }
         assert_eq!(network("127.0.0.0/8").unwrap(), ("127.0.0.0".parse().unwrap(), 8));
         assert_eq!(network(" 2001:db8::/32").unwrap(), ("2001:db8::".parse().unwrap(), 32));
+    }
+
+    #[test]
+    fn agreed_limits_come_from_a_file_and_what_is_wrong_with_it_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("limits.toml");
+        let with = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            agreed_limits(&EngineArgs { registry_limits: Some(path.clone()), ..EngineArgs::default() })
+        };
+        assert!(
+            with("[[limit]]\nhosts = [\"whois.nic.example\"]\nper_second = 20\nconcurrency = 4\n").is_ok()
+        );
+        let wrong = format!("{:#}", with("[[limit]]\nhosts = []\n").err().unwrap());
+        assert!(wrong.contains("limits.toml"), "{wrong}");
+        assert!(agreed_limits(&EngineArgs::default()).is_ok());
+        let gone = EngineArgs { registry_limits: Some("nowhere.toml".into()), ..EngineArgs::default() };
+        assert!(format!("{:#}", agreed_limits(&gone).err().unwrap()).contains("nowhere.toml"));
     }
 }
