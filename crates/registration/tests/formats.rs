@@ -114,6 +114,7 @@ struct Sentences {
     throttled: Vec<String>,
     refused: Vec<String>,
     reserved: Vec<String>,
+    registered: Vec<String>,
     unknown: Vec<String>,
 }
 
@@ -125,6 +126,7 @@ fn sentences_are_understood() {
         ("throttled", s.throttled),
         ("refused", s.refused),
         ("reserved", s.reserved),
+        ("registered", s.registered),
         ("unknown", s.unknown),
     ];
     let mut bad = 0;
@@ -138,7 +140,7 @@ fn sentences_are_understood() {
                     bad += 1;
                 }
                 let empty = model::registration::Registration::default();
-                if r.registration != empty {
+                if want != "registered" && r.registration != empty {
                     println!("fields where there is no record: {text:?}");
                     bad += 1;
                 }

@@ -6,6 +6,7 @@ use super::date::{self, NoDate};
 use super::facts::{Facts, Value};
 use super::fold;
 use super::short_date;
+use super::states;
 use super::tables::{Field, Order, TABLES, order_of};
 use super::values;
 use model::registration::{DnssecStated, Registrar, Registration};
@@ -227,7 +228,7 @@ fn is_handle(name: &str) -> bool {
 fn statuses(facts: &Facts<'_>) -> Option<std::collections::BTreeSet<model::epp::EppStatus>> {
     let mut words = Vec::new();
     for v in facts.all(Field::Status) {
-        values::statuses(&values::unescape(v.text), &mut words);
+        states::statuses(&values::unescape(v.text), &mut words);
     }
     for n in &facts.names {
         // Freenom: `EXAMPLE.TK is Active`.
@@ -235,11 +236,11 @@ fn statuses(facts: &Facts<'_>) -> Option<std::collections::BTreeSet<model::epp::
         if let (Some(_), Some(is), Some(rest)) = (parts.next(), parts.next(), parts.next())
             && is.eq_ignore_ascii_case("is")
         {
-            values::statuses(rest, &mut words);
+            states::statuses(rest, &mut words);
         }
     }
     let set: std::collections::BTreeSet<_> =
-        words.iter().filter(|w| !values::says_taken(w)).map(|w| values::epp(w)).collect();
+        words.iter().filter(|w| !states::says_taken(w)).map(|w| states::epp(w)).collect();
     (!set.is_empty()).then_some(set)
 }
 

@@ -13,6 +13,7 @@ mod json;
 mod lines;
 mod outcome;
 mod short_date;
+mod states;
 mod tables;
 mod values;
 mod walk;
@@ -146,8 +147,8 @@ pub(crate) fn read_date(value: &str) -> Option<model::time::StatedTime> {
 /// The EPP codes that a text of statuses stands for.
 pub(crate) fn read_statuses(value: &str) -> Vec<model::epp::EppStatus> {
     let mut words = Vec::new();
-    values::statuses(value, &mut words);
-    words.iter().map(|w| values::epp(w)).collect()
+    states::statuses(value, &mut words);
+    words.iter().map(|w| states::epp(w)).collect()
 }
 
 #[cfg(test)]

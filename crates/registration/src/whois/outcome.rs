@@ -5,6 +5,7 @@ use super::Asked;
 use super::facts::Facts;
 use super::grammar;
 use super::lines::{Form, Line};
+use super::states;
 use super::tables::{Field, TABLES};
 use super::values;
 use model::registration::Outcome;
@@ -12,7 +13,7 @@ use model::registration::Outcome;
 pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked) -> Outcome {
     let mut listed = Vec::new();
     for v in facts.all(Field::Status) {
-        values::statuses(v.text, &mut listed);
+        states::statuses(v.text, &mut listed);
     }
     let dated = [Field::Created, Field::Expires, Field::RegistrarExpires, Field::Updated]
         .iter()
@@ -22,8 +23,8 @@ pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked) -> O
     let weight = dated + usize::from(registrar) + 2 * usize::from(!facts.hosts.is_empty());
     let by_status = facts
         .all(Field::Status)
-        .find_map(|v| values::status_outcome(v.text))
-        .or_else(|| listed.iter().find_map(|s| values::status_outcome(s)));
+        .find_map(|v| states::outcome(v.text))
+        .or_else(|| listed.iter().find_map(|s| states::outcome(s)));
     if of_its_zone(facts, asked) {
         return sentence(lines, asked).unwrap_or(Outcome::Unknown);
     }

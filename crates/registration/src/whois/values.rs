@@ -1,10 +1,9 @@
-//! Values of WHOIS labels: host names, statuses, DNSSEC words, registrar names, placeholders. In: the text of a value;
+//! Values of WHOIS labels: host names, DNSSEC words, registrar names, placeholders. In: the text of a value;
 //! out: what it says, or `None`.
 
 use super::fold;
 use super::tables::{TABLES, has};
-use model::epp::EppStatus;
-use model::registration::{Ds, Outcome};
+use model::registration::Ds;
 use std::borrow::Cow;
 use std::net::IpAddr;
 
@@ -81,20 +80,31 @@ pub(crate) fn host(token: &str) -> Option<String> {
 pub(crate) fn hosts(value: &str, out: &mut Vec<String>) {
     // A line of a zone: `google.pt NS ns1.google.com.`
     let mut words = value.split_whitespace();
-    let zone_line =
-        words.nth(1).is_some_and(|w| w.eq_ignore_ascii_case("ns") || w.eq_ignore_ascii_case("in"));
+    let second = words.nth(1);
+    let is = |w: Option<&str>, kind: &str| w.is_some_and(|w| w.eq_ignore_ascii_case(kind));
+    let zone_line = is(second, "ns") || is(second, "in") && is(words.next(), "ns");
     let rest = if zone_line { words.next_back().unwrap_or(value) } else { value };
     for token in
         rest.split(|c: char| c.is_whitespace() || ",;|/".contains(c)).filter(|t| !t.is_empty()).take(64)
     {
-        if let Some(h) = host(token) {
+        // `ns1.example.net:192.0.2.1`
+        let glued = token.split_once(':').filter(|(_, tail)| address(tail).is_some());
+        if let Some(h) = host(glued.map_or(token, |(name, _)| name)) {
             if !out.contains(&h) && out.len() < 64 {
                 out.push(h);
             }
-        } else if address(token).is_none() && !is_remark(token) {
+        } else if address(token).is_none() && !is_remark(token) && !is_number(token) {
             break;
         }
     }
+}
+
+/// `1.`, `2)`: the number of a server in a list.
+fn is_number(token: &str) -> bool {
+    let digits = token.trim_end_matches(['.', ')', ':']);
+    (1..=2).contains(&digits.len())
+        && digits.len() < token.len()
+        && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// `(ok)`, `[OK]`: what a registry found out about a server, in brackets behind it.
@@ -107,117 +117,6 @@ fn address(token: &str) -> Option<IpAddr> {
     token.trim_matches(|c: char| "()[]<>,;".contains(c)).parse().ok()
 }
 
-/// The statuses a value lists: URLs, explanations and codes are not part of them.
-pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
-    let plain = strip_brackets(value);
-    let mut text = plain.as_ref();
-    if let Some(i) = address_at(text) {
-        text = &text[..i];
-    }
-    let pieces: Vec<&str> = text.split([',', ';', '|', '+']).collect();
-    let list = pieces.len() > 1 && pieces.iter().all(|p| p.split_whitespace().count() <= 4);
-    let slashed: Vec<&str> = text.split(" / ").collect();
-    let pieces = if list {
-        pieces
-    } else if slashed.len() > 1 && slashed.iter().all(|p| is_epp(p.trim())) {
-        slashed
-    } else {
-        vec![text]
-    };
-    for p in pieces {
-        let mut p = p.trim();
-        if let Some((head, tail)) = p.split_once(" - ") {
-            // `1 - Registered` has its explanation behind a number, `ok - Normal state.` behind the state.
-            p = if head.bytes().all(|b| b.is_ascii_digit()) { tail } else { head };
-        }
-        if let Some((head, _)) = p.split_once(": ").filter(|(head, _)| is_epp(head)) {
-            p = head;
-        }
-        p = p.trim_end_matches([' ', '-', '.', ':']).trim_start_matches(['-', ' ', '*']);
-        if p.len() > 4 && p.as_bytes()[..3].iter().all(u8::is_ascii_digit) && p.as_bytes()[3] == b' ' {
-            // DNC: `200 Active` is a status, `404 ...` an error of the question.
-            if p.starts_with(['4', '5']) {
-                continue;
-            }
-            p = p[4..].trim();
-        }
-        let Some(p) = stated(p) else { continue };
-        if p.len() > 80 {
-            continue;
-        }
-        let epp_words: Vec<&str> = p.split_whitespace().collect();
-        if epp_words.len() > 1 && epp_words.iter().all(|w| is_epp(w)) {
-            out.extend(epp_words.iter().map(|w| (*w).to_string()));
-        } else {
-            out.push(p.to_string());
-        }
-    }
-}
-
-/// Where a web address begins, `http://` or `HTTP://`.
-fn address_at(text: &str) -> Option<usize> {
-    let end = text.find("://").unwrap_or(text.len());
-    let head = &text.as_bytes()[..end];
-    head.windows(4).position(|w| w.eq_ignore_ascii_case(b"http"))
-}
-
-/// True for one EPP code in camelCase: several of them in one value are a list.
-fn is_epp(word: &str) -> bool {
-    word.bytes().all(|b| b.is_ascii_alphabetic()) && EppStatus::new(word).explained().is_some()
-}
-
-fn strip_brackets(s: &str) -> Cow<'_, str> {
-    if !s.contains(['(', '[']) {
-        return Cow::Borrowed(s);
-    }
-    let mut out = String::with_capacity(s.len());
-    let mut depth = 0u32;
-    for c in s.chars() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth = depth.saturating_sub(1),
-            c if depth == 0 => out.push(c),
-            _ => {}
-        }
-    }
-    if out.trim().is_empty() {
-        Cow::Owned(s.trim_matches(['(', ')', '[', ']']).to_string())
-    } else {
-        Cow::Owned(out)
-    }
-}
-
-/// A status as EPP writes it, where the wording stands for an EPP code.
-pub(crate) fn epp(status: &str) -> EppStatus {
-    match TABLES.words.status.epp.get(&fold::word(status)) {
-        Some(code) => EppStatus::new(code),
-        None => EppStatus::new(status),
-    }
-}
-
-/// True for an EPP code and for a registry's wording of one.
-pub(crate) fn is_code(status: &str) -> bool {
-    is_epp(status) || TABLES.words.status.epp.contains_key(&fold::word(status))
-}
-
-/// What a status says about the name itself, where it says that it is free or withheld.
-pub(crate) fn status_outcome(status: &str) -> Option<Outcome> {
-    let w = fold::word(status);
-    let words = &TABLES.words.status;
-    if has(&words.free, &w) {
-        Some(Outcome::Available)
-    } else if has(&words.reserved, &w) {
-        Some(Outcome::Reserved)
-    } else {
-        None
-    }
-}
-
-/// True for statuses that say only that the name is registered.
-pub(crate) fn says_taken(status: &str) -> bool {
-    has(&TABLES.words.status.taken, &fold::word(status))
-}
-
 /// `Some(true)` for signed, `Some(false)` for unsigned, `None` when the words are not known.
 pub(crate) fn dnssec(value: &str) -> Option<bool> {
     if ds(value).is_some() {
@@ -225,6 +124,14 @@ pub(crate) fn dnssec(value: &str) -> Option<bool> {
     }
     // `DNSSEC: DS Records: none`
     let said = value.rsplit_once(": ").map_or(value, |(_, said)| said);
+    signed_word(said).or_else(|| {
+        // `yes (2 keys)`, `disabled / inactive`
+        let first = said.split(['(', '[', ',', ';', '/']).next().unwrap_or_default();
+        (first.len() < said.len()).then(|| signed_word(first)).flatten()
+    })
+}
+
+fn signed_word(said: &str) -> Option<bool> {
     let w = fold::word(said);
     let words = &TABLES.words.dnssec;
     if w.is_empty() {
@@ -299,6 +206,10 @@ mod tests {
             ("ns1.nic.uk [192.0.2.1] [OK]", vec!["ns1.nic.uk"]),
             ("Please visit www.example.org", vec![]),
             ("192.0.2.1", vec![]),
+            ("ns1.z.net:192.0.2.1", vec!["ns1.z.net"]),
+            ("ns1.z.net. IN A 192.0.2.1", vec!["ns1.z.net"]),
+            ("1) ns1.z.net 2) ns2.z.net", vec!["ns1.z.net", "ns2.z.net"]),
+            ("ns1.z.net (ok) ns2.z.net [lame]", vec!["ns1.z.net", "ns2.z.net"]),
         ] {
             let mut out = Vec::new();
             hosts(value, &mut out);
@@ -307,30 +218,23 @@ mod tests {
     }
 
     #[test]
-    fn statuses_without_noise() {
+    fn dnssec_in_words() {
         for (value, want) in [
-            (
-                "clientDeleteProhibited http://icann.org/epp#clientDeleteProhibited",
-                vec!["clientDeleteProhibited"],
-            ),
-            ("ok (paid and in zone)", vec!["ok"]),
-            ("200 Active", vec!["Active"]),
-            ("ok - Normal state.", vec!["ok"]),
-            ("REGISTERED, NOT DELEGATED", vec!["REGISTERED", "NOT DELEGATED"]),
-            ("Connected (2024/06/30)", vec!["Connected"]),
-            ("clientHold clientUpdateProhibited", vec!["clientHold", "clientUpdateProhibited"]),
-            ("ok / autoRenewPeriod", vec!["ok", "autoRenewPeriod"]),
-            ("Registered until expiry date.", vec!["Registered until expiry date"]),
-            ("-", vec![]),
-            ("null", vec![]),
-            ("500 Invalid characters in query string", vec![]),
+            ("signedDelegation", Some(true)),
+            ("Signed delegation, 2 keys", Some(true)),
+            ("yes (2 keys)", Some(true)),
+            ("DS Records: yes", Some(true)),
+            ("12345 8 2 0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF", Some(true)),
+            ("no (0 DS)", Some(false)),
+            ("disabled / inactive", Some(false)),
+            ("DS Records: none", Some(false)),
+            ("Unsigned delegation, no records", Some(false)),
+            ("null", None),
+            ("-", None),
+            ("unknown", None),
         ] {
-            let mut out = Vec::new();
-            statuses(value, &mut out);
-            assert_eq!(out, want, "{value}");
+            assert_eq!(dnssec(value), want, "{value}");
         }
-        assert_eq!(epp("Update forbidden").as_str(), "serverUpdateProhibited");
-        assert_eq!(epp("Client Updt Lock").as_str(), "clientUpdateProhibited");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use super::date;
 use super::facts::Facts;
 use super::fold;
 use super::lines::{Form, Key, Line, by_words};
-use super::tables::{Field, Kind, Scope, TABLES, has};
+use super::states;
+use super::tables::{Field, Kind, Scope, TABLES};
 use super::values;
 
 /// A label whose value may go on in the following lines.
@@ -244,7 +245,7 @@ impl<'a> Walk<'a, '_> {
                 Scope::Ns => self.section == Kind::Ns,
                 Scope::Registrant => self.section == Kind::Registrant,
             };
-            if !here || (is_state_label(k.label) && !is_state(value)) {
+            if !here || (states::is_label(k.label) && !states::is_state(value)) {
                 continue;
             }
             if m.field == Field::Nameserver && m.rank > 1 && self.is_the_name(value) {
@@ -338,7 +339,8 @@ impl<'a> Walk<'a, '_> {
         let code = l.text.trim_end_matches([' ', '-', ',', '.']);
         let wanted = match field {
             Field::Status => {
-                let below = !o.gap && (heads || o.empty && is_state(first(l.text)) || values::is_code(code));
+                let below =
+                    !o.gap && (heads || o.empty && states::is_state(first(l.text)) || states::is_code(code));
                 deeper || below
             }
             Field::Nameserver => false,
@@ -381,21 +383,4 @@ impl<'a> Walk<'a, '_> {
 
 pub(super) fn first(s: &str) -> &str {
     s.split_whitespace().next().unwrap_or_default()
-}
-
-fn is_state_label(label: &str) -> bool {
-    let label = label.trim_matches(|c: char| !c.is_alphanumeric());
-    ["state", "estado", "stato", "etat", "état"].iter().any(|w| label.eq_ignore_ascii_case(w))
-}
-
-/// A bare `state` label is a status only when its value is one; in an address it is a province.
-fn is_state(value: &str) -> bool {
-    value
-        .split(',')
-        .map(strip)
-        .any(|p| has(&TABLES.words.status.state, &fold::word(p)) || values::status_outcome(p).is_some())
-}
-
-fn strip(p: &str) -> &str {
-    p.split('(').next().unwrap_or(p)
 }
