@@ -141,6 +141,8 @@ async fn the_api_answers_whole_and_limits_each_caller() {
         .body(Body::from("name=q7.io&rtype=A"));
     let answer = site.router.clone().oneshot(call.unwrap()).await.unwrap();
     assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS, "the page's own way in");
+    let check = site.get("/tools/check?zone=q7.io").await;
+    assert_eq!(check.status(), StatusCode::TOO_MANY_REQUESTS, "a check asks more servers than any of them");
     assert_eq!(site.get("/live/compare?name=q7.io").await.status(), StatusCode::TOO_MANY_REQUESTS);
 }
 

@@ -286,6 +286,7 @@ impl Backend for Product {
         let now = self.now();
         let mut options = dns::checks::CheckOptions::new(now);
         crate::input::undelegated(&mut options, ns, ds).map_err(Failure::Invalid)?;
+        let _leave = self.tools.enter(caller)?;
         let before_a_move = !options.undelegated_ns.is_empty() || !options.undelegated_ds.is_empty();
         let report =
             self.engine.check(zone.as_str(), &options).await.map_err(|e| Failure::Invalid(e.to_string()))?;

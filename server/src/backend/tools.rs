@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 /// Kept states that are read for values a name had before.
 const STATES_READ: usize = 10;
-/// Comparisons of one caller at the same time; a watch is one as long as it lasts.
+/// Comparisons, analyses and checks of one caller at the same time; a watch is one as long as it lasts.
 const AT_ONCE: usize = 3;
-/// Comparisons of one caller in [`WINDOW`]: each asks some forty strangers.
+/// How many of them in [`WINDOW`]: a comparison asks some forty strangers, a check asks each server everything.
 const IN_WINDOW: usize = 20;
 const WINDOW: Duration = Duration::from_secs(60);
 /// Callers that are remembered.
@@ -38,7 +38,7 @@ impl Tools {
         Tools { comparer, limits: Arc::default() }
     }
 
-    /// Leave for one comparison; given back when dropped.
+    /// Leave for one of them; given back when dropped.
     ///
     /// # Errors
     /// [`Failure::TooMany`] with the seconds to wait.
@@ -58,7 +58,7 @@ struct Use {
     starts: VecDeque<Instant>,
 }
 
-/// Leave for one comparison.
+/// Leave for one look-up.
 #[derive(Debug)]
 pub struct Leave {
     limits: Arc<Limits>,
@@ -88,13 +88,13 @@ impl Limits {
         }
         if u.running >= AT_ONCE {
             return Err(Failure::TooMany(format!(
-                "{AT_ONCE} comparisons of yours are running already. Wait for one of them, or close its page."
+                "{AT_ONCE} look-ups of yours are running already. Wait for one of them, or close its page."
             )));
         }
         if u.starts.len() >= IN_WINDOW {
             let wait = u.starts.front().map_or(WINDOW, |t| WINDOW.saturating_sub(now.duration_since(*t)));
             return Err(Failure::TooMany(format!(
-                "That was {IN_WINDOW} comparisons within a minute; each asks many public resolvers. Try again in {} s.",
+                "That was {IN_WINDOW} look-ups within a minute; each asks many servers. Try again in {} s.",
                 wait.as_secs() + 1
             )));
         }

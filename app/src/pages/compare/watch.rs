@@ -110,7 +110,7 @@ fn lost(live: Live) -> AnyView {
     view! {
         <div class="banner banner-warn" role="status">{icon("warning")}
             <div class="grow"><strong>"The answers stopped coming"</strong>
-                <p>"The connection was lost, or too many comparisons of yours run at once. What came so far is shown."</p></div>
+                <p>"The connection was lost, or too many look-ups of yours run at once. What came so far is shown."</p></div>
             <button class="btn btn-sm end" type="button" on:click=move |_| live.ask_again()>"Ask again"</button>
         </div>
     }
