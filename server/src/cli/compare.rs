@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use dns::compare::text::{answer_line, comparison, flush_advice};
 use dns::compare::{Asking, Watch};
-use model::compare::{CompareEvent, Comparison, EndKind, StopReason, VerdictKind};
+use model::compare::{CompareEvent, Comparison, EndKind, StopReason};
 use model::names::Fqdn;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -100,16 +100,9 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
     Ok(match end {
         Some(end) if end.kind == EndKind::Everywhere => Outcome::Done,
         Some(_) => Outcome::Problems,
-        None if all_same(&done) => Outcome::Done,
+        None if done.agrees() => Outcome::Done,
         None => Outcome::Problems,
     })
-}
-
-/// Nobody that answers on its own account differs: filters are expected to, and a resolver that fails says nothing.
-fn all_same(c: &Comparison) -> bool {
-    let fine = |k: VerdictKind| matches!(k, VerdictKind::Same | VerdictKind::Filtered | VerdictKind::Failing);
-    let any = c.answers.iter().any(|j| j.verdict.kind() == VerdictKind::Same);
-    c.stopped.is_none() && any && c.answers.iter().chain(&c.own).all(|j| fine(j.verdict.kind()))
 }
 
 /// The machine's own resolvers. A closed network's names mean nothing to them, so there only a file that is named counts.

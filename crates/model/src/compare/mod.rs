@@ -372,6 +372,15 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Whether everybody who answers on his own account, the machine's own resolvers too, says what the authoritative
+    /// servers say: filters are expected to differ, and a resolver that fails says nothing.
+    pub fn agrees(&self) -> bool {
+        let fine = |k| matches!(k, VerdictKind::Same | VerdictKind::Filtered | VerdictKind::Failing);
+        let any = self.answers.iter().any(|j| j.verdict.kind() == VerdictKind::Same);
+        let all = self.answers.iter().chain(&self.own);
+        self.stopped.is_none() && any && all.into_iter().all(|j| fine(j.verdict.kind()))
+    }
+
     /// The same with what is known from before.
     #[must_use]
     pub fn knowing(mut self, earlier: &Earlier) -> Self {

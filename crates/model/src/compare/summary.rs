@@ -161,7 +161,7 @@ fn sentence(authority: &Authority, s: &Summary, invalid: u32, now: Timestamp) ->
         let left = (at.as_second() - now.as_second()).max(0).unsigned_abs();
         if left > 0 {
             out.push_str(&format!(
-                " All are expected to agree by {}, in {}.",
+                " The last old copy is gone by {}, in {}.",
                 clock_utc(at, now),
                 human_seconds(if left > 120 { left.div_ceil(60) * 60 } else { left })
             ));

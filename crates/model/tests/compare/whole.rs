@@ -61,7 +61,7 @@ fn the_summary_counts_and_says_when_all_is_right() {
     assert_eq!(
         c.summary.sentence,
         "1 of 5 resolvers agrees with the authoritative servers; 1 still gives an old answer, 1 remembers that it did \
-         not exist, 1 blocks it, 1 gives no usable answer. All are expected to agree by 14:41 UTC, in 36 min."
+         not exist, 1 blocks it, 1 gives no usable answer. The last old copy is gone by 14:41 UTC, in 36 min."
     );
     assert_eq!(c.summary.all_right_at, Some(at("14:41:00")));
     assert!(!c.summary.everywhere);
@@ -134,4 +134,13 @@ proptest! {
             prop_assert_eq!(serde_json::from_str::<Comparison>(&text).unwrap(), c);
         }
     }
+}
+
+#[test]
+fn filters_and_failures_alone_are_no_disagreement() {
+    let same = || said(vec![a("203.0.113.80", 212)]);
+    let with = |answers: &[ResolverAnswer]| together(answers, &Earlier::default()).agrees();
+    assert!(with(&[same(), same()]) && with(&[same(), no("SERVFAIL", None), said(vec![a("0.0.0.0", 60)])]));
+    assert!(!with(&[same(), said(vec![a("198.51.100.44", 60)])]), "one that differs");
+    assert!(!with(&[no("SERVFAIL", None)]), "nobody says the same");
 }
