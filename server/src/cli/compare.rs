@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use dns::compare::text::{answer_line, comparison, flush_advice};
 use dns::compare::{Asking, Watch};
-use model::compare::{CompareEvent, Comparison, EndKind, StopReason};
+use model::compare::{CompareEvent, EndKind, StopReason};
 use model::names::Fqdn;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
