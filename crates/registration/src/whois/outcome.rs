@@ -110,11 +110,21 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked) -> Option<Outcome> {
                 best = Some(o);
             }
         }
-        if best.is_none() && by_words.is_none() && !hangs(text) {
+        if best.is_none() && by_words.is_none() && !is_field(l) && !hangs(text) {
             by_words = grammar::says(&prepared);
         }
     }
     best.or(by_words)
+}
+
+/// True for a field of a record: `Registrar: not found`, `Status: unknown` say nothing about the name itself.
+fn is_field(line: &Line<'_>) -> bool {
+    let Form::Key(k) = &line.form else { return false };
+    let of_the_name = [Field::Domain, Field::Status, Field::Created, Field::WhoisServer];
+    match k.meanings.first() {
+        Some(m) => values::stated(k.value).is_none() || !of_the_name.contains(&m.field),
+        None => false,
+    }
 }
 
 /// The words of a line, where it has any.

@@ -127,7 +127,7 @@ pub(crate) fn dnssec(value: &str) -> Option<bool> {
     signed_word(said).or_else(|| {
         // `yes (2 keys)`, `disabled / inactive`
         let first = said.split(['(', '[', ',', ';', '/']).next().unwrap_or_default();
-        (first.len() < said.len()).then(|| signed_word(first)).flatten()
+        (first.len() < said.len() && stated(said).is_some()).then(|| signed_word(first)).flatten()
     })
 }
 
@@ -230,6 +230,7 @@ mod tests {
             ("DS Records: none", Some(false)),
             ("Unsigned delegation, no records", Some(false)),
             ("null", None),
+            ("N/A", None),
             ("-", None),
             ("unknown", None),
         ] {
