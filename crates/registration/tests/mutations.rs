@@ -152,7 +152,10 @@ fn an_empty_field_is_not_filled_from_elsewhere() {
         // Every second line of every answer: answers of one server take turns.
         for (i, line) in lines.iter().enumerate().filter(|(i, _)| (i + n) % 2 == 0) {
             let Some((label, _)) = label(line).filter(|(_, v)| !v.trim().is_empty()) else { continue };
-            let empty = format!("{label}: {}", ["", "null", "-"][i % 3]);
+            let filler = ["", "null", "-", "N/A", "unknown", "not found"][i % 6];
+            // A state of "not found" does say that the name is free.
+            let state = label.to_lowercase().contains("stat") && filler == "not found";
+            let empty = format!("{label}: {}", if state { "null" } else { filler });
             let mut changed = lines.clone();
             changed[i] = &empty;
             let (outcome, after) = read(&changed.join("\n"));
