@@ -69,10 +69,25 @@ fn hint() -> AnyView {
     .into_any()
 }
 
+/// A note of the engine as a sentence, without its full stop.
+fn sentence(note: &str) -> String {
+    let note = note.trim_end_matches('.');
+    let mut letters = note.chars();
+    // A name keeps its letters; a word begins the sentence.
+    let first_word = note.split_whitespace().next().unwrap_or_default();
+    match letters.next() {
+        Some(first) if !first_word.contains('.') => first.to_uppercase().chain(letters).collect(),
+        _ => note.to_string(),
+    }
+}
+
 /// A trace: its outcome in words, its steps, its records.
 pub(crate) fn trace_view(t: &Trace) -> AnyView {
     let what = format!("{} {}", t.name, t.rtype);
     let (tone, title) = match t.outcome {
+        TraceOutcome::Answer if t.circle().is_some() => {
+            (Tone::Critical, format!("{what}: the aliases go round in a circle"))
+        }
         TraceOutcome::Answer => (Tone::Ok, format!("{what} is answered")),
         TraceOutcome::NoData => (Tone::Info, format!("{} exists, but has no {} record", t.name, t.rtype)),
         TraceOutcome::NxDomain => (Tone::Warn, format!("{} does not exist", t.name)),
@@ -83,7 +98,7 @@ pub(crate) fn trace_view(t: &Trace) -> AnyView {
         TraceOutcome::Exhausted => (Tone::Warn, "The trace reached its bound before an answer".to_string()),
     };
     let figures = format!("{} questions in {}.", t.queries, super::domain::millis(t.elapsed_ms));
-    let notes = t.notes.join(" ");
+    let notes: String = t.notes.iter().map(|n| format!(" {}.", sentence(n))).collect();
     let steps: Vec<_> = t.steps.iter().enumerate().map(|(i, s)| step(i, s)).collect();
     let advice = t.soa.clone().map(|soa| {
         let a = model::advice::of_soa(soa, &t.name, now());
@@ -94,7 +109,7 @@ pub(crate) fn trace_view(t: &Trace) -> AnyView {
     });
     view! {
         <div class="stack">
-            <div class="tight">{banner(tone, title, format!("{figures} {notes}"))}</div>
+            <div class="tight">{banner(tone, title, format!("{figures}{notes}"))}</div>
             {answer(&t.records)}
             {advice}
             <section class="card"><div class="card-head"><h2>"Path"</h2><span class="muted">{format!("{} steps", t.steps.len())}</span></div>

@@ -6,7 +6,7 @@
 use crate::dns::{Delegation, DnssecStatus, RrSet, ServerHealth};
 use crate::event::{Change, EventKind, Severity};
 use crate::observation::{Observation, Part};
-use crate::registration::{DnssecStated, Ds, Registrar, Registration, RegistrationState};
+use crate::registration::{DnssecStated, Ds, Registrar, Registration, RegistrationState, same_company};
 use crate::time::StatedTime;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,34 +132,9 @@ fn registration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<
 fn registrar_differs(a: &Registrar, b: &Registrar) -> bool {
     match (&a.iana_id, &b.iana_id, &a.name, &b.name) {
         (Some(x), Some(y), ..) => x != y,
-        (_, _, Some(x), Some(y)) => fold_company(x) != fold_company(y),
+        (_, _, Some(x), Some(y)) => !same_company(x, y),
         _ => false,
     }
-}
-
-fn fold_company(name: &str) -> String {
-    const FORMS: [&str; 16] = [
-        "inc",
-        "llc",
-        "ltd",
-        "limited",
-        "gmbh",
-        "ag",
-        "sa",
-        "sas",
-        "sarl",
-        "bv",
-        "ab",
-        "corp",
-        "co",
-        "plc",
-        "corporation",
-        "incorporated",
-    ];
-    let lower = name.to_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
-    let kept: String = words.iter().filter(|w| !FORMS.contains(w)).copied().collect();
-    if kept.is_empty() { words.concat() } else { kept }
 }
 
 fn expiration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<Change>) {

@@ -221,3 +221,72 @@ impl RegistrationState {
         }
     }
 }
+/// Words that say what kind of company it is, not which.
+const LEGAL_FORMS: [&str; 27] = [
+    "inc",
+    "incorporated",
+    "llc",
+    "ltd",
+    "limited",
+    "gmbh",
+    "co",
+    "kg",
+    "corp",
+    "corporation",
+    "sas",
+    "sarl",
+    "sa",
+    "ab",
+    "bv",
+    "ag",
+    "se",
+    "srl",
+    "pty",
+    "plc",
+    "l",
+    "c",
+    "b",
+    "v",
+    "s",
+    "a",
+    "oy",
+];
+
+/// True when two names mean one company as far as spelling goes: case, punctuation, the legal form and what it trades as
+/// (`d/b/a …`) do not count. A name made of legal forms only is compared whole; one without letters is nobody's.
+pub fn same_company(a: &str, b: &str) -> bool {
+    let (a, b) = (company(a), company(b));
+    a == b && !a.is_empty()
+}
+
+fn company(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let formal =
+        ["d/b/a", " dba ", " t/a "].iter().fold(lower.as_str(), |n, cut| n.split(cut).next().unwrap_or(n));
+    let words = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_owned).collect()
+    };
+    let core: String = words(formal).into_iter().filter(|w| !LEGAL_FORMS.contains(&w.as_str())).collect();
+    if core.is_empty() { words(&lower).concat() } else { core }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_company() {
+        for (a, b) in [
+            ("MARKMONITOR, INC.", "MarkMonitor Inc."),
+            ("OVH SAS", "OVH, SAS"),
+            ("Gandi SAS", "GANDI"),
+            ("A, Inc.", "A INC"),
+            ("Sample Ltd d/b/a samples.example", "SAMPLE LIMITED"),
+        ] {
+            assert!(same_company(a, b), "{a} = {b}");
+        }
+        for (a, b) in [("Gandi SAS", "OVH SAS"), ("A, Inc.", "B, Inc."), ("", ""), ("-", "?")] {
+            assert!(!same_company(a, b), "{a} ≠ {b}");
+        }
+    }
+}

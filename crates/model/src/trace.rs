@@ -90,3 +90,54 @@ impl ChainEnd {
         }
     }
 }
+
+impl Trace {
+    /// Where the aliases of the answer lead back to one before: such an answer leads nowhere.
+    pub fn circle(&self) -> Option<ChainEnd> {
+        let plain = |name: &str| name.trim_end_matches('.').to_ascii_lowercase();
+        let mut passed = vec![plain(&self.name)];
+        loop {
+            let from = passed.last()?.clone();
+            let alias = self.records.iter().find(|r| r.rtype == "CNAME" && plain(&r.name) == from)?;
+            let to = plain(&alias.data);
+            if passed.contains(&to) {
+                return Some(ChainEnd::Circle { from, to });
+            }
+            passed.push(to);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(aliases: &[(&str, &str)]) -> Trace {
+        let record = |(name, data): &(&str, &str)| Record {
+            name: (*name).into(),
+            rtype: "CNAME".into(),
+            ttl: 60,
+            data: (*data).into(),
+        };
+        Trace {
+            name: "a.test".into(),
+            rtype: "A".into(),
+            steps: Vec::new(),
+            outcome: TraceOutcome::Answer,
+            records: aliases.iter().map(record).collect(),
+            soa: None,
+            queries: 1,
+            elapsed_ms: 1.0,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_answer_whose_aliases_go_round_is_told_as_such() {
+        let round = [("a.test", "B.test."), ("b.test", "c.test."), ("c.test", "b.test.")];
+        let circle = |aliases: &[(&str, &str)]| answered(aliases).circle().and_then(|end| end.words());
+        assert_eq!(circle(&round).as_deref(), Some("c.test leads back to b.test"));
+        assert_eq!(circle(&[("a.test", "a.test.")]).as_deref(), Some("a.test leads back to a.test"));
+        assert_eq!(circle(&round[..2]), None);
+    }
+}

@@ -15,5 +15,5 @@ pub use client::{
     SettingsError, Shelf,
 };
 pub use rdap::{RdapReading, parse_rdap, read_rdap};
-pub use registrars::{registrar_name, same_registrar};
+pub use registrars::registrar_name;
 pub use whois::{WhoisReading, parse_whois, publishes_no_expiration, reading_to_json};

@@ -28,61 +28,6 @@ pub fn registrar_name(iana_id: &str) -> Option<&'static str> {
     ROWS.iter().find(|r| r.id == iana_id).map(|r| r.name.as_str())
 }
 
-/// True when two registrar names mean one company as far as spelling goes: case, punctuation and the usual company
-/// suffixes do not count.
-pub fn same_registrar(a: &str, b: &str) -> bool {
-    let (a, b) = (plain(a), plain(b));
-    a == b && !a.is_empty()
-}
-
-fn without_suffixes(name: &str) -> String {
-    let name = name.to_lowercase();
-    let name =
-        ["d/b/a", " dba ", " t/a "].iter().fold(name.as_str(), |n, cut| n.split(cut).next().unwrap_or(n));
-    name.split(|c: char| !c.is_alphanumeric())
-        .filter(|w| !w.is_empty())
-        .filter(|w| {
-            !matches!(
-                *w,
-                "inc"
-                    | "llc"
-                    | "ltd"
-                    | "limited"
-                    | "gmbh"
-                    | "co"
-                    | "kg"
-                    | "corp"
-                    | "corporation"
-                    | "sas"
-                    | "sa"
-                    | "ab"
-                    | "bv"
-                    | "ag"
-                    | "se"
-                    | "srl"
-                    | "pty"
-                    | "plc"
-                    | "l"
-                    | "c"
-                    | "b"
-                    | "v"
-                    | "s"
-                    | "a"
-            )
-        })
-        .collect()
-}
-
-/// Letters and digits of a name; the whole name where it is made of company suffixes only.
-fn plain(name: &str) -> String {
-    let core = without_suffixes(name);
-    if core.is_empty() {
-        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    } else {
-        core
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,15 +42,5 @@ mod tests {
         }
         assert!(ROWS.len() >= 50);
         assert_eq!(registrar_name("292"), Some("MarkMonitor Inc."));
-    }
-
-    #[test]
-    fn spellings_of_one_company() {
-        assert!(same_registrar("MARKMONITOR, INC.", "MarkMonitor Inc."));
-        assert!(same_registrar("OVH SAS", "OVH, SAS"));
-        assert!(same_registrar("Gandi SAS", "GANDI"));
-        assert!(!same_registrar("Gandi SAS", "OVH SAS"));
-        assert!(!same_registrar("A, Inc.", "B, Inc.") && same_registrar("A, Inc.", "A INC"));
-        assert!(!same_registrar("", "") && !same_registrar("-", "?"));
     }
 }

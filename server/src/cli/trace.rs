@@ -12,7 +12,7 @@ use model::names::Fqdn;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  domainscope trace www.example.com\n  domainscope trace example.com MX --json\n\n\
-    Exit code 1 when no server gives an answer that counts."
+    Exit code 1 when no server gives an answer that counts, or its aliases go round in a circle."
 )]
 pub(super) struct TraceArgs {
     /// Name to ask for
@@ -39,6 +39,7 @@ pub(super) async fn run(args: &TraceArgs, engine: &EngineArgs, json: bool) -> Re
     } else {
         print(&dns::render::trace_tree(&trace, true))?;
     }
-    let good = matches!(trace.outcome, TraceOutcome::Answer | TraceOutcome::NoData | TraceOutcome::NxDomain);
+    let good = matches!(trace.outcome, TraceOutcome::Answer | TraceOutcome::NoData | TraceOutcome::NxDomain)
+        && trace.circle().is_none();
     Ok(if good { Outcome::Done } else { Outcome::Problems })
 }

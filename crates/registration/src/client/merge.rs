@@ -1,13 +1,29 @@
 //! One registration from several answers. In: answers with who gave them; out: each field from the first source that
 //! states it, with its provenance; what others state differently is kept beside it.
 
-use model::registration::{Disagreement, Party, Protocol, Provenance, Registration};
+use crate::registrars::registrar_name;
+use model::registration::{Disagreement, Party, Protocol, Provenance, Registration, same_company};
 use model::time::StatedTime;
 
 /// An answer and who gave it.
 pub(super) struct Found {
     pub by: Provenance,
     pub registration: Registration,
+}
+
+/// Whether two names are one registrar's, of whom these IANA ids were stated: spelling does not count, nor does the name
+/// where the ids are the same or where one is the name of record of the other's id.
+fn one_registrar(kept: Option<String>, new: Option<String>) -> impl Fn(&str, &str) -> bool {
+    let same_id = kept.is_some() && kept == new;
+    let of_record = move |id: Option<&str>, name: &str| {
+        id.and_then(registrar_name).is_some_and(|record| same_company(record, name))
+    };
+    let differ = kept.is_some() && new.is_some() && !same_id;
+    move |a, b| {
+        same_id
+            || same_company(a, b)
+            || !differ && (of_record(kept.as_deref(), b) || of_record(new.as_deref(), a))
+    }
 }
 
 /// Merges answers: the registry before the registrar, RDAP before WHOIS.
@@ -23,10 +39,11 @@ pub(super) fn merge(mut found: Vec<Found>) -> Registration {
             // Registrars touch their own record whenever they like.
             r.updated = None;
         }
+        let same_name = one_registrar(out.registrar.iana_id.clone(), r.registrar.iana_id.clone());
         let mut m = Merge { out: &mut out, by };
         m.plain("name", |x| &mut x.name, r.name);
         m.plain("registry_id", |x| &mut x.registry_id, r.registry_id);
-        m.text("registrar", |x| &mut x.registrar.name, r.registrar.name);
+        m.compared("registrar", |x| &mut x.registrar.name, r.registrar.name, same_name);
         m.plain("registrar.iana_id", |x| &mut x.registrar.iana_id, r.registrar.iana_id);
         m.fill("registrar.url", |x| &mut x.registrar.url, r.registrar.url);
         m.fill("registrar.abuse_email", |x| &mut x.registrar.abuse_email, r.registrar.abuse_email);
@@ -96,19 +113,6 @@ impl Merge<'_> {
         value: Option<String>,
     ) {
         self.compared(field, slot, value, str::eq_ignore_ascii_case);
-    }
-
-    /// Texts that people write: letters and digits count.
-    fn text(
-        &mut self,
-        field: &str,
-        slot: fn(&mut Registration) -> &mut Option<String>,
-        value: Option<String>,
-    ) {
-        let letters = |s: &str| -> String {
-            s.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-        };
-        self.compared(field, slot, value, |a, b| letters(a) == letters(b));
     }
 
     fn compared(
@@ -223,5 +227,28 @@ mod tests {
         assert!(out.disagreements.is_empty());
         assert_eq!(out.expires, time("2031-01-01"));
         assert_eq!(out.provenance["expires"].protocol, Protocol::Whois);
+    }
+
+    #[test]
+    fn two_spellings_of_one_registrar_are_no_disagreement() {
+        let named = |name: &str, id: Option<&str>| {
+            let mut r = Registration::default();
+            r.registrar.name = Some(name.into());
+            r.registrar.iana_id = id.map(str::to_owned);
+            r
+        };
+        let disagree = |a: Registration, b: Registration| {
+            let found =
+                vec![found(Protocol::Rdap, Party::Registry, a), found(Protocol::Rdap, Party::Registrar, b)];
+            merge(found).disagreements.iter().any(|d| d.field == "registrar")
+        };
+        assert!(!disagree(named("MARKMONITOR, INC.", None), named("MarkMonitor Inc.", None)));
+        assert!(
+            !disagree(named("Sample Names", Some("9999")), named("Sample Holding", Some("9999"))),
+            "one id"
+        );
+        assert!(!disagree(named("MM", Some("292")), named("MarkMonitor Inc.", None)), "the name of record");
+        assert!(disagree(named("MarkMonitor Inc.", Some("292")), named("Sample Names", None)));
+        assert!(disagree(named("MarkMonitor Inc.", Some("292")), named("MM", Some("9999"))), "two ids");
     }
 }
