@@ -45,6 +45,15 @@ impl Product {
     }
 }
 
+/// What an operation of the DNS engine that gave no result is to the caller: a question that can't be asked is his to
+/// mend, a network that can't be reached is not.
+pub(crate) fn not_asked(e: &dns::Error) -> Failure {
+    match e {
+        dns::Error::Name(..) | dns::Error::Type(_) => Failure::Invalid(e.to_string()),
+        _ => Failure::Unavailable(format!("{e}.")),
+    }
+}
+
 /// Turns a store error into what a page can act on. Logged here, once.
 pub(crate) fn unavailable(e: store::Error) -> Failure {
     match e {
@@ -76,4 +85,18 @@ pub(crate) fn read_name(input: &str) -> Answer<DomainName> {
 
 pub(crate) fn not_held(name: &DomainName) -> Failure {
     Failure::NotFound(format!("{} is not in this inventory.", name.unicode()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_out_of_reach_is_nobodys_bad_input() {
+        let status = |e: &dns::Error| not_asked(e).status();
+        assert_eq!(status(&dns::Error::Type("NOTYPE".into())), 400);
+        assert_eq!(status(&dns::Error::Intercepted { servers: 13 }), 503);
+        let exhausted = dns::Error::Exhausted { name: "a.test".into(), queries: 9, elapsed_ms: 9 };
+        assert_eq!(status(&exhausted), 503);
+    }
 }

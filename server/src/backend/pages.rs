@@ -1,7 +1,7 @@
 //! What pages ask for.
 
 use super::add::normal_tags;
-use super::{ASKED, BULK, Product, checked, may_write, not_held, read_name, unavailable};
+use super::{ASKED, BULK, Product, checked, may_write, not_asked, not_held, read_name, unavailable};
 use app::answer::{Answer, CheckOutcome, Failure, ScanReport, Session};
 use app::backend::Backend;
 use async_trait::async_trait;
@@ -277,7 +277,7 @@ impl Backend for Product {
     async fn trace(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Trace> {
         may_write(caller)?;
         let name = Fqdn::read(name).map_err(|e| Failure::Invalid(e.to_string()))?.name;
-        self.engine.trace(&name, rtype).await.map_err(|e| Failure::Invalid(e.to_string()))
+        self.engine.trace(&name, rtype).await.map_err(|e| not_asked(&e))
     }
 
     async fn check(&self, caller: &Caller, zone: &str, ns: &[String], ds: &[String]) -> Answer<CheckOutcome> {
@@ -288,8 +288,7 @@ impl Backend for Product {
         crate::input::undelegated(&mut options, ns, ds).map_err(Failure::Invalid)?;
         let _leave = self.tools.enter(caller)?;
         let before_a_move = !options.undelegated_ns.is_empty() || !options.undelegated_ds.is_empty();
-        let report =
-            self.engine.check(zone.as_str(), &options).await.map_err(|e| Failure::Invalid(e.to_string()))?;
+        let report = self.engine.check(zone.as_str(), &options).await.map_err(|e| not_asked(&e))?;
         Ok(CheckOutcome {
             zone: report.zone,
             before_a_move,

@@ -1,7 +1,7 @@
 //! The analysis tools behind pages, API and live streams: comparison, watch, FQDN analyzer, and how often a caller may
 //! use them. In: a caller and what was typed. Out: the model's types, or a sentence.
 
-use super::{Product, may_write, unavailable};
+use super::{Product, may_write, not_asked, unavailable};
 use app::answer::{Answer, Failure};
 use dns::compare::{Asking, Comparer};
 use dns::fqdn::{Here, Vantage as Place, analyze};
@@ -158,7 +158,7 @@ impl Product {
         rtype: &str,
     ) -> Answer<Comparison> {
         let asking = self.asking(caller, name, rtype, false).await?;
-        self.tools.comparer.start(&asking).await.map_err(|e| invalid(&e))
+        self.tools.comparer.start(&asking).await.map_err(|e| not_asked(&e))
     }
 
     pub(super) async fn tool_compare(
@@ -170,7 +170,7 @@ impl Product {
     ) -> Answer<Comparison> {
         let asking = self.asking(caller, name, rtype, force).await?;
         let _leave = self.tools.enter(caller)?;
-        self.tools.comparer.run(&asking, &mut |_| ()).await.map_err(|e| invalid(&e))
+        self.tools.comparer.run(&asking, &mut |_| ()).await.map_err(|e| not_asked(&e))
     }
 
     pub(super) async fn tool_fqdn(&self, caller: &Caller, name: &str) -> Answer<FqdnReport> {

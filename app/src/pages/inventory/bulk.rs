@@ -8,6 +8,9 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use model::item::{Item, Ownership};
 
+/// Holdings that are put back by one request.
+const PUT_BACK_AT_ONCE: usize = 2_000;
+
 /// The bar.
 #[component]
 pub(crate) fn BulkBar(inv: Inv) -> impl IntoView {
@@ -138,8 +141,12 @@ pub(crate) fn remove_all(inv: Inv, names: Vec<String>) {
 
 fn put_back(inv: Inv, removed: Vec<Item>) {
     spawn_local(async move {
-        if let Err(f) = server_fns::restore(removed).await {
-            inv.toaster.failed(&f);
+        // In parts that a request may be as large as.
+        for part in removed.chunks(PUT_BACK_AT_ONCE) {
+            if let Err(f) = server_fns::restore(part.to_vec()).await {
+                inv.toaster.failed(&f);
+                break;
+            }
         }
         inv.data.refetch();
         inv.frame.refetch();
