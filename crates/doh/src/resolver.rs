@@ -19,7 +19,8 @@ use tokio::sync::Semaphore;
 /// Aliases followed for one question.
 const MAX_ALIASES: usize = 16;
 
-/// In the cache the type of what holds for all of them: that there is no such name (RFC 2308 section 5).
+/// In the cache the type of what holds for all of them: that there is no such name (RFC 2308 section 5). Nobody can ask
+/// for it: it is reserved (RFC 6895 section 3.1) and refused.
 const EVERY: Rtype = Rtype(0);
 
 const LATE: &str = "the lookup took too long";
@@ -218,11 +219,7 @@ impl Resolver {
     /// What is known to leave no such name: itself by a question for another type, or, where that is proved, a name
     /// above it (RFC 8020; unproved denials of names above are often those of servers that know no empty names).
     fn absent(&self, key: &Key, now: Timestamp) -> Option<Arc<Entry>> {
-        // Somebody may have asked for the reserved type itself, and been told something else.
-        let whole = |name: Name| {
-            let known = self.0.cache.get(&Key { name, rtype: EVERY, unchecked: key.unchecked }, now);
-            known.filter(|entry| entry.is_absence())
-        };
+        let whole = |name: Name| self.0.cache.get(&Key { name, rtype: EVERY, unchecked: key.unchecked }, now);
         let above = || (1..key.name.labels().len()).rev().map(|count| key.name.trim_to(count));
         whole(key.name.clone()).or_else(|| {
             above().find_map(|name| whole(name).filter(|entry| entry.security == Security::Secure))
