@@ -14,6 +14,35 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
 
+/// A root that delegates `test` to two servers.
+pub const ROOT: (&str, &str) = (
+    "",
+    "@ 60 SOA a.root.example. host.example. 1 2 3 4 5
+     @ 60 NS a.root.example.
+     test. 60 NS ns1.test.
+     test. 60 NS ns2.test.
+     ns1.test. 60 A 192.0.2.11
+     ns2.test. 60 A 192.0.2.12",
+);
+
+/// `test`: addresses, aliases, alias loops, delegations in a circle.
+pub const TLD: (&str, &str) = (
+    "test",
+    "@ 60 SOA ns1.test. host.test. 7 2 3 4 5
+     @ 60 NS ns1.test.
+     @ 60 NS ns2.test.
+     ns1 60 A 192.0.2.11
+     ns2 60 A 192.0.2.12
+     www 60 A 198.51.100.1
+     alias 60 CNAME www.test.
+     loop-a 60 CNAME loop-b.test.
+     loop-b 60 CNAME loop-a.test.
+     child 60 NS ns.child.test.
+     ns.child 60 A 192.0.2.21
+     circle-a 60 NS ns.circle-b.test.
+     circle-b 60 NS ns.circle-a.test.",
+);
+
 /// What a server does wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fault {
