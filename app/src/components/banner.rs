@@ -17,7 +17,19 @@ pub(crate) enum Tone {
     Critical,
 }
 
-fn tone_class(tone: Tone) -> &'static str {
+impl From<model::fqdn::Tone> for Tone {
+    fn from(judged: model::fqdn::Tone) -> Self {
+        match judged {
+            model::fqdn::Tone::Ok => Tone::Ok,
+            model::fqdn::Tone::Notice => Tone::Info,
+            model::fqdn::Tone::Warning => Tone::Warn,
+            model::fqdn::Tone::Critical => Tone::Critical,
+        }
+    }
+}
+
+/// Its classes in the style sheet.
+pub(crate) fn tone_class(tone: Tone) -> &'static str {
     match tone {
         Tone::Ok => "banner banner-ok",
         Tone::Info => "banner banner-info",
@@ -26,7 +38,8 @@ fn tone_class(tone: Tone) -> &'static str {
     }
 }
 
-fn tone_icon(tone: Tone) -> &'static str {
+/// Its icon.
+pub(crate) fn tone_icon(tone: Tone) -> &'static str {
     match tone {
         Tone::Ok => "ok",
         Tone::Info => "info",

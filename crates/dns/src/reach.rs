@@ -22,12 +22,8 @@ impl Session {
     /// True when IPv6 packets leave this machine and none comes back: several root servers were asked over IPv6, all of
     /// them are silent, and no other IPv6 address has answered either.
     pub(crate) fn v6_leads_nowhere(&self) -> bool {
-        self.heard(|heard| {
-            let v6 = || heard.iter().filter(|((ip, _), _)| ip.is_ipv6());
-            let silent_root =
-                |ip: &IpAddr| v6().any(|((a, tcp), (failures, _))| a == ip && !tcp && *failures > 0);
-            v6().all(|(_, (_, replied))| !replied) && self.root_v6().filter(silent_root).count() >= QUORUM
-        })
+        !self.silence.any_replied(IpAddr::is_ipv6)
+            && self.root_v6().filter(|ip| self.silence.is_quiet(*ip)).count() >= QUORUM
     }
 
     fn root_v6(&self) -> impl Iterator<Item = IpAddr> {

@@ -192,7 +192,7 @@ impl Session {
                 addresses = found.addresses;
             }
             // Servers that were silent before are asked last; of the others the first useful answer is enough.
-            addresses.sort_by_key(|ip| self.is_quiet(*ip));
+            addresses.sort_by_key(|ip| self.silence.is_quiet(*ip));
             let batch: Vec<IpAddr> = addresses.drain(..addresses.len().min(3)).collect();
             let mut replies: FuturesUnordered<_> =
                 batch.iter().map(|ip| self.ask(*ip, question, Manner::Resolver)).collect();

@@ -2,8 +2,10 @@
 //! In: an address and a question. Out: an [`Asked`], always; servers that fail are results, not errors.
 
 mod seen;
+mod silence;
 
 pub(crate) use seen::Seen;
+use silence::Silence;
 
 use crate::reach::V6_NOWHERE;
 use crate::settings::Settings;
@@ -76,9 +78,6 @@ type Key = (IpAddr, Question, Manner);
 type Source = Option<(IpAddr, IpAddr)>;
 type Sources = HashMap<(IpAddr, Question), Arc<OnceCell<Source>>>;
 
-/// Per address and transport (TCP or not): questions without a reply, and whether it ever replied.
-pub(crate) type Heard = HashMap<(IpAddr, bool), (u32, bool)>;
-
 /// Servers of a zone as a referral named them.
 #[derive(Debug, Clone)]
 pub(crate) struct Learned {
@@ -102,7 +101,7 @@ pub(crate) struct Session {
     memory: Mutex<HashMap<Key, Arc<OnceCell<Arc<Asked>>>>>,
     sources: Mutex<Sources>,
     seen: Mutex<HashMap<IpAddr, Seen>>,
-    silence: Mutex<Heard>,
+    pub silence: Silence,
     /// Delegations learned in this operation (or lent by the infrastructure cache).
     pub zones: Mutex<HashMap<Name, Learned>>,
 }
@@ -122,7 +121,7 @@ impl Session {
             memory: Mutex::default(),
             sources: Mutex::default(),
             seen: Mutex::default(),
-            silence: Mutex::default(),
+            silence: Silence::default(),
             zones: Mutex::default(),
             settings,
         }
@@ -150,11 +149,6 @@ impl Session {
 
     fn has_no_v6_route(&self) -> bool {
         self.v6_missing.load(Ordering::Relaxed) && !self.v6_works.load(Ordering::Relaxed)
-    }
-
-    /// Looks at who has answered so far.
-    pub(crate) fn heard<T>(&self, look: impl FnOnce(&Heard) -> T) -> T {
-        look(&self.silence.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What every address showed of itself so far.
@@ -208,7 +202,7 @@ impl Session {
             return Asked::refused(format!("{what}: not asked unless the operator allows it"));
         }
         let tcp = matches!(manner, Manner::Tcp | Manner::ExactTcp);
-        if self.is_silent(address, tcp) {
+        if self.silence.is_silent(address, tcp) {
             return Asked {
                 result: Err(Failure::Timeout),
                 notes: vec!["silent so far in this check: not asked again".into()],
@@ -232,26 +226,9 @@ impl Session {
                 return Asked::refused(NO_V6.into());
             }
             Err(Failure::NotAsked(_)) => self.exhausted.store(true, Ordering::Relaxed),
-            _ => self.remember_silence(address, tcp, asked.result.is_ok()),
+            _ => self.silence.note(address, tcp, asked.result.is_ok()),
         }
         asked
-    }
-
-    fn is_silent(&self, address: IpAddr, tcp: bool) -> bool {
-        let silence = self.silence.lock().unwrap_or_else(PoisonError::into_inner);
-        silence.get(&(address, tcp)).is_some_and(|(failures, replied)| !replied && *failures >= 2)
-    }
-
-    /// True when the address has not answered anything yet though it was asked.
-    pub(crate) fn is_quiet(&self, address: IpAddr) -> bool {
-        let silence = self.silence.lock().unwrap_or_else(PoisonError::into_inner);
-        silence.get(&(address, false)).is_some_and(|(failures, replied)| !replied && *failures > 0)
-    }
-
-    fn remember_silence(&self, address: IpAddr, tcp: bool, replied: bool) {
-        let mut silence = self.silence.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = silence.entry((address, tcp)).or_insert((0, false));
-        if replied { entry.1 = true } else { entry.0 += 1 }
     }
 
     async fn converse(&self, address: IpAddr, question: &Question, manner: Manner) -> Asked {

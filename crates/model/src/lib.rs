@@ -32,6 +32,7 @@ pub mod registration;
 pub mod resolvers;
 pub mod row;
 pub mod scan;
+mod server_state;
 pub mod status;
 pub mod test_case;
 pub mod time;

@@ -3,7 +3,7 @@
 
 use super::asked::{Asked, Shown};
 use crate::answer::CheckOutcome;
-use crate::components::banner::{Tone, banner};
+use crate::components::banner::banner;
 use crate::components::tool::{counted, elapsed};
 use crate::components::{icon, icon_sm};
 use leptos::prelude::*;
@@ -46,13 +46,7 @@ pub(super) fn report(o: &CheckOutcome, asked: &Asked, shown: Memo<Shown>) -> Any
 /// The whole in a sentence.
 fn verdict(o: &CheckOutcome) -> AnyView {
     let verdict = CheckVerdict::of(&o.zone, &o.findings, o.test_cases.len(), o.before_a_move);
-    let tone = match verdict.tone {
-        model::fqdn::Tone::Ok => Tone::Ok,
-        model::fqdn::Tone::Notice => Tone::Info,
-        model::fqdn::Tone::Warning => Tone::Warn,
-        model::fqdn::Tone::Critical => Tone::Critical,
-    };
-    banner(tone, verdict.title, verdict.text)
+    banner(verdict.tone.into(), verdict.title, verdict.text)
 }
 
 /// Counts by level; each is a filter and an address.

@@ -7,7 +7,7 @@ mod chain;
 mod places;
 mod plan;
 
-use crate::components::banner::page_failure;
+use crate::components::banner::{page_failure, tone_class, tone_icon};
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
 use crate::components::tool::waiting;
@@ -17,7 +17,7 @@ use browser_side::{BrowserSide, State, with_browser};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
-use model::fqdn::{FqdnReport, Tone, TypeOutcome};
+use model::fqdn::{FqdnReport, TypeOutcome};
 use model::inventory::percent;
 use model::time::human_clock;
 
@@ -121,18 +121,8 @@ fn links(name: &str) -> AnyView {
 /// The whole in a headline, the differences in one sentence.
 fn verdict(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyView {
     let tone = Memo::new(move |_| report.with(|r| r.tone));
-    let class = move || match tone.get() {
-        Tone::Ok => "banner banner-ok fqdn-verdict",
-        Tone::Notice => "banner banner-info fqdn-verdict",
-        Tone::Warning => "banner banner-warn fqdn-verdict",
-        Tone::Critical => "banner banner-critical fqdn-verdict",
-    };
-    let picture = move || match tone.get() {
-        Tone::Ok => icon("ok").into_any(),
-        Tone::Notice => icon("info").into_any(),
-        Tone::Warning => icon("warning").into_any(),
-        Tone::Critical => icon("critical").into_any(),
-    };
+    let class = move || format!("{} fqdn-verdict", tone_class(tone.get().into()));
+    let picture = move || icon(tone_icon(tone.get().into())).into_any();
     let headline = Memo::new(move |_| report.with(|r| r.headline.clone()));
     let differences = Memo::new(move |_| {
         if browser.state.get() == State::Denied {

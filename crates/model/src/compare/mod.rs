@@ -3,6 +3,7 @@
 //! RFC 1034 (records), RFC 2308 (negative caching), RFC 8767 (serve stale), RFC 8914 (extended errors).
 
 mod authority;
+mod comparison;
 mod event;
 mod judge;
 mod same;
@@ -10,6 +11,7 @@ mod summary;
 mod words;
 
 pub use authority::{authority, authority_sentence};
+pub use comparison::Comparison;
 pub use event::{CompareEvent, EndKind, Ended, LOOK_MAX, LOOK_MIN, WatchPhase, WatchProgress, next_look};
 pub use judge::{BlockPage, BlockSoa, Earlier, block_pages, judge};
 pub use same::{rdata_key, same_rrset};
@@ -348,54 +350,4 @@ pub struct Summary {
     pub all_right_at: Option<Timestamp>,
     /// True when some resolver has it, and nobody that neither filters nor fails waits for time to pass.
     pub everywhere: bool,
-}
-
-/// The whole comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
-    /// What the authoritative servers say.
-    pub authority: Authority,
-    /// Why no resolver was asked, when none was.
-    pub stopped: Option<Stopped>,
-    /// The public resolvers, in the table's order.
-    pub answers: Vec<Judged>,
-    /// The asking machine's own resolvers (command line only).
-    #[serde(default)]
-    pub own: Vec<Judged>,
-    /// What it comes to.
-    pub summary: Summary,
-    /// Values the servers gave before, as far as they are known: for those who judge further answers (a browser's).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier: Vec<Vec<String>>,
-    /// When it was judged.
-    pub now: Timestamp,
-}
-
-impl Comparison {
-    /// Whether everybody who answers on his own account, the machine's own resolvers too, says what the authoritative
-    /// servers say: filters are expected to differ, and a resolver that fails says nothing.
-    pub fn agrees(&self) -> bool {
-        let fine = |k| matches!(k, VerdictKind::Same | VerdictKind::Filtered | VerdictKind::Failing);
-        let any = self.answers.iter().any(|j| j.verdict.kind() == VerdictKind::Same);
-        let all = self.answers.iter().chain(&self.own);
-        self.stopped.is_none() && any && all.into_iter().all(|j| fine(j.verdict.kind()))
-    }
-
-    /// The same with what is known from before.
-    #[must_use]
-    pub fn knowing(mut self, earlier: &Earlier) -> Self {
-        self.earlier.clone_from(&earlier.values);
-        self
-    }
-
-    /// Judges an answer that somebody else was given, as those of `answers` were judged (`None`: still asked).
-    pub fn judge(
-        &self,
-        resolver: &PublicResolver,
-        answer: Option<&ResolverAnswer>,
-        now: Timestamp,
-    ) -> Judged {
-        let earlier = Earlier { values: self.earlier.clone(), answers: Vec::new() };
-        judge(&self.authority, resolver, answer, &earlier, now)
-    }
 }
