@@ -115,7 +115,10 @@ fn epoch_seconds(v: &str) -> Option<Timestamp> {
     {
         return None;
     }
-    Timestamp::from_second(v.parse().ok()?).ok().filter(|t| t.as_second() >= 1_000_000_000)
+    let at = Timestamp::from_second(v.parse().ok()?).ok()?;
+    let day = TimeZone::UTC.to_datetime(at).date();
+    // Nine digits end in September 2001; from there on, and no later than any other date may be.
+    (at.as_second() >= 1_000_000_000 && plausible(day)).then_some(at)
 }
 
 /// How names of weekdays begin: English, French, Spanish, German, Dutch.
@@ -213,8 +216,13 @@ pub(super) fn month(word: &str) -> Result<i8, NoDate> {
 pub(super) fn date(year: &str, month: i8, day: i8) -> Result<Date, NoDate> {
     let year: i16 = year.parse().map_err(|_| NoDate::Not)?;
     let d = Date::new(year, month, day).map_err(|_| NoDate::Not)?;
-    let epoch = year == 1970 && month == 1 && day == 1;
-    if (1970..=2200).contains(&year) && !epoch { Ok(d) } else { Err(NoDate::Not) }
+    if plausible(d) { Ok(d) } else { Err(NoDate::Not) }
+}
+
+/// Registrations begin and end in these years; the very first day of Unix time is a placeholder.
+fn plausible(day: Date) -> bool {
+    let epoch = day.year() == 1970 && day.month() == 1 && day.day() == 1;
+    (1970..=2200).contains(&day.year()) && !epoch
 }
 
 fn time_part(rest: &str) -> Option<(Time, &str)> {
@@ -363,6 +371,8 @@ mod tests {
             ("1078131905", "2004-03-01T09:05:05Z"),
             ("2004030110", "Not"),
             ("0000000001", "Not"),
+            // Seconds that would end in 2223.
+            ("8012408052", "Not"),
         ] {
             let got = read(value, Some(Order::Dmy));
             if got != want {
