@@ -24,6 +24,18 @@ pub fn title(case: &str) -> Option<&'static str> {
     TITLES.get(case).map(String::as_str)
 }
 
+/// Where the specification of a test case can be read, for those that are Zonemaster's.
+pub fn specification(case: &str) -> Option<String> {
+    let group = case.trim_end_matches(|c: char| c.is_ascii_digit());
+    if group == case || title(case).is_none() {
+        return None;
+    }
+    let file = case.to_lowercase();
+    Some(format!(
+        "https://github.com/zonemaster/zonemaster/blob/master/docs/public/specifications/tests/{group}-TP/{file}.md"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,5 +48,12 @@ mod tests {
         }
         assert_eq!(title("Delegation04"), Some("Name servers answer with authority"));
         assert_eq!(title("delegation99"), None);
+    }
+
+    #[test]
+    fn only_zonemasters_own_have_a_specification() {
+        assert!(specification("DNSSEC05").unwrap().ends_with("/tests/DNSSEC-TP/dnssec05.md"));
+        assert_eq!(specification("Domainscope"), None);
+        assert_eq!(specification("Delegation99"), None);
     }
 }

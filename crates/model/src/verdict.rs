@@ -61,7 +61,8 @@ impl CheckVerdict {
                 (Tone::Ok, format!("{zone} is in order"), format!("{all} found nothing to complain about."))
             }
         };
-        CheckVerdict { tone, title, text }
+        let culprit = crate::culprit::culprit(findings).map(|c| format!(" {}", c.sentence(before_a_move)));
+        CheckVerdict { tone, title, text: text + culprit.as_deref().unwrap_or_default() }
     }
 }
 
