@@ -12,7 +12,7 @@ use model::registration::RegistrationState;
 use monitor::observer::Progress;
 use monitor::{DnsParts, Hub, Observer, Policy, Scanner, SystemClock, Worker};
 use serde_json::{Value, json};
-use server::backend::{Product, Tools};
+use server::backend::{Bounds, Product, Tools};
 use server::http::{Access, Bundle, Web};
 use std::sync::Arc;
 use tower::ServiceExt;
@@ -40,6 +40,7 @@ impl Observer for Down {
 
 struct Site {
     router: axum::Router,
+    health: axum::Router,
     scanner: Scanner,
     _folder: tempfile::TempDir,
 }
@@ -59,12 +60,13 @@ async fn site(demo: bool) -> Site {
     let dialer = net::Dialer::new(net::Settings::default()).unwrap();
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);
-    let tools = Tools::new(dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock));
+    let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
+    let tools = Tools::new(comparer, Bounds::default());
     let product = Product { scanner: scanner.clone(), worker, engine, tools, demo };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let access = Access { key: "k3y".into(), demo };
     let web = Web::new(product, access, Bundle::built_in(&[]), metrics);
-    Site { router: web.router(), scanner, _folder: folder }
+    Site { health: web.clone().health(), router: web.router(), scanner, _folder: folder }
 }
 
 impl Site {
@@ -371,4 +373,42 @@ async fn an_export_is_sent_page_by_page_and_ends() {
     assert_eq!(csv.lines().count(), 1002);
     assert_eq!(csv.lines().filter(|l| l.starts_with("Domain Name,")).count(), 1);
     assert_eq!(frames("/domains.json?q=nothing-like-this").await.concat(), "{\"domains\":[]}");
+}
+
+#[tokio::test]
+async fn metrics_are_for_this_machine_the_key_and_an_address_of_their_own() {
+    let site = site(false).await;
+    let ask = |router: &axum::Router, peer: &str, headers: &[(&str, &str)]| {
+        let mut request = Request::get("/metrics").extension(doh::Client(peer.parse().unwrap()));
+        for (k, v) in headers {
+            request = request.header(*k, *v);
+        }
+        let router = router.clone();
+        async move {
+            let answer = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+            let status = answer.status();
+            let body = axum::body::to_bytes(answer.into_body(), 8 << 20).await.unwrap();
+            assert_eq!(status == StatusCode::OK, !String::from_utf8_lossy(&body).contains("are for"));
+            status
+        }
+    };
+    let here = ("host", "localhost:8080");
+    for (peer, headers) in [
+        ("127.0.0.1", &[here][..]),
+        ("::1", &[("host", "[::1]:8080")]),
+        ("192.0.2.1", &[("host", "scope.example"), ("authorization", "Bearer k3y")]),
+    ] {
+        assert_eq!(ask(&site.router, peer, headers).await, StatusCode::OK, "{peer} {headers:?}");
+    }
+    for (peer, headers) in [
+        ("192.0.2.1", &[here][..]),
+        ("127.0.0.1", &[("host", "scope.example")]),
+        ("127.0.0.1", &[here, ("x-forwarded-for", "192.0.2.1")]),
+        ("192.0.2.1", &[("host", "scope.example"), ("authorization", "Bearer k3x")]),
+    ] {
+        assert_eq!(ask(&site.router, peer, headers).await, StatusCode::UNAUTHORIZED, "{peer} {headers:?}");
+    }
+    assert_eq!(ask(&site.health, "192.0.2.1", &[("host", "scope.example")]).await, StatusCode::OK);
+    let page = Request::get("/domains").header("host", "localhost").body(Body::empty()).unwrap();
+    assert_eq!(site.health.clone().oneshot(page).await.unwrap().status(), StatusCode::NOT_FOUND);
 }

@@ -8,7 +8,7 @@ use futures::StreamExt;
 use model::compare::{Comparison, EndKind, Ended, Judged, StopReason, VerdictKind};
 use model::fqdn::FqdnReport;
 use monitor::{Hub, Policy, Scanner, SystemClock, Worker};
-use server::backend::{Product, Tools};
+use server::backend::{Bounds, Product, Tools};
 use server::http::{Access, Bundle, Web};
 use server::settings::EngineArgs;
 use std::sync::Arc;
@@ -23,6 +23,10 @@ struct Site {
 }
 
 async fn site() -> Site {
+    site_with(Bounds::default()).await
+}
+
+async fn site_with(bounds: Bounds) -> Site {
     let folder = tempfile::tempdir().unwrap();
     let now = jiff::Timestamp::now();
     let options = lab::Options::new(lab::Scenario::named("demo").unwrap(), folder.path().join("lab"), now);
@@ -31,7 +35,7 @@ async fn site() -> Site {
     let args = EngineArgs { config: Some(at.engine.clone()), ..EngineArgs::default() }.resolved().unwrap();
     let internet = server::wiring::internet(&args).unwrap();
     let engine = internet.engine.clone();
-    let tools = Tools::new(server::wiring::comparer(&args, &engine).unwrap());
+    let tools = Tools::new(server::wiring::comparer(&args, &engine).unwrap(), bounds);
     let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
     let scanner = Scanner {
         store,
@@ -144,6 +148,54 @@ async fn the_api_answers_whole_and_limits_each_caller() {
     let check = site.get("/tools/check?zone=q7.io").await;
     assert_eq!(check.status(), StatusCode::TOO_MANY_REQUESTS, "a check asks more servers than any of them");
     assert_eq!(site.get("/live/compare?name=q7.io").await.status(), StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
+async fn every_way_to_set_the_network_in_motion_asks_for_leave() {
+    // Nobody gets a place: whatever is not refused has not asked.
+    let site = site_with(Bounds { at_once: 0, ..Bounds::default() }).await;
+    let pages = ["trace?name=q7.io", "scan?name=q7.io", "fqdn?name=www.q7.io", "check?zone=q7.io"]
+        .into_iter()
+        .chain(["compare?name=q7.io", "compare?name=q7.io&whole=1"])
+        .map(|p| (format!("/tools/{p}"), true));
+    let tab = [("/domains/q7.io/dns?trace=SOA".to_string(), true)];
+    let programs = ["/live/compare?name=q7.io", "/live/compare?name=q7.io&watch=1"]
+        .into_iter()
+        .chain(["/api/v1/compare?name=q7.io", "/api/v1/fqdn?name=q7.io"])
+        .map(|p| (p.to_string(), false));
+    let caller = model::ids::Caller::system();
+    site.product.add(&caller, "q7.io", model::item::Ownership::Owned, &[]).await.unwrap();
+    for (path, page) in pages.chain(tab).chain(programs) {
+        let answer = site.get(&path).await;
+        let (status, again) = (answer.status(), answer.headers().get("retry-after").cloned());
+        let body = axum::body::to_bytes(answer.into_body(), 8 << 20).await.unwrap();
+        let body = String::from_utf8_lossy(&body);
+        assert!(body.contains("look-ups of yours are running already"), "{path}: {body}");
+        assert_eq!(body.starts_with('<'), page, "{path}");
+        // A part of a page that could not be read does not make the page a failure.
+        if path.starts_with("/domains/") {
+            continue;
+        }
+        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{path}");
+        assert_eq!(again.unwrap(), "5", "{path}");
+    }
+    for (function, body) in [
+        ("look_up", "name=q7.io"),
+        ("trace", "name=q7.io&rtype=A"),
+        ("authority", "name=q7.io&rtype=A"),
+        ("compare", "name=q7.io&rtype=A&force=false"),
+        ("fqdn", "name=q7.io"),
+        ("check", "zone=q7.io"),
+    ] {
+        let call = Request::post(format!("/api/fn/{function}"))
+            .header("host", "localhost:8080")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(Body::from(body));
+        let answer = site.router.clone().oneshot(call.unwrap()).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS, "{function}");
+        assert_eq!(answer.headers()["retry-after"], "5", "{function}");
+    }
+    assert_eq!(site.lab.query_log().dns_total(), 0, "nobody was asked anything");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! and passes the caller's organisation on; isolation hangs on nothing else.
 
 mod add;
+mod limits;
 mod pages;
 mod tools;
 
@@ -12,7 +13,8 @@ use monitor::{Scanner, Worker};
 use std::sync::Arc;
 use store::Store;
 
-pub use tools::{Leave, Tools};
+pub use limits::{Bounds, Leave, Limits, Work};
+pub use tools::Tools;
 
 /// Jobs a person waits for go before what the schedule wants.
 pub(crate) const ASKED: i32 = monitor::ASKED;

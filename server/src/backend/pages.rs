@@ -1,7 +1,7 @@
 //! What pages ask for.
 
 use super::add::normal_tags;
-use super::{ASKED, BULK, Product, checked, may_write, not_asked, not_held, read_name, unavailable};
+use super::{ASKED, BULK, Product, Work, checked, may_write, not_asked, not_held, read_name, unavailable};
 use app::answer::{Answer, CheckOutcome, Failure, ScanReport, Session};
 use app::backend::Backend;
 use async_trait::async_trait;
@@ -261,6 +261,7 @@ impl Backend for Product {
         may_write(caller)?;
         let understood = DomainName::read(input).map_err(|e| Failure::Invalid(e.to_string()))?;
         let name = understood.name;
+        let _leave = self.tools.limits.enter(caller, Work::Scan).await?;
         let (observation, raw) = self.scanner.look(&name, &Silent).await;
         let in_inventory = self.store().item(caller.org, &name).await.map_err(unavailable)?.is_some();
         Ok(ScanReport {
@@ -277,6 +278,8 @@ impl Backend for Product {
     async fn trace(&self, caller: &Caller, name: &str, rtype: &str) -> Answer<Trace> {
         may_write(caller)?;
         let name = Fqdn::read(name).map_err(|e| Failure::Invalid(e.to_string()))?.name;
+        dns::known_type(rtype).map_err(|e| not_asked(&e))?;
+        let _leave = self.tools.limits.enter(caller, Work::Trace).await?;
         self.engine.trace(&name, rtype).await.map_err(|e| not_asked(&e))
     }
 
@@ -286,7 +289,7 @@ impl Backend for Product {
         let now = self.now();
         let mut options = dns::checks::CheckOptions::new(now);
         crate::input::undelegated(&mut options, ns, ds).map_err(Failure::Invalid)?;
-        let _leave = self.tools.enter(caller)?;
+        let _leave = self.tools.limits.enter(caller, Work::Check).await?;
         let before_a_move = !options.undelegated_ns.is_empty() || !options.undelegated_ds.is_empty();
         let report = self.engine.check(zone.as_str(), &options).await.map_err(|e| not_asked(&e))?;
         Ok(CheckOutcome {

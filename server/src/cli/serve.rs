@@ -1,7 +1,7 @@
 //! `domainscope serve`: opens the store, starts the workers, serves.
 
 use super::Outcome;
-use crate::backend::Product;
+use crate::backend::{Bounds, Product, Tools};
 use crate::http::{self, Access, BuiltIn, Bundle, Web};
 use crate::settings::EngineArgs;
 use crate::wiring;
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 /// Flags of `serve`.
@@ -37,6 +38,12 @@ pub(super) struct ServeArgs {
     /// Seconds between two scheduled scans of a domain
     #[arg(long, default_value_t = 3600, env = "DOMAINSCOPE_INTERVAL", value_name = "SECONDS")]
     interval: u32,
+    /// Address of its own for /metrics, /livez and /readyz, without sign-in: one that only your monitoring reaches
+    #[arg(long, env = "DOMAINSCOPE_METRICS_LISTEN", value_name = "ADDR")]
+    metrics_listen: Option<SocketAddr>,
+    /// Look-ups a minute of one caller: a trace counts 1, a scan 2, a comparison, analysis or check 3; 0 for no limit
+    #[arg(long, default_value_t = 60, env = "DOMAINSCOPE_LOOKUP_RATE", value_name = "N")]
+    lookup_rate: u32,
     #[command(flatten)]
     doh: super::doh::DohArgs,
 }
@@ -60,9 +67,11 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         (None, None) => PathBuf::from("data"),
     };
     // Listening first: a port that is taken is said before anything else is touched.
-    let listener = tokio::net::TcpListener::bind(args.listen).await.with_context(|| {
-        format!("can't listen on {}: stop what uses it or pass --listen ADDR", args.listen)
-    })?;
+    let listener = listen(args.listen, "--listen").await?;
+    let watched = match args.metrics_listen {
+        Some(at) => Some(listen(at, "--metrics-listen").await?),
+        None => None,
+    };
     let lab = if args.demo { Some(start_lab(&folder, &mut engine).await?) } else { None };
     let https = args.doh.listener(listener.local_addr()?, lab.as_ref()).await?;
     let store = match &args.database {
@@ -75,7 +84,10 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
 
     let (internet, budgets) = wiring::internet_sharing(&engine, &store)?;
     let dns = internet.engine.clone();
-    let tools = crate::backend::Tools::new(wiring::comparer(&engine, &dns)?);
+    let tools = Tools::new(
+        wiring::comparer(&engine, &dns)?,
+        Bounds { a_minute: args.lookup_rate, ..Bounds::default() },
+    );
     let policy = Policy {
         interval_s: i64::from(args.interval.max(60)),
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
@@ -125,6 +137,14 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     let address = listener.local_addr()?;
     let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     announce(&args, address, secure, &key, &folder, lab.as_ref());
+    let health = {
+        let (stop, health) = (stop.clone(), web.clone().health());
+        async {
+            if let Some(listener) = watched {
+                http::serve(listener, None, health, stop).await;
+            }
+        }
+    };
     let pages = web.router();
     let plain = args.doh.beside(pages.clone(), &resolver, address, false);
     let plain = http::serve(listener, None, plain, stop.clone());
@@ -148,7 +168,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     });
     // Event streams never end by themselves; a page that watches must not keep the process alive.
     tokio::select! {
-        _ = async { tokio::join!(plain, encrypted) } => {}
+        _ = async { tokio::join!(plain, encrypted, health) } => {}
         () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => {}
     }
     // Leases of what is cut off run out by themselves.
@@ -157,6 +177,11 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         lab.shutdown().await;
     }
     Ok(Outcome::Done)
+}
+
+async fn listen(at: SocketAddr, flag: &str) -> Result<TcpListener> {
+    let bound = TcpListener::bind(at).await;
+    bound.with_context(|| format!("can't listen on {at}: stop what uses it or pass {flag} ADDR"))
 }
 
 async fn shutdown_asked() {
@@ -258,7 +283,9 @@ fn announce(
         );
         println!("  Engine      {} points other commands at the same lab:", lab.endpoints().engine.display());
         println!("              domainscope scan q7.io --config {}", lab.endpoints().engine.display());
-    } else {
+    }
+    // Only visitors on this machine are let into a demo without the link.
+    if lab.is_none() || !address.ip().is_loopback() {
         println!("  Set up      http://{address}/setup?key={key}");
         println!("              opens this installation in your browser; keep the link to yourself");
     }
@@ -280,6 +307,9 @@ fn announce(
             folder.display(),
             if args.data.is_none() && args.demo { " (gone when this ends)" } else { "" }
         );
+    }
+    if let Some(at) = args.metrics_listen {
+        println!("  Metrics     http://{at}/metrics");
     }
     println!("  Stop        Ctrl-C");
 }

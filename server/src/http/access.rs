@@ -15,6 +15,7 @@ use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use model::ids::{Caller, OrgId, Role};
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 const COOKIE_NAME: &str = "domainscope_key";
 
@@ -28,14 +29,19 @@ pub struct Access {
 }
 
 impl Access {
-    /// The caller of a request, if it may come in.
-    pub fn caller(&self, headers: &HeaderMap) -> Option<Caller> {
-        let by_key = bearer(headers).or_else(|| cookie(headers)).is_some_and(|k| self.is_key(&k));
-        (by_key || (self.demo && is_plain_localhost(headers))).then(|| Caller {
+    /// The caller of a request, if it may come in; `peer` is the other end of its connection.
+    pub fn caller(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Option<Caller> {
+        let by_key = self.has_key(headers);
+        (by_key || (self.demo && is_from_here(headers, peer))).then(|| Caller {
             org: OrgId::BUILT_IN,
             who: if by_key { "Operator" } else { "Demo visitor" }.into(),
             role: Role::Owner,
         })
+    }
+
+    /// True for whoever shows the key.
+    pub fn has_key(&self, headers: &HeaderMap) -> bool {
+        bearer(headers).or_else(|| cookie(headers)).is_some_and(|k| self.is_key(&k))
     }
 
     /// Compares without telling by time how much was right.
@@ -58,8 +64,17 @@ fn cookie(headers: &HeaderMap) -> Option<String> {
     all.split(';').find_map(|c| c.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('=').map(str::to_string))
 }
 
-/// A literal localhost address and no proxy in between: a name that resolves to loopback may be anybody's.
-fn is_plain_localhost(headers: &HeaderMap) -> bool {
+/// The other end of a request's connection. Every listener of ours says it.
+pub(super) fn peer(request: &Request) -> Option<IpAddr> {
+    request.extensions().get::<doh::Client>().map(|c| c.0)
+}
+
+/// From this machine, to a literal localhost address and without a proxy in between: a name that resolves to loopback
+/// may be anybody's, and a `Host` can be written by anybody.
+pub(super) fn is_from_here(headers: &HeaderMap, peer: Option<IpAddr>) -> bool {
+    if peer.is_some_and(|p| !p.to_canonical().is_loopback()) {
+        return false;
+    }
     let forwarded = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
     if forwarded.iter().any(|h| headers.contains_key(*h)) {
         return false;
@@ -92,7 +107,7 @@ pub async fn caller(State(web): State<Web>, mut request: Request, next: Next) ->
         let words = "This request came from another site and was not carried out.";
         return failed(&Failure::Forbidden(words.into()));
     }
-    match web.access.caller(request.headers()) {
+    match web.access.caller(request.headers(), peer(&request)) {
         Some(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -201,7 +216,12 @@ mod tests {
     fn the_demo_signs_in_plain_localhost_only() {
         let demo = Access { key: "k".repeat(32), demo: true };
         for host in ["localhost:8080", "127.0.0.1", "[::1]:8080"] {
-            assert!(demo.caller(&headers(&[("host", host)])).is_some(), "{host}");
+            for peer in [None, Some("127.0.0.1"), Some("::1"), Some("::ffff:127.0.0.1")] {
+                let peer = peer.map(|p| p.parse().unwrap());
+                assert!(demo.caller(&headers(&[("host", host)]), peer).is_some(), "{host} {peer:?}");
+            }
+            let elsewhere = Some("192.0.2.1".parse().unwrap());
+            assert!(demo.caller(&headers(&[("host", host)]), elsewhere).is_none(), "a forged {host}");
         }
         for bad in [
             &[("host", "evil.example")][..],
@@ -211,19 +231,19 @@ mod tests {
             &[("host", "localhost"), ("forwarded", "for=1.2.3.4")],
             &[],
         ] {
-            assert!(demo.caller(&headers(bad)).is_none(), "{bad:?}");
+            assert!(demo.caller(&headers(bad), None).is_none(), "{bad:?}");
         }
     }
 
     #[test]
     fn without_the_demo_a_key_is_needed() {
         let access = Access { key: "secret".into(), demo: false };
-        assert!(access.caller(&headers(&[("host", "localhost")])).is_none());
-        assert!(access.caller(&headers(&[("cookie", "a=b; domainscope_key=secret")])).is_some());
-        assert!(access.caller(&headers(&[("authorization", "Bearer secret")])).is_some());
-        assert!(access.caller(&headers(&[("authorization", "Bearer secreT")])).is_none());
+        assert!(access.caller(&headers(&[("host", "localhost")]), None).is_none());
+        assert!(access.caller(&headers(&[("cookie", "a=b; domainscope_key=secret")]), None).is_some());
+        assert!(access.caller(&headers(&[("authorization", "Bearer secret")]), None).is_some());
+        assert!(access.caller(&headers(&[("authorization", "Bearer secreT")]), None).is_none());
         let unset = Access { key: String::new(), demo: false };
-        assert!(unset.caller(&headers(&[("authorization", "Bearer ")])).is_none());
+        assert!(unset.caller(&headers(&[("authorization", "Bearer ")]), None).is_none());
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! What an answer of the backend looks like over HTTP. In: `Answer`. Out: JSON, and for a failure
 //! `{"failure": kind, "sentence": words}` under a status code that fits it.
 
+use super::Web;
 use app::answer::{Answer, Failure};
 use axum::Json;
 use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use model::ids::Caller;
 use serde::Serialize;
 
 /// Written by leptos into the answer of a server function that failed.
@@ -24,6 +28,17 @@ pub fn answer<T: Serialize>(result: Answer<T>) -> Response {
         }
         Err(failure) => failed(&failure),
     }
+}
+
+/// A caller that is sent away is told in a header too when to come again.
+pub async fn patience(State(web): State<Web>, request: Request, next: Next) -> Response {
+    let caller = request.extensions().get::<Caller>().cloned();
+    let mut response = next.run(request).await;
+    let away = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&response.status());
+    if away && let Some(seconds) = caller.and_then(|c| web.product.tools.limits.again(&c)) {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
 }
 
 /// A failure under its own status code.

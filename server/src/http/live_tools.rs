@@ -3,7 +3,7 @@
 
 use super::Web;
 use super::answer::answer;
-use app::answer::Failure;
+use crate::backend::Work;
 use app::backend::Backend;
 use axum::extract::{Query, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -60,11 +60,8 @@ pub async fn compare(
         Ok(asking) => asking,
         Err(failure) => return answer::<()>(Err(failure)),
     };
-    // Types are read by the engine; said now it is an answer, said later it would be an event.
-    if let Err(e) = dns::known_type(&asking.rtype) {
-        return answer::<()>(Err(Failure::Invalid(e.to_string())));
-    }
-    let leave = match web.product.tools.enter(&caller) {
+    let work = if question.watch.0 { Work::Watch } else { Work::Compare };
+    let leave = match web.product.tools.limits.enter(&caller, work).await {
         Ok(leave) => leave,
         Err(failure) => return answer::<()>(Err(failure)),
     };

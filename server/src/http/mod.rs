@@ -58,7 +58,12 @@ impl Web {
         Web { product, access: Arc::new(access), bundle: Arc::new(bundle), metrics, leptos }
     }
 
-    /// All addresses. Pages and data need a caller; health, metrics and static files do not.
+    /// Health and metrics alone, for a listener of their own.
+    pub fn health(self) -> Router {
+        health::router(self)
+    }
+
+    /// All addresses. Pages and data need a caller; health and static files do not.
     pub fn router(self) -> Router {
         let routes = ROUTES.get_or_init(|| generate_route_list(app::App)).clone();
         let backend: SharedBackend = Arc::new(self.product.clone());
@@ -94,6 +99,7 @@ impl Web {
             .leptos_routes_with_context(&self, routes, context, shell)
             .fallback(lost)
             .layer(middleware::map_response(answer::of_function))
+            .layer(middleware::from_fn_with_state(self.clone(), answer::patience))
             .layer(middleware::from_fn_with_state(self.clone(), access::caller));
         Router::new()
             .merge(inside)

@@ -4,6 +4,8 @@
 use anyhow::{Context, Result, anyhow};
 use axum::Router;
 use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::header::HOST;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -204,6 +206,7 @@ where
         .keep_alive_timeout(PATIENCE);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(doh::Client(client.ip()));
+        say_host(&mut request);
         if encrypted {
             request.extensions_mut().insert(Encrypted);
         }
@@ -223,10 +226,35 @@ where
     }
 }
 
+/// HTTP/2 names the host in the request's address instead of a header; whoever asks by whom we were called reads one
+/// of the two (RFC 9113, 8.3.1; RFC 9112, 3.2.2).
+fn say_host(request: &mut hyper::Request<Incoming>) {
+    let named = request.uri().authority().and_then(|a| HeaderValue::from_str(a.as_str()).ok());
+    if let Some(named) = named {
+        request.headers_mut().insert(HOST, named);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn a_host_named_in_the_address_stands_in_the_header_too() {
+        let said = |headers: axum::http::HeaderMap| async move { format!("{:?}", headers.get(HOST)) };
+        let router = Router::new().route("/", axum::routing::get(said));
+        let (near, far) = tokio::io::duplex(4096);
+        let client = SocketAddr::from(([127, 0, 0, 1], 1));
+        tokio::spawn(speak(far, client, router, CancellationToken::new(), true));
+        let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(near)).await;
+        let (mut sender, connection) = shaken.unwrap();
+        tokio::spawn(connection);
+        let request = hyper::Request::get("https://localhost:8443/").body(Body::empty()).unwrap();
+        let body = Body::new(sender.send_request(request).await.unwrap().into_body());
+        let body = axum::body::to_bytes(body, 1024).await.unwrap();
+        assert_eq!(body, format!("{:?}", Some(HeaderValue::from_static("localhost:8443"))));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_never_comes_does_not_hold_the_connection() {
