@@ -1,6 +1,8 @@
 //! DNSSEC records for tests, octet by octet (RFC 4034, RFC 5155), and a key that signs. In: owners, types, fields. Out:
 //! records in a reply. They know nothing of the crate under test.
 
+#![allow(dead_code)]
+
 use hickory_proto::dnssec::crypto::Ed25519SigningKey;
 use hickory_proto::dnssec::{PublicKey, SigningKey, TBS};
 use hickory_proto::op::{Edns, Message};
@@ -8,6 +10,7 @@ use hickory_proto::rr::rdata::NULL;
 use hickory_proto::rr::{Name, RData, Record, RecordType};
 use std::sync::LazyLock;
 
+pub const NS: u16 = 2;
 pub const SOA: u16 = 6;
 pub const DS: u16 = 43;
 pub const RRSIG: u16 = 46;
@@ -20,7 +23,7 @@ pub const CDNSKEY: u16 = 60;
 pub const AXFR: u16 = 252;
 
 /// TTL of all records here.
-const TTL: u32 = 3600;
+pub const TTL: u32 = 3600;
 /// Inception and expiration.
 pub type Times = (u32, u32);
 
@@ -77,7 +80,7 @@ pub fn key_tag(dnskey: &[u8]) -> u16 {
 }
 
 /// An RRSIG record's data up to the signature.
-fn rrsig_head(covered: u16, algorithm: u8, tag: u16, labels: u8, times: Times, signer: &str) -> Vec<u8> {
+pub fn rrsig_head(covered: u16, algorithm: u8, tag: u16, labels: u8, times: Times, signer: &str) -> Vec<u8> {
     let mut data = covered.to_be_bytes().to_vec();
     data.extend([algorithm, labels]);
     for number in [TTL, times.1, times.0] {
@@ -95,7 +98,7 @@ pub fn rrsig(covered: u16, algorithm: u8, tag: u16, times: Times, signer: &str, 
 }
 
 /// Type bit maps of types below 256.
-fn bitmap(types: &[u16]) -> Vec<u8> {
+pub fn bitmap(types: &[u16]) -> Vec<u8> {
     let mut bits = vec![0; usize::from(types.iter().max().unwrap() / 8) + 1];
     for t in types {
         bits[usize::from(t / 8)] |= 0x80 >> (t % 8);

@@ -5,6 +5,7 @@ use crate::checks::context::Context;
 use crate::dnssec::verify;
 use crate::wire::{Data, Dnskey, Reply, Rr, Rtype};
 use model::finding::Finding;
+use model::registration::Ds;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -27,8 +28,8 @@ struct Sets {
 enum Pointer<'r> {
     /// The request to remove all DS records (RFC 8078 section 4).
     Delete,
-    /// A key, by its tag.
-    Tag(u16),
+    /// A key, by its tag and digest.
+    Tag(&'r Ds),
     /// A key, given whole.
     Key(&'r Dnskey),
 }
@@ -36,7 +37,7 @@ enum Pointer<'r> {
 fn pointer(rr: &Rr) -> Option<Pointer<'_>> {
     match &rr.data {
         Data::Ds(ds) if ds.algorithm == 0 => Some(Pointer::Delete),
-        Data::Ds(ds) => Some(Pointer::Tag(ds.key_tag)),
+        Data::Ds(ds) => Some(Pointer::Tag(ds)),
         Data::Dnskey(key) if key.algorithm == 0 => Some(Pointer::Delete),
         Data::Dnskey(key) => Some(Pointer::Key(key)),
         _ => None,
@@ -114,7 +115,13 @@ fn examine(
     for pointer in &pointers {
         let (tag, key) = match pointer {
             Pointer::Delete => continue,
-            Pointer::Tag(tag) => (*tag, keys.iter().copied().find(|k| k.key_tag == *tag)),
+            Pointer::Tag(ds) => {
+                // Of keys with one tag the one whose digest it is.
+                let mut mine: Vec<&Dnskey> =
+                    keys.iter().copied().filter(|k| k.key_tag == ds.key_tag).collect();
+                mine.sort_by_key(|k| !verify::ds_matches(ds, &c.zone, k));
+                (ds.key_tag, mine.first().copied())
+            }
             // A CDNSKEY record is the whole key: it matches itself only.
             Pointer::Key(own) => (own.key_tag, keys.iter().copied().find(|k| k == own)),
         };
@@ -152,7 +159,7 @@ fn examine(
         sets.unsigned.insert(ip);
     }
     for sig in sigs {
-        match judge(&set, sig, &keys, c.now) {
+        match judge(&set, sig, &keys, &c.zone, c.now) {
             Seal::NoKey => sets.unknown.entry(sig.key_tag).or_default().insert(ip),
             Seal::Verified | Seal::Unsupported(_) => continue,
             _ => sets.invalid.entry(sig.key_tag).or_default().insert(ip),
@@ -191,14 +198,14 @@ pub(in crate::checks) async fn dnssec15(c: &Context<'_>) -> Vec<Finding> {
             }
             (false, false) => {
                 both.insert(ip);
-                let fits = |d: &Rr, k: &Rr| match (pointer(d), pointer(k), &d.data) {
-                    (Some(Pointer::Delete), Some(Pointer::Delete), _) => true,
-                    (_, Some(Pointer::Key(key)), Data::Ds(record)) => {
+                let fits = |d: &Rr, k: &Rr| match (pointer(d), pointer(k)) {
+                    (Some(Pointer::Delete), Some(Pointer::Delete)) => true,
+                    (Some(Pointer::Tag(record)), Some(Pointer::Key(key))) => {
                         let known = verify::digest(&c.zone, key, record.digest_type).is_some();
                         if known {
                             verify::ds_matches(record, &c.zone, key)
                         } else {
-                            record.key_tag == key.key_tag
+                            (record.key_tag, record.algorithm) == (key.key_tag, key.algorithm)
                         }
                     }
                     _ => false,

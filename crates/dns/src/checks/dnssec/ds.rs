@@ -1,6 +1,8 @@
 //! DNSSEC01 (digests of DS records) and DNSSEC07 (a signed zone has DS records at its parent).
 
-use super::{ByKey, Servers, TABLES, add_servers, addresses, good_dnssec, row, signatures_of, valid_ds};
+use super::{
+    ByKey, Servers, TABLES, add_servers, addresses, ask_each, good_dnssec, row, signatures_of, valid_ds,
+};
 use crate::checks::context::{Context, joined, serves};
 use crate::checks::methods;
 use crate::wire::{Reply, Rtype, rcode_text};
@@ -19,11 +21,8 @@ async fn parent_answers(c: &Context<'_>) -> Vec<(IpAddr, Option<Reply>)> {
         return Vec::new();
     }
     let parents = c.parent_ns().await.as_ref().map(methods::ips).unwrap_or_default();
-    futures::future::join_all(parents.into_iter().map(|ip| async move {
-        let asked = c.ask_dnssec(ip, &c.zone, Rtype::DS).await;
-        (ip, good_dnssec(&asked).cloned())
-    }))
-    .await
+    let asked = ask_each(c, parents, Rtype::DS).await;
+    asked.into_iter().map(|(ip, asked)| (ip, good_dnssec(&asked).cloned())).collect()
 }
 
 pub(in crate::checks) async fn dnssec01(c: &Context<'_>) -> Vec<Finding> {

@@ -84,7 +84,9 @@ pub(in crate::checks) async fn dnssec14(c: &Context<'_>) -> Vec<Finding> {
         }
         for key in keys {
             any = true;
-            if let Some(bits) = modulus_bits(key).filter(|_| rsa_bounds(key.algorithm).is_some()) {
+            if rsa_bounds(key.algorithm).is_some() {
+                // A key without a modulus has no size at all, which is too small.
+                let bits = modulus_bits(key).unwrap_or(0);
                 sizes.entry((key.key_tag, key.algorithm, bits)).or_default().insert(ip);
             }
         }

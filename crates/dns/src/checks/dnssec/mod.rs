@@ -79,13 +79,21 @@ fn addresses(servers: &Servers) -> Value {
     joined(servers)
 }
 
+/// A "DNSSEC Query" to each of these servers; those that cannot be asked from here are left out.
+async fn ask_each(
+    c: &Context<'_>,
+    ips: impl IntoIterator<Item = IpAddr>,
+    rtype: Rtype,
+) -> Vec<(IpAddr, Arc<Asked>)> {
+    let all = ips.into_iter().map(|ip| async move { (ip, c.ask_dnssec(ip, &c.zone, rtype).await) });
+    let mut asked = futures::future::join_all(all).await;
+    asked.retain(|(ip, _)| !c.is_disabled(*ip));
+    asked
+}
+
 /// The DNSKEY answers of all servers.
 async fn key_answers(c: &Context<'_>) -> Vec<(IpAddr, Arc<Asked>)> {
-    let ips = c.all_ips().await;
-    futures::future::join_all(
-        ips.into_iter().map(|ip| async move { (ip, c.ask_dnssec(ip, &c.zone, Rtype::DNSKEY).await) }),
-    )
-    .await
+    ask_each(c, c.all_ips().await, Rtype::DNSKEY).await
 }
 
 /// A NOERROR reply with AA.
@@ -127,7 +135,9 @@ enum Seal {
     False,
 }
 
-fn judge(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], now: Timestamp) -> Seal {
+/// Key tags find the key; the algorithm and the signer's name have to be those of the zone's key too (RFC 4035 section
+/// 5.3.1).
+fn judge(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], zone: &Name, now: Timestamp) -> Seal {
     let mine: Vec<&&Dnskey> = keys.iter().filter(|k| k.key_tag == sig.key_tag).collect();
     if mine.is_empty() {
         return Seal::NoKey;
@@ -136,7 +146,7 @@ fn judge(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], now: Timestamp) -> Seal {
         return Seal::Unsupported(sig.algorithm);
     }
     let mut seal = Seal::False;
-    for key in mine {
+    for key in mine.into_iter().filter(|k| k.algorithm == sig.algorithm && sig.signer == *zone) {
         match verify::check_signature(set, sig, key, now) {
             Ok(()) => return Seal::Verified,
             Err(verify::Fault::Expired(_)) => seal = Seal::Expired,

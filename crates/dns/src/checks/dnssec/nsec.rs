@@ -188,7 +188,7 @@ fn seals(
     for sig in sigs {
         // The key comes first, then the time, then the algorithm; DNSSEC08 and DNSSEC09 begin with the time.
         let known = keys.iter().any(|k| k.key_tag == sig.key_tag);
-        let seal = if known { judge_by_time(&[rr], sig, keys, c.now) } else { Seal::NoKey };
+        let seal = if known { judge_by_time(&[rr], sig, keys, &c.zone, c.now) } else { Seal::NoKey };
         let map = match seal {
             Seal::Verified => {
                 way.verified.insert(ip);

@@ -6,7 +6,7 @@ use super::{
     ByKey, Seal, Servers, TABLES, add_by_key, add_servers, good, judge, key_answers, keys_of, row, set_of,
 };
 use crate::checks::context::Context;
-use crate::wire::{Dnskey, Reply, Rr, Rrsig, Rtype};
+use crate::wire::{Dnskey, Name, Reply, Rr, Rrsig, Rtype};
 use hickory_proto::dnssec::Algorithm;
 use jiff::Timestamp;
 use model::finding::Finding;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// As DNSSEC08 and DNSSEC09 have it: the time first, then the algorithm, then the key (DNSSEC10 begins with the key).
-pub(super) fn judge_by_time(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], now: Timestamp) -> Seal {
+pub(super) fn judge_by_time(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], zone: &Name, now: Timestamp) -> Seal {
     let seconds = now.as_second() as u32;
     // Serial arithmetic (RFC 4034 section 3.1.5).
     let later = |a: u32, b: u32| a != b && a.wrapping_sub(b) < 0x8000_0000;
@@ -24,7 +24,7 @@ pub(super) fn judge_by_time(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], now: Tim
     if later(seconds, sig.expiration) {
         return Seal::Expired;
     }
-    match judge(set, sig, keys, now) {
+    match judge(set, sig, keys, zone, now) {
         Seal::NoKey if !Algorithm::from_u8(sig.algorithm).is_supported() => Seal::Unsupported(sig.algorithm),
         seal => seal,
     }
@@ -53,7 +53,7 @@ impl Seals {
             self.missing.insert(ip);
         }
         for sig in sigs {
-            let map = match judge_by_time(&set, sig, keys, c.now) {
+            let map = match judge_by_time(&set, sig, keys, &c.zone, c.now) {
                 Seal::Verified => continue,
                 Seal::Unsupported(algorithm) => {
                     self.unsupported.entry((sig.key_tag, algorithm)).or_default().insert(ip);
@@ -221,7 +221,6 @@ pub(in crate::checks) async fn dnssec13(c: &Context<'_>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Name;
 
     #[test]
     fn the_time_counts_before_the_algorithm_and_the_algorithm_before_the_key() {
@@ -237,7 +236,7 @@ mod tests {
             signature: Vec::new(),
         };
         let now = Timestamp::from_second(1000).unwrap();
-        let judged = |s: &Rrsig| judge_by_time(&[], s, &[], now);
+        let judged = |s: &Rrsig| judge_by_time(&[], s, &[], &Name::root(), now);
         assert_eq!(judged(&sig(13, 1001, 2000)), Seal::NotYet);
         assert_eq!(judged(&sig(13, 10, 999)), Seal::Expired);
         assert_eq!(judged(&sig(200, 10, 999)), Seal::Expired);

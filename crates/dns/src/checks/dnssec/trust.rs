@@ -2,7 +2,8 @@
 //! are signed by a key that a DS record names).
 
 use super::{
-    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, addresses, good, good_dnssec, judge, key_answers,
+    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, addresses, ask_each, good, good_dnssec, judge,
+    key_answers,
 };
 use super::{keys_of, row, set_of, signatures_of, valid_ds};
 use crate::checks::context::{Context, serves};
@@ -115,7 +116,7 @@ fn match_ds(c: &Context<'_>, ip: IpAddr, reply: &Reply, ds: &[Ds], sets: &mut Se
             sets.no_signature.entry(key.key_tag).or_default().insert(ip);
             continue;
         }
-        let seals: Vec<Seal> = mine.iter().map(|sig| judge(&set, sig, &[**key], c.now)).collect();
+        let seals: Vec<Seal> = mine.iter().map(|sig| judge(&set, sig, &[**key], &c.zone, c.now)).collect();
         if seals.contains(&Seal::Verified) {
             sets.with_signature.insert(ip);
         } else if let Some(Seal::Unsupported(algorithm)) =
@@ -136,8 +137,7 @@ pub(in crate::checks) async fn dnssec11(c: &Context<'_>) -> Vec<Finding> {
     if c.undelegated.ds.is_empty() {
         let parents = c.parent_ns().await.as_ref().map(methods::ips).unwrap_or_default();
         let (mut unknown, mut without, mut with) = (Servers::new(), Servers::new(), Servers::new());
-        for ip in parents {
-            let asked = c.ask_dnssec(ip, &c.zone, Rtype::DS).await;
+        for (ip, asked) in ask_each(c, parents, Rtype::DS).await {
             match good(&asked).map(|r| valid_ds(r, &c.zone).is_empty()) {
                 None => unknown.insert(ip),
                 Some(true) => without.insert(ip),
