@@ -112,9 +112,13 @@ impl Status {
 
     /// The deciding reasons as one line.
     pub fn why(&self) -> String {
-        let decisive: Vec<_> =
-            self.reasons.iter().filter(|r| r.kind == self.kind).map(|r| r.sentence.as_str()).collect();
-        decisive.join("; ")
+        let decisive: Vec<_> = self
+            .reasons
+            .iter()
+            .filter(|r| r.kind == self.kind)
+            .map(|r| r.sentence.trim_end_matches('.'))
+            .collect();
+        decisive.join(". ")
     }
 }
 

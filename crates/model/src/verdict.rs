@@ -112,6 +112,26 @@ pub fn matters(findings: &[Finding]) -> Vec<Matter<'_>> {
     matters
 }
 
+/// The whole as a text, to be pasted where a page can't go: worst first, each with its remedy and what to type.
+pub fn as_text(verdict: &CheckVerdict, findings: &[Finding]) -> String {
+    let mut out = format!("{}\n{}\n", verdict.title, verdict.text);
+    for matter in matters(findings).iter().filter(|m| m.first().is_some_and(|f| f.level >= Level::Notice)) {
+        let Some(first) = matter.first() else { continue };
+        out.push_str(&format!("\n{} {} ({})\n", first.level.as_str(), first.tag, first.test_case));
+        for f in matter {
+            let words = if f.message.is_empty() { &f.tag } else { &f.message };
+            out.push_str(&format!("  {words}\n"));
+        }
+        if !first.fix.is_empty() {
+            out.push_str(&format!("  To do: {}\n", first.fix));
+        }
+        if let Some(line) = crate::culprit::command(first) {
+            out.push_str(&format!("  $ {line}\n"));
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,6 +170,23 @@ mod tests {
         );
         assert_eq!(verdict(&broken, true), (Tone::Critical, "Don’t switch yet: 1 error, 1 warning".into()));
         assert!(CheckVerdict::of("q7.io", &fine, 1, false).text.starts_with("The test case found"));
+    }
+
+    #[test]
+    fn the_report_as_a_text_leaves_out_what_is_well() {
+        let mut lame = finding(Level::Error, "Basic02", "B02_NS_NOT_AUTH", "ns1 does not serve the zone.");
+        lame.args.insert("ns".into(), "ns1.example/192.0.2.1".into());
+        let findings = [finding(Level::Info, "Zone01", "FINE", "Fine."), lame];
+        let text = as_text(&CheckVerdict::of("q7.io", &findings, 75, false), &findings);
+        assert!(text.starts_with("q7.io: 1 error\n"), "{text}");
+        assert!(
+            text.ends_with(
+                "ERROR B02_NS_NOT_AUTH (Basic02)\n  ns1 does not serve the zone.\n  To do: Mend it.\n  \
+             $ dig @192.0.2.1 q7.io SOA +norecurse\n"
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("FINE"));
     }
 
     #[test]
