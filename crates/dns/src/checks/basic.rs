@@ -1,7 +1,7 @@
 //! Basic01 (the zone and its parent exist; specification of 2024), Basic02 (at least one name server works; 2023) and
 //! Basic03 (a broken zone that browsers still reach; 2017).
 
-use super::context::{Context, serves};
+use super::context::{Context, joined, serves};
 use super::methods::ips;
 use super::walk::Word;
 use crate::session::Asked;
@@ -27,7 +27,7 @@ pub(super) async fn basic01(c: &Context<'_>) -> Vec<Finding> {
     let names = |ips: &BTreeSet<IpAddr>| -> serde_json::Value {
         let met = walk.met.iter().filter(|(_, ip, _)| ips.contains(ip));
         let list: BTreeSet<String> = met.map(|(name, ip, _)| format!("{name}/{ip}")).collect();
-        list.into_iter().collect::<Vec<_>>().join(";").into()
+        joined(list)
     };
     for (name, rtype, ip) in walk.errors.iter().filter(|(_, _, ip)| !c.is_disabled(*ip)) {
         let args = [
@@ -108,10 +108,10 @@ pub(super) async fn basic02(c: &Context<'_>) -> Vec<Finding> {
         .flat_map(|(name, ips)| ips.iter().map(move |ip| (format!("{name}/{ip}"), ip)))
         .filter_map(|(ns, ip)| Some((ns, answers.get(ip)?.as_ref())))
         .collect();
-    let good: Vec<&str> =
+    let good: BTreeSet<&str> =
         pairs.iter().filter(|(_, asked)| serves(asked.reply(), &c.zone)).map(|(ns, _)| ns.as_str()).collect();
     if !good.is_empty() {
-        let args = [("ns_list", good.join(";").into()), ("domain", c.text.clone().into())];
+        let args = [("ns_list", joined(good)), ("domain", c.text.clone().into())];
         out.add("B02_AUTH_RESPONSE_SOA", &args);
         return out.list;
     }

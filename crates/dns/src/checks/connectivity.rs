@@ -33,7 +33,7 @@ async fn transport(
         futures::join!(c.session.ask(*ip, soa_q, manner), c.session.ask(*ip, ns_q, manner))
     }))
     .await;
-    let disabled: Vec<&str> =
+    let disabled: BTreeSet<&str> =
         pairs.iter().filter(|(_, ip)| c.is_disabled(*ip)).map(|(ns, _)| ns.as_str()).collect();
     // Connectivity02 leaves it to Connectivity01 to tell.
     if manner == Manner::Exact && !disabled.is_empty() {

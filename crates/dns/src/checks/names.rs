@@ -2,17 +2,12 @@
 
 use super::address::is_localhost;
 use super::context::{Context, joined, serves};
-use super::soa::first_soa;
+use super::soa::{first_soa, later};
 use crate::resolve::alias;
 use crate::wire::{Data, Name, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-
-/// RFC 1982: `a` is later than `b`.
-fn later(a: u32, b: u32) -> bool {
-    a != b && a.wrapping_sub(b) < 0x8000_0000
-}
 
 pub(super) async fn zone01(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Zone01");
@@ -121,11 +116,13 @@ pub(super) async fn zone07(c: &Context<'_>) -> Vec<Finding> {
 
 pub(super) async fn zone08(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Zone08");
-    let mut names = BTreeSet::new();
+    let (mut names, mut aliased) = (BTreeSet::new(), BTreeSet::new());
     let mut answered = false;
     for (_, asked) in c.ask_each(&c.all_ips().await, &c.zone, Rtype::MX).await {
         let Some(reply) = asked.reply().filter(|r| r.aa) else { continue };
         answered = true;
+        // Step 3 is about the answer itself, RFC 2181 about the names in it.
+        aliased.extend(alias(reply, &c.zone).map(|_| c.zone.clone()));
         names.extend(reply.answers_of(&c.zone, Rtype::MX).filter_map(|rr| match &rr.data {
             Data::Mx(_, name) if !name.is_root() => Some(name.clone()),
             _ => None,
@@ -135,10 +132,13 @@ pub(super) async fn zone08(c: &Context<'_>) -> Vec<Finding> {
         out.add("NO_RESPONSE_MX_QUERY", &[]);
         return out.list;
     }
-    for name in &names {
-        if is_alias(c, name).await {
-            out.add("MX_RECORD_IS_CNAME", &[("mailtarget", name.to_string().into())]);
+    for name in names {
+        if is_alias(c, &name).await {
+            aliased.insert(name);
         }
+    }
+    for name in aliased {
+        out.add("MX_RECORD_IS_CNAME", &[("mailtarget", name.to_string().into())]);
     }
     if out.list.is_empty() {
         out.add("MX_RECORD_IS_NOT_CNAME", &[]);

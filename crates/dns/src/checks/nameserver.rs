@@ -147,6 +147,9 @@ pub(super) async fn nameserver05(c: &Context<'_>) -> Vec<Finding> {
 pub(super) async fn nameserver06(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Nameserver06");
     let servers = c.all_ns().await;
+    if servers.is_empty() {
+        return out.list;
+    }
     let (with, without): (Vec<_>, Vec<_>) = servers.iter().partition(|(_, ips)| !ips.is_empty());
     if !without.is_empty() && !with.is_empty() {
         out.add("CAN_NOT_BE_RESOLVED", &[("nsname_list", joined(without.iter().map(|(n, _)| n)))]);
@@ -164,13 +167,16 @@ pub(super) async fn nameserver07(c: &Context<'_>) -> Vec<Finding> {
         out.add("UPWARD_REFERRAL_IRRELEVANT", &[]);
         return out.list;
     }
+    let mut answered = false;
     for (ip, asked) in c.ask_each(&c.all_ips().await, &Name::root(), Rtype::NS).await {
-        let upward = asked.reply().is_some_and(|r| r.authority.iter().any(|rr| rr.rtype == Rtype::NS));
-        if upward {
+        let Some(reply) = asked.reply() else { continue };
+        answered = true;
+        if reply.authority.iter().any(|rr| rr.rtype == Rtype::NS) {
             out.add("UPWARD_REFERRAL", &[("ns", c.ns_list([&ip]).await)]);
         }
     }
-    if out.list.is_empty() {
+    // Of servers that say nothing nothing is claimed.
+    if answered && out.list.is_empty() {
         out.add("NO_UPWARD_REFERRAL", &[("nsname_list", joined(c.all_ns().await.keys()))]);
     }
     out.list

@@ -23,6 +23,19 @@ pub(super) async fn all_soas(c: &Context<'_>, out: &mut Findings<'_>) -> Vec<(Ip
     list
 }
 
+/// RFC 1982: `a` is later than `b`.
+pub(super) fn later(a: u32, b: u32) -> bool {
+    a != b && a.wrapping_sub(b) < 0x8000_0000
+}
+
+/// The first and the last of serial numbers by their arithmetic; by size where that gives them no order.
+fn ends(serials: &BTreeSet<u32>) -> Option<(u32, u32)> {
+    let past = |a: u32, is: fn(u32, u32) -> bool| serials.iter().all(|b| a == *b || is(a, *b));
+    let first = serials.iter().copied().find(|a| past(*a, |a, b| later(b, a)));
+    let last = serials.iter().copied().find(|a| past(*a, later));
+    first.zip(last).or_else(|| Some((*serials.first()?, *serials.last()?)))
+}
+
 pub(super) async fn consistency01(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Consistency01");
     let mut serials: BTreeMap<u32, BTreeSet<IpAddr>> = BTreeMap::new();
@@ -31,12 +44,8 @@ pub(super) async fn consistency01(c: &Context<'_>) -> Vec<Finding> {
     }
     if serials.len() == 1 {
         out.add("ONE_SOA_SERIAL", &[("serial", joined(serials.keys()))]);
-    } else if serials.len() > 1 {
-        let args = [
-            ("serial_min", serials.keys().min().copied().into()),
-            ("serial_max", serials.keys().max().copied().into()),
-        ];
-        out.add("SOA_SERIAL_VARIATION", &args);
+    } else if let Some((first, last)) = ends(&serials.keys().copied().collect()) {
+        out.add("SOA_SERIAL_VARIATION", &[("serial_min", first.into()), ("serial_max", last.into())]);
         out.add("MULTIPLE_SOA_SERIALS", &[("count", serials.len().into())]);
     }
     for (serial, ips) in &serials {
@@ -214,4 +223,31 @@ pub(super) async fn zone10(c: &Context<'_>) -> Vec<Finding> {
         out.add("ONE_SOA", &[]);
     }
     out.list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serial_numbers_are_ordered_by_their_arithmetic() {
+        let ends = |list: &[u32]| ends(&list.iter().copied().collect());
+        assert_eq!(ends(&[7, 9, 8]), Some((7, 9)));
+        assert_eq!(
+            ends(&[5, 4_294_967_290, 0]),
+            Some((4_294_967_290, 5)),
+            "past the greatest number comes 0"
+        );
+        assert_eq!(
+            ends(&[0, 0x8000_0000]),
+            Some((0, 0x8000_0000)),
+            "RFC 1982 leaves these two without order"
+        );
+        assert_eq!(
+            ends(&[0, 0x6000_0000, 0xC000_0000]),
+            Some((0, 0xC000_0000)),
+            "these go round in a circle"
+        );
+        assert_eq!(ends(&[]), None);
+    }
 }

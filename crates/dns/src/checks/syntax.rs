@@ -143,8 +143,9 @@ async fn mail_domain(c: &Context<'_>, out: &mut Findings<'_>, domain: &Name) {
             _ => None,
         })
         .collect();
+    // Without MX records the domain itself is asked for, not what it may be an alias of (steps 11 and 12).
     if hosts.is_empty() {
-        hosts.push(found.owner.clone());
+        hosts.push(domain.clone());
     }
     // Every mail exchanger is judged by itself (steps 12 and 13).
     let mut unreachable = false;

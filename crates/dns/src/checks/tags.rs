@@ -64,8 +64,12 @@ impl<'a> Findings<'a> {
         Findings { test_case, zone, list: Vec::new() }
     }
 
+    /// The same about the same servers is said once, by however many ways it was found.
     pub fn add(&mut self, tag: &str, args: &[(&str, Value)]) {
-        self.list.push(finding(self.test_case, self.zone, tag, args));
+        let new = finding(self.test_case, self.zone, tag, args);
+        if !self.list.contains(&new) {
+            self.list.push(new);
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use dns::{AddressMap, RootHints, Settings, TrustAnchors};
 use hickory_proto::op::{Message, MessageType, OpCode, ResponseCode};
-use hickory_proto::rr::{Name, RData, Record, RecordType};
+use hickory_proto::rr::{Name, RData, Record, RecordType, rdata};
 use model::dns::NsName;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -67,6 +67,8 @@ pub enum Fault {
     FoldCase,
     /// Answers from another port.
     WrongSource,
+    /// Answers from another address of the same machine.
+    OtherAddress,
     /// Sends octets that are no message.
     Garbage,
     /// Refers to the root.
@@ -141,9 +143,33 @@ fn zone(origin: &str, text: &str) -> Zone {
             o => Name::from_ascii(o).unwrap().append_domain(&origin).unwrap(),
         };
         let rtype: RecordType = rtype.parse().unwrap();
-        Record::from_rdata(owner, ttl.parse().unwrap(), RData::try_from_str(rtype, data).unwrap())
+        Record::from_rdata(owner, ttl.parse().unwrap(), rdata(rtype, data))
     });
     Zone { records: records.collect(), origin }
+}
+
+/// Data of a record; names in it may be ones that IDNA forbids.
+fn rdata(rtype: RecordType, data: &str) -> RData {
+    let words: Vec<&str> = data.split_whitespace().collect();
+    let name = |i: usize| Name::from_ascii(words[i]).unwrap();
+    match rtype {
+        RecordType::NS => RData::NS(rdata::NS(name(0))),
+        RecordType::MX => RData::MX(rdata::MX::new(words[0].parse().unwrap(), name(1))),
+        RecordType::SOA => {
+            let number = |i: usize| words[i].parse::<u32>().unwrap();
+            let timers = [number(3), number(4), number(5)].map(|n| n as i32);
+            RData::SOA(rdata::SOA::new(
+                name(0),
+                name(1),
+                number(2),
+                timers[0],
+                timers[1],
+                timers[2],
+                number(6),
+            ))
+        }
+        _ => RData::try_from_str(rtype, data).unwrap(),
+    }
 }
 
 pub async fn world(root_addresses: &[&str], servers: Vec<Server>) -> World {
@@ -206,7 +232,8 @@ async fn serve_udp(socket: UdpSocket, zones: Arc<Vec<Zone>>, fault: Fault, quest
             }
             for (bytes, elsewhere) in replies(&query, &zones, fault, true) {
                 if elsewhere {
-                    let other = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+                    let from = if fault == Fault::OtherAddress { "127.0.0.2:0" } else { "127.0.0.1:0" };
+                    let other = UdpSocket::bind(from).await.unwrap();
                     let _ = other.send_to(&bytes, peer).await;
                 } else {
                     let _ = socket.send_to(&bytes, peer).await;
@@ -237,7 +264,7 @@ async fn serve_tcp(listener: TcpListener, zones: Arc<Vec<Zone>>, fault: Fault) {
     }
 }
 
-/// The messages to send back; the flag says from another port.
+/// The messages to send back; the flag says from elsewhere.
 fn replies(query: &[u8], zones: &[Zone], fault: Fault, udp: bool) -> Vec<(Vec<u8>, bool)> {
     let Ok(query) = Message::from_vec(query) else { return Vec::new() };
     let question = query.queries[0].clone();
@@ -276,7 +303,7 @@ fn replies(query: &[u8], zones: &[Zone], fault: Fault, udp: bool) -> Vec<(Vec<u8
             reply.queries[0].name = reply.queries[0].name.to_lowercase();
             one(&reply)
         }
-        Fault::WrongSource if udp => vec![(reply.to_vec().unwrap(), true)],
+        Fault::WrongSource | Fault::OtherAddress if udp => vec![(reply.to_vec().unwrap(), true)],
         Fault::Garbage => vec![(vec![0xFF; 40], false), (vec![1, 2, 3], false)],
         Fault::Upward | Fault::SelfReferral => {
             reply.answers.clear();
