@@ -6,6 +6,11 @@ use clap::Args;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
+/// A setting that breaks a rule: the sentence names both. Wrong usage, whether it came as flag, variable or file.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Wrong(pub String);
+
 /// Where the engine starts and whom it trusts. Everything left out is the real Internet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! Puts the engine together from its settings: the way out, the registration client, the DNS engine.
 
-use crate::settings::EngineArgs;
+use crate::settings::{EngineArgs, Wrong};
 use anyhow::{Context, Result, anyhow};
 use async_trait::async_trait;
 use model::names::Fqdn;
@@ -89,7 +89,7 @@ pub fn dialer(args: &EngineArgs, engine: &dns::Engine) -> Result<net::Dialer> {
         Arc::new(net::SystemResolver)
     };
     let extra_ca = match &args.extra_ca {
-        Some(path) => Some(std::fs::read(path).with_context(|| format!("extra CA {}", path.display()))?),
+        Some(path) => Some(authorities(path).with_context(|| format!("extra CA {}", path.display()))?),
         None => None,
     };
     Ok(net::Dialer::new(net::Settings {
@@ -99,6 +99,19 @@ pub fn dialer(args: &EngineArgs, engine: &dns::Engine) -> Result<net::Dialer> {
         address_map: engine.settings().address_map.clone(),
         ..net::Settings::default()
     })?)
+}
+
+/// Certificates in PEM; a file without any would be trusted in silence and help nobody.
+fn authorities(path: &Path) -> Result<Vec<u8>> {
+    use rustls_pki_types::CertificateDer;
+    use rustls_pki_types::pem::PemObject;
+    let pem = std::fs::read(path)?;
+    let read = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
+    match read {
+        Ok(list) if list.is_empty() => Err(anyhow!("no CERTIFICATE is in the file: PEM is wanted")),
+        Ok(_) => Ok(pem),
+        Err(e) => Err(anyhow!("the certificates are not readable PEM: {e}")),
+    }
 }
 
 /// Compares authoritative servers with the resolvers these settings name, or with the shipped table.
@@ -111,6 +124,9 @@ pub fn comparer(args: &EngineArgs, engine: &dns::Engine) -> Result<dns::compare:
             .with_context(|| format!("resolvers {}", path.display()))?,
         None => dns::recursive::shipped().to_vec(),
     };
+    if let (Some(path), []) = (&args.resolvers, &resolvers[..]) {
+        return Err(anyhow!("resolvers {}: no [[resolver]] row is in the file", path.display()));
+    }
     let recursive = dns::recursive::Recursive::new(dialer(args, engine)?, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);
     Ok(dns::compare::Comparer::new(engine.clone(), recursive, resolvers, clock))
@@ -126,21 +142,29 @@ fn dns_engine(args: &EngineArgs, address_map: net::AddressMap) -> Result<dns::En
     if let Some(path) = &args.trust_anchor {
         settings.trust_anchors = dns::TrustAnchors::parse(&read(path, "trust anchor")?)
             .with_context(|| path.display().to_string())?;
+        if settings.trust_anchors.0.is_empty() {
+            tracing::error!("{} holds no DS or DNSKEY record: no signature is judged", path.display());
+        }
+    }
+    if args.dns_port == Some(0) {
+        return Err(Wrong("the port of name servers (dns_port) can't be 0".into()).into());
     }
     if let Some(port) = args.dns_port {
         settings.port = port;
     }
-    settings.own_networks =
-        args.own_networks.iter().map(|text| network(text)).collect::<Result<_>>().context("own networks")?;
+    settings.own_networks = args.own_networks.iter().map(|text| network(text)).collect::<Result<_, _>>()?;
     if let Some(zone) = &args.asn_zone {
-        settings.asn_zone = if zone == "-" { String::new() } else { zone.clone() };
+        settings.asn_zone = match zone.as_str() {
+            "-" => String::new(),
+            zone => Fqdn::read(zone).map_err(|e| Wrong(format!("asn_zone: {e}")))?.name.to_string(),
+        };
     }
     Ok(dns::Engine::new(settings))
 }
 
 /// `10.0.0.0/8`, `2001:db8::/32`.
-fn network(text: &str) -> Result<(IpAddr, u8)> {
-    let wrong = || anyhow!("“{text}” is not ADDRESS/LENGTH, as in 10.0.0.0/8");
+fn network(text: &str) -> Result<(IpAddr, u8), Wrong> {
+    let wrong = || Wrong(format!("own_networks: “{text}” is not ADDRESS/LENGTH, as in 10.0.0.0/8"));
     let (block, length) = text.trim().split_once('/').ok_or_else(wrong)?;
     let block: IpAddr = block.parse().map_err(|_| wrong())?;
     let length: u8 = length.parse().map_err(|_| wrong())?;
@@ -149,7 +173,11 @@ fn network(text: &str) -> Result<(IpAddr, u8)> {
 }
 
 fn read(path: &Path, what: &str) -> Result<String> {
-    std::fs::read_to_string(path).with_context(|| format!("{what} {}", path.display()))
+    let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::InvalidData => anyhow!("the file is not text (UTF-8)"),
+        _ => e.into(),
+    });
+    text.with_context(|| format!("{what} {}", path.display()))
 }
 
 #[cfg(test)]
@@ -163,6 +191,29 @@ mod tests {
         }
         assert_eq!(network("127.0.0.0/8").unwrap(), ("127.0.0.0".parse().unwrap(), 8));
         assert_eq!(network(" 2001:db8::/32").unwrap(), ("2001:db8::".parse().unwrap(), 32));
+    }
+
+    #[test]
+    fn settings_that_would_do_nothing_in_silence_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let empty = dir.path().join("empty");
+        std::fs::write(&empty, "# nothing\n").unwrap();
+        let engine = dns::Engine::new(dns::Settings::default());
+        let args = EngineArgs { resolvers: Some(empty.clone()), ..EngineArgs::default() };
+        let e = format!("{:#}", comparer(&args, &engine).err().unwrap());
+        assert!(e.contains("empty") && e.contains("[[resolver]]"), "{e}");
+        let args = EngineArgs { extra_ca: Some(empty), ..EngineArgs::default() };
+        let e = format!("{:#}", dialer(&args, &engine).err().unwrap());
+        assert!(e.contains("empty") && e.contains("no CERTIFICATE"), "{e}");
+        let wrong = [
+            EngineArgs { dns_port: Some(0), ..EngineArgs::default() },
+            EngineArgs { asn_zone: Some("a b".into()), ..EngineArgs::default() },
+            EngineArgs { own_networks: vec!["10.0.0.0".into()], ..EngineArgs::default() },
+        ];
+        for args in wrong {
+            let e = internet(&args).err().unwrap();
+            assert!(e.is::<Wrong>(), "{args:?}: {e:#}");
+        }
     }
 
     #[test]

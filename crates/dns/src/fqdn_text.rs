@@ -3,12 +3,13 @@
 use crate::render::Paint;
 use model::finding::Level;
 use model::fqdn::{ChainStep, FqdnReport, StageKind, Tone, TtlPlan, TypeOutcome, VantageAnswer};
+use model::names::both_forms;
 use std::fmt::Write;
 
 /// The whole report, with a final line break.
 pub fn report(r: &FqdnReport, colour: bool) -> String {
     let paint = Paint(colour);
-    let mut out = format!("{}\n", paint.with("1", &r.name));
+    let mut out = format!("{}\n", paint.with("1", &both_forms(&r.name)));
     let code = match r.tone {
         Tone::Ok => "32",
         Tone::Notice => "36",

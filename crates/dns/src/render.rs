@@ -1,6 +1,8 @@
 //! A trace as a tree one wants to read in a terminal: root, top-level domain, zone, and what every server said.
 
 use model::dns::{AnswerKind, ServerAnswer, Trace, TraceOutcome, TraceStep};
+use model::names::both_forms;
+use model::time::human_seconds;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -26,7 +28,7 @@ impl Paint {
 /// The trace as text, with a final line break. Servers that said the same are counted, not listed.
 pub fn trace_tree(trace: &Trace, colour: bool) -> String {
     let paint = Paint(colour);
-    let mut out = format!("{}\n", paint.with("1", &format!("{} {}", trace.name, trace.rtype)));
+    let mut out = format!("{}\n", paint.with("1", &format!("{} {}", both_forms(&trace.name), trace.rtype)));
     let last = trace.steps.len().saturating_sub(1);
     for (depth, step) in trace.steps.iter().enumerate() {
         write_step(&mut out, &paint, step, depth, depth == last);
@@ -42,9 +44,9 @@ pub fn trace_tree(trace: &Trace, colour: bool) -> String {
     if let Some(soa) = &trace.soa {
         let _ = writeln!(
             out,
-            "{indent}resolvers remember this for {} s (SOA of {}: minimum {}, TTL {})",
-            soa.negative_ttl(),
-            soa.zone,
+            "{indent}resolvers remember this for {} (SOA of {}: minimum {}, TTL {})",
+            human_seconds(soa.negative_ttl().into()),
+            if soa.zone == "." { "the root" } else { &soa.zone },
             soa.minimum,
             soa.ttl
         );
@@ -57,6 +59,9 @@ pub fn trace_tree(trace: &Trace, colour: bool) -> String {
         TraceOutcome::Loop => "the delegations lead in a circle",
         TraceOutcome::Exhausted => "given up at a bound",
     };
+    if trace.steps.iter().filter_map(|s| s.referral.as_ref()).any(|r| r.nameservers.iter().any(|n| n.glue)) {
+        let _ = writeln!(out, "{}", paint.with("2", "+ the referral holds its address (glue)"));
+    }
     let _ = writeln!(out, "{outcome}; {} questions, {:.0} ms", trace.queries, trace.elapsed_ms);
     for note in &trace.notes {
         let _ = writeln!(out, "{}", paint.with("33", &format!("note: {note}")));

@@ -1,7 +1,7 @@
 //! `domainscope admin`: looking after an installation.
 
 use super::serve::{KEY_SETTING, new_key, operator_key};
-use super::{Outcome, print_json};
+use super::{Outcome, place, print, print_json};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use model::ids::OrgId;
@@ -34,8 +34,14 @@ enum Action {
 }
 
 pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
-    let place = args.database.unwrap_or_else(|| args.data.to_string_lossy().into_owned());
-    let store = store::open(&place).await?;
+    // Opening makes what is not there: a link to an installation that nobody serves would open nothing.
+    if args.database.is_none() && !args.data.join("domainscope.db").exists() {
+        anyhow::bail!(
+            "no installation is in {}: pass --data DIR (or --database URL) as it is given to serve",
+            args.data.display()
+        );
+    }
+    let store = place::open(&args.data, args.database.as_deref()).await?;
     match args.action {
         Action::Link { renew, url } => {
             if renew {
@@ -45,7 +51,7 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
             if json {
                 print_json(&serde_json::json!({ "link": link }))?;
             } else {
-                println!("{link}");
+                print(&link)?;
             }
         }
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use dns::checks::{CheckOptions, CheckReport};
 use model::finding::Level;
 use model::fqdn::Tone;
-use model::names::Fqdn;
+use model::names::{Fqdn, both_forms};
 use model::verdict::{CheckVerdict, matters};
 use owo_colors::OwoColorize;
 use std::fmt::Write;
@@ -82,7 +82,8 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, String> {
 
 fn words(report: &CheckReport, moving: bool, all: bool) -> String {
     let mut out = String::new();
-    let verdict = CheckVerdict::of(&report.zone, &report.findings, report.test_cases.len(), moving);
+    let verdict =
+        CheckVerdict::of(&both_forms(&report.zone), &report.findings, report.test_cases.len(), moving);
     let title = match verdict.tone {
         Tone::Ok => verdict.title.green().to_string(),
         Tone::Notice => verdict.title.cyan().to_string(),

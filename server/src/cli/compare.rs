@@ -1,15 +1,16 @@
 //! `domainscope compare NAME [TYPE]`: the authoritative servers beside public resolvers and the machine's own.
 
-use super::{Outcome, print, print_json, usage};
+use super::output::note;
+use super::{Outcome, complain, print, print_json, usage};
 use crate::settings::EngineArgs;
 use crate::wiring;
 use anyhow::Result;
 use clap::Args;
 use dns::compare::text::{answer_line, comparison, flush_advice};
 use dns::compare::{Asking, Watch};
-use model::compare::{CompareEvent, EndKind, StopReason};
+use model::compare::{CompareEvent, Comparison, EndKind, StopReason};
 use model::names::Fqdn;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Flags of `compare`.
@@ -62,8 +63,19 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
     asking.earlier.values.extend((!args.was.is_empty()).then(|| args.was.clone()));
     let result = if args.watch {
         let watch = Watch { expect: args.expect.clone(), patience_s: i64::from(args.give_up) * 60 };
-        let mut tell = |event: CompareEvent| progress(&event, json);
-        comparer.watch(&asking, &watch, &mut tell).await.map(|(c, end)| (c, Some(end)))
+        let mut seen = Seen::default();
+        let mut tell = |event: CompareEvent| {
+            progress(&event, json);
+            seen.take(event);
+        };
+        let watched = tokio::select! {
+            watched = comparer.watch(&asking, &watch, &mut tell) => Some(watched),
+            _ = tokio::signal::ctrl_c() => None,
+        };
+        match watched {
+            Some(watched) => watched.map(|(c, end)| (c, Some(end))),
+            None => return stopped(seen, json),
+        }
     } else {
         let mut counted = Counter::new(json);
         let done = comparer.run(&asking, &mut |event| counted.count(&event)).await;
@@ -105,6 +117,36 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
     })
 }
 
+/// What a watch has told so far.
+#[derive(Default)]
+struct Seen(Option<Comparison>);
+
+impl Seen {
+    fn take(&mut self, event: CompareEvent) {
+        match (event, &mut self.0) {
+            (CompareEvent::Authority(c), seen) => *seen = Some(*c),
+            (CompareEvent::Answer(j), Some(c)) => {
+                if let Some(place) = c.answers.iter_mut().find(|a| a.resolver.id == j.resolver.id) {
+                    *place = *j;
+                }
+            }
+            (CompareEvent::Summary(s), Some(c)) => c.summary = s,
+            _ => {}
+        }
+    }
+}
+
+/// Ctrl-C during a watch: what was seen last, and that nobody waited for the end.
+fn stopped(seen: Seen, json: bool) -> Result<Outcome> {
+    match seen.0 {
+        Some(last) if json => print_json(&last)?,
+        Some(last) => print(comparison(&last, true).trim_end())?,
+        None => {}
+    }
+    complain("stopped before the watch came to an end; the above is what was seen last");
+    Ok(Outcome::Stopped)
+}
+
 /// The machine's own resolvers. A closed network's names mean nothing to them, so there only a file that is named counts.
 fn own_resolvers(args: &CompareArgs, engine: &EngineArgs) -> Vec<std::net::IpAddr> {
     let path = match &args.resolv_conf {
@@ -136,14 +178,13 @@ impl Counter {
             _ => return,
         }
         if self.shown && self.total > 0 {
-            eprint!("\r{} of {} resolvers answered ", self.answered, self.total);
-            let _ = std::io::stderr().flush();
+            note(&format!("\r{} of {} resolvers answered ", self.answered, self.total));
         }
     }
 
     fn clear(&self) {
         if self.shown && self.total > 0 {
-            eprint!("\r{:40}\r", "");
+            note(&format!("\r{:40}\r", ""));
         }
     }
 }
@@ -151,11 +192,8 @@ impl Counter {
 /// What a watch tells on the way, on standard error: the result is for standard output.
 fn progress(event: &CompareEvent, json: bool) {
     match event {
-        CompareEvent::Watch(p) => eprintln!("{}", p.sentence),
-        CompareEvent::Answer(j) if !json => {
-            let colour = std::io::stderr().is_terminal();
-            eprintln!("{}", answer_line(j, colour));
-        }
+        CompareEvent::Watch(p) => note(&format!("{}\n", p.sentence)),
+        CompareEvent::Answer(j) if !json => note(&format!("{}\n", answer_line(j, true))),
         _ => {}
     }
 }

@@ -1,6 +1,6 @@
 //! `domainscope lab`: an Internet in a box, started or changed.
 
-use super::{Outcome, print_json, usage};
+use super::{Outcome, print, print_json, usage};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -66,20 +66,22 @@ pub(super) async fn run(args: LabArgs, json: bool) -> Result<Outcome> {
             if json {
                 print_json(at)?;
             } else {
-                println!("A lab runs with {} domains. Point commands at it with", at.domains.len());
-                println!("  --config {}", at.engine.display());
-                println!("and change it with");
-                println!("  domainscope lab ctl --state {} help", state.display());
-                println!("Stop with Ctrl-C.");
+                print(&format!(
+                    "A lab runs with {} domains. Point commands at it with\n  --config {}\nand change it with\n  \
+                     domainscope lab ctl --state {} help\nStop with Ctrl-C.",
+                    at.domains.len(),
+                    at.engine.display(),
+                    state.display()
+                ))?;
             }
             tokio::signal::ctrl_c().await?;
             lab.shutdown().await;
             Ok(Outcome::Done)
         }
         Action::Ctl { command, .. } if command == ["help"] => {
-            for (form, words) in lab::HELP {
-                println!("  {form:<48} {words}");
-            }
+            let lines: Vec<_> =
+                lab::HELP.iter().map(|(form, words)| format!("  {form:<48} {words}")).collect();
+            print(&lines.join("\n"))?;
             Ok(Outcome::Done)
         }
         Action::Ctl { state, command } => {
@@ -91,9 +93,9 @@ pub(super) async fn run(args: LabArgs, json: bool) -> Result<Outcome> {
             let line = command.join(" ");
             let (status, said) = post(at.control, &line).await.context("the lab does not answer")?;
             if status != 200 {
-                return Ok(usage(said.trim()));
+                return Ok(usage(&format!("{} (domainscope lab ctl help)", said.trim())));
             }
-            println!("{}", said.trim());
+            print(said.trim())?;
             Ok(Outcome::Done)
         }
     }

@@ -1,5 +1,5 @@
 //! The command line. Every command has `--json` (stable keys), human output by default, and exit codes 0 done,
-//! 1 problems found, 2 wrong usage, 3 could not do it.
+//! 1 problems found, 2 wrong usage, 3 could not do it, 130 stopped by Ctrl-C.
 
 mod admin;
 mod check;
@@ -7,16 +7,20 @@ mod compare;
 mod doh;
 mod fqdn;
 mod lab;
+mod output;
 mod parse_whois;
+mod place;
 mod report;
 mod scan;
 mod serve;
 mod trace;
 
 use crate::http::BuiltIn;
-use crate::settings::EngineArgs;
+use crate::settings::{EngineArgs, Wrong};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use output::sentence;
+pub(crate) use output::{complain, print, print_json, usage};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -57,7 +61,7 @@ enum Command {
     ParseWhois(parse_whois::ParseWhoisArgs),
     /// Run an Internet in a box on loopback, or change one that runs
     Lab(lab::LabArgs),
-    /// Look after an installation: set-up link, backup
+    /// Look after an installation: its set-up link
     Admin(admin::AdminArgs),
 }
 
@@ -70,6 +74,8 @@ pub(crate) enum Outcome {
     Problems,
     /// The input was wrong.
     Usage,
+    /// Ctrl-C; what there was so far has been printed.
+    Stopped,
 }
 
 /// Reads the command line, runs it, answers the exit code. `files` is the browser bundle that `serve` serves.
@@ -82,7 +88,7 @@ pub fn main(files: BuiltIn) -> ExitCode {
     let runtime = match builder.enable_all().thread_stack_size(16 << 20).build() {
         Ok(runtime) => runtime,
         Err(e) => {
-            eprintln!("domainscope: no runtime: {e}");
+            complain(&format!("no runtime: {e}"));
             return ExitCode::from(3);
         }
     };
@@ -90,9 +96,10 @@ pub fn main(files: BuiltIn) -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
         Ok(Outcome::Usage) => ExitCode::from(2),
+        Ok(Outcome::Stopped) => ExitCode::from(130),
         Err(e) => {
-            eprintln!("domainscope: {e:#}");
-            ExitCode::from(3)
+            complain(&sentence(&e));
+            ExitCode::from(if e.is::<Wrong>() { 2 } else { 3 })
         }
     }
 }
@@ -120,33 +127,13 @@ fn init_logs(quiet: bool) {
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     let logs =
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(std::io::stderr);
+    // A log nobody takes any more is no reason to fall over.
+    let logs = logs.log_internal_errors(false);
     if std::env::var("DOMAINSCOPE_LOG_FORMAT").as_deref() == Ok("json") {
         logs.json().init();
     } else {
         logs.with_target(false).init();
     }
-}
-
-/// Prints a JSON value, indented.
-pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
-    print(&text)
-}
-
-/// Prints a text; a reader that has gone away (`| head`) is not an error.
-pub(crate) fn print(text: &str) -> Result<()> {
-    use std::io::Write;
-    let mut out = anstream::stdout().lock();
-    match writeln!(out, "{text}") {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.into()),
-        _ => Ok(()),
-    }
-}
-
-/// A name that is none: said on standard error, exit code 2.
-pub(crate) fn usage(words: &str) -> Outcome {
-    eprintln!("domainscope: {words}");
-    Outcome::Usage
 }
 
 #[cfg(test)]

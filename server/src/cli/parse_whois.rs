@@ -1,10 +1,11 @@
 //! `domainscope parse-whois`: WHOIS texts into fields, one from standard input or a batch.
 
-use super::{Outcome, print_json};
+use super::output::{note, written};
+use super::{Outcome, complain, print_json};
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Deserialize;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::PathBuf;
 
 /// Flags of `parse-whois`.
@@ -43,7 +44,16 @@ pub(super) fn run(args: &ParseWhoisArgs, json: bool) -> Result<Outcome> {
         return batch();
     }
     let mut text = Vec::new();
-    std::io::stdin().lock().take(CAP).read_to_end(&mut text).context("standard input")?;
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        note("Paste a WHOIS text; Ctrl-D on a line of its own ends it.\n");
+    }
+    stdin.lock().take(CAP).read_to_end(&mut text).context("standard input")?;
+    if text.iter().all(u8::is_ascii_whitespace) {
+        complain(
+            "standard input is empty, so there is nothing to read: whois NAME | domainscope parse-whois …",
+        );
+    }
     let domain = args.domain.as_deref().unwrap_or_default();
     let reading = registration::parse_whois(domain, args.tld.as_deref(), args.server.as_deref(), &text);
     let value = registration::reading_to_json(&reading);
@@ -57,6 +67,7 @@ pub(super) fn run(args: &ParseWhoisArgs, json: bool) -> Result<Outcome> {
 
 fn batch() -> Result<Outcome> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let (mut cases, mut gone) = (0_u64, false);
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
         let line = line.context("standard input")?;
         if line.trim().is_empty() {
@@ -66,10 +77,21 @@ fn batch() -> Result<Outcome> {
             Ok(case) => one(&case),
             Err(e) => serde_json::json!({ "line": number + 1, "error": format!("not a case: {e}") }),
         };
-        serde_json::to_writer(&mut out, &value)?;
-        out.write_all(b"\n")?;
+        cases += 1;
+        let mut line = serde_json::to_vec(&value)?;
+        line.push(b'\n');
+        if let Err(e) = out.write_all(&line) {
+            gone = e.kind() == std::io::ErrorKind::BrokenPipe;
+            written(Err(e))?;
+            break;
+        }
     }
-    out.flush()?;
+    if !gone {
+        written(out.flush())?;
+    }
+    if cases == 0 {
+        complain("standard input holds no case: lines {\"id\", \"domain\", \"raw_path\"} are wanted");
+    }
     Ok(Outcome::Done)
 }
 

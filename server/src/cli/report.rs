@@ -1,8 +1,8 @@
 //! What `scan` prints for people: the status first, then registration, delegation, zone, each with its source.
 
-use model::dns::{Delegation, Dnssec, ServerHealth, ZoneSnapshot};
+use model::dns::{Delegation, Dnssec, ServerHealth, ServerState, ZoneSnapshot};
 use model::finding::Level;
-use model::names::to_unicode;
+use model::names::both_forms;
 use model::observation::{Observation, Part};
 use model::registration::{Registration, RegistrationState};
 use model::status::{Status, StatusKind};
@@ -21,7 +21,8 @@ fn heading<T>(out: &mut String, title: &str, part: &Part<T>) {
     let source = part.source.as_deref().map(|s| format!("  {}", s.dimmed())).unwrap_or_default();
     let _ = writeln!(out, "\n{}{source}", title.bold());
     if let Some(e) = &part.error {
-        line(out, &"failed".red().to_string(), &e.sentence);
+        // Padded before it is coloured: escapes would count as letters.
+        let _ = writeln!(out, "  {} {}", format!("{:<WIDTH$}", "failed").red(), e.sentence);
     }
 }
 
@@ -33,11 +34,7 @@ fn said<T>(part: &Part<T>) -> bool {
 /// The report on one domain.
 pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: jiff::Timestamp) -> String {
     let mut out = String::new();
-    let shown = to_unicode(o.name.as_str());
-    let _ = write!(out, "{}", shown.bold());
-    if shown != o.name.as_str() {
-        let _ = write!(out, " ({})", o.name);
-    }
+    let _ = write!(out, "{}", both_forms(o.name.as_str()).bold());
     let word = status.kind.label();
     let word = match status.kind {
         StatusKind::Critical => word.red().bold().to_string(),
@@ -153,8 +150,12 @@ fn delegation(out: &mut String, d: &Delegation) {
             out,
             "Delegated",
             &format!(
-                "no: {} does not delegate this name",
-                if d.parent.is_empty() { "the root" } else { &d.parent }
+                "no: {}",
+                match d.parent.as_str() {
+                    "" | "." =>
+                        "the root does not delegate it; there is no such top-level domain".to_string(),
+                    parent => format!("{parent} does not delegate this name"),
+                }
             ),
         );
     }
@@ -162,16 +163,21 @@ fn delegation(out: &mut String, d: &Delegation) {
         line(out, "DNS provider", &p.name);
     }
     let width = d.servers.iter().map(|s| s.name.len()).max().unwrap_or(0);
+    let address = |s: &ServerState| s.address.map_or_else(|| "no address".to_string(), |a| a.to_string());
+    let places = d.servers.iter().map(|s| address(s).len()).max().unwrap_or(0);
+    let words = d.servers.iter().map(|s| s.health.label().len()).max().unwrap_or(0);
     for s in &d.servers {
+        let word = format!("{:<words$}", s.health.label());
         let word = match s.health {
-            ServerHealth::Authoritative => s.health.label().green().to_string(),
-            ServerHealth::Slow | ServerHealth::NotAsked => s.health.label().yellow().to_string(),
-            _ => s.health.label().red().to_string(),
+            ServerHealth::Authoritative => word.green().to_string(),
+            ServerHealth::Slow | ServerHealth::NotAsked => word.yellow().to_string(),
+            _ => word.red().to_string(),
         };
-        let address = s.address.map_or_else(|| "no address".into(), |a| a.to_string());
+        let address = address(s);
         let ms = s.latency_ms.map(|l| format!("{l:.0} ms")).unwrap_or_default();
         let serial = s.serial.map(|n| format!("serial {n}")).unwrap_or_default();
-        let _ = writeln!(out, "  {:<width$}  {address:<15}  {word}  {ms}  {serial}", s.name);
+        let line = format!("  {:<width$}  {address:<places$}  {word}  {ms:>7}  {serial}", s.name);
+        let _ = writeln!(out, "{}", line.trim_end());
         for note in &s.notes {
             let _ = writeln!(out, "  {:<width$}  {}", "", note.dimmed());
         }

@@ -24,7 +24,13 @@ pub(super) struct ServeArgs {
     #[arg(long)]
     demo: bool,
     /// Address to listen on
-    #[arg(long, default_value = "127.0.0.1:8080", env = "DOMAINSCOPE_LISTEN", value_name = "ADDR")]
+    #[arg(
+        long,
+        default_value = "127.0.0.1:8080",
+        env = "DOMAINSCOPE_LISTEN",
+        value_name = "ADDR",
+        value_parser = address
+    )]
     listen: SocketAddr,
     /// Folder of the embedded database [default: ./data, with --demo a temporary one]
     #[arg(long, env = "DOMAINSCOPE_DATA", value_name = "DIR", conflicts_with = "database")]
@@ -35,17 +41,32 @@ pub(super) struct ServeArgs {
     /// Folder of a browser bundle to use instead of the built-in one
     #[arg(long, value_name = "DIR", hide = true)]
     assets: Option<PathBuf>,
-    /// Seconds between two scheduled scans of a domain
-    #[arg(long, default_value_t = 3600, env = "DOMAINSCOPE_INTERVAL", value_name = "SECONDS")]
+    /// Seconds between two scheduled scans of a domain, at least 60
+    #[arg(
+        long,
+        default_value_t = 3600,
+        env = "DOMAINSCOPE_INTERVAL",
+        value_name = "SECONDS",
+        value_parser = clap::value_parser!(u32).range(60..)
+    )]
     interval: u32,
     /// Address of its own for /metrics, /livez and /readyz, without sign-in: one that only your monitoring reaches
-    #[arg(long, env = "DOMAINSCOPE_METRICS_LISTEN", value_name = "ADDR")]
+    #[arg(long, env = "DOMAINSCOPE_METRICS_LISTEN", value_name = "ADDR", value_parser = address)]
     metrics_listen: Option<SocketAddr>,
     /// Look-ups a minute of one caller: a trace counts 1, a scan 2, a comparison, analysis or check 3; 0 for no limit
     #[arg(long, default_value_t = 60, env = "DOMAINSCOPE_LOOKUP_RATE", value_name = "N")]
     lookup_rate: u32,
     #[command(flatten)]
     doh: super::doh::DohArgs,
+}
+
+/// `127.0.0.1:8080`, `[::]:8080`, `localhost:8080`.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    named.as_deref().unwrap_or(text).parse().map_err(|_| {
+        "write ADDRESS:PORT, as in 127.0.0.1:8080 (this machine), 0.0.0.0:8080 or [::]:8080 (everybody)"
+            .into()
+    })
 }
 
 /// How long requests under way may take to end when the server is asked to stop.
@@ -74,12 +95,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     };
     let lab = if args.demo { Some(start_lab(&folder, &mut engine).await?) } else { None };
     let https = args.doh.listener(listener.local_addr()?, lab.as_ref()).await?;
-    let store = match &args.database {
-        Some(url) => store::open_postgres(url).await.context("the database")?,
-        None => store::open(&folder.to_string_lossy())
-            .await
-            .with_context(|| format!("the database in {}", folder.display()))?,
-    };
+    let store = super::place::open(&folder, args.database.as_deref()).await?;
     let key = operator_key(&store).await?;
 
     let (internet, budgets) = wiring::internet_sharing(&engine, &store)?;
@@ -89,7 +105,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         Bounds { a_minute: args.lookup_rate, ..Bounds::default() },
     );
     let policy = Policy {
-        interval_s: i64::from(args.interval.max(60)),
+        interval_s: i64::from(args.interval),
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
         ..Policy::default()
     };
@@ -273,43 +289,51 @@ fn announce(
     folder: &Path,
     lab: Option<&lab::Lab>,
 ) {
-    println!("Domainscope {}", env!("CARGO_PKG_VERSION"));
+    let mut lines = vec![format!("Domainscope {}", env!("CARGO_PKG_VERSION"))];
+    let mut say = |line: String| lines.push(line);
     if let Some(lab) = lab {
-        println!("  Open        http://{address}");
-        println!(
+        say(format!("  Open        http://{address}"));
+        say(format!(
             "  Lab         http://{} changes it while it runs: curl -d 'renew q7.io 1' http://{}/commands",
             lab.endpoints().control,
             lab.endpoints().control
-        );
-        println!("  Engine      {} points other commands at the same lab:", lab.endpoints().engine.display());
-        println!("              domainscope scan q7.io --config {}", lab.endpoints().engine.display());
+        ));
+        say(format!(
+            "  Engine      {} points other commands at the same lab:",
+            lab.endpoints().engine.display()
+        ));
+        say(format!("              domainscope scan q7.io --config {}", lab.endpoints().engine.display()));
     }
     // Only visitors on this machine are let into a demo without the link.
     if lab.is_none() || !address.ip().is_loopback() {
-        println!("  Set up      http://{address}/setup?key={key}");
-        println!("              opens this installation in your browser; keep the link to yourself");
+        say(format!("  Set up      http://{address}/setup?key={key}"));
+        say("              opens this installation in your browser; keep the link to yourself".into());
     }
     if let Some(secure) = secure {
-        println!("  HTTPS       https://{secure}");
-        println!("              DNS over HTTPS: https://{secure}/dns-query{{?dns}}");
+        say(format!("  HTTPS       https://{secure}"));
+        say(format!("              DNS over HTTPS: https://{secure}/dns-query{{?dns}}"));
         if let Some(lab) = lab {
-            println!(
+            say(format!(
                 "              certificate of the lab's authority: {}",
                 lab.endpoints().extra_ca.display()
-            );
+            ));
         }
     }
     if args.database.is_some() {
-        println!("  Data        PostgreSQL");
+        say("  Data        PostgreSQL".into());
     } else {
-        println!(
+        say(format!(
             "  Data        {}{}",
             folder.display(),
             if args.data.is_none() && args.demo { " (gone when this ends)" } else { "" }
-        );
+        ));
     }
     if let Some(at) = args.metrics_listen {
-        println!("  Metrics     http://{at}/metrics");
+        say(format!("  Metrics     http://{at}/metrics"));
     }
-    println!("  Stop        Ctrl-C");
+    say("  Stop        Ctrl-C".into());
+    // Nobody may be there to read it (a service manager, a full disk); the link can be asked for again.
+    if let Err(e) = super::print(&lines.join("\n")) {
+        tracing::warn!("what this server is called could not be printed: {e:#}");
+    }
 }

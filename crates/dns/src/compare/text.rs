@@ -2,6 +2,7 @@
 
 use crate::render::Paint;
 use model::compare::{Comparison, Judged, VerdictKind};
+use model::names::both_forms;
 use std::fmt::Write;
 
 fn code(kind: VerdictKind) -> &'static str {
@@ -29,7 +30,7 @@ fn mark(kind: VerdictKind) -> &'static str {
 pub fn comparison(c: &Comparison, colour: bool) -> String {
     let paint = Paint(colour);
     let a = &c.authority;
-    let mut out = format!("{}\n", paint.with("1", &format!("{} {}", a.name, a.rtype)));
+    let mut out = format!("{}\n", paint.with("1", &format!("{} {}", both_forms(&a.name), a.rtype)));
     let _ = writeln!(out, "{}\n", c.summary.sentence);
     let _ = writeln!(out, "{}", paint.with("1", "Authoritative"));
     let _ = writeln!(out, "  {}", a.sentence);

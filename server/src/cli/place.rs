@@ -1,0 +1,76 @@
+//! Where an installation keeps its data: a folder, or a PostgreSQL database by URL. In: what flags say. Out: the store,
+//! or a sentence that names the place and never a password.
+
+use super::output::note;
+use crate::settings::Wrong;
+use anyhow::{Context, Result};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Store;
+
+/// How long a database may take before somebody who looks on is told what is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The store in a folder, or at a URL when one is given.
+pub(super) async fn open(folder: &Path, database: Option<&str>) -> Result<Arc<dyn Store>> {
+    let Some(url) = database else {
+        return store::open(&folder.to_string_lossy())
+            .await
+            .with_context(|| format!("the database in {}", folder.display()));
+    };
+    let at = address(url)?;
+    let mut opening = std::pin::pin!(store::open_postgres(url));
+    let opened = match tokio::time::timeout(PATIENCE, opening.as_mut()).await {
+        Ok(opened) => opened,
+        Err(_) => {
+            note(&format!("domainscope: waiting for the database at {at}\n"));
+            opening.await
+        }
+    };
+    opened.with_context(|| {
+        format!("the database at {at} (does PostgreSQL listen there, and may this user in?)")
+    })
+}
+
+/// Host, port and name of a database URL: all of it that may be shown.
+fn address(url: &str) -> Result<String> {
+    let wrong =
+        || Wrong("--database is no PostgreSQL URL: write postgres://USER:PASSWORD@HOST:PORT/NAME".into());
+    let read = url::Url::parse(url).map_err(|_| wrong())?;
+    if !matches!(read.scheme(), "postgres" | "postgresql") {
+        return Err(wrong().into());
+    }
+    // A socket's folder stands in the query: ?host=/run/postgresql.
+    let socket = read.query_pairs().find(|(k, _)| k == "host").map(|(_, v)| v.into_owned());
+    let host = socket.or(read.host_str().map(str::to_string)).unwrap_or_else(|| "this machine".into());
+    let port = read.port().map(|p| format!(":{p}")).unwrap_or_default();
+    Ok(format!("{host}{port}{}", read.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_named_without_its_password() {
+        let shown = |url: &str| address(url).unwrap();
+        assert_eq!(shown("postgres://bob:hunter2@db.example:5433/scope"), "db.example:5433/scope");
+        assert_eq!(
+            shown("postgresql:///scope?host=/run/postgresql&password=hunter2"),
+            "/run/postgresql/scope"
+        );
+        for bad in ["mysql://bob:hunter2@h/x", "bob:hunter2@h/x", "hunter2", ""] {
+            let e = address(bad).unwrap_err();
+            assert!(e.is::<Wrong>() && !format!("{e:#}").contains("hunter2"), "{bad}: {e:#}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_can_not_be_used_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let e = open(&folder.path().join("file"), None).await.err().unwrap();
+        assert!(format!("{e:#}").contains("file"), "{e:#}");
+    }
+}
