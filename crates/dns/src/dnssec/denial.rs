@@ -105,7 +105,7 @@ impl<'a> Denials<'a> {
                 return held(lacks(types, rtype));
             }
             // A name that exists only through names below it.
-            if *owner < name && next.is_below(name) {
+            if *owner < name && next.is_below(name) && !foreign(owner, types, name) {
                 return Proof::Holds;
             }
         }
@@ -116,8 +116,9 @@ impl<'a> Denials<'a> {
             Some((_, Proof::Missing)) => Proof::Missing,
             Some((encloser, closer)) => match encloser.child("*") {
                 Some(wildcard) if self.lacks_at(&wildcard, rtype) => closer,
-                // Below an opt-out span a name may be delegated without a signature.
-                _ if closer == Proof::Open && rtype == Rtype::DS => Proof::Open,
+                // An opt-out span may leave out a delegation without DS records, and a name that is there only for such a
+                // one below it (RFC 5155 sections 7.1 and 8.6).
+                _ if closer == Proof::Open => Proof::Open,
                 _ => Proof::Missing,
             },
             None => Proof::Missing,
@@ -181,13 +182,18 @@ impl<'a> Denials<'a> {
         self.nsec3.iter().find(|(owner, _)| *owner == hash)
     }
 
+    /// Both ends of the NSEC record between which `name` would be.
+    fn span(&self, name: &Name) -> Option<(&'a Name, &'a Name)> {
+        let around = |(owner, next, types): &&(&Name, &Name, &[Rtype])| {
+            let last = *next == self.zone;
+            *owner < name && (last || name < *next) && !next.is_below(name) && !foreign(owner, types, name)
+        };
+        self.nsec.iter().find(around).map(|(owner, next, _)| (*owner, *next))
+    }
+
     /// A span that holds the place where `name` would be.
     fn absent(&self, name: &Name) -> Proof {
-        let spanned = self.nsec.iter().any(|(owner, next, _)| {
-            let last = *next == self.zone;
-            *owner < name && (last || name < *next) && !next.is_below(name)
-        });
-        if spanned {
+        if self.span(name).is_some() {
             return Proof::Holds;
         }
         let Some(hash) = self.hash(name) else { return Proof::Missing };
@@ -205,30 +211,28 @@ impl<'a> Denials<'a> {
     /// The longest ancestor that is proved to exist, and the proof that the next name towards `name` does not.
     fn closest_encloser(&self, name: &Name) -> Option<(Name, Proof)> {
         // NSEC: the span around the name shares labels with it on one of its ends.
-        for (owner, next, types) in &self.nsec {
-            let last = *next == self.zone;
-            let spans = *owner < name && (last || name < *next) && !next.is_below(name);
-            // The NSEC of a delegation, or of a redirected subtree, says nothing about what lies below.
-            let foreign = name.is_below(owner)
-                && (types.contains(&Rtype::DNAME)
-                    || (types.contains(&Rtype::NS) && !types.contains(&Rtype::SOA)));
-            if spans && !foreign {
-                let shared = common(name, owner).max(common(name, next));
-                return Some((name.trim_to(shared), Proof::Holds));
-            }
+        if let Some((owner, next)) = self.span(name) {
+            let shared = common(name, owner).max(common(name, next));
+            return Some((name.trim_to(shared), Proof::Holds));
         }
         let above = self.zone.labels().len()..name.labels().len();
         for count in above.rev() {
             let encloser = name.trim_to(count);
             if let Some((_, n)) = self.matching(&encloser) {
-                let foreign = n.types.contains(&Rtype::DNAME)
-                    || (n.types.contains(&Rtype::NS) && !n.types.contains(&Rtype::SOA));
                 let next_closer = name.trim_to(count + 1);
+                let foreign = foreign(&encloser, &n.types, name);
                 return (!foreign).then(|| (encloser, self.absent(&next_closer)));
             }
         }
         None
     }
+}
+
+/// The record of a delegation, or of a redirected subtree, says nothing about what lies below (RFC 6840 section 4.1, RFC
+/// 6672 section 5.3.4.1).
+fn foreign(owner: &Name, types: &[Rtype], name: &Name) -> bool {
+    let cut = types.contains(&Rtype::NS) && !types.contains(&Rtype::SOA);
+    name.is_below(owner) && (cut || types.contains(&Rtype::DNAME))
 }
 
 /// Labels as an RRSIG counts them: without the asterisk (RFC 4034 section 3.1.3).
@@ -276,3 +280,7 @@ fn base32hex(label: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 #[path = "denial_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "denial_props.rs"]
+mod props;

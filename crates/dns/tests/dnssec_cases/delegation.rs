@@ -162,6 +162,16 @@ fn matches() -> Vec<Behaviour> {
             of(without_flags(256)),
             &["DS02_DNSKEY_NOT_FOR_ZONE_SIGNING", NONE_VALID],
         ),
+        // Revoking a key changes its tag (RFC 5011 section 2.1).
+        u(
+            "a key that is revoked",
+            [|q, r| {
+                let revoked = dnskey(By::Ksk, 257 | 0x80);
+                keyed(vec![revoked.clone(), zsk()], by(By::Ksk).as_key(revoked)).answer(q, r)
+            }; 2],
+            vec![ds(2)],
+            &["DS02_NO_DNSKEY_FOR_DS", NONE_VALID],
+        ),
         u(
             "no secure entry point",
             [|q, r| keyed(vec![without_flags(1), zsk()], by(By::Ksk).as_key(without_flags(1))).answer(q, r);

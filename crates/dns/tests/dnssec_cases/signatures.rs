@@ -228,3 +228,21 @@ pub fn behaviours() -> Vec<Behaviour> {
     ]);
     all
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_do_not_fit_over_udp_are_fetched_over_tcp() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static TIMES_ASKED: AtomicUsize = AtomicUsize::new(0);
+    const TOO_LONG: Make = |q, r| {
+        let mut reply = lived(PAST).answer(q, r)?;
+        if asked(q).1 == DNSKEY && TIMES_ASKED.fetch_add(1, Ordering::SeqCst) == 0 {
+            reply.answers.clear();
+            reply.metadata.truncation = true;
+        }
+        Some(reply)
+    };
+    let report = crate::sealed::given("DNSSEC08", NAME, [TOO_LONG, SILENT], vec![]).await;
+    let tags: Vec<&str> = report.findings.iter().map(|f| f.tag.as_str()).collect();
+    assert_eq!(tags, ["DS08_DNSKEY_RRSIG_EXPIRED"]);
+    assert_eq!(TIMES_ASKED.load(Ordering::SeqCst), 2, "once over each");
+}
