@@ -3,10 +3,10 @@
 
 use axum::Router;
 use axum::routing::get;
-use doh::{Bounds, Exposure, Recursive, Resolver};
+use doh::{Bounds, Exposure, Recursive, Resolver, Site};
 use jiff::Timestamp;
 use lab::{Lab, Options, Scenario};
-use server::http::{Tls, serve};
+use server::http::{Served, Tls, serve};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,9 +52,10 @@ async fn world() -> World {
     let (a, b) = (listen().await.unwrap(), listen().await.unwrap());
     let (plain, secure) = (a.local_addr().unwrap(), b.local_addr().unwrap());
     let pages = Router::new().route("/", get(|| async { "a page\n" }));
-    let router = |encrypted| pages.clone().merge(doh::router(resolver.clone(), Exposure::Direct, encrypted));
-    tokio::spawn(serve(a, None, router(false), stop.clone()));
-    tokio::spawn(serve(b, Some(tls), router(true), stop.clone()));
+    let served =
+        |encrypted| Served::with_doh(pages.clone(), Site::new(resolver.clone(), Exposure::Direct, encrypted));
+    tokio::spawn(serve(a, None, served(false), stop.clone()));
+    tokio::spawn(serve(b, Some(tls), served(true), stop.clone()));
     World { ca: at.extra_ca.clone(), lab, plain, secure, _folder: folder, stop }
 }
 

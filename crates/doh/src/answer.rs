@@ -1,10 +1,14 @@
-//! From a question to the message that answers it: what is refused, what is answered in place, what is looked up.
-//! In: a read question. Out: octets of an answer and how long HTTP may keep it (RFC 8484 section 5.1, RFC 8482).
+//! From a question to the message that answers it: what is ready, what is refused, what is answered in place, what is
+//! looked up. In: the octets of a question. Out: octets of an answer and how long HTTP may keep it (RFC 8484 section 5.1,
+//! RFC 8482).
 
 use crate::backend::extended;
 use crate::entry::rcode;
-use crate::message::{Head, Query, Unfit, write};
-use crate::resolver::{Answer, Resolver, Unanswered, special};
+use crate::local::Local;
+use crate::message::{Head, Query, Unfit, whole, write};
+use crate::prepared::Form;
+use crate::resolver::{Resolver, Unanswered};
+use crate::steps::Source;
 use dns::wire::{Data, Rr, Rtype};
 
 /// A message to be sent.
@@ -14,8 +18,7 @@ pub(crate) struct Message {
     /// Seconds an HTTP cache may keep it.
     pub lifetime: u32,
     pub rcode: u16,
-    /// From the cache; `None` when nothing was looked for.
-    pub cached: Option<bool>,
+    pub source: Source,
 }
 
 /// Why there is no message.
@@ -31,17 +34,35 @@ pub(crate) enum NoMessage {
 #[derive(Debug, Clone)]
 pub(crate) struct Ready {
     pub rcode: u16,
-    pub record: Option<Rr>,
+    pub answers: Vec<Rr>,
+    pub authority: Vec<Rr>,
     pub lifetime: u32,
     pub explained: Option<(u16, &'static str)>,
 }
 
+impl Ready {
+    fn bare(rcode: u16, explained: Option<(u16, &'static str)>) -> Self {
+        Ready { rcode, answers: Vec::new(), authority: Vec::new(), lifetime: 0, explained }
+    }
+}
+
+impl From<Local> for Ready {
+    fn from(local: Local) -> Self {
+        let lifetime = local.lifetime();
+        Ready {
+            answers: local.answers,
+            authority: local.authority,
+            lifetime,
+            ..Ready::bare(local.rcode, None)
+        }
+    }
+}
+
 /// Questions that need no lookup: refused kinds, ANY, names with a meaning of their own.
-pub(crate) fn ready(query: &Query) -> Option<Ready> {
-    let refuse =
-        |rcode, code, why| Some(Ready { rcode, record: None, lifetime: 0, explained: Some((code, why)) });
+pub(crate) fn ready(resolver: &Resolver, query: &Query) -> Option<Ready> {
+    let refuse = |rcode, code, why| Some(Ready::bare(rcode, Some((code, why))));
     if query.edns.is_some_and(|e| e.version != 0) {
-        return Some(Ready { rcode: rcode::BADVERS, record: None, lifetime: 0, explained: None });
+        return Some(Ready::bare(rcode::BADVERS, None));
     }
     if query.class != 1 {
         return refuse(rcode::NOTIMP, extended::NOT_SUPPORTED, "only class IN is served");
@@ -57,7 +78,11 @@ pub(crate) fn ready(query: &Query) -> Option<Ready> {
                 raw: b"\x07RFC8482\x00".to_vec(),
                 data: Data::Other,
             };
-            return Some(Ready { rcode: 0, record: Some(record), lifetime: 3600, explained: None });
+            return Some(Ready {
+                answers: vec![record],
+                lifetime: 3600,
+                ..Ready::bare(rcode::NOERROR, None)
+            });
         }
         Rtype::AXFR | Rtype::IXFR => {
             return refuse(rcode::REFUSED, extended::NOT_SUPPORTED, "zones are not transferred here");
@@ -71,28 +96,32 @@ pub(crate) fn ready(query: &Query) -> Option<Ready> {
         }
         _ => {}
     }
-    let (rcode, record) = special(&query.name, query.rtype)?;
-    Some(Ready { rcode, record, lifetime: 3600, explained: None })
+    resolver.local().answer(&query.name, query.rtype).map(Ready::from)
 }
 
 /// Answers the octets of a question. `pad` pads every answer that has EDNS, not only to questions that were padded.
 pub(crate) async fn answer(resolver: &Resolver, question: &[u8], pad: bool) -> Result<Message, NoMessage> {
+    let form = Form::of(question, pad);
+    if let Some(message) = form.as_ref().and_then(|form| resolver.ready(form, question)) {
+        return Ok(message);
+    }
     let query = match Query::read(question) {
         Ok(query) => query,
         Err(Unfit::Garbage(why)) => return Err(NoMessage::Garbage(why)),
         Err(Unfit::Wrong(id, repeated, rcode)) => {
             let head = Head { id, repeated, rcode, ..Head::default() };
-            return Ok(Message { octets: write(&head, &[], &[]), lifetime: 0, rcode, cached: None });
+            let octets = write(&head, &[], &[]).octets;
+            return Ok(Message { octets, lifetime: 0, rcode, source: Source::Nowhere });
         }
     };
     let mut head = Head::to(&query, rcode::NOERROR);
     head.pad |= pad;
-    if let Some(ready) = ready(&query) {
+    if let Some(ready) = ready(resolver, &query) {
         head.rcode = ready.rcode;
         head.explained = ready.explained.map(|(code, why)| (code, why.to_string()));
-        let records: Vec<_> = ready.record.iter().map(|rr| (rr, rr.ttl)).collect();
-        let octets = write(&head, &records, &[]);
-        return Ok(Message { octets, lifetime: ready.lifetime, rcode: ready.rcode, cached: None });
+        let octets = write(&head, &whole(&ready.answers), &whole(&ready.authority)).octets;
+        let Ready { rcode, lifetime, .. } = ready;
+        return Ok(Message { octets, lifetime, rcode, source: Source::Nowhere });
     }
     let looked = resolver.answer(&query.name, query.rtype, query.unchecked, query.recursion).await;
     let answer = match looked {
@@ -101,8 +130,8 @@ pub(crate) async fn answer(resolver: &Resolver, question: &[u8], pad: bool) -> R
         Err(Unanswered::Unknown) => {
             head.rcode = rcode::REFUSED;
             head.explained = Some((extended::NOT_AUTHORITATIVE, "nothing is known without recursion".into()));
-            let octets = write(&head, &[], &[]);
-            return Ok(Message { octets, lifetime: 0, rcode: head.rcode, cached: Some(false) });
+            let octets = write(&head, &[], &[]).octets;
+            return Ok(Message { octets, lifetime: 0, rcode: head.rcode, source: Source::Lookup });
         }
     };
     let dnssec_ok = query.dnssec_ok();
@@ -110,7 +139,13 @@ pub(crate) async fn answer(resolver: &Resolver, question: &[u8], pad: bool) -> R
     // RFC 6840 section 5.8: to clients that ask for it or show that they know it.
     head.authentic = answer.secure && (dnssec_ok || query.authentic);
     head.explained.clone_from(&answer.explained);
-    let octets = write(&head, &answer.answers(dnssec_ok, query.rtype), &answer.authority(dnssec_ok));
-    let Answer { rcode, cached, .. } = answer;
-    Ok(Message { octets, lifetime: answer.lifetime(), rcode, cached: Some(cached) })
+    let written = write(&head, &answer.answers(dnssec_ok, query.rtype), &answer.authority(dnssec_ok));
+    let (lifetime, rcode, source) = (answer.lifetime(), answer.rcode, answer.source);
+    let message = Message { octets: written.octets, lifetime, rcode, source };
+    if let Some(form) = form
+        && source == Source::Cache
+    {
+        resolver.keep_ready(&form, &message, written.ttls, answer.made);
+    }
+    Ok(message)
 }

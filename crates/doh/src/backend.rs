@@ -12,7 +12,9 @@ use model::dns::AnswerKind;
 /// Extended errors of RFC 8914.
 pub(crate) mod extended {
     pub(crate) const OTHER: u16 = 0;
+    pub(crate) const STALE: u16 = 3;
     pub(crate) const BOGUS: u16 = 6;
+    pub(crate) const STALE_NXDOMAIN: u16 = 19;
     pub(crate) const NOT_AUTHORITATIVE: u16 = 20;
     pub(crate) const NOT_SUPPORTED: u16 = 21;
     pub(crate) const NO_REACHABLE_AUTHORITY: u16 = 22;

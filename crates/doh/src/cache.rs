@@ -1,86 +1,100 @@
-//! The cache: bounded by weight, each entry for its TTL and no longer (nothing stale is served), the longest unused
-//! leaves first (a second chance for what was asked again). In: keys and entries. Out: entries with their age.
+//! The cache: bounded by weight, the longest unused leaves first (a second chance for what was asked again). What it
+//! keeps says itself until when it holds. In: keys and values. Out: values.
 
-use crate::entry::Entry;
-use dns::wire::{Name, Rtype};
 use jiff::Timestamp;
-use std::collections::hash_map::{DefaultHasher, Entry as Place};
+use std::borrow::Borrow;
+use std::collections::hash_map::{Entry as Place, RandomState};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Parts with a lock of their own.
 const SHARDS: usize = 16;
 
-/// What an entry is about.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    pub name: Name,
-    pub rtype: Rtype,
-    /// The client validates by itself; matters only where another resolver validates for us.
-    pub unchecked: bool,
+/// What is worth keeping, and for how long.
+pub(crate) trait Kept {
+    /// Octets it takes in memory, roughly.
+    fn weight(&self) -> usize;
+    /// Still right at this time.
+    fn holds(&self, now: Timestamp) -> bool;
 }
 
-struct Slot {
-    entry: Arc<Entry>,
+struct Slot<V> {
+    value: Arc<V>,
     /// Asked for again since it was last passed over.
     used: bool,
 }
 
-#[derive(Default)]
-struct Shard {
-    map: HashMap<Key, Slot>,
+struct Shard<K, V> {
+    map: HashMap<K, Slot<V>>,
     /// Every key of `map` once, the next to be dropped in front.
-    ring: VecDeque<Key>,
+    ring: VecDeque<K>,
     weight: usize,
 }
 
+impl<K, V> Default for Shard<K, V> {
+    fn default() -> Self {
+        Shard { map: HashMap::new(), ring: VecDeque::new(), weight: 0 }
+    }
+}
+
 /// The cache.
-pub(crate) struct Cache {
-    shards: Vec<Mutex<Shard>>,
+pub(crate) struct Cache<K, V> {
+    shards: Vec<Mutex<Shard<K, V>>>,
+    /// Which part a key is in: not for strangers to foresee.
+    places: RandomState,
     /// Weight one shard may have.
     limit: usize,
 }
 
-impl Cache {
+impl<K: Hash + Eq + Clone, V: Kept> Cache<K, V> {
     /// A cache of about this many octets.
     pub(crate) fn new(octets: usize) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Cache { shards, limit: octets / SHARDS }
+        Cache { shards, places: RandomState::new(), limit: octets / SHARDS }
     }
 
-    fn shard(&self, key: &Key) -> &Mutex<Shard> {
-        let mut hasher = DefaultHasher::new();
-        key.hash(&mut hasher);
-        &self.shards[(hasher.finish() % SHARDS as u64) as usize]
+    fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> &Mutex<Shard<K, V>> {
+        &self.shards[(self.places.hash_one(key) % SHARDS as u64) as usize]
     }
 
     /// What is known and still holds.
-    pub(crate) fn get(&self, key: &Key, now: Timestamp) -> Option<Arc<Entry>> {
-        let mut shard = self.shard(key).lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = shard.map.get_mut(key)?;
-        if slot.entry.age(now) >= slot.entry.ttl {
-            return None;
-        }
-        slot.used = true;
-        Some(slot.entry.clone())
+    pub(crate) fn get<Q>(&self, key: &Q, now: Timestamp) -> Option<Arc<V>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.last(key).filter(|value| value.holds(now))
     }
 
-    /// Keeps an entry for its TTL; one that holds for no time is not kept.
-    pub(crate) fn put(&self, key: Key, entry: Arc<Entry>) {
-        let weight = entry.weight();
-        if entry.ttl == 0 || weight > self.limit {
-            return;
+    /// What was known last, whether or not it still holds.
+    pub(crate) fn last<Q>(&self, key: &Q) -> Option<Arc<V>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let mut shard = self.shard(key).lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = shard.map.get_mut(key)?;
+        slot.used = true;
+        Some(slot.value.clone())
+    }
+
+    /// Keeps a value until it is displaced.
+    pub(crate) fn put(&self, key: K, value: Arc<V>) {
+        let weight = value.weight();
+        if weight > self.limit {
+            // What was known before is not what is known now.
+            return self.forget(&key);
         }
         let mut shard = self.shard(&key).lock().unwrap_or_else(PoisonError::into_inner);
         let shard = &mut *shard;
         match shard.map.entry(key.clone()) {
             Place::Occupied(mut place) => {
-                shard.weight -= place.get().entry.weight();
-                place.insert(Slot { entry, used: false });
+                shard.weight -= place.get().value.weight();
+                place.insert(Slot { value, used: false });
             }
             Place::Vacant(place) => {
-                place.insert(Slot { entry, used: false });
+                place.insert(Slot { value, used: false });
                 shard.ring.push_back(key);
             }
         }
@@ -94,18 +108,27 @@ impl Cache {
                 }
                 _ => {
                     if let Some(slot) = shard.map.remove(&oldest) {
-                        shard.weight -= slot.entry.weight();
+                        shard.weight -= slot.value.weight();
                     }
                 }
             }
         }
     }
 
-    /// Entries and octets now.
+    /// Keeps nothing under this key.
+    pub(crate) fn forget(&self, key: &K) {
+        let mut shard = self.shard(key).lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = shard.map.remove(key) {
+            shard.weight -= slot.value.weight();
+            shard.ring.retain(|other| other != key);
+        }
+    }
+
+    /// Values and octets now.
     pub(crate) fn size(&self) -> (usize, usize) {
-        self.shards.iter().fold((0, 0), |(entries, octets), shard| {
+        self.shards.iter().fold((0, 0), |(values, octets), shard| {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            (entries + shard.map.len(), octets + shard.weight)
+            (values + shard.map.len(), octets + shard.weight)
         })
     }
 }
@@ -114,41 +137,54 @@ impl Cache {
 mod tests {
     use super::*;
 
-    fn key(n: usize) -> Key {
-        Key { name: Name::from_text(&format!("n{n}.example")).unwrap(), rtype: Rtype::A, unchecked: false }
+    /// So many octets until so many seconds.
+    struct Thing(usize, i64);
+
+    impl Kept for Thing {
+        fn weight(&self) -> usize {
+            self.0
+        }
+
+        fn holds(&self, now: Timestamp) -> bool {
+            now.as_second() < self.1
+        }
     }
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn entry(ttl: u32) -> Arc<Entry> {
-        Arc::new(Entry { ttl, ..Entry::failure(at(1000), 0, "") })
-    }
-
     #[test]
-    fn an_entry_is_there_for_its_ttl_and_no_longer() {
+    fn a_value_is_there_while_it_holds_and_remembered_after() {
         let cache = Cache::new(1 << 20);
-        cache.put(key(1), entry(30));
-        assert!(cache.get(&key(1), at(1000)).is_some());
-        assert!(cache.get(&key(1), at(1029)).is_some());
-        assert!(cache.get(&key(1), at(1030)).is_none());
-        assert!(cache.get(&key(1), at(900)).is_some(), "a clock put back");
-        cache.put(key(2), entry(0));
-        assert!(cache.get(&key(2), at(1000)).is_none());
+        cache.put(1, Arc::new(Thing(100, 1030)));
+        assert!(cache.get(&1, at(1029)).is_some());
+        assert!(cache.get(&1, at(1030)).is_none());
+        assert!(cache.get(&1, at(900)).is_some(), "a clock put back");
+        assert!(cache.last(&1).is_some());
+        cache.put(1, Arc::new(Thing(1 << 20, 2000)));
+        assert!(cache.last(&1).is_none(), "too heavy to keep, and what it replaces is no longer true");
+        assert_eq!(cache.size(), (0, 0));
     }
 
     #[test]
     fn the_weight_stays_within_its_bound_and_what_is_used_stays() {
-        let cache = Cache::new(SHARDS * 10 * entry(60).weight());
-        cache.put(key(0), entry(60));
+        let cache = Cache::new(SHARDS * 1000);
+        let thing = || Arc::new(Thing(100, 2000));
+        cache.put(0, thing());
         for n in 1..5000 {
-            assert!(cache.get(&key(0), at(1000)).is_some(), "asked for all the time, gone at {n}");
-            cache.put(key(n), entry(60));
-            cache.put(key(n), entry(60));
+            assert!(cache.get(&0, at(1000)).is_some(), "asked for all the time, gone at {n}");
+            cache.put(n, thing());
+            cache.put(n, thing());
+            if n % 7 == 0 {
+                cache.forget(&n);
+                cache.put(n, thing());
+            }
         }
-        let (entries, octets) = cache.size();
-        assert!(entries <= SHARDS * 10 && entries > SHARDS * 8, "{entries}");
-        assert!(octets <= SHARDS * 10 * entry(60).weight(), "{octets}");
+        let (values, octets) = cache.size();
+        assert!(values <= SHARDS * 10 && values > SHARDS * 8, "{values}");
+        assert!(octets <= SHARDS * 1000, "{octets}");
+        let rings: usize = cache.shards.iter().map(|s| s.lock().unwrap().ring.len()).sum();
+        assert_eq!(rings, values, "nothing stands in the order of leaving that is not there");
     }
 }

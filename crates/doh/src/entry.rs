@@ -1,6 +1,7 @@
 //! What is known about one name and type: the unit of the cache. In: records as they came. Out: records with one TTL
 //! per set, how long they hold, and whether they are proved (RFC 2181 section 5.2, RFC 2308, RFC 9520).
 
+use crate::cache::Kept;
 use dns::wire::{Data, Name, Rr, Rtype};
 use jiff::Timestamp;
 
@@ -11,6 +12,8 @@ const LONGEST_DENIAL: u32 = 10_800;
 /// How long a failure is kept: long enough to spare the servers, short enough for a person who is mending them
 /// (RFC 9520 section 3.2 asks for one second at least).
 pub(crate) const FAILURE: u32 = 5;
+/// How long a failure is kept where there is something old to answer with (RFC 8767 section 5).
+pub(crate) const RECHECK: u32 = 30;
 /// How long data that does not validate is kept.
 pub(crate) const BOGUS: u32 = 30;
 
@@ -155,10 +158,22 @@ impl Entry {
         u32::try_from(now.as_second().saturating_sub(self.since.as_second()).max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Octets it takes in memory, roughly.
-    pub(crate) fn weight(&self) -> usize {
+    /// Good enough to be told when nothing newer can be had: data or a denial, not forged, not longer past its time than
+    /// allowed (RFC 8767 section 4).
+    pub(crate) fn may_be_stale(&self, now: Timestamp, longest: u32) -> bool {
+        let good = !self.is_failure() && !matches!(self.security, Security::Bogus(_));
+        good && self.age(now) < self.ttl.saturating_add(longest)
+    }
+}
+
+impl Kept for Entry {
+    fn weight(&self) -> usize {
         let of = |rr: &Rr| 160 + 2 * rr.raw.len() + 40 * rr.name.labels().len() + rr.name.wire_len();
         256 + self.answers.iter().chain(&self.authority).map(of).sum::<usize>()
+    }
+
+    fn holds(&self, now: Timestamp) -> bool {
+        self.age(now) < self.ttl
     }
 }
 

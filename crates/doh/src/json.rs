@@ -2,8 +2,9 @@
 //! in; `Status`, `TC`, `RD`, `RA`, `AD`, `CD`, `Question`, `Answer`, `Authority`, `Comment` out.
 
 use crate::answer::ready;
-use crate::message::{Edns, Line, Query};
+use crate::message::{Edns, Line, Query, whole};
 use crate::resolver::{Resolver, Unanswered};
+use crate::steps::Source;
 use dns::wire::{Name, Rtype};
 use serde::Serialize;
 
@@ -62,7 +63,7 @@ pub(crate) struct Reply {
     pub document: Document,
     pub lifetime: u32,
     pub rcode: u16,
-    pub cached: Option<bool>,
+    pub source: Source,
 }
 
 /// Why there is no document.
@@ -148,11 +149,13 @@ pub(crate) async fn answer(resolver: &Resolver, params: &Params) -> Result<Reply
         authority: Vec::new(),
         comment: None,
     };
-    if let Some(ready) = ready(&query) {
+    if let Some(ready) = ready(resolver, &query) {
         document.status = ready.rcode;
-        document.answer = records(&ready.record.iter().map(|rr| (rr, rr.ttl)).collect::<Vec<_>>());
+        document.answer = records(&whole(&ready.answers));
+        document.authority = records(&whole(&ready.authority));
         document.comment = ready.explained.map(|(_, why)| why.to_string());
-        return Ok(Reply { document, lifetime: ready.lifetime, rcode: ready.rcode, cached: None });
+        let (lifetime, rcode) = (ready.lifetime, ready.rcode);
+        return Ok(Reply { document, lifetime, rcode, source: Source::Nowhere });
     }
     let answer = match resolver.answer(&query.name, query.rtype, query.unchecked, true).await {
         Ok(answer) => answer,
@@ -163,5 +166,5 @@ pub(crate) async fn answer(resolver: &Resolver, params: &Params) -> Result<Reply
     document.answer = records(&answer.answers(query.dnssec_ok(), query.rtype));
     document.authority = records(&answer.authority(query.dnssec_ok()));
     document.comment = answer.explained.as_ref().map(|(_, why)| why.clone());
-    Ok(Reply { lifetime: answer.lifetime(), rcode: answer.rcode, cached: Some(answer.cached), document })
+    Ok(Reply { lifetime: answer.lifetime(), rcode: answer.rcode, source: answer.source, document })
 }

@@ -5,17 +5,22 @@
 mod answer;
 mod backend;
 mod cache;
+mod counts;
 mod entry;
 mod http;
 mod json;
 mod limit;
+mod local;
 mod message;
+mod prepared;
 mod resolver;
+mod said;
+mod steps;
 mod upstream;
 mod validate;
 
 pub use backend::{Backend, Recursive};
 pub use entry::{Entry, Security};
-pub use http::{Client, Exposure, router};
+pub use http::{Client, Exposure, Site, router};
 pub use resolver::{Bounds, Clock, Resolver};
 pub use upstream::Upstreams;

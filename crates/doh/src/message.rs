@@ -124,7 +124,7 @@ impl Query {
 }
 
 /// Whether a padding option is among the options; `None` when they are malformed.
-fn padded(options: &[u8]) -> Option<bool> {
+pub(crate) fn padded(options: &[u8]) -> Option<bool> {
     let (mut at, mut found) = (0, false);
     while at < options.len() {
         found |= two(options, at)? == PADDING;
@@ -185,21 +185,31 @@ impl Head {
 /// A record with the seconds it still holds.
 pub(crate) type Line<'a> = (&'a Rr, u32);
 
+/// Records with their own TTLs.
+pub(crate) fn whole(records: &[Rr]) -> Vec<Line<'_>> {
+    records.iter().map(|rr| (rr, rr.ttl)).collect()
+}
+
+/// A message, and where in it TTLs stand that count down.
+pub(crate) struct Written {
+    pub octets: Vec<u8>,
+    pub ttls: Vec<usize>,
+}
+
 /// The message; without records and with TC when it would be longer than DNS allows.
-pub(crate) fn write(head: &Head, answers: &[Line<'_>], authority: &[Line<'_>]) -> Vec<u8> {
+pub(crate) fn write(head: &Head, answers: &[Line<'_>], authority: &[Line<'_>]) -> Written {
     let mut out = Writer::default();
     out.header(head, answers.len(), authority.len(), false);
     for (rr, ttl) in answers.iter().chain(authority) {
         out.record(rr, *ttl);
         if out.bytes.len() > LONGEST - 512 {
-            let mut short = Writer::default();
-            short.header(head, 0, 0, true);
-            short.opt(head);
-            return short.bytes;
+            out = Writer::default();
+            out.header(head, 0, 0, true);
+            break;
         }
     }
     out.opt(head);
-    out.bytes
+    Written { octets: out.bytes, ttls: out.ttls }
 }
 
 #[derive(Default)]
@@ -207,6 +217,7 @@ struct Writer<'a> {
     bytes: Vec<u8>,
     /// Where names (in lower case) stand already.
     places: HashMap<&'a [Vec<u8>], u16>,
+    ttls: Vec<usize>,
 }
 
 impl<'a> Writer<'a> {
@@ -242,6 +253,7 @@ impl<'a> Writer<'a> {
         self.owner(&rr.name);
         self.bytes.extend(rr.rtype.0.to_be_bytes());
         self.bytes.extend(rr.class.to_be_bytes());
+        self.ttls.push(self.bytes.len());
         self.bytes.extend(ttl.to_be_bytes());
         self.bytes.extend(u16::try_from(rr.raw.len()).unwrap_or(0).to_be_bytes());
         self.bytes.extend_from_slice(&rr.raw);

@@ -1,12 +1,16 @@
 //! Answers from the cache, else from the backend, one lookup at a time for the same name; aliases followed step by
-//! step. In: name and type. Out: an [`Answer`], or that too much is under way already.
+//! step; what is past its time when nothing newer can be had (RFC 8767). In: name and type. Out: an [`Answer`], or that
+//! too much is under way already.
 
+use crate::answer::Message;
 use crate::backend::{Backend, extended};
-use crate::cache::{Cache, Key};
-use crate::entry::{Entry, Explained, Security, rcode};
+use crate::cache::Cache;
+use crate::entry::{Entry, RECHECK, Security};
 use crate::limit::Limiter;
-use crate::message::Line;
-use dns::wire::{Data, Name, Rr, Rtype};
+use crate::local::LocalZones;
+use crate::prepared::{Answers, Form};
+use crate::steps::{Answer, Step};
+use dns::wire::{Name, Rtype};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use jiff::Timestamp;
@@ -15,6 +19,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 /// Aliases followed for one question.
 const MAX_ALIASES: usize = 16;
@@ -22,6 +27,9 @@ const MAX_ALIASES: usize = 16;
 /// In the cache the type of what holds for all of them: that there is no such name (RFC 2308 section 5). Nobody can ask
 /// for it: it is reserved (RFC 6895 section 3.1) and refused.
 const EVERY: Rtype = Rtype(0);
+
+/// How long a client waits for something newer where there is something old (RFC 8767 section 5).
+const CLIENT_PATIENCE: Duration = Duration::from_millis(1800);
 
 const LATE: &str = "the lookup took too long";
 
@@ -39,12 +47,32 @@ pub struct Bounds {
     pub patience: Duration,
     /// Questions a second of one client; 0 for no limit.
     pub rate: u32,
+    /// Seconds past its TTL for which data may be told when nothing newer can be had (RFC 8767); 0 for none.
+    pub stale: u32,
+    /// Names of private networks are answered here and not asked anywhere (RFC 6303). Not for networks that serve them.
+    pub local_zones: bool,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Bounds { cache: 32 << 20, lookups: 256, patience: Duration::from_secs(10), rate: 100 }
+        Bounds {
+            cache: 32 << 20,
+            lookups: 256,
+            patience: Duration::from_secs(10),
+            rate: 100,
+            stale: 86_400,
+            local_zones: true,
+        }
     }
+}
+
+/// What an entry is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    name: Name,
+    rtype: Rtype,
+    /// The client validates by itself; matters only where another resolver validates for us.
+    unchecked: bool,
 }
 
 type Flight = Shared<BoxFuture<'static, Arc<Entry>>>;
@@ -55,10 +83,15 @@ pub struct Resolver(Arc<Inner>);
 
 struct Inner {
     backend: Arc<dyn Backend>,
-    cache: Cache,
+    known: Cache<Key, Entry>,
+    /// Lookups that failed: beside what was known before, not in its place.
+    failures: Cache<Key, Entry>,
+    ready: Answers,
     limiter: Limiter,
+    local: LocalZones,
     clock: Clock,
     patience: Duration,
+    stale: u32,
     slots: Arc<Semaphore>,
     flights: Mutex<HashMap<Key, Flight>>,
 }
@@ -72,80 +105,20 @@ pub(crate) enum Unanswered {
     Unknown,
 }
 
-/// An answer.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer {
-    pub rcode: u16,
-    /// One entry for each alias, then what it led to; with ages.
-    steps: Vec<(Arc<Entry>, u32)>,
-    /// Every step is proved.
-    pub secure: bool,
-    pub explained: Option<Explained>,
-    /// Nothing had to be looked up.
-    pub cached: bool,
-}
-
-fn for_validators(rr: &Rr) -> bool {
-    [Rtype::RRSIG, Rtype::NSEC, Rtype::NSEC3].contains(&rr.rtype)
-}
-
-impl Answer {
-    fn lines<'a>(
-        &'a self,
-        pick: impl Fn(&Entry) -> &[Rr] + 'a,
-        dnssec_ok: bool,
-        rtype: Rtype,
-    ) -> impl Iterator<Item = Line<'a>> {
-        self.steps.iter().flat_map(move |(entry, age)| {
-            // The closure borrows from the entry that `self` holds.
-            let entry: &'a Entry = entry;
-            let wanted = move |rr: &&Rr| dnssec_ok || rr.rtype == rtype || !for_validators(rr);
-            let records: &'a [Rr] = pick(entry);
-            records.iter().filter(wanted).map(move |rr| (rr, rr.ttl.saturating_sub(*age)))
-        })
-    }
-
-    /// The answer section.
-    pub(crate) fn answers(&self, dnssec_ok: bool, rtype: Rtype) -> Vec<Line<'_>> {
-        if self.rcode == rcode::SERVFAIL {
-            return Vec::new();
-        }
-        self.lines(|entry| &entry.answers, dnssec_ok, rtype).collect()
-    }
-
-    /// The authority section.
-    pub(crate) fn authority(&self, dnssec_ok: bool) -> Vec<Line<'_>> {
-        if self.rcode == rcode::SERVFAIL {
-            return Vec::new();
-        }
-        self.lines(|entry| &entry.authority, dnssec_ok, Rtype::SOA).collect()
-    }
-
-    /// Seconds an HTTP cache may keep it: the smallest TTL left (RFC 8484 section 5.1); none for failures.
-    pub(crate) fn lifetime(&self) -> u32 {
-        if self.rcode == rcode::SERVFAIL {
-            return 0;
-        }
-        self.steps.iter().map(|(entry, age)| entry.ttl.saturating_sub(*age)).min().unwrap_or(0)
-    }
-
-    fn failed(mut self, why: Explained) -> Self {
-        self.rcode = rcode::SERVFAIL;
-        self.secure = false;
-        self.explained = Some(why);
-        self
-    }
-}
-
 impl Resolver {
     /// A resolver over a backend.
     pub fn new(backend: Arc<dyn Backend>, bounds: &Bounds, clock: Clock) -> Self {
+        let share = bounds.cache / 16;
         Resolver(Arc::new(Inner {
             backend,
-            cache: Cache::new(bounds.cache),
+            known: Cache::new(bounds.cache - 5 * share),
+            failures: Cache::new(share),
+            ready: Answers::new(4 * share),
             limiter: Limiter::new(bounds.rate),
+            local: LocalZones::new(bounds.local_zones),
             clock,
             patience: bounds.patience,
+            stale: bounds.stale,
             slots: Arc::new(Semaphore::new(bounds.lookups)),
             flights: Mutex::default(),
         }))
@@ -153,12 +126,32 @@ impl Resolver {
 
     /// Counts a question of this client, or says how long it has to wait.
     pub(crate) fn admit(&self, client: IpAddr) -> Result<(), Duration> {
-        self.0.limiter.take(client, (self.0.clock)())
+        if self.0.limiter.is_off() { Ok(()) } else { self.0.limiter.take(client, self.now()) }
     }
 
-    /// Entries and octets in the cache.
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.0.clock)()
+    }
+
+    /// What is answered here without asking anybody.
+    pub(crate) fn local(&self) -> &LocalZones {
+        &self.0.local
+    }
+
+    /// The answer to a question of this form, when it is ready.
+    pub(crate) fn ready(&self, form: &Form, question: &[u8]) -> Option<Message> {
+        self.0.ready.get(form, question, self.now())
+    }
+
+    /// Keeps an answer for the next question of this form.
+    pub(crate) fn keep_ready(&self, form: &Form, message: &Message, ttls: Vec<usize>, made: Timestamp) {
+        self.0.ready.put(form, message, ttls, made);
+    }
+
+    /// Entries in the cache, and octets of all that is kept.
     pub fn cache_size(&self) -> (usize, usize) {
-        self.0.cache.size()
+        let (known, failures) = (self.0.known.size(), self.0.failures.size());
+        (known.0 + failures.0, known.1 + failures.1 + self.0.ready.size().1)
     }
 
     /// Answers a question of class IN.
@@ -169,10 +162,9 @@ impl Resolver {
         unchecked: bool,
         recursion: bool,
     ) -> Result<Answer, Unanswered> {
-        let mut answer =
-            Answer { rcode: rcode::NOERROR, steps: Vec::new(), secure: true, explained: None, cached: true };
+        let mut answer = Answer::begun(self.now());
         // A chain of aliases has no more time than one name has; lookups that are late still fill the cache.
-        let end = tokio::time::Instant::now() + self.0.patience;
+        let start = Instant::now();
         let mut current = name.clone();
         let mut seen = Vec::new();
         loop {
@@ -181,34 +173,11 @@ impl Resolver {
                 rtype,
                 unchecked: unchecked && self.0.backend.minds_unchecked(),
             };
-            let now = (self.0.clock)();
-            let known = self.0.cache.get(&key, now).or_else(|| self.absent(&key, now));
-            let entry = match known {
-                Some(entry) => entry,
-                None if !recursion => return Err(Unanswered::Unknown),
-                None => {
-                    answer.cached = false;
-                    match tokio::time::timeout_at(end, self.fly(key, now)?).await {
-                        Ok(entry) => entry,
-                        Err(_) => Arc::new(Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, LATE)),
-                    }
-                }
+            let next = match answer.add(self.step(key, recursion, start).await?, unchecked) {
+                Some(next) => next,
+                None => return Ok(answer),
             };
-            let age = entry.age(now);
-            answer.rcode = entry.rcode;
-            answer.secure &= entry.security == Security::Secure;
-            let next = entry.next.clone();
-            let bogus = match &entry.security {
-                Security::Bogus(why) if !unchecked => Some((extended::BOGUS, why.clone())),
-                _ => None,
-            };
-            let failure = entry.explained.clone().filter(|_| entry.is_failure());
-            answer.steps.push((entry, age));
-            if let Some(why) = bogus.or(failure) {
-                return Ok(answer.failed(why));
-            }
-            let Some(target) = next else { return Ok(answer) };
-            seen.push(std::mem::replace(&mut current, target));
+            seen.push(std::mem::replace(&mut current, next));
             if seen.contains(&current) || seen.len() > MAX_ALIASES {
                 let why = format!("the aliases of {name} lead in a circle or are too many");
                 return Ok(answer.failed((extended::OTHER, why)));
@@ -216,10 +185,40 @@ impl Resolver {
         }
     }
 
+    /// What is known about one name and type, or can be found out in time.
+    async fn step(&self, key: Key, recursion: bool, start: Instant) -> Result<Step, Unanswered> {
+        let now = self.now();
+        let known = self.0.known.get(&key, now).or_else(|| self.absent(&key, now));
+        if let Some(entry) = known {
+            return Ok(Step::fresh(entry, now, true));
+        }
+        let old = self.0.old(&key, now);
+        if let Some(failure) = self.0.failures.get(&key, now) {
+            return Ok(Step::failed(failure, old, now, true));
+        }
+        if !recursion {
+            return Err(Unanswered::Unknown);
+        }
+        let flight = match (self.fly(key, now), &old) {
+            (Ok(flight), _) => flight,
+            (Err(_), Some(old)) => return Ok(Step::stale(old.clone(), "too many lookups are under way")),
+            (Err(busy), None) => return Err(busy),
+        };
+        let patience = if old.is_some() { CLIENT_PATIENCE.min(self.0.patience) } else { self.0.patience };
+        let entry = match tokio::time::timeout_at(start + patience, flight).await {
+            Ok(entry) => entry,
+            Err(_) => Arc::new(Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, LATE)),
+        };
+        if entry.is_failure() {
+            return Ok(Step::failed(entry, old, now, false));
+        }
+        Ok(Step::fresh(entry, now, false))
+    }
+
     /// What is known to leave no such name: itself by a question for another type, or, where that is proved, a name
     /// above it (RFC 8020; unproved denials of names above are often those of servers that know no empty names).
     fn absent(&self, key: &Key, now: Timestamp) -> Option<Arc<Entry>> {
-        let whole = |name: Name| self.0.cache.get(&Key { name, rtype: EVERY, unchecked: key.unchecked }, now);
+        let whole = |name: Name| self.0.known.get(&Key { name, rtype: EVERY, unchecked: key.unchecked }, now);
         let above = || (1..key.name.labels().len()).rev().map(|count| key.name.trim_to(count));
         whole(key.name.clone()).or_else(|| {
             above().find_map(|name| whole(name).filter(|entry| entry.security == Security::Secure))
@@ -242,11 +241,7 @@ impl Resolver {
                 Ok(entry) => entry,
                 Err(_) => Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, LATE),
             };
-            let entry = Arc::new(entry);
-            if entry.is_absence() {
-                inner.cache.put(Key { rtype: EVERY, ..key.clone() }, entry.clone());
-            }
-            inner.cache.put(key.clone(), entry.clone());
+            let entry = inner.keep(key, entry, now);
             drop(slot);
             entry
         });
@@ -263,6 +258,51 @@ impl Resolver {
     }
 }
 
+impl Inner {
+    /// Keeps what a lookup gave.
+    fn keep(&self, key: &Key, mut entry: Entry, now: Timestamp) -> Arc<Entry> {
+        let every = Key { rtype: EVERY, ..key.clone() };
+        if entry.is_failure() {
+            if self.old(key, now).is_some() {
+                entry.ttl = entry.ttl.max(RECHECK);
+            }
+            let entry = Arc::new(entry);
+            self.failures.put(key.clone(), entry.clone());
+            return entry;
+        }
+        self.failures.forget(key);
+        let entry = Arc::new(entry);
+        if entry.is_absence() {
+            self.put(every, &entry);
+        } else {
+            // The name is there, whatever was said of it before.
+            self.known.forget(&every);
+        }
+        self.put(key.clone(), &entry);
+        entry
+    }
+
+    /// What holds for no time is kept only to be told when it is all there is; it replaces what was known in any case.
+    fn put(&self, key: Key, entry: &Arc<Entry>) {
+        if entry.ttl > 0 || self.stale > 0 {
+            self.known.put(key, entry.clone());
+        } else {
+            self.known.forget(&key);
+        }
+    }
+
+    /// The newest that was known about a name and type, or about the name, and is not too old to be told.
+    fn old(&self, key: &Key, now: Timestamp) -> Option<Arc<Entry>> {
+        if self.stale == 0 {
+            return None;
+        }
+        let every = Key { rtype: EVERY, ..key.clone() };
+        let candidates = [key, &every].map(|key| self.known.last(key));
+        let newest = candidates.into_iter().flatten().max_by_key(|entry| entry.since)?;
+        newest.may_be_stale(now, self.stale).then_some(newest)
+    }
+}
+
 /// Takes a lookup off the list when it ends, however it ends.
 struct Landing {
     inner: Arc<Inner>,
@@ -272,25 +312,5 @@ struct Landing {
 impl Drop for Landing {
     fn drop(&mut self) {
         self.inner.flights.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-    }
-}
-
-/// What is answered without asking anybody (RFC 6761, RFC 7686).
-pub(crate) fn special(name: &Name, rtype: Rtype) -> Option<(u16, Option<Rr>)> {
-    let last = name.labels().last()?;
-    match last.as_slice() {
-        b"localhost" => {
-            let (data, raw) = match rtype {
-                Rtype::A => (Data::A([127, 0, 0, 1].into()), vec![127, 0, 0, 1]),
-                Rtype::AAAA => {
-                    let address = std::net::Ipv6Addr::LOCALHOST;
-                    (Data::Aaaa(address), address.octets().to_vec())
-                }
-                _ => return Some((rcode::NOERROR, None)),
-            };
-            Some((rcode::NOERROR, Some(Rr { name: name.clone(), rtype, class: 1, ttl: 3600, raw, data })))
-        }
-        b"invalid" | b"onion" => Some((rcode::NXDOMAIN, None)),
-        _ => None,
     }
 }

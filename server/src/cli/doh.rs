@@ -1,7 +1,7 @@
 //! Flags and wiring of DNS over HTTPS and of the TLS listener. In: flags, the engine, the lab of a demo.
 //! Out: the resolver, and a listener with its certificate.
 
-use crate::http::Tls;
+use crate::http::{Served, Tls};
 use crate::settings::EngineArgs;
 use crate::wiring;
 use anyhow::{Context, Result};
@@ -30,6 +30,13 @@ pub(super) struct DohArgs {
     /// DNS questions a second of one client (IPv4 address or IPv6 /56); 0 for no limit
     #[arg(long, default_value_t = 100, env = "DOMAINSCOPE_DOH_RATE", value_name = "N")]
     doh_rate: u32,
+    /// Seconds past its TTL for which an answer may be given when no newer one can be had (RFC 8767); 0 for none
+    #[arg(long, default_value_t = 86_400, env = "DOMAINSCOPE_DOH_STALE", value_name = "SECONDS")]
+    doh_stale: u32,
+    /// Answer names of private networks (RFC 6303) here instead of asking for them: auto leaves them to the servers of a
+    /// network of your own (--root-hints, --allow-private, --doh-upstream)
+    #[arg(long, value_enum, default_value_t = LocalZones::Auto, env = "DOMAINSCOPE_DOH_LOCAL_ZONES", value_name = "WHEN")]
+    doh_local_zones: LocalZones,
     /// Certificate chain, PEM; read again when it changes
     #[arg(long, env = "DOMAINSCOPE_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -41,7 +48,27 @@ pub(super) struct DohArgs {
     tls_listen: Option<SocketAddr>,
 }
 
+/// When names of private networks are answered here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LocalZones {
+    Auto,
+    Always,
+    Never,
+}
+
 impl DohArgs {
+    /// Whether names of private networks are answered here. Somebody's own tree or resolver may know them, and then must
+    /// be asked; the public one never does.
+    fn local_zones(&self, settings: &EngineArgs) -> bool {
+        match self.doh_local_zones {
+            LocalZones::Always => true,
+            LocalZones::Never => false,
+            LocalZones::Auto => {
+                settings.root_hints.is_none() && !settings.allow_private && self.doh_upstream.is_empty()
+            }
+        }
+    }
+
     /// The resolver behind both listeners.
     pub(super) fn resolver(&self, settings: &EngineArgs, engine: &dns::Engine) -> Result<doh::Resolver> {
         let backend: Arc<dyn doh::Backend> = if self.doh_upstream.is_empty() {
@@ -57,7 +84,12 @@ impl DohArgs {
             let dialer = wiring::dialer(settings, engine)?;
             Arc::new(doh::Upstreams::new(&self.doh_upstream, dialer).context("--doh-upstream")?)
         };
-        let bounds = doh::Bounds { rate: self.doh_rate, ..doh::Bounds::default() };
+        let bounds = doh::Bounds {
+            rate: self.doh_rate,
+            stale: self.doh_stale,
+            local_zones: self.local_zones(settings),
+            ..doh::Bounds::default()
+        };
         Ok(doh::Resolver::new(backend, &bounds, Arc::new(jiff::Timestamp::now)))
     }
 
@@ -68,13 +100,13 @@ impl DohArgs {
         resolver: &doh::Resolver,
         at: SocketAddr,
         tls: bool,
-    ) -> Router {
+    ) -> Served {
         let exposure = match (self.doh, at.ip().to_canonical().is_loopback()) {
             (true, _) => Exposure::All,
             (false, true) => Exposure::Direct,
             (false, false) => Exposure::Off,
         };
-        product.merge(doh::router(resolver.clone(), exposure, tls))
+        Served::with_doh(product, doh::Site::new(resolver.clone(), exposure, tls))
     }
 
     /// The HTTPS listener: with the certificate given, or in a demo with one of the lab's authority.

@@ -5,10 +5,15 @@ mod access;
 mod answer;
 mod api;
 mod assets;
+mod crowd;
 mod export;
 mod health;
+mod idle;
+mod listen;
 mod live;
 mod live_tools;
+mod stalled;
+mod streams;
 mod tls;
 
 use crate::backend::Product;
@@ -25,7 +30,8 @@ use std::sync::{Arc, OnceLock};
 
 pub use access::Access;
 pub use assets::{BuiltIn, Bundle};
-pub use tls::{Encrypted, Tls, serve};
+pub use listen::{Served, serve};
+pub use tls::{Encrypted, Tls};
 
 /// The addresses of the pages. While leptos makes the list it suppresses data loading in the whole process, so it is
 /// made once, before anything is rendered.

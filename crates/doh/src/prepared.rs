@@ -1,0 +1,239 @@
+//! Answers as octets, for questions that come again and again: what is left to do is the id, the letters of the name and
+//! the TTLs. In: a question of the usual form. Out: what reading it, looking it up and writing the answer would give,
+//! octet for octet (RFC 1035 section 4, RFC 6891); everything unusual is left to those.
+
+use crate::answer::Message;
+use crate::cache::{Cache, Kept};
+use crate::message::padded;
+use jiff::Timestamp;
+use std::sync::Arc;
+
+/// Where the name of the question begins.
+const NAME: usize = 12;
+/// Longest key: flags, a name, type and class.
+const KEY: usize = 1 + 255 + 4;
+/// OPT without its options.
+const OPT: usize = 11;
+
+/// All that an answer depends on besides id and letters: what the flags and EDNS ask for, then the question in lower
+/// case.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form {
+    octets: [u8; KEY],
+    length: usize,
+}
+
+impl Form {
+    /// Recognises a question of the usual form; `pad` as answers are padded here unasked.
+    pub(crate) fn of(message: &[u8], pad: bool) -> Option<Self> {
+        let (header, rest) = message.split_at_checked(NAME)?;
+        // A query with RD, AD and CD as it likes, one question, and OPT or nothing.
+        if header[2] & 0xFE != 0 || header[3] & 0xCF != 0 || header[4..10] != [0, 1, 0, 0, 0, 0] {
+            return None;
+        }
+        let mut end = 0;
+        loop {
+            match usize::from(*rest.get(end)?) {
+                0 => break,
+                label @ 1..=63 => end += 1 + label,
+                _ => return None,
+            }
+        }
+        let question = rest.get(..end + 5).filter(|_| end < 255)?;
+        let mut asked = (header[2] & 1) | (header[3] & 0x30);
+        match (&header[10..], &rest[end + 5..]) {
+            ([0, 0], []) => {}
+            ([0, 1], opt) => {
+                let (fixed, options) = opt.split_at_checked(OPT)?;
+                // Root, OPT, any payload size, no extended RCODE, version 0.
+                let [0, 0, 41, _, _, 0, 0, flags, _, length @ ..] = fixed else { return None };
+                if usize::from(u16::from_be_bytes(length.try_into().ok()?)) != options.len() {
+                    return None;
+                }
+                let pad = padded(options)? || pad;
+                asked |= 2 | u8::from(flags & 0x80 != 0) << 2 | u8::from(pad) << 3;
+            }
+            _ => return None,
+        }
+        let mut form = Form { octets: [0; KEY], length: 1 + question.len() };
+        form.octets[0] = asked;
+        form.octets[1..form.length].copy_from_slice(question);
+        // Lengths of labels are no letters: 63 at most.
+        form.octets[1..=end].make_ascii_lowercase();
+        Some(form)
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.octets[..self.length]
+    }
+}
+
+/// An answer that was given.
+struct Prepared {
+    message: Message,
+    /// Where its TTLs stand.
+    ttls: Vec<usize>,
+    made: Timestamp,
+}
+
+impl Prepared {
+    fn age(&self, now: Timestamp) -> u32 {
+        let seconds = now.as_second().saturating_sub(self.made.as_second()).max(0);
+        u32::try_from(seconds).unwrap_or(u32::MAX)
+    }
+}
+
+impl Kept for Prepared {
+    fn weight(&self) -> usize {
+        // With its key twice: in the table and in the order of leaving.
+        512 + self.message.octets.len() + 8 * self.ttls.len()
+    }
+
+    fn holds(&self, now: Timestamp) -> bool {
+        self.age(now) < self.message.lifetime
+    }
+}
+
+/// The answers that are ready.
+pub(crate) struct Answers(Cache<Arc<[u8]>, Prepared>);
+
+impl Answers {
+    /// Room for about so many octets.
+    pub(crate) fn new(octets: usize) -> Self {
+        Answers(Cache::new(octets))
+    }
+
+    /// The answer to this question of this form.
+    pub(crate) fn get(&self, form: &Form, question: &[u8], now: Timestamp) -> Option<Message> {
+        let known = self.0.get(form.key(), now)?;
+        let age = known.age(now);
+        let mut message = Message { lifetime: known.message.lifetime - age, ..known.message.clone() };
+        message.octets[..2].copy_from_slice(&question[..2]);
+        // The name, type and class as they were asked: the key is their length and one octet longer.
+        let asked = NAME..NAME + form.length - 1;
+        message.octets[asked.clone()].copy_from_slice(&question[asked]);
+        for at in &known.ttls {
+            if let Some(place) = message.octets.get_mut(*at..at + 4)
+                && let Ok(ttl) = <[u8; 4]>::try_from(&*place)
+            {
+                place.copy_from_slice(&u32::from_be_bytes(ttl).saturating_sub(age).to_be_bytes());
+            }
+        }
+        Some(message)
+    }
+
+    /// Keeps an answer that came from the cache; it holds for its lifetime.
+    pub(crate) fn put(&self, form: &Form, message: &Message, ttls: Vec<usize>, now: Timestamp) {
+        if message.lifetime > 0 {
+            let prepared = Prepared { message: message.clone(), ttls, made: now };
+            self.0.put(form.key().into(), Arc::new(prepared));
+        }
+    }
+
+    /// Answers and octets now.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        self.0.size()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Query;
+    use proptest::prelude::*;
+
+    /// A question as octets, in forms usual and unusual.
+    fn question() -> impl Strategy<Value = Vec<u8>> {
+        let labels = proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..64), 0..5);
+        let option = (prop_oneof![Just(12u16), Just(10), any::<u16>()], 0..6usize);
+        let opt = (any::<[u8; 6]>(), proptest::collection::vec(option, 0..3));
+        let header = (any::<[u8; 2]>(), 0..9u8);
+        let flags = prop_oneof![Just([1, 0]), Just([1, 0x30]), Just([0, 0x10]), any::<[u8; 2]>()];
+        (header, flags, labels, any::<[u8; 4]>(), proptest::option::of(opt), 0..3usize).prop_map(
+            |((id, odd), flags, labels, kind, opt, cut)| {
+                let additional = u8::from(opt.is_some() != (odd == 0));
+                let mut out = vec![id[0], id[1], flags[0], flags[1], 0, 1, 0, 0, 0, 0, 0, additional];
+                for label in &labels {
+                    out.push(label.len() as u8);
+                    out.extend(label);
+                }
+                out.push(0);
+                out.extend(kind);
+                if let Some((head, options)) = opt {
+                    // Mostly what is sent: no extended RCODE, version 0.
+                    let version = if head[0] < 200 { 0 } else { head[3] };
+                    let class = [head[1], head[2]];
+                    out.extend([0, 0, 41, class[0], class[1], 0, version, head[4], head[5]]);
+                    let all: Vec<u8> = options
+                        .iter()
+                        .flat_map(|(code, n)| {
+                            [code.to_be_bytes(), (*n as u16).to_be_bytes()]
+                                .concat()
+                                .into_iter()
+                                .chain(vec![0; *n])
+                        })
+                        .collect();
+                    out.extend((all.len() as u16).to_be_bytes());
+                    out.extend(all);
+                }
+                out.truncate(out.len() - cut.saturating_sub(1));
+                out
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn what_is_recognised_is_what_is_read(message in question(), pad in any::<bool>()) {
+            let Some(form) = Form::of(&message, pad) else { return Ok(()) };
+            let read = Query::read(&message);
+            prop_assert!(read.is_ok(), "{:?}", read);
+            let Ok(query) = read else { return Ok(()) };
+            let edns = query.edns.map(|e| (e.version, e.dnssec_ok, e.padded || pad));
+            let flags = form.octets[0];
+            prop_assert_eq!(query.recursion, flags & 1 != 0);
+            prop_assert_eq!(query.authentic, flags & 0x20 != 0);
+            prop_assert_eq!(query.unchecked, flags & 0x10 != 0);
+            let told = (flags & 2 != 0).then_some((0, flags & 4 != 0, flags & 8 != 0));
+            prop_assert_eq!(edns, told);
+            let mut asked = query.name.to_wire();
+            asked.extend(query.rtype.0.to_be_bytes());
+            asked.extend(query.class.to_be_bytes());
+            prop_assert_eq!(&form.key()[1..], &asked[..]);
+        }
+    }
+
+    #[test]
+    fn the_usual_forms_are_recognised_and_others_are_not() {
+        let plain = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03wWw\x07Example\0\0\x01\0\x01".to_vec();
+        let opt = |flags: u8, options: &[u8]| {
+            let mut out = plain.clone();
+            out[11] = 1;
+            out.extend([0, 0, 41, 4, 208, 0, 0, flags, 0, 0, options.len() as u8]);
+            out.extend(options);
+            out
+        };
+        let form = |message: &[u8], pad| Form::of(message, pad).map(|f| f.key()[0]);
+        assert_eq!(form(&plain, true), Some(1), "no padding without OPT");
+        assert_eq!(form(&opt(0, &[]), false), Some(3));
+        assert_eq!(form(&opt(0x80, &[]), true), Some(15));
+        assert_eq!(form(&opt(0x80, &[0, 12, 0, 1, 0]), false), Some(15));
+        assert_eq!(form(&opt(0, &[0, 10, 0, 2, 1, 2]), false), Some(3), "another option");
+        assert_eq!(form(&opt(0, &[0, 12, 0, 9]), false), None, "an option longer than the record");
+        let changed = |at: usize, to: u8| {
+            let mut out = plain.clone();
+            out[at] = to;
+            out
+        };
+        for (at, to) in
+            [(2, 0x81), (2, 0x09), (3, 0x01), (5, 2), (7, 1), (9, 1), (11, 1), (12, 0x40), (12, 0xC0)]
+        {
+            assert_eq!(form(&changed(at, to), false), None, "{at}: {to:#x}");
+        }
+        assert_eq!(form(&[&plain[..], &[0]].concat(), false), None);
+        assert_eq!(form(&plain[..plain.len() - 1], false), None);
+        assert_eq!(form(&[], false), None);
+    }
+}
