@@ -62,6 +62,13 @@ async fn main() {
     }
 }
 
+/// The story, and a domain of extremes beside it.
+fn extremes() -> Sample {
+    let mut story = Sample::story();
+    story.domains.push(support::legion::legion());
+    story
+}
+
 /// Serves the story with the bundle, until it is stopped.
 async fn serve() {
     let index = std::fs::read_to_string("dist/index.html").expect("the bundle is built");
@@ -79,7 +86,7 @@ async fn serve() {
     };
     let app = axum::Router::new()
         .route("/assets/{*name}", axum::routing::get(file))
-        .merge(support::router(Sample::story(), head));
+        .merge(support::router(extremes(), head));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
     println!("http://{}", listener.local_addr().expect("a bound socket has an address"));
     axum::serve(listener, app).await.expect("serves");

@@ -64,9 +64,35 @@ pub(crate) fn typing(event: &web_sys::KeyboardEvent) -> bool {
         || (tag == "INPUT" && e.get_attribute("type").as_deref() != Some("checkbox"))
 }
 
-/// Puts a text on the clipboard.
-pub(crate) fn copy(text: &str) {
-    let _ = window().navigator().clipboard().write_text(text);
+/// Puts a text on the clipboard; false when the browser does not let us. A page served without TLS, as most are at
+/// first, has no clipboard interface, and calling it would throw: there a selection is copied instead.
+pub(crate) fn copy(text: &str) -> bool {
+    let navigator = window().navigator();
+    let clipboard = js_sys::Reflect::get(&navigator, &"clipboard".into());
+    if clipboard.is_ok_and(|c| c.is_object()) {
+        let _ = navigator.clipboard().write_text(text);
+        return true;
+    }
+    copy_selected(text).unwrap_or(false)
+}
+
+fn copy_selected(text: &str) -> Option<bool> {
+    let page: web_sys::HtmlDocument = document().dyn_into().ok()?;
+    let had_focus = page.active_element().and_then(|e| e.dyn_into::<HtmlElement>().ok());
+    let area: web_sys::HtmlTextAreaElement = page.create_element("textarea").ok()?.dyn_into().ok()?;
+    area.set_value(text);
+    area.set_class_name("vh");
+    // Inside an open dialog nothing outside it can take the focus.
+    let place = page.query_selector("dialog[open]").ok().flatten();
+    let place = place.or_else(|| page.body().map(Into::into))?;
+    place.append_child(&area).ok()?;
+    area.select();
+    let done = page.exec_command("copy").unwrap_or(false);
+    area.remove();
+    if let Some(e) = had_focus {
+        let _ = e.focus();
+    }
+    Some(done)
 }
 
 /// What is kept in this browser under a key.

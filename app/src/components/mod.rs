@@ -2,6 +2,7 @@
 
 pub(crate) mod area;
 pub(crate) mod banner;
+pub(crate) mod copy;
 pub(crate) mod event_list;
 pub(crate) mod frame;
 pub(crate) mod icon;

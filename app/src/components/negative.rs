@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use model::advice::NegativeCaching;
 use model::dns::Soa;
-use model::time::human_clock;
+use model::time::{human_clock, human_seconds};
 
 /// The SOA as one reads it, the two figures that count in bold.
 pub(crate) fn soa_line(soa: &Soa) -> AnyView {
@@ -33,10 +33,13 @@ pub(crate) fn negative(a: &NegativeCaching) -> AnyView {
         a.until_words,
         a.twice_words
     );
-    let start = format!("{} now", human_clock(a.asked_at));
+    let start = format!("{} UTC, now", human_clock(a.asked_at));
     let twice = format!("{}, twice", a.twice_words);
     view! {
-        <p class="measure">{a.rule.clone()}" "{a.example.clone()}</p>
+        <div class="neg">
+            <p class="neg-fig"><b>{human_seconds(u64::from(a.ttl))}</b><span class="muted xs">"negative-cache TTL"</span></p>
+            <p class="measure">{a.rule.clone()}" "<span class="strong-text">{a.example.clone()}</span></p>
+        </div>
         <div class="pic">
             <svg height="58" role="img" aria-label=label>
                 <rect x="0" y="24" width="33.33%" height="10" class="f-warn-soft s-warn-line"/>

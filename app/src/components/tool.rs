@@ -1,11 +1,15 @@
-//! What the tools' pages share: a form that asks again without a reload, the wait, figures in words.
+//! What the tools' pages share: a form that asks again without a reload, the wait, what stands above a result, figures
+//! in words.
 
 use crate::browser;
+use crate::components::icon_sm;
 use crate::query;
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_location;
+use model::inventory::percent;
+use std::time::Duration;
 
 /// Types people ask for; others can be put into the address.
 pub(crate) const TYPES: [&str; 10] = ["A", "AAAA", "CNAME", "MX", "NS", "SOA", "TXT", "CAA", "HTTPS", "DS"];
@@ -27,9 +31,115 @@ pub(crate) fn ask(path: &'static str, again: RwSignal<u32>) -> impl Fn(SubmitEve
     }
 }
 
-/// What is shown while servers are asked.
+/// What is shown while servers are asked, with the seconds that have passed: a slow server is no hung page.
 pub(crate) fn waiting(words: &'static str) -> AnyView {
-    view! { <div class="card card-body row" role="status"><span class="spin"></span>{words}</div> }.into_any()
+    let seconds = RwSignal::new(0_u32);
+    Effect::new(move |_| {
+        let tick = move || {
+            seconds.try_update(|n| *n += 1);
+        };
+        if let Ok(handle) = set_interval_with_handle(tick, Duration::from_secs(1)) {
+            on_cleanup(move || handle.clear());
+        }
+    });
+    let passed = move || match seconds.get() {
+        0 | 1 => String::new(),
+        n => format!("{n} s"),
+    };
+    view! {
+        <div class="card card-body row"><span class="spin" aria-hidden="true"></span><span role="status">{words}</span>
+            <span class="muted xs" aria-hidden="true">{passed}</span></div>
+    }
+    .into_any()
+}
+
+/// The tools that can be asked about one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tool {
+    Scan,
+    Check,
+    Fqdn,
+    Compare,
+    Trace,
+}
+
+/// How the same question is asked once more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Again {
+    /// Inside the page.
+    Bump(RwSignal<u32>),
+    /// By loading the page anew.
+    Reload,
+    /// By a button of the page's own.
+    Own,
+}
+
+/// What stands above a result: the same name in the other tools, when it was asked, asking again, its address to pass
+/// on. `zone` is given where it is known; a check takes nothing else.
+pub(crate) fn result_bar(
+    tool: Tool,
+    name: &str,
+    zone: Option<&str>,
+    figures: impl IntoView + 'static,
+    again: Again,
+) -> AnyView {
+    let (p, z) = (percent(name), zone.map(percent));
+    let all = [
+        (Tool::Scan, Some(format!("/tools/scan?name={p}")), "Scan"),
+        (Tool::Check, z.map(|z| format!("/tools/check?zone={z}")), "Check"),
+        (Tool::Fqdn, Some(format!("/tools/fqdn?name={p}")), "Analyze"),
+        (Tool::Compare, Some(format!("/tools/compare?name={p}")), "Compare with caches"),
+        (Tool::Trace, Some(format!("/tools/trace?name={p}")), "Trace from the root"),
+    ];
+    let others: Vec<_> = all
+        .into_iter()
+        .filter(|(t, _, _)| *t != tool)
+        .filter_map(|(_, url, label)| {
+            let url = url?;
+            let rel = crate::browser_dns::is_asking_page(&url).then_some("external");
+            Some(view! { <a class="btn btn-sm" href=url rel=rel>{label}</a> })
+        })
+        .collect();
+    view! {
+        <div class="row row-wrap spread result-bar">
+            <nav class="row row-wrap" aria-label="Other tools for this name">{others}</nav>
+            <div class="row row-wrap"><span class="muted xs">{figures.into_any()}</span>{ask_again(again)}{copy_link()}</div>
+        </div>
+    }
+    .into_any()
+}
+
+/// The same question once more.
+fn ask_again(again: Again) -> AnyView {
+    if matches!(again, Again::Own) {
+        return ().into_any();
+    }
+    let location = use_location();
+    let here = move || format!("{}{}", location.pathname.get(), with_mark(&location.search.get()));
+    let ask = move |e: leptos::ev::MouseEvent| {
+        if let Again::Bump(again) = again {
+            e.prevent_default();
+            again.update(|n| *n += 1);
+        }
+    };
+    view! { <a class="btn btn-sm" rel="external" href=here on:click=ask>{icon_sm("refresh")}"Run again"</a> }
+        .into_any()
+}
+
+fn with_mark(search: &str) -> String {
+    let bare = search.trim_start_matches('?');
+    if bare.is_empty() { String::new() } else { format!("?{bare}") }
+}
+
+/// Copies the address of the page: what was asked stands in it.
+fn copy_link() -> AnyView {
+    let toaster = crate::components::toast::use_toaster();
+    let copy = move |_| {
+        let here = window().location().href().unwrap_or_default();
+        crate::components::copy::put(toaster, "link to this question", &here);
+    };
+    view! { <button type="button" class="btn btn-sm js-only" on:click=copy>{icon_sm("copy")}"Copy link"</button> }
+        .into_any()
 }
 
 /// `640 ms`, `1.2 s`.

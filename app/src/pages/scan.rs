@@ -1,12 +1,17 @@
 //! The scan tool: a look at any domain, in the inventory or not; nothing is recorded. Negative caching stands out,
 //! because a name asked for too early is why people come here.
 
-use super::domain::{delegation_picture, domain_facts, nameservers, records, states, status_flags};
+use super::domain::dns::findings;
+use super::domain::{
+    delegation_picture, dnssec_card, domain_facts, nameservers, records, states, status_flags,
+};
 use crate::answer::ScanReport;
 use crate::components::banner::{Tone, banner, page_failure};
+use crate::components::copy::copy_button;
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
-use crate::components::tool::{ask, waiting};
+use crate::components::time::Ago;
+use crate::components::tool::{Again, Tool, ask, result_bar, waiting};
 use crate::query;
 use crate::server_fns;
 use leptos::prelude::*;
@@ -14,6 +19,7 @@ use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 use model::inventory::percent;
 use model::registration::RegistrationState;
+use model::time::human_clock;
 
 /// The page.
 #[component]
@@ -36,7 +42,7 @@ pub(crate) fn ScanPage() -> impl IntoView {
         </form>
         <Suspense fallback=|| waiting("Asking registry and nameservers…")>
             {move || data.get().map(|d| match d {
-                Some(Ok(r)) => report(&r),
+                Some(Ok(r)) => report(&r, again),
                 Some(Err(f)) => page_failure("The domain could not be looked up", &f),
                 None => hint(),
             })}
@@ -55,7 +61,7 @@ fn hint() -> AnyView {
     .into_any()
 }
 
-fn report(r: &ScanReport) -> AnyView {
+fn report(r: &ScanReport, again: RwSignal<u32>) -> AnyView {
     let o = &r.observation;
     let now = r.now;
     let name = r.name.as_str().to_string();
@@ -69,7 +75,7 @@ fn report(r: &ScanReport) -> AnyView {
     let advice = o.delegation.value.as_ref().and_then(|d| model::advice::negative_caching(d, now)).map(|a| {
         view! {
             <section class="card">
-                <div class="card-head"><h2>"How long a missing name stays missing"</h2></div>
+                <div class="card-head"><h2>"How long a missing name stays missing"</h2><div class="aside not-phone">"negative caching, RFC 2308"</div></div>
                 <div class="card-body stack">{negative(&a)}{soa_line(&a.soa)}</div>
             </section>
         }
@@ -77,21 +83,27 @@ fn report(r: &ScanReport) -> AnyView {
     let path = o.delegation.value.as_ref().filter(|d| !d.servers.is_empty()).map(|d| {
         view! {
             <section class="card"><div class="card-head"><h2>"Delegation"</h2></div>
-                <div class="card-body">{delegation_picture(d, o.dnssec.value.as_ref(), None)}</div></section>
+                <div class="card-body">{delegation_picture(d, o.dnssec.value.as_ref())}</div></section>
         }
     });
     let info = registration.map(|x| domain_facts(x, &o.registration, o.dnssec.value.as_ref(), None, now));
     let flags = registration.and_then(|x| status_flags(x.statuses.as_ref()));
+    // What is wrong stands above what is; a name without findings needs no card to say so.
+    let health = (!o.findings.is_empty()).then(|| findings(&o.findings, &name));
+    let figures = view! { <Ago at=now now=now/>{format!(", {} UTC", human_clock(now))} };
+    let bar = result_bar(Tool::Scan, &name, Some(&name), figures, Again::Bump(again));
     let alabel = (r.unicode != name).then(|| view! { <span class="muted mono xs">{name.clone()}</span> });
     view! {
         <div class="stack" role="region" aria-label=format!("Scan of {}", r.unicode)>
-            <div class="row row-wrap spread"><div class="row"><h2 class="dom-name wrap">{r.unicode.clone()}</h2>{alabel}</div>{go}</div>
+            <div class="row row-wrap spread"><div class="row"><h2 class="dom-name wrap">{r.unicode.clone()}</h2>{copy_button(&name, name.clone())}{alabel}</div>{go}</div>
+            {bar}
             <div class="tight">{understood}{states::failed_parts(o, now)}{states::registration_outcome(o, r.in_inventory)}</div>
             {advice}
+            {health}
             {path}
             <div class="cols">
                 <div class="stack">{nameservers(&o.delegation, now)}{records(&o.zone, &name, now)}</div>
-                <div class="stack">{info}{flags}
+                <div class="stack">{info}{flags}{dnssec_card(&o.dnssec, now)}
                     <section class="card">{super::domain::history::raws(&r.raw)}</section></div>
             </div>
         </div>

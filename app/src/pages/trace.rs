@@ -1,15 +1,18 @@
 //! The trace tool: from the root down, every server of every set asked, nothing from a cache.
 
 use crate::components::banner::{Tone, banner, page_failure};
-use crate::components::icon;
+use crate::components::copy::copy_button;
 use crate::components::negative::{negative, soa_line};
-use crate::components::tool::{TYPES, ask, waiting};
+use crate::components::tool::{Again, TYPES, Tool, ask, counted, result_bar, waiting};
+use crate::components::{icon, icon_sm};
 use crate::query;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 use model::dns::{AnswerKind, Record, ServerAnswer, Trace, TraceOutcome, TraceStep};
+use model::inventory::percent;
+use model::time::human_seconds;
 
 /// The page.
 #[component]
@@ -50,7 +53,11 @@ pub(crate) fn TracePage() -> impl IntoView {
         {form}
         <Suspense fallback=|| waiting("Asking every server from the root down…")>
             {move || data.get().map(|d| match d {
-                Some(Ok(t)) => trace_view(&t),
+                Some(Ok(t)) => {
+                    let zone = t.steps.last().map(|s| s.zone.clone()).filter(|z| z != ".");
+                    view! { <div class="stack">{result_bar(Tool::Trace, &t.name, zone.as_deref(), (), Again::Bump(again))}{trace_view(&t)}</div> }
+                        .into_any()
+                }
                 Some(Err(f)) => page_failure("The trace could not be made", &f),
                 None => hint(),
             })}
@@ -81,6 +88,11 @@ fn sentence(note: &str) -> String {
     }
 }
 
+/// What it took.
+fn figures(t: &Trace) -> String {
+    format!("{} in {}", counted(t.queries as usize, "question"), super::domain::millis(t.elapsed_ms))
+}
+
 /// A trace: its outcome in words, its steps, its records.
 pub(crate) fn trace_view(t: &Trace) -> AnyView {
     let what = format!("{} {}", t.name, t.rtype);
@@ -97,7 +109,7 @@ pub(crate) fn trace_view(t: &Trace) -> AnyView {
         TraceOutcome::Loop => (Tone::Critical, "The delegations lead in a circle".to_string()),
         TraceOutcome::Exhausted => (Tone::Warn, "The trace reached its bound before an answer".to_string()),
     };
-    let figures = format!("{} questions in {}.", t.queries, super::domain::millis(t.elapsed_ms));
+    let figures = figures(t);
     let notes: String = t.notes.iter().map(|n| format!(" {}.", sentence(n))).collect();
     let steps: Vec<_> = t.steps.iter().enumerate().map(|(i, s)| step(i, s)).collect();
     let advice = t.soa.clone().map(|soa| {
@@ -109,8 +121,8 @@ pub(crate) fn trace_view(t: &Trace) -> AnyView {
     });
     view! {
         <div class="stack">
-            <div class="tight">{banner(tone, title, format!("{figures}{notes}"))}</div>
-            {answer(&t.records)}
+            <div class="tight">{banner(tone, title, format!("{figures}.{notes}"))}</div>
+            {answer(&t.records, &t.rtype)}
             {advice}
             <section class="card"><div class="card-head"><h2>"Path"</h2><span class="muted">{format!("{} steps", t.steps.len())}</span></div>
                 <ol class="steps">{steps}</ol></section>
@@ -127,20 +139,32 @@ fn now() -> model::Timestamp {
     crate::browser::now()
 }
 
-fn answer(records: &[Record]) -> Option<AnyView> {
+/// The records at the end. An alias leads on: its target is one click away. Signatures stand below what they sign.
+fn answer(records: &[Record], rtype: &str) -> Option<AnyView> {
     if records.is_empty() {
         return None;
     }
-    let rows: Vec<_> = records
-        .iter()
-        .map(|r| view! {
-            <tr><th scope="row" class="mono">{r.name.clone()}</th><td><span class="rtype">{r.rtype.clone()}</span></td>
-                <td class="num mono">{r.ttl.to_string()}</td><td class="mono rdata">{r.data.clone()}</td></tr>
+    let mut sorted: Vec<&Record> = records.iter().collect();
+    sorted.sort_by_key(|r| r.rtype == "RRSIG");
+    let rows: Vec<_> = sorted
+        .into_iter()
+        .map(|r| {
+            let on = (r.rtype == "CNAME" && rtype != "CNAME").then(|| {
+                let target = r.data.trim_end_matches('.').to_string();
+                let url = format!("/tools/trace?name={}&type={}", percent(&target), percent(rtype));
+                view! { <a class="btn btn-sm" href=url aria-label=format!("Trace {target}")>{icon_sm("route")}"Trace it"</a> }
+            });
+            let signature = r.rtype == "RRSIG";
+            view! {
+                <tr><th scope="row" class="mono">{r.name.clone()}</th><td><span class="rtype">{r.rtype.clone()}</span></td>
+                    <td class="num mono" title=human_seconds(u64::from(r.ttl))>{r.ttl.to_string()}</td>
+                    <td class="mono rdata"><div class="rline"><span class="wrap" class:muted=signature class:xs=signature>{r.data.clone()}</span>{copy_button("the data", r.data.clone())}{on}</div></td></tr>
+            }
         })
         .collect();
     Some(view! {
         <section class="card tbl-wrap"><div class="card-head"><h2>"Answer"</h2></div>
-            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answer, table"><table class="tbl tbl-tight">
+            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answer, table"><table class="tbl tbl-tight tbl-rec">
                 <thead><tr><th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col" class="num">"TTL"</th><th scope="col">"Data"</th></tr></thead>
                 <tbody>{rows}</tbody></table></div></section>
     }
@@ -160,7 +184,7 @@ fn step(i: usize, s: &TraceStep) -> AnyView {
         (None, None) => "no answer that could be followed".to_string(),
     };
     let good = s.answers.iter().filter(|a| a.kind.responded()).count();
-    let agree = format!("{good} of {} servers answered", s.answers.len());
+    let agree = format!("{good} of {} answered", counted(s.answers.len(), "server"));
     let (dot, mark) = if s.chosen.is_none() { ("dot warn", "!") } else { ("dot", "") };
     let mark = if mark.is_empty() { (i + 1).to_string() } else { mark.to_string() };
     let notes: Vec<_> =

@@ -6,6 +6,7 @@ pub mod backend;
 pub mod check;
 pub mod compare;
 pub mod fqdn;
+pub mod legion;
 pub mod trace;
 pub mod world;
 

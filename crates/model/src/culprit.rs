@@ -106,6 +106,11 @@ pub fn command(finding: &Finding) -> Option<String> {
     if case.starts_with("Address") {
         return Some(format!("dig -x {server}"));
     }
+    if case == "Delegation05" {
+        // It is the server's own name that was asked for.
+        let name = finding.args.get("nsname")?.as_str().filter(|n| is_plain(n))?;
+        return Some(format!("dig @{server} {name} A +norecurse"));
+    }
     let rtype = rtype_of(tag, case)?;
     let tcp = tag.ends_with("_TCP") || finding.args.get("proto").and_then(|p| p.as_str()) == Some("TCP");
     let mut options = vec!["+norecurse"];
@@ -139,8 +144,9 @@ fn rtype_of(tag: &str, case: &str) -> Option<&'static str> {
     }
     match case {
         "Connectivity01" | "Connectivity02" if in_tag("NS") => Some("NS"),
-        "Consistency02" | "Consistency04" | "Delegation05" | "Delegation07" => Some("NS"),
+        "Consistency02" | "Consistency04" | "Delegation07" => Some("NS"),
         "Nameserver03" => Some("AXFR"),
+        "Nameserver05" if in_tag("A") => Some("A"),
         "Nameserver05" => Some("AAAA"),
         "Nameserver13" => Some("DNSKEY"),
         "Zone09" => Some("MX"),
@@ -228,6 +234,16 @@ mod tests {
             "dig @192.0.2.9 alder.example DNSKEY +norecurse +dnssec"
         );
         assert_eq!(typed("Nameserver15", "N15_X", ns()).unwrap(), "dig @192.0.2.9 version.bind CH TXT");
+        let of_name = json!({"ns": "o.example/192.0.2.9", "nsname": "ns.other.example"});
+        assert_eq!(
+            typed("Delegation05", "UNEXPECTED_RCODE", of_name).unwrap(),
+            "dig @192.0.2.9 ns.other.example A +norecurse"
+        );
+        assert!(
+            typed("Nameserver05", "A_UNEXPECTED_RCODE", ns())
+                .unwrap()
+                .ends_with("alder.example A +norecurse")
+        );
         // Nothing to ask, nobody to ask, or a name that a shell could read as more than a name.
         assert_eq!(typed("Syntax01", "NON_ALLOWED_CHARS", ns()), None);
         assert_eq!(typed("Zone02", "REFRESH_MINIMUM_VALUE_LOWER", json!({"refresh": 7200})), None);

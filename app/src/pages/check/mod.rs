@@ -32,7 +32,7 @@ pub(crate) fn CheckPage() -> impl IntoView {
         {form(asked, again)}
         <Suspense fallback=|| waiting("Asking every server everything… a slow or dead one takes a few seconds")>
             {move || data.get().map(|d| match d {
-                Some(Ok(o)) => report::report(&o, &asked.get(), shown),
+                Some(Ok(o)) => report::report(&o, &asked.get(), shown, again),
                 Some(Err(f)) => page_failure("The check could not be made", &f),
                 None => nothing_yet(&asked.get()),
             })}

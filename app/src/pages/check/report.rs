@@ -4,36 +4,43 @@
 use super::asked::{Asked, Shown};
 use crate::answer::CheckOutcome;
 use crate::components::banner::banner;
-use crate::components::tool::{counted, elapsed};
+use crate::components::copy::{copy_button, put};
+use crate::components::time::Ago;
+use crate::components::toast::use_toaster;
+use crate::components::tool::{Again, Tool, counted, elapsed, result_bar};
 use crate::components::{icon, icon_sm};
 use leptos::prelude::*;
+use model::culprit::command;
 use model::finding::{Finding, Level};
 use model::time::human_clock;
-use model::verdict::{CheckVerdict, Matter, matters};
+use model::verdict::{CheckVerdict, Matter, as_text, matters};
 use std::collections::BTreeMap;
 
 /// The levels people see, worst first.
 const LEVELS: [Level; 5] = [Level::Critical, Level::Error, Level::Warning, Level::Notice, Level::Info];
 
-pub(super) fn report(o: &CheckOutcome, asked: &Asked, shown: Memo<Shown>) -> AnyView {
+pub(super) fn report(o: &CheckOutcome, asked: &Asked, shown: Memo<Shown>, again: RwSignal<u32>) -> AnyView {
     let counts: BTreeMap<Level, usize> =
         LEVELS.into_iter().map(|l| (l, o.findings.iter().filter(|f| f.level == l).count())).collect();
     let figures = format!(
-        "{}, {} in {} · {} UTC",
+        "{}, {} in {} · {} UTC, ",
         counted(o.test_cases.len(), "test case"),
         counted(o.queries as usize, "question"),
         elapsed(o.elapsed_ms),
         human_clock(o.now)
     );
+    let figures = view! { {figures}<Ago at=o.now now=o.now/> };
+    let bar = result_bar(Tool::Check, &o.zone, None, figures, Again::Bump(again));
     let notes: Vec<_> = o.notes.iter().map(|n| view! { <p class="hint">{n.clone()}</p> }).collect();
     let (findings, counted) = (o.findings.clone(), counts.clone());
     let (asked, outcome) = (asked.clone(), o.clone());
     view! {
         <div class="stack" role="region" aria-label=format!("Check of {}", o.zone)>
+            {bar}
             <div class="tight">{verdict(o)}</div>
             <div class="row row-wrap spread">
                 {move || chips(&asked, &counted, shown.get())}
-                <span class="muted xs">{figures}</span>
+                {copy_report(&outcome)}
             </div>
             {move || groups(&findings, shown.get())}
             {tested(&outcome)}
@@ -47,6 +54,18 @@ pub(super) fn report(o: &CheckOutcome, asked: &Asked, shown: Memo<Shown>) -> Any
 fn verdict(o: &CheckOutcome) -> AnyView {
     let verdict = CheckVerdict::of(&o.zone, &o.findings, o.test_cases.len(), o.before_a_move);
     banner(verdict.tone.into(), verdict.title, verdict.text)
+}
+
+/// The report as a text, for a ticket or a mail.
+fn copy_report(o: &CheckOutcome) -> AnyView {
+    let toaster = use_toaster();
+    let o = o.clone();
+    let copy = move |_| {
+        let verdict = CheckVerdict::of(&o.zone, &o.findings, o.test_cases.len(), o.before_a_move);
+        put(toaster, "the report as text", &as_text(&verdict, &o.findings));
+    };
+    view! { <button type="button" class="btn btn-sm js-only" on:click=copy>{icon_sm("copy")}"Copy as text"</button> }
+        .into_any()
 }
 
 /// Counts by level; each is a filter and an address.
@@ -108,8 +127,16 @@ fn case(matters: &[Matter<'_>]) -> AnyView {
     let id = matters.first().map_or("", test_case).to_string();
     let title = model::test_case::title(&id).unwrap_or_default();
     let rows: Vec<_> = matters.iter().map(matter).collect();
+    let head = match model::test_case::specification(&id) {
+        Some(url) => {
+            let words = format!("{id}: Zonemaster’s specification, in a new window");
+            view! { <a class="mono" href=url rel="external noopener" target="_blank" title=words>{id}</a> }
+                .into_any()
+        }
+        None => view! { <span class="mono">{id}</span> }.into_any(),
+    };
     view! {
-        <h3 class="case-head"><span class="mono">{id}</span><span class="muted">{title}</span></h3>
+        <h3 class="case-head">{head}<span class="muted">{title}</span></h3>
         {rows}
     }
     .into_any()
@@ -133,21 +160,25 @@ fn matter(matter: &Matter<'_>) -> Option<AnyView> {
             let args: Vec<_> = f
                 .args
                 .iter()
-                .map(|(k, v)| {
-                    let value = v.as_str().map_or_else(|| v.to_string(), |s| s.replace(';', "; "));
-                    view! { <span class="wrap">{k.clone()}" = "{value}</span> }
-                })
+                .map(|(k, v)| (k, v.as_str().map_or_else(|| v.to_string(), |s| s.replace(';', "; "))))
+                .filter(|(_, value)| !value.is_empty())
+                .map(|(k, value)| view! { <span class="wrap">{k.clone()}" = "{value}</span> })
                 .collect();
             view! {
                 <div class="ev"><span class=level_class(level)>{level.as_str()}</span><span class="strong-text">{f.tag.clone()}</span>{args}</div>
             }
         })
         .collect();
+    let command = command(first).map(|line| {
+        view! {
+            <div class="cmd"><span class="muted xs">"See it yourself"</span><code class="xs wrap">{line.clone()}</code>{copy_button("the command", line)}</div>
+        }
+    });
     Some(
         view! {
             <div class="finding">
                 {icon::icon_in(level_icon(level), icon_class(level))}
-                <div>{seen}{fix}{evidence}</div>
+                <div>{seen}{fix}{evidence}{command}</div>
             </div>
         }
         .into_any(),

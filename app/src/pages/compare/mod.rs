@@ -13,7 +13,7 @@ mod watch;
 
 use crate::components::banner::page_failure;
 use crate::components::icon;
-use crate::components::tool::{TYPES, waiting};
+use crate::components::tool::{Again, TYPES, Tool, result_bar, waiting};
 use crate::query;
 use crate::server_fns;
 use asked::Asked;
@@ -22,7 +22,6 @@ use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 use live::Live;
 use model::compare::Comparison;
-use model::inventory::percent;
 
 /// The page.
 #[component]
@@ -99,7 +98,9 @@ fn hint() -> AnyView {
 
 fn found(first: Comparison, asked: Memo<Asked>) -> AnyView {
     let label = format!("Comparison of {} {}", first.authority.name, first.authority.rtype);
-    let links = links(&first.authority.name);
+    let a = &first.authority;
+    let zone = Some(a.zone.as_str()).filter(|z| !z.is_empty() && *z != ".");
+    let bar = result_bar(Tool::Compare, &a.name, zone, (), Again::Own);
     let live = Live::start(first, asked);
     let authority = Memo::new(move |_| live.seen.with(|c| c.authority.clone()));
     let stopped = Memo::new(move |_| live.seen.with(|c| c.stopped.clone()));
@@ -109,7 +110,7 @@ fn found(first: Comparison, asked: Memo<Asked>) -> AnyView {
     };
     view! {
         <div class="stack" role="region" aria-label=label>
-            <div class="row row-wrap spread">{links}{watch::control(live, asked)}</div>
+            <div class="row row-wrap spread">{bar}{watch::control(live, asked)}</div>
             <div class="tight cmp-notice">{watch::notice(live, asked)}</div>
             <div class="cols">
                 {move || authority.with(authority::card)}
@@ -118,18 +119,6 @@ fn found(first: Comparison, asked: Memo<Asked>) -> AnyView {
             <div class="tight cmp-notice">{denied}</div>
             {resolvers::section(live, asked)}
         </div>
-    }
-    .into_any()
-}
-
-fn links(name: &str) -> AnyView {
-    let p = percent(name);
-    view! {
-        <nav class="row row-wrap" aria-label="Other tools for this name">
-            <a class="btn btn-sm" href=format!("/tools/trace?name={p}")>"Trace from the root"</a>
-            <a class="btn btn-sm" href=format!("/tools/check?zone={p}")>"Check"</a>
-            <a class="btn btn-sm" rel="external" href=format!("/tools/fqdn?name={p}")>"Analyze the host name"</a>
-        </nav>
     }
     .into_any()
 }

@@ -152,7 +152,7 @@ fn tile(r: &PublicResolver, live: Live) -> AnyView {
         <li class=move || look(kind.get()).tile title=says>
             <div class="top"><b>{r.name.clone()}</b>{move || verdict(kind.get())}</div>
             <div class="where">{r.place()}</div>
-            <div class="where">{asked_over}</div>
+            <div class="where who">{asked_over}</div>
             <div class="ans">{answer}</div>
         </li>
     }

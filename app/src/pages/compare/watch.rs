@@ -18,24 +18,33 @@ pub(super) fn control(live: Live, asked: Memo<Asked>) -> AnyView {
     let button = move || {
         let a = asked.get();
         if stopped.get() && !runs.get() {
-            ().into_any()
-        } else if watching.get() && runs.get() {
+            return ().into_any();
+        }
+        if watching.get() && runs.get() {
             let stop = a.once().url();
-            view! { <a class="btn" href=stop data-noscroll="true">{icon("x")}"Stop watching"</a> }.into_any()
-        } else if everywhere.get() || a.whole {
-            let again = move |e: leptos::ev::MouseEvent| {
-                if !asked.get_untracked().whole {
-                    e.prevent_default();
+            return view! { <a class="btn" href=stop data-noscroll="true">{icon("x")}"Stop watching"</a> }
+                .into_any();
+        }
+        let again = move |e: leptos::ev::MouseEvent| {
+            if !asked.get_untracked().whole {
+                e.prevent_default();
+                // A second click while the answers still come would only throw away those that are on their way.
+                if !runs.get_untracked() {
                     live.ask_again();
                 }
-            };
-            view! { <a class="btn" rel="external" href=a.once().url() on:click=again>{icon("refresh")}"Ask again"</a> }.into_any()
-        } else {
+            }
+        };
+        let start = (!everywhere.get() && !a.whole).then(|| {
             let start = a.watched().url();
-            view! { <a class="btn" href=start data-noscroll="true">{icon("bell")}"Watch until everywhere"</a> }.into_any()
+            view! { <a class="btn" href=start data-noscroll="true">{icon("bell")}"Watch until everywhere"</a> }
+        });
+        view! {
+            <a class="btn" rel="external" href=a.once().url() on:click=again>{icon("refresh")}"Ask again"</a>
+            {start}
         }
+        .into_any()
     };
-    view! { {button} }.into_any()
+    view! { <div class="row row-wrap">{button}</div> }.into_any()
 }
 
 /// How far a watch is, how it ended, and what went wrong.

@@ -7,6 +7,7 @@ use crate::server_fns;
 use leptos::prelude::*;
 use model::attention::{Attention, Help, attention};
 use model::detail::Detail;
+use model::status::StatusKind;
 
 /// The card; nothing when all is well.
 pub(crate) fn needs(dom: Dom, d: &Detail) -> Option<AnyView> {
@@ -34,8 +35,11 @@ fn finding(dom: Dom, d: &Detail, a: Attention) -> AnyView {
         let todo = (!a.todo.is_empty()).then(|| view! { <b>{a.todo.clone()}</b> });
         view! { <p>{a.means.clone()}" "{todo}</p> }
     });
+    // A note of a check is no missing lock, though both are of one weight.
+    let note = a.evidence.is_some() && a.kind == StatusKind::Unlocked;
     let evidence = a.evidence.map(|e| view! { <div class="ev"><span>{e}</span></div> });
     let buttons: Vec<_> = a.help.iter().map(|h| help(dom, d, *h, &name)).collect();
+    let picture = if note { "info" } else { status_icon(a.kind) };
     let mut title = a.title;
     if let Some(first) = title.get(..1) {
         // A code keeps its own spelling.
@@ -46,7 +50,7 @@ fn finding(dom: Dom, d: &Detail, a: Attention) -> AnyView {
     }
     view! {
         <div class="finding">
-            {icon::icon_in(status_icon(a.kind), status_icon_class(a.kind))}
+            {icon::icon_in(picture, status_icon_class(a.kind))}
             <div><h3 class="wrap">{title}</h3>{text}{evidence}</div>
             <div class="btns">{buttons}</div>
         </div>

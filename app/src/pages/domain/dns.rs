@@ -72,7 +72,7 @@ fn dns(_: Dom, d: &Detail) -> AnyView {
                         </a>
                     </div>
                 </div>
-                <div class="card-body">{delegation::picture(del, o.dnssec.value.as_ref(), None)}</div>
+                <div class="card-body">{delegation::picture(del, o.dnssec.value.as_ref())}</div>
                 {table}
             </section>
         }
@@ -100,7 +100,7 @@ fn before_a_move(zone: &str, ds: &[model::registration::Ds]) -> String {
 }
 
 /// The findings by test, worst first.
-fn findings(all: &[Finding], zone: &str) -> AnyView {
+pub(crate) fn findings(all: &[Finding], zone: &str) -> AnyView {
     let mut all: Vec<_> = all.iter().filter(|f| f.level > Level::Debug).collect();
     all.sort_by_key(|f| std::cmp::Reverse(f.level));
     let n = match all.len() {
@@ -116,8 +116,8 @@ fn findings(all: &[Finding], zone: &str) -> AnyView {
                 <div class="two-col">
                     <dt class="strong-text">
                         <span class="row"><span class=level_class(f.level)>{icon_sm(level_icon(f.level))}</span>
-                            <span class="mono xs wrap">{f.tag.clone()}</span></span>
-                        <small class="xs muted indent wrap">{words}" · "{f.test_case.clone()}</small>
+                            <span class="mono xs wrap" title=f.test_case.clone()>{f.tag.clone()}</span></span>
+                        <small class="xs indent wrap">{words}" "<span class="muted">{f.fix.clone()}</span></small>
                     </dt>
                     <dd class="xs"><span class=level_class(f.level)>{f.level.as_str()}</span></dd>
                 </div>

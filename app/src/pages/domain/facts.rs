@@ -1,5 +1,6 @@
 //! Domain Info: what the registry and the registrar state, each fact with its source and age on hover.
 
+use crate::components::copy::copy_button;
 use crate::components::icon_sm;
 use crate::components::time::Ago;
 use leptos::prelude::*;
@@ -51,7 +52,7 @@ pub(crate) fn facts(
         .disagreements
         .iter()
         .map(|x| {
-            let words = format!("{} states {}: {}", source_words(&x.by), x.field, x.value);
+            let words = format!("{} states {}: {}", source_words(&x.by), field_label(&x.field), x.value);
             view! { <div class="wide"><dd class="hint wrap">{words}</dd></div> }
         })
         .collect();
@@ -130,6 +131,12 @@ fn field_label(field: &str) -> &str {
         "registry_id" => "registry ID",
         "registrant_organization" => "registrant",
         "redacted" => "contacts",
+        "registrar.iana_id" => "registrar IANA ID",
+        "registrar.url" => "registrar web site",
+        "registrar.abuse_email" => "abuse email",
+        "registrar.abuse_phone" => "abuse phone",
+        "registrar_rdap" => "registrar’s RDAP address",
+        "registrar_whois_server" => "registrar’s WHOIS server",
         other => other,
     }
 }
@@ -212,7 +219,7 @@ fn dnssec_line(r: &Registration, dnssec: Option<&Dnssec>) -> AnyView {
 pub(crate) fn dnssec(part: &Part<Dnssec>, now: Timestamp) -> Option<AnyView> {
     let s = part.value.as_ref()?;
     let read = part.observed_at.map(|at| view! { <span>"validated "<Ago at=at now=now/></span> });
-    let ds: Vec<_> = s.ds.iter().map(|d| view! { <div class="mono xs">{ds_line(d)}</div> }).collect();
+    let ds: Vec<_> = s.ds.iter().map(|d| view! { <div class="mono xs rline"><span class="wrap">{ds_line(d)}</span>{copy_button("the whole DS record", format!("{} {} {} {}", d.key_tag, d.algorithm, d.digest_type, d.digest))}</div> }).collect();
     let ds = (!ds.is_empty()).then(|| view! { <div><dt>"DS at the parent"</dt><dd>{ds}</dd></div> });
     let tags: Vec<_> = s.key_tags.iter().map(ToString::to_string).collect();
     let tags = (!tags.is_empty())

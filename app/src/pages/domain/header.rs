@@ -3,6 +3,7 @@
 use super::{Dom, settings, tabs};
 use crate::browser;
 use crate::components::banner::{Tone, banner};
+use crate::components::copy::copy_button;
 use crate::components::scan::stages;
 use crate::components::status::{provider, status_pill};
 use crate::components::time::Ago;
@@ -27,22 +28,13 @@ pub(crate) fn header(dom: Dom, d: &Detail) -> AnyView {
         .then(|| view! { <span class="tag">{icon("eye")}"Watched"</span> });
     let why = row.status.why();
     let why = if why.is_empty() { String::new() } else { format!("{}.", why.trim_end_matches('.')) };
-    let copy = {
-        let name = name.clone();
-        move |_| {
-            browser::copy(&name);
-            dom.toaster.say("copy", format!("{name} copied"));
-        }
-    };
     view! {
         <header class="card dom-head">
             <div class="dom-top">
                 <div class="grow">
                     <div class="dom-title">
                         <h1 class="dom-name">{row.unicode.clone()}</h1>
-                        <button type="button" class="btn btn-ghost btn-icon btn-sm" aria-label=format!("Copy {name}") on:click=copy>
-                            {icon("copy")}
-                        </button>
+                        {copy_button(&name, name.clone())}
                         {status_pill(&row.status)}{badge}{watched}{alabel}
                     </div>
                     <p class="dom-why" id="why">{why}</p>
@@ -137,8 +129,10 @@ fn put_back(toaster: Toaster, removed: Vec<Item>, address: String) {
 
 /// The scan that runs, or the one that ended while the page was open; announced as it goes.
 fn scan(dom: Dom, d: &Detail) -> impl IntoView + use<> {
-    let own = d.scan.clone();
-    let current = move || dom.scan.get().or_else(|| own.clone());
+    // What ended well long ago is no news.
+    let news = |p: &ScanProgress| !p.finished() || d.now.duration_since(p.started_at).as_secs() < 600;
+    let own = d.scan.clone().filter(news);
+    let current = move || dom.scan.get().or_else(|| own.clone()).filter(|p| !dom.dismissed(p));
     view! {
         <div class="dom-scan" role="status">
             {move || match current() {
@@ -166,7 +160,8 @@ fn outcome(dom: Dom, p: &ScanProgress) -> AnyView {
     let changes: Vec<_> = r.changes.iter().map(|c| view! { <li>{c.sentence()}</li> }).collect();
     let changes = (!changes.is_empty()).then(|| view! { <ul class="changes">{changes}</ul> });
     let steps = r.failed.then(|| stages(p));
-    let close = move |_| dom.scan.set(None);
+    let started = p.started_at;
+    let close = move |_| dom.dismissed.set(Some(started));
     view! {
         {banner(tone, r.headline(), "")}
         {changes}{steps}

@@ -3,6 +3,7 @@
 use super::{Dom, timeline};
 use crate::answer::History;
 use crate::components::banner::failure;
+use crate::components::copy::copy_button;
 use crate::components::icon;
 use crate::components::time::{day, instant};
 use crate::query;
@@ -227,9 +228,10 @@ pub(crate) fn raws(raw: &[RawAnswer]) -> Vec<AnyView> {
                 model::time::human_instant(r.at)
             );
             let body = pretty(&r.body);
+            let copy = copy_button(&format!("the raw answer of the {party}"), r.body.clone());
             view! {
                 <details class="more"><summary>{head}" "<span class="muted xs wrap">{size}</span></summary>
-                    <pre class="mono xs raw" tabindex="0">{body}</pre></details>
+                    <div class="raw-copy">{copy}</div><pre class="mono xs raw" tabindex="0">{body}</pre></details>
             }
             .into_any()
         })

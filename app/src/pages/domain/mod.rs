@@ -29,11 +29,12 @@ use leptos::task::spawn_local;
 use leptos_meta::Title;
 use leptos_router::components::Outlet;
 use leptos_router::hooks::use_params_map;
+use model::Timestamp;
 use model::detail::Detail;
 use model::scan::{Live, ScanProgress};
 
 pub(crate) use delegation::picture as delegation_picture;
-pub(crate) use facts::facts as domain_facts;
+pub(crate) use facts::{dnssec as dnssec_card, facts as domain_facts};
 pub(crate) use flags::flags as status_flags;
 pub(crate) use nameservers::{millis, nameservers};
 pub(crate) use records::records;
@@ -49,11 +50,18 @@ pub(crate) struct Dom {
     pub scan: RwSignal<Option<ScanProgress>>,
     /// True from a click on Rescan until the server speaks.
     pub asked: RwSignal<bool>,
+    /// The scan whose outcome was closed by hand: when it began.
+    pub dismissed: RwSignal<Option<Timestamp>>,
     /// Says what was done.
     pub toaster: Toaster,
 }
 
 impl Dom {
+    /// True when the outcome of this scan was closed by hand.
+    fn dismissed(self, p: &ScanProgress) -> bool {
+        p.finished() && self.dismissed.get() == Some(p.started_at)
+    }
+
     /// Asks for a scan.
     pub(crate) fn rescan(self) {
         let name = self.name.get_untracked();
@@ -96,6 +104,7 @@ pub(crate) fn DomainPage() -> impl IntoView {
         detail: Resource::new(move || name.get(), server_fns::detail),
         scan: RwSignal::new(None),
         asked: RwSignal::new(false),
+        dismissed: RwSignal::new(None),
         toaster: use_toaster(),
     };
     provide_context(dom);
@@ -131,6 +140,7 @@ fn follow(dom: Dom) {
         if before.is_some_and(|b| b != name) {
             dom.scan.set(None);
             dom.asked.set(false);
+            dom.dismissed.set(None);
         }
         name
     });

@@ -1,5 +1,6 @@
 //! The nameservers of a zone: every name × address as it answered, latency as a bar.
 
+use super::delegation::row_id;
 use crate::components::status::health_pill;
 use crate::components::time::Ago;
 use leptos::prelude::*;
@@ -51,18 +52,18 @@ fn parent(zone: &str) -> String {
 pub(crate) fn table(d: &Delegation) -> AnyView {
     let slowest = d.servers.iter().filter_map(|s| s.latency_ms).fold(200.0_f64, f64::max);
     let mut rows = Vec::new();
-    let mut at = 0;
+    let (mut at, mut place) = (0, 0);
     while at < d.servers.len() {
         let name = &d.servers[at].name;
         let group = d.servers[at..].iter().take_while(|s| s.name == *name).count();
         for (i, s) in d.servers[at..at + group].iter().enumerate() {
-            rows.push(server(s, (i == 0).then_some(group), slowest));
+            rows.push(server(s, (i == 0).then_some((group, place)), slowest));
         }
-        at += group;
+        (at, place) = (at + group, place + 1);
     }
     view! {
         <div class="tbl-scroll" tabindex="0" role="region" aria-label="Nameservers, table">
-            <table class="tbl tbl-tight">
+            <table class="tbl tbl-tight tbl-ns">
                 <thead><tr>
                     <th scope="col">"Name"</th><th scope="col">"Address"</th><th scope="col">"Health"</th>
                     <th scope="col" class="num">"Serial"</th><th scope="col" class="num lat-head">"Latency"</th>
@@ -74,17 +75,18 @@ pub(crate) fn table(d: &Delegation) -> AnyView {
     .into_any()
 }
 
-fn server(s: &ServerState, group: Option<usize>, slowest: f64) -> AnyView {
+/// One address; the first of a name carries the name, which spans the others and is where the picture's link leads.
+fn server(s: &ServerState, group: Option<(usize, usize)>, slowest: f64) -> AnyView {
     let side = match (s.in_parent, s.in_child) {
         (true, false) => Some("only the parent lists it"),
         (false, true) => Some("only the zone lists it"),
         _ => None,
     };
     let side = side.map(|w| view! { <small>{w}</small> });
-    let head = group.map(|n| {
+    let head = group.map(|(n, place)| {
         let span = (n > 1).then(|| n.to_string());
         view! {
-            <th scope="row" rowspan=span><span class="two"><span class="mono">{s.name.clone()}</span>{side}</span></th>
+            <th scope="row" rowspan=span id=row_id(place)><span class="two"><span class="mono">{s.name.clone()}</span>{side}</span></th>
         }
     });
     let class = if group.is_none() { "cont" } else { "plain" };

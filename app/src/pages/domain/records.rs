@@ -1,5 +1,6 @@
 //! The records of a zone as its own servers gave them.
 
+use crate::components::copy::copy_button;
 use crate::components::time::Ago;
 use leptos::prelude::*;
 use model::Timestamp;
@@ -23,7 +24,7 @@ pub(crate) fn records(part: &Part<ZoneSnapshot>, zone: &str, now: Timestamp) -> 
     } else {
         view! {
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Records, table">
-                <table class="tbl tbl-tight">
+                <table class="tbl tbl-tight tbl-rec">
                     <thead><tr>
                         <th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col" class="num">"TTL"</th>
                         <th scope="col">"Data"</th><th scope="col" class="num"><span class="vh">"Purpose"</span></th>
@@ -74,7 +75,14 @@ fn purpose(r: &RrSet) -> Option<&'static str> {
 }
 
 fn rrset(r: &RrSet, zone: &str) -> AnyView {
-    let data: Vec<_> = r.data.iter().map(|d| view! { <div>{d.clone()}</div> }).collect();
+    let data: Vec<_> = r
+        .data
+        .iter()
+        .map(|d| {
+            let copy = copy_button(&format!("this {} record", r.rtype), d.clone());
+            view! { <div class="rline"><span class="wrap">{d.clone()}</span>{copy}</div> }
+        })
+        .collect();
     let tag = purpose(r).map(|p| view! { <span class="tag">{p}</span> });
     view! {
         <tr>

@@ -10,7 +10,7 @@ mod plan;
 use crate::components::banner::{page_failure, tone_class, tone_icon};
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
-use crate::components::tool::waiting;
+use crate::components::tool::{Again, Tool, result_bar, waiting};
 use crate::query;
 use crate::server_fns;
 use browser_side::{BrowserSide, State, with_browser};
@@ -18,7 +18,6 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 use model::fqdn::{FqdnReport, TypeOutcome};
-use model::inventory::percent;
 use model::time::human_clock;
 
 /// The page.
@@ -78,7 +77,8 @@ fn found(first: FqdnReport) -> AnyView {
     let browser = BrowserSide::start(&first);
     let label = format!("Analysis of {}", first.name);
     let answered = answered_in(&first);
-    let links = links(&first.name);
+    let zone = first.chain.first().map(|s| s.zone.clone()).filter(|z| !z.is_empty() && z != ".");
+    let bar = result_bar(Tool::Fqdn, &first.name, zone.as_deref(), answered, Again::Reload);
     let report = Memo::new(move |_| with_browser(&first, &browser.answers()));
     // One part is drawn anew only when it changes: what a person opened stays open.
     let steps =
@@ -88,7 +88,7 @@ fn found(first: FqdnReport) -> AnyView {
     view! {
         <div class="stack" role="region" aria-label=label>
             {verdict(report, browser)}
-            <div class="row row-wrap spread fqdn-meta">{links}<span class="muted xs">{answered}</span></div>
+            {bar}
             {move || missing.with(|(chain, name, now)| not_there(chain, name, *now))}
             <div class="cols">
                 <div class="stack">{move || steps.with(|(chain, words, from)| chain::card(chain, words, from))}</div>
@@ -104,18 +104,6 @@ fn answered_in(r: &FqdnReport) -> String {
     let took = r.vantages.iter().find_map(|v| v.latency_ms).map(super::domain::millis);
     let took = took.map(|t| format!("Answered in {t} · ")).unwrap_or_default();
     format!("{took}{} UTC", human_clock(r.now))
-}
-
-fn links(name: &str) -> AnyView {
-    let p = percent(name);
-    view! {
-        <nav class="row row-wrap" aria-label="Other tools for this name">
-            <a class="btn btn-sm" href=format!("/tools/trace?name={p}")>"Trace from the root"</a>
-            <a class="btn btn-sm" rel="external" href=format!("/tools/compare?name={p}")>"Compare with caches"</a>
-            <a class="btn btn-sm" href=format!("/tools/scan?name={p}")>"Scan its domain"</a>
-        </nav>
-    }
-    .into_any()
 }
 
 /// The whole in a headline, the differences in one sentence.

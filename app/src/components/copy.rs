@@ -1,0 +1,38 @@
+//! A button that copies a text one pastes elsewhere, and says so. Where no script runs it is not shown: there would be
+//! nothing behind it.
+
+use crate::browser;
+use crate::components::icon;
+use crate::components::toast::{Toaster, use_toaster};
+use leptos::prelude::*;
+
+/// Copies `text`, which messages call `what`.
+pub(crate) fn copy_button(what: &str, text: String) -> AnyView {
+    let toaster = use_toaster();
+    let (label, what) = (format!("Copy {what}"), what.to_string());
+    let title = label.clone();
+    let copy = move |_| put(toaster, &what, &text);
+    view! {
+        <button type="button" class="btn btn-ghost btn-icon btn-xs js-only copy" aria-label=label title=title on:click=copy>{icon::icon_in("copy", "i i-sm")}</button>
+    }
+    .into_any()
+}
+
+/// Copies, and says whether that worked.
+pub(crate) fn put(toaster: Toaster, what: &str, text: &str) {
+    if browser::copy(text) {
+        toaster.say("copy", format!("{} copied", first_up(what)));
+    } else {
+        toaster.say("warning", format!("This browser lets nothing be copied here. It is: {text}"));
+    }
+}
+
+/// The message begins like a sentence, unless it begins with a name.
+fn first_up(what: &str) -> String {
+    let name = what.split_whitespace().next().is_some_and(|w| w.contains('.'));
+    let mut letters = what.chars();
+    match letters.next() {
+        Some(first) if !name => first.to_uppercase().chain(letters).collect(),
+        _ => what.to_string(),
+    }
+}
