@@ -45,6 +45,10 @@ fn cases() -> Vec<Case> {
         include_str!("data/asia.toml"),
         include_str!("data/elsewhere.toml"),
         include_str!("data/registrars.toml"),
+        include_str!("data/west.toml"),
+        include_str!("data/east.toml"),
+        include_str!("data/resellers.toml"),
+        include_str!("data/forms.toml"),
     ];
     files.iter().flat_map(|f| toml::from_str::<Cases>(f).unwrap().case).collect()
 }

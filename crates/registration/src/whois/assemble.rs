@@ -163,8 +163,12 @@ fn updated(facts: &Facts<'_>, dates: Dates, warnings: &mut Vec<String>) -> Optio
         .filter(|v| v.rank == top && (v.text.contains('@') || v.text.to_ascii_uppercase().contains(" AT ")))
         .collect();
     if history.len() > 1 {
-        let mut times: Vec<StatedTime> =
-            history.iter().filter_map(|v| date::parse(v.text, dates.order).ok()).collect();
+        // RIPE's own `last-modified` stands beside the history.
+        let mut times: Vec<StatedTime> = all
+            .iter()
+            .filter(|v| v.rank == top)
+            .filter_map(|v| date::parse(v.text, dates.order).ok())
+            .collect();
         times.sort_by_key(StatedTime::nominal);
         return times.last().copied();
     }

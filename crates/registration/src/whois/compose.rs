@@ -114,10 +114,15 @@ fn meaning(field: Field, scope: Scope) -> Option<&'static [Meaning]> {
 
 /// What a label says by its words; nothing when the value has not the form of the field.
 pub(crate) fn meanings(label: &str, value: &str) -> &'static [Meaning] {
-    if label.len() > 60 || value.len() > 120 {
+    if label.len() > 96 || value.len() > 120 {
         return &[];
     }
-    let Some(found) = field(label) else { return &[] };
+    // `Última modificación (last updated on)`: what is in brackets says the same again, or the form of the value.
+    let found = match label.split_once('(') {
+        Some((head, _)) if !head.trim().is_empty() => field(head).or_else(|| field(label)),
+        _ => field(label),
+    };
+    let Some(found) = found else { return &[] };
     let field = found[0].field;
     let fits = match field {
         Field::Created | Field::Updated | Field::Expires => {

@@ -1,10 +1,15 @@
 //! Dates as WHOIS servers write them. In: a value, and what is known of the order of day and month; out: a
 //! [`StatedTime`] with exactly the precision of the text, or `None`. An order that nobody states is never guessed.
 
+mod clock;
+#[cfg(test)]
+mod forms;
+
 use super::tables::{Order, TABLES};
-use jiff::Timestamp;
-use jiff::civil::{Date, DateTime, Time};
+use clock::{time_part, zone_part};
+use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
+use jiff::{Timestamp, ToSpan};
 use model::time::StatedTime;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -19,33 +24,26 @@ pub(crate) enum NoDate {
 }
 
 static YMD: LazyLock<Regex> = LazyLock::new(|| {
-    re(r"^(\d{4})([-./年]\s?|년\s?|\s)(\d{1,2})(?:[-./月]\s?|월\s?|\s)(\d{1,2})(?:\.|\b|T)")
+    re(r"^(\d{4})\s?([-./年]\s?|년\s?|\s)(\d{1,2})(?:[-./]\s?|\s?[月월]\s?|\s)(\d{1,2})(?:\.|\b|T|_)")
 });
 static YMOND: LazyLock<Regex> =
     LazyLock::new(|| re(r"^(\d{4})(?:[-./ ]|\. )([^\W\d_]{3,12})(?:[-./ ]|\. )(\d{1,2})\b\.?"));
 static COMPACT: LazyLock<Regex> =
-    LazyLock::new(|| re(r"^(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})(Z|\b)|\b|T)"));
+    LazyLock::new(|| re(r"^(\d{4})(\d{2})(\d{2})(?:[T.]?(\d{2})(\d{2})(\d{2})?(Z|\b)|\b|T)"));
 static DMONY: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"^(\d{1,2})(?:st|nd|rd|th|\.|º)?[-\s./]*(?:(?:de|of)\s+)?([^\W\d_]{3,12})\.?[-\s./,]*(?:de\s+)?(\d{4})\b",
+        r"^(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[-\s./]*(?:(?:de|of)\s+)?([^\W\d_]{3,12})\.?[-\s./,]*(?:de\s+)?(\d{4})\b",
     )
 });
 static MONDY: LazyLock<Regex> =
-    LazyLock::new(|| re(r"^([^\W\d_]{3,12})\.?[-\s]+(\d{1,2})(?:st|nd|rd|th)?,?[-\s]+(\d{4})\b"));
+    LazyLock::new(|| re(r"^([^\W\d_]{3,12})\.?[-\s/]+(\d{1,2})(?:st|nd|rd|th)?,?[-\s/]+(\d{4})\b"));
 static CTIME: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"^([^\W\d_]{3,12})\s+(\d{1,2})\s+(\d{1,2}:\d{2}(?::\d{2})?)\s+(?:([A-Za-z]{1,5}|[-+]\d{2}:?\d{2})\s+)?(\d{4})\b",
+        r"^(?:([^\W\d_]{3,12})\s+(\d{1,2})|(\d{1,2})\s+([^\W\d_]{3,12}))\s+(\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?)\s+(?:([a-z]{1,5}|[-+]\d{2}:?\d{2})\s+)?(\d{4})\b",
     )
 });
 static NUMERIC: LazyLock<Regex> =
     LazyLock::new(|| re(r"^(\d{1,2})\s?([-./])\s?(\d{1,2})\s?[-./]\s?(\d{4})\b"));
-static TIME: LazyLock<Regex> = LazyLock::new(|| {
-    re(
-        r"^(?:\s*-?T|\s+-\s|[\s,.;_日]+|\s*(?:at|à|um|kl\.?|om|alle|a las|às)\s+)*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?",
-    )
-});
-static OFFSET: LazyLock<Regex> =
-    LazyLock::new(|| re(r"^\(?\s*(?:UTC|GMT|Z)?\s*([-+])\s?(\d{1,2})(?::?(\d{2}))?\s*\)?(?:\s|\)|$)"));
 static EMBEDDED: LazyLock<Regex> =
     LazyLock::new(|| re(r"(?:^|\s)((?:19|20)\d{2})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2}))?(?:\s|$)"));
 
@@ -78,11 +76,16 @@ pub(crate) fn order_shown(value: &str) -> Option<Order> {
     }
 }
 
+/// Words that may stand before a date.
+const LEADS: &[&str] = &[
+    "before ", "on ", "since ", "until ", "till ", "at ", "from ", "the ", "le ", "el ", "am ", "den ", "il ",
+];
+
 /// Reads a date; `order` says how to read dates written with numbers only.
 pub(crate) fn parse(value: &str, order: Option<Order>) -> Result<StatedTime, NoDate> {
     let value: String = value.chars().take(120).collect();
-    let mut v = value.trim().trim_start_matches(['"', '\'', '(']);
-    for lead in ["before ", "on ", "since "] {
+    let mut v = value.trim_start_matches(|c: char| c.is_whitespace() || "\"'([=:~-".contains(c));
+    for lead in LEADS {
         let led = v.get(..lead.len()).is_some_and(|head| head.eq_ignore_ascii_case(lead));
         v = if led { v[lead.len()..].trim_start() } else { v };
     }
@@ -96,7 +99,8 @@ pub(crate) fn parse(value: &str, order: Option<Order>) -> Result<StatedTime, NoD
         None => (rest, None),
     };
     let Some((time, rest)) = time_part(rest) else { return Ok(StatedTime::Date(date)) };
-    let local = DateTime::from_parts(date, time);
+    let days = i64::from(time.next_day);
+    let local = DateTime::from_parts(date, time.clock).checked_add(days.days()).map_err(|_| NoDate::Not)?;
     match zone_part(zone_hint.unwrap_or(rest)) {
         Some(o) => TimeZone::fixed(o)
             .to_ambiguous_timestamp(local)
@@ -142,6 +146,13 @@ type Clock = Option<(String, Option<String>)>;
 
 fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDate> {
     let after = |c: &regex::Captures<'_>| c.get(0).map_or(0, |m| m.end());
+    if let Some(c) = CTIME.captures(v) {
+        let at = |first: usize, second: usize| c.get(first).or(c.get(second)).map_or("", |m| m.as_str());
+        let d = date(&c[7], month(at(1, 4))?, num(at(2, 3)))?;
+        // The zone stands before the year or behind it.
+        let zone = c.get(6).map_or(&v[after(&c)..], |m| m.as_str());
+        return Ok((d, "", Some((format!(" {}", &c[5]), Some(zone.to_string())))));
+    }
     let starts_with_digit = v.starts_with(|c: char| c.is_ascii_digit());
     if starts_with_digit {
         if let Some(c) = YMD.captures(v) {
@@ -150,9 +161,10 @@ fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDat
         }
         if let Some(c) = COMPACT.captures(v) {
             let d = date(&c[1], num(&c[2]), num(&c[3]))?;
-            let clock = c
-                .get(4)
-                .map(|h| (format!(" {}:{}:{}{}{}", h.as_str(), &c[5], &c[6], &c[7], &v[after(&c)..]), None));
+            let clock = c.get(4).map(|h| {
+                let second = c.get(6).map_or("00", |m| m.as_str());
+                (format!(" {}:{}:{second}{}{}", h.as_str(), &c[5], &c[7], &v[after(&c)..]), None)
+            });
             // A `T` that the pattern took belongs to the time.
             let end = c.get(3).map_or(0, |m| m.end());
             return Ok((d, &v[end..], clock));
@@ -183,12 +195,6 @@ fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDat
             return Ok((d, &v[after(&c)..], None));
         }
     } else {
-        if let Some(c) = CTIME.captures(v) {
-            let d = date(&c[5], month(&c[1])?, num(&c[2]))?;
-            let clock =
-                (format!(" {}", &c[3]), c.get(4).map(|z| z.as_str().to_string()).or(Some(String::new())));
-            return Ok((d, "", Some(clock)));
-        }
         if let Some(c) = MONDY.captures(v) {
             let d = date(&c[3], month(&c[1])?, num(&c[2]))?;
             return Ok((d, &v[after(&c)..], None));
@@ -223,50 +229,6 @@ pub(super) fn date(year: &str, month: i8, day: i8) -> Result<Date, NoDate> {
 fn plausible(day: Date) -> bool {
     let epoch = day.year() == 1970 && day.month() == 1 && day.day() == 1;
     (1970..=2200).contains(&day.year()) && !epoch
-}
-
-fn time_part(rest: &str) -> Option<(Time, &str)> {
-    let c = TIME.captures(rest)?;
-    let mut hour = num(&c[1]);
-    if let Some(half) = c.get(5) {
-        let pm = half.as_str().starts_with(['p', 'P']);
-        hour = match (pm, hour) {
-            (true, 12) => 12,
-            (true, h @ 1..=11) => h + 12,
-            (false, 12) => 0,
-            (_, h) => h,
-        };
-    }
-    let second = c.get(3).map_or(0, |m| num(m.as_str()));
-    let nano = c.get(4).map_or(0, |m| format!("{:0<9}", m.as_str()).parse().unwrap_or(0));
-    let t = Time::new(hour, num(&c[2]), second, nano).ok()?;
-    Some((t, &rest[c.get(0)?.end()..]))
-}
-
-/// The offset a text begins with: `Z`, `+02:00`, `-0700`, `+03`, `UTC`, `(UTC+8)`, `(GMT+0:00)`, `(JST)`, `WAT`.
-fn zone_part(rest: &str) -> Option<Offset> {
-    let r = rest.trim_start();
-    if r.starts_with(['Z', 'z']) && !r[1..].starts_with(|c: char| c.is_alphanumeric()) {
-        return Some(Offset::UTC);
-    }
-    if let Some(c) = OFFSET.captures(r) {
-        let h: i32 = c[2].parse().ok()?;
-        let m: i32 = c.get(3).map_or(Ok(0), |m| m.as_str().parse()).ok()?;
-        let s = h * 3600 + m * 60;
-        if h > 14 || m > 59 {
-            return None;
-        }
-        return Offset::from_seconds(if &c[1] == "-" { -s } else { s }).ok();
-    }
-    let name: String =
-        r.trim_start_matches(['(', '[', ' ']).chars().take_while(char::is_ascii_alphabetic).collect();
-    let after = r.trim_start_matches(['(', '[', ' ']).get(name.len()..).unwrap_or_default();
-    if after.starts_with(|c: char| c.is_alphanumeric()) {
-        // `EST5EDT` is half the year another zone.
-        return None;
-    }
-    let minutes = TABLES.words.zone.get(&name.to_ascii_lowercase())?;
-    Offset::from_seconds(minutes * 60).ok()
 }
 
 #[cfg(test)]

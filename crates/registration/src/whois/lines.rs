@@ -111,6 +111,9 @@ fn line<'a>(raw: &'a str, scratch: &mut String) -> Line<'a> {
     if let Some(rest) = text.strip_prefix("- ") {
         text = rest.trim();
     }
+    if let Some(rest) = text.strip_prefix("* ").filter(|rest| super::values::host(rest.trim()).is_some()) {
+        text = rest.trim();
+    }
     if text.starts_with(['%', '#', ';', '*']) || text.starts_with(">>") || text.starts_with("//") {
         let inner = text.trim_matches(|c: char| "%#;*></ \t".contains(c));
         return Line { indent, text, form: Form::Comment(inner) };
@@ -189,17 +192,32 @@ fn colon<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     (known || ((spaced || glued) && short && !is_host)).then_some(Form::Key(k))
 }
 
-/// `key....... value` and `key<TAB>value`, known labels only.
+/// `key....... value` and `key<TAB>value`, known labels only; two blanks where the value has the form of its field.
 fn leader<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     let bytes = text.as_bytes();
-    let gap = bytes.iter().enumerate().find(|(i, b)| {
-        **b == b'\t'
-            || (matches!(**b, b'.' | b' ') && bytes.get(i + 1) == Some(*b) && bytes.get(i + 2) == Some(*b))
-    });
+    let gap = bytes
+        .iter()
+        .enumerate()
+        .find(|(i, b)| **b == b'\t' || (matches!(**b, b'.' | b' ') && bytes.get(i + 1) == Some(*b)));
     let (i, mark) = gap.map(|(i, b)| (i, *b))?;
+    let narrow = mark != b'\t' && bytes.get(i + 2) != Some(&mark);
     let (label, value) = (&text[..i], text[i..].trim_start_matches(char::from(mark)));
     let k = key(label.trim(), value.trim(), scratch);
-    (!k.meanings.is_empty() && !k.value.is_empty()).then_some(Form::Key(k))
+    let fits = !k.value.is_empty() && (!narrow || is_plain(&k));
+    (!k.meanings.is_empty() && fits).then_some(Form::Key(k))
+}
+
+/// True when a value is nothing but what its label announces: host names under a name server's, a date under a date's.
+fn is_plain(k: &Key<'_>) -> bool {
+    let dated = [Field::Created, Field::Updated, Field::Expires].iter().any(|f| k.states(*f));
+    match () {
+        () if !k.is_own() => false,
+        () if k.states(Field::Nameserver) => k
+            .value
+            .split_whitespace()
+            .all(|w| super::values::host(w).is_some() || super::values::is_address(w)),
+        () => dated && super::date::parse(k.value, Some(super::tables::Order::Dmy)).is_ok(),
+    }
 }
 
 /// `key = value` and the cells of a drawn table, known labels only.

@@ -15,7 +15,7 @@ pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
     let text = plain.as_ref();
     let pieces: Vec<&str> = text.split([',', ';', '|', '+']).collect();
     let list = pieces.len() > 1 && pieces.iter().all(|p| p.split_whitespace().count() <= 4);
-    let slashed: Vec<&str> = text.split(" / ").collect();
+    let slashed: Vec<&str> = text.split('/').collect();
     let pieces = if list {
         pieces
     } else if slashed.len() > 1 && slashed.iter().all(|p| is_epp(p.trim())) {
@@ -164,6 +164,10 @@ mod tests {
             ("Connected (2024/06/30)", vec!["Connected"]),
             ("clientHold clientUpdateProhibited", vec!["clientHold", "clientUpdateProhibited"]),
             ("ok / autoRenewPeriod", vec!["ok", "autoRenewPeriod"]),
+            ("clientHold/serverHold", vec!["clientHold", "serverHold"]),
+            ("inactive/noRegistrar", vec!["inactive/noRegistrar"]),
+            ("ok/inactive", vec!["ok", "inactive"]),
+            ("Permanent/Reserved", vec!["Permanent/Reserved"]),
             ("Registered until expiry date.", vec!["Registered until expiry date"]),
             ("ok https://x.test/epp#ok, clientHold https://x.test/epp#clientHold", vec!["ok", "clientHold"]),
             ("1 - Registered", vec!["Registered"]),

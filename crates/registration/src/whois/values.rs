@@ -85,7 +85,7 @@ pub(crate) fn hosts(value: &str, out: &mut Vec<String>) {
     let zone_line = is(second, "ns") || is(second, "in") && is(words.next(), "ns");
     let rest = if zone_line { words.next_back().unwrap_or(value) } else { value };
     for token in
-        rest.split(|c: char| c.is_whitespace() || ",;|/".contains(c)).filter(|t| !t.is_empty()).take(64)
+        rest.split(|c: char| c.is_whitespace() || ",;|/+".contains(c)).filter(|t| !t.is_empty()).take(64)
     {
         // `ns1.example.net:192.0.2.1`
         let glued = token.split_once(':').filter(|(_, tail)| address(tail).is_some());
@@ -111,6 +111,11 @@ fn is_number(token: &str) -> bool {
 fn is_remark(token: &str) -> bool {
     let inside = token.strip_prefix(['(', '[']).and_then(|t| t.strip_suffix([')', ']']));
     inside.is_some_and(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+/// True for an IP address, in brackets or not.
+pub(crate) fn is_address(token: &str) -> bool {
+    address(token).is_some()
 }
 
 fn address(token: &str) -> Option<IpAddr> {
@@ -143,7 +148,11 @@ fn signed_word(said: &str) -> Option<bool> {
     if has(&words.signed, &w) || w.starts_with("signed") {
         return Some(true);
     }
-    None
+    // `3 DS records`
+    let counted = w.trim_start_matches(|c: char| c.is_ascii_digit());
+    let records = ["ds", "dsrecord", "dsrecords", "key", "keys", "record", "records"].contains(&counted);
+    let number = &w[..w.len() - counted.len()];
+    (records && !number.is_empty()).then(|| number.bytes().any(|b| b != b'0'))
 }
 
 /// A DS record written in one line: `57724 8 2 5D04...`.
@@ -223,6 +232,10 @@ mod tests {
             ("signedDelegation", Some(true)),
             ("Signed delegation, 2 keys", Some(true)),
             ("yes (2 keys)", Some(true)),
+            ("3 DS records", Some(true)),
+            ("10 keys", Some(true)),
+            ("0 DS records", Some(false)),
+            ("DS records", None),
             ("DS Records: yes", Some(true)),
             ("12345 8 2 0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF", Some(true)),
             ("no (0 DS)", Some(false)),

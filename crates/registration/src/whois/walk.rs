@@ -195,6 +195,11 @@ impl<'a> Walk<'a, '_> {
 
     /// The first label of a paragraph may say that an object of another kind begins.
     fn object(&mut self, i: usize, l: &Line<'a>, k: &Key<'a>) {
+        // Hosts named after the domain may be described before it (Verisign before 2016).
+        let first_record = self.section == Kind::Other && self.facts.names.is_empty();
+        if first_record && k.states(Field::Domain) && self.asked.is(first(k.value)) {
+            self.enter(Kind::Domain, 0);
+        }
         if k.states(Field::Domain) && !self.facts.names.is_empty() {
             let name = k.value.split_whitespace().next().unwrap_or_default();
             let seen = self.facts.names.iter().any(|n| self.asked.is(first(n)));
