@@ -14,6 +14,13 @@ pub fn next_scan(name: &DomainName, interval_s: i64, now: Timestamp) -> Timestam
     now.checked_add((next - now.as_second()).seconds()).unwrap_or(Timestamp::MAX)
 }
 
+/// No scan is due later than that: twice the interval, and at least a day, so that replicas with other settings (or
+/// clocks that are a little off) move nothing of each other's.
+pub fn furthest(interval_s: i64, now: Timestamp) -> Timestamp {
+    let ahead = interval_s.max(60).saturating_mul(2).max(86_400);
+    now.checked_add(ahead.seconds()).unwrap_or(Timestamp::MAX)
+}
+
 /// FNV-1a with a final mix: the same on every platform and in every release, unlike the standard library's hasher.
 fn hash(s: &str) -> u64 {
     let mut h =

@@ -14,6 +14,10 @@ use tokio_util::task::TaskTracker;
 const LEASE: Duration = Duration::from_secs(120);
 /// While the queue is long, scans that end within so long of each other have their successors fetched together.
 const GATHER: Duration = Duration::from_millis(8);
+/// How often the queue is looked through for scans that are too far ahead: one look into an index.
+const STRAYS: Duration = Duration::from_secs(60);
+/// So many of them are moved at once.
+const TOGETHER: u32 = 500;
 /// Jobs of this priority or more are what a person waits for.
 pub const ASKED: i32 = 10;
 
@@ -42,6 +46,7 @@ impl Worker {
         tasks.spawn(self.clone().scans(stop.clone(), tasks.clone()));
         tasks.spawn(self.clone().judgements(stop.clone()));
         tasks.spawn(self.clone().upkeep(stop.clone()));
+        tasks.spawn(self.clone().strays(stop.clone()));
         stop.cancelled().await;
         tasks.close();
         tasks.wait().await;
@@ -121,6 +126,46 @@ impl Worker {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Scans that are due later than any schedule may say were put there while the clock was wrong: they get the place
+    /// their names have on the schedule. How many there were.
+    ///
+    /// # Errors
+    /// When the queue can't be read or written.
+    pub async fn bring_back(&self) -> Result<u64, store::Error> {
+        let interval_s = self.scanner.policy.interval_s;
+        let now = self.scanner.clock.now();
+        let furthest = schedule::furthest(interval_s, now);
+        let mut moved = 0;
+        loop {
+            let names = self.scanner.store.due_after("scan", furthest, TOGETHER).await?;
+            let place = |key: String| {
+                let at = schedule::next_scan(&DomainName::trusted(&key), interval_s, now);
+                (key, at)
+            };
+            let times: Vec<_> = names.into_iter().map(place).collect();
+            moved += self.scanner.store.draw_back("scan", furthest, &times).await?;
+            if times.len() < TOGETHER as usize {
+                return Ok(moved);
+            }
+        }
+    }
+
+    async fn strays(self, stop: CancellationToken) {
+        loop {
+            match self.bring_back().await {
+                Ok(0) => {}
+                Ok(n) => {
+                    tracing::warn!(scans = n, "scans were due far ahead (the clock was wrong); drawn back")
+                }
+                Err(e) => tracing::warn!(error = %e, "the queue can't be looked through; trying again"),
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(STRAYS) => {}
             }
         }
     }

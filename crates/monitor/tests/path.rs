@@ -304,3 +304,37 @@ async fn a_clock_that_was_ahead_keeps_nothing_fresh_and_nobody_waiting() {
     s.later(1);
     assert_eq!(s.scheduled().await, (None, (1, 1), None));
 }
+
+#[tokio::test]
+async fn a_schedule_that_a_wrong_clock_put_years_ahead_is_found_at_the_start() {
+    let stage = Stage::new().await;
+    let store = stage.scanner.store.clone();
+    // Scanned while the clock was three years ahead: the next scan is due then.
+    let now = *stage.world.now.lock().unwrap();
+    let ahead = now.checked_add((3 * 365 * 24).hours()).unwrap();
+    let job = store.lease("scan", "w", 1, std::time::Duration::from_secs(60), now).await.unwrap().remove(0);
+    store.complete(&job, Some(ahead), now).await.unwrap();
+    let day = now.checked_add(48.hours()).unwrap();
+    assert_eq!(store.due_after("scan", day, 10).await.unwrap(), ["q7.io"]);
+    let stop = tokio_util::sync::CancellationToken::new();
+    let worker = monitor::Worker::new(stage.scanner.clone(), "w");
+    let running = tokio::spawn({
+        let (worker, stop) = (worker.clone(), stop.clone());
+        async move { worker.run(stop).await }
+    });
+    let found = async {
+        while !store.due_after("scan", day, 10).await.unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(10), found).await.unwrap();
+    stop.cancel();
+    running.await.unwrap();
+    // It is due at its own second, not at once, and once is enough.
+    let interval = stage.scanner.policy.interval_s;
+    let soon = now.checked_add((interval / 2 - 1).seconds()).unwrap();
+    let late = now.checked_add((interval * 3 / 2).seconds()).unwrap();
+    assert_eq!(store.queue_lag("scan", soon).await.unwrap().0, 0);
+    assert_eq!(store.queue_lag("scan", late).await.unwrap().0, 1);
+    assert_eq!(worker.bring_back().await.unwrap(), 0);
+}

@@ -208,6 +208,11 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Vec<Job>>;
     /// Ends a leased job: gone, or due again at `again_at`. A job asked for meanwhile with an earlier time keeps it.
     async fn complete(&self, job: &Job, again_at: Option<Timestamp>, now: Timestamp) -> Result<()>;
+    /// Jobs of a kind that are due later than `after` (a clock that was wrong put them there), at most `limit`.
+    async fn due_after(&self, kind: &str, after: Timestamp, limit: u32) -> Result<Vec<String>>;
+    /// Makes those that still are due later than `after` due at these times; a worker that held one has lost it. How
+    /// many there were.
+    async fn draw_back(&self, kind: &str, after: Timestamp, times: &[(String, Timestamp)]) -> Result<u64>;
     /// How many jobs of a kind are due, and how late the oldest is, in seconds.
     async fn queue_lag(&self, kind: &str, now: Timestamp) -> Result<(u64, f64)>;
 

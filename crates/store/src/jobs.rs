@@ -147,6 +147,34 @@ pub(crate) async fn complete(db: &Db, job: &Job, again_at: Option<Timestamp>) ->
     tx.commit().await
 }
 
+pub(crate) async fn due_after(db: &Db, kind: &str, after: Timestamp, limit: u32) -> Result<Vec<String>> {
+    let sql = "SELECT key FROM jobs WHERE kind = $1 AND due_at > $2 ORDER BY due_at LIMIT $3";
+    let rows = db.rows(sql, args![kind, micros(after), i64::from(limit)]).await?;
+    rows.iter().map(|r| r.text(0)).collect()
+}
+
+pub(crate) async fn draw_back(
+    db: &Db,
+    kind: &str,
+    after: Timestamp,
+    times: &[(String, Timestamp)],
+) -> Result<u64> {
+    let mut tx = db.begin().await?;
+    let mut moved = 0;
+    for (key, at) in times {
+        // The lease number stays: the late answer of who held the job completes nothing (`worker` is gone).
+        moved += tx
+            .execute(
+                "UPDATE jobs SET due_at = $4, run_at = $4, worker = NULL, asked_at = NULL, asked_priority = NULL \
+                 WHERE kind = $1 AND key = $2 AND due_at > $3",
+                args![kind, key.as_str(), micros(after), micros(*at)],
+            )
+            .await?;
+    }
+    tx.commit().await?;
+    Ok(moved)
+}
+
 pub(crate) async fn queue_lag(db: &Db, kind: &str, now: Timestamp) -> Result<(u64, f64)> {
     let sql = "SELECT COUNT(*), MIN(due_at) FROM jobs WHERE kind = $1 AND due_at <= $2";
     let Some(r) = db.row(sql, args![kind, micros(now)]).await? else { return Ok((0, 0.0)) };

@@ -172,6 +172,14 @@ impl Store for Database {
         jobs::complete(&self.db, job, again_at).await
     }
 
+    async fn due_after(&self, kind: &str, after: Timestamp, limit: u32) -> Result<Vec<String>> {
+        jobs::due_after(&self.db, kind, after, limit).await
+    }
+
+    async fn draw_back(&self, kind: &str, after: Timestamp, times: &[(String, Timestamp)]) -> Result<u64> {
+        jobs::draw_back(&self.db, kind, after, times).await
+    }
+
     async fn queue_lag(&self, kind: &str, now: Timestamp) -> Result<(u64, f64)> {
         jobs::queue_lag(&self.db, kind, now).await
     }

@@ -128,3 +128,29 @@ pub async fn a_rush_of_askers_and_workers_loses_nothing(place: &Place) {
     s.enqueue("scan", "k0", now(), 0).await.unwrap();
     assert_eq!(s.lease("scan", "w", 9, HOUR, later(1)).await.unwrap().len(), 1);
 }
+
+pub async fn what_a_wrong_clock_put_years_ahead_is_drawn_back(place: &Place) {
+    let s = place.open().await;
+    let year = later(365 * 24 * 60);
+    s.enqueue_many("scan", &[("near".into(), later(60)), ("far".into(), year)], 0).await.unwrap();
+    // Leased by a worker whose clock is a year ahead, and never given back.
+    s.enqueue("scan", "held", now(), 0).await.unwrap();
+    let held = s.lease("scan", "ahead", 1, HOUR, year).await.unwrap().remove(0);
+    s.enqueue("other", "far", year, 0).await.unwrap();
+    let day = later(24 * 60);
+    let mut far = s.due_after("scan", day, 10).await.unwrap();
+    far.sort();
+    assert_eq!(far.len(), 2, "{far:?}");
+    assert!(far.contains(&held.key) && !far.contains(&"near".to_string()), "{far:?}");
+    assert_eq!(s.due_after("scan", day, 1).await.unwrap().len(), 1);
+    let times: Vec<_> = ["near", "far", &held.key].iter().map(|k| ((*k).to_string(), later(5))).collect();
+    assert_eq!(s.draw_back("scan", day, &times).await.unwrap(), 2, "what is near stays where it is");
+    assert!(s.due_after("scan", day, 10).await.unwrap().is_empty());
+    assert_eq!(s.due_after("other", day, 10).await.unwrap(), ["far"]);
+    assert_eq!(s.queue_lag("scan", later(5)).await.unwrap().0, 2);
+    // The worker with the wrong clock has lost its job.
+    s.complete(&held, None, year).await.unwrap();
+    let again = s.lease("scan", "w", 5, HOUR, later(6)).await.unwrap();
+    assert_eq!(again.len(), 2);
+    assert!(again.iter().all(|j| j.run_at == later(5)));
+}

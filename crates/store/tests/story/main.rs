@@ -51,6 +51,7 @@ stories! {
     history::texts_may_hold_anything,
     jobs::workers_never_share_a_job,
     jobs::a_lost_lease_is_retaken_and_fenced,
+    jobs::what_a_wrong_clock_put_years_ahead_is_drawn_back,
     jobs::asking_twice_makes_one_job,
     jobs::what_is_asked_for_meanwhile_runs_again,
     jobs::a_rush_of_askers_and_workers_loses_nothing,
