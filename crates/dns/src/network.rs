@@ -77,21 +77,24 @@ pub(crate) async fn origin(session: &Session, asn_zone: &str, ip: IpAddr) -> Ori
     if texts.is_empty() { failed } else { Origin { ttl, ..read_rows(ip, &texts) } }
 }
 
-/// Every row is judged by itself: text of another kind is passed over, a row about another place in the address space
-/// is an error of the database, and of the rest the most specific counts.
+/// Every row is judged by itself: text of another kind is passed over, a row that cannot be read or is about another
+/// place in the address space is an error of the database, and of the rest the most specific counts.
 fn read_rows(ip: IpAddr, texts: &[String]) -> Origin {
     let mut origin = Origin::default();
-    for (network, row) in texts.iter().filter_map(|t| parse_origin(t)) {
-        if !within(ip, network, row.length) {
+    for text in texts.iter().filter(|text| text.contains('|')) {
+        let parsed = parse_origin(text).filter(|(network, row)| within(ip, *network, row.length));
+        let Some((_, row)) = parsed else {
             origin.failed = true;
-        } else if origin.known.as_ref().is_none_or(|best| best.length < row.length) {
+            continue;
+        };
+        if origin.known.as_ref().is_none_or(|best| best.length < row.length) {
             origin.known = Some(row);
         }
     }
     origin
 }
 
-/// Text that is no row of the database is no answer of the database.
+/// A row of the database; `None` when it cannot be read.
 fn parse_origin(text: &str) -> Option<(IpAddr, Announced)> {
     let mut fields = text.split('|').map(str::trim);
     let asns: BTreeSet<u32> = fields.next()?.split_whitespace().filter_map(|a| a.parse().ok()).collect();
@@ -219,5 +222,7 @@ mod tests {
         assert_eq!(read(&["1 | 198.51.100.0/24", "2 | 192.0.2.0/24"]), (Some("192.0.2.0/24".into()), true));
         assert_eq!(read(&["1 | 198.51.100.0/24"]), (None, true));
         assert_eq!(read(&["hello", "v=spf1 -all"]), (None, false));
+        assert_eq!(read(&["1 | everywhere", "2 | 192.0.2.0/24"]), (Some("192.0.2.0/24".into()), true));
+        assert_eq!(read(&["| 192.0.2.0/24"]), (None, true));
     }
 }

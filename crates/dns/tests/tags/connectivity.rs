@@ -121,6 +121,8 @@ fn origin(case: &'static str) -> Vec<Row> {
             .says(&failed),
         c("a silent database").fault("192.0.2.4", Fault::Drop).says(&failed),
         c("a refusing database").fault("192.0.2.4", Fault::Refused).says(&failed),
+        c("text of another kind").database(two("v=spf1 -all", "hello")).says(&empty),
+        c("rows that cannot be read").database(two("1 | x", "NA | 192.0.2.0/24")).says(&failed),
         c("rows of another place").database(two("1 | 198.51.100.0/24", "1 | 198.51.100.0/24")).says(&failed),
         c("one is not known")
             .database("11.2.0.192.origin 60 TXT \"1 | 192.0.2.0/24\"")
