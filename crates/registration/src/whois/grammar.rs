@@ -22,6 +22,7 @@ enum Part {
     Registering,
     Limit,
     Exceeded,
+    Other,
 }
 
 #[derive(Deserialize)]
@@ -84,8 +85,7 @@ pub(crate) fn says(line: &str) -> Option<Outcome> {
         seen |= WORDS.get(&word).filter(|_| open("grammar", &word))?;
     }
     let has = |p: Part| seen & bit(p) != 0;
-    let short = count <= 3;
-    let named = has(Part::Target) || short;
+    let named = has(Part::Target) || count <= 3 && !has(Part::Other) && !is_code(line);
     if count == 0 || count > 14 {
         return None;
     }
@@ -100,6 +100,12 @@ pub(crate) fn says(line: &str) -> Option<Outcome> {
     }
     let absent = has(Part::Nothing) || has(Part::Negation) && has(Part::Found);
     (absent && named && !has(Part::Limit)).then_some(Outcome::Available)
+}
+
+/// `404 Not Found`: a web server's word for a page.
+fn is_code(line: &str) -> bool {
+    let code = line.split(' ').next().unwrap_or_default();
+    code.len() == 3 && code.starts_with(['4', '5']) && code.bytes().all(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -128,6 +134,8 @@ mod tests {
             ("your address is not registered", None),
             ("the records are not guaranteed to be accurate", None),
             ("queries are limited", None),
+            ("404 not found", None),
+            ("whois server not found", None),
             ("", None),
         ] {
             assert_eq!(says(line), want, "{line}");

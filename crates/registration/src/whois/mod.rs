@@ -12,6 +12,7 @@ mod grammar;
 mod json;
 mod lines;
 mod outcome;
+mod sentences;
 mod short_date;
 mod states;
 mod tables;
@@ -53,7 +54,7 @@ pub fn parse_whois(domain: &str, tld: Option<&str>, server: Option<&str>, text: 
     let decoded = decode::decode(cut, &asked, &mut warnings);
     let lines = lines::lines(&decoded);
     let facts = walk::walk(&lines, &asked);
-    let outcome = outcome::outcome(&lines, &facts, &asked);
+    let outcome = outcome::outcome(&lines, &facts, &asked, sentences::is_web_page(cut));
     let registration = if outcome == Outcome::Registered {
         assemble::registration(&facts, &asked, &decoded, &mut warnings)
     } else {
@@ -121,7 +122,7 @@ pub fn decode_text(domain: &str, bytes: &[u8]) -> String {
 pub(crate) fn says(domain: &str, sentence: &str) -> Option<Outcome> {
     let asked = Asked::new(domain, None, None);
     let lines: Vec<_> = lines::lines(sentence);
-    outcome::sentence(&lines, &asked)
+    sentences::sentence(&lines, &asked, false)
 }
 
 /// A name in A-labels, lower case.

@@ -176,6 +176,8 @@ struct TldFile {
 struct PhraseRow {
     outcome: Outcome,
     #[serde(default)]
+    overrules: bool,
+    #[serde(default)]
     tld: Vec<String>,
     patterns: Vec<String>,
     source: String,
@@ -196,11 +198,13 @@ pub(crate) struct Phrases {
 
 /// What a pattern means.
 pub(crate) struct Phrase {
-    outcome: Outcome,
+    pub outcome: Outcome,
+    /// Where it stands, no sentence of the answer says that the name is free.
+    pub overrules: bool,
     /// The TLDs it is limited to.
     tld: Vec<String>,
     /// It may match within a sentence, so it counts only where the sentence ends with the line.
-    loose: bool,
+    pub loose: bool,
 }
 
 /// What a folded word is, all tables together.
@@ -279,7 +283,7 @@ fn load() -> Result<Tables, Box<dyn std::error::Error>> {
         }
         for p in r.patterns {
             let loose = p.starts_with("^.{0,");
-            meaning.push(Phrase { outcome: r.outcome, tld: r.tld.clone(), loose });
+            meaning.push(Phrase { outcome: r.outcome, overrules: r.overrules, tld: r.tld.clone(), loose });
             // ASCII word boundaries keep the automaton fast on other scripts.
             patterns.push(p.replace("\\b", "(?-u:\\b)"));
         }
@@ -316,10 +320,10 @@ impl Tables {
         self.lexicon.get(folded).filter(|_| open("label", folded))
     }
 
-    /// The outcome of a pattern of `phrases.toml`, where it counts for this question, and whether it is loose.
-    pub fn phrase(&self, n: usize, asked: &super::Asked) -> Option<(Outcome, bool)> {
+    /// What a pattern of `phrases.toml` means, where it counts for this question.
+    pub fn phrase(&self, n: usize, asked: &super::Asked) -> Option<&Phrase> {
         let p = self.phrases.meaning.get(n)?;
-        ((p.tld.is_empty() || asked.under(&p.tld)) && open_nth("phrase", n)).then_some((p.outcome, p.loose))
+        ((p.tld.is_empty() || asked.under(&p.tld)) && open_nth("phrase", n)).then_some(p)
     }
 }
 
