@@ -14,6 +14,8 @@ use tokio_util::task::TaskTracker;
 const LEASE: Duration = Duration::from_secs(120);
 /// While the queue is long, scans that end within so long of each other have their successors fetched together.
 const GATHER: Duration = Duration::from_millis(8);
+/// How long scans under way may take to end when the worker is asked to stop.
+const LAST_SCANS: Duration = Duration::from_secs(3);
 /// How often the queue is looked through for scans that are too far ahead: one look into an index.
 const STRAYS: Duration = Duration::from_secs(60);
 /// So many of them are moved at once.
@@ -40,19 +42,23 @@ impl Worker {
         self.wake.notify_one();
     }
 
-    /// Runs until cancelled, then lets running scans end.
+    /// Runs until cancelled; scans under way may end within a few seconds, then they are given back to the queue.
     pub async fn run(&self, stop: CancellationToken) {
         let tasks = TaskTracker::new();
-        tasks.spawn(self.clone().scans(stop.clone(), tasks.clone()));
+        let hurry = CancellationToken::new();
+        tasks.spawn(self.clone().scans(stop.clone(), hurry.clone(), tasks.clone()));
         tasks.spawn(self.clone().judgements(stop.clone()));
         tasks.spawn(self.clone().upkeep(stop.clone()));
         tasks.spawn(self.clone().strays(stop.clone()));
         stop.cancelled().await;
         tasks.close();
-        tasks.wait().await;
+        if tokio::time::timeout(LAST_SCANS, tasks.wait()).await.is_err() {
+            hurry.cancel();
+            tasks.wait().await;
+        }
     }
 
-    async fn scans(self, stop: CancellationToken, tasks: TaskTracker) {
+    async fn scans(self, stop: CancellationToken, hurry: CancellationToken, tasks: TaskTracker) {
         let slots = Arc::new(Semaphore::new(self.scanner.policy.concurrency.max(1)));
         loop {
             let free = u32::try_from(slots.available_permits()).unwrap_or(u32::MAX);
@@ -69,9 +75,12 @@ impl Worker {
             let more = !jobs.is_empty();
             for job in jobs {
                 let Ok(slot) = slots.clone().acquire_owned().await else { return };
-                let worker = self.clone();
+                let (worker, hurry) = (self.clone(), hurry.clone());
                 tasks.spawn(async move {
-                    worker.one(&job).await;
+                    tokio::select! {
+                        () = worker.one(&job) => {}
+                        () = hurry.cancelled() => worker.give_back(&job).await,
+                    }
                     drop(slot);
                     worker.wake();
                 });
@@ -110,6 +119,18 @@ impl Worker {
         };
         if let Err(e) = self.scanner.store.complete(job, again, self.scanner.clock.now()).await {
             tracing::warn!(domain = %name, error = %e, "a finished scan could not be taken off the queue");
+        }
+    }
+
+    /// A scan that is not waited for: whoever looks next, here or elsewhere, makes it anew, as soon as it was wanted.
+    async fn give_back(&self, job: &Job) {
+        let now = self.scanner.clock.now();
+        let mut given = self.scanner.store.complete(job, Some(now), now).await;
+        if given.is_ok() && job.priority > 0 {
+            given = self.scanner.store.enqueue("scan", &job.key, now, job.priority).await;
+        }
+        if let Err(e) = given {
+            tracing::warn!(domain = job.key, error = %e, "a scan was cut off; its lease will run out and it is tried again");
         }
     }
 

@@ -338,3 +338,46 @@ async fn a_schedule_that_a_wrong_clock_put_years_ahead_is_found_at_the_start() {
     assert_eq!(store.queue_lag("scan", late).await.unwrap().0, 1);
     assert_eq!(worker.bring_back().await.unwrap(), 0);
 }
+
+/// Never comes back.
+struct Hangs;
+
+#[async_trait]
+impl Observer for Hangs {
+    async fn registration(
+        &self,
+        _: &DomainName,
+        _: Timestamp,
+        _: &dyn Progress,
+    ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+        std::future::pending().await
+    }
+
+    async fn dns(&self, _: &DomainName, _: Timestamp, _: &dyn Progress) -> DnsParts {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_scan_that_does_not_end_is_given_back_when_the_worker_stops() {
+    let stage = Stage::new().await;
+    let store = stage.scanner.store.clone();
+    let now = stage.world.now();
+    store.enqueue("scan", "q7.io", now, monitor::ASKED).await.unwrap();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let scanner = Scanner { observer: Arc::new(Hangs), ..stage.scanner.clone() };
+    let worker = monitor::Worker::new(scanner, "w");
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { worker.run(stop).await }
+    });
+    while store.queue_lag("scan", now).await.unwrap().0 > 0 {
+        tokio::task::yield_now().await;
+    }
+    stop.cancel();
+    tokio::time::timeout(std::time::Duration::from_secs(10), running).await.unwrap().unwrap();
+    let minute = std::time::Duration::from_secs(60);
+    let again = store.lease("scan", "other", 1, minute, now).await.unwrap();
+    assert_eq!(again.len(), 1, "another worker need not wait for the lease to run out");
+    assert_eq!((again[0].key.as_str(), again[0].priority), ("q7.io", monitor::ASKED));
+}

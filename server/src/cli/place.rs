@@ -4,6 +4,7 @@
 use super::output::note;
 use crate::settings::Wrong;
 use anyhow::{Context, Result};
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,27 @@ pub(super) async fn open(folder: &Path, database: Option<&str>) -> Result<Arc<dy
     opened.with_context(|| {
         format!("the database at {at} (does PostgreSQL listen there, and may this user in?)")
     })
+}
+
+/// The folder of an embedded database for one server alone, as long as the file is open; whoever is killed lets go of it.
+pub(super) fn alone(folder: &Path) -> Result<File> {
+    let path = folder.join("domainscope.lock");
+    let open = || {
+        std::fs::create_dir_all(folder)?;
+        File::options().create(true).truncate(false).write(true).open(&path)
+    };
+    let file = open().with_context(|| format!("the database in {}", folder.display()))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => anyhow::bail!(
+            "another domainscope serves from {}: stop it, or give this one a folder of its own (--data DIR); several \
+             processes share a PostgreSQL database (--database URL)",
+            folder.display()
+        ),
+        // A file system without locks: SQLite itself keeps the data sound.
+        Err(TryLockError::Error(e)) => tracing::warn!("{} can't be locked: {e}", path.display()),
+    }
+    Ok(file)
 }
 
 /// Host, port and name of a database URL: all of it that may be shown.
@@ -64,6 +86,17 @@ mod tests {
             let e = address(bad).unwrap_err();
             assert!(e.is::<Wrong>() && !format!("{e:#}").contains("hunter2"), "{bad}: {e:#}");
         }
+    }
+
+    #[test]
+    fn one_server_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = alone(folder.path()).unwrap();
+        let e = alone(folder.path()).unwrap_err().to_string();
+        assert!(e.contains("another domainscope") && e.contains("--data"), "{e}");
+        drop(first);
+        assert!(alone(&folder.path().join("new")).is_ok(), "made when it is not there");
+        assert!(alone(folder.path()).is_ok());
     }
 
     #[tokio::test]

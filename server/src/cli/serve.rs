@@ -93,6 +93,11 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         Some(at) => Some(listen(at, "--metrics-listen").await?),
         None => None,
     };
+    // Held until the end.
+    let _alone = match &args.database {
+        Some(_) => None,
+        None => Some(super::place::alone(&folder)?),
+    };
     let lab = if args.demo { Some(start_lab(&folder, &mut engine).await?) } else { None };
     let https = args.doh.listener(listener.local_addr()?, lab.as_ref()).await?;
     let store = super::place::open(&folder, args.database.as_deref()).await?;
@@ -179,7 +184,10 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         let stop = stop.clone();
         async move {
             shutdown_asked().await;
+            tracing::info!("stopping: what is under way ends or is given back (once more: stops at once)");
             stop.cancel();
+            shutdown_asked().await;
+            std::process::exit(130);
         }
     });
     // Event streams never end by themselves; a page that watches must not keep the process alive.
