@@ -41,5 +41,5 @@ async fn thirteen_servers_of_two_families_are_told_one_by_one() {
         assert_eq!(html.matches(&format!("href=\"#nameserver-{n}\"")).count(), 2, "{n}");
     }
     // What is drawn short can be read whole.
-    assert!(html.contains(&format!("<title>ns12.{NAME}<")), "the whole name");
+    assert!(html.contains(&format!("<title>ns12.{NAME}: ")), "the whole name");
 }

@@ -79,7 +79,10 @@ impl Nameserver {
             .iter()
             .map(|s| {
                 let address = s.address.map(|a| format!("{a} ")).unwrap_or_default();
-                let ms = s.latency_ms.map(|ms| format!(", {ms:.0} ms")).unwrap_or_default();
+                let ms = s
+                    .latency_ms
+                    .map(|ms| if ms < 0.95 { ", under 1 ms".into() } else { format!(", {ms:.0} ms") });
+                let ms = ms.unwrap_or_default();
                 format!("{address}{}{ms}", s.words.to_lowercase())
             })
             .collect();

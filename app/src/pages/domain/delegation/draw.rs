@@ -121,6 +121,17 @@ pub(super) fn wide(nodes: &[Node], servers: &[Nameserver], slowest: f64, label: 
     .into_any()
 }
 
+/// What can be pressed, over what is drawn: says all about a server and leads to its row.
+fn link(s: &Nameserver, place: usize, (x, y, width, height): (i32, i32, i32, i32)) -> AnyView {
+    let (x, y) = (format!("{x}.5"), format!("{y}.5"));
+    view! {
+        <g><a href=format!("#{}", row_id(place)) aria-label=s.spoken() class="p-link">
+            <rect x=x y=y width=width - 1 height=height rx="8" class="p-hit"><title>{s.spoken()}</title></rect>
+        </a></g>
+    }
+    .into_any()
+}
+
 fn wide_card(s: &Nameserver, place: usize, slowest: f64, top: i32) -> AnyView {
     let (left, width, head, row) = CARD;
     let x = left + 14;
@@ -135,8 +146,8 @@ fn wide_card(s: &Nameserver, place: usize, slowest: f64, top: i32) -> AnyView {
             let ms = seen.latency_ms.map(millis).unwrap_or_default();
             view! {
                 {icon_at(picture, class, x, y - 11)}
-                <text x=x + 21 y=y class="p-mono p-small">{cut(&address(seen), 30)}<title>{address(seen)}</title></text>
-                <text x=x + 246 y=y class=fill_class(seen.condition)>{cut(&seen.words, 18)}<title>{seen.words.clone()}</title></text>
+                <text x=x + 21 y=y class="p-mono p-small">{cut(&address(seen), 29)}</text>
+                <text x=x + 226 y=y class=fill_class(seen.condition)>{cut(&seen.words, 18)}</text>
                 <text x=x + 376 y=y text-anchor="end" class="p-mute p-small">{ms}</text>
                 {bar(seen, slowest, x + 384, y - 6, 36)}
             }
@@ -144,12 +155,13 @@ fn wide_card(s: &Nameserver, place: usize, slowest: f64, top: i32) -> AnyView {
         .collect();
     let (edge, tall) = (format!("{left}.5"), height(s, head, row) - 1);
     view! {
-        <g><a href=format!("#{}", row_id(place)) aria-label=s.spoken() class="p-link">
+        <g aria-hidden="true">
             <rect x=edge y=format!("{top}.5") width=width - 1 height=tall rx="8" class=box_class(s)/>
-            <text x=x y=top + 21 class="p-title p-light">{cut(&s.name, room)}<title>{s.name.clone()}</title></text>
+            <text x=x y=top + 21 class="p-title p-light">{cut(&s.name, room)}</text>
             <text x=left + width - 14 y=top + 21 text-anchor="end" class="p-mute p-small">{s.listed}</text>
             {rows}
-        </a></g>
+        </g>
+        {link(s, place, (left, top, width, tall))}
     }
     .into_any()
 }
@@ -241,12 +253,13 @@ fn tall_card(s: &Nameserver, place: usize, slowest: f64, top: i32) -> AnyView {
     let room = if listed.is_empty() { 34 } else { 20 };
     let (edge, tall) = (format!("{left}.5"), height(s, head, row) - 1);
     view! {
-        <g><a href=format!("#{}", row_id(place)) aria-label=s.spoken() class="p-link">
+        <g aria-hidden="true">
             <rect x=edge y=format!("{top}.5") width=width - 1 height=tall rx="8" class=box_class(s)/>
-            <text x=x y=top + 22 class="p-title p-light">{cut(&s.name, room)}<title>{s.name.clone()}</title></text>
+            <text x=x y=top + 22 class="p-title p-light">{cut(&s.name, room)}</text>
             <text x=left + width - 14 y=top + 22 text-anchor="end" class="p-mute p-small">{listed}</text>
             {rows}
-        </a></g>
+        </g>
+        {link(s, place, (left, top, width, tall))}
     }
     .into_any()
 }
