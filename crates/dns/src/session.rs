@@ -94,9 +94,8 @@ pub(crate) struct Session {
     start: Instant,
     sent: AtomicU32,
     exhausted: AtomicBool,
-    v6_missing: AtomicBool,
-    /// IPv6 took a question somewhere: an address without a route is then a matter of that address.
-    v6_works: AtomicBool,
+    v4: Family,
+    v6: Family,
     slots: Semaphore,
     memory: Mutex<HashMap<Key, Arc<OnceCell<Arc<Asked>>>>>,
     sources: Mutex<Sources>,
@@ -106,7 +105,31 @@ pub(crate) struct Session {
     pub zones: Mutex<HashMap<Name, Learned>>,
 }
 
+/// What this host's routes did with the addresses of one family.
+#[derive(Default)]
+struct Family {
+    /// There was no route to an address.
+    missing: AtomicBool,
+    /// A question went out to one: an address without a route is then a matter of that address.
+    works: AtomicBool,
+}
+
+impl Family {
+    fn take_note(&self, result: &Result<Reply, Failure>) {
+        match result {
+            Err(Failure::NoRoute) => self.missing.store(true, Ordering::Relaxed),
+            Err(Failure::NotAsked(_)) => {}
+            _ => self.works.store(true, Ordering::Relaxed),
+        }
+    }
+
+    fn has_no_route(&self) -> bool {
+        self.missing.load(Ordering::Relaxed) && !self.works.load(Ordering::Relaxed)
+    }
+}
+
 pub(crate) const NO_V6: &str = "IPv6 servers were not asked: this host has no IPv6 route";
+const NO_V4: &str = "IPv4 servers were not reached: this host has no IPv4 route";
 
 impl Session {
     pub fn new(settings: Arc<Settings>) -> Self {
@@ -115,8 +138,8 @@ impl Session {
             start: Instant::now(),
             sent: AtomicU32::new(0),
             exhausted: AtomicBool::new(false),
-            v6_missing: AtomicBool::new(false),
-            v6_works: AtomicBool::new(false),
+            v4: Family::default(),
+            v6: Family::default(),
             slots: Semaphore::new(settings.parallel.max(1)),
             memory: Mutex::default(),
             sources: Mutex::default(),
@@ -144,11 +167,12 @@ impl Session {
 
     /// True when this host has no IPv6: there was no route to any IPv6 address, or none leads anywhere.
     pub fn lacks_v6(&self) -> bool {
-        self.has_no_v6_route() || self.v6_leads_nowhere()
+        self.v6.has_no_route() || self.v6_leads_nowhere()
     }
 
-    fn has_no_v6_route(&self) -> bool {
-        self.v6_missing.load(Ordering::Relaxed) && !self.v6_works.load(Ordering::Relaxed)
+    /// True when this host has no IPv4: there was no route to any IPv4 address.
+    pub fn lacks_v4(&self) -> bool {
+        self.v4.has_no_route()
     }
 
     /// What every address showed of itself so far.
@@ -159,7 +183,10 @@ impl Session {
     /// Notes that hold for the whole operation.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.has_no_v6_route() {
+        if self.lacks_v4() {
+            notes.push(NO_V4.to_string());
+        }
+        if self.v6.has_no_route() {
             notes.push(NO_V6.to_string());
         } else if self.v6_leads_nowhere() {
             notes.push(V6_NOWHERE.to_string());
@@ -217,14 +244,10 @@ impl Session {
         };
         let asked = self.converse(address, question, manner).await;
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).entry(address).or_default().take(&asked);
-        if address.is_ipv6() && !matches!(asked.result, Err(Failure::NoRoute | Failure::NotAsked(_))) {
-            self.v6_works.store(true, Ordering::Relaxed);
-        }
+        let family = if address.is_ipv6() { &self.v6 } else { &self.v4 };
+        family.take_note(&asked.result);
         match asked.result {
-            Err(Failure::NoRoute) if address.is_ipv6() => {
-                self.v6_missing.store(true, Ordering::Relaxed);
-                return Asked::refused(NO_V6.into());
-            }
+            Err(Failure::NoRoute) if address.is_ipv6() => return Asked::refused(NO_V6.into()),
             Err(Failure::NotAsked(_)) => self.exhausted.store(true, Ordering::Relaxed),
             _ => self.silence.note(address, tcp, asked.result.is_ok()),
         }

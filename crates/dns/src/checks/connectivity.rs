@@ -33,11 +33,13 @@ async fn transport(
         futures::join!(c.session.ask(*ip, soa_q, manner), c.session.ask(*ip, ns_q, manner))
     }))
     .await;
-    let disabled: BTreeSet<&str> =
-        pairs.iter().filter(|(_, ip)| c.is_disabled(*ip)).map(|(ns, _)| ns.as_str()).collect();
     // Connectivity02 leaves it to Connectivity01 to tell.
-    if manner == Manner::Exact && !disabled.is_empty() {
-        out.add("CN01_IPV6_DISABLED", &[("ns_list", joined(&disabled))]);
+    for (tag, v4) in [("CN01_IPV4_DISABLED", true), ("CN01_IPV6_DISABLED", false)] {
+        let of_family = pairs.iter().filter(|(_, ip)| ip.is_ipv4() == v4 && c.is_disabled(*ip));
+        let disabled: BTreeSet<&str> = of_family.map(|(ns, _)| ns.as_str()).collect();
+        if manner == Manner::Exact && !disabled.is_empty() {
+            out.add(tag, &[("ns_list", joined(&disabled))]);
+        }
     }
     for ((ns, ip), (soa, nss)) in pairs.iter().zip(&asked) {
         if c.is_disabled(*ip) {

@@ -111,7 +111,7 @@ impl<'s> Context<'s> {
 
     /// True for an address over which this host cannot ask anything: the specifications then skip it.
     pub fn is_disabled(&self, ip: IpAddr) -> bool {
-        ip.is_ipv6() && self.session.lacks_v6()
+        if ip.is_ipv6() { self.session.lacks_v6() } else { self.session.lacks_v4() }
     }
 
     /// The same plain question to many addresses at once; those that cannot be asked from here are left out.

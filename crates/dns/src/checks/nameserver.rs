@@ -29,7 +29,10 @@ pub(super) async fn nameserver15(c: &Context<'_>) -> Vec<Finding> {
                 errors.entry(text.to_string()).or_default().insert(ip);
                 continue;
             };
-            for rr in reply.answers_of(&name, Rtype::TXT) {
+            if reply.answers_of(&name, Rtype::TXT).next().is_none() {
+                continue;
+            }
+            for rr in reply.answers.iter().filter(|rr| rr.rtype == Rtype::TXT) {
                 if rr.class != CHAOS {
                     wrong.insert(ip);
                 }

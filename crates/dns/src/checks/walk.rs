@@ -2,7 +2,7 @@
 //! "MethodsV2", Get-Parent-NS-Names-and-IPs step 5 (both of 2024, the methods with the server names of 2025).
 //! In: the zone. Out: [`Walk`], what each server said of it.
 
-use super::context::{Context, authoritative};
+use super::context::{Context, authoritative, serves};
 use crate::classify::{ns_names, referral_zone};
 use crate::resolve::{address, alias};
 use crate::wire::{Data, Name, Reply, Rr, Rtype};
@@ -118,7 +118,9 @@ impl Context<'_> {
     async fn visit(&self, ip: IpAddr, mut zone: Name, denial: Denial) -> Stop {
         let mut stop = Stop::default();
         let soa = self.ask(ip, &zone, Rtype::SOA).await;
-        if authoritative(soa.reply(), &zone, Rtype::SOA).is_none_or(|set| set.len() != 1) {
+        // One SOA record in all, whatever its owner, and that of the zone.
+        let soas = soa.reply().map_or(0, |r| r.answers.iter().filter(|rr| rr.rtype == Rtype::SOA).count());
+        if soas != 1 || !serves(soa.reply(), &zone) {
             stop.error = Some((zone, Rtype::SOA));
             return stop;
         }

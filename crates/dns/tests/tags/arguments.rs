@@ -12,6 +12,7 @@ const LISTED: &[(&[&str], &[&str])] = &[
             "A01_GLOBALLY_REACHABLE_ADDR",
             "A01_LOCAL_USE_ADDR",
             "B01_PARENT_UNDETERMINED",
+            "CN01_IPV4_DISABLED",
             "CN01_IPV6_DISABLED",
             "CN04_IPV4_DIFFERENT_PREFIX",
             "CN04_IPV6_DIFFERENT_PREFIX",

@@ -43,6 +43,12 @@ fn basic01() -> Vec<Row> {
     let other: Make = |q, r| dname(q, r, b"\x05other\x04test\x00");
     let third: Make = |q, r| dname(q, r, b"\x05third\x04test\x00");
     let no_soa_of_tld: Make = |q, r| (asked(q) != ("test".into(), 6)).then_some(r);
+    let two_soas: Make = |q, mut r| {
+        if asked(q) == ("test".into(), 6) {
+            r.add_answer(raw("other.", 6, [&[0, 0][..], &[0; 20]].concat()));
+        }
+        Some(r)
+    };
     let no_ns_of_tld: Make = |q, r| (asked(q) != ("test".into(), 2)).then_some(r);
     let no_soa_of_child: Make = |q, r| (asked(q) != ("zone.test".into(), 6)).then_some(r);
     let refuses_child: Make = |q, r| match asked(q).0.as_str() {
@@ -73,6 +79,7 @@ fn basic01() -> Vec<Row> {
         b("the parent's server is silent about its own SOA")
             .fault("192.0.2.2", script(no_soa_of_tld))
             .says(&lost),
+        b("the parent's server gives a second SOA record").fault("192.0.2.2", script(two_soas)).says(&lost),
         b("the parent's server is silent about its own NS")
             .fault("192.0.2.2", script(no_ns_of_tld))
             .says(&lost),

@@ -1,7 +1,7 @@
 //! Connectivity01 to 04: do the servers answer over UDP and TCP, and where in the network do they stand.
 
 use crate::fake::Fault;
-use crate::row::{Make, NS, REST, Row, SOA, asked, raw, rcode, row};
+use crate::row::{Make, NS, REST, Row, SOA, asked, raw, rcode, row, text};
 use hickory_proto::op::{Message, ResponseCode};
 
 /// A reply to this type, with one record of another owner instead of the answer.
@@ -166,6 +166,30 @@ pub fn rows() -> Vec<Row> {
         |case| row(case, "no IPv6 here").both(&[SOA, NS, REST, SIX]).fault("2001:db8::12", Fault::NoRoute);
     rows.push(no_v6("Connectivity01").says(&["CN01_IPV6_DISABLED"]));
     rows.push(no_v6("Connectivity02").says(&[]));
+    // A host with nothing but IPv6, down from the root: what it cannot ask it does not call silent.
+    let only_v6 = |case| {
+        let tld = "@ 60 SOA ns.test. host.test. 7 2 3 4 5
+            @ 60 NS ns.test.
+            ns 60 AAAA 2001:db8::2
+            zone 60 NS ns1.zone.test.
+            zone 60 NS ns2.zone.test.
+            ns1.zone 60 A 192.0.2.11
+            ns2.zone 60 AAAA 2001:db8::12";
+        let root = "@ 60 SOA a.root.example. host.example. 1 2 3 4 5
+            @ 60 NS a.root.example.
+            a.root.example. 60 AAAA 2001:db8::1
+            test. 60 NS ns.test.
+            ns.test. 60 AAAA 2001:db8::2";
+        let zone = text(&[SOA, "@ 60 NS ns1.zone.test.\n@ 60 NS ns2.zone.test.", "ns1 60 A 192.0.2.11", SIX]);
+        row(case, "no IPv4 here")
+            .from("2001:db8::1")
+            .serves("2001:db8::1", "", root)
+            .serves("2001:db8::2", "test", tld)
+            .serves("2001:db8::12", "zone.test", zone)
+            .without_v4()
+    };
+    rows.push(only_v6("Connectivity01").says(&["CN01_IPV4_DISABLED"]));
+    rows.push(only_v6("Connectivity02").says(&[]));
     rows.push(row("Connectivity02", "TCP only").fault("192.0.2.12", Fault::DropUdp).says(&[]));
     rows.extend(origin("Connectivity03"));
     rows.extend(origin("Connectivity04"));

@@ -37,6 +37,13 @@ fn versions() -> Vec<Row> {
         }
         Some(r)
     };
+    let mixed: Make = |q, r| {
+        let mut r = version(q, r, &[("version.bind", "9.18")], DNSClass::CH)?;
+        if asked(q).0 == "version.bind" {
+            r.answers.push(chaos("version.other.", "more", DNSClass::IN));
+        }
+        Some(r)
+    };
     let silent: Make = |q, r| (!asked(q).0.starts_with("version.")).then_some(r);
     let servfail: Make = |q, r| match asked(q).0.as_str() {
         "version.server" => rcode(r, ResponseCode::ServFail),
@@ -48,6 +55,7 @@ fn versions() -> Vec<Row> {
         n("told by one server").second_makes(bind).says(&[told, hidden]),
         n("an empty string").make(empty).says(&[hidden]),
         n("records of another name").make(elsewhere).says(&[hidden]),
+        n("a record of class IN beside the right one").make(mixed).says(&[told, wrong]),
         n("class IN").make(internet).says(&[told, wrong]),
         n("no answer").make(silent).says(&[failed, hidden]),
         n("one name fails, the other tells").make(servfail).says(&[failed, told]),

@@ -54,6 +54,7 @@ pub struct Row {
     pub what: &'static str,
     pub tags: Vec<&'static str>,
     zone: &'static str,
+    root: &'static str,
     servers: Vec<Server>,
     options: CheckOptions,
 }
@@ -72,7 +73,7 @@ pub fn row(case: &'static str, what: &'static str) -> Row {
     ];
     let mut options = CheckOptions::new(jiff::Timestamp::UNIX_EPOCH);
     options.asn_zone = "asn.test".into();
-    Row { case, what, tags: Vec::new(), zone: "zone.test", servers, options }
+    Row { case, what, tags: Vec::new(), zone: "zone.test", root: "192.0.2.1", servers, options }
 }
 
 impl Row {
@@ -159,6 +160,20 @@ impl Row {
         self
     }
 
+    /// The root server has this address instead.
+    pub fn from(mut self, root: &'static str) -> Self {
+        self.root = root;
+        self
+    }
+
+    /// No IPv4 address of the tree can be reached.
+    pub fn without_v4(mut self) -> Self {
+        for server in self.servers.iter_mut().filter(|s| !s.address.contains(':')) {
+            server.fault = Fault::NoRoute;
+        }
+        self
+    }
+
     /// Ends the row: these tags and no others.
     pub fn says(mut self, tags: &[&'static str]) -> Self {
         self.tags = tags.to_vec();
@@ -188,14 +203,14 @@ impl Row {
     /// The name server sets of "MethodsV2" in this world.
     pub async fn methods(self) -> MethodsV2 {
         let this = self.closed();
-        let world = world(&["192.0.2.1"], this.servers).await;
+        let world = world(&[this.root], this.servers).await;
         world.engine().methods_v2(this.zone, &this.options).await.unwrap()
     }
 
     /// Runs the test case; what was not as promised comes back.
     pub async fn run(self) -> Vec<String> {
         let this = self.closed();
-        let world = world(&["192.0.2.1"], this.servers).await;
+        let world = world(&[this.root], this.servers).await;
         let settings = dns::Settings { timeout: Duration::from_millis(900), ..world.settings() };
         let options = CheckOptions { test_cases: Some(vec![this.case.to_lowercase()]), ..this.options };
         let name = format!("{} ({})", this.case, this.what);
