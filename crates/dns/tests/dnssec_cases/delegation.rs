@@ -157,7 +157,7 @@ fn matches() -> Vec<Behaviour> {
         u(
             "no zone key",
             [|q, r| {
-                keyed(vec![without_flags(256), zsk()], by(By::Ksk).as_key(without_flags(256))).answer(q, r)
+                keyed(vec![without_flags(256), zsk()], by(By::Ksk).named(without_flags(256))).answer(q, r)
             }; 2],
             of(without_flags(256)),
             &["DS02_DNSKEY_NOT_FOR_ZONE_SIGNING", NONE_VALID],
@@ -167,14 +167,14 @@ fn matches() -> Vec<Behaviour> {
             "a key that is revoked",
             [|q, r| {
                 let revoked = dnskey(By::Ksk, 257 | 0x80);
-                keyed(vec![revoked.clone(), zsk()], by(By::Ksk).as_key(revoked)).answer(q, r)
+                keyed(vec![revoked.clone(), zsk()], by(By::Ksk).named(revoked)).answer(q, r)
             }; 2],
             vec![ds(2)],
             &["DS02_NO_DNSKEY_FOR_DS", NONE_VALID],
         ),
         u(
             "no secure entry point",
-            [|q, r| keyed(vec![without_flags(1), zsk()], by(By::Ksk).as_key(without_flags(1))).answer(q, r);
+            [|q, r| keyed(vec![without_flags(1), zsk()], by(By::Ksk).named(without_flags(1))).answer(q, r);
                 2],
             of(without_flags(1)),
             &["DS02_DNSKEY_NOT_SEP"],
@@ -211,7 +211,7 @@ fn matches() -> Vec<Behaviour> {
         ),
         u(
             "an unknown algorithm",
-            [|q, r| keyed(vec![odd(200), zsk()], by(By::Stranger).as_key(odd(200))).answer(q, r); 2],
+            [|q, r| keyed(vec![odd(200), zsk()], by(By::Stranger).named(odd(200))).answer(q, r); 2],
             of(odd(200)),
             &["DS02_ALGO_NOT_SUPPORTED_BY_ZM", NONE_SIGNS],
         ),

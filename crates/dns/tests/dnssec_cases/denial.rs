@@ -14,7 +14,7 @@ fn sealed(zone: Zone, seals: &[Seal]) -> Zone {
 
 /// The usual keys and one of an algorithm nobody can compute, which signs the denial too.
 fn odd_too(zone: Zone) -> Zone {
-    let zone = sealed(zone, &[by(By::Zsk), by(By::Stranger).as_key(odd(200))]);
+    let zone = sealed(zone, &[by(By::Zsk), by(By::Stranger).named(odd(200))]);
     let denials = zone.denials.clone();
     Zone { denials, ..zone.keys(vec![ksk(), zsk(), odd(200)], vec![by(By::Ksk)]) }
 }

@@ -26,7 +26,7 @@ fn rsa_zone(keys: Vec<Vec<u8>>) -> Zone {
 fn two_algorithms(with_both: &[u16]) -> Zone {
     let mut zone = nsec(NAME).keys(vec![ksk(), zsk(), odd(200)], vec![by(By::Ksk)]);
     for rtype in with_both {
-        zone.sets.get_mut(rtype).unwrap().seals.push(by(By::Stranger).as_key(odd(200)));
+        zone.sets.get_mut(rtype).unwrap().seals.push(by(By::Stranger).named(odd(200)));
     }
     zone
 }

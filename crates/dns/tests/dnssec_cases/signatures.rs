@@ -16,7 +16,7 @@ fn with_odd() -> Zone {
 
 /// A signature in the name of that key.
 fn odd_seal() -> Seal {
-    by(By::Stranger).as_key(odd(200))
+    by(By::Stranger).named(odd(200))
 }
 
 /// The key has another algorithm than a signature with its tag says.

@@ -1,9 +1,9 @@
 //! A signed zone in which all is right, built from the texts (RFC 4034, 4035, 5155, 7344), and what a test changes in
 //! it. In: the changes. Out: answers as a server of that zone gives them. It knows nothing of the crate under test.
 
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
-mod world;
+pub mod world;
 
 pub use world::{delegated, delegation, delegation_of_root, ds_of, given, undelegated};
 
@@ -22,7 +22,8 @@ pub const NOW: u32 = 1_700_000_000;
 pub const DAY: u32 = 86_400;
 pub const GOOD: Times = (NOW - 10 * DAY, NOW + 20 * DAY);
 pub const PAST: Times = (NOW - 40 * DAY, NOW - 10 * DAY);
-pub const FUTURE: Times = (NOW + DAY, NOW + 30 * DAY);
+/// Far enough for those who allow clocks to be wrong by a day.
+pub const FUTURE: Times = (NOW + 5 * DAY, NOW + 30 * DAY);
 
 /// Whose private key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +98,7 @@ impl Seal {
     }
 
     /// In the name of this record, whatever its algorithm.
-    pub fn as_key(self, key: Vec<u8>) -> Self {
+    pub fn named(self, key: Vec<u8>) -> Self {
         Seal { key, ..self }
     }
 }
@@ -166,13 +167,16 @@ pub fn unsigned(name: &'static str) -> Zone {
     zone
 }
 
-/// The hash of a name as an owner label (RFC 5155).
-fn hash_label(name: &str, salt: &[u8], iterations: u16) -> String {
+/// The hash of a name (RFC 5155 section 5).
+pub fn hash(name: &str, salt: &[u8], iterations: u16) -> Vec<u8> {
     let name = Name::from_ascii(format!("{name}.")).unwrap();
-    let hash = Nsec3HashAlgorithm::SHA1.hash(salt, &name, iterations).unwrap();
+    Nsec3HashAlgorithm::SHA1.hash(salt, &name, iterations).unwrap().as_ref().to_vec()
+}
+
+/// A hash as an owner label.
+pub fn hash_label(hash: &[u8]) -> String {
     let digits = b"0123456789abcdefghijklmnopqrstuv";
-    let bits = hash.as_ref().iter().flat_map(|byte| (0..8).rev().map(move |i| byte >> i & 1));
-    let bits: Vec<u8> = bits.collect();
+    let bits: Vec<u8> = hash.iter().flat_map(|byte| (0..8).rev().map(move |i| byte >> i & 1)).collect();
     let digit = |five: &[u8]| digits[five.iter().fold(0, |n, bit| n << 1 | usize::from(*bit))] as char;
     bits.chunks(5).map(digit).collect()
 }
@@ -205,7 +209,7 @@ impl Zone {
         let [high, low] = iterations.to_be_bytes();
         let head = [&[algorithm, flags, high, low, salt.len() as u8], salt].concat();
         let data = [&head, &[20][..], &[7; 20], &bitmap(&self.types(&[]))].concat();
-        let owner = format!("{}.{}", hash_label(self.name, salt, iterations), self.name);
+        let owner = format!("{}.{}", hash_label(&hash(self.name, salt, iterations)), self.name);
         let set = Set { owner, rtype: NSEC3, data: vec![data], seals: vec![by(By::Zsk)] };
         self.denials.insert(0, vec![set]);
         self
@@ -286,7 +290,8 @@ impl Zone {
         Some(reply)
     }
 
-    fn tell(&self, reply: &mut Message, part: Part, set: &Set, signed: bool) {
+    /// Puts records into a reply, with their signatures by this zone.
+    pub fn tell(&self, reply: &mut Message, part: Part, set: &Set, signed: bool) {
         let raw = |rtype, data: Vec<u8>| Raw(set.owner.clone(), rtype, data);
         let records: Vec<Raw> = set.data.iter().map(|data| raw(set.rtype, data.clone())).collect();
         add(reply, part, &records);

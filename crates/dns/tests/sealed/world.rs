@@ -2,7 +2,7 @@
 
 use super::NOW;
 use crate::catalogue::Behaviour;
-use crate::fake::{Fault, Script, Server, faulty, server, world};
+use crate::fake::{Fault, Script, Server, World, faulty, server, world};
 use crate::signed::{key_tag, wire};
 use dns::checks::{CheckOptions, CheckReport};
 use hickory_proto::dnssec::{DigestType, crypto::Digest};
@@ -65,6 +65,11 @@ pub async fn delegation(
     parents: [Make; 2],
     servers: [Make; 2],
 ) -> CheckReport {
+    tree(zone, parents, servers).await.engine().check(zone, &options(case)).await.unwrap()
+}
+
+/// The root, the two servers of `test` (192.0.2.2 and .3) and those of the zone below it (.11 and .12).
+pub async fn tree(zone: &'static str, parents: [Make; 2], servers: [Make; 2]) -> World {
     let root = "@ 60 SOA a.root.example. host.example. 1 2 3 4 5
          @ 60 NS a.root.example.
          a.root.example. 60 A 192.0.2.1
@@ -91,7 +96,7 @@ pub async fn delegation(
         child("192.0.2.11", zone, servers[0]),
         child("192.0.2.12", zone, servers[1]),
     ];
-    world(&["192.0.2.1"], servers).await.engine().check(zone, &options(case)).await.unwrap()
+    world(&["192.0.2.1"], servers).await
 }
 
 /// The root itself.
