@@ -116,11 +116,15 @@ impl<K: Hash + Eq + Clone, V: Kept> Cache<K, V> {
     }
 
     /// Keeps nothing under this key.
-    pub(crate) fn forget(&self, key: &K) {
+    pub(crate) fn forget<Q>(&self, key: &Q)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
         let mut shard = self.shard(key).lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = shard.map.remove(key) {
             shard.weight -= slot.value.weight();
-            shard.ring.retain(|other| other != key);
+            shard.ring.retain(|other| other.borrow() != key);
         }
     }
 

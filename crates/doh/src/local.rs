@@ -6,6 +6,7 @@ use dns::wire::{Data, Name, Rr, Rtype, SoaData};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
 
 /// TTL of the made-up SOA and NS records, and of denials (RFC 6303 section 3).
 const TTL: u32 = 10_800;
@@ -28,10 +29,10 @@ struct Row {
     source: String,
 }
 
-fn table() -> Table {
-    // The file is part of the program and a test reads it: an unreadable one cannot get out of the build.
+/// The file is part of the program and a test reads it: an unreadable one cannot get out of the build.
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
     toml::from_str(include_str!("../data/local-zones.toml")).unwrap_or(Table { zone: Vec::new() })
-}
+});
 
 /// An answer that is the same for everybody.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +54,7 @@ pub(crate) struct LocalZones(HashMap<Name, bool>);
 impl LocalZones {
     /// All of the table, or without those that a private network may serve itself.
     pub(crate) fn new(private: bool) -> Self {
-        let rows = table().zone.into_iter().filter(|row| private || !row.private);
+        let rows = TABLE.zone.iter().filter(|row| private || !row.private);
         LocalZones(rows.filter_map(|row| Some((Name::from_text(&row.name).ok()?, row.private))).collect())
     }
 

@@ -90,7 +90,8 @@ impl Kept for Prepared {
     }
 
     fn holds(&self, now: Timestamp) -> bool {
-        self.age(now) < self.message.lifetime
+        // Not on a clock put back to before it was made: what was known then is not this.
+        now >= self.made && self.age(now) < self.message.lifetime
     }
 }
 
@@ -105,7 +106,12 @@ impl Answers {
 
     /// The answer to this question of this form.
     pub(crate) fn get(&self, form: &Form, question: &[u8], now: Timestamp) -> Option<Message> {
-        let known = self.0.get(form.key(), now)?;
+        let known = self.0.last(form.key())?;
+        if !known.holds(now) {
+            // Newer data may come; then this must not hold again, whatever the clock does.
+            self.0.forget(form.key());
+            return None;
+        }
         let age = known.age(now);
         let mut message = Message { lifetime: known.message.lifetime - age, ..known.message.clone() };
         message.octets[..2].copy_from_slice(&question[..2]);

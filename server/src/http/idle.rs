@@ -24,12 +24,17 @@ impl Activity {
         Busy(self.clone())
     }
 
-    /// Waits until nothing was under way for so long, or for up to twice that.
-    pub(super) async fn idle_for(&self, long: Duration) {
+    /// Waits until the connection is of no use: no request came at first, or later nothing was under way for so long (or
+    /// for up to twice that).
+    pub(super) async fn unused(&self, at_first: Duration, later: Duration) {
         let now = || (self.0.0.load(Ordering::Relaxed), self.0.1.load(Ordering::Relaxed));
-        let mut before = (0, u64::MAX);
+        tokio::time::sleep(at_first).await;
+        let mut before = now();
+        if before.0 == 0 {
+            return;
+        }
         loop {
-            tokio::time::sleep(long).await;
+            tokio::time::sleep(later).await;
             let (begun, ended) = now();
             if begun == ended && before == (begun, ended) {
                 return;

@@ -26,35 +26,51 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tower_http::timeout::TimeoutBody;
 
-/// Connections at once.
-const CONNECTIONS: usize = 4096;
-/// Connections of one client at once.
-const OF_ONE: usize = CONNECTIONS / 4;
-/// For the TLS handshake, for the headers of a request, between two parts of its body, and for a client that reads
-/// nothing of what it asked for.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// For a connection on which nothing is under way, HTTP/2's above all: answering pings is no use of one.
-const IDLE: Duration = Duration::from_secs(120);
 /// Requests at once on one HTTP/2 connection.
 const STREAMS: u32 = 128;
+
+/// What a listener puts up with.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections at once.
+    pub connections: usize,
+    /// For the TLS handshake, for the first request, for the headers of each, between two parts of its body, and for a client that reads
+    /// nothing of what it asked for.
+    pub patience: Duration,
+    /// For a connection on which nothing is under way, HTTP/2's above all: answering pings is no use of one.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { connections: 4096, patience: Duration::from_secs(15), idle: Duration::from_secs(120) }
+    }
+}
 
 /// What a listener serves.
 #[derive(Clone)]
 pub struct Served {
     pages: Router,
     doh: Option<doh::Site>,
+    limits: Limits,
 }
 
 impl Served {
     /// Pages, and DNS over HTTPS beside them: its two addresses go past everything that pages need.
     pub fn with_doh(pages: Router, doh: doh::Site) -> Self {
-        Served { pages, doh: Some(doh) }
+        Served { doh: Some(doh), ..pages.into() }
+    }
+
+    /// Other limits than the usual ones.
+    #[must_use]
+    pub fn within(self, limits: Limits) -> Self {
+        Served { limits, ..self }
     }
 }
 
 impl From<Router> for Served {
     fn from(pages: Router) -> Self {
-        Served { pages, doh: None }
+        Served { pages, doh: None, limits: Limits::default() }
     }
 }
 
@@ -66,8 +82,8 @@ pub async fn serve(
     stop: CancellationToken,
 ) {
     let served = served.into();
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
-    let crowd = Crowd::new(OF_ONE);
+    let slots = Arc::new(Semaphore::new(served.limits.connections));
+    let crowd = Crowd::new(served.limits.connections / 4);
     let under_way = tokio_util::task::TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -106,10 +122,11 @@ async fn connection(
     stop: CancellationToken,
 ) {
     let _ = stream.set_nodelay(true);
-    let stream = Stalled::new(stream, PATIENCE);
+    let patience = served.limits.patience;
+    let stream = Stalled::new(stream, patience);
     match tls {
         None => speak(stream, client, served, stop, false).await,
-        Some(Tls(acceptor)) => match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
+        Some(Tls(acceptor)) => match tokio::time::timeout(patience, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => speak(stream, client, served, stop, true).await,
             Ok(Err(e)) => tracing::debug!("TLS with {client}: {e}"),
             Err(_) => tracing::debug!("TLS with {client}: no handshake in time"),
@@ -121,15 +138,16 @@ async fn speak<S>(stream: S, client: SocketAddr, served: Served, stop: Cancellat
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let Limits { patience, idle, .. } = served.limits;
     let streams = Streams::default();
     let mut builder = Builder::new(streams.clone());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS)
-        .keep_alive_interval(PATIENCE)
-        .keep_alive_timeout(PATIENCE);
+        .keep_alive_interval(patience)
+        .keep_alive_timeout(patience);
     let activity = Activity::default();
     let counted = activity.clone();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
@@ -138,14 +156,14 @@ where
             Some(doh) if doh::Site::serves(request.uri()) => {
                 Either::Left(ask(doh.clone(), request, client, busy))
             }
-            _ => Either::Right(page(served.pages.clone(), request, client, encrypted, busy)),
+            _ => Either::Right(page(served.clone(), request, client, encrypted, busy)),
         }
     });
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = streams.drive(connection.as_mut()) => ended,
-        () = async { tokio::select! { () = stop.cancelled() => {} () = activity.idle_for(IDLE) => {} } } => {
+        () = async { tokio::select! { () = stop.cancelled() => {} () = activity.unused(patience, idle) => {} } } => {
             connection.as_mut().graceful_shutdown();
             streams.drive(connection).await
         }
@@ -169,7 +187,7 @@ async fn ask(
 }
 
 async fn page(
-    pages: Router,
+    served: Served,
     mut request: hyper::Request<Incoming>,
     client: SocketAddr,
     encrypted: bool,
@@ -184,7 +202,9 @@ async fn page(
     if encrypted {
         request.extensions_mut().insert(Encrypted);
     }
-    let answer = pages.oneshot(request.map(|body| Body::new(TimeoutBody::new(PATIENCE, body)))).await?;
+    let Served { pages, limits, .. } = served;
+    let request = request.map(|body| Body::new(TimeoutBody::new(limits.patience, body)));
+    let answer = pages.oneshot(request).await?;
     // Event streams go on after their headers.
     Ok(answer.map(|body| Body::new(busy.until_read(body))))
 }
@@ -203,6 +223,9 @@ mod tests {
     use super::*;
     use hyper_util::rt::TokioExecutor;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    const PATIENCE: Duration = Duration::from_secs(15);
+    const IDLE: Duration = Duration::from_secs(120);
 
     #[tokio::test]
     async fn a_host_named_in_the_address_stands_in_the_header_too() {

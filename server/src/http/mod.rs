@@ -30,7 +30,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use access::Access;
 pub use assets::{BuiltIn, Bundle};
-pub use listen::{Served, serve};
+pub use listen::{Limits, Served, serve};
 pub use tls::{Encrypted, Tls};
 
 /// The addresses of the pages. While leptos makes the list it suppresses data loading in the whole process, so it is

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-fn a(owner: &str, ttl: u32, last: u8) -> Rr {
+pub fn a(owner: &str, ttl: u32, last: u8) -> Rr {
     let raw = vec![192, 0, 2, last];
     Rr { name: name(owner), rtype: Rtype::A, class: 1, ttl, raw, data: Data::A([192, 0, 2, last].into()) }
 }
@@ -21,7 +21,7 @@ fn cname(owner: &str, ttl: u32, to: &str) -> Rr {
     Rr { name: name(owner), rtype: Rtype::CNAME, class: 1, ttl, raw, data }
 }
 
-fn soa(owner: &str, ttl: u32, minimum: u32) -> Rr {
+pub fn soa(owner: &str, ttl: u32, minimum: u32) -> Rr {
     let (mname, rname) = (name("ns.example"), name("host.example"));
     let mut raw = [mname.to_wire(), rname.to_wire()].concat();
     for number in [1, 2, 3, 4, minimum] {
@@ -37,14 +37,15 @@ struct Table {
     asked: AtomicUsize,
     rows: Mutex<HashMap<(Name, Rtype), Entry>>,
     /// How long each answer takes, in the runtime's (paused) time.
-    delay: Duration,
+    delay: Mutex<Duration>,
 }
 
 #[async_trait]
 impl Backend for Table {
     async fn look_up(&self, name: &Name, rtype: Rtype, _: bool, now: Timestamp) -> Entry {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        tokio::time::sleep(self.delay).await;
+        let delay = *self.delay.lock().unwrap();
+        tokio::time::sleep(delay).await;
         let rows = self.rows.lock().unwrap();
         match rows.get(&(name.clone(), rtype)) {
             Some(entry) => Entry { since: now, ..entry.clone() },
@@ -53,7 +54,7 @@ impl Backend for Table {
     }
 }
 
-fn entry(rcode: u16, answers: Vec<Rr>, authority: Vec<Rr>, ttl: u32) -> Entry {
+pub fn entry(rcode: u16, answers: Vec<Rr>, authority: Vec<Rr>, ttl: u32) -> Entry {
     let failure = Entry::failure(Timestamp::UNIX_EPOCH, 0, "");
     Entry { rcode, answers, authority, ttl, explained: None, ..failure }
 }
@@ -98,7 +99,7 @@ pub struct Site {
 }
 
 pub fn site_with(bounds: &Bounds, delay: Duration, exposure: Exposure, encrypted: bool) -> Site {
-    let table = Arc::new(Table { rows: Mutex::new(rows()), delay, ..Table::default() });
+    let table = Arc::new(Table { rows: Mutex::new(rows()), delay: Mutex::new(delay), ..Table::default() });
     let hand = Hand::at("2026-11-20T12:00:00Z");
     let resolver = Resolver::new(table.clone(), bounds, hand.clock());
     Site { router: doh::router(resolver.clone(), exposure, encrypted), table, hand, resolver }
@@ -109,6 +110,30 @@ pub fn site() -> Site {
 }
 
 impl Site {
+    /// From now on the backend says this; nothing of it when `None`.
+    pub fn now_says(&self, owner: &str, rtype: Rtype, entry: Option<Entry>) {
+        let key = (name(owner), rtype);
+        let mut rows = self.table.rows.lock().unwrap();
+        match entry {
+            Some(entry) => rows.insert(key, entry),
+            None => rows.remove(&key),
+        };
+    }
+
+    /// Nobody answers any more, until [`Site::recover`].
+    pub fn fall_silent(&self) {
+        self.table.rows.lock().unwrap().clear();
+    }
+
+    pub fn recover(&self) {
+        *self.table.rows.lock().unwrap() = rows();
+    }
+
+    /// From now on each answer takes so long.
+    pub fn slow(&self, delay: Duration) {
+        *self.table.delay.lock().unwrap() = delay;
+    }
+
     pub fn asked(&self) -> usize {
         self.table.asked.load(Ordering::SeqCst)
     }
