@@ -5,6 +5,7 @@ use crate::db::Db;
 use crate::index::Indexes;
 use crate::migrate;
 use crate::store::Database;
+use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use std::path::Path;
@@ -59,7 +60,15 @@ pub(crate) async fn sqlite(path: &Path) -> Result<Db> {
         .busy_timeout(BUSY)
         .pragma("cache_size", "-32768")
         .pragma("temp_store", "MEMORY");
-    let pool = || SqlitePoolOptions::new().acquire_timeout(ACQUIRE).idle_timeout(None).max_lifetime(None);
+    let pool = || {
+        SqlitePoolOptions::new()
+            .acquire_timeout(ACQUIRE)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            // SQLite ends a transaction by itself when the disk is full or fails; the driver then takes it for open
+            // and would refuse every later one on this connection. Such a connection is replaced.
+            .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
+    };
     let writer = pool().max_connections(1).connect_with(options.clone()).await?;
     let readers = pool()
         .max_connections(SQLITE_READERS)
@@ -104,6 +113,25 @@ mod tests {
         let nobody = format!("postgres://x@localhost/x?host={}", folder.path().display());
         assert!(matches!(open_postgres(&nobody).await.err(), Some(Error::Unavailable(_))));
         assert!(matches!(open("postgres://[").await.err(), Some(Error::Unavailable(_))));
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_was_full_is_written_to_again_once_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = sqlite(&folder.path().join("x.db")).await.unwrap();
+        db.write("CREATE TABLE heap (t TEXT)", vec![]).await.unwrap();
+        // The writer's connection may grow its file no further.
+        db.write("PRAGMA max_page_count = 1", vec![]).await.unwrap();
+        let mut tx = db.begin().await.unwrap();
+        let fill = "INSERT INTO heap VALUES (hex(zeroblob(400000)))";
+        assert!(matches!(tx.execute(fill, vec![]).await, Err(Error::Unavailable(_))));
+        drop(tx);
+        // A new connection knows no such bound: there is room again.
+        let mut tx = db.begin().await.unwrap();
+        tx.execute("INSERT INTO heap VALUES ('after')", vec![]).await.unwrap();
+        tx.commit().await.unwrap();
+        let rows = db.rows("SELECT t FROM heap", vec![]).await.unwrap();
+        assert_eq!(rows.len(), 1);
     }
 
     #[tokio::test]
