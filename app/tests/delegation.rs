@@ -33,8 +33,9 @@ async fn thirteen_servers_of_two_families_are_told_one_by_one() {
     );
     assert!(of(9).contains("192.0.2.9 lame, refused"), "{}", of(9));
     let words = text(&html);
-    let sum = "13 nameservers: 9 well, 1 slow, 1 with older data, 1 lame, 1 silent";
+    let sum = "13 nameservers: 9 well, 1 slow, 1 with older data, 1 lame, 1 without an answer";
     assert!(words.contains(sum), "{words}");
+    assert_eq!(words.matches("Older data").count(), 2, "the table says so too");
     // Each link has a row to lead to, once.
     for n in 1..=13 {
         assert_eq!(html.matches(&format!("id=\"nameserver-{n}\"")).count(), 1, "{n}");

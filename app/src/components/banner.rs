@@ -75,7 +75,17 @@ pub(crate) fn failure(what: &str, f: &Failure) -> AnyView {
         Failure::Invalid(_) => "Correct the address or the form and try again.",
         Failure::Unavailable(_) => "Nothing was lost. Reload the page in a moment.",
     };
-    banner(Tone::Critical, what, format!("{f} {advice}").trim().to_string())
+    banner(Tone::Critical, what, sentences(&f.to_string(), advice))
+}
+
+/// Two sentences one after the other; not every reason ends like one.
+fn sentences(first: &str, second: &str) -> String {
+    let first = first.trim_end();
+    if second.is_empty() || first.is_empty() {
+        return format!("{first}{second}");
+    }
+    let stop = if first.ends_with(['.', '!', '?', '…', ':']) { "" } else { "." };
+    format!("{first}{stop} {second}")
 }
 
 /// Gives the response the status code of a failure; only the first render on the server can.
@@ -87,4 +97,19 @@ pub(crate) fn set_status(f: &Failure) {
     }
     #[cfg(not(feature = "ssr"))]
     let _ = f;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentences;
+
+    #[test]
+    fn a_reason_and_what_to_do_are_two_sentences() {
+        assert_eq!(
+            sentences("“a..b” has an empty label", "Correct it."),
+            "“a..b” has an empty label. Correct it."
+        );
+        assert_eq!(sentences("It is gone.", "Reload."), "It is gone. Reload.");
+        assert_eq!(sentences("It is gone", ""), "It is gone");
+    }
 }

@@ -73,6 +73,11 @@ pub(crate) fn health_pill(health: ServerHealth) -> AnyView {
     view! { <span class=class>{icon(picture)}<span>{health.label()}</span></span> }.into_any()
 }
 
+/// A nameserver that answers with authority from an older copy of the zone.
+pub(crate) fn older_pill() -> AnyView {
+    view! { <span class="pill pill-warning">{icon("clock")}<span>"Older data"</span></span> }.into_any()
+}
+
 /// How much an event asks for attention.
 pub(crate) fn severity_pill(severity: Severity) -> AnyView {
     let (class, picture) = match severity {

@@ -201,12 +201,12 @@ fn step(i: usize, s: &TraceStep) -> AnyView {
                 <div class="mono strong">{zone}</div>
                 <div class="wrap">{led}</div>
                 <div class="muted xs">{agree}</div>{notes}
-                <details class="said"><summary class="xs">"What every server said"</summary>
-                    <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers, table"><table class="tbl tbl-tight">
-                        <thead><tr><th scope="col">"Server"</th><th scope="col">"Address"</th><th scope="col">"Said"</th><th scope="col" class="num">"Time"</th></tr></thead>
-                        <tbody>{rows}</tbody></table></div></details>
             </div>
             <div class="side">{asked}</div>
+            <details class="said"><summary class="xs">"What every server said"</summary>
+                <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers, table"><table class="tbl tbl-tight">
+                    <thead><tr><th scope="col">"Server"</th><th scope="col">"Address"</th><th scope="col">"Said"</th><th scope="col" class="num">"Time"</th></tr></thead>
+                    <tbody>{rows}</tbody></table></div></details>
         </li>
     }
     .into_any()

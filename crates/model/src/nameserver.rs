@@ -31,7 +31,7 @@ impl Condition {
             Condition::Slow => "slow",
             Condition::Behind => "with older data",
             Condition::Lame => "lame",
-            Condition::Dead => "silent",
+            Condition::Dead => "without an answer",
         }
     }
 }
@@ -101,14 +101,18 @@ pub fn nameservers(d: &Delegation) -> Vec<Nameserver> {
             known.seen.push(seen);
             continue;
         }
-        let listed = match (s.in_parent, s.in_child) {
-            (true, false) => "only the parent lists it",
-            (false, true) => "only the zone lists it",
-            _ => "",
-        };
-        out.push(Nameserver { name: s.name.clone(), listed, seen: vec![seen] });
+        out.push(Nameserver { name: s.name.clone(), listed: listed(d, s), seen: vec![seen] });
     }
     out
+}
+
+/// Which side alone lists a server, in words. Where no server tells the zone's own set, nothing can be said of it.
+pub fn listed(d: &Delegation, s: &ServerState) -> &'static str {
+    match (s.in_parent, s.in_child) {
+        (true, false) if !d.child_ns.is_empty() => "only the parent lists it",
+        (false, true) => "only the zone lists it",
+        _ => "",
+    }
 }
 
 /// How many servers are how, in one line: `4 nameservers: 2 well, 1 slow, 1 lame`. A server counts by its worst address.
@@ -137,7 +141,8 @@ pub fn tally(servers: &[Nameserver]) -> String {
     }
 }
 
-fn seen(s: &ServerState, newest: Option<u32>) -> Seen {
+/// One address as it was met, beside the newest serial of all.
+pub fn seen(s: &ServerState, newest: Option<u32>) -> Seen {
     let older = s.serial.filter(|mine| newest.is_some_and(|n| n != *mine));
     let (condition, words) = match (s.health, older) {
         (ServerHealth::Authoritative | ServerHealth::Slow, Some(serial)) => {
@@ -162,7 +167,7 @@ fn said(kind: AnswerKind) -> &'static str {
 }
 
 /// The newest serial that a server with authority gives.
-fn newest_serial(servers: &[ServerState]) -> Option<u32> {
+pub fn newest_serial(servers: &[ServerState]) -> Option<u32> {
     servers
         .iter()
         .filter(|s| matches!(s.health, ServerHealth::Authoritative | ServerHealth::Slow))
@@ -239,7 +244,7 @@ mod tests {
         assert!(all[0].partly() && !all[2].partly() && !all[1].partly());
         assert_eq!(all[0].spoken(), "a.example: 192.0.2.1 authoritative, 8 ms; 2001:db8::1 no answer");
         assert_eq!(all[2].seen[0].words, "Lame, refused");
-        assert_eq!(tally(&all), "4 nameservers: 1 slow, 1 lame, 1 silent, 1 not asked");
+        assert_eq!(tally(&all), "4 nameservers: 1 slow, 1 lame, 1 without an answer, 1 not asked");
         assert_eq!(tally(&all[1..2]), "1 nameserver: 1 slow");
     }
 
@@ -260,6 +265,16 @@ mod tests {
         assert_eq!(with([5, 4, 5]), [Well, Behind, Well]);
         assert_eq!(with([u32::MAX, 2, u32::MAX]), [Behind, Well, Behind]);
         assert_eq!(tally(&nameservers(&delegation(vec![]))), "0 nameservers");
+    }
+
+    #[test]
+    fn who_alone_lists_a_server_is_told_only_where_both_sets_are_known() {
+        let mut d = delegation(vec![state("a.example", Some("192.0.2.1"), ServerHealth::Dead, None)]);
+        d.servers[0].in_child = false;
+        assert_eq!(nameservers(&d)[0].listed, "");
+        d.child_ns = vec!["b.example".into()];
+        assert_eq!(nameservers(&d)[0].listed, "only the parent lists it");
+        assert!(nameservers(&d)[0].spoken().ends_with("; only the parent lists it"));
     }
 
     #[test]

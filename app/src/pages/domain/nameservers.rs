@@ -1,11 +1,12 @@
 //! The nameservers of a zone: every name × address as it answered, latency as a bar.
 
 use super::delegation::row_id;
-use crate::components::status::health_pill;
+use crate::components::status::{health_pill, older_pill};
 use crate::components::time::Ago;
 use leptos::prelude::*;
 use model::Timestamp;
 use model::dns::{AnswerKind, Delegation, ServerHealth, ServerState};
+use model::nameserver::{Condition, listed, newest_serial, seen};
 use model::observation::Part;
 
 /// The card; nothing while no delegation was read.
@@ -57,7 +58,7 @@ pub(crate) fn table(d: &Delegation) -> AnyView {
         let name = &d.servers[at].name;
         let group = d.servers[at..].iter().take_while(|s| s.name == *name).count();
         for (i, s) in d.servers[at..at + group].iter().enumerate() {
-            rows.push(server(s, (i == 0).then_some((group, place)), slowest));
+            rows.push(server(d, s, (i == 0).then_some((group, place)), slowest));
         }
         (at, place) = (at + group, place + 1);
     }
@@ -76,12 +77,10 @@ pub(crate) fn table(d: &Delegation) -> AnyView {
 }
 
 /// One address; the first of a name carries the name, which spans the others and is where the picture's link leads.
-fn server(s: &ServerState, group: Option<(usize, usize)>, slowest: f64) -> AnyView {
-    let side = match (s.in_parent, s.in_child) {
-        (true, false) => Some("only the parent lists it"),
-        (false, true) => Some("only the zone lists it"),
-        _ => None,
-    };
+fn server(d: &Delegation, s: &ServerState, group: Option<(usize, usize)>, slowest: f64) -> AnyView {
+    let older = seen(s, newest_serial(&d.servers)).condition == Condition::Behind;
+    let health = if older { older_pill() } else { health_pill(s.health) };
+    let side = Some(listed(d, s)).filter(|w| !w.is_empty());
     let side = side.map(|w| view! { <small>{w}</small> });
     let head = group.map(|(n, place)| {
         let span = (n > 1).then(|| n.to_string());
@@ -100,7 +99,7 @@ fn server(s: &ServerState, group: Option<(usize, usize)>, slowest: f64) -> AnyVi
         <tr class=class>
             {head}
             <td class="mono">{address}</td>
-            <td title=details(s)>{health_pill(s.health)}</td>
+            <td title=details(s)>{health}</td>
             <td class="num">{serial}</td>
             <td class="num">{latency(s, slowest)}</td>
         </tr>

@@ -95,6 +95,7 @@ fn held(s: &ChainStep) -> Option<AnyView> {
     let good = s.servers.iter().filter(|x| x.kind.is_authoritative()).count();
     let servers = match (good, asked, s.agree) {
         (_, 0, _) => String::new(),
+        (0, a, _) => format!(" · none of {a} server addresses gives an answer that counts"),
         (1, 1, true) => " · its one server address answers".into(),
         (g, a, true) if g == a => format!(" · {a} server addresses agree"),
         (g, a, true) => format!(" · {g} of {a} server addresses answer, and agree"),

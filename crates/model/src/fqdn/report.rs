@@ -161,6 +161,9 @@ fn chain_words(chain: &[ChainStep]) -> String {
     let zones: BTreeSet<&str> = chain.iter().map(|s| s.zone.as_str()).filter(|z| !z.is_empty()).collect();
     let looped = chain.iter().flat_map(|s| &s.problems).any(|p| p.kind == super::ProblemKind::Loop);
     let plural = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
+    if chain.len() == 1 && !looped {
+        return format!("no alias, {}", plural(zones.len(), "zone"));
+    }
     format!(
         "{}, {}, {}",
         plural(chain.len(), "step"),
