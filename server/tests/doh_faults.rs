@@ -260,9 +260,11 @@ async fn places_that_are_taken_and_not_used_become_free() {
     let world = world(limits).await;
     let mut idle = Vec::new();
     for _ in 0..20 {
-        let (mut read, write) = open(world.connect().await).await;
-        // Whoever is idle answers pings as it should.
-        let mut write = write;
+        let (mut read, mut write) = open(world.connect().await).await;
+        // It has asked once, and answers pings as it should.
+        let asked = request("GET", &path("www.example"));
+        write.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &asked)).await.unwrap();
+        write.flush().await.unwrap();
         idle.push(tokio::spawn(async move {
             while let Some(frame) = next(&mut read).await {
                 if frame.kind == PING && frame.flags == 0 {

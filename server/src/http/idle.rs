@@ -28,19 +28,24 @@ impl Activity {
     /// for up to twice that).
     pub(super) async fn unused(&self, at_first: Duration, later: Duration) {
         let now = || (self.0.0.load(Ordering::Relaxed), self.0.1.load(Ordering::Relaxed));
-        tokio::time::sleep(at_first).await;
-        let mut before = now();
-        if before.0 == 0 {
-            return;
-        }
-        loop {
-            tokio::time::sleep(later).await;
-            let (begun, ended) = now();
-            if begun == ended && before == (begun, ended) {
-                return;
+        let never_used = async {
+            tokio::time::sleep(at_first).await;
+            if now().0 > 0 {
+                std::future::pending::<()>().await;
             }
-            before = (begun, ended);
-        }
+        };
+        let not_used_any_more = async {
+            let mut before = (0, 0);
+            loop {
+                tokio::time::sleep(later).await;
+                let (begun, ended) = now();
+                if begun > 0 && begun == ended && before == (begun, ended) {
+                    return;
+                }
+                before = (begun, ended);
+            }
+        };
+        tokio::select! { () = never_used => {} () = not_used_any_more => {} }
     }
 }
 
