@@ -16,6 +16,7 @@ use model::dns::DnssecStatus::{self, Bogus, Insecure, Secure};
 use sealed::world::tree;
 use sealed::{NAME, NOW, ds_of};
 use std::process::Command;
+use std::time::Duration;
 
 /// Unbound's verdict, with the zones' servers told to it: it takes ports only so.
 fn theirs(chain: &Chain, world: &fake::World) -> (Option<DnssecStatus>, String) {
@@ -53,7 +54,11 @@ async fn compare(chains: Vec<Chain>) {
     for chain in chains {
         let world = tree(NAME, [chain.parent; 2], [chain.child; 2]).await;
         let anchors = chain.anchors.iter().map(|key| (PARENT.to_string(), ds_of(PARENT, key, 2))).collect();
-        let settings = Settings { trust_anchors: TrustAnchors(anchors), ..world.settings() };
+        let settings = Settings {
+            trust_anchors: TrustAnchors(anchors),
+            timeout: Duration::from_secs(3),
+            ..world.settings()
+        };
         let ours = dns::Engine::new(settings).dnssec(NAME, now).await.unwrap();
         if ours.status != chain.verdict {
             wrong.push(format!("{}: ours {:?}, {}", chain.what, ours.status, ours.reason));

@@ -49,7 +49,7 @@ pub async fn walk(cases: &[&str], behaviours: Vec<Behaviour>) {
             let tags: BTreeSet<String> = tags.collect();
             (b, tags)
         })
-        .buffer_unordered(16)
+        .buffer_unordered(8)
         .collect()
         .await;
     let mut faults = Vec::new();

@@ -8,6 +8,7 @@ use dns::checks::{CheckOptions, CheckReport};
 use hickory_proto::dnssec::{DigestType, crypto::Digest};
 use hickory_proto::op::Message;
 use model::registration::Ds;
+use std::time::Duration;
 
 pub type Make = fn(&Message, Message) -> Option<Message>;
 
@@ -22,6 +23,11 @@ pub fn ds_of(zone: &str, dnskey: &[u8], digest_type: u8) -> Ds {
         digest_type,
         digest: digest.iter().map(|b| format!("{b:02X}")).collect(),
     }
+}
+
+/// Signing takes its time where many tests run at once: nobody is called silent for that.
+pub fn patient(world: &World) -> dns::Engine {
+    dns::Engine::new(dns::Settings { timeout: Duration::from_millis(1500), ..world.settings() })
 }
 
 fn options(case: &str) -> CheckOptions {
@@ -55,7 +61,7 @@ pub async fn given(case: &str, zone: &'static str, servers: [Make; 2], ds: Vec<D
     for (host, address) in [("ns1", "192.0.2.11"), ("ns2", "192.0.2.12")] {
         options.undelegated_ns.push((format!("{host}.{zone}"), address.parse().ok()));
     }
-    world(&["192.0.2.1"], servers).await.engine().check(zone, &options).await.unwrap()
+    patient(&world(&["192.0.2.1"], servers).await).check(zone, &options).await.unwrap()
 }
 
 /// The zone below `test` as two servers of its parent delegate it.
@@ -65,7 +71,7 @@ pub async fn delegation(
     parents: [Make; 2],
     servers: [Make; 2],
 ) -> CheckReport {
-    tree(zone, parents, servers).await.engine().check(zone, &options(case)).await.unwrap()
+    patient(&tree(zone, parents, servers).await).check(zone, &options(case)).await.unwrap()
 }
 
 /// The root, the two servers of `test` (192.0.2.2 and .3) and those of the zone below it (.11 and .12).
@@ -105,7 +111,7 @@ pub async fn delegation_of_root(case: &str) -> CheckReport {
          @ 60 NS a.root.example.
          a.root.example. 60 A 192.0.2.1";
     let servers = vec![server("192.0.2.1", &[("", root)])];
-    world(&["192.0.2.1"], servers).await.engine().check(".", &options(case)).await.unwrap()
+    patient(&world(&["192.0.2.1"], servers).await).check(".", &options(case)).await.unwrap()
 }
 
 /// A behaviour of the two servers of the zone most tests use; with DS records as a person gives them.
