@@ -53,8 +53,11 @@ pub(super) async fn nameserver09(c: &Context<'_>) -> Vec<Finding> {
     let question = plain(&c.zone, Rtype::SOA);
     let mut compared = 0;
     for ip in c.all_ips().await {
-        let lower = c.session.ask(ip, &question, Manner::Exact).await;
         let cased = c.session.ask(ip, &question, Manner::Cased).await;
+        // A truncated answer is compared with what UDP says to the other letters, not with what TCP does.
+        let truncated = cased.reply().is_some_and(|r| r.tc);
+        let manner = if truncated { Manner::ExactUdp } else { Manner::Exact };
+        let lower = c.session.ask(ip, &question, manner).await;
         let ns = ("ns", c.ns_list([&ip]).await);
         match (lower.reply(), cased.reply()) {
             (None, None) => continue,

@@ -43,6 +43,7 @@ fn fill(template: &str, args: &Map<String, Value>) -> String {
     let mut out = template.to_string();
     for (name, value) in args {
         let text = match value {
+            Value::String(s) if s.is_empty() => "none".to_string(),
             // Zonemaster separates lists by semicolons; people read commas.
             Value::String(s) => s.replace(';', ", "),
             other => other.to_string(),

@@ -122,6 +122,10 @@ pub fn complaints(finding: &Finding) -> Vec<String> {
             out.push(format!("{}: “{sentence}” lacks an argument", finding.tag));
         }
     }
+    // An argument with nothing in it leaves a hole in the sentence; the root's name looks like one.
+    if finding.zone != "." && [" .", " ,", ": .", "()"].iter().any(|hole| finding.message.contains(hole)) {
+        out.push(format!("{}: “{}” has a hole", finding.tag, finding.message));
+    }
     let listed = LISTED.iter().filter(|(tags, _)| tags.contains(&finding.tag.as_str()));
     for name in listed.flat_map(|(_, names)| names.iter()) {
         let there = finding.args.get(*name).is_some_and(|v| v.is_number() || v.as_str() != Some(""));

@@ -11,6 +11,7 @@ mod delegation;
 mod edns;
 #[path = "../fake/mod.rs"]
 mod fake;
+mod harmless;
 mod methods;
 mod nameserver;
 mod row;

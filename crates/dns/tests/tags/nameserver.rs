@@ -122,6 +122,7 @@ fn letters() -> Vec<Row> {
         fill(n8("folding")).fault("192.0.2.11", crate::row::script(folds)).says(&["QNAME_CASE_INSENSITIVE"]),
         fill(n8("silent")).faults(Fault::Drop).says(&[]),
         fill(n9("healthy")).says(&["CASE_QUERY_SAME_ANSWER", ok]),
+        fill(n9("truncating over UDP")).faults(Fault::Truncate).says(&["CASE_QUERY_SAME_RC", ok]),
         fill(n9("alike without data")).faults(Fault::Refused).says(&["CASE_QUERY_SAME_RC", ok]),
         fill(n9("other data")).make(other_data).says(&["CASE_QUERY_DIFFERENT_ANSWER", differ]),
         fill(n9("another code")).make(other_rcode).says(&["CASE_QUERY_DIFFERENT_RC", differ]),

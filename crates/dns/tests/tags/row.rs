@@ -7,6 +7,7 @@ use dns::checks::{CheckOptions, MethodsV2};
 use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::NULL;
 use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
+use model::finding::Level;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -198,6 +199,16 @@ impl Row {
             );
         }
         self
+    }
+
+    /// Everything all test cases give above DEBUG: test case, tag and arguments.
+    pub async fn everything(self) -> BTreeSet<String> {
+        let this = self.closed();
+        let world = world(&[this.root], this.servers).await;
+        let settings = dns::Settings { timeout: Duration::from_millis(900), ..world.settings() };
+        let report = dns::Engine::new(settings).check(this.zone, &this.options).await.unwrap();
+        let told = report.findings.iter().filter(|f| f.level > Level::Debug);
+        told.map(|f| format!("{} {} {:?}", f.test_case, f.tag, f.args)).collect()
     }
 
     /// The name server sets of "MethodsV2" in this world.
