@@ -48,7 +48,7 @@ pub fn culprit(findings: &[Finding]) -> Option<Culprit> {
         }
     }
     let (server, n) = counts.into_iter().max_by_key(|(_, n)| *n)?;
-    (n >= 3 && n * 2 >= bad.len()).then(|| Culprit { server, findings: n, of: bad.len() })
+    (n >= 3 && n * 2 >= bad.len()).then_some(Culprit { server, findings: n, of: bad.len() })
 }
 
 /// The arguments that name servers: `name`, `name/address` or an address, several with `;` between.

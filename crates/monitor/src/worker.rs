@@ -180,7 +180,7 @@ impl Worker {
             match self.bring_back().await {
                 Ok(0) => {}
                 Ok(n) => {
-                    tracing::warn!(scans = n, "scans were due far ahead (the clock was wrong); drawn back")
+                    tracing::warn!(scans = n, "scans were due far ahead (the clock was wrong); drawn back");
                 }
                 Err(e) => tracing::warn!(error = %e, "the queue can't be looked through; trying again"),
             }

@@ -4,6 +4,7 @@
 mod admin;
 mod check;
 mod compare;
+mod demo;
 mod doh;
 mod fqdn;
 mod lab;
@@ -13,6 +14,7 @@ mod place;
 mod report;
 mod scan;
 mod serve;
+mod stops;
 mod trace;
 
 use crate::http::BuiltIn;

@@ -1,6 +1,7 @@
 //! `domainscope serve`: opens the store, starts the workers, serves.
 
-use super::Outcome;
+use super::stops::Stops;
+use super::{Outcome, demo};
 use crate::backend::{Bounds, Product, Tools};
 use crate::http::{self, Access, BuiltIn, Bundle, Web};
 use crate::settings::EngineArgs;
@@ -98,7 +99,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         Some(_) => None,
         None => Some(super::place::alone(&folder)?),
     };
-    let lab = if args.demo { Some(start_lab(&folder, &mut engine).await?) } else { None };
+    let lab = if args.demo { Some(demo::start_lab(&folder, &mut engine).await?) } else { None };
     let https = args.doh.listener(listener.local_addr()?, lab.as_ref()).await?;
     let store = super::place::open(&folder, args.database.as_deref()).await?;
     let key = operator_key(&store).await?;
@@ -126,7 +127,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &key[..6]));
     let product = Product { scanner, worker: worker.clone(), engine: dns, tools, demo: args.demo };
     if let Some(lab) = &lab {
-        demo_inventory(&product, &lab.endpoints().domains).await?;
+        demo::inventory(&product, &lab.endpoints().domains).await?;
     }
 
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new()
@@ -140,6 +141,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     if bundle.is_empty() {
         tracing::warn!("no browser bundle was built into this binary: pages work without live updates");
     }
+    tokio::spawn(keep_up(metrics.clone()));
     let web = Web::new(product, Access { key: key.clone(), demo: args.demo }, bundle, metrics);
 
     // The first list of a large inventory reads all of it once; better now than under a visitor.
@@ -157,6 +159,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     });
     let address = listener.local_addr()?;
     let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
+    let mut stops = Stops::catch().context("signals")?;
     announce(&args, address, secure, &key, &folder, lab.as_ref());
     let health = {
         let (stop, health) = (stop.clone(), web.clone().health());
@@ -183,10 +186,10 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     tokio::spawn({
         let stop = stop.clone();
         async move {
-            shutdown_asked().await;
+            stops.asked().await;
             tracing::info!("stopping: what is under way ends or is given back (once more: stops at once)");
             stop.cancel();
-            shutdown_asked().await;
+            stops.asked().await;
             std::process::exit(130);
         }
     });
@@ -206,67 +209,6 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
 async fn listen(at: SocketAddr, flag: &str) -> Result<TcpListener> {
     let bound = TcpListener::bind(at).await;
     bound.with_context(|| format!("can't listen on {at}: stop what uses it or pass {flag} ADDR"))
-}
-
-async fn shutdown_asked() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! { _ = interrupt => {} _ = terminate.recv() => {} }
-            return;
-        }
-    }
-    let _ = interrupt.await;
-}
-
-/// The lab of the demo, and the engine pointed at it.
-async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<lab::Lab> {
-    let scenario = lab::Scenario::named("demo")?;
-    let options = lab::Options::new(scenario, folder.join("lab"), jiff::Timestamp::now());
-    let lab = lab::Lab::start(options).await.context("the lab")?;
-    *engine = EngineArgs {
-        config: Some(lab.endpoints().engine.clone()),
-        freshness: Some(engine.freshness.unwrap_or(0)),
-        // The lab's registries are ours: no stranger's patience is at stake.
-        registry_spacing: Some(engine.registry_spacing.unwrap_or(2)),
-        ..EngineArgs::default()
-    }
-    .resolved()?;
-    Ok(lab)
-}
-
-/// Fills an empty demo inventory; one that a visitor has made is left alone.
-async fn demo_inventory(product: &Product, domains: &[String]) -> Result<()> {
-    use app::backend::Backend;
-    use model::inventory::ListQuery;
-    use model::item::Ownership;
-    let caller = model::ids::Caller::system();
-    let held = product.store().list(OrgId::BUILT_IN, &ListQuery::default(), jiff::Timestamp::now()).await?;
-    if held.total > 0 {
-        return Ok(());
-    }
-    // As a team's inventory looks: the core names tagged, two that are only watched.
-    let kind = |d: &String| match d.split('.').next().unwrap_or("") {
-        "lumen" | "meadow" | "vacant-demo" | "vacant-lot" | "frei-demo" | "crown-jewels" => {
-            (Ownership::Watched, "")
-        }
-        "alder" | "halcyon" | "kestrel-bank" => (Ownership::Owned, "prod"),
-        "brightmoor" | "copperline" => (Ownership::Owned, "edge"),
-        _ => (Ownership::Owned, ""),
-    };
-    let mut groups: Vec<((Ownership, &str), Vec<String>)> = Vec::new();
-    for domain in domains {
-        match groups.iter_mut().find(|(k, _)| *k == kind(domain)) {
-            Some((_, names)) => names.push(domain.clone()),
-            None => groups.push((kind(domain), vec![domain.clone()])),
-        }
-    }
-    for ((ownership, tag), names) in groups {
-        product.add(&caller, &names.join("\n"), ownership, &[tag.to_string()]).await?;
-    }
-    Ok(())
 }
 
 /// The operator's secret, made at the first start: 256 random bits.
