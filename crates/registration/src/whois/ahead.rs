@@ -33,6 +33,21 @@ impl<'a> Walk<'a, '_> {
         own_below || beside(i.checked_sub(1)).is_some() && !person
     }
 
+    /// True when a word that no table knows as a state is one all the same: the label is `State`, the domain was named, and
+    /// no address stands near of which it could be the province.
+    pub(super) fn is_bare_state(&self, value: &str) -> bool {
+        let word = value.split(['(', '[']).next().unwrap_or_default().trim();
+        let plain = (3..=24).contains(&word.len()) && word.split(' ').nth(2).is_none();
+        if !plain || !word.chars().all(|c| c.is_alphabetic() || " -_".contains(c)) {
+            return false;
+        }
+        let near = |l: &&Line<'a>| !matches!(l.form, Form::Blank | Form::Rule);
+        let of_address = |l: &Line<'a>| matches!(&l.form, Form::Key(k) if is_address_label(k.label));
+        let above = self.lines[..self.at].iter().rev().take_while(near).take(6).any(of_address);
+        let below = self.lines[self.at + 1..].iter().take_while(near).take(6).any(of_address);
+        !self.facts.names.is_empty() && !above && !below
+    }
+
     /// True when the line right after `i` is deeper than `indent`.
     pub(super) fn deeper_follows(&self, i: usize, indent: usize) -> bool {
         self.next(i).is_some_and(|n| n.indent > indent)
@@ -40,15 +55,46 @@ impl<'a> Walk<'a, '_> {
 
     /// A heading of name servers by its words, where host names stand under it.
     pub(super) fn hosts_follow(&mut self, i: usize, label: &str) -> Option<Kind> {
-        let host = self
-            .next(i)
-            .is_some_and(|n| matches!(n.form, Form::Text(_)) && values::host(first(n.text)).is_some());
+        let host = self.next(i).is_some_and(|n| match &n.form {
+            Form::Text(_) => values::host(first(n.text)).is_some(),
+            // `Name....: ns1.example.net`, read as a server's name only under its heading.
+            Form::Key(k) => {
+                k.meanings.iter().any(|m| m.scope == Scope::Ns) && values::host(first(k.value)).is_some()
+            }
+            _ => false,
+        });
         if !host {
             return None;
         }
         let kind = by_words(label, &mut self.scratch);
         let servers = kind == Some(Kind::Ns) || kind.is_none() && self.scratch.contains("server");
         servers.then_some(Kind::Ns)
+    }
+
+    /// What a line of a few words begins that nobody listed as a heading: name servers or somebody's details.
+    pub(super) fn heads(&mut self, i: usize, text: &str) -> Option<Kind> {
+        let short = text.len() <= 60 && text.split_whitespace().nth(5).is_none() && !text.ends_with('.');
+        if !short || values::host(first(text)).is_some() {
+            return None;
+        }
+        self.hosts_follow(i, text).or_else(|| {
+            let told = self.facts.has(Field::Created) || !self.facts.hosts.is_empty();
+            let kind = self.named_below(i).then(|| by_words(text, &mut self.scratch)).flatten();
+            kind.filter(|k| told && matches!(k, Kind::Contact | Kind::Registrant))
+        })
+    }
+
+    /// A heading that nobody listed, over a block that begins with somebody's name: a trustee, an owner in another language.
+    pub(super) fn person_follows(&self, i: usize, k: &Key<'_>) -> Option<Kind> {
+        let fits = k.meanings.is_empty() && !self.facts.names.is_empty();
+        (fits && self.named_below(i)).then_some(Kind::Contact)
+    }
+
+    /// True when the line below `i` states somebody's name.
+    fn named_below(&self, i: usize) -> bool {
+        let Some(Line { form: Form::Key(below), .. }) = self.next(i) else { return false };
+        let label = below.label.trim_matches(|c: char| !c.is_alphanumeric());
+        NAMES.iter().any(|w| label.eq_ignore_ascii_case(w))
     }
 
     /// True when the paragraph that begins at `i` describes a person or company after the domain's own was read: it has
@@ -109,6 +155,22 @@ impl<'a> Walk<'a, '_> {
         details
     }
 }
+
+/// Labels that a person's or company's details begin with.
+const NAMES: &[&str] = &[
+    "name",
+    "full name",
+    "first name",
+    "organization",
+    "organisation",
+    "company",
+    "person",
+    "naam",
+    "nom",
+    "nombre",
+    "nome",
+    "contact name",
+];
 
 /// `admin-c`, `personname`: a label as RIPE style writes them.
 fn is_one_word(label: &str) -> bool {

@@ -151,10 +151,15 @@ fn field(label: &str) -> Option<&'static [Meaning]> {
             continue;
         }
         if !word.is_empty() {
-            count += 1;
-            let of_word = part(&word)?;
-            naming &= of_word & NAMING != 0;
-            seen |= of_word;
+            let mut take = |of_word: u16| {
+                count += 1;
+                naming &= of_word & NAMING != 0;
+                seen |= of_word;
+            };
+            match part(&word) {
+                Some(of_word) => take(of_word),
+                None => glued(&word)?.into_iter().for_each(take),
+            }
             word.clear();
         }
         if hump {
@@ -165,9 +170,9 @@ fn field(label: &str) -> Option<&'static [Meaning]> {
         return None;
     }
     let has = |p: Part| seen & bit(p) != 0;
-    let bare_server = seen & !(bit(Part::Neutral) | bit(Part::Naming)) == bit(Part::Server);
-    if bare_server {
-        // `Host`, `Server`: only under a heading of name servers.
+    let plain = bit(Part::Neutral) | bit(Part::Naming) | bit(Part::Ordinal);
+    if seen & !(bit(Part::Neutral) | bit(Part::Naming)) == bit(Part::Server) || seen & !plain == 0 {
+        // `Host`, `Server`, `Name`, `First`: only under a heading of name servers.
         return meaning(Field::Nameserver, Scope::Ns);
     }
     let scope = if has(Part::Subject) { Scope::Any } else { Scope::Domain };
@@ -227,6 +232,28 @@ fn part(word: &str) -> Option<u16> {
     open("part", word).then_some(known)
 }
 
+/// The words of `datelastmodified`, two or three known ones written as one.
+fn glued(word: &str) -> Option<Vec<u16>> {
+    if !word.is_ascii() || !(8..=32).contains(&word.len()) {
+        return None;
+    }
+    let cuts = |w: &str| 3..w.len().saturating_sub(2);
+    let pair = |w: &str| cuts(w).find_map(|i| Some(vec![whole(&w[..i])?, whole(&w[i..])?]));
+    pair(word).or_else(|| {
+        cuts(word).find_map(|i| {
+            let first = whole(&word[..i])?;
+            let mut all = pair(&word[i..])?;
+            all.insert(0, first);
+            Some(all)
+        })
+    })
+}
+
+/// What a word of the table can be, without its stems.
+fn whole(word: &str) -> Option<u16> {
+    PARTS.words.get(word).copied().filter(|_| open("part", word))
+}
+
 /// A letter in lower case without its accent; a combining accent is nothing.
 pub(crate) fn plain(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().filter(|l| !matches!(l, '\u{300}'..='\u{36f}')).map(|l| match l {
@@ -269,6 +296,13 @@ mod tests {
             ("Record date of last change", "2001-02-03", Some(Field::Updated)),
             ("domainCreationDate", "2001-02-03", Some(Field::Created)),
             ("Fecha de la última actualización", "2001-02-03", Some(Field::Updated)),
+            ("registrationdate", "2001-02-03", Some(Field::Created)),
+            ("domain_datelastmodified", "2001-02-03", Some(Field::Updated)),
+            ("domaindateexpires", "2031-02-03", Some(Field::Expires)),
+            ("domainstatus", "active", Some(Field::Status)),
+            ("EPP status", "ok", Some(Field::Status)),
+            ("registrantname", "Some Body", None),
+            ("contactcreated", "2001-02-03", None),
             ("Domain will expire at", "2031-02-03 10:00:00", Some(Field::Expires)),
             ("Third DNS server", "ns3.example.net", Some(Field::Nameserver)),
             ("Registrar company full name", "Sample Registrar", Some(Field::Registrar)),

@@ -220,14 +220,16 @@ fn is_plain(k: &Key<'_>) -> bool {
     }
 }
 
-/// `key = value` and the cells of a drawn table, known labels only.
+/// `key = value`, `key - value` and the cells of a drawn table, known labels only.
 fn parted<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     let (label, value) = match text.strip_prefix('|') {
         Some(row) => row.trim_end_matches('|').split_once('|')?,
-        None => text.split_once(" = ")?,
+        None => text.split_once(" = ").or_else(|| text.split_once(" - "))?,
     };
     let k = key(label.trim(), value.trim(), scratch);
-    (!k.meanings.is_empty() && !k.value.is_empty()).then_some(Form::Key(k))
+    // A dash parts many things.
+    let clear = k.is_own() || text.starts_with('|') || !text.contains(" - ");
+    (clear && !k.meanings.is_empty() && !k.value.is_empty()).then_some(Form::Key(k))
 }
 
 /// `Record created on 2018-02-05`: a known label of a date, then the date.

@@ -9,7 +9,10 @@ use std::net::IpAddr;
 
 /// A value that says something; `null`, `-`, `N/A` and blanks do not.
 pub(crate) fn stated(value: &str) -> Option<&str> {
-    let v = value.trim().trim_matches('"').trim();
+    let v = value.trim();
+    // `"registrar": "Sample",`
+    let v = if v.starts_with('"') { v.trim_end_matches([',', ' ']) } else { v };
+    let v = v.trim_matches('"').trim();
     if v.is_empty() || !v.chars().any(char::is_alphanumeric) {
         return None;
     }
@@ -93,7 +96,7 @@ pub(crate) fn hosts(value: &str, out: &mut Vec<String>) {
             if !out.contains(&h) && out.len() < 64 {
                 out.push(h);
             }
-        } else if address(token).is_none() && !is_remark(token) && !is_number(token) {
+        } else if address(token).is_none() && !is_remark(token) && !is_number(token) && token != "and" {
             break;
         }
     }
@@ -218,6 +221,7 @@ mod tests {
             ("ns1.z.net:192.0.2.1", vec!["ns1.z.net"]),
             ("ns1.z.net. IN A 192.0.2.1", vec!["ns1.z.net"]),
             ("1) ns1.z.net 2) ns2.z.net", vec!["ns1.z.net", "ns2.z.net"]),
+            ("ns1.z.net and ns2.z.net", vec!["ns1.z.net", "ns2.z.net"]),
             ("ns1.z.net (ok) ns2.z.net [lame]", vec!["ns1.z.net", "ns2.z.net"]),
         ] {
             let mut out = Vec::new();

@@ -29,6 +29,8 @@ pub(super) struct Walk<'a, 'l> {
     pub(super) lines: &'l [Line<'a>],
     asked: &'l Asked,
     pub(super) facts: Facts<'a>,
+    /// The line being read.
+    pub(super) at: usize,
     section: Kind,
     section_indent: usize,
     section_full: bool,
@@ -48,6 +50,7 @@ pub(crate) fn walk<'a>(lines: &[Line<'a>], asked: &Asked) -> Facts<'a> {
         lines,
         asked,
         facts: Facts::default(),
+        at: 0,
         section: Kind::Domain,
         section_indent: 0,
         section_full: false,
@@ -59,6 +62,7 @@ pub(crate) fn walk<'a>(lines: &[Line<'a>], asked: &Asked) -> Facts<'a> {
         scratch: String::with_capacity(96),
     };
     for (i, l) in lines.iter().enumerate() {
+        w.at = i;
         match &l.form {
             Form::Blank => w.blank(),
             Form::Rule => w.rule(),
@@ -175,6 +179,7 @@ impl<'a> Walk<'a, '_> {
             k.heading
                 .or_else(|| by_words(k.label, &mut self.scratch))
                 .or_else(|| self.hosts_follow(i, k.label))
+                .or_else(|| self.person_follows(i, k))
         } else {
             k.heading.or_else(|| self.hosts_follow(i, k.label))
         };
@@ -250,7 +255,8 @@ impl<'a> Walk<'a, '_> {
                 Scope::Ns => self.section == Kind::Ns,
                 Scope::Registrant => self.section == Kind::Registrant,
             };
-            if !here || (states::is_label(k.label) && !states::is_state(value)) {
+            if !here || (states::is_label(k.label) && !states::is_state(value) && !self.is_bare_state(value))
+            {
                 continue;
             }
             if m.field == Field::Nameserver && m.rank > 1 && self.is_the_name(value) {
@@ -291,6 +297,7 @@ impl<'a> Walk<'a, '_> {
 
     fn text(&mut self, i: usize, l: &Line<'a>, heading: Option<Kind>) {
         let starts_paragraph = std::mem::take(&mut self.paragraph);
+        let heading = heading.or_else(|| starts_paragraph.then(|| self.heads(i, l.text)).flatten());
         if let Some(kind) = heading {
             let followed = self.next(i).is_some_and(|n| {
                 n.indent > l.indent
