@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 pub(super) async fn zone01(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Zone01");
-    let (mut localhost, mut dot) = (Vec::new(), Vec::new());
+    let (mut localhost, mut dot) = (BTreeSet::new(), BTreeSet::new());
     let mut mnames: BTreeSet<Name> = BTreeSet::new();
     let mut serials: BTreeSet<u32> = BTreeSet::new();
     for (ip, asked) in c.ask_each(&c.all_ips().await, &c.zone, Rtype::SOA).await {
@@ -20,8 +20,12 @@ pub(super) async fn zone01(c: &Context<'_>) -> Vec<Finding> {
             let Data::Soa(soa) = &rr.data else { continue };
             serials.insert(soa.serial);
             match soa.mname.to_string().as_str() {
-                "localhost" => localhost.push(ip),
-                "." => dot.push(ip),
+                "localhost" => {
+                    localhost.insert(ip);
+                }
+                "." => {
+                    dot.insert(ip);
+                }
                 _ => {
                     mnames.insert(soa.mname.clone());
                 }

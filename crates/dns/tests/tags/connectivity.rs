@@ -112,6 +112,11 @@ fn origin(case: &'static str) -> Vec<Row> {
                 "1 | 192.0.0.0/16\"\n12.2.0.192.origin 60 TXT \"2 | 192.0.2.0/24",
             ))
             .says(&different),
+        c("two names at one address")
+            .parent("zone 60 NS ns1.zone.test.\nzone 60 NS ns2.zone.test.\nns1.zone 60 A 192.0.2.11\nns2.zone 60 A 192.0.2.11")
+            .both(&[SOA, "@ 60 NS ns1.zone.test.\n@ 60 NS ns2.zone.test.\nns1 60 A 192.0.2.11\nns2 60 A 192.0.2.11"])
+            .database("11.2.0.192.origin 60 TXT \"1 | 192.0.2.0/24\"")
+            .says(&pick(&["IPV4_ONE_ASN"], one_prefix)),
         c("names that are not there").says(&empty),
         c("names without TXT")
             .database("11.2.0.192.origin 60 A 192.0.2.9\n12.2.0.192.origin 60 A 192.0.2.9")

@@ -93,6 +93,12 @@ fn glue() -> Vec<Row> {
         c("an address has changed to one that does not serve the zone")
             .both(&[SOA, moved, REST])
             .says(&[inside, extra, failed]),
+        c("a name of the zone without glue")
+            .parent("zone 60 NS ns1.zone.test.\nzone 60 NS ns2.zone.test.\nns1.zone 60 A 192.0.2.11")
+            .says(&[extra]),
+        c("parent and zone on the same server")
+            .serves("192.0.2.2", "zone.test", text(&[SOA, NS, REST]))
+            .says(&[good]),
         c("a name of the parent is not in the zone").both(&gone).says(&[inside]),
         c("a name of the parent is an alias, which is not followed").both(&alias).says(&[inside]),
         c("one is silent").fault("192.0.2.12", Fault::Drop).says(&["NO_RESPONSE", good]),

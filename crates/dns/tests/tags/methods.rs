@@ -145,7 +145,36 @@ fn above() -> Vec<Sets> {
         @ 60 NS a.root.example.
         a.root.example. 60 A 192.0.2.1";
     let hints = Some("a.root.example/192.0.2.1");
+    // The server of `test` under a name that is an alias at the root.
+    let alias = "@ 60 SOA a.root.example. host.example. 1 2 3 4 5
+        @ 60 NS a.root.example.
+        a.root.example. 60 A 192.0.2.1
+        test. 60 NS alias.example.
+        alias.example. 60 CNAME real.example.
+        real.example. 60 A 192.0.2.2";
+    // The root's server has `test`, too.
+    let tld = "@ 60 SOA ns.test. host.test. 7 2 3 4 5
+        @ 60 NS ns.test.
+        ns 60 A 192.0.2.1
+        zone 60 NS ns1.zone.test.
+        zone 60 NS ns2.zone.test.
+        ns1.zone 60 A 192.0.2.11
+        ns2.zone 60 A 192.0.2.12";
     vec![
+        (
+            m("the parent's server under an alias and under its name"),
+            Some("alias.example/192.0.2.2 ns.test/192.0.2.2"),
+            BOTH,
+            BOTH,
+        )
+            .with(|r| r.serves("192.0.2.1", "", alias)),
+        (
+            m("the root's server has the parent, too"),
+            Some("a.root.example/192.0.2.1 ns.test/192.0.2.1"),
+            BOTH,
+            BOTH,
+        )
+            .with(|r| r.serves("192.0.2.1", "test", tld)),
         (m("the root"), NOBODY, hints, hints).with(|r| r.of(".").serves("192.0.2.1", "", root)),
         (m("below a name without records"), PARENT, listed, listed).with(mid),
         (m("below a name without records that is denied"), PARENT, listed, listed)

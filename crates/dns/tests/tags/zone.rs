@@ -22,6 +22,9 @@ fn primary() -> Vec<Row> {
     vec![
         z("healthy").says(&[master]),
         z("the root is no server").both(&[soa(".", 7), NS, REST]).says(&["Z01_MNAME_IS_DOT"]),
+        z("the root is no server, and two SOA records say so")
+            .both(&[soa(".", 7), soa(".", 8), NS, REST])
+            .says(&["Z01_MNAME_IS_DOT"]),
         z("localhost").both(&[soa("localhost.", 7), NS, REST]).says(&["Z01_MNAME_IS_LOCALHOST"]),
         z("a name without address")
             .both(&[soa("nobody.zone.test.", 7), NS, REST])
