@@ -2,7 +2,7 @@
 //! a delegation without DS records (RFC 4035 section 5.4, RFC 5155 section 8, RFC 6840 section 4). In: a section of a
 //! signed zone's answer. Out: proved, left open (opt-out, too many iterations), or not.
 
-use super::verify::{Fault, check_set, signatures};
+use super::verify::{Fault, check_set, label_count, signatures};
 use crate::wire::{Data, Dnskey, Name, Nsec3, Rr, Rtype};
 use hickory_proto::dnssec::{DigestType, crypto::Digest};
 use jiff::Timestamp;
@@ -233,11 +233,6 @@ impl<'a> Denials<'a> {
 fn foreign(owner: &Name, types: &[Rtype], name: &Name) -> bool {
     let cut = types.contains(&Rtype::NS) && !types.contains(&Rtype::SOA);
     name.is_below(owner) && (cut || types.contains(&Rtype::DNAME))
-}
-
-/// Labels as an RRSIG counts them: without the asterisk (RFC 4034 section 3.1.3).
-fn label_count(name: &Name) -> usize {
-    name.labels().len() - usize::from(name.labels().first().is_some_and(|l| l == b"*"))
 }
 
 fn held(holds: bool) -> Proof {

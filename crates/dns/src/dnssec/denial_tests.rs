@@ -2,10 +2,6 @@
 
 use super::*;
 
-fn name(text: &str) -> Name {
-    Name::from_text(text).unwrap()
-}
-
 /// `a -> d.x -> (apex)`: a zone example with names a, *.w, d.x.
 fn spans<'a>(zone: &'a Name, list: &'a [(Name, Name, Vec<Rtype>)]) -> Denials<'a> {
     let nsec = list.iter().map(|(o, n, t)| (o, n, t.as_slice())).collect();
@@ -98,75 +94,12 @@ fn owner_labels_decode() {
     assert_eq!(base32hex(b"cpn!"), None);
 }
 
+use crate::dnssec::signer::{NOW, Signer, name};
 use crate::dnssec::verify::Fault;
 use crate::wire::Rrsig;
-use hickory_proto::dnssec::{Algorithm, SigningKey, crypto::Ed25519SigningKey};
 
-/// A zone's key and what it signs.
-struct Signer {
-    key: Ed25519SigningKey,
-    dnskey: Dnskey,
-    zone: Name,
-}
-
-const NOW: i64 = 1_800_000_000;
-
-impl Signer {
-    fn new(zone: &str) -> Self {
-        let key = {
-            let der = Ed25519SigningKey::generate_pkcs8().unwrap();
-            Ed25519SigningKey::from_pkcs8(&der).unwrap()
-        };
-        let public = key.to_public_key().unwrap();
-        let octets = hickory_proto::dnssec::PublicKey::public_bytes(&public).to_vec();
-        Signer { key, dnskey: Dnskey::new(257, 3, 15, octets), zone: name(zone) }
-    }
-
-    /// The record with its signature; `labels` other than its own pretends it came from a wildcard.
-    fn sign(&self, rr: Rr, labels: Option<u8>) -> [Rr; 2] {
-        assert_eq!(self.key.algorithm(), Algorithm::ED25519);
-        let sig = Rrsig {
-            type_covered: rr.rtype,
-            algorithm: 15,
-            labels: labels.unwrap_or(rr.name.labels().len() as u8),
-            original_ttl: rr.ttl,
-            expiration: (NOW + 1000) as u32,
-            inception: (NOW - 1000) as u32,
-            key_tag: self.dnskey.key_tag,
-            signer: self.zone.clone(),
-            signature: Vec::new(),
-        };
-        let data = crate::dnssec::verify::signed_data(&[&rr], &sig).unwrap();
-        let signature = self.key.sign(&hickory_proto::dnssec::TBS::from(data.as_slice())).unwrap();
-        let seal = Rr { rtype: Rtype::RRSIG, data: Data::Rrsig(Rrsig { signature, ..sig }), ..rr.clone() };
-        [rr, seal]
-    }
-
-    fn nsec3(&self, owner: &str, next: &str, iterations: u16, flags: u8, types: &[Rtype]) -> Rr {
-        let hash = |text: &str| nsec3_hash(&name(text), &[], iterations.min(MAX_COMPUTED)).unwrap();
-        let n = Nsec3 {
-            hash_algorithm: 1,
-            flags,
-            iterations,
-            salt: Vec::new(),
-            next: hash(next),
-            types: types.to_vec(),
-        };
-        let [high, low] = iterations.to_be_bytes();
-        let raw = [&[1, flags, high, low, 0, 20][..], &n.next].concat();
-        let owner = self.zone.child(&crate::present::base32hex(&hash(owner))).unwrap();
-        Rr { name: owner, rtype: Rtype::NSEC3, class: 1, ttl: 60, raw, data: Data::Nsec3(n) }
-    }
-
-    fn nsec(&self, owner: &str, next: &str, types: &[Rtype]) -> Rr {
-        let raw = name(next).to_wire();
-        let data = Data::Nsec(name(next), types.to_vec());
-        Rr { name: name(owner), rtype: Rtype::NSEC, class: 1, ttl: 60, raw, data }
-    }
-
-    fn read<'a>(&'a self, section: &'a [Rr]) -> Denials<'a> {
-        Denials::of(section, &self.zone, &[&self.dnskey], Timestamp::from_second(NOW).unwrap())
-    }
+fn read<'a>(s: &'a Signer, section: &'a [Rr]) -> Denials<'a> {
+    Denials::of(section, &s.zone, &[&s.dnskey], Timestamp::from_second(NOW).unwrap())
 }
 
 #[test]
@@ -175,24 +108,24 @@ fn only_records_whose_signatures_hold_count() {
     let good = s.sign(s.nsec("a.example", "c.example", &[Rtype::A]), None);
     let apex = s.sign(s.nsec("example", "a.example", &[Rtype::NS, Rtype::SOA]), None);
     let section = [good.clone(), apex].concat();
-    assert_eq!(s.read(&section).no_name(&name("b.example")), Proof::Holds);
+    assert_eq!(read(&s, &section).no_name(&name("b.example")), Proof::Holds);
     // Another zone's key, no signature at all, and a signature that was made for a wildcard.
     let other = Signer::new("example");
-    assert_eq!(other.read(&section).no_name(&name("b.example")), Proof::Missing);
-    assert!(other.read(&section).fault().is_some());
-    assert_eq!(s.read(&good[..1]).no_type(&name("a.example"), Rtype::AAAA), Proof::Missing);
+    assert_eq!(read(&other, &section).no_name(&name("b.example")), Proof::Missing);
+    assert!(read(&other, &section).fault().is_some());
+    assert_eq!(read(&s, &good[..1]).no_type(&name("a.example"), Rtype::AAAA), Proof::Missing);
     let stretched = s.sign(s.nsec("a.example", "c.example", &[Rtype::A]), Some(1));
-    assert_eq!(s.read(&stretched).no_type(&name("a.example"), Rtype::AAAA), Proof::Missing);
+    assert_eq!(read(&s, &stretched).no_type(&name("a.example"), Rtype::AAAA), Proof::Missing);
 }
 
 #[test]
 fn a_denial_without_the_wildcards_denial_is_no_proof() {
     let s = Signer::new("example");
     let span = s.sign(s.nsec("a.example", "c.example", &[Rtype::A]), None);
-    assert_eq!(s.read(&span).no_name(&name("b.example")), Proof::Missing, "*.example may exist");
+    assert_eq!(read(&s, &span).no_name(&name("b.example")), Proof::Missing, "*.example may exist");
     // A wildcard's answer needs only that nothing closer exists.
-    assert_eq!(s.read(&span).nothing_closer(&name("b.example"), 1), Proof::Holds);
-    assert_eq!(s.read(&span).nothing_closer(&name("d.example"), 1), Proof::Missing);
+    assert_eq!(read(&s, &span).nothing_closer(&name("b.example"), 1), Proof::Holds);
+    assert_eq!(read(&s, &span).nothing_closer(&name("d.example"), 1), Proof::Missing);
 }
 
 #[test]
@@ -203,14 +136,14 @@ fn many_iterations_count_as_unsigned_but_only_when_signed() {
     {
         let rr = s.nsec3("example", "example", iterations, 0, &[Rtype::NS, Rtype::SOA]);
         let section = s.sign(rr, None);
-        let all = s.read(&section);
+        let all = read(&s, &section);
         assert_eq!(all.costly().is_some(), costly, "{iterations}");
         let expected = if costly { Proof::Open } else { Proof::Holds };
         assert_eq!(all.no_name(&name("b.example")), expected, "{iterations}");
         assert_eq!(all.unsigned_cut(&name("sub.example")), costly, "{iterations}");
         // Nobody can turn a zone insecure by making the number up.
         let forged = Signer::new("example");
-        assert_eq!(forged.read(&section).no_name(&name("b.example")), Proof::Missing);
+        assert_eq!(read(&forged, &section).no_name(&name("b.example")), Proof::Missing);
     }
 }
 
@@ -223,9 +156,9 @@ fn a_record_of_another_zone_or_hash_says_nothing() {
     }
     rr.raw[0] = 2;
     let section = s.sign(rr, None);
-    assert_eq!(s.read(&section).no_name(&name("b.example")), Proof::Missing);
+    assert_eq!(read(&s, &section).no_name(&name("b.example")), Proof::Missing);
     let far = s.sign(s.nsec("a.test", "c.test", &[Rtype::A]), None);
-    assert_eq!(s.read(&far).no_name(&name("b.test")), Proof::Missing);
+    assert_eq!(read(&s, &far).no_name(&name("b.test")), Proof::Missing);
 }
 
 /// A set with its signature, and what is needed to judge it.
@@ -298,24 +231,24 @@ fn a_denial_of_hundreds_of_records_is_no_proof() {
         |n: &&str| s.sign(s.nsec(&format!("{n}.example"), &format!("{n}0.example"), &[Rtype::A]), None);
     let useful = || s.sign(s.nsec("example", "c.example", &[Rtype::NS, Rtype::SOA]), None);
     let few: Vec<Rr> = names[..11].iter().flat_map(useless).chain(useful()).collect();
-    assert_eq!(s.read(&few).no_name(&name("b.example")), Proof::Holds);
+    assert_eq!(read(&s, &few).no_name(&name("b.example")), Proof::Holds);
     let many: Vec<Rr> = names.iter().flat_map(useless).chain(useful()).collect();
-    assert_eq!(s.read(&many).no_name(&name("b.example")), Proof::Missing);
+    assert_eq!(read(&s, &many).no_name(&name("b.example")), Proof::Missing);
 }
 
 #[test]
 fn records_of_another_chain_or_with_unknown_flags_do_not_help() {
     let s = Signer::new("example");
     let apex = || s.nsec3("example", "example", 0, 0, &[Rtype::NS, Rtype::SOA]);
-    assert_eq!(s.read(&s.sign(apex(), None)).no_name(&name("b.example")), Proof::Holds);
+    assert_eq!(read(&s, &s.sign(apex(), None)).no_name(&name("b.example")), Proof::Holds);
     let mut odd = apex();
     let Data::Nsec3(n) = &mut odd.data else { panic!("NSEC3") };
     n.flags = 2;
     odd.raw[1] = 2;
-    assert_eq!(s.read(&s.sign(odd, None)).no_name(&name("b.example")), Proof::Missing);
+    assert_eq!(read(&s, &s.sign(odd, None)).no_name(&name("b.example")), Proof::Missing);
     // The first record says what the chain's parameters are; one with others is of no use beside it.
     let section = [s.sign(s.nsec3("q.example", "q.example", 7, 0, &[]), None), s.sign(apex(), None)].concat();
-    assert_eq!(s.read(&section).no_type(&name("example"), Rtype::A), Proof::Missing);
+    assert_eq!(read(&s, &section).no_type(&name("example"), Rtype::A), Proof::Missing);
 }
 
 #[test]
@@ -345,12 +278,12 @@ fn the_compact_no_is_a_no() {
     let s = Signer::new("example");
     let compact = |types: &[Rtype]| s.sign(s.nsec("a.example", "\\000.a.example", types), None);
     let no_name = compact(&[Rtype::RRSIG, Rtype::NSEC, Rtype(NXNAME)]);
-    assert!(s.read(&no_name).compact_no_name(&name("a.example")));
-    assert!(!s.read(&no_name).compact_no_name(&name("b.example")));
-    assert_eq!(s.read(&no_name).no_type(&name("a.example"), Rtype::A), Proof::Holds);
+    assert!(read(&s, &no_name).compact_no_name(&name("a.example")));
+    assert!(!read(&s, &no_name).compact_no_name(&name("b.example")));
+    assert_eq!(read(&s, &no_name).no_type(&name("a.example"), Rtype::A), Proof::Holds);
     let no_type = compact(&[Rtype::TXT, Rtype::RRSIG, Rtype::NSEC]);
-    assert!(!s.read(&no_type).compact_no_name(&name("a.example")));
-    assert!(!Signer::new("example").read(&no_name).compact_no_name(&name("a.example")), "only when signed");
+    assert!(!read(&s, &no_type).compact_no_name(&name("a.example")));
+    assert!(!read(&Signer::new("example"), &no_name).compact_no_name(&name("a.example")), "only when signed");
 }
 
 #[test]

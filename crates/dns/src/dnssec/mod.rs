@@ -2,6 +2,8 @@
 //! Out: secure, insecure (proved), bogus (with the reason) or indeterminate, and when signatures expire.
 
 pub mod denial;
+#[cfg(test)]
+mod signer;
 pub mod verify;
 
 use crate::delegation::random_label;

@@ -67,12 +67,20 @@ pub fn keys<'a>(section: &'a [Rr], owner: &'a Name) -> impl Iterator<Item = &'a 
     })
 }
 
-/// The octets a signature is made over.
+/// Labels as an RRSIG counts them: without the asterisk (RFC 4034 section 3.1.3).
+pub(super) fn label_count(name: &Name) -> usize {
+    name.labels().len() - usize::from(name.labels().first().is_some_and(|l| l == b"*"))
+}
+
+/// The octets a signature is made over; `None` where it cannot be one over this set: it has more labels than the owner,
+/// or stands for a wildcard above its own zone (RFC 4035 section 5.3.1).
 pub(super) fn signed_data(set: &[&Rr], sig: &Rrsig) -> Option<Vec<u8>> {
     let owner = &set.first()?.name;
-    let count = owner.labels().len();
     let labels = usize::from(sig.labels);
-    let name = match labels.cmp(&count) {
+    if labels < sig.signer.labels().len() {
+        return None;
+    }
+    let name = match labels.cmp(&label_count(owner)) {
         std::cmp::Ordering::Equal => owner.clone(),
         std::cmp::Ordering::Less => owner.trim_to(labels).child("*")?,
         std::cmp::Ordering::Greater => return None,
@@ -191,3 +199,7 @@ pub fn digest(owner: &Name, key: &Dnskey, digest_type: u8) -> Option<String> {
     let digest = Digest::new(&data, DigestType::from(digest_type)).ok()?;
     Some(digest.as_ref().iter().map(|b| format!("{b:02X}")).collect())
 }
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;
