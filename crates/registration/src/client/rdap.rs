@@ -91,20 +91,16 @@ pub(super) async fn ask(
 /// A 404 means that the registry has no such name, but only when an RDAP server says so: a web server's page for an
 /// unknown path is not evidence (RFC 7480 section 5.3).
 fn not_found(name: &str, answer: &net::HttpAnswer) -> RdapReading {
-    let media = answer.header("content-type").unwrap_or_default().to_ascii_lowercase();
     let empty = answer.body.iter().all(u8::is_ascii_whitespace);
-    if media.contains("json") || empty {
-        let mut reading = parse_rdap(name, b"{\"errorCode\": 404}");
-        reading.outcome = crate::rdap::not_found(name, &answer.body);
-        return reading;
+    let outcome = if empty { Some(Outcome::Available) } else { crate::rdap::not_found(name, &answer.body) };
+    let mut reading = parse_rdap(name, b"{\"errorCode\": 404}");
+    match outcome {
+        Some(outcome) => reading.outcome = outcome,
+        None => {
+            reading.outcome = Outcome::Unknown;
+            reading.warnings.insert(0, "a web page with HTTP status 404, not an RDAP answer".into());
+        }
     }
-    let read = parse_rdap(name, &answer.body);
-    if matches!(read.outcome, Outcome::Available | Outcome::Reserved) {
-        return read;
-    }
-    let mut reading = read;
-    reading.outcome = Outcome::Unknown;
-    reading.warnings.insert(0, "a web page with HTTP status 404, not an RDAP answer".into());
     reading
 }
 

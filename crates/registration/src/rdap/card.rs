@@ -12,6 +12,8 @@ pub(super) struct Card {
     pub email: Option<String>,
     pub phone: Option<String>,
     pub url: Option<String>,
+    /// The card says that its name is a company's (`KIND`, RFC 6350 section 6.1.4).
+    pub is_company: bool,
 }
 
 pub(super) fn card(entity: &Value) -> Card {
@@ -27,7 +29,8 @@ pub(super) fn card(entity: &Value) -> Card {
             }
         }
     }
-    if let Some(js) = entity.get("jscontact_card").or_else(|| entity.get("jsContact")) {
+    let js = ["jscontact_card", "jscard", "jsContact"].into_iter().find_map(|m| entity.get(m));
+    if let Some(js) = js {
         jscontact(js, &mut c);
     }
     c
@@ -42,6 +45,10 @@ fn property(p: &Value, c: &mut Card) {
         "org" => &mut c.organization,
         "email" => &mut c.email,
         "url" => &mut c.url,
+        "kind" => {
+            c.is_company |= is_company(&value);
+            return;
+        }
         "tel" => {
             let fax = parts.get(1).is_some_and(|a| a.to_string().to_ascii_lowercase().contains("fax"));
             if fax {
@@ -54,6 +61,10 @@ fn property(p: &Value, c: &mut Card) {
     if slot.is_none() {
         *slot = Some(value);
     }
+}
+
+fn is_company(kind: &str) -> bool {
+    ["org", "organization", "organisation"].iter().any(|k| kind.eq_ignore_ascii_case(k))
 }
 
 /// A property's value as one text.
@@ -76,6 +87,7 @@ fn jscontact(js: &Value, c: &mut Card) {
     c.full_name = c.full_name.take().or_else(|| {
         js.get("name").and_then(|n| text(n, "full")).or_else(|| text(js, "fullName")).map(str::to_string)
     });
+    c.is_company |= text(js, "kind").is_some_and(is_company);
     c.organization = c.organization.take().or_else(|| first("organizations", "name"));
     c.email = c.email.take().or_else(|| first("emails", "address").or_else(|| first("emails", "email")));
     c.phone = c.phone.take().or_else(|| first("phones", "number").or_else(|| first("phones", "phone")));

@@ -36,7 +36,9 @@ fn walk(holder: &Value, depth: usize, inside_registrar: bool, r: &mut Registrati
             }
         }
         if is("registrant") {
-            set(&mut r.registrant_organization, card(e).organization.filter(|o| !is_redaction(o)));
+            let c = card(e);
+            let company = c.organization.or(c.full_name.filter(|_| c.is_company));
+            set(&mut r.registrant_organization, company.filter(|o| !is_redaction(o)));
         }
         walk(e, depth - 1, inside_registrar || registrar, r);
     }
@@ -50,7 +52,8 @@ fn set(slot: &mut Option<String>, value: Option<String>) {
 
 fn registrar_of(e: &Value, r: &mut Registration) {
     let c = card(e);
-    let handle = text(e, "handle").map(str::to_string);
+    // A number is no name.
+    let handle = text(e, "handle").filter(|h| h.chars().any(char::is_alphabetic)).map(str::to_string);
     set(&mut r.registrar.name, c.full_name.or(c.organization).or_else(|| handle.clone()));
     let iana = list(e, "publicIds")
         .filter(|p| text(p, "type").is_some_and(|t| t.to_ascii_lowercase().contains("iana")))
@@ -64,6 +67,21 @@ fn registrar_of(e: &Value, r: &mut Registration) {
     set(&mut r.registrar.url, c.url.or_else(|| text(e, "url").map(str::to_string)).or(about));
     let whois = text(e, "port43").and_then(crate::whois::host_name);
     set(&mut r.registrar_whois_server, whois);
+}
+
+/// True for a contact that says of itself that it was taken out or covered (RFC 9083 section 10.2.2), or whose name does.
+pub(super) fn is_hidden(e: &Value) -> bool {
+    let roles = roles(e);
+    if roles.iter().any(|r| r == "registrar" || r == "reseller") {
+        return false;
+    }
+    let hidden = |s: &Value| {
+        s.as_str().is_some_and(|s| {
+            ["removed", "obscured", "private"].iter().any(|w| s.trim().eq_ignore_ascii_case(w))
+        })
+    };
+    let c = card(e);
+    list(e, "status").any(hidden) || [c.full_name, c.organization].iter().flatten().any(|s| is_redaction(s))
 }
 
 fn is_redaction(s: &str) -> bool {

@@ -2,14 +2,19 @@
 //! servers differ: trailing dots, upper case, strings for numbers, one object where a list belongs, entities nested
 //! anywhere. Status words are mapped by RFC 8056, redaction is read by RFC 9537. Pure: no I/O, no clock.
 
+mod absent;
 mod card;
 mod clean;
 mod entity;
+mod events;
 mod secure;
 
-use crate::whois::{host_name, read_date, read_statuses};
+pub use absent::by_http_status;
+pub(crate) use absent::not_found;
+
+use crate::whois::{host_name, read_statuses};
+use events::Action;
 use model::registration::{Outcome, Registration};
-use model::time::StatedTime;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -39,25 +44,39 @@ pub fn parse_rdap(domain: &str, body: &[u8]) -> RdapReading {
     if body.len() > crate::whois::MAX_TEXT {
         return RdapReading::nothing(Outcome::Unknown, Some("the answer is larger than 1 MiB".into()));
     }
-    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-    match serde_json::from_slice::<Value>(body) {
-        Ok(v) => read_rdap(domain, &v),
+    match value(body) {
+        Ok((v, whole)) => {
+            let mut reading = read_rdap(domain, &v);
+            if !whole {
+                reading.warnings.push("something follows the answer's object; it is not read".into());
+            }
+            reading
+        }
         Err(e) => RdapReading::nothing(Outcome::Unknown, Some(format!("the answer is not JSON: {e}"))),
     }
+}
+
+/// The JSON value of a body, and whether that is all of it: servers put a mark before it, proxies a comment behind it.
+/// Texts in another encoding than UTF-8 lose their letters, not the answer.
+fn value(body: &[u8]) -> Result<(Value, bool), serde_json::Error> {
+    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    let text = String::from_utf8_lossy(body);
+    let mut all = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+    let first = all.next().unwrap_or_else(|| serde_json::from_str(""))?;
+    let rest = text.get(all.byte_offset()..).unwrap_or_default();
+    // What only begins like an answer (`404 page not found`) is none.
+    if !first.is_object() && !first.is_array() {
+        return serde_json::from_str(&text).map(|v| (v, true));
+    }
+    Ok((first, rest.trim().is_empty()))
 }
 
 /// Reads an RDAP answer that is parsed already.
 pub fn read_rdap(domain: &str, answer: &Value) -> RdapReading {
     let cleaned = clean::clean(answer);
-    let answer = cleaned.as_ref();
-    // Some servers wrap the object in a list of one.
-    let answer = match answer.as_array() {
-        Some(list) if list.len() == 1 => &list[0],
-        _ => answer,
-    };
-    if let Some(code) = answer.get("errorCode").and_then(number) {
-        let code = u16::try_from(code).unwrap_or(0);
-        let outcome = if code == 404 { absent(domain, answer) } else { by_http_status(code) };
+    let asked = crate::whois::ascii(domain.trim().trim_matches('.'));
+    let answer = unwrapped(cleaned.as_ref(), &asked);
+    if let Some(outcome) = absent::error(domain, answer) {
         return RdapReading::nothing(outcome, text(answer, "title").map(str::to_string));
     }
     let name = text(answer, "ldhName").or_else(|| text(answer, "unicodeName"));
@@ -67,24 +86,21 @@ pub fn read_rdap(domain: &str, answer: &Value) -> RdapReading {
         return RdapReading::nothing(Outcome::Unknown, Some("the answer is not about a domain".into()));
     }
     let mut warnings = Vec::new();
-    let asked = crate::whois::ascii(domain.trim().trim_matches('.'));
-    let stated = name.map(|n| crate::whois::ascii(n.trim().trim_end_matches('.')));
-    if let Some(s) = stated.as_ref().filter(|s| **s != asked) {
-        warnings.push(format!("the answer names “{}”, not the name asked for", cut(s)));
-        let other_name = answer.get("unicodeName").is_none();
-        if other_name {
-            return RdapReading::nothing(Outcome::Unknown, warnings.pop());
+    if let Some(name) = name.filter(|_| !is_named(answer, &asked)) {
+        let odd = format!("the answer names “{}”, not the name asked for", cut(name));
+        if !list(answer, "variants").flat_map(|v| list(v, "variantNames")).any(|v| is_named(v, &asked)) {
+            return RdapReading::nothing(Outcome::Unknown, Some(odd));
         }
+        warnings.push(format!("{odd}, which is a variant of it"));
     }
     let statuses = statuses(answer);
     let mut r = Registration {
-        name: Some(asked),
         registry_id: text(answer, "handle").map(str::to_string),
-        created: event(answer, "registration", &mut warnings),
-        updated: event(answer, "last changed", &mut warnings),
-        expires: event(answer, "expiration", &mut warnings),
-        registrar_expires: event(answer, "registrar expiration", &mut warnings),
-        nameservers: nameservers(answer),
+        created: events::date(answer, Action::Registration, &mut warnings),
+        updated: events::date(answer, Action::LastChanged, &mut warnings),
+        expires: events::date(answer, Action::Expiration, &mut warnings),
+        registrar_expires: events::date(answer, Action::RegistrarExpiration, &mut warnings),
+        nameservers: nameservers(answer, &mut warnings),
         dnssec: secure::dnssec(answer, &mut warnings),
         registrar_rdap: related(answer),
         redacted: redacted(answer).then_some(true),
@@ -92,37 +108,39 @@ pub fn read_rdap(domain: &str, answer: &Value) -> RdapReading {
         ..Registration::default()
     };
     entity::read(answer, &mut r);
-    let reserved = r.statuses.iter().flatten().any(|s| s.as_str().eq_ignore_ascii_case("reserved"));
-    if reserved && r.created.is_none() && r.registrar.is_empty() {
-        return RdapReading { outcome: Outcome::Reserved, registration: Registration::default(), warnings };
+    // A status that says what the name is counts only where nobody holds the name.
+    let held = r.created.is_some()
+        || r.expires.is_some()
+        || !r.registrar.is_empty()
+        || r.registrant_organization.is_some()
+        || r.nameservers.as_ref().is_some_and(|n| !n.is_empty());
+    let told = r.statuses.iter().flatten().find_map(|s| crate::whois::status_outcome(s.as_str()));
+    if let Some(outcome) = told.filter(|_| !held) {
+        return RdapReading { outcome, registration: Registration::default(), warnings };
     }
+    if name.is_none() && !held && r.statuses.iter().flatten().next().is_none() {
+        return RdapReading::nothing(Outcome::Unknown, Some("the answer states nothing".into()));
+    }
+    r.name = Some(asked);
     RdapReading { outcome: Outcome::Registered, registration: r, warnings }
 }
 
-/// What an HTTP status (or RDAP `errorCode`) says about the name (RFC 7480 section 5).
-pub fn by_http_status(status: u16) -> Outcome {
-    match status {
-        404 => Outcome::Available,
-        429 => Outcome::Throttled,
-        401 | 403 | 451 => Outcome::Refused,
-        _ => Outcome::Unknown,
+/// The object itself, where a server wraps it: in a list of one, or among the results of a search.
+fn unwrapped<'a>(answer: &'a Value, asked: &str) -> &'a Value {
+    if let Some([one]) = answer.as_array().map(Vec::as_slice) {
+        return one;
     }
+    let results = answer.get("domainSearchResults").and_then(Value::as_array);
+    results.and_then(|all| all.iter().take(1000).find(|d| is_named(d, asked))).unwrap_or(answer)
 }
 
-/// What a 404 with this body says: free, unless its words say that the registry withholds the name.
-pub(crate) fn not_found(domain: &str, body: &[u8]) -> Outcome {
-    serde_json::from_slice::<Value>(body).map_or(Outcome::Available, |v| absent(domain, &v))
-}
-
-fn absent(domain: &str, error: &Value) -> Outcome {
-    let notices = list(error, "notices").chain(list(error, "remarks"));
-    let said: Vec<&str> = std::iter::once(error)
-        .chain(notices)
-        .flat_map(|v| list(v, "title").chain(list(v, "description")))
-        .filter_map(Value::as_str)
-        .collect();
-    let withheld = said.iter().any(|s| crate::whois::says(domain, s) == Some(Outcome::Reserved));
-    if withheld { Outcome::Reserved } else { Outcome::Available }
+/// True when an object states this name.
+fn is_named(object: &Value, asked: &str) -> bool {
+    let is = |member| {
+        let name = text(object, member).map(|n| crate::whois::ascii(n.trim().trim_end_matches('.')));
+        name.is_some_and(|n| n == asked)
+    };
+    is("ldhName") || is("unicodeName")
 }
 
 fn cut(s: &str) -> String {
@@ -158,31 +176,22 @@ fn statuses(answer: &Value) -> Option<BTreeSet<model::epp::EppStatus>> {
     Some(set)
 }
 
-fn event(answer: &Value, action: &str, warnings: &mut Vec<String>) -> Option<StatedTime> {
-    let is = |e: &&Value| {
-        e.get("eventAction").and_then(Value::as_str).is_some_and(|a| {
-            let plain: String = a.chars().filter(char::is_ascii_alphabetic).collect();
-            plain.eq_ignore_ascii_case(&action.replace(' ', ""))
-        })
+fn nameservers(answer: &Value, warnings: &mut Vec<String>) -> Option<Vec<String>> {
+    // Older drafts wrote `nameServers`.
+    let member =
+        ["nameservers", "nameServers"].into_iter().find(|m| answer.get(m).is_some_and(|n| !n.is_null()))?;
+    let host = |n: &Value| {
+        let names = ["ldhName", "unicodeName", "handle"].into_iter().filter_map(|m| text(n, m));
+        // An address may stand behind the name.
+        n.as_str().into_iter().chain(names).find_map(|t| host_name(t.split_whitespace().next()?))
     };
-    for e in list(answer, "events").filter(is) {
-        let Some(date) = e.get("eventDate").and_then(Value::as_str) else { continue };
-        match read_date(date) {
-            Some(t) => return Some(t),
-            None => warnings.push(format!("“{}” of {action} is not a date", cut(date))),
-        }
-    }
-    None
-}
-
-fn nameservers(answer: &Value) -> Option<Vec<String>> {
-    answer.get("nameservers").filter(|n| !n.is_null())?;
-    let mut hosts: Vec<String> = list(answer, "nameservers")
-        .filter_map(|n| n.as_str().or_else(|| text(n, "ldhName")).or_else(|| text(n, "unicodeName")))
-        .filter_map(host_name)
-        .collect();
+    let mut hosts: Vec<String> = list(answer, member).filter_map(host).collect();
     hosts.sort();
     hosts.dedup();
+    if hosts.is_empty() && list(answer, member).next().is_some() {
+        warnings.push("no name server of the list has a name that can be read".into());
+        return None;
+    }
     Some(hosts)
 }
 
@@ -219,7 +228,7 @@ fn redacted(answer: &Value) -> bool {
             said("title").contains("redacted") || said("type").contains("redacted")
         })
     };
-    remark(answer) || list(answer, "entities").any(remark)
+    remark(answer) || list(answer, "entities").any(|e| remark(e) || entity::is_hidden(e))
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ use model::registration::{DnssecStated, Ds};
 use serde_json::Value;
 
 pub(super) fn dnssec(answer: &Value, warnings: &mut Vec<String>) -> Option<DnssecStated> {
-    let secure = answer.get("secureDNS").filter(|v| v.is_object())?;
+    let secure = list(answer, "secureDNS").find(|v| v.is_object())?;
     let said = secure.get("delegationSigned").and_then(truth);
     let mut ds: Vec<Ds> = list(secure, "dsData").filter_map(record).collect();
     ds.sort();
     ds.dedup();
-    let listed = !ds.is_empty() || list(secure, "keyData").any(Value::is_object);
+    let listed =
+        !ds.is_empty() || list(secure, "keyData").any(|k| k.as_object().is_some_and(|k| !k.is_empty()));
     if said == Some(false) && listed {
         warnings.push("delegationSigned is false, yet DS or key data is listed; taken as signed".into());
     }
@@ -21,10 +22,14 @@ pub(super) fn dnssec(answer: &Value, warnings: &mut Vec<String>) -> Option<Dnsse
 }
 
 fn truth(v: &Value) -> Option<bool> {
-    v.as_bool().or_else(|| match v.as_str()?.to_ascii_lowercase().as_str() {
-        "true" | "yes" => Some(true),
-        "false" | "no" => Some(false),
-        _ => None,
+    v.as_bool().or_else(|| match v.as_u64() {
+        Some(0) => Some(false),
+        Some(1) => Some(true),
+        _ => match v.as_str()?.trim().to_ascii_lowercase().as_str() {
+            "true" | "yes" | "1" => Some(true),
+            "false" | "no" | "0" => Some(false),
+            _ => None,
+        },
     })
 }
 
@@ -34,7 +39,7 @@ fn record(v: &Value) -> Option<Ds> {
         .get("digest")?
         .as_str()?
         .chars()
-        .filter(|c| !c.is_whitespace())
+        .filter(|c| !c.is_whitespace() && *c != ':')
         .collect::<String>()
         .to_ascii_uppercase();
     let fine = (40..=128).contains(&digest.len()) && digest.bytes().all(|b| b.is_ascii_hexdigit());

@@ -152,6 +152,11 @@ pub(crate) fn read_statuses(value: &str) -> Vec<model::epp::EppStatus> {
     words.iter().map(|w| states::epp(w)).collect()
 }
 
+/// What a status says about the name itself, where it says that it is free or withheld.
+pub(crate) fn status_outcome(status: &str) -> Option<Outcome> {
+    states::outcome(status)
+}
+
 #[cfg(test)]
 #[path = "../../tests/compare/mod.rs"]
 mod compare;

@@ -64,8 +64,10 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked, web_page: bool) -> Opt
             takes(&prepare(&whole, asked), false, true);
         }
     }
-    let free = |o: &Outcome| overruled && *o == Outcome::Available;
-    best.or(by_words).filter(|o| !free(o))
+    match best.or(by_words) {
+        Some(Outcome::Available) if overruled => Some(Outcome::Unknown),
+        other => other,
+    }
 }
 
 /// What the patterns find in a line.
