@@ -73,6 +73,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 /// How long requests under way may take to end when the server is asked to stop.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How often what the metrics have gathered is put into their buckets.
+const UPKEEP: Duration = Duration::from_secs(5);
+
 /// The key of the operator's secret among the settings.
 pub(super) const KEY_SETTING: &str = "operator_key";
 
@@ -204,6 +207,14 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         lab.shutdown().await;
     }
     Ok(Outcome::Done)
+}
+
+/// Histograms keep every value until they are drained; nobody may ever ask for the metrics.
+async fn keep_up(metrics: metrics_exporter_prometheus::PrometheusHandle) {
+    loop {
+        tokio::time::sleep(UPKEEP).await;
+        metrics.run_upkeep();
+    }
 }
 
 async fn listen(at: SocketAddr, flag: &str) -> Result<TcpListener> {
