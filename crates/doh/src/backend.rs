@@ -12,8 +12,14 @@ use model::dns::AnswerKind;
 /// Extended errors of RFC 8914.
 pub(crate) mod extended {
     pub(crate) const OTHER: u16 = 0;
+    pub(crate) const UNSUPPORTED_ALGORITHM: u16 = 1;
     pub(crate) const STALE: u16 = 3;
     pub(crate) const BOGUS: u16 = 6;
+    pub(crate) const SIGNATURE_EXPIRED: u16 = 7;
+    pub(crate) const SIGNATURE_NOT_YET_VALID: u16 = 8;
+    pub(crate) const DNSKEY_MISSING: u16 = 9;
+    pub(crate) const RRSIGS_MISSING: u16 = 10;
+    pub(crate) const NSEC_MISSING: u16 = 12;
     pub(crate) const STALE_NXDOMAIN: u16 = 19;
     pub(crate) const NOT_AUTHORITATIVE: u16 = 20;
     pub(crate) const NOT_SUPPORTED: u16 = 21;
@@ -58,9 +64,10 @@ impl Backend for Recursive {
             let why = format!("the servers of {} give no usable answer", fetched.zone);
             return Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, why);
         };
-        let (security, seconds) = self.validator.judge(name, rtype, &fetched, now).await;
-        entry.hold_for(seconds);
-        entry.security = security;
+        let judged = self.validator.judge(name, rtype, &fetched, now).await;
+        entry.hold_for(judged.seconds);
+        entry.security = judged.security;
+        entry.explained = judged.explained;
         entry
     }
 }

@@ -1,6 +1,7 @@
 //! What is known about one name and type: the unit of the cache. In: records as they came. Out: records with one TTL
 //! per set, how long they hold, and whether they are proved (RFC 2181 section 5.2, RFC 2308, RFC 9520).
 
+use crate::backend::extended;
 use crate::cache::Kept;
 use dns::wire::{Data, Name, Rr, Rtype};
 use jiff::Timestamp;
@@ -55,7 +56,7 @@ pub struct Entry {
     pub security: Security,
     /// Where the alias leads, when that is still to be looked up.
     pub next: Option<Name>,
-    /// Why it failed: extended error code and sentence.
+    /// Why it failed or is bogus: extended error code and sentence.
     pub explained: Option<Explained>,
     /// Seconds it holds.
     pub ttl: u32,
@@ -151,6 +152,12 @@ impl Entry {
     /// True for answers that say nothing about the name.
     pub(crate) fn is_failure(&self) -> bool {
         !matches!(self.rcode, rcode::NOERROR | rcode::NXDOMAIN)
+    }
+
+    /// True when nobody could be asked for what would prove it.
+    pub(crate) fn lacks_keys(&self) -> bool {
+        let code = self.explained.as_ref().map(|(code, _)| *code);
+        matches!(self.security, Security::Bogus(_)) && code == Some(extended::NO_REACHABLE_AUTHORITY)
     }
 
     /// Seconds since it was learned; a clock that was put back makes nothing younger.

@@ -3,7 +3,7 @@
 
 use crate::answer::{self, NoMessage};
 use crate::counts::Counts;
-use crate::json::{self, Params, Refused};
+use crate::json::{self, Params};
 use crate::message::LONGEST;
 use crate::resolver::Resolver;
 use crate::said::Said;
@@ -202,7 +202,15 @@ impl Site {
             rtype: parameter(&parts.uri, "type"),
             unchecked: parameter(&parts.uri, "cd"),
             dnssec_ok: parameter(&parts.uri, "do"),
+            subnet: parameter(&parts.uri, "edns_client_subnet"),
         };
+        // `ct` asks for another form; what is no form we have is the usual one, as elsewhere.
+        if parameter(&parts.uri, "ct").is_some_and(|ct| ct.eq_ignore_ascii_case(MESSAGE)) {
+            return match params.query() {
+                Ok(query) => self.message(&query.write(), counts).await,
+                Err(refused) => Said::refused(refused, media),
+            };
+        }
         match json::answer(&self.0.resolver, &params).await {
             Ok(reply) => {
                 counts.answer(reply.rcode);
@@ -215,11 +223,7 @@ impl Site {
                     more: Vec::new(),
                 }
             }
-            Err(Refused::Bad(words)) => {
-                let body = serde_json::json!({ "error": words }).to_string().into_bytes();
-                Said { media, body, ..Said::words(StatusCode::BAD_REQUEST, "") }
-            }
-            Err(Refused::Busy) => Said::busy(),
+            Err(refused) => Said::refused(refused, media),
         }
     }
 }
@@ -255,10 +259,17 @@ fn accepts(headers: &HeaderMap) -> bool {
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .map(|range| range.split(';').next().unwrap_or("").trim().to_ascii_lowercase())
         .peekable();
     ranges.peek().is_none()
-        || ranges.any(|range| matches!(range.as_str(), "*/*" | "application/*") || range == MESSAGE)
+        || ranges.any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let named = parts.next().is_some_and(|name| {
+                ["*/*", "application/*", MESSAGE].iter().any(|known| known.eq_ignore_ascii_case(name))
+            });
+            // A weight of nothing is a no (RFC 9110 section 12.4.2).
+            let weight = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
+            named && weight.is_none_or(|q| q.trim().parse::<f32>().is_ok_and(|q| q > 0.0))
+        })
 }
 
 async fn body<B>(headers: &HeaderMap, sent: B) -> Result<Bytes, Said>

@@ -1,5 +1,6 @@
 //! The JSON form of questions and answers, in the shape public resolvers have made usual: `name`, `type`, `cd`, `do`
-//! in; `Status`, `TC`, `RD`, `RA`, `AD`, `CD`, `Question`, `Answer`, `Authority`, `Comment` out.
+//! in; `Status`, `TC`, `RD`, `RA`, `AD`, `CD`, `Question`, `Answer`, `Authority`, `Comment` out. A client's subnet
+//! (`edns_client_subnet`) is told to nobody, and the answer says so: it holds for all subnets (RFC 7871).
 
 use crate::answer::ready;
 use crate::message::{Edns, Line, Query, whole};
@@ -7,6 +8,7 @@ use crate::resolver::{Resolver, Unanswered};
 use crate::steps::Source;
 use dns::wire::{Name, Rtype};
 use serde::Serialize;
+use std::net::IpAddr;
 
 /// A question as it stands in a URL.
 #[derive(Debug, Default)]
@@ -15,6 +17,7 @@ pub(crate) struct Params {
     pub rtype: Option<String>,
     pub unchecked: Option<String>,
     pub dnssec_ok: Option<String>,
+    pub subnet: Option<String>,
 }
 
 /// An answer in JSON.
@@ -40,6 +43,8 @@ pub(crate) struct Document {
     authority: Vec<Record>,
     #[serde(skip_serializing_if = "Option::is_none")]
     comment: Option<String>,
+    #[serde(rename = "edns_client_subnet", skip_serializing_if = "Option::is_none")]
+    subnet: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -111,8 +116,20 @@ fn name(text: &str) -> Result<Name, Refused> {
     Name::from_text(understood.name.as_str()).map_err(|_| bad())
 }
 
+/// A client's subnet, `192.0.2.0/24` or an address; back comes the scope of the answer, which is everybody.
+fn subnet(text: &str) -> Result<String, Refused> {
+    let bad = || Refused::Bad(format!("“{text}” is no subnet: use an address, or 192.0.2.0/24"));
+    let (address, length) = text.split_once('/').unwrap_or((text, "0"));
+    let address: IpAddr = address.parse().map_err(|_| bad())?;
+    let length: u8 = length.parse().map_err(|_| bad())?;
+    if length > if address.is_ipv4() { 32 } else { 128 } {
+        return Err(bad());
+    }
+    Ok(format!("{address}/0"))
+}
+
 impl Params {
-    fn query(&self) -> Result<Query, Refused> {
+    pub(crate) fn query(&self) -> Result<Query, Refused> {
         let name = name(&self.name)?;
         let text = self.rtype.as_deref().filter(|t| !t.is_empty()).unwrap_or("A");
         let rtype = text.parse().map(Rtype).ok().or_else(|| Rtype::from_text(text));
@@ -148,6 +165,7 @@ pub(crate) async fn answer(resolver: &Resolver, params: &Params) -> Result<Reply
         answer: Vec::new(),
         authority: Vec::new(),
         comment: None,
+        subnet: params.subnet.as_deref().filter(|text| !text.is_empty()).map(subnet).transpose()?,
     };
     if let Some(ready) = ready(resolver, &query) {
         document.status = ready.rcode;

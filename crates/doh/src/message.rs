@@ -118,6 +118,22 @@ impl Query {
         })
     }
 
+    /// The question as octets.
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let flags = u8::from(self.authentic) << 5 | u8::from(self.unchecked) << 4;
+        let mut out = self.id.to_be_bytes().to_vec();
+        out.extend([u8::from(self.recursion), flags, 0, 1, 0, 0, 0, 0, 0, u8::from(self.edns.is_some())]);
+        out.extend(self.name.to_wire());
+        out.extend(self.rtype.0.to_be_bytes());
+        out.extend(self.class.to_be_bytes());
+        if let Some(edns) = self.edns {
+            out.extend([0, 0, 41]);
+            out.extend(PAYLOAD.to_be_bytes());
+            out.extend([0, edns.version, u8::from(edns.dnssec_ok) << 7, 0, 0, 0]);
+        }
+        out
+    }
+
     pub(crate) fn dnssec_ok(&self) -> bool {
         self.edns.is_some_and(|e| e.dnssec_ok)
     }

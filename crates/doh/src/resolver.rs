@@ -262,8 +262,14 @@ impl Inner {
     /// Keeps what a lookup gave.
     fn keep(&self, key: &Key, mut entry: Entry, now: Timestamp) -> Arc<Entry> {
         let every = Key { rtype: EVERY, ..key.clone() };
+        let old = self.old(key, now);
+        if entry.lacks_keys() && old.is_some() {
+            // Servers out of reach are no forgery: what was proved before is better than what nobody can prove now.
+            let (code, why) = entry.explained.unwrap_or_default();
+            entry = Entry::failure(now, code, why);
+        }
         if entry.is_failure() {
-            if self.old(key, now).is_some() {
+            if old.is_some() {
                 entry.ttl = entry.ttl.max(RECHECK);
             }
             let entry = Arc::new(entry);

@@ -1,6 +1,7 @@
 //! What HTTP says about an answer: status, media type, freshness, who may read it (RFC 8484 section 5.1, RFC 9110). In: what is
 //! to be said. Out: a response.
 
+use crate::json::Refused;
 use crate::steps::Source;
 use axum::body::Body;
 use axum::http::header::{
@@ -49,6 +50,17 @@ impl Said {
     pub(crate) fn busy() -> Self {
         Said::words(StatusCode::SERVICE_UNAVAILABLE, "Too many lookups are under way; ask again in a second.")
             .retry(Duration::from_secs(1))
+    }
+
+    /// A question in a URL that is not answered.
+    pub(crate) fn refused(why: Refused, media: &'static str) -> Self {
+        match why {
+            Refused::Bad(words) => {
+                let body = serde_json::json!({ "error": words }).to_string().into_bytes();
+                Said { media, body, ..Said::words(StatusCode::BAD_REQUEST, "") }
+            }
+            Refused::Busy => Said::busy(),
+        }
     }
 
     /// The response; without its body for HEAD. `everybody` may read it, scripts of other sites too.

@@ -1,9 +1,10 @@
 //! Validation of what a zone's servers said: the chain of keys from a trust anchor, kept while it holds, then the
 //! signatures of the answer or the proof of its absence (RFC 4035 section 5).
 
-use crate::entry::{BOGUS, FAILURE, Security};
+use crate::backend::extended;
+use crate::entry::{BOGUS, Explained, FAILURE, Security};
 use dns::dnssec::denial::{Denials, Proof};
-use dns::dnssec::verify::{check_set, ds_matches, keys, signatures, usable};
+use dns::dnssec::verify::{Fault, check_set, ds_matches, keys, signatures, usable};
 use dns::wire::{Data, Dnskey, Name, Reply, Rr, Rtype};
 use dns::{Engine, Fetched};
 use futures::future::BoxFuture;
@@ -26,7 +27,43 @@ const LONGEST: u32 = 3600;
 enum Trust {
     Secure(Arc<Vec<Dnskey>>),
     Insecure,
-    Bogus(String),
+    Bogus(Explained),
+}
+
+/// What validation found.
+pub(crate) struct Judged {
+    pub security: Security,
+    /// Why it is bogus.
+    pub explained: Option<Explained>,
+    /// Seconds the judgement may be relied on.
+    pub seconds: u32,
+}
+
+impl Judged {
+    fn good(security: Security, seconds: u32) -> Self {
+        Judged { security, explained: None, seconds }
+    }
+
+    fn bogus(why: Explained) -> Self {
+        let seconds = if why.0 == extended::NO_REACHABLE_AUTHORITY { FAILURE } else { BOGUS };
+        Judged { security: Security::Bogus(why.1.clone()), explained: Some(why), seconds }
+    }
+}
+
+/// The extended error that says the same (RFC 8914 section 4).
+fn code(fault: &Fault) -> u16 {
+    match fault {
+        Fault::Unsigned => extended::RRSIGS_MISSING,
+        Fault::NoKey(_) => extended::DNSKEY_MISSING,
+        Fault::Expired(_) => extended::SIGNATURE_EXPIRED,
+        Fault::NotYet(_) => extended::SIGNATURE_NOT_YET_VALID,
+        Fault::Invalid(_) => extended::BOGUS,
+        Fault::Unsupported(_) => extended::UNSUPPORTED_ALGORITHM,
+    }
+}
+
+fn out_of_reach(why: String) -> (Trust, u32) {
+    (Trust::Bogus((extended::NO_REACHABLE_AUTHORITY, why)), FAILURE)
 }
 
 type Learned = Arc<OnceCell<(Trust, Timestamp)>>;
@@ -45,31 +82,25 @@ impl Validator {
         Validator { anchors: anchors.collect(), zones: Mutex::default(), engine }
     }
 
-    /// Judges an answer about `name`; the second result is how many seconds the judgement may be relied on.
-    pub(crate) async fn judge(
-        &self,
-        name: &Name,
-        rtype: Rtype,
-        fetched: &Fetched,
-        now: Timestamp,
-    ) -> (Security, u32) {
+    /// Judges an answer about `name`.
+    pub(crate) async fn judge(&self, name: &Name, rtype: Rtype, fetched: &Fetched, now: Timestamp) -> Judged {
         let reply = &fetched.reply;
         let zone = apex(reply, name, &fetched.zone);
         match self.trust(zone.clone(), now).await {
-            Trust::Insecure => (Security::Insecure, u32::MAX),
-            Trust::Bogus(why) => (Security::Bogus(why), BOGUS),
+            Trust::Insecure => Judged::good(Security::Insecure, u32::MAX),
+            Trust::Bogus(why) => Judged::bogus(why),
             Trust::Secure(keys) => {
                 let keys: Vec<&Dnskey> = keys.iter().collect();
                 match check(reply, name, rtype, &zone, &keys, now) {
-                    Ok(Proof::Holds) => (Security::Secure, valid_for(reply, now)),
-                    Ok(_) => (Security::Insecure, valid_for(reply, now)),
+                    Ok(Proof::Holds) => Judged::good(Security::Secure, valid_for(reply, now)),
+                    Ok(_) => Judged::good(Security::Insecure, valid_for(reply, now)),
                     Err(why) => {
                         // The DS set of a name belongs to the zone above it.
                         let lowest = if rtype == Rtype::DS { name.parent() } else { name.clone() };
                         if is_unsigned(reply, name) && self.unsigned_below(&zone, &lowest, now).await {
-                            (Security::Insecure, LONGEST)
+                            Judged::good(Security::Insecure, LONGEST)
                         } else {
-                            (Security::Bogus(why), BOGUS)
+                            Judged::bogus(why)
                         }
                     }
                 }
@@ -121,11 +152,11 @@ impl Validator {
         }
         let fetched = match self.engine.fetch(zone, Rtype::DS).await {
             Ok(fetched) => fetched,
-            Err(e) => return (Trust::Bogus(format!("the DS records of {zone} can't be had: {e}")), FAILURE),
+            Err(e) => return out_of_reach(format!("the DS records of {zone} can't be had: {e}")),
         };
         let parent = apex(&fetched.reply, zone, &fetched.zone);
         if !zone.is_below(&parent) {
-            return (Trust::Bogus(format!("no zone above {zone} answers for its DS records")), FAILURE);
+            return out_of_reach(format!("no zone above {zone} answers for its DS records"));
         }
         let trusted = match self.trust(parent.clone(), now).await {
             Trust::Secure(keys) => keys,
@@ -140,13 +171,14 @@ impl Validator {
             return if denials.unsigned_cut(zone) {
                 (Trust::Insecure, LONGEST.min(shortest(&reply.authority)))
             } else {
-                (Trust::Bogus(format!("{parent} does not prove that {zone} is unsigned")), BOGUS)
+                let why = format!("{parent} does not prove that {zone} is unsigned");
+                (Trust::Bogus((extended::NSEC_MISSING, why)), BOGUS)
             };
         }
         let sigs: Vec<_> = signatures(&reply.answers, zone, Rtype::DS).collect();
         if let Err(fault) = check_set(&set, &sigs, &trusted, &parent, now) {
             let why = format!("the DS set of {zone} does not validate: {}", fault.words());
-            return (Trust::Bogus(why), BOGUS);
+            return (Trust::Bogus((code(&fault), why)), BOGUS);
         }
         let ds: Vec<&Ds> =
             set.iter().filter_map(|rr| if let Data::Ds(ds) = &rr.data { Some(ds) } else { None }).collect();
@@ -161,7 +193,7 @@ impl Validator {
         }
         let fetched = match self.engine.fetch(zone, Rtype::DNSKEY).await {
             Ok(fetched) => fetched,
-            Err(e) => return (Trust::Bogus(format!("the keys of {zone} can't be had: {e}")), FAILURE),
+            Err(e) => return out_of_reach(format!("the keys of {zone} can't be had: {e}")),
         };
         let answers = &fetched.reply.answers;
         let set: Vec<&Rr> = fetched.reply.answers_of(zone, Rtype::DNSKEY).collect();
@@ -169,7 +201,8 @@ impl Validator {
         let entry: Vec<&Dnskey> =
             all.iter().copied().filter(|key| ds.iter().any(|ds| ds_matches(ds, zone, key))).collect();
         if entry.is_empty() {
-            return (Trust::Bogus(format!("no DNSKEY of {zone} matches its DS records")), BOGUS);
+            let why = format!("no DNSKEY of {zone} matches its DS records");
+            return (Trust::Bogus((extended::DNSKEY_MISSING, why)), BOGUS);
         }
         let sigs: Vec<_> = signatures(answers, zone, Rtype::DNSKEY).collect();
         match check_set(&set, &sigs, &entry, zone, now) {
@@ -179,7 +212,7 @@ impl Validator {
             }
             Err(fault) => {
                 let why = format!("the DNSKEY set of {zone} does not validate: {}", fault.words());
-                (Trust::Bogus(why), BOGUS)
+                (Trust::Bogus((code(&fault), why)), BOGUS)
             }
         }
     }
@@ -228,7 +261,7 @@ fn check(
     zone: &Name,
     keys: &[&Dnskey],
     now: Timestamp,
-) -> Result<Proof, String> {
+) -> Result<Proof, Explained> {
     let answers = &reply.answers;
     let at_name = |wanted: Rtype| answers.iter().any(|rr| rr.name == *name && rr.rtype == wanted);
     let kind = if at_name(rtype) { rtype } else { Rtype::CNAME };
@@ -241,7 +274,10 @@ fn check(
         let denials = denials();
         let proof = if reply.rcode == 3 { denials.no_name(name) } else { denials.no_type(name, rtype) };
         return match proof {
-            Proof::Missing => Err(format!("{zone} does not prove that there is no {rtype} record at {name}")),
+            Proof::Missing => {
+                let why = format!("{zone} does not prove that there is no {rtype} record at {name}");
+                Err((extended::NSEC_MISSING, why))
+            }
             other => Ok(other),
         };
     }
@@ -254,8 +290,10 @@ fn check(
     if sigs.is_empty() && kind == Rtype::CNAME && redirected(reply, name, zone, keys, now) {
         return Ok(Proof::Holds);
     }
-    check_set(&set, &sigs, keys, zone, now)
-        .map_err(|fault| format!("the {kind} records of {name} do not validate: {}", fault.words()))?;
+    check_set(&set, &sigs, keys, zone, now).map_err(|fault| {
+        let why = format!("the {kind} records of {name} do not validate: {}", fault.words());
+        (code(&fault), why)
+    })?;
     // Fewer labels in the signature than in the name: a wildcard answered, which is right only if nothing is closer.
     // An asterisk that was asked for by name is not counted (RFC 4034 section 3.1.3).
     let asterisk = usize::from(name.labels().first().is_some_and(|label| label == b"*"));
@@ -264,7 +302,10 @@ fn check(
     match wildcard {
         None => Ok(Proof::Holds),
         Some(labels) => match denials().nothing_closer(name, labels) {
-            Proof::Missing => Err(format!("{zone} does not prove that only a wildcard matches {name}")),
+            Proof::Missing => {
+                let why = format!("{zone} does not prove that only a wildcard matches {name}");
+                Err((extended::NSEC_MISSING, why))
+            }
             other => Ok(other),
         },
     }

@@ -321,3 +321,77 @@ async fn the_json_form_has_the_usual_shape() {
     let root = ask(&site.router, "GET", "/resolve?name=.&type=255", &[], &[]).await.json();
     assert_eq!(root["Question"][0]["name"], ".");
 }
+
+#[tokio::test]
+async fn the_json_form_knows_the_usual_parameters() {
+    let site = site();
+    let ask = |query: &'static str| ask(&site.router, "GET", query, &[], &[]);
+    // A subnet is told to nobody, so the answer holds for all of them.
+    for (subnet, scope) in [
+        ("192.0.2.0/24", "192.0.2.0/0"),
+        ("0.0.0.0/0", "0.0.0.0/0"),
+        ("192.0.2.7", "192.0.2.7/0"),
+        ("2001:db8::/56", "2001:db8::/0"),
+    ] {
+        let path = format!("/resolve?name=www.example&edns_client_subnet={subnet}");
+        let got = support::ask(&site.router, "GET", &path, &[], &[]).await;
+        assert_eq!(got.json()["edns_client_subnet"], scope, "{}", got.words());
+    }
+    for subnet in ["192.0.2.0/33", "2001:db8::/129", "192.0.2.0/", "home", "1.2.3/8"] {
+        let path = format!("/resolve?name=www.example&edns_client_subnet={subnet}");
+        let got = support::ask(&site.router, "GET", &path, &[], &[]).await;
+        assert_eq!(got.status, StatusCode::BAD_REQUEST, "{subnet}");
+        assert!(got.json()["error"].as_str().unwrap().contains("192.0.2.0/24"), "{}", got.words());
+    }
+    assert!(ask("/resolve?name=www.example").await.json().get("edns_client_subnet").is_none());
+    // `ct` asks for the message itself.
+    let wire = ask("/resolve?name=safe.EXAMPLE&type=1&do=1&ct=application/dns-message").await;
+    let reply = wire.reply();
+    assert_eq!((reply.id, reply.rcode, reply.answers.len(), wire.authentic()), (0, 0, 1, true));
+    assert!(reply.edns.is_some());
+    let cd = ask("/resolve?name=bogus.example&cd=1&ct=application/dns-message").await;
+    assert_eq!((cd.reply().answers.len(), cd.body[3] & 0x10), (1, 0x10));
+    let json = ask("/resolve?name=www.example&ct=application/x-javascript").await;
+    assert_eq!(json.header("content-type"), "application/json; charset=utf-8");
+    assert_eq!(ask("/resolve?name=a..b&ct=application/dns-message").await.status, 400);
+}
+
+#[tokio::test]
+async fn a_weight_of_nothing_is_a_no() {
+    let site = site();
+    let message = path(&plain("www.example", 1));
+    for (accept, status) in [
+        ("application/dns-message;q=0", 406),
+        ("application/dns-message; q=0.0, text/html", 406),
+        ("application/dns-message;q=0, */*;q=0.1", 200),
+        ("text/html, Application/DNS-Message;q=0.5", 200),
+        ("application/*", 200),
+        ("text/*", 406),
+    ] {
+        let got = ask(&site.router, "GET", &message, &[("accept", accept)], &[]).await;
+        assert_eq!(got.status.as_u16(), status, "{accept}");
+    }
+}
+
+#[tokio::test]
+async fn names_of_private_networks_stay_here_unless_the_network_serves_them() {
+    let site = site();
+    for (name, rtype) in [("1.1.168.192.in-addr.arpa", 12), ("nas.home.arpa", 1), ("x.invalid", 1)] {
+        let got = post(&site.router, &plain(name, rtype)).await;
+        let reply = got.reply();
+        assert_eq!((reply.rcode, reply.answers.len(), reply.authority.len()), (3, 0, 1), "{name}");
+        assert_eq!((reply.authority[0].rtype, reply.authority[0].ttl), (Rtype::SOA, 10_800), "{name}");
+        assert_eq!(got.header("cache-control"), "max-age=10800", "{name}");
+    }
+    let path = "/resolve?name=1.1.168.192.in-addr.arpa&type=PTR";
+    assert_eq!(ask(&site.router, "GET", path, &[], &[]).await.json()["Authority"][0]["type"], 6);
+    assert_eq!(site.asked(), 0);
+    post(&site.router, &plain("home.arpa", 43)).await;
+    assert_eq!(site.asked(), 1, "the zone above says whether it is signed");
+    let bounds = Bounds { rate: 0, local_zones: false, ..Bounds::default() };
+    let own = site_with(&bounds, Duration::ZERO, Exposure::All, false);
+    post(&own.router, &plain("1.1.168.192.in-addr.arpa", 12)).await;
+    assert_eq!(own.asked(), 1);
+    post(&own.router, &plain("x.onion", 1)).await;
+    assert_eq!(own.asked(), 1, "nobody's network has these");
+}

@@ -56,7 +56,7 @@ async fn signed_zones_validate_and_forged_ones_are_refused() {
     {
         assert_eq!(ask(name, Rtype::A).await, (0, true), "{name}");
     }
-    for name in ["forged.example", "sour-milk.example", "wrong-key.example"] {
+    for (name, code) in [("forged.example", 6), ("sour-milk.example", 7), ("wrong-key.example", 9)] {
         assert_eq!(ask(name, Rtype::A).await, (2, false), "{name}");
         let cd = get(&world.router, &question(name, 1, [1, 0x10], None)).await;
         assert_eq!(
@@ -66,7 +66,7 @@ async fn signed_zones_validate_and_forged_ones_are_refused() {
         );
         let words = get(&world.router, &signed(name, 1)).await.reply().edns.unwrap();
         let explained = words.options.iter().find(|(code, _)| *code == 15).unwrap();
-        assert_eq!(explained.1[..2], [0, 6], "{name}: {}", String::from_utf8_lossy(&explained.1[2..]));
+        assert_eq!(explained.1[..2], [0, code], "{name}: {}", String::from_utf8_lossy(&explained.1[2..]));
     }
     for name in ["q7.io", "unsealed.example"] {
         assert_eq!(ask(name, Rtype::A).await, (0, false), "{name}");
@@ -235,4 +235,25 @@ async fn what_was_answered_once_is_not_asked_again_until_it_runs_out() {
     let renewed = get(&world.router, &message).await.reply();
     assert_eq!(renewed.answers[0].raw, [192, 0, 2, 99]);
     world.lab.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_was_known_outlives_its_servers() {
+    let world = demo().await;
+    let message = signed("sealed.example", 1);
+    let before = get(&world.router, &message).await;
+    assert!(before.authentic() && before.reply().answers.len() == 2, "{:?}", before.reply().answers);
+    world.lab.shutdown().await;
+    world.hand.forward(86_400);
+    let after = get(&world.router, &message).await;
+    let reply = after.reply();
+    assert_eq!(set(&reply.answers), set(&before.reply().answers));
+    assert!(reply.answers.iter().all(|rr| rr.ttl == 30) && !after.authentic());
+    let words = reply.edns.unwrap().options.into_iter().find(|(code, _)| *code == 15).unwrap().1;
+    assert_eq!(words[..2], [0, 3], "{}", String::from_utf8_lossy(&words[2..]));
+    assert_eq!(
+        get(&world.router, &signed("q7.io", 1)).await.reply().rcode,
+        2,
+        "what was not known is not told"
+    );
 }

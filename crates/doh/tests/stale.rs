@@ -153,6 +153,25 @@ async fn forgeries_and_failures_are_never_told_as_old() {
     assert_eq!(told(&site, "safe.example").await.0, 2);
 }
 
+#[tokio::test]
+async fn keys_out_of_reach_are_no_forgery() {
+    let site = site();
+    get(&site.router, &plain("safe.example", 1)).await;
+    site.hand.forward(60);
+    let why = "the keys of example can't be had";
+    let unproved = Entry {
+        security: Security::Bogus(why.into()),
+        explained: Some((22, why.into())),
+        ..entry(0, vec![a("safe.example", 5, 10)], vec![], 5)
+    };
+    site.now_says("safe.example", Rtype::A, Some(unproved.clone()));
+    assert_eq!(told(&site, "safe.example").await, (0, vec![30], Some(3), why.into()), "what was proved");
+    site.now_says("fresh.example", Rtype::A, Some(unproved));
+    assert_eq!(told(&site, "fresh.example").await, (2, vec![], Some(22), why.into()), "nothing is known");
+    let cd = get(&site.router, &question("fresh.example", 1, [1, 0x10], None)).await.reply();
+    assert_eq!(cd.answers.len(), 1, "who checks by itself gets it");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_old_is_told_rather_than_that_too_much_is_under_way() {
     let bounds = Bounds { rate: 0, lookups: 1, ..Bounds::default() };
