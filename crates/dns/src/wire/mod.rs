@@ -2,6 +2,7 @@
 //! The reader is our own and lenient, because one odd record must not cost the whole message when the odd record is
 //! what we are looking for; record types with no meaning here are rendered, and all cryptography done, by hickory.
 
+mod canonical;
 mod name;
 mod question;
 mod rdata;

@@ -1,5 +1,6 @@
 //! RDATA of the types this crate looks into (RFC 1035, 4034, 5155); everything else stays octets.
 
+use super::canonical::canonical;
 use super::{Name, Rtype, WireError, u16_at, u32_at};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -163,11 +164,6 @@ fn read(message: &[u8], at: usize, length: usize, rtype: Rtype) -> Read {
             let raw = [&octets[..2], &name.to_wire()].concat();
             (Some(raw), Data::Mx(u16_at(octets, 0)?, name))
         }
-        Rtype::SRV => {
-            let (name, _, stop) = Name::read(message, at + 6)?;
-            whole(stop)?;
-            (Some([&octets[..6], &name.to_wire()].concat()), Data::Other)
-        }
         Rtype::SOA => {
             let (mname, _, next) = Name::read(message, at)?;
             let (rname, _, next) = Name::read(message, next)?;
@@ -243,7 +239,7 @@ fn read(message: &[u8], at: usize, length: usize, rtype: Rtype) -> Read {
         | Rtype::RRSIG
         | Rtype::NSEC3
         | Rtype::NSEC3PARAM => return Err(WireError::Short),
-        _ => (None, Data::Other),
+        _ => (canonical(message, at, length, rtype)?, Data::Other),
     })
 }
 
