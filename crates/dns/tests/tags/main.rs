@@ -85,7 +85,7 @@ async fn prove(rows: Vec<Row>) {
     use futures::StreamExt;
     let wrong: Vec<String> = futures::stream::iter(rows)
         .map(|row| async move { row.run().await })
-        .buffer_unordered(6)
+        .buffer_unordered(16)
         .flat_map(futures::stream::iter)
         .collect()
         .await;

@@ -201,13 +201,13 @@ impl Row {
         self
     }
 
-    /// Everything all test cases give above DEBUG: test case, tag and arguments.
-    pub async fn everything(self) -> BTreeSet<String> {
+    /// Everything all test cases give from this level on: test case, tag and arguments.
+    pub async fn everything(self, from: Level) -> BTreeSet<String> {
         let this = self.closed();
         let world = world(&[this.root], this.servers).await;
         let settings = dns::Settings { timeout: Duration::from_millis(900), ..world.settings() };
         let report = dns::Engine::new(settings).check(this.zone, &this.options).await.unwrap();
-        let told = report.findings.iter().filter(|f| f.level > Level::Debug);
+        let told = report.findings.iter().filter(|f| f.level >= from);
         told.map(|f| format!("{} {} {:?}", f.test_case, f.tag, f.args)).collect()
     }
 
