@@ -100,7 +100,7 @@ impl Site {
         };
         let said = match self.door(is_json, &parts, client) {
             Some(said) => said,
-            None if is_json => self.from_url(&parts, counts, "application/json; charset=utf-8").await,
+            None if is_json => self.in_json(&parts, counts, "application/json; charset=utf-8").await,
             None => self.query(&parts, body, counts).await,
         };
         counts.request(&parts.method, said.source, said.status, start.elapsed());
@@ -157,7 +157,7 @@ impl Site {
         }
         let Some(encoded) = parameter(&parts.uri, "dns") else {
             if parameter(&parts.uri, "name").is_some() {
-                return self.from_url(parts, counts, JSON).await;
+                return self.in_json(parts, counts, JSON).await;
             }
             let words = "The parameter dns is missing: a DNS message in base64url (RFC 8484 section 4.1).";
             return Said::words(StatusCode::BAD_REQUEST, words);
@@ -196,7 +196,7 @@ impl Site {
     }
 
     /// The JSON form.
-    async fn from_url(&self, parts: &Parts, counts: &Counts, media: &'static str) -> Said {
+    async fn in_json(&self, parts: &Parts, counts: &Counts, media: &'static str) -> Said {
         let params = Params {
             name: parameter(&parts.uri, "name").unwrap_or_default(),
             rtype: parameter(&parts.uri, "type"),

@@ -173,10 +173,8 @@ impl Resolver {
                 rtype,
                 unchecked: unchecked && self.0.backend.minds_unchecked(),
             };
-            let next = match answer.add(self.step(key, recursion, start).await?, unchecked) {
-                Some(next) => next,
-                None => return Ok(answer),
-            };
+            let step = self.step(key, recursion, start).await?;
+            let Some(next) = answer.add(step, unchecked) else { return Ok(answer) };
             seen.push(std::mem::replace(&mut current, next));
             if seen.contains(&current) || seen.len() > MAX_ALIASES {
                 let why = format!("the aliases of {name} lead in a circle or are too many");
