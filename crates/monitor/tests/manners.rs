@@ -1,5 +1,9 @@
-//! Two replicas on one store before five registries on loopback that count: 10,000 due names, and no registry sees
-//! more than it allows; nobody waits behind another registry's queue; a name is asked for once.
+//! Two replicas on one store before five registries on loopback that count: 10,000 due names on SQLite, a fifth of them
+//! on PostgreSQL, and no registry sees more than it allows; nobody waits behind another registry's queue; a name is
+//! asked for once. Time is real: what is measured is when questions arrive over sockets.
+
+#[path = "../../store/tests/story/cluster.rs"]
+mod cluster;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -154,6 +158,8 @@ impl Observer for Registries {
 /// Registries with their addresses, and a folder for the store and the bootstrap file.
 struct Place {
     folder: tempfile::TempDir,
+    /// A PostgreSQL database instead of a file in the folder.
+    database: Option<String>,
     kinds: &'static [Kind],
     registries: Vec<Arc<Registry>>,
     names: HashMap<String, IpAddr>,
@@ -163,7 +169,7 @@ struct Place {
 }
 
 impl Place {
-    async fn new(kinds: &'static [Kind]) -> Place {
+    async fn new(kinds: &'static [Kind], database: Option<String>) -> Place {
         let (mut registries, mut names, mut map) = (Vec::new(), HashMap::new(), Vec::new());
         for (n, kind) in (1..).zip(kinds) {
             let (registry, address) = Registry::start(kind).await;
@@ -177,11 +183,12 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         let file = format!(r#"{{"services":[{}]}}"#, services.join(","));
         std::fs::write(folder.path().join("dns.json"), file).unwrap();
-        Place { folder, kinds, registries, names, map, tries: Arc::default() }
+        Place { folder, database, kinds, registries, names, map, tries: Arc::default() }
     }
 
     async fn store(&self) -> Arc<dyn Store> {
-        store::open(&self.folder.path().to_string_lossy()).await.unwrap()
+        let folder = self.folder.path().to_string_lossy();
+        store::open(self.database.as_deref().unwrap_or(&folder)).await.unwrap()
     }
 
     /// A replica: its own store handle, budgets, client, scanner and worker.
@@ -234,8 +241,6 @@ async fn is_done(store: &dyn Store, name: &str) -> bool {
     stored.is_some_and(|s| s.observation.registration.value == Some(RegistrationState::Available))
 }
 
-const QUOTA: usize = 400;
-
 const fn kind(tld: &'static str, names: usize, concurrency: usize, spacing: u64) -> Kind {
     let limit = Limit { concurrency, spacing: ms(spacing), per_day: None };
     Kind { tld, names, limit, takes: ms(2), throttles_every: None }
@@ -250,20 +255,40 @@ static FIVE: [Kind; 5] = [
     Kind { throttles_every: Some(350), ..kind("ee", 1000, 3, 8) },
 ];
 
+/// The same before a fifth of the names.
+static FIFTH: [Kind; 5] = [
+    kind("aa", 800, 4, 2),
+    kind("bb", 600, 2, 5),
+    kind("cc", 200, 1, 15),
+    Kind { limit: Limit { concurrency: 2, spacing: ms(10), per_day: Some(80) }, ..kind("dd", 200, 2, 0) },
+    Kind { throttles_every: Some(70), ..kind("ee", 200, 3, 8) },
+];
+
 /// All names, the registries' mixed.
-fn all_names() -> impl Iterator<Item = (usize, String)> {
+fn all_names(kinds: &'static [Kind]) -> impl Iterator<Item = (usize, String)> {
     (0..4000).flat_map(|i| {
-        let kinds = FIVE.iter().enumerate().filter(move |(_, k)| i < k.names);
+        let kinds = kinds.iter().enumerate().filter(move |(_, k)| i < k.names);
         kinds.map(move |(at, k)| (at, format!("n{i}.{}", k.tld)))
     })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_due_names_and_no_registry_sees_more_than_its_limits() {
-    let place = Place::new(&FIVE).await;
+    assert_eq!(all_names(&FIVE).count(), 10_000);
+    no_registry_sees_more_than_its_limits(&FIVE, None).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_on_postgresql_keep_the_limits_together_too() {
+    let Some(cluster) = cluster::Cluster::start("-c fsync=off") else { return };
+    let database = cluster.database("manners").await;
+    no_registry_sees_more_than_its_limits(&FIFTH, Some(database)).await;
+}
+
+async fn no_registry_sees_more_than_its_limits(kinds: &'static [Kind], database: Option<String>) {
+    let place = Place::new(kinds, database).await;
     let store = place.store().await;
-    assert_eq!(all_names().count(), 10_000);
-    add(&*store, all_names().map(|(_, n)| n)).await;
+    add(&*store, all_names(kinds).map(|(_, n)| n)).await;
     let began = Instant::now();
     let stop = CancellationToken::new();
     let (a, b) = (place.replica().await, place.replica().await);
@@ -272,11 +297,9 @@ async fn ten_thousand_due_names_and_no_registry_sees_more_than_its_limits() {
         async move { futures::join!(a.run(stop.clone()), b.run(stop)) }
     });
     // The four without a quota are asked about everything, the throttled questions again.
-    let wanted = |i: usize| match FIVE[i].throttles_every {
-        Some(n) => FIVE[i].names + FIVE[i].names / n,
-        None if FIVE[i].limit.per_day.is_some() => QUOTA,
-        None => FIVE[i].names,
-    };
+    let quota = |k: &Kind| k.limit.per_day.map_or(k.names, |n| usize::try_from(n).unwrap());
+    let wanted =
+        |i: usize| kinds[i].throttles_every.map_or(quota(&kinds[i]), |n| kinds[i].names + kinds[i].names / n);
     let deadline = Duration::from_secs(150);
     while (0..5).any(|i| place.registries[i].count() < wanted(i)) {
         let seen: Vec<_> = place.registries.iter().map(|r| r.count()).collect();
@@ -286,9 +309,9 @@ async fn ten_thousand_due_names_and_no_registry_sees_more_than_its_limits() {
     let took = began.elapsed();
     stop.cancel();
     work.await.unwrap();
-    println!("10,000 names in {took:?}, {} tries", place.tries.load(Ordering::Relaxed));
+    println!("{} names in {took:?}, {} tries", all_names(kinds).count(), place.tries.load(Ordering::Relaxed));
 
-    for (kind, registry) in FIVE.iter().zip(&place.registries) {
+    for (kind, registry) in kinds.iter().zip(&place.registries) {
         let most = registry.most_open.load(Ordering::SeqCst);
         assert!(most <= kind.limit.concurrency, "{}: {most} at a time", kind.tld);
         // The network may bring two questions closer together than they were sent: one more than sent is allowed.
@@ -311,9 +334,9 @@ async fn ten_thousand_due_names_and_no_registry_sees_more_than_its_limits() {
             registry.most_in(ms(1000))
         );
     }
-    assert!(place.registries[3].count() <= QUOTA, "more than a day's quota");
+    assert!(place.registries[3].count() <= quota(&kinds[3]), "more than a day's quota");
     // No name was asked for twice, but where the registry said "later".
-    for (kind, registry) in FIVE.iter().zip(&place.registries) {
+    for (kind, registry) in kinds.iter().zip(&place.registries) {
         let asked = registry.asked.lock().unwrap();
         let distinct: HashSet<_> = asked.iter().map(|(_, q)| q).collect();
         let again = kind.throttles_every.map_or(0, |n| asked.len() / n);
@@ -321,7 +344,7 @@ async fn ten_thousand_due_names_and_no_registry_sees_more_than_its_limits() {
     }
     // And everything that no quota stopped is recorded; what it stopped knows when its turn comes.
     let mut done = [0; 5];
-    for (at, name) in all_names() {
+    for (at, name) in all_names(kinds) {
         if is_done(&*store, &name).await {
             done[at] += 1;
         } else {
@@ -333,7 +356,8 @@ async fn ten_thousand_due_names_and_no_registry_sees_more_than_its_limits() {
             }
         }
     }
-    assert_eq!(done, [4000, 3000, 1000, QUOTA, 1000]);
+    let all: Vec<usize> = kinds.iter().map(quota).collect();
+    assert_eq!(done.to_vec(), all);
 }
 
 /// A replica that is killed while it asks: its place is free again when its lease has run out, and what a registry told
