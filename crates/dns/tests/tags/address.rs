@@ -45,6 +45,8 @@ pub fn rows() -> Vec<Row> {
     let alias = "11.2.0.192 60 CNAME 11.sub.2.0.192.in-addr.arpa.
         11.sub.2.0.192 60 PTR ns1.zone.test.
         12.2.0.192 60 PTR ns2.zone.test.";
+    let loud = "11.2.0.192 60 PTR NS1.Zone.Test.
+        12.2.0.192 60 PTR ns2.ZONE.test.";
     let half = "11.2.0.192 60 PTR ns1.zone.test.";
     let empty = "11.2.0.192 60 TXT \"no name\"
         12.2.0.192 60 TXT \"no name\"";
@@ -57,6 +59,7 @@ pub fn rows() -> Vec<Row> {
         rows.extend([
             a("healthy").reverse(names).says(&[fine]),
             a("the name of another host").reverse(wrong).says(&[mismatch]),
+            a("other letters").reverse(loud).says(&[fine]),
             a("an alias to the name (RFC 2317)").reverse(alias).says(&[fine]),
             a("one has none").reverse(half).says(&[without]),
             a("no such name").says(&[without]),

@@ -1,17 +1,8 @@
 //! Basic01 to 03: is there a parent, a zone, a server that works.
 
 use crate::fake::Fault;
-use crate::row::{Make, NS, REST, Row, SOA, TWO, asked, raw, rcode, row, script, text};
+use crate::row::{Make, NS, REST, Row, SECOND, SECOND_TLD, SOA, TWO, asked, raw, rcode, row, script, text};
 use hickory_proto::op::{Message, ResponseCode};
-
-/// A second server of `test`, at 192.0.2.5.
-const SECOND: &str = "test. 60 NS nsb.test.
-    nsb.test. 60 A 192.0.2.5";
-const SECOND_TLD: &str = "@ 60 SOA ns.test. host.test. 7 2 3 4 5
-    @ 60 NS ns.test.
-    @ 60 NS nsb.test.
-    ns 60 A 192.0.2.2
-    nsb 60 A 192.0.2.5";
 
 /// DNAME of `zone.test` to a name in wire format.
 fn dname(query: &Message, mut reply: Message, target: &[u8]) -> Option<Message> {

@@ -1,7 +1,7 @@
 //! The name server sets of the specification "MethodsV2": those of the parent, of the delegation, of the zone itself.
 
 use crate::fake::Fault;
-use crate::row::{Make, NS, REST, Row, SOA, TWO, asked, raw, rcode, row, script, text};
+use crate::row::{Make, NS, REST, Row, SECOND, SECOND_TLD, SOA, TWO, asked, raw, rcode, row, script, text};
 use hickory_proto::op::ResponseCode;
 use std::collections::BTreeSet;
 
@@ -14,15 +14,6 @@ const NOBODY: Option<&str> = Some("");
 /// A zone on one server outside.
 const OUTSIDE: &str = "@ 60 SOA a.test. b.test. 1 2 3 4 5
     @ 60 NS www.test.";
-/// A second server of `test`.
-const SECOND: &str = "test. 60 NS nsb.test.
-    nsb.test. 60 A 192.0.2.5";
-const SECOND_TLD: &str = "@ 60 SOA ns.test. host.test. 7 2 3 4 5
-    @ 60 NS ns.test.
-    @ 60 NS nsb.test.
-    ns 60 A 192.0.2.2
-    nsb 60 A 192.0.2.5";
-
 fn m(what: &'static str) -> Row {
     row("Basic01", what)
 }

@@ -41,6 +41,14 @@ pub const REST: &str = "@ 3600 A 192.0.2.80
     @ 3600 MX 10 mail.zone.test.
     @ 3600 TXT \"v=spf1 mx -all\"
     mail 3600 A 192.0.2.25";
+/// A second server of `test`, at 192.0.2.5: lines of the root, and what it has of `test`.
+pub const SECOND: &str = "test. 60 NS nsb.test.
+    nsb.test. 60 A 192.0.2.5";
+pub const SECOND_TLD: &str = "@ 60 SOA ns.test. host.test. 7 2 3 4 5
+    @ 60 NS ns.test.
+    @ 60 NS nsb.test.
+    ns 60 A 192.0.2.2
+    nsb 60 A 192.0.2.5";
 const REVERSE: &str = "@ 60 SOA r.test. host.test. 1 2 3 4 5
     @ 60 NS r.test.";
 const ASN: &str = "@ 60 SOA ns.asn.test. host.test. 1 2 3 4 5
