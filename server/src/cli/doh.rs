@@ -149,3 +149,31 @@ impl DohArgs {
         Ok(Some((listener, tls)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        doh: DohArgs,
+        #[command(flatten)]
+        engine: EngineArgs,
+    }
+
+    #[test]
+    fn a_network_of_ones_own_is_asked_for_its_private_names() {
+        let here = |flags: &[&str]| {
+            let flags = Flags::try_parse_from([&["serve"], flags].concat()).unwrap();
+            flags.doh.local_zones(&flags.engine)
+        };
+        assert!(here(&[]), "nobody on the public Internet knows them");
+        assert!(!here(&["--root-hints", "own.root"]));
+        assert!(!here(&["--allow-private"]));
+        assert!(!here(&["--doh-upstream", "https://dns.example/dns-query"]));
+        assert!(here(&["--allow-private", "--doh-local-zones", "always"]));
+        assert!(!here(&["--doh-local-zones", "never"]));
+    }
+}
