@@ -155,7 +155,31 @@ async fn a_throttling_text_stops_questions_to_that_host_too() {
 
 #[tokio::test]
 async fn only_an_rdap_server_can_say_that_a_name_is_free() {
-    let cases: [NotFound; 4] = [
+    let cases: [NotFound; 9] = [
+        (
+            "plain JSON",
+            || http(404, "application/json", "", r#"{"errorCode":404,"title":"Not Found"}"#),
+            true,
+        ),
+        ("without a code", || http(404, "application/rdap+json", "", r#"{"title":"Not Found"}"#), true),
+        ("gateway", || http(404, "application/json", "", r#"{"message":"Not Found"}"#), false),
+        (
+            "framework",
+            || {
+                http(
+                    404,
+                    "application/json",
+                    "",
+                    r#"{"status":404,"error":"Not Found","path":"/domain/a.test"}"#,
+                )
+            },
+            false,
+        ),
+        (
+            "another code inside",
+            || http(404, "application/rdap+json", "", r#"{"errorCode":400,"title":"Bad Request"}"#),
+            false,
+        ),
         ("error object", || http(404, "application/rdap+json", "", r#"{"errorCode":404}"#), true),
         ("empty", || http(404, "text/plain", "", ""), true),
         ("object as text", || http(404, "text/html", "", r#"{"errorCode":404,"title":"Not Found"}"#), true),

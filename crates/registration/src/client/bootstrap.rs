@@ -182,5 +182,11 @@ mod tests {
         let s = Source::new(None, None).unwrap();
         assert!(!s.state().table.bases("example.com").is_empty());
         assert!(Source::new(Some("no-such-file.json"), None).is_err());
+        // IANA's own file is completed, one that an operator set is not.
+        let listed = || Table::parse("x", br#"{"services":[[["com"],["https://listed.test/"]]]}"#).unwrap();
+        let now = "2026-11-20T12:00:00Z".parse().unwrap();
+        assert_eq!(s.set(Some(listed()), now, GOOD_FOR).bases("example.de").len(), 1);
+        let own = Source::new(Some("https://rdap.example/dns.json"), None).unwrap();
+        assert!(own.set(Some(listed()), now, GOOD_FOR).bases("example.de").is_empty());
     }
 }

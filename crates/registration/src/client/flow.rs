@@ -4,6 +4,7 @@
 use super::error::{FailureKind, LookupError};
 use super::merge::{self, Found};
 use super::pace::Turn;
+use super::servers::Referral;
 use super::{Failure, Inner, LookupResult, Pace, rdap, servers, whois};
 use model::Timestamp;
 use model::detail::RawAnswer;
@@ -112,8 +113,13 @@ fn holds_data(r: &Registration) -> bool {
 async fn by_rdap(walk: Walk<'_>, trail: &mut Trail) {
     let Walk { inner, name, now, .. } = walk;
     let table = inner.bootstrap.table(&inner.dialer, now).await;
+    let mut silent: Option<String> = None;
     for base in table.bases(name.as_str()).iter().take(2) {
         let Some(url) = rdap::address(base, name.as_str()) else { continue };
+        // The same host by http, or under another path, would only be silent once more, at the expense of WHOIS.
+        if silent.is_some() && silent.as_deref() == url.host_str() {
+            continue;
+        }
         let when = walk.when(trail);
         match rdap::ask(inner, &url, Party::Registry, name.as_str(), when, &mut trail.raw).await {
             Ok(answer) => {
@@ -137,6 +143,9 @@ async fn by_rdap(walk: Walk<'_>, trail: &mut Trail) {
             }
             Err(f) => {
                 let final_word = matches!(f.error.kind, FailureKind::Throttled | FailureKind::Refused);
+                if matches!(f.error.kind, FailureKind::Timeout | FailureKind::Unreachable) {
+                    silent = url.host_str().map(str::to_string);
+                }
                 trail.failures.push(f);
                 if final_word {
                     return;
@@ -227,6 +236,15 @@ async fn registry_server(walk: Walk<'_>, trail: &mut Trail) -> Option<(String, u
         Some(known) => known,
         None => ask_root(walk, trail).await,
     };
+    let referred = match referred {
+        Referral::To(host) => Some(host),
+        Referral::Nobody => None,
+        Referral::Failed(error) => {
+            let server = root.host.clone();
+            trail.failures.push(Failure { protocol: Protocol::Whois, party: Party::Registry, server, error });
+            None
+        }
+    };
     // A root that refers to itself has nothing to say, unless it is the registry (IANA for .int).
     let host = referred
         .filter(|h| !h.eq_ignore_ascii_case(&root.host) || servers::shipped(tld) == Some(root.host.as_str()))
@@ -244,26 +262,46 @@ async fn registry_server(walk: Walk<'_>, trail: &mut Trail) -> Option<(String, u
     host.map(|h| (h, port))
 }
 
-/// Asks the root who answers for the TLD.
-async fn ask_root(walk: Walk<'_>, trail: &mut Trail) -> Option<String> {
+/// Asks the root who answers for the TLD, unless somebody does already.
+async fn ask_root(walk: Walk<'_>, trail: &Trail) -> Referral {
     let Walk { inner, name, now, .. } = walk;
     let (root, tld) = (&inner.whois_root, name.tld());
+    let turn = inner.referrals.turn(tld);
+    let _turn = turn.lock().await;
+    if let Some(known) = inner.referrals.get(tld, now) {
+        return known;
+    }
     let patience = walk.when(trail).patience;
-    match whois::exchange(inner, &root.host, root.port, &format!("{tld}\r\n"), patience).await {
+    let said = match whois::exchange(inner, &root.host, root.port, &format!("{tld}\r\n"), patience).await {
         Ok((bytes, permit)) => {
             permit.went_well();
-            let referred = servers::referral(&crate::whois::decode_text(tld, &bytes));
-            inner.referrals.put(tld, referred.clone(), now);
-            referred
+            match servers::referral(&crate::whois::decode_text(tld, &bytes)) {
+                Some(host) => Referral::To(host),
+                None => Referral::Nobody,
+            }
         }
-        Err(error) => {
-            trail.failures.push(Failure {
-                protocol: Protocol::Whois,
-                party: Party::Registry,
-                server: root.host.clone(),
-                error,
-            });
-            None
-        }
+        // Whose turn comes later gave up by his own patience; the next may have more.
+        Err(error) if error.postponed => return Referral::Failed(error),
+        Err(error) => Referral::Failed(error),
+    };
+    inner.referrals.put(tld, said.clone(), now);
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_rdap_answer_lacks_depends_on_what_the_registry_publishes() {
+        let time = |s: &str| Some(s.parse().expect("a time"));
+        let mut r = Registration { created: time("2001-02-03T04:05:06Z"), ..Registration::default() };
+        assert!(lacks(&r, "com") && !lacks(&r, "de"), ".de publishes no expiration, and no more by WHOIS");
+        r.expires = time("2031-02-03");
+        assert!(lacks(&r, "com"), "no registrar");
+        r.registrar.name = Some("Sample Names".into());
+        assert!(!lacks(&r, "com"));
+        let thin = Registration { statuses: Some([].into()), ..Registration::default() };
+        assert!(lacks(&thin, "com") && lacks(&thin, "de"), "nothing at all");
     }
 }

@@ -1,10 +1,11 @@
 //! WHOIS servers and their manners, from `data/servers.toml`, and the referrals that were learnt. In: a TLD or host;
 //! out: whom to ask, in which form.
 
+use super::error::LookupError;
 use model::Timestamp;
 use serde::Deserialize;
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,27 +49,57 @@ pub(super) fn query(host: &str, tld: &str, name: &str) -> String {
 /// How long a referral is good, and how long it is believed that there is none: that may have been a bad moment.
 const GOOD_FOR: i64 = 86_400;
 const NONE_FOR: i64 = 600;
+/// How long a root that failed is not asked again about the same: those who waited meanwhile would fail one by one.
+const FAILED_FOR: i64 = 5;
+
+/// What the root said about a TLD.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Referral {
+    /// This host answers.
+    To(String),
+    /// Nobody.
+    Nobody,
+    /// It could not be asked.
+    Failed(LookupError),
+}
 
 /// Referrals of the root that were learnt.
 #[derive(Debug, Default)]
-pub(super) struct Referrals(Mutex<HashMap<String, (Option<String>, Timestamp)>>);
+pub(super) struct Referrals {
+    known: Mutex<HashMap<String, (Referral, Timestamp)>>,
+    asking: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+}
 
 impl Referrals {
-    /// `None`: not known; `Some(None)`: the root refers to nobody.
-    pub fn get(&self, tld: &str, now: Timestamp) -> Option<Option<String>> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (host, at) = all.get(tld)?;
+    /// What is known; `None`: the root is to be asked.
+    pub fn get(&self, tld: &str, now: Timestamp) -> Option<Referral> {
+        let all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (referral, at) = all.get(tld)?;
         // One that was learnt in the future is a wrong clock's, and would be good for ever.
-        let good_for = if host.is_some() { GOOD_FOR } else { NONE_FOR };
-        (0..good_for).contains(&(now.as_second() - at.as_second())).then(|| host.clone())
+        let good_for = match referral {
+            Referral::To(_) => GOOD_FOR,
+            Referral::Nobody => NONE_FOR,
+            Referral::Failed(_) => FAILED_FOR,
+        };
+        (0..good_for).contains(&(now.as_second() - at.as_second())).then(|| referral.clone())
     }
 
-    pub fn put(&self, tld: &str, host: Option<String>, now: Timestamp) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn put(&self, tld: &str, referral: Referral, now: Timestamp) {
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // There are about 1,500 TLDs; anything beyond is somebody's noise.
-        if all.len() < 10_000 {
-            all.insert(tld.to_string(), (host, now));
+        if all.len() < 10_000 || all.contains_key(tld) {
+            all.insert(tld.to_string(), (referral, now));
         }
+    }
+
+    /// Whose turn it is to ask about a TLD: the others wait, and find what he was told. Without it every look-up of a
+    /// TLD's first minute would ask the root, and take a place in its queue.
+    pub fn turn(&self, tld: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        if asking.len() >= 1_000 {
+            asking.retain(|_, turn| Arc::strong_count(turn) > 1);
+        }
+        asking.entry(tld.to_string()).or_default().clone()
     }
 }
 
@@ -117,13 +148,13 @@ mod tests {
     fn a_referral_is_good_for_a_day_by_whatever_clock() {
         let known = Referrals::default();
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
-        known.put("test", Some("whois.nic.test".into()), at("2026-11-20T12:00:00Z"));
+        known.put("test", Referral::To("whois.nic.test".into()), at("2026-11-20T12:00:00Z"));
         assert!(known.get("test", at("2026-11-21T11:59:59Z")).is_some());
         assert!(known.get("test", at("2026-11-21T12:00:00Z")).is_none());
         assert!(known.get("test", at("2016-11-20T12:00:00Z")).is_none(), "learnt by a clock that was ahead");
         // The root was tired, or in trouble: that is not believed for a day.
-        known.put("zz", None, at("2026-11-20T12:00:00Z"));
-        assert_eq!(known.get("zz", at("2026-11-20T12:09:00Z")), Some(None));
+        known.put("zz", Referral::Nobody, at("2026-11-20T12:00:00Z"));
+        assert_eq!(known.get("zz", at("2026-11-20T12:09:00Z")), Some(Referral::Nobody));
         assert_eq!(known.get("zz", at("2026-11-20T12:10:00Z")), None);
     }
 

@@ -140,4 +140,15 @@ mod tests {
         table.add_shipped(false);
         assert!(!table.bases("example.com").is_empty());
     }
+
+    #[test]
+    fn a_fetched_file_is_added_to_where_it_lists_nobody_and_nowhere_else() {
+        let mut t = Table::parse("x", br#"{"services":[[["com","ch"],["https://listed.test/"]]]}"#).unwrap();
+        t.add_shipped(true);
+        for listed in ["a.com", "a.ch"] {
+            assert_eq!(t.bases(listed)[0].as_str(), "https://listed.test/");
+        }
+        assert_eq!(t.bases("a.de").len(), 1, "runs RDAP without being listed");
+        assert!(t.bases("a.org").is_empty(), "a TLD that left the list is not asked by the shipped copy");
+    }
 }
