@@ -67,7 +67,8 @@ impl<'a> Walk<'a, '_> {
             return None;
         }
         let kind = by_words(label, &mut self.scratch);
-        let servers = kind == Some(Kind::Ns) || kind.is_none() && self.scratch.contains("server");
+        let server = ["server", "host", "dns"].iter().any(|w| self.scratch.contains(w));
+        let servers = kind == Some(Kind::Ns) || kind.is_none() && (server || self.scratch == "ns");
         servers.then_some(Kind::Ns)
     }
 
@@ -94,7 +95,7 @@ impl<'a> Walk<'a, '_> {
     fn named_below(&self, i: usize) -> bool {
         let Some(Line { form: Form::Key(below), .. }) = self.next(i) else { return false };
         let label = below.label.trim_matches(|c: char| !c.is_alphanumeric());
-        NAMES.iter().any(|w| label.eq_ignore_ascii_case(w))
+        NAMES.iter().any(|w| label.eq_ignore_ascii_case(w)) && values::host(first(below.value)).is_none()
     }
 
     /// True when the paragraph that begins at `i` describes a person or company after the domain's own was read: it has

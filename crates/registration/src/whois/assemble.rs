@@ -3,6 +3,7 @@
 
 use super::Asked;
 use super::date::{self, NoDate};
+use super::entities::unescape;
 use super::facts::{Facts, Value};
 use super::fold;
 use super::short_date;
@@ -54,7 +55,7 @@ pub(crate) fn registration(
         .iter()
         .filter_map(|v| values::stated(v.text))
         .find(|v| !TABLES.redaction.is_match(v) && v.len() <= 200)
-        .map(|v| values::unescape(v).into_owned());
+        .map(|v| unescape(v).into_owned());
     if !facts.names.is_empty() && !facts.names.iter().any(|n| names(n, asked)) {
         warnings.push("the answer names another domain than the one asked for".into());
     }
@@ -232,7 +233,7 @@ fn is_handle(name: &str) -> bool {
 fn statuses(facts: &Facts<'_>) -> Option<std::collections::BTreeSet<model::epp::EppStatus>> {
     let mut words = Vec::new();
     for v in facts.all(Field::Status) {
-        states::statuses(&values::unescape(v.text), &mut words);
+        states::statuses(&unescape(v.text), &mut words);
     }
     for n in &facts.names {
         // Freenom: `EXAMPLE.TK is Active`.

@@ -112,7 +112,9 @@ fn a_registry_never_seen_is_read_by_structure() {
         println!("{field:<14}{:>6}{:>9}{:>7}{:>9.2}", c.exact, c.missing, c.wrong, c.share(c.exact));
     }
     for (field, c) in &table {
-        assert!(c.share(c.exact) >= 95.0, "{field}: only {:.2} % exact", c.share(c.exact));
-        assert!(c.share(c.wrong) <= 0.5, "{field}: {:.2} % wrong", c.share(c.wrong));
+        // Sentences are read with less to go by than fields.
+        let (least, most) = if *field == "outcome" { (97.0, 0.5) } else { (97.5, 0.3) };
+        assert!(c.share(c.exact) >= least, "{field}: only {:.2} % exact", c.share(c.exact));
+        assert!(c.share(c.wrong) <= most, "{field}: {:.2} % wrong", c.share(c.wrong));
     }
 }

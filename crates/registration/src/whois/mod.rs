@@ -6,6 +6,7 @@ mod assemble;
 mod compose;
 mod date;
 mod decode;
+mod entities;
 mod facts;
 mod fold;
 mod grammar;

@@ -15,10 +15,15 @@ pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
     let text = plain.as_ref();
     let pieces: Vec<&str> = text.split([',', ';', '|', '+']).collect();
     let list = pieces.len() > 1 && pieces.iter().all(|p| p.split_whitespace().count() <= 4);
-    let slashed: Vec<&str> = text.split('/').collect();
+    let slashed: Vec<&str> = text.split('/').map(str::trim).collect();
+    // `inactive / dnsHold` (.it) holds a state of the registry's own.
+    let of_codes = slashed.iter().all(|p| is_epp(p))
+        || text.contains(" / ")
+            && slashed.iter().any(|p| is_epp(p))
+            && !slashed.iter().any(|p| p.contains(' '));
     let pieces = if list {
         pieces
-    } else if slashed.len() > 1 && slashed.iter().all(|p| is_epp(p.trim())) {
+    } else if slashed.len() > 1 && of_codes {
         slashed
     } else {
         vec![text]
@@ -167,6 +172,8 @@ mod tests {
             ("clientHold/serverHold", vec!["clientHold", "serverHold"]),
             ("inactive/noRegistrar", vec!["inactive/noRegistrar"]),
             ("ok/inactive", vec!["ok", "inactive"]),
+            ("inactive / dnsHold", vec!["inactive", "dnsHold"]),
+            ("Registered / Myönnetty", vec!["Registered / Myönnetty"]),
             ("Permanent/Reserved", vec!["Permanent/Reserved"]),
             ("Registered until expiry date.", vec!["Registered until expiry date"]),
             ("ok https://x.test/epp#ok, clientHold https://x.test/epp#clientHold", vec!["ok", "clientHold"]),

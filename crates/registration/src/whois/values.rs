@@ -1,10 +1,10 @@
 //! Values of WHOIS labels: host names, DNSSEC words, registrar names, placeholders. In: the text of a value;
 //! out: what it says, or `None`.
 
+use super::entities::unescape;
 use super::fold;
 use super::tables::{TABLES, has};
 use model::registration::Ds;
-use std::borrow::Cow;
 use std::net::IpAddr;
 
 /// A value that says something; `null`, `-`, `N/A` and blanks do not.
@@ -19,40 +19,16 @@ pub(crate) fn stated(value: &str) -> Option<&str> {
     if v.len() <= 40 && has(&TABLES.words.placeholder, &fold::word(v)) {
         return None;
     }
-    (!v.starts_with('<') || !v.ends_with('>')).then_some(v)
+    (!says_none(v) && (!v.starts_with('<') || !v.ends_with('>'))).then_some(v)
 }
 
-/// The few HTML entities that registries leave in texts.
-pub(crate) fn unescape(s: &str) -> Cow<'_, str> {
-    if !s.contains('&') {
-        return Cow::Borrowed(s);
-    }
-    let mut out = s.to_string();
-    for (from, to) in [
-        ("&amp;", "&"),
-        ("&eacute;", "é"),
-        ("&Eacute;", "É"),
-        ("&egrave;", "è"),
-        ("&ecirc;", "ê"),
-        ("&agrave;", "à"),
-        ("&ccedil;", "ç"),
-        ("&uuml;", "ü"),
-        ("&ouml;", "ö"),
-        ("&auml;", "ä"),
-        ("&szlig;", "ß"),
-        ("&quot;", "\""),
-        ("&#039;", "'"),
-        ("&#39;", "'"),
-        ("&apos;", "'"),
-        ("&nbsp;", " "),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-    ] {
-        if out.contains(from) {
-            out = out.replace(from, to);
-        }
-    }
-    Cow::Owned(out)
+/// `No registration status listed.`: a sentence for a value that is not there.
+fn says_none(value: &str) -> bool {
+    let none = value.get(..3).is_some_and(|head| head.eq_ignore_ascii_case("no "));
+    let last = value.trim_end_matches('.').rsplit(' ').next().unwrap_or_default();
+    none && ["listed", "set", "specified", "provided", "given", "defined"]
+        .iter()
+        .any(|w| last.eq_ignore_ascii_case(w))
 }
 
 /// A host name in A-labels, lower case, no final dot; `None` for addresses, e-mail, prose.
