@@ -99,7 +99,7 @@ impl Answer {
         if step.age.is_none() {
             let code =
                 if entry.rcode == rcode::NXDOMAIN { extended::STALE_NXDOMAIN } else { extended::STALE };
-            self.explained = Some((code, step.why.clone()));
+            self.explained = Some((code, format!("an old answer: {}", step.why)));
         }
         self.steps.push(step);
         let wrong = match &entry.security {

@@ -31,11 +31,14 @@ async fn what_was_known_is_told_for_half_a_minute_at_a_time_while_nobody_answers
     assert_eq!(told(&site, "safe.example").await, (0, vec![60], None, String::new()));
     site.fall_silent();
     site.hand.forward(60);
-    let old = (0, vec![30], Some(3), "nobody answers".to_string());
+    let old = (0, vec![30], Some(3), "an old answer: nobody answers".to_string());
     assert_eq!(told(&site, "safe.example").await, old);
     let got = get(&site.router, &explained("safe.example", 1)).await;
     assert_eq!(got.header("cache-control"), "max-age=30");
     assert!(!got.authentic(), "its signature may have run out");
+    let json = ask(&site.router, "GET", "/resolve?name=safe.example", &[], &[]).await.json();
+    assert_eq!((&json["Status"], &json["Answer"][0]["TTL"]), (&0.into(), &30.into()));
+    assert_eq!(json["Comment"], "an old answer: nobody answers");
     let asked = site.asked();
     site.hand.forward(29);
     assert_eq!(told(&site, "safe.example").await, old);
@@ -165,7 +168,8 @@ async fn keys_out_of_reach_are_no_forgery() {
         ..entry(0, vec![a("safe.example", 5, 10)], vec![], 5)
     };
     site.now_says("safe.example", Rtype::A, Some(unproved.clone()));
-    assert_eq!(told(&site, "safe.example").await, (0, vec![30], Some(3), why.into()), "what was proved");
+    let old = format!("an old answer: {why}");
+    assert_eq!(told(&site, "safe.example").await, (0, vec![30], Some(3), old), "what was proved");
     site.now_says("fresh.example", Rtype::A, Some(unproved));
     assert_eq!(told(&site, "fresh.example").await, (2, vec![], Some(22), why.into()), "nothing is known");
     let cd = get(&site.router, &question("fresh.example", 1, [1, 0x10], None)).await.reply();
