@@ -285,3 +285,34 @@ fn a_watch_that_is_stopped_says_what_it_saw() {
     child.0.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
     assert!(shown.contains("Authoritative") && shown.contains(&name), "{shown}");
 }
+
+/// One request over plain HTTP; the status line and the body.
+fn get(at: &str, path: &str, host: &str) -> (String, String) {
+    let mut stream = std::net::TcpStream::connect(at).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_string(), body.to_string())
+}
+
+#[test]
+fn metrics_have_an_address_of_their_own_and_are_closed_to_strangers() {
+    let lab = Lab::start();
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = serve(&lab, folder.path());
+    command.args(["--metrics-listen", "localhost:0"]);
+    let (_server, lines) = Running::until(command, "Stop");
+    let after = |label: &str| {
+        let line = lines.iter().find(|l| l.trim_start().starts_with(label)).unwrap();
+        line.split_once("http://").unwrap().1.split('/').next().unwrap().to_string()
+    };
+    let (pages, metrics) = (after("Set up"), after("Metrics"));
+    assert!(get(&metrics, "/metrics", "anybody.example").0.contains("200"));
+    assert!(get(&metrics, "/readyz", "anybody.example").0.contains("200"));
+    assert!(get(&metrics, "/domains", "anybody.example").0.contains("404"));
+    assert!(get(&pages, "/metrics", &pages).0.contains("200"));
+    let (status, words) = get(&pages, "/metrics", "anybody.example");
+    assert!(status.contains("401") && words.contains("--metrics-listen"), "{status} {words}");
+}

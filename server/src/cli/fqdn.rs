@@ -38,7 +38,9 @@ pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Res
     }
     if report.chain.is_empty() {
         let why = report.vantages.iter().find_map(|v| v.error.clone()).unwrap_or_default();
-        anyhow::bail!("{name} could not be looked at: {why}");
+        // For people the report says why already.
+        let why = if json { format!(": {why}") } else { String::new() };
+        anyhow::bail!("{name} could not be looked at{why}");
     }
     let bad = report.tone == Tone::Critical || report.worst() >= Some(Level::Warning);
     Ok(if bad { Outcome::Problems } else { Outcome::Done })

@@ -162,8 +162,9 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     });
     let address = listener.local_addr()?;
     let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
+    let health_at = watched.as_ref().map(TcpListener::local_addr).transpose()?;
     let mut stops = Stops::catch().context("signals")?;
-    announce(&args, address, secure, &key, &folder, lab.as_ref());
+    announce(&args, (address, secure, health_at), &key, &folder, lab.as_ref());
     let health = {
         let (stop, health) = (stop.clone(), web.clone().health());
         async {
@@ -244,8 +245,7 @@ pub(super) fn new_key() -> String {
 
 fn announce(
     args: &ServeArgs,
-    address: SocketAddr,
-    secure: Option<SocketAddr>,
+    (address, secure, health): (SocketAddr, Option<SocketAddr>, Option<SocketAddr>),
     key: &str,
     folder: &Path,
     lab: Option<&lab::Lab>,
@@ -289,7 +289,7 @@ fn announce(
             if args.data.is_none() && args.demo { " (gone when this ends)" } else { "" }
         ));
     }
-    if let Some(at) = args.metrics_listen {
+    if let Some(at) = health {
         say(format!("  Metrics     http://{at}/metrics"));
     }
     say("  Stop        Ctrl-C".into());
