@@ -253,6 +253,7 @@ pub fn zones() -> Vec<Chain> {
     let old_first = vec![stranger(), ksk()];
     vec![
         child("NSEC3 in the child", |q, r| nsec3(NAME).answer(q, r), Secure),
+        child("names in capitals", |q, r| Zone { loud: true, ..nsec(NAME) }.answer(q, r), Secure),
         child(
             "the keys are signed by another key",
             |q, r| nsec(NAME).seals(DNSKEY, vec![by(By::Zsk)]).answer(q, r),

@@ -133,6 +133,8 @@ pub struct Zone {
     pub failures: BTreeMap<u16, Failure>,
     /// Signatures are sent only where DO is set in the question; EDNS is in the answer.
     pub edns: bool,
+    /// Names are sent in capitals, though signed in lower case.
+    pub loud: bool,
 }
 
 /// Signed with NSEC.
@@ -161,6 +163,7 @@ pub fn unsigned(name: &'static str) -> Zone {
         denial_soa: Some(name.to_string()),
         failures: BTreeMap::new(),
         edns: true,
+        loud: false,
     };
     zone.put(SOA, vec![soa_data(name, 7)], Vec::new());
     zone.put(NS, vec![wire(&format!("ns1.{name}")), wire(&format!("ns2.{name}"))], Vec::new());
@@ -292,13 +295,28 @@ impl Zone {
 
     /// Puts records into a reply, with their signatures by this zone.
     pub fn tell(&self, reply: &mut Message, part: Part, set: &Set, signed: bool) {
-        let raw = |rtype, data: Vec<u8>| Raw(set.owner.clone(), rtype, data);
+        let owner = if self.loud { set.owner.to_uppercase() } else { set.owner.clone() };
+        let raw = |rtype, data: Vec<u8>| Raw(owner.clone(), rtype, self.spelled(rtype, data));
         let records: Vec<Raw> = set.data.iter().map(|data| raw(set.rtype, data.clone())).collect();
         add(reply, part, &records);
         if signed {
             let seals: Vec<Raw> = set.seals.iter().map(|s| raw(RRSIG, self.sign(set, s))).collect();
             add(reply, part, &seals);
         }
+    }
+
+    /// Names in data of these types as they are sent; all but the numbers of SOA and RRSIG are names.
+    fn spelled(&self, rtype: u16, mut data: Vec<u8>) -> Vec<u8> {
+        let names = match rtype {
+            SOA => 0..data.len() - 20,
+            NS => 0..data.len(),
+            RRSIG => 18..18 + wire(self.name).len(),
+            _ => 0..0,
+        };
+        if self.loud {
+            data[names].make_ascii_uppercase();
+        }
+        data
     }
 
     /// RFC 4034 section 3.1.8.1.
