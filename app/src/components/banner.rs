@@ -69,13 +69,16 @@ pub(crate) fn page_failure(what: &str, f: &Failure) -> AnyView {
 
 /// What a page shows where a part of it could not be read.
 pub(crate) fn failure(what: &str, f: &Failure) -> AnyView {
+    let said = f.to_string();
     let advice = match f {
+        // The sentence says so itself.
+        Failure::Unavailable(_) if said.contains("try again") => "",
         Failure::NotFound(_) | Failure::SignIn(_) | Failure::TooMany(_) => "",
         Failure::Forbidden(_) => "Ask an administrator of the organisation for access.",
         Failure::Invalid(_) => "Correct the address or the form and try again.",
         Failure::Unavailable(_) => "Nothing was lost. Reload the page in a moment.",
     };
-    banner(Tone::Critical, what, sentences(&f.to_string(), advice))
+    banner(Tone::Critical, what, sentences(&said, advice))
 }
 
 /// Two sentences one after the other; not every reason ends like one.

@@ -204,7 +204,7 @@ fn step(i: usize, s: &TraceStep) -> AnyView {
             </div>
             <div class="side">{asked}</div>
             <details class="said"><summary class="xs">"What every server said"</summary>
-                <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers, table"><table class="tbl tbl-tight">
+                <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers, table"><table class="tbl tbl-tight tbl-ns">
                     <thead><tr><th scope="col">"Server"</th><th scope="col">"Address"</th><th scope="col">"Said"</th><th scope="col" class="num">"Time"</th></tr></thead>
                     <tbody>{rows}</tbody></table></div></details>
         </li>
