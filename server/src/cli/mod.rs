@@ -38,11 +38,11 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    #[command(flatten)]
-    engine: EngineArgs,
     /// Print JSON instead of words
     #[arg(long, global = true)]
     json: bool,
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
 #[derive(Debug, Subcommand)]

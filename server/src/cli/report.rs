@@ -167,7 +167,9 @@ fn delegation(out: &mut String, d: &Delegation) {
     let places = d.servers.iter().map(|s| address(s).len()).max().unwrap_or(0);
     let words = d.servers.iter().map(|s| s.health.label().len()).max().unwrap_or(0);
     for s in &d.servers {
-        let word = format!("{:<words$}", s.health.label());
+        let word = s.health.label();
+        // Beside the escapes, so that a line that ends here ends here.
+        let fill = " ".repeat(words - word.len());
         let word = match s.health {
             ServerHealth::Authoritative => word.green().to_string(),
             ServerHealth::Slow | ServerHealth::NotAsked => word.yellow().to_string(),
@@ -176,7 +178,7 @@ fn delegation(out: &mut String, d: &Delegation) {
         let address = address(s);
         let ms = s.latency_ms.map(|l| format!("{l:.0} ms")).unwrap_or_default();
         let serial = s.serial.map(|n| format!("serial {n}")).unwrap_or_default();
-        let line = format!("  {:<width$}  {address:<places$}  {word}  {ms:>7}  {serial}", s.name);
+        let line = format!("  {:<width$}  {address:<places$}  {word}{fill}  {ms:>7}  {serial}", s.name);
         let _ = writeln!(out, "{}", line.trim_end());
         for note in &s.notes {
             let _ = writeln!(out, "  {:<width$}  {}", "", note.dimmed());
@@ -266,3 +268,7 @@ fn flatten(out: &mut String, path: &str, value: &serde_json::Value) {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;
