@@ -105,6 +105,17 @@ pub(crate) async fn answer(resolver: &Resolver, question: &[u8], pad: bool) -> R
     if let Some(message) = form.as_ref().and_then(|form| resolver.ready(form, question)) {
         return Ok(message);
     }
+    // Apart from the usual case, which would else carry the room that all of this needs.
+    Box::pin(find(resolver, question, form, pad)).await
+}
+
+/// The same for a question whose answer is not ready.
+async fn find(
+    resolver: &Resolver,
+    question: &[u8],
+    form: Option<Form>,
+    pad: bool,
+) -> Result<Message, NoMessage> {
     let query = match Query::read(question) {
         Ok(query) => query,
         Err(Unfit::Garbage(why)) => return Err(NoMessage::Garbage(why)),

@@ -100,7 +100,9 @@ impl Site {
         };
         let said = match self.door(is_json, &parts, client) {
             Some(said) => said,
-            None if is_json => self.in_json(&parts, counts, "application/json; charset=utf-8").await,
+            None if is_json => {
+                Box::pin(self.in_json(&parts, counts, "application/json; charset=utf-8")).await
+            }
             None => self.query(&parts, body, counts).await,
         };
         counts.request(&parts.method, said.source, said.status, start.elapsed());
@@ -157,7 +159,7 @@ impl Site {
         }
         let Some(encoded) = parameter(&parts.uri, "dns") else {
             if parameter(&parts.uri, "name").is_some() {
-                return self.in_json(parts, counts, JSON).await;
+                return Box::pin(self.in_json(parts, counts, JSON)).await;
             }
             let words = "The parameter dns is missing: a DNS message in base64url (RFC 8484 section 4.1).";
             return Said::words(StatusCode::BAD_REQUEST, words);

@@ -156,7 +156,7 @@ where
             Some(doh) if doh::Site::serves(request.uri()) => {
                 Either::Left(ask(doh.clone(), request, client, busy))
             }
-            _ => Either::Right(page(served.clone(), request, client, encrypted, busy)),
+            _ => Either::Right(Box::pin(page(served.clone(), request, client, encrypted, busy))),
         }
     });
     let connection = builder.serve_connection(TokioIo::new(stream), service);
