@@ -23,6 +23,20 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// The one of two that says more: a signature by a key that has gone may be left over, as may one that has expired;
+    /// one that is false is neither.
+    fn or(self, other: Fault) -> Fault {
+        let says = |fault: &Fault| match fault {
+            Fault::Unsigned => 0,
+            Fault::NoKey(_) => 1,
+            Fault::Unsupported(_) => 2,
+            Fault::NotYet(_) => 3,
+            Fault::Expired(_) => 4,
+            Fault::Invalid(_) => 5,
+        };
+        if says(&other) > says(&self) { other } else { self }
+    }
+
     /// In words.
     pub fn words(&self) -> String {
         let date =
@@ -152,15 +166,13 @@ pub fn check_set(
             .filter(|k| k.key_tag == sig.key_tag && k.algorithm == sig.algorithm && signs_zones(k))
             .collect();
         if candidates.is_empty() {
-            fault = Fault::NoKey(sig.key_tag);
+            fault = fault.or(Fault::NoKey(sig.key_tag));
         }
         for key in candidates.into_iter().take(KEYS_TRIED) {
-            match check_signature(set, sig, key, now) {
-                Ok(()) => return Ok(()),
-                Err(e) => fault = e,
-            }
+            let Err(new) = check_signature(set, sig, key, now) else { return Ok(()) };
             // Only what was computed counts: a date costs nothing to look at.
-            left -= usize::from(matches!(fault, Fault::Invalid(_)));
+            left -= usize::from(matches!(new, Fault::Invalid(_)));
+            fault = fault.or(new);
             if left == 0 {
                 return Err(fault);
             }

@@ -192,3 +192,23 @@ fn one_zone_does_not_speak_for_another_with_the_same_keys() {
     assert_eq!(read.no_name(&name("www.sub.zone.example")), Proof::Missing);
     assert_eq!(read.nothing_closer(&name("www.sub.zone.example"), 3), Proof::Missing);
 }
+
+#[test]
+fn of_several_faults_the_most_telling_is_told() {
+    let set = [rr("a.zone.example", b"x")];
+    let good = SIGNER.seal(&[&set[0]], None);
+    let gone = Rrsig { key_tag: good.key_tag ^ 1, ..good.clone() };
+    let old = Rrsig { expiration: good.inception, ..good.clone() };
+    let wrong = Rrsig { signature: vec![7; 64], ..good.clone() };
+    let told = |list: &[&Rrsig]| {
+        check_set(&[&set[0]], list, &[&SIGNER.dnskey], &SIGNER.zone, Timestamp::from_second(NOW).unwrap())
+    };
+    assert_eq!(told(&[&gone]), Err(Fault::NoKey(gone.key_tag)));
+    for list in [[&gone, &old], [&old, &gone]] {
+        assert_eq!(told(&list), Err(Fault::Expired(old.expiration)));
+    }
+    for list in [[&gone, &wrong, &old], [&wrong, &old, &gone], [&old, &gone, &wrong]] {
+        assert_eq!(told(&list), Err(Fault::Invalid(good.key_tag)));
+    }
+    assert_eq!(told(&[&gone, &wrong, &old, &good]), Ok(()));
+}
