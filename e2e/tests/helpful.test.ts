@@ -39,7 +39,7 @@ test("the outcome of a scan, once closed, stays closed", async ({ page, request 
   await hydrated(page);
   const outcome = page.locator(".dom-scan").getByText("Nothing changed");
   const rescan = async () => {
-    await page.getByRole("button", { name: "Rescan" }).click();
+    await page.locator("header.dom-head").getByRole("button", { name: "Rescan" }).click();
     await expect(outcome).toBeVisible({ timeout: 30_000 });
   };
   await rescan();
