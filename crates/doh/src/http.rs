@@ -21,7 +21,7 @@ use axum::routing::any;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http_body_util::BodyExt;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,19 @@ static PROXIED: [HeaderName; 4] =
 /// The other end of a connection; listeners put it into each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Client(pub IpAddr);
+
+impl Client {
+    /// Addresses of which one household or one attacker can have many count as one: those of an IPv6 /56.
+    pub fn household(self) -> IpAddr {
+        match self.0.to_canonical() {
+            IpAddr::V6(v6) => {
+                let [a, b, c, d, ..] = v6.segments();
+                IpAddr::V6(Ipv6Addr::new(a, b, c, d & 0xFF00, 0, 0, 0, 0))
+            }
+            v4 @ IpAddr::V4(_) => v4,
+        }
+    }
+}
 
 /// To whom a listener shows the resolver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

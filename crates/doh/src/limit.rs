@@ -1,9 +1,10 @@
 //! How often one client may ask: a token bucket per IPv4 address or IPv6 /56, in bounded memory.
 //! In: an address and the time. Out: yes, or how long to wait.
 
+use crate::http::Client;
 use jiff::Timestamp;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,17 +21,6 @@ pub(crate) struct Limiter {
     per_second: f64,
     burst: f64,
     clients: Mutex<HashMap<IpAddr, Bucket>>,
-}
-
-/// Clients that one household or one attacker can have many of count as one.
-fn client(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => {
-            let [a, b, c, d, ..] = v6.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d & 0xFF00, 0, 0, 0, 0))
-        }
-        v4 @ IpAddr::V4(_) => v4,
-    }
 }
 
 impl Limiter {
@@ -63,7 +53,8 @@ impl Limiter {
                 clients.clear();
             }
         }
-        let bucket = clients.entry(client(address)).or_insert(Bucket { tokens: self.burst, at: now });
+        let bucket =
+            clients.entry(Client(address).household()).or_insert(Bucket { tokens: self.burst, at: now });
         bucket.tokens = refilled(bucket);
         bucket.at = bucket.at.max(now);
         if bucket.tokens >= 1.0 {

@@ -2,7 +2,7 @@
 //! connect and leave. Out: yes or no.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The clients that are connected now.
@@ -19,17 +19,6 @@ pub(super) struct Place {
     client: IpAddr,
 }
 
-/// A household's IPv6 addresses are one client.
-fn one(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) if !v6.is_loopback() => {
-            let [a, b, c, d, ..] = v6.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d & 0xFF00, 0, 0, 0, 0))
-        }
-        other => other,
-    }
-}
-
 impl Crowd {
     /// At most so many connections of one client.
     pub(super) fn new(most: usize) -> Self {
@@ -38,10 +27,10 @@ impl Crowd {
 
     /// A place for this client; none when it has enough. This machine's own programs, a proxy among them, speak for many.
     pub(super) fn enter(&self, address: IpAddr) -> Option<Place> {
-        let client = one(address);
+        let client = doh::Client(address).household();
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         let connections = here.entry(client).or_insert(0);
-        if *connections >= self.most && !client.is_loopback() {
+        if *connections >= self.most && !address.to_canonical().is_loopback() {
             return None;
         }
         *connections += 1;
@@ -78,7 +67,7 @@ mod tests {
         assert!(enter("2001:db8:0:100::1").is_some());
         drop(first);
         assert!(enter("192.0.2.1").is_some());
-        let local: Vec<_> = (0..9).map(|_| enter("127.0.0.1")).collect();
+        let local: Vec<_> = ["127.0.0.1", "::1"].repeat(5).into_iter().map(enter).collect();
         assert!(local.iter().all(Option::is_some));
         drop((second, others, local));
         assert!(crowd.here.lock().unwrap().is_empty(), "nobody is remembered who left");
