@@ -232,6 +232,9 @@ pub trait Store: Send + Sync + 'static {
     // ---- settings and upkeep -------------------------------------------------------------------
     /// A setting's JSON text.
     async fn setting(&self, org: OrgId, key: &str) -> Result<Option<String>>;
+    /// Writes a setting that nobody has written yet; what is stored afterwards. Of several who try, one is first and all
+    /// get its value.
+    async fn first_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<String>;
     /// Writes a setting.
     async fn set_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()>;
     /// Deletes history older than `keep_days` (never the newest change of a name), old log entries, observations

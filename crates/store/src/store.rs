@@ -202,6 +202,10 @@ impl Store for Database {
         upkeep::setting(&self.db, org, key).await
     }
 
+    async fn first_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<String> {
+        upkeep::first_setting(&self.db, org, key, value, now).await
+    }
+
     async fn set_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()> {
         upkeep::set_setting(&self.db, org, key, value, now).await
     }

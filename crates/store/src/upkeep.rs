@@ -18,6 +18,28 @@ pub(crate) async fn setting(db: &Db, org: OrgId, key: &str) -> Result<Option<Str
     row.map(|r| r.text(0)).transpose()
 }
 
+pub(crate) async fn first_setting(
+    db: &Db,
+    org: OrgId,
+    key: &str,
+    value: &str,
+    now: Timestamp,
+) -> Result<String> {
+    let mut tx = db.begin().await?;
+    let made = tx
+        .execute(
+            "INSERT INTO settings (org, key, value, at) VALUES ($1, $2, $3, $4) ON CONFLICT (org, key) DO NOTHING",
+            args![org.0, key, value, micros(now)],
+        )
+        .await?;
+    if made > 0 {
+        let line = Line { org, kind: log::SETTING, name: Some(key.to_string()), op: Op::Update };
+        log::append(&mut tx, vec![line], now).await?;
+    }
+    tx.commit().await?;
+    Ok(setting(db, org, key).await?.unwrap_or_else(|| value.to_string()))
+}
+
 pub(crate) async fn set_setting(db: &Db, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()> {
     let mut tx = db.begin().await?;
     tx.execute(

@@ -14,7 +14,8 @@ use store::NewItem;
 const TEXT_MAX: usize = 4 << 20;
 
 impl Product {
-    pub(super) async fn add_text(
+    /// The names of a text become holdings of an organisation. Who may do so, and how often, is asked before.
+    pub(crate) async fn add_text(
         &self,
         org: OrgId,
         text: &str,

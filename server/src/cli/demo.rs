@@ -24,10 +24,8 @@ pub(super) async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<
 
 /// Fills an empty demo inventory; one that a visitor has made is left alone.
 pub(super) async fn inventory(product: &Product, domains: &[String]) -> Result<()> {
-    use app::backend::Backend;
     use model::inventory::ListQuery;
     use model::item::Ownership;
-    let caller = model::ids::Caller::system();
     let held = product.store().list(OrgId::BUILT_IN, &ListQuery::default(), jiff::Timestamp::now()).await?;
     if held.total > 0 {
         return Ok(());
@@ -49,7 +47,7 @@ pub(super) async fn inventory(product: &Product, domains: &[String]) -> Result<(
         }
     }
     for ((ownership, tag), names) in groups {
-        product.add(&caller, &names.join("\n"), ownership, &[tag.to_string()]).await?;
+        product.add_text(OrgId::BUILT_IN, &names.join("\n"), ownership, &[tag.to_string()]).await?;
     }
     Ok(())
 }

@@ -228,10 +228,8 @@ pub(super) async fn operator_key(store: &Arc<dyn Store>) -> Result<String> {
     if let Some(key) = store.setting(OrgId::BUILT_IN, KEY_SETTING).await? {
         return Ok(key);
     }
-    let key = new_key();
-    store.set_setting(OrgId::BUILT_IN, KEY_SETTING, &key, jiff::Timestamp::now()).await?;
-    // Another replica may have been first: what is stored counts.
-    Ok(store.setting(OrgId::BUILT_IN, KEY_SETTING).await?.unwrap_or(key))
+    // Another replica may be first: what is stored counts.
+    Ok(store.first_setting(OrgId::BUILT_IN, KEY_SETTING, &new_key(), jiff::Timestamp::now()).await?)
 }
 
 pub(super) fn new_key() -> String {

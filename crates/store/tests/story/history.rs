@@ -288,3 +288,16 @@ pub async fn texts_may_hold_anything(place: &Place) {
     let q = ListQuery { tag: vec![odd.into()], ..ListQuery::default() };
     assert_eq!(s.list(ONE, &q, now()).await.unwrap().total, 1);
 }
+
+pub async fn of_several_first_settings_one_counts(place: &Place) {
+    let mut tries = tokio::task::JoinSet::new();
+    for i in 0..8 {
+        let s = place.open().await;
+        tries.spawn(async move { s.first_setting(ONE, "key", &format!("value {i}"), now()).await.unwrap() });
+    }
+    let got: std::collections::BTreeSet<String> = tries.join_all().await.into_iter().collect();
+    let s = place.open().await;
+    assert_eq!(got, [s.setting(ONE, "key").await.unwrap().unwrap()].into(), "all know the same");
+    assert_eq!(s.first_setting(ONE, "key", "late", now()).await.unwrap(), *got.first().unwrap());
+    assert_eq!(s.setting(TWO, "key").await.unwrap(), None);
+}

@@ -42,6 +42,7 @@ stories! {
     budgets::replicas_change_a_budget_one_after_the_other,
     budgets::a_budget_nobody_needs_is_forgotten_and_begins_anew,
     history::a_scan_is_recorded_once_or_not_at_all,
+    history::of_several_first_settings_one_counts,
     history::two_scans_of_one_name_conflict,
     history::what_was_said_meanwhile_is_kept,
     history::states_are_kept_with_their_answers,
