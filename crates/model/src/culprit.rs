@@ -167,10 +167,11 @@ mod tests {
     use serde_json::json;
 
     fn finding(level: Level, case: &str, tag: &str, args: serde_json::Value) -> Finding {
+        let serde_json::Value::Object(args) = args else { unreachable!("arguments are an object") };
         Finding {
             tag: tag.into(),
             level,
-            args: args.as_object().cloned().unwrap_or_default(),
+            args,
             test_case: case.into(),
             zone: "alder.example".into(),
             message: String::new(),
