@@ -9,9 +9,8 @@ pub fn no_more_than_stated(field: &str, date: &StatedTime, text: &str) {
     let year = i64::from(day.year());
     assert!((1970..=2200).contains(&year), "{field}: {date} is no date of a registration");
     if let StatedTime::Instant(at, _) = date
-        && digits.iter().any(|run| run.len() == 10 && *run == at.as_second().to_string())
+        && digits.iter().any(|run| is_since_1970(run, at.as_second()))
     {
-        // Seconds since 1970, as some servers write them.
         return;
     }
     let has = |wanted: i64| holds_number(&digits, wanted);
@@ -27,6 +26,12 @@ pub fn no_more_than_stated(field: &str, date: &StatedTime, text: &str) {
             assert!(has_zone(text), "{field}: {date}, but the text states no zone");
         }
     }
+}
+
+/// Seconds or milliseconds since 1970, as some servers write them.
+fn is_since_1970(run: &str, seconds: i64) -> bool {
+    let written = seconds.to_string();
+    run == written || (run.len() == written.len() + 3 && run.starts_with(&written))
 }
 
 fn runs_of_digits(text: &str) -> Vec<&str> {

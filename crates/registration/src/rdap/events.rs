@@ -106,23 +106,25 @@ pub(super) fn date(answer: &Value, action: Action, warnings: &mut Vec<String>) -
 
 /// A date as text, or as seconds or milliseconds since 1970.
 fn time(stated: &Value) -> Option<StatedTime> {
-    let digits =
-        |s: &str| s.trim().bytes().all(|b| b.is_ascii_digit()).then(|| s.trim().parse().ok()).flatten();
     match stated {
-        Value::String(text) if text.trim().len() >= 9 => {
-            digits(text).map_or_else(|| read_date(text), since_1970)
-        }
-        Value::String(text) => read_date(text),
+        Value::String(text) => read_date(text).or_else(|| {
+            let text = text.trim();
+            let digits = matches!(text.len(), 9 | 10 | 13) && text.bytes().all(|b| b.is_ascii_digit());
+            digits.then(|| text.parse().ok()).flatten().and_then(since_1970)
+        }),
         Value::Number(n) => since_1970(n.as_i64()?),
         _ => None,
     }
 }
 
+/// The first name under a generic TLD was registered in 1985; smaller numbers are no instants.
+const FIRST: i64 = 473_385_600;
+
 fn since_1970(number: i64) -> Option<StatedTime> {
-    // Eleven digits of seconds would be the year 2286; of milliseconds, 1973.
-    let seconds = if number >= 100_000_000_000 { number / 1000 } else { number };
+    let seconds = if number >= 1000 * FIRST { number / 1000 } else { number };
+    let at = Timestamp::from_second(seconds).ok().filter(|_| seconds >= FIRST)?;
     // Written out, so that what is no date of a registration is refused by the same rules.
-    Timestamp::from_second(seconds).ok().and_then(|t| read_date(&t.to_string()))
+    read_date(&at.to_string())
 }
 
 #[cfg(test)]

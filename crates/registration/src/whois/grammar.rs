@@ -23,6 +23,7 @@ enum Part {
     Limit,
     Exceeded,
     Other,
+    Place,
 }
 
 #[derive(Deserialize)]
@@ -85,7 +86,9 @@ pub(crate) fn says(line: &str) -> Option<Outcome> {
         seen |= WORDS.get(&word).filter(|_| open("grammar", &word))?;
     }
     let has = |p: Part| seen & bit(p) != 0;
-    let named = has(Part::Target) || count <= 3 && !has(Part::Other) && !is_code(line);
+    let named = has(Part::Target) || count <= 3 && !has(Part::Place) && !is_code(line);
+    // "Name server not found", "registrar of record not found" are about another thing.
+    let named = named && (!has(Part::Other) || line.contains('@'));
     if count == 0 || count > 14 {
         return None;
     }

@@ -283,6 +283,7 @@ fn prepare(text: &str, asked: &Asked) -> String {
         "message: ",
         "result: ",
         "sorry, ",
+        "congratulations, ",
         "whois error: ",
         "blacklisted: ",
         "info - ",

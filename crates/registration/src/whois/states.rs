@@ -30,7 +30,7 @@ pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
     };
     for p in pieces {
         let mut p = p.trim();
-        if let Some((head, tail)) = p.split_once(" - ") {
+        if let Some((head, tail)) = [" - ", " -- ", " – "].iter().find_map(|dash| p.split_once(dash)) {
             // `1 - Registered` has its explanation behind a number, `ok - Normal state.` behind the state.
             p = if head.bytes().all(|b| b.is_ascii_digit()) { tail } else { head };
         }
@@ -60,7 +60,10 @@ pub(crate) fn statuses(value: &str, out: &mut Vec<String>) {
 
 /// A text without its web addresses; a comma behind one stays.
 fn without_addresses(text: &str) -> Cow<'_, str> {
-    let is_address = |w: &str| w.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("http"));
+    let is_address = |w: &str| {
+        let bare = w.trim_start_matches(['<', '"', '\'']);
+        bare.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("http"))
+    };
     if !text.split_whitespace().any(is_address) {
         return Cow::Borrowed(text);
     }
@@ -121,11 +124,19 @@ pub(crate) fn outcome(status: &str) -> Option<Outcome> {
     let words = &TABLES.words.status;
     if has(&words.free, &w) {
         Some(Outcome::Available)
-    } else if has(&words.reserved, &w) {
+    } else if has(&words.reserved, &w) || is_withheld(status) {
         Some(Outcome::Reserved)
     } else {
         None
     }
+}
+
+/// `Reserved by the registry`, `Blocked for legal reasons`.
+fn is_withheld(status: &str) -> bool {
+    let mut words = status.split_whitespace().map(str::to_ascii_lowercase);
+    let (Some(state), Some(joint)) = (words.next(), words.next()) else { return false };
+    ["reserved", "blocked", "withheld", "prohibited"].contains(&state.as_str())
+        && ["by", "for", "from", "due", "because"].contains(&joint.as_str())
 }
 
 /// True for statuses that say only that the name is registered.
@@ -178,6 +189,9 @@ mod tests {
             ("Registered until expiry date.", vec!["Registered until expiry date"]),
             ("ok https://x.test/epp#ok, clientHold https://x.test/epp#clientHold", vec!["ok", "clientHold"]),
             ("1 - Registered", vec!["Registered"]),
+            ("ok -- no restrictions", vec!["ok"]),
+            ("clientHold – set by the registrar", vec!["clientHold"]),
+            ("ok <https://x.test/epp#ok>", vec!["ok"]),
             ("serverHold: the registry holds it", vec!["serverHold"]),
             ("-", vec![]),
             ("null", vec![]),
