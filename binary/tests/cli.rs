@@ -131,6 +131,38 @@ fn every_command_answers_people_and_programs() {
     assert!(idn.starts_with("münchen.example (xn--mnchen-3ya.example) A\n"), "{idn}");
 }
 
+/// Keys of a JSON document, but for those that are names of others (arguments of Zonemaster's tags, fields by source).
+fn keys(value: &serde_json::Value, into: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                into.insert(key.clone());
+                if !matches!(key.as_str(), "args" | "provenance") {
+                    keys(value, into);
+                }
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|value| keys(value, into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_is_documented() {
+    let lab = Lab::start();
+    let documents = include_str!("../../docs/cli.md");
+    let words: std::collections::HashSet<&str> =
+        documents.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let name = lab.domain();
+    for command in [&["scan", "--raw"][..], &["trace"], &["check"], &["fqdn"], &["compare"]] {
+        let said = lab.run(&[&[command[0], &name, "--json"][..], &command[1..]].concat());
+        let mut found = std::collections::BTreeSet::new();
+        keys(&serde_json::from_slice(&said.stdout).unwrap(), &mut found);
+        let unknown: Vec<_> = found.iter().filter(|k| !words.contains(k.as_str())).collect();
+        assert!(unknown.is_empty(), "{}: docs/cli.md does not know {unknown:?}", command[0]);
+    }
+}
+
 #[test]
 fn wrong_input_is_said_on_standard_error_with_exit_code_two() {
     let cases: &[(&[&str], &str)] = &[
