@@ -18,7 +18,7 @@ pub enum Fault {
     NotYet(u32),
     /// The key says it is false.
     Invalid(u16),
-    /// We cannot compute this algorithm.
+    /// We cannot compute this algorithm, or a key of this length.
     Unsupported(u8),
 }
 
@@ -48,7 +48,9 @@ impl Fault {
             Fault::NotYet(at) => format!("its signature is valid only from {}", date(at)),
             Fault::Invalid(tag) => format!("its signature by key {tag} is false"),
             Fault::Unsupported(algorithm) => {
-                format!("its signature has algorithm {algorithm}, which is unknown here")
+                format!(
+                    "its signature has algorithm {algorithm}, or a key of a length, that is not computed here"
+                )
             }
         }
     }
@@ -121,6 +123,42 @@ pub(super) fn signed_data(set: &[&Rr], sig: &Rrsig) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// Exponent and modulus of an RSA key (RFC 3110 section 2), without leading zeros; `None` when the key makes no sense.
+fn rsa(key: &Dnskey) -> Option<(&[u8], &[u8])> {
+    let (length, start) = match *key.public_key.first()? {
+        0 => (usize::from(u16::from_be_bytes([*key.public_key.get(1)?, *key.public_key.get(2)?])), 3),
+        n => (usize::from(n), 1),
+    };
+    let trim = |octets: &'_ [u8]| octets.iter().take_while(|b| **b == 0).count();
+    let exponent = key.public_key.get(start..start + length)?;
+    let modulus = key.public_key.get(start + length..)?;
+    Some((&exponent[trim(exponent)..], &modulus[trim(modulus)..]))
+}
+
+fn bits(octets: &[u8]) -> Option<usize> {
+    let first = octets.first()?;
+    Some(octets.len() * 8 - first.leading_zeros() as usize)
+}
+
+/// Bits of the modulus; `None` when the key makes no sense.
+pub(crate) fn modulus_bits(key: &Dnskey) -> Option<usize> {
+    bits(rsa(key)?.1)
+}
+
+/// RSA keys that the cryptography here computes: by bits of the modulus (in whole octets), and of the exponent at most.
+const RSA_BITS: std::ops::RangeInclusive<usize> = 1017..=8192;
+const RSA_EXPONENT_BITS: usize = 33;
+
+/// True for an RSA key that makes sense but is too short or too long to be computed here: nothing is said about what it
+/// signs then.
+fn out_of_range(key: &Dnskey) -> bool {
+    let Some((exponent, modulus)) = rsa(key).filter(|_| matches!(key.algorithm, 5 | 7 | 8 | 10)) else {
+        return false;
+    };
+    bits(modulus).is_some_and(|n| !RSA_BITS.contains(&n))
+        || bits(exponent).is_some_and(|n| n > RSA_EXPONENT_BITS)
+}
+
 /// Checks one signature over a set with one key, times included.
 pub fn check_signature(set: &[&Rr], sig: &Rrsig, key: &Dnskey, now: Timestamp) -> Result<(), Fault> {
     let now = now.as_second() as u32;
@@ -131,7 +169,7 @@ pub fn check_signature(set: &[&Rr], sig: &Rrsig, key: &Dnskey, now: Timestamp) -
         return Err(Fault::Expired(sig.expiration));
     }
     let algorithm = Algorithm::from_u8(key.algorithm);
-    if !algorithm.is_supported() {
+    if !algorithm.is_supported() || out_of_range(key) {
         return Err(Fault::Unsupported(key.algorithm));
     }
     let data = signed_data(set, sig).ok_or(Fault::Invalid(sig.key_tag))?;

@@ -212,3 +212,39 @@ fn of_several_faults_the_most_telling_is_told() {
     }
     assert_eq!(told(&[&gone, &wrong, &old, &good]), Ok(()));
 }
+
+#[test]
+fn bits_of_a_modulus_are_counted_without_leading_zeros() {
+    let key = |octets: Vec<u8>| Dnskey::new(257, 3, 8, octets);
+    let with = |exponent: &[u8], modulus: Vec<u8>| key([exponent, &modulus].concat());
+    assert_eq!(modulus_bits(&with(&[3, 1, 0, 1], [vec![0x80], vec![0; 255]].concat())), Some(2048));
+    assert_eq!(modulus_bits(&with(&[1, 3], [vec![0, 0x01], vec![0; 127]].concat())), Some(1017));
+    assert_eq!(modulus_bits(&with(&[0, 0, 1, 3], vec![0xFF; 64])), Some(512));
+    for bad in [vec![], vec![0], vec![0, 1], vec![5, 1], vec![1, 3], vec![1, 3, 0, 0]] {
+        assert_eq!(modulus_bits(&key(bad.clone())), None, "{bad:?}");
+    }
+}
+
+#[test]
+fn of_an_rsa_key_that_cannot_be_computed_nothing_is_said() {
+    let set = [rr("a.zone.example", b"x")];
+    let told = |algorithm: u8, exponent: &[u8], octets: usize| {
+        let length = exponent.len() as u8;
+        let public = [&[length][..], exponent, &vec![0xC1; octets]].concat();
+        let key = Dnskey::new(257, 3, algorithm, public);
+        let sig = Rrsig { algorithm, key_tag: key.key_tag, ..SIGNER.seal(&[&set[0]], None) };
+        verdict(&set, &sig, &[&key]).unwrap_err()
+    };
+    let common = &[1, 0, 1];
+    for octets in [64, 127, 1025] {
+        assert_eq!(told(8, common, octets), Fault::Unsupported(8), "{octets} octets");
+    }
+    for octets in [128, 256, 512, 1024] {
+        assert!(matches!(told(8, common, octets), Fault::Invalid(_)), "{octets} octets");
+    }
+    assert!(matches!(told(8, &[1, 0, 0, 0, 1], 256), Fault::Invalid(_)), "an exponent of 33 bits");
+    assert_eq!(told(8, &[2, 0, 0, 0, 1], 256), Fault::Unsupported(8), "an exponent of 34 bits");
+    assert_eq!(told(8, &[0, 0, 0, 0, 0, 3], 64), Fault::Unsupported(8));
+    // A key that makes no sense signs nothing.
+    assert!(matches!(told(13, common, 64), Fault::Invalid(_)));
+}

@@ -11,7 +11,7 @@ fn algorithms(list: &[u8]) -> Zone {
 }
 
 /// A DNSKEY record with an RSA modulus of so many bits; the length of the exponent takes one octet or three.
-fn rsa(algorithm: u8, bits: usize, long: bool) -> Vec<u8> {
+pub fn rsa(algorithm: u8, bits: usize, long: bool) -> Vec<u8> {
     let exponent: &[u8] = if long { &[0, 0, 3, 1, 0, 1] } else { &[3, 1, 0, 1] };
     let mut modulus = vec![0xFF; bits.div_ceil(8)];
     modulus[0] >>= (8 - bits % 8) % 8;

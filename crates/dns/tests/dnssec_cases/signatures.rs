@@ -131,6 +131,20 @@ pub fn behaviours() -> Vec<Behaviour> {
             [|q, r| with_odd().seals(DNSKEY, vec![by(By::Ksk), odd_seal()]).answer(q, r), WELL],
             &["DS08_ALGO_NOT_SUPPORTED_BY_ZM"],
         ),
+        // Too short to be computed here, which is no reason to call the signature false.
+        u(
+            "DNSSEC08",
+            "a short RSA key",
+            [
+                |q, r| {
+                    let short = super::keys::rsa(8, 512, false);
+                    let seals = vec![by(By::Ksk), by(By::Stranger).named(short.clone())];
+                    nsec(NAME).keys(vec![ksk(), zsk(), short], seals).answer(q, r)
+                },
+                WELL,
+            ],
+            &["DS08_ALGO_NOT_SUPPORTED_BY_ZM"],
+        ),
         u(
             "DNSSEC08",
             "expired and unknown",

@@ -2,7 +2,7 @@
 
 use super::{ByKey, Servers, TABLES, add_servers, good, key_answers, keys_of, row};
 use crate::checks::context::Context;
-use crate::wire::Dnskey;
+use crate::dnssec::verify;
 use model::finding::Finding;
 use std::collections::BTreeMap;
 
@@ -56,18 +56,6 @@ fn rsa_bounds(algorithm: u8) -> Option<(usize, usize)> {
 /// Shorter RSA keys are advised against (NIST SP 800-57 part 1).
 const RECOMMENDED_BITS: usize = 2048;
 
-/// Bits of the modulus (RFC 3110 section 2); `None` when the key makes no sense.
-fn modulus_bits(key: &Dnskey) -> Option<usize> {
-    let (length, start) = match *key.public_key.first()? {
-        0 => (usize::from(u16::from_be_bytes([*key.public_key.get(1)?, *key.public_key.get(2)?])), 3),
-        n => (usize::from(n), 1),
-    };
-    let modulus = key.public_key.get(start + length..)?;
-    let zeros = modulus.iter().take_while(|b| **b == 0).count();
-    let first = modulus.get(zeros)?;
-    Some((modulus.len() - zeros) * 8 - first.leading_zeros() as usize)
-}
-
 pub(in crate::checks) async fn dnssec14(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("DNSSEC14");
     let (mut silent, mut without) = (Servers::new(), Servers::new());
@@ -86,7 +74,7 @@ pub(in crate::checks) async fn dnssec14(c: &Context<'_>) -> Vec<Finding> {
             any = true;
             if rsa_bounds(key.algorithm).is_some() {
                 // A key without a modulus has no size at all, which is too small.
-                let bits = modulus_bits(key).unwrap_or(0);
+                let bits = verify::modulus_bits(key).unwrap_or(0);
                 sizes.entry((key.key_tag, key.algorithm, bits)).or_default().insert(ip);
             }
         }
@@ -121,21 +109,4 @@ pub(in crate::checks) async fn dnssec14(c: &Context<'_>) -> Vec<Finding> {
         out.add("KEY_SIZE_OK", &[]);
     }
     out.list
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_of_a_modulus_are_counted_without_leading_zeros() {
-        let key = |octets: Vec<u8>| Dnskey::new(257, 3, 8, octets);
-        let with = |exponent: &[u8], modulus: Vec<u8>| key([exponent, &modulus].concat());
-        assert_eq!(modulus_bits(&with(&[3, 1, 0, 1], [vec![0x80], vec![0; 255]].concat())), Some(2048));
-        assert_eq!(modulus_bits(&with(&[1, 3], [vec![0, 0x01], vec![0; 127]].concat())), Some(1017));
-        assert_eq!(modulus_bits(&with(&[0, 0, 1, 3], vec![0xFF; 64])), Some(512));
-        for bad in [vec![], vec![0], vec![0, 1], vec![5, 1], vec![1, 3], vec![1, 3, 0, 0]] {
-            assert_eq!(modulus_bits(&key(bad.clone())), None, "{bad:?}");
-        }
-    }
 }

@@ -151,6 +151,7 @@ fn judge(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], zone: &Name, now: Timestamp
             Ok(()) => return Seal::Verified,
             Err(verify::Fault::Expired(_)) => seal = Seal::Expired,
             Err(verify::Fault::NotYet(_)) => seal = Seal::NotYet,
+            Err(verify::Fault::Unsupported(algorithm)) => seal = Seal::Unsupported(algorithm),
             Err(_) => {}
         }
     }
