@@ -50,6 +50,7 @@ fn cases() -> Vec<Case> {
         include_str!("data/resellers.toml"),
         include_str!("data/forms.toml"),
         include_str!("data/odd.toml"),
+        include_str!("data/local.toml"),
     ];
     files.iter().flat_map(|f| toml::from_str::<Cases>(f).unwrap().case).collect()
 }

@@ -33,7 +33,7 @@ fn says_none(value: &str) -> bool {
 
 /// A host name in A-labels, lower case, no final dot; `None` for addresses, e-mail, prose.
 pub(crate) fn host(token: &str) -> Option<String> {
-    let t = token.trim_matches(|c: char| ",;()[]<>\"'".contains(c)).trim_end_matches('.');
+    let t = token.trim_matches(|c: char| ",;()[]{}<>*\"'".contains(c)).trim_end_matches('.');
     if t.len() > 253 || t.len() < 3 || !t.contains('.') || t.contains('@') {
         return None;
     }
@@ -66,9 +66,7 @@ pub(crate) fn hosts(value: &str, out: &mut Vec<String>) {
     for token in
         rest.split(|c: char| c.is_whitespace() || ",;|/+".contains(c)).filter(|t| !t.is_empty()).take(64)
     {
-        // `ns1.example.net:192.0.2.1`
-        let glued = token.split_once(':').filter(|(_, tail)| address(tail).is_some());
-        if let Some(h) = host(glued.map_or(token, |(name, _)| name)) {
+        if let Some(h) = host(before_address(token)) {
             if !out.contains(&h) && out.len() < 64 {
                 out.push(h);
             }
@@ -76,6 +74,14 @@ pub(crate) fn hosts(value: &str, out: &mut Vec<String>) {
             break;
         }
     }
+}
+
+/// The name of `ns1.example.net:192.0.2.1`, `ns1.example.net:53` and `ns1.example.net(192.0.2.1)`.
+fn before_address(token: &str) -> &str {
+    let port = |t: &str| (1..=5).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit());
+    let bracketed = token.split_once(['(', '[']).filter(|(name, _)| !name.is_empty());
+    let glued = || token.split_once(':').filter(|(_, tail)| address(tail).is_some() || port(tail));
+    bracketed.or_else(glued).map_or(token, |(name, _)| name)
 }
 
 /// `1.`, `2)`: the number of a server in a list.
@@ -98,7 +104,7 @@ pub(crate) fn is_address(token: &str) -> bool {
 }
 
 fn address(token: &str) -> Option<IpAddr> {
-    token.trim_matches(|c: char| "()[]<>,;".contains(c)).parse().ok()
+    token.trim_matches(|c: char| "()[]{}<>,;".contains(c)).parse().ok()
 }
 
 /// `Some(true)` for signed, `Some(false)` for unsigned, `None` when the words are not known.
@@ -116,15 +122,20 @@ pub(crate) fn dnssec(value: &str) -> Option<bool> {
 }
 
 fn signed_word(said: &str) -> Option<bool> {
-    let w = fold::word(said);
+    let folded = fold::word(said);
+    // `DNSSEC is not enabled`, `Domain signed`
+    let mut w = folded.as_str();
+    while let Some(rest) = ["dnssec", "domain", "zone", "is"].iter().find_map(|head| w.strip_prefix(head)) {
+        w = rest;
+    }
     let words = &TABLES.words.dnssec;
     if w.is_empty() {
         return None;
     }
-    if has(&words.unsigned, &w) || w.starts_with("unsigned") || w.starts_with("notsigned") {
+    if has(&words.unsigned, w) || w.starts_with("unsigned") || w.starts_with("notsigned") {
         return Some(false);
     }
-    if has(&words.signed, &w) || w.starts_with("signed") {
+    if has(&words.signed, w) || w.starts_with("signed") {
         return Some(true);
     }
     // `3 DS records`
@@ -196,6 +207,12 @@ mod tests {
             ("192.0.2.1", vec![]),
             ("ns1.z.net:192.0.2.1", vec!["ns1.z.net"]),
             ("ns1.z.net. IN A 192.0.2.1", vec!["ns1.z.net"]),
+            (
+                "ns1.z.net(192.0.2.1) ns2.z.net[2001:db8::1],ns3.z.net:53",
+                vec!["ns1.z.net", "ns2.z.net", "ns3.z.net"],
+            ),
+            ("ns1.z.net* {192.0.2.1} ns2.z.net", vec!["ns1.z.net", "ns2.z.net"]),
+            ("fe80::1", vec![]),
             ("1) ns1.z.net 2) ns2.z.net", vec!["ns1.z.net", "ns2.z.net"]),
             ("ns1.z.net and ns2.z.net", vec!["ns1.z.net", "ns2.z.net"]),
             ("ns1.z.net (ok) ns2.z.net [lame]", vec!["ns1.z.net", "ns2.z.net"]),
@@ -213,6 +230,9 @@ mod tests {
             ("Signed delegation, 2 keys", Some(true)),
             ("yes (2 keys)", Some(true)),
             ("3 DS records", Some(true)),
+            ("DNSSEC is not enabled", Some(false)),
+            ("Domain is signed", Some(true)),
+            ("domain", None),
             ("10 keys", Some(true)),
             ("0 DS records", Some(false)),
             ("DS records", None),
