@@ -123,7 +123,6 @@ async fn connection(
 ) {
     let _ = stream.set_nodelay(true);
     let patience = served.limits.patience;
-    let stream = Stalled::new(stream, patience);
     match tls {
         None => speak(stream, client, served, stop, false).await,
         Some(Tls(acceptor)) => match tokio::time::timeout(patience, acceptor.accept(stream)).await {
@@ -159,7 +158,7 @@ where
             _ => Either::Right(Box::pin(page(served.clone(), request, client, encrypted, busy))),
         }
     });
-    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    let connection = builder.serve_connection(TokioIo::new(Stalled::new(stream, patience)), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = streams.drive(connection.as_mut()) => ended,
@@ -291,7 +290,6 @@ mod tests {
         let router = Router::new().route("/", axum::routing::get(|| async { "x".repeat(100_000) }));
         let (mut near, far) = tokio::io::duplex(4096);
         let client = SocketAddr::from(([127, 0, 0, 1], 1));
-        let far = Stalled::new(far, PATIENCE);
         let served = tokio::spawn(speak(far, client, router.into(), CancellationToken::new(), false));
         near.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
         tokio::time::timeout(PATIENCE * 3, served).await.expect("the server gives up").unwrap();

@@ -1,7 +1,8 @@
 //! A connection whose other end must read: who asks and takes nothing of the answer would otherwise keep its place for
-//! ever. In: a stream. Out: the same stream; writing fails when nothing of it could be written for long.
+//! ever. In: a stream. Out: the same stream; writing fails when nothing of it could be written for long. It takes octets in
+//! one piece only: HTTP/2 then gathers answers of DNS's size, padded ones too, rather than sending each by itself.
 
-use std::io::{Error, ErrorKind, IoSlice, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -47,19 +48,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stalled<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.judge(cx, written)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.judge(cx, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
