@@ -6,7 +6,7 @@ mod fake;
 mod sealed;
 mod signed;
 
-use dnssec_cases::{cds, delegation, denial, keys, parameters, signatures};
+use dnssec_cases::{arguments, cds, delegation, denial, keys, parameters, signatures};
 
 /// The test cases by the file their behaviours are in.
 const GROUPS: [&[&str]; 6] =
@@ -24,30 +24,30 @@ fn no_case_is_left_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ds_records_and_the_zone_they_lead_to() {
-    catalogue::walk(delegation::CASES, delegation::behaviours()).await;
+    catalogue::walk(delegation::CASES, delegation::behaviours(), arguments::of).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_by_algorithm_size_and_server() {
-    catalogue::walk(keys::CASES, keys::behaviours()).await;
+    catalogue::walk(keys::CASES, keys::behaviours(), arguments::of).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn signatures_by_time_key_and_algorithm() {
-    catalogue::walk(signatures::CASES, signatures::behaviours()).await;
+    catalogue::walk(signatures::CASES, signatures::behaviours(), arguments::of).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parameters_of_nsec3() {
-    catalogue::walk(parameters::CASES, parameters::behaviours()).await;
+    catalogue::walk(parameters::CASES, parameters::behaviours(), arguments::of).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn denial_of_existence() {
-    catalogue::walk(denial::CASES, denial::behaviours()).await;
+    catalogue::walk(denial::CASES, denial::behaviours(), arguments::of).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cds_and_cdnskey() {
-    catalogue::walk(cds::CASES, cds::behaviours()).await;
+    catalogue::walk(cds::CASES, cds::behaviours(), arguments::of).await;
 }

@@ -31,9 +31,12 @@ fn tags_of(table: &BTreeMap<String, Case>, case: &str) -> BTreeSet<String> {
     case.tags.keys().cloned().collect()
 }
 
+/// The arguments that a finding of a test case with a tag has to have.
+pub type Arguments = fn(&str, &str) -> &'static [&'static str];
+
 /// Runs all behaviours. Each gives just its tags; together they give every tag of these test cases; and none of the tags
 /// is there in all the healthy runs of its case.
-pub async fn walk(cases: &[&str], behaviours: Vec<Behaviour>) {
+pub async fn walk(cases: &[&str], behaviours: Vec<Behaviour>, arguments: Arguments) {
     let table: BTreeMap<String, Case> =
         toml::from_str(include_str!("../../data/findings.toml")).expect("the table is TOML");
     let ran: Vec<(Behaviour, BTreeSet<String>)> = futures::stream::iter(behaviours)
@@ -44,6 +47,10 @@ pub async fn walk(cases: &[&str], behaviours: Vec<Behaviour>) {
             let unfilled = |text: &str| text.contains('{');
             let tags = of_case.map(|f| {
                 assert!(!unfilled(&f.message) && !unfilled(&f.fix), "an argument is lacking: {f:?}");
+                for name in arguments(b.case, &f.tag) {
+                    let empty = f.args.get(*name).is_none_or(|value| value.as_str() == Some(""));
+                    assert!(!empty, "{name} is lacking: {f:?}");
+                }
                 f.tag
             });
             let tags: BTreeSet<String> = tags.collect();

@@ -1,5 +1,6 @@
 //! Behaviours of servers by test case, with the tags that the specification gives for them.
 
+pub mod arguments;
 pub mod cds;
 pub mod delegation;
 pub mod denial;
