@@ -1,5 +1,5 @@
-//! What the walk looks ahead for: whether deeper lines or host names follow, and whether a paragraph describes a contact or
-//! the registrar rather than the domain. In: the lines from here on; out: a kind of block or a yes.
+//! What the walk looks around for: whether deeper lines or host names follow, whether a paragraph describes a contact or the
+//! registrar rather than the domain, whose record was read so far. In: lines and facts; out: a kind of block or a yes.
 
 use super::fold;
 use super::lines::{Form, Key, Line, by_words};
@@ -13,6 +13,22 @@ impl<'a> Walk<'a, '_> {
             .iter()
             .take(3)
             .find(|l| !matches!(l.form, Form::Blank | Form::Rule | Form::Comment(_)))
+    }
+
+    /// True when every name that was stated so far is another one, and something was said about it.
+    pub(super) fn only_of_others(&self) -> bool {
+        let zone = |n: &str| self.asked.tlds.iter().any(|t| t.eq_ignore_ascii_case(n)) && !self.asked.is(n);
+        let other = |n: &&str| {
+            let n = first(n);
+            zone(n) || values::host(n).is_some() && !self.asked.is(n)
+        };
+        let names = &self.facts.names;
+        !names.is_empty() && names.iter().all(other) && self.facts.has_content()
+    }
+
+    /// True for the asked name, and for the name the answer says it is about.
+    pub(super) fn is_the_name(&self, value: &str) -> bool {
+        self.asked.is(value) || self.facts.names.iter().any(|n| first(n).eq_ignore_ascii_case(value))
     }
 
     /// True when the label without a value at `i` is a field that is empty rather than a heading: it stands in a list

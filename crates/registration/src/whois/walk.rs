@@ -27,7 +27,7 @@ struct Open<'a> {
 
 pub(super) struct Walk<'a, 'l> {
     pub(super) lines: &'l [Line<'a>],
-    asked: &'l Asked,
+    pub(super) asked: &'l Asked,
     pub(super) facts: Facts<'a>,
     /// The line being read.
     pub(super) at: usize,
@@ -205,6 +205,12 @@ impl<'a> Walk<'a, '_> {
         if first_record && k.states(Field::Domain) && self.asked.is(first(k.value)) {
             self.enter(Kind::Domain, 0);
         }
+        if k.states(Field::Domain) && self.asked.is(first(k.value)) && self.only_of_others() {
+            // What was read is another name's record, or the zone's (IANA): the asked one begins here.
+            self.facts = Facts { order: self.facts.order, ..Facts::default() };
+            self.enter(Kind::Domain, 0);
+            return;
+        }
         if k.states(Field::Domain) && !self.facts.names.is_empty() {
             let name = k.value.split_whitespace().next().unwrap_or_default();
             let seen = self.facts.names.iter().any(|n| self.asked.is(first(n)));
@@ -270,11 +276,6 @@ impl<'a> Walk<'a, '_> {
             self.open_list(m.field, m.rank, k.label, l.indent, value.is_empty());
             return;
         }
-    }
-
-    /// True for the asked name, and for the name the answer says it is about.
-    fn is_the_name(&self, value: &str) -> bool {
-        self.asked.is(value) || self.facts.names.iter().any(|n| first(n).eq_ignore_ascii_case(value))
     }
 
     /// Whether a label that is clear by itself counts in the block it stands in.
