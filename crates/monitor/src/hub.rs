@@ -80,10 +80,11 @@ impl Hub {
         let _ = self.0.live.send(Live::Scan(told));
     }
 
-    /// A scan was asked for and waits for its turn. One that runs already is left alone.
+    /// A scan was asked for at this time and waits for its turn. One that runs already is left alone, and so is one that
+    /// began since and has ended: a worker may be quicker than whoever tells us.
     pub fn queued(&self, name: &DomainName, at: Timestamp) {
         self.change(name, at, |p| {
-            if p.finished() {
+            if p.finished() && p.started_at < at {
                 *p = ScanProgress {
                     running: vec![Stage::Queued],
                     done: Vec::new(),
@@ -98,6 +99,9 @@ impl Hub {
     /// A scan begins with these stages.
     pub fn started(&self, name: &DomainName, at: Timestamp, stages: &[Stage]) {
         self.change(name, at, |p| {
+            if p.finished() {
+                p.started_at = at;
+            }
             p.running = stages.to_vec();
             p.done.clear();
             p.result = None;
@@ -165,5 +169,30 @@ impl Hub {
                 let _ = self.0.live.send(Live::Changed(e));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_that_was_quicker_than_word_of_it_is_not_waited_for_for_ever() {
+        let hub = Hub::default();
+        let name = DomainName::trusted("q7.io");
+        let at = |s: i64| Timestamp::from_second(s).unwrap();
+        let done = || ScanResult { changes: vec![], sentence: "Nothing changed".into(), failed: false };
+        for asked in [10, 20] {
+            // Asked for, taken by a worker at once and done; only then the hub hears that it was asked for.
+            hub.started(&name, at(asked + 1), &[]);
+            hub.finished(&name, at(asked + 2), done());
+            hub.queued(&name, at(asked));
+            assert!(hub.progress(&name).unwrap().finished(), "asked at {asked}");
+        }
+        // Asked for after the last one began: that is another scan, which has still to come.
+        hub.queued(&name, at(22));
+        assert!(!hub.progress(&name).unwrap().finished());
+        hub.started(&name, at(23), &[]);
+        assert_eq!(hub.progress(&name).unwrap().started_at, at(22), "since when it is waited for");
     }
 }
