@@ -13,6 +13,10 @@ pub fn no_more_than_stated(field: &str, date: &StatedTime, text: &str) {
     {
         return;
     }
+    if text.contains("24:00") {
+        // The end of a day, which is the next one's beginning.
+        return;
+    }
     let has = |wanted: i64| holds_number(&digits, wanted);
     assert!(has(year) || has(year % 100), "{field}: {date}, but the text has no year {year}");
     assert!(has(i64::from(day.day())), "{field}: {date}, but the text has no day {}", day.day());
@@ -44,13 +48,24 @@ fn holds_number(runs: &[&str], wanted: i64) -> bool {
     runs.iter().any(|run| *run == plain || *run == padded || (run.len() >= 8 && run.contains(&padded)))
 }
 
-/// `1:02`, or fourteen digits in a row.
+/// `1:02`, `9:5:3`, `10h30`, `10.11.12`, `T101112`, or fourteen digits in a row.
 fn has_clock(text: &str, runs: &[&str]) -> bool {
-    let colon = text
-        .as_bytes()
-        .windows(4)
-        .any(|w| w[0].is_ascii_digit() && w[1] == b':' && w[2].is_ascii_digit() && w[3].is_ascii_digit());
-    colon || runs.iter().any(|run| run.len() >= 14)
+    let digit = |b: Option<&u8>| b.is_some_and(u8::is_ascii_digit);
+    let bytes = text.as_bytes();
+    let colon = |i: usize| {
+        digit(bytes.get(i.wrapping_sub(1)))
+            && digit(bytes.get(i + 1))
+            && (digit(bytes.get(i + 2)) || bytes.get(i + 2) == Some(&b':') && digit(bytes.get(i + 3)))
+    };
+    let dotted =
+        |w: &[u8]| w[0] == b'.' && w[3] == b'.' && [1, 2, 4, 5].iter().all(|i| w[*i].is_ascii_digit());
+    let packed = |w: &[u8]| w[0] == b'T' && w[1..].iter().all(u8::is_ascii_digit);
+    let hour = |(at, _): (usize, &str)| text[..at].trim_end().ends_with(|c: char| c.is_ascii_digit());
+    runs.iter().any(|run| run.len() >= 14)
+        || (1..bytes.len()).any(|i| bytes[i] == b':' && colon(i))
+        || bytes.windows(6).any(dotted)
+        || bytes.windows(7).any(packed)
+        || ["h", "時", "时", "시"].iter().any(|word| text.match_indices(word).any(hour))
 }
 
 /// A sign before a digit, or a letter that can name a zone.

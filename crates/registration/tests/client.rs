@@ -11,7 +11,6 @@ use world::{Reply, WHOIS, World, ask, bootstrap, http, now, rdap, settings, text
 
 /// A name, how the server answers, what it comes to.
 type Fault = (&'static str, fn(&str) -> Reply, FailureKind);
-type NotFound = (&'static str, fn() -> Reply, bool);
 
 fn kind(r: &LookupResult) -> FailureKind {
     r.outcome.as_ref().expect_err("a failure").kind
@@ -151,48 +150,6 @@ async fn a_throttling_text_stops_questions_to_that_host_too() {
         assert_eq!(kind(&ask(&client, name).await), FailureKind::Throttled);
     }
     assert_eq!(seen.count(), 1);
-}
-
-#[tokio::test]
-async fn only_an_rdap_server_can_say_that_a_name_is_free() {
-    let cases: [NotFound; 9] = [
-        (
-            "plain JSON",
-            || http(404, "application/json", "", r#"{"errorCode":404,"title":"Not Found"}"#),
-            true,
-        ),
-        ("without a code", || http(404, "application/rdap+json", "", r#"{"title":"Not Found"}"#), true),
-        ("gateway", || http(404, "application/json", "", r#"{"message":"Not Found"}"#), false),
-        (
-            "framework",
-            || {
-                http(
-                    404,
-                    "application/json",
-                    "",
-                    r#"{"status":404,"error":"Not Found","path":"/domain/a.test"}"#,
-                )
-            },
-            false,
-        ),
-        (
-            "another code inside",
-            || http(404, "application/rdap+json", "", r#"{"errorCode":400,"title":"Bad Request"}"#),
-            false,
-        ),
-        ("error object", || http(404, "application/rdap+json", "", r#"{"errorCode":404}"#), true),
-        ("empty", || http(404, "text/plain", "", ""), true),
-        ("object as text", || http(404, "text/html", "", r#"{"errorCode":404,"title":"Not Found"}"#), true),
-        ("web page", || http(404, "text/html", "", "<h1>Not Found</h1>"), false),
-    ];
-    for (what, reply, free) in cases {
-        let mut w = World::new();
-        bootstrap(&mut w, "http://rdap.nic.test/").await;
-        w.serve("rdap.nic.test", 80, move |_| reply()).await;
-        let r = ask(&w.client(settings()), "a.test").await;
-        assert_eq!(matches!(r.outcome, Ok(RegistrationState::Available)), free, "{what}: {:?}", r.failures);
-        assert!(free || r.outcome.is_err(), "{what}");
-    }
 }
 
 #[tokio::test]

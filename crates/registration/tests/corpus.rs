@@ -117,6 +117,36 @@ fn a_cut_answer_never_turns_into_a_free_name() {
     assert!(bad.is_empty(), "{bad:?}");
 }
 
+/// Whatever lines of a record are lost, what is left is no free name.
+#[test]
+fn a_thinned_answer_never_turns_into_a_free_name() {
+    let Some(root) = corpus() else { return };
+    let mut seed = 2_463_534_242_u32;
+    let mut bad = Vec::new();
+    for (case, raw) in cases(&root) {
+        if case["outcome"] != "registered" {
+            continue;
+        }
+        let lines: Vec<&[u8]> = raw.split_inclusive(|b| *b == b'\n').collect();
+        for round in 2..8_u32 {
+            let mut kept = Vec::new();
+            for line in &lines {
+                seed ^= seed << 13;
+                seed ^= seed >> 17;
+                seed ^= seed << 5;
+                if seed % 12 > round {
+                    kept.extend_from_slice(line);
+                }
+            }
+            let (domain, tld) = (case["domain"].as_str().unwrap(), case["tld"].as_str());
+            if registration::parse_whois(domain, tld, None, &kept).outcome == Outcome::Available {
+                bad.push((case["id"].clone(), String::from_utf8_lossy(&kept).into_owned()));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}: {:?}", bad.len(), bad.first());
+}
+
 /// Broken copies of real answers: bytes flipped, cut out, doubled, put in. Deterministic, so that a failure repeats.
 #[test]
 fn broken_copies_of_real_answers_do_no_harm() {

@@ -52,7 +52,7 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked, web_page: bool) -> Opt
             {
                 best = Some(o);
             }
-            if best.is_none() && by_words.is_none() && !stranger && !is_field(l) && !hangs(prepared) {
+            if best.is_none() && by_words.is_none() && !stranger && !is_field(l) && !is_open(prepared) {
                 by_words = grammar::says(prepared);
             }
         };
@@ -214,9 +214,17 @@ const HANGING: &[&str] = &[
 
 /// True when a line ends in the middle of a sentence, whatever the next begins with.
 fn hangs(line: &str) -> bool {
+    line.len() > 24 && (line.ends_with(',') || ends_within(line))
+}
+
+/// The same of a few words, which are no sentence when something is to follow: `available to:`.
+fn is_open(line: &str) -> bool {
+    line.ends_with([',', ':']) || ends_within(line.trim_end_matches(':'))
+}
+
+fn ends_within(line: &str) -> bool {
     let last = line.rsplit(' ').next().unwrap_or_default();
-    line.len() > 24
-        && (line.ends_with(',') || (last.len() <= 7 && HANGING.contains(&last.to_ascii_lowercase().as_str())))
+    last.len() <= 7 && HANGING.contains(&last.to_ascii_lowercase().as_str())
 }
 
 /// True for another name under the same suffix: some servers echo the name in a form of their own.

@@ -40,6 +40,10 @@ pub(super) fn time_part(rest: &str) -> Option<(Clock, &str)> {
         ([*all.first()?, *all.get(1)?, *all.get(2)?], c.get(0)?.end(), 0)
     } else {
         let c = TIME.captures(rest)?;
+        // `9:5:3` is a time; `00:0` is one that broke off (found by fuzzing).
+        if c[2].len() == 1 && c.get(3).is_none() {
+            return None;
+        }
         let hour = match c.get(5) {
             Some(half) => of_half(num(&c[1]), half.as_str().starts_with(['p', 'P'])),
             None => num(&c[1]),
