@@ -3,121 +3,16 @@
 
 #[path = "doh_faults/frames.rs"]
 mod frames;
+#[path = "doh_faults/world.rs"]
+mod world;
 
-use axum::Router;
-use dns::wire::{Data, Name, Rr, Rtype};
-use doh::{Backend, Bounds, Entry, Exposure, Resolver, Site};
 use frames::*;
-use jiff::Timestamp;
-use lab::{Lab, Options, Scenario};
-use rustls_pki_types::pem::PemObject;
-use server::http::{Limits, Served, Tls, serve};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use server::http::Limits;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::client::TlsStream;
-use tokio_util::sync::CancellationToken;
-
-/// The longest anything here may take; nothing waits for it when all is well.
-const LONG: Duration = Duration::from_secs(30);
-
-/// Knows one name; all others take for ever.
-struct One {
-    asked: AtomicUsize,
-}
-
-#[async_trait::async_trait]
-impl Backend for One {
-    async fn look_up(&self, name: &Name, _: Rtype, _: bool, now: Timestamp) -> Entry {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        if name.to_string() != "www.example" {
-            std::future::pending::<()>().await;
-        }
-        let raw = vec![192, 0, 2, 1];
-        let data = Data::A(Ipv4Addr::new(192, 0, 2, 1));
-        let rr = Rr { name: name.clone(), rtype: Rtype::A, class: 1, ttl: 300, raw, data };
-        Entry { rcode: 0, answers: vec![rr], ttl: 300, explained: None, ..Entry::failure(now, 0, "") }
-    }
-}
-
-struct World {
-    at: SocketAddr,
-    client: tokio_rustls::TlsConnector,
-    backend: Arc<One>,
-    _folder: TempDir,
-    lab: Lab,
-    stop: CancellationToken,
-}
-
-async fn world(limits: Limits) -> World {
-    let folder = TempDir::new().unwrap();
-    let options = Options::new(Scenario::named("small").unwrap(), folder.path(), Timestamp::now());
-    let lab = Lab::start(options).await.unwrap();
-    let issued = lab.certificate(&["localhost".into()], &[]).unwrap();
-    let tls = Tls::pem(issued.chain.as_bytes(), issued.key.as_bytes()).unwrap();
-    let backend = Arc::new(One { asked: AtomicUsize::new(0) });
-    let bounds = Bounds { rate: 0, lookups: 64, ..Bounds::default() };
-    let resolver = Resolver::new(backend.clone(), &bounds, Arc::new(Timestamp::now));
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let at = listener.local_addr().unwrap();
-    let stop = CancellationToken::new();
-    let pages = Router::new().route("/", axum::routing::post(|body: String| async move { body }));
-    let site = Site::new(resolver, Exposure::Direct, true);
-    let served = Served::with_doh(pages, site).within(limits);
-    tokio::spawn(serve(listener, Some(tls), served, stop.clone()));
-    let mut roots = rustls::RootCertStore::empty();
-    let ca = std::fs::read(&lab.endpoints().extra_ca).unwrap();
-    roots.add(rustls_pki_types::CertificateDer::from_pem_slice(&ca).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    World { at, client: Arc::new(config).into(), backend, _folder: folder, lab, stop }
-}
-
-/// Where the A record of a name is asked for.
-fn path(name: &str) -> String {
-    format!("/resolve?name={name}&type=A")
-}
-
-impl World {
-    async fn connect(&self) -> TlsStream<TcpStream> {
-        let stream = TcpStream::connect(self.at).await.unwrap();
-        let name = rustls_pki_types::ServerName::try_from("localhost").unwrap();
-        tokio::time::timeout(LONG, self.client.connect(name, stream)).await.expect("a handshake").unwrap()
-    }
-
-    /// Somebody else asks and is answered.
-    async fn answers(&self) {
-        let (mut read, mut write) = open(self.connect().await).await;
-        let asked = request("GET", &path("www.example"));
-        write.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &asked)).await.unwrap();
-        write.flush().await.unwrap();
-        let answered = async {
-            while let Some(frame) = next(&mut read).await {
-                if frame.kind == DATA && frame.stream == 1 {
-                    return frame.payload;
-                }
-            }
-            panic!("the connection ended without an answer");
-        };
-        let message = tokio::time::timeout(LONG, answered).await.expect("an answer");
-        let text = String::from_utf8_lossy(&message);
-        assert!(text.contains("\"192.0.2.1\""), "{text}");
-    }
-
-    async fn end(self) {
-        self.stop.cancel();
-        self.lab.shutdown().await;
-    }
-}
+use tokio::net::TcpStream;
+use world::{LONG, path, world};
 
 /// Writes until the server has had enough or so many octets are gone.
 async fn flood(
@@ -326,5 +221,84 @@ async fn what_is_too_large_is_refused_in_both_versions() {
         assert!(said.is_empty() || said.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&said));
     }
     world.answers().await;
+    world.end().await;
+}
+
+/// A question for the A records of www.example: id, flags, QDCOUNT and type as they are given.
+fn question(id: u16, flags: [u8; 2], questions: u8, rtype: u16) -> Vec<u8> {
+    let mut out = id.to_be_bytes().to_vec();
+    out.extend([flags[0], flags[1], 0, questions, 0, 0, 0, 0, 0, 0]);
+    for _ in 0..questions {
+        out.extend(b"\x03www\x07example\0");
+        out.extend(rtype.to_be_bytes());
+        out.extend([0, 1]);
+    }
+    out
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mistakes_are_answered_alike_in_both_versions() {
+    use axum::body::{Body, to_bytes};
+    use hyper::Request;
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    let world = world(Limits::default()).await;
+    let io = TokioIo::new(world.connect().await);
+    let (mut two, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+    tokio::spawn(connection);
+    let wire = "application/dns-message";
+    let good = question(0x1234, [1, 0], 1, 1);
+    // Method, target, content type, body; status, then RCODE where the answer is a message.
+    type Case<'a> = (&'a str, &'a str, &'a str, Vec<u8>, u16, Option<u8>);
+    let cases: Vec<Case> = vec![
+        ("POST", "/dns-query", wire, good.clone(), 200, Some(0)),
+        ("POST", "/dns-query", "text/plain", good.clone(), 415, None),
+        ("POST", "/dns-query", wire, vec![0; 65_536], 413, None),
+        ("POST", "/dns-query", wire, Vec::new(), 400, None),
+        ("POST", "/dns-query", wire, vec![0xFF; 40], 400, None),
+        ("POST", "/dns-query", wire, question(0x1234, [1, 0], 2, 1), 200, Some(1)),
+        ("POST", "/dns-query", wire, question(0x1234, [0x11, 0], 1, 1), 200, Some(4)),
+        ("POST", "/dns-query", wire, question(0x1234, [1, 0], 1, 252), 200, Some(5)),
+        ("POST", "/dns-query", wire, question(0x1234, [1, 0], 1, 255), 200, Some(0)),
+        ("POST", "/resolve?name=www.example", wire, good.clone(), 405, None),
+        ("PUT", "/dns-query", wire, good.clone(), 405, None),
+        ("GET", "/dns-query", "", Vec::new(), 400, None),
+        ("GET", "/dns-query?dns=AAAB+AAB/AAAAAA", "", Vec::new(), 400, None),
+        ("GET", "/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlAAABAAE=", "", Vec::new(), 400, None),
+        ("GET", "/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlAAABAAE", "", Vec::new(), 200, Some(0)),
+        ("GET", "/resolve?name=a..b", "", Vec::new(), 400, None),
+        ("OPTIONS", "/dns-query", "", Vec::new(), 204, None),
+    ];
+    for (n, (method, target, media, body, status, rcode)) in cases.into_iter().enumerate() {
+        for second in [false, true] {
+            let host = if second { "https://localhost" } else { "" };
+            let mut request = Request::builder().method(method).uri(format!("{host}{target}"));
+            if !second {
+                request = request.header("host", "localhost");
+            }
+            if !media.is_empty() {
+                request = request.header("content-type", media);
+            }
+            let request = request.body(Body::from(body.clone())).unwrap();
+            let answered = async {
+                if second {
+                    return two.send_request(request).await;
+                }
+                // One each: a connection ends with a request whose body was not wanted.
+                let io = TokioIo::new(world.connect().await);
+                let (mut one, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
+                tokio::spawn(connection);
+                one.send_request(request).await
+            };
+            let answer = tokio::time::timeout(LONG, answered).await.expect("an answer").unwrap();
+            let what = format!("case {n}: {method} {target}, HTTP/2 {second}");
+            assert_eq!(answer.status().as_u16(), status, "{what}");
+            let said = to_bytes(Body::new(answer.into_body()), 1 << 20).await.unwrap();
+            if let Some(rcode) = rcode {
+                assert_eq!(said[3] & 15, rcode, "{what}");
+                assert_eq!(said[..2], if method == "POST" { [0x12, 0x34] } else { [0, 0] }, "{what}");
+            }
+        }
+    }
     world.end().await;
 }
