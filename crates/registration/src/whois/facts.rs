@@ -41,6 +41,12 @@ impl<'a> Facts<'a> {
 
     /// Keeps a name the answer states; records list a few variants, not hundreds.
     pub fn name(&mut self, name: &'a str) {
+        if self.names.is_empty() {
+            // A change told before anything is named may be the database's: one told later is believed more.
+            for (_, v) in self.values.iter_mut().filter(|(f, _)| *f == Field::Updated) {
+                v.rank = v.rank.max(9);
+            }
+        }
         if self.names.len() < 64 {
             self.names.push(name);
         }
