@@ -99,7 +99,8 @@ pub(crate) fn says(line: &str) -> Option<Outcome> {
         return (named && !has(Part::Negation) && !has(Part::Free)).then_some(Outcome::Reserved);
     }
     if has(Part::Free) {
-        return (named && !has(Part::Negation) && !has(Part::Limit)).then_some(Outcome::Available);
+        let doubted = has(Part::Negation) || has(Part::Nothing) || has(Part::Limit);
+        return (named && !doubted).then_some(Outcome::Available);
     }
     let absent = has(Part::Nothing) || has(Part::Negation) && has(Part::Found);
     (absent && named && !has(Part::Limit)).then_some(Outcome::Available)

@@ -46,12 +46,15 @@ pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked, web_
             .filter(|o| *o != Outcome::Available)
             .unwrap_or(Outcome::Unknown);
     }
-    if let Some(o) = sentence(lines, asked, web_page) {
+    let real_status = listed.iter().any(|s| !s.is_empty());
+    let named = facts.names.iter().any(|n| n.split_whitespace().next().is_some_and(|n| asked.is(n)));
+    // `Status: registered` beside "no match for the registrant": what is missing is another thing.
+    let state = |s: &String| states::is_code(s) || states::says_taken(s) || states::is_state(s);
+    let held = named && by_status.is_none() && listed.iter().any(state);
+    if let Some(o) = sentence(lines, asked, web_page).filter(|o| !held || *o != Outcome::Available) {
         // One lonely fact beside a sentence: boilerplate rarely states a fact, so only "free" needs care.
         return o;
     }
-    let real_status = listed.iter().any(|s| !s.is_empty());
-    let named = facts.names.iter().any(|n| n.split_whitespace().next().is_some_and(|n| asked.is(n)));
     if weight > 0 || (named && (real_status || facts.labelled > 1)) {
         return Outcome::Registered;
     }

@@ -14,9 +14,10 @@ fn order(o: Outcome) -> u8 {
     match o {
         Outcome::Throttled => 0,
         Outcome::Refused => 1,
-        Outcome::Reserved => 2,
-        Outcome::Available => 3,
-        _ => 4,
+        Outcome::Registered => 2,
+        Outcome::Reserved => 3,
+        Outcome::Available => 4,
+        Outcome::Unknown => 5,
     }
 }
 
@@ -34,7 +35,8 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked, web_page: bool) -> Opt
         };
         let first = above.is_empty();
         let prose = wrapped(std::mem::replace(&mut above, text), text);
-        if prose || text.is_empty() {
+        // A question says nothing, not even of a free name.
+        if prose || text.is_empty() || text.ends_with('?') {
             continue;
         }
         read += 1;
