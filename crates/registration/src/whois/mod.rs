@@ -13,6 +13,7 @@ mod grammar;
 mod json;
 mod lines;
 mod outcome;
+mod phrases;
 mod sentences;
 mod short_date;
 mod states;

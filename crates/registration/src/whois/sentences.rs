@@ -123,7 +123,7 @@ fn patterns(line: &str, open: bool, alone: bool, asked: &Asked) -> Said {
 fn matched(line: &str, open: bool, asked: &Asked) -> Said {
     let mut said = Said::default();
     let (mut withheld, mut barred) = (false, false);
-    for p in TABLES.phrases.set.matches(line).into_iter().filter_map(|i| TABLES.phrase(i, asked)) {
+    for p in TABLES.phrases.matches(line, asked) {
         if p.loose && open {
             continue;
         }

@@ -2,10 +2,10 @@
 //! in `data/`; out: maps keyed by folded words. Tests check that every file loads and every row names its source.
 
 use super::fold;
+use super::phrases::Phrases;
 #[cfg(test)]
 pub(crate) use super::probe::{open, open_nth};
-use model::registration::Outcome;
-use regex::{Regex, RegexSet};
+use regex::Regex;
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -171,42 +171,6 @@ struct TldFile {
     tld: Vec<TldRow>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PhraseRow {
-    outcome: Outcome,
-    #[serde(default)]
-    overrules: bool,
-    #[serde(default)]
-    tld: Vec<String>,
-    patterns: Vec<String>,
-    source: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PhraseFile {
-    phrase: Vec<PhraseRow>,
-}
-
-/// The sentences of `phrases.toml`, compiled.
-pub(crate) struct Phrases {
-    pub set: RegexSet,
-    /// What each pattern of the set means.
-    pub meaning: Vec<Phrase>,
-}
-
-/// What a pattern means.
-pub(crate) struct Phrase {
-    pub outcome: Outcome,
-    /// Where it stands, no sentence of the answer says that the name is free.
-    pub overrules: bool,
-    /// The TLDs it is limited to.
-    tld: Vec<String>,
-    /// It may match within a sentence, so it counts only where the sentence ends with the line.
-    pub loose: bool,
-}
-
 /// What a folded word is, all tables together.
 #[derive(Default)]
 pub(crate) struct Word {
@@ -274,33 +238,10 @@ fn load() -> Result<Tables, Box<dyn std::error::Error>> {
     if tlds.tld.iter().any(|r| r.source.is_empty()) {
         return Err("a row of tlds.toml names no source".into());
     }
-    let rows: PhraseFile = toml::from_str(include_str!("../../data/phrases.toml"))?;
-    let mut patterns = Vec::new();
-    let mut meaning = Vec::new();
-    for r in rows.phrase {
-        if r.source.is_empty() {
-            return Err("a row of phrases.toml names no source".into());
-        }
-        for p in r.patterns {
-            let loose = p.starts_with("^.{0,");
-            meaning.push(Phrase { outcome: r.outcome, overrules: r.overrules, tld: r.tld.clone(), loose });
-            // ASCII word boundaries keep the automaton fast on other scripts.
-            patterns.push(p.replace("\\b", "(?-u:\\b)"));
-        }
-    }
-    let set = regex::RegexSetBuilder::new(&patterns).size_limit(64 << 20).dfa_size_limit(16 << 20).build()?;
     let redaction = Regex::new(
         r"(?i)redacted|not disclosed|data not disclosed|gdpr|privacy|whoisguard|withheld|\(not shown\)|hidden!|data protected|statutory masking|non-public data|not displayed",
     )?;
-    Ok(Tables {
-        lexicon,
-        contains,
-        restart,
-        words,
-        tlds: tlds.tld,
-        phrases: Phrases { set, meaning },
-        redaction,
-    })
+    Ok(Tables { lexicon, contains, restart, words, tlds: tlds.tld, phrases: Phrases::load()?, redaction })
 }
 
 /// Every row may be used, save where a test switches rows off.
@@ -318,12 +259,6 @@ impl Tables {
     /// What a folded word is, where the tables know it.
     pub fn word(&self, folded: &str) -> Option<&Word> {
         self.lexicon.get(folded).filter(|_| open("label", folded))
-    }
-
-    /// What a pattern of `phrases.toml` means, where it counts for this question.
-    pub fn phrase(&self, n: usize, asked: &super::Asked) -> Option<&Phrase> {
-        let p = self.phrases.meaning.get(n)?;
-        ((p.tld.is_empty() || asked.under(&p.tld)) && open_nth("phrase", n)).then_some(p)
     }
 }
 
@@ -361,7 +296,7 @@ mod tests {
         let t = load().unwrap();
         let count = |f: fn(&Word) -> bool| t.lexicon.values().filter(|w| f(w)).count();
         assert!(count(|w| !w.meanings.is_empty()) > 250 && count(|w| w.heading.is_some()) > 80);
-        assert!(t.phrases.meaning.len() > 80);
+        assert!(t.phrases.len() > 80);
         assert!(t.tlds.iter().all(|r| !r.source.is_empty()));
         for r in &t.tlds {
             if let Some(e) = &r.encoding {
