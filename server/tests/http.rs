@@ -46,10 +46,6 @@ struct Site {
 }
 
 async fn site(demo: bool) -> Site {
-    site_with(demo, Bounds::default()).await
-}
-
-async fn site_with(demo: bool, bounds: Bounds) -> Site {
     let folder = tempfile::tempdir().unwrap();
     let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
     let scanner = Scanner {
@@ -65,7 +61,7 @@ async fn site_with(demo: bool, bounds: Bounds) -> Site {
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
-    let tools = Tools::new(comparer, bounds);
+    let tools = Tools::new(comparer, Bounds::default());
     let product = Product { scanner: scanner.clone(), worker, engine, tools, demo };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let access = Access { key: "k3y".into(), demo };
@@ -415,39 +411,4 @@ async fn metrics_are_for_this_machine_the_key_and_an_address_of_their_own() {
     assert_eq!(ask(&site.health, "192.0.2.1", &[("host", "scope.example")]).await, StatusCode::OK);
     let page = Request::get("/domains").header("host", "localhost").body(Body::empty()).unwrap();
     assert_eq!(site.health.clone().oneshot(page).await.unwrap().status(), StatusCode::NOT_FOUND);
-}
-
-#[tokio::test]
-async fn every_call_that_queues_scans_counts() {
-    let fill = |n: usize| async move {
-        let site = site_with(true, Bounds { a_minute: 1, ..Bounds::default() }).await;
-        site.api("POST", "/api/v1/domains", json!({ "names": ["q7.io"] })).await;
-        for _ in 0..n {
-            assert_eq!(site.api("POST", "/api/v1/domains/q7.io/rescan", Value::Null).await.0, StatusCode::OK);
-        }
-        site
-    };
-    // Five of them are a point.
-    let site = fill(4).await;
-    for (method, path, body) in [
-        ("POST", "/api/v1/domains/q7.io/rescan", Value::Null),
-        ("POST", "/api/v1/domains", json!({ "names": ["alder.example"] })),
-    ] {
-        let (status, said) = site.api(method, path, body).await;
-        assert_eq!((status, &said["failure"]), (StatusCode::TOO_MANY_REQUESTS, &json!("too_many")), "{path}");
-    }
-    for (name, body) in [
-        ("rescan", "names[0]=q7.io"),
-        ("rescan_matching", "query="),
-        ("add", "text=alder.example&ownership=owned&tags="),
-    ] {
-        let (status, said) = function(&site, name, &[("authorization", "Bearer k3y")], body).await;
-        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{name}: {said}");
-    }
-    let headers = [("authorization", "Bearer k3y"), ("content-type", "application/json")];
-    let (status, said) = site.ask("POST", "/api/fn/restore", &headers, r#"{"items":[]}"#).await;
-    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{said}");
-    // What asks nobody anything goes on.
-    assert_eq!(site.api("GET", "/api/v1/domains", Value::Null).await.0, StatusCode::OK);
-    assert_eq!(site.api("DELETE", "/api/v1/domains/q7.io", Value::Null).await.0, StatusCode::OK);
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
-const POINT: u32 = 5;
 const WINDOW: Duration = Duration::from_secs(60);
 /// How long somebody waits for a place before being sent away.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -36,18 +35,15 @@ pub enum Work {
     Check,
     /// A comparison repeated until a record is everywhere.
     Watch,
-    /// One call that puts scans into the queue (rescans, names added or put back): the queue bounds what runs.
-    Queue,
 }
 
 impl Work {
-    /// Fifths of a point of the caller's minute.
+    /// Points of the caller's minute.
     fn price(self) -> u32 {
         match self {
-            Work::Queue => 1,
-            Work::Trace | Work::Authority => POINT,
-            Work::Scan => 2 * POINT,
-            Work::Compare | Work::Analysis | Work::Check | Work::Watch => 3 * POINT,
+            Work::Trace | Work::Authority => 1,
+            Work::Scan => 2,
+            Work::Compare | Work::Analysis | Work::Check | Work::Watch => 3,
         }
     }
 }
@@ -179,14 +175,6 @@ impl Limits {
         }
     }
 
-    /// Leave to queue something: no place is held, because what is queued waits for one of its own.
-    ///
-    /// # Errors
-    /// [`Failure::TooMany`] when the caller has had its share.
-    pub fn queue(&self, caller: &Caller) -> Answer<()> {
-        self.pay(&key(caller), Work::Queue).map(|_| ())
-    }
-
     /// Seconds after which a caller that was sent away may come again.
     pub fn again(&self, caller: &Caller) -> Option<u64> {
         let left = self.callers().known.get(&key(caller))?.again?.checked_duration_since(Instant::now())?;
@@ -222,12 +210,11 @@ impl Limits {
         if a_minute > 0 {
             let price = work.price();
             let mut left = u.spent.iter().map(|(_, p)| p).sum::<u32>() + price;
-            let most = a_minute.saturating_mul(POINT);
-            if left > most {
+            if left > a_minute {
                 // The oldest go first; the price is free again when enough of them have gone.
                 let free_at = u.spent.iter().find_map(|(t, p)| {
                     left = left.saturating_sub(*p);
-                    (left <= most).then_some(*t + WINDOW)
+                    (left <= a_minute).then_some(*t + WINDOW)
                 });
                 let wait = free_at.map_or(WINDOW, |t| t.saturating_duration_since(now));
                 u.again = Some(now + wait);

@@ -39,18 +39,33 @@ pub(crate) fn finding(test_case: &str, zone: &str, tag: &str, args: &[(&str, Val
     }
 }
 
+/// Puts arguments into their places: `{name}` is the argument, `{name|one|many}` the word that fits a list of one or of
+/// several.
 fn fill(template: &str, args: &Map<String, Value>) -> String {
-    let mut out = template.to_string();
-    for (name, value) in args {
-        let text = match value {
-            Value::String(s) if s.is_empty() => "none".to_string(),
-            // Zonemaster separates lists by semicolons; people read commas.
-            Value::String(s) => s.replace(';', ", "),
-            other => other.to_string(),
-        };
-        out = out.replace(&format!("{{{name}}}"), &text);
+    let mut out = String::with_capacity(template.len() + 64);
+    let mut rest = template;
+    while let Some((before, (place, after))) =
+        rest.split_once('{').and_then(|(b, r)| Some((b, r.split_once('}')?)))
+    {
+        out.push_str(before);
+        out.push_str(&filled(place, args).unwrap_or_else(|| format!("{{{place}}}")));
+        rest = after;
     }
-    out
+    out + rest
+}
+
+fn filled(place: &str, args: &Map<String, Value>) -> Option<String> {
+    let mut parts = place.split('|');
+    let value = args.get(parts.next()?)?;
+    let several = value.as_str().is_some_and(|s| s.contains(';'));
+    Some(match (parts.next(), parts.next(), value) {
+        (Some(_), Some(many), _) if several => many.to_string(),
+        (Some(one), ..) => one.to_string(),
+        (None, _, Value::String(s)) if s.is_empty() => "none".to_string(),
+        // Zonemaster separates lists by semicolons; people read commas.
+        (None, _, Value::String(s)) => s.replace(';', ", "),
+        (None, _, other) => other.to_string(),
+    })
 }
 
 /// Gathers the findings of one run of a test case.
@@ -98,5 +113,17 @@ mod tests {
     fn sentences_take_their_arguments() {
         let f = finding("Basic01", "a.example", "B01_CHILD_FOUND", &[("domain", "a.example".into())]);
         assert_eq!((f.level, f.message.contains("a.example")), (Level::Info, true));
+    }
+
+    #[test]
+    fn verbs_fit_one_server_and_several() {
+        let said = |list: &str| {
+            let args =
+                Map::from_iter([("ns_list".to_string(), Value::from(list)), ("n".to_string(), 3.into())]);
+            fill("{ns_list} {ns_list|has|have} {n} keys {of} {it.", &args)
+        };
+        assert_eq!(said("ns1/192.0.2.1"), "ns1/192.0.2.1 has 3 keys {of} {it.");
+        assert_eq!(said("ns1;ns2"), "ns1, ns2 have 3 keys {of} {it.");
+        assert_eq!(said("{n}"), "{n} has 3 keys {of} {it.", "what servers say is no template");
     }
 }
