@@ -3,10 +3,12 @@
 //! words agree and the value has the form of the field. Data: `compose.toml`.
 
 use super::date::{self, NoDate};
+use super::fold;
 use super::tables::{Field, Meaning, Order, Scope, open};
 use super::values;
 use serde::Deserialize;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::LazyLock;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -47,8 +49,11 @@ struct File {
     part: Vec<Row>,
 }
 
+/// What each word can be.
+type Words = HashMap<String, u16, BuildHasherDefault<fold::Fnv>>;
+
 struct Parts {
-    words: HashMap<String, u16>,
+    words: Words,
     stems: Vec<(String, u16)>,
 }
 
@@ -69,7 +74,7 @@ static PARTS: LazyLock<Parts> = LazyLock::new(|| {
 
 fn load() -> Result<Parts, Box<dyn std::error::Error>> {
     let file: File = toml::from_str(include_str!("../../data/compose.toml"))?;
-    let mut words: HashMap<String, u16> = HashMap::new();
+    let mut words = Words::default();
     let mut stems = Vec::new();
     for row in file.part {
         if row.source.is_empty() {
@@ -226,7 +231,7 @@ fn part(word: &str) -> Option<u16> {
     let known = PARTS
         .words
         .get(word)
-        .or_else(|| PARTS.words.get(bare))
+        .or_else(|| (bare.len() < word.len()).then(|| PARTS.words.get(bare)).flatten())
         .copied()
         .or_else(|| PARTS.stems.iter().find(|(s, _)| word.starts_with(s.as_str())).map(|(_, b)| *b))?;
     open("part", word).then_some(known)
@@ -237,16 +242,19 @@ fn glued(word: &str) -> Option<Vec<u16>> {
     if !word.is_ascii() || !(8..=32).contains(&word.len()) {
         return None;
     }
-    let cuts = |w: &str| 3..w.len().saturating_sub(2);
-    let pair = |w: &str| cuts(w).find_map(|i| Some(vec![whole(&w[..i])?, whole(&w[i..])?]));
+    let pair = |w: &str| firsts(w).find_map(|(first, i)| Some(vec![first, whole(&w[i..])?]));
     pair(word).or_else(|| {
-        cuts(word).find_map(|i| {
-            let first = whole(&word[..i])?;
+        firsts(word).find_map(|(first, i)| {
             let mut all = pair(&word[i..])?;
             all.insert(0, first);
             Some(all)
         })
     })
+}
+
+/// What a word may begin with, each with where it ends.
+fn firsts(word: &str) -> impl Iterator<Item = (u16, usize)> {
+    (3..word.len().saturating_sub(2)).filter_map(|end| Some((whole(&word[..end])?, end)))
 }
 
 /// What a word of the table can be, without its stems.

@@ -24,7 +24,15 @@ pub(crate) fn label(text: &str, into: &mut String) {
 
 /// Folds a value for comparing with the words of a table: letters and digits, lower case.
 pub(crate) fn word(text: &str) -> String {
-    text.chars().take(200).filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    let mut out = String::with_capacity(text.len().min(200));
+    for c in text.chars().take(200) {
+        match c {
+            c if c.is_ascii_alphanumeric() => out.push(c.to_ascii_lowercase()),
+            c if c.is_alphanumeric() => out.extend(c.to_lowercase()),
+            _ => {}
+        }
+    }
+    out
 }
 
 /// A name in A-labels; as it is when it cannot be converted.

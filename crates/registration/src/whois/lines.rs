@@ -57,8 +57,10 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut out = Vec::with_capacity(128);
     for chunk in text.split('\n').take(MAX_LINES) {
         let chunk = chunk.trim_end_matches('\r');
-        for raw in chunk.split('\r') {
-            out.push(line(cut(raw), &mut scratch));
+        if chunk.len() < 200 && !chunk.bytes().any(|b| b == b'\r') {
+            out.push(line(chunk, &mut scratch));
+        } else {
+            out.extend(chunk.split('\r').map(|raw| line(cut(raw), &mut scratch)));
         }
         if out.len() > MAX_LINES {
             break;
@@ -175,13 +177,15 @@ fn colon<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     if !label.chars().any(char::is_alphabetic) {
         return None;
     }
-    let k = key(label, value_of(after), scratch);
-    let known = !k.meanings.is_empty() || k.heading.is_some() || k.object.is_some();
     // `Record created on 2000-08-29 10:22:50`: the colon of a time ends no label.
     let clock =
         after.starts_with(|c: char| c.is_ascii_digit()) && label.ends_with(|c: char| c.is_ascii_digit());
     if clock {
         return None;
+    }
+    let k = key(label, value_of(after), scratch);
+    if !k.meanings.is_empty() || k.heading.is_some() || k.object.is_some() {
+        return Some(Form::Key(k));
     }
     let spaced = after.is_empty() || after.starts_with([' ', '\t', '.', '\u{a0}']) || width > 1;
     let short = label.split_whitespace().count() <= 12;
@@ -189,7 +193,7 @@ fn colon<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     // `Type:Legal person`; not `fe80::1`, not `10:11am`.
     let word = |c: char| c.is_alphabetic() || c == '-' || c == '_' || c == ' ';
     let glued = !spaced && label.len() <= 24 && label.chars().all(word) && !after.starts_with(':');
-    (known || ((spaced || glued) && short && !is_host)).then_some(Form::Key(k))
+    ((spaced || glued) && short && !is_host).then_some(Form::Key(k))
 }
 
 /// `key....... value` and `key<TAB>value`, known labels only; two blanks where the value has the form of its field.
@@ -224,12 +228,18 @@ fn is_plain(k: &Key<'_>) -> bool {
 fn parted<'a>(text: &'a str, scratch: &mut String) -> Option<Form<'a>> {
     let (label, value) = match text.strip_prefix('|') {
         Some(row) => row.trim_end_matches('|').split_once('|')?,
-        None => text.split_once(" = ").or_else(|| text.split_once(" - "))?,
+        None => around(text, b'=').or_else(|| around(text, b'-'))?,
     };
     let k = key(label.trim(), value.trim(), scratch);
     // A dash parts many things.
     let clear = k.is_own() || text.starts_with('|') || !text.contains(" - ");
     (clear && !k.meanings.is_empty() && !k.value.is_empty()).then_some(Form::Key(k))
+}
+
+/// What stands around a mark between blanks.
+fn around(text: &str, mark: u8) -> Option<(&str, &str)> {
+    let at = text.as_bytes().windows(3).position(|w| w == [b' ', mark, b' '])?;
+    Some((&text[..at], &text[at + 3..]))
 }
 
 /// `Record created on 2018-02-05`: a known label of a date, then the date.
