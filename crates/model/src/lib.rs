@@ -34,6 +34,7 @@ pub mod registration;
 pub mod resolvers;
 pub mod row;
 pub mod scan;
+pub mod serial;
 mod server_state;
 pub mod status;
 pub mod test_case;

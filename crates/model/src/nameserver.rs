@@ -3,6 +3,7 @@
 //! server with an older copy of the zone is told apart (serials as in RFC 1982).
 
 use crate::dns::{AnswerKind, Delegation, ServerHealth, ServerState};
+use crate::serial::later;
 use std::net::IpAddr;
 
 /// How one address is, worst last.
@@ -172,12 +173,7 @@ pub fn newest_serial(servers: &[ServerState]) -> Option<u32> {
         .iter()
         .filter(|s| matches!(s.health, ServerHealth::Authoritative | ServerHealth::Slow))
         .filter_map(|s| s.serial)
-        .reduce(|a, b| if newer(b, a) { b } else { a })
-}
-
-/// RFC 1982 section 3.2 with SERIAL_BITS 32: whether `a` is greater than `b`.
-fn newer(a: u32, b: u32) -> bool {
-    a != b && a.wrapping_sub(b) < 1 << 31
+        .reduce(|a, b| if later(b, a) { b } else { a })
 }
 
 #[cfg(test)]

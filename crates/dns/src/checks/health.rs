@@ -328,7 +328,7 @@ mod tests {
         d.servers[1].health = ServerHealth::Slow;
         d.servers[1].latency_ms = Some(300.4);
         let found = health(&d, None, None, Timestamp::UNIX_EPOCH);
-        assert!(found[0].message.contains("300.0 ms, the others 10.0 ms"), "{}", found[0].message);
+        assert!(found[0].message.contains("300 ms, the others 10 ms"), "{}", found[0].message);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use super::address::is_localhost;
 use super::context::{Context, joined, serves};
-use super::soa::{first_soa, later};
+use super::soa::first_soa;
 use crate::resolve::alias;
 use crate::wire::{Data, Name, Rtype, rcode_text};
 use model::finding::Finding;
+use model::serial::later;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 

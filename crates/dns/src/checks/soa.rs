@@ -4,6 +4,7 @@ use super::context::{Context, joined, serves};
 use super::tags::Findings;
 use crate::wire::{Data, Reply, Rtype, SoaData};
 use model::finding::Finding;
+use model::serial::later;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -21,11 +22,6 @@ pub(super) async fn all_soas(c: &Context<'_>, out: &mut Findings<'_>) -> Vec<(Ip
         }
     }
     list
-}
-
-/// RFC 1982: `a` is later than `b`.
-pub(super) fn later(a: u32, b: u32) -> bool {
-    a != b && a.wrapping_sub(b) < 0x8000_0000
 }
 
 /// The first and the last of serial numbers by their arithmetic; by size where that gives them no order.

@@ -64,6 +64,11 @@ fn filled(place: &str, args: &Map<String, Value>) -> Option<String> {
         (None, _, Value::String(s)) if s.is_empty() => "none".to_string(),
         // Zonemaster separates lists by semicolons; people read commas.
         (None, _, Value::String(s)) => s.replace(';', ", "),
+        // Nobody reads tenths of 456 ms.
+        (None, _, Value::Number(n)) if n.is_f64() => match n.as_f64().unwrap_or_default() {
+            figure if figure.abs() < 10.0 => format!("{figure:.1}"),
+            figure => format!("{figure:.0}"),
+        },
         (None, _, other) => other.to_string(),
     })
 }
@@ -116,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn verbs_fit_one_server_and_several() {
+    fn verbs_fit_one_server_and_several_and_figures_are_short() {
         let said = |list: &str| {
             let args =
                 Map::from_iter([("ns_list".to_string(), Value::from(list)), ("n".to_string(), 3.into())]);
@@ -124,6 +129,8 @@ mod tests {
         };
         assert_eq!(said("ns1/192.0.2.1"), "ns1/192.0.2.1 has 3 keys {of} {it.");
         assert_eq!(said("ns1;ns2"), "ns1, ns2 have 3 keys {of} {it.");
+        let figures = Map::from_iter([("a".to_string(), 456.04.into()), ("b".to_string(), 3.06.into())]);
+        assert_eq!(fill("{a} ms, {b} ms", &figures), "456 ms, 3.1 ms");
         assert_eq!(said("{n}"), "{n} has 3 keys {of} {it.", "what servers say is no template");
     }
 }

@@ -4,6 +4,7 @@ use crate::wire::{Data, Dnskey, Name, Rr, Rrsig, Rtype};
 use hickory_proto::dnssec::{Algorithm, DigestType, PublicKey, PublicKeyBuf, crypto::Digest};
 use jiff::Timestamp;
 use model::registration::Ds;
+use model::serial::later;
 
 /// Why a signature does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,11 +55,6 @@ impl Fault {
             }
         }
     }
-}
-
-/// RFC 1982 comparison: `a` is later than `b`.
-fn later(a: u32, b: u32) -> bool {
-    a != b && a.wrapping_sub(b) < 0x8000_0000
 }
 
 /// Signatures over `rtype` at `owner` in a section.

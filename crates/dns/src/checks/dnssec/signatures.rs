@@ -10,14 +10,13 @@ use crate::wire::{Dnskey, Name, Reply, Rr, Rrsig, Rtype};
 use hickory_proto::dnssec::Algorithm;
 use jiff::Timestamp;
 use model::finding::Finding;
+use model::serial::later;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// As DNSSEC08 and DNSSEC09 have it: the time first, then the algorithm, then the key (DNSSEC10 begins with the key).
 pub(super) fn judge_by_time(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], zone: &Name, now: Timestamp) -> Seal {
     let seconds = now.as_second() as u32;
-    // Serial arithmetic (RFC 4034 section 3.1.5).
-    let later = |a: u32, b: u32| a != b && a.wrapping_sub(b) < 0x8000_0000;
     if later(sig.inception, seconds) {
         return Seal::NotYet;
     }
