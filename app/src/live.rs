@@ -22,6 +22,8 @@ pub(crate) struct LiveBus {
     rv: StoredValue<Option<Rv>>,
     /// Set while the stream is broken.
     pub(crate) lost: RwSignal<bool>,
+    /// How often it was opened.
+    opened: RwSignal<u32>,
 }
 
 /// Puts the bus into the context and, in the browser, opens the stream.
@@ -31,6 +33,7 @@ pub(crate) fn provide() {
         next: StoredValue::new(0),
         rv: StoredValue::new(None),
         lost: RwSignal::new(false),
+        opened: RwSignal::new(0),
     };
     provide_context(bus);
     Effect::new(move |_| {
@@ -46,6 +49,17 @@ pub(crate) fn listen(listener: impl Fn(&Live) + Send + Sync + 'static) {
     bus.next.set_value(id + 1);
     bus.listeners.update_value(|l| l.push((id, Arc::new(listener))));
     on_cleanup(move || bus.listeners.try_update_value(|l| l.retain(|(i, _)| *i != id)).unwrap_or_default());
+}
+
+/// Calls `run` when the stream is there, at first or again. What changed in the log meanwhile comes by itself, and so do
+/// scans that run; one that ended meanwhile does not.
+pub(crate) fn on_open(run: impl Fn() + 'static) {
+    let Some(bus) = use_context::<LiveBus>() else { return };
+    Effect::new(move |_| {
+        if bus.opened.get() > 0 {
+            untrack(&run);
+        }
+    });
 }
 
 impl LiveBus {
@@ -68,7 +82,10 @@ impl LiveBus {
         });
         source.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         on_message.forget();
-        let on_open = Closure::<dyn Fn()>::new(move || self.lost.set(false));
+        let on_open = Closure::<dyn Fn()>::new(move || {
+            self.lost.set(false);
+            self.opened.update(|n| *n += 1);
+        });
         source.set_onopen(Some(on_open.as_ref().unchecked_ref()));
         on_open.forget();
         let gone = source.clone();

@@ -55,6 +55,32 @@ test("the outcome of a scan, once closed, stays closed", async ({ page, request 
   await rescan();
 });
 
+test("a scan that ends before the page hears of anything keeps nobody waiting", async ({ page, request }) => {
+  await emptyInventory(request);
+  expect((await request.post("/api/v1/domains", { data: { names: ["alder.example"] } })).status()).toBe(200);
+  await scanned(request, ["alder.example"]);
+  // The stream comes only when all is over.
+  let over = () => {};
+  const end = new Promise<void>((resolve) => (over = resolve));
+  await page.route("**/live*", async (route) => {
+    await end;
+    await route.continue();
+  });
+  const rescan = page.locator("header.dom-head").getByRole("button", { name: "Rescan" });
+  // One of its servers takes its time: the page is there before the scan has ended.
+  await request.post("/api/v1/domains/alder.example/rescan");
+  await page.goto("/domains/alder.example");
+  await hydrated(page);
+  await expect(rescan).toBeDisabled();
+  await expect
+    .poll(async () => (await (await request.get("/domains/alder.example")).text()).includes("dom-scan-x"), { timeout: 30_000 })
+    .toBe(true);
+  await expect(rescan).toBeDisabled();
+  over();
+  await expect(rescan).toBeEnabled();
+  await expect(page.locator(".dom-scan").getByText("Nothing changed")).toBeVisible();
+});
+
 test("an alias leads on, and a result leads to the other tools and back", async ({ page }) => {
   await page.goto("/tools/trace?name=www.alder.example&type=A");
   await hydrated(page);

@@ -69,6 +69,7 @@ impl Domain {
             snapshots: 0,
             events: 0,
             scan: None,
+            rv: model::ids::Rv(0),
             now: now(),
         }
     }

@@ -1,6 +1,6 @@
 //! What the pages of one domain show.
 
-use crate::ids::SnapshotId;
+use crate::ids::{Rv, SnapshotId};
 use crate::inventory::Row;
 use crate::item::Item;
 use crate::observation::Observation;
@@ -24,6 +24,8 @@ pub struct Detail {
     pub events: u64,
     /// A scan that runs or waits now.
     pub scan: Option<ScanProgress>,
+    /// The place in the change log this was read at, or a little before.
+    pub rv: Rv,
     /// The server's clock when this was read.
     pub now: Timestamp,
 }

@@ -213,6 +213,8 @@ impl Backend for Product {
 
     async fn detail(&self, caller: &Caller, name: &DomainName) -> Answer<Detail> {
         let name = read_name(name.as_str())?;
+        // First, so that what changes meanwhile is told to the page again.
+        let rv = self.store().head().await.map_err(unavailable)?;
         let (item, row) = self
             .store()
             .item(caller.org, &name)
@@ -227,7 +229,7 @@ impl Backend for Product {
             .map(|v| v.observation);
         let (snapshots, events) = self.store().counts(caller.org, &name).await.map_err(unavailable)?;
         let scan = self.scanner.hub.progress(&name);
-        Ok(Detail { item, row, observation, snapshots, events, scan, now: self.now() })
+        Ok(Detail { item, row, observation, snapshots, events, scan, rv, now: self.now() })
     }
 
     async fn snapshots(&self, caller: &Caller, name: &DomainName) -> Answer<Vec<SnapshotMeta>> {

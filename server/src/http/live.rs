@@ -58,11 +58,8 @@ pub async fn live(
                             return Some((event(&l), (receiver, web, caller, last)));
                         }
                     }
-                    Err(RecvError::Lagged(_)) => {
-                        let reread = Ok(Event::default().event("reread").data("{}"));
-                        return Some((reread, (receiver, web, caller, last)));
-                    }
-                    Err(RecvError::Closed) => return None,
+                    // Behind by more than is kept: the browser connects again and catches up from the log.
+                    Err(RecvError::Lagged(_) | RecvError::Closed) => return None,
                 }
             }
         });

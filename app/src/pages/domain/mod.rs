@@ -144,6 +144,18 @@ fn follow(dom: Dom) {
         }
         name
     });
+    Effect::new(move |_| {
+        if let (Some(Ok(d)), Some(bus)) = (dom.detail.get(), use_context::<live::LiveBus>()) {
+            bus.seen(d.rv);
+        }
+    });
+    live::on_open(move || {
+        let shown = dom.scan.get().or_else(|| dom.detail.get()?.ok()?.scan);
+        if shown.is_some_and(|p| !p.finished()) {
+            dom.scan.set(None);
+            dom.detail.refetch();
+        }
+    });
     live::listen(move |l| match l {
         Live::Scan(p) if p.name.as_str() == dom.name.get_untracked() => {
             dom.asked.set(false);

@@ -123,6 +123,12 @@ fn follow(inv: Inv) {
             bus.seen(d.page.rv);
         }
     });
+    live::on_open(move || {
+        if inv.scans.with(|s| s.values().any(|p| !p.finished())) {
+            inv.scans.set(BTreeMap::new());
+            calm.call(move || inv.data.refetch());
+        }
+    });
     live::listen(move |l| match l {
         Live::Scan(p) => {
             let name = p.name.as_str().to_string();
