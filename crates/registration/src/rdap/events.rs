@@ -109,7 +109,10 @@ fn time(stated: &Value) -> Option<StatedTime> {
     match stated {
         Value::String(text) => read_date(text).or_else(|| {
             let text = text.trim();
-            let digits = matches!(text.len(), 9 | 10 | 13) && text.bytes().all(|b| b.is_ascii_digit());
+            // A count of seconds has no zero in front.
+            let digits = matches!(text.len(), 9 | 10 | 13)
+                && text.bytes().all(|b| b.is_ascii_digit())
+                && !text.starts_with('0');
             digits.then(|| text.parse().ok()).flatten().and_then(since_1970)
         }),
         Value::Number(n) => since_1970(n.as_i64()?),
@@ -150,9 +153,13 @@ mod tests {
         assert_eq!(at(serde_json::json!(981_173_106_000_i64)).as_deref(), Some("2001-02-03T04:05:06Z"));
         assert_eq!(at(serde_json::json!("981173106")).as_deref(), Some("2001-02-03T04:05:06Z"));
         assert_eq!(at(serde_json::json!("20010203")).as_deref(), Some("2001-02-03"));
-        for no in
-            [serde_json::json!(0), serde_json::json!(-1), serde_json::json!(i64::MAX), serde_json::json!(1.5)]
-        {
+        for no in [
+            serde_json::json!(0),
+            serde_json::json!(-1),
+            serde_json::json!(i64::MAX),
+            serde_json::json!(1.5),
+            serde_json::json!("0698499659"),
+        ] {
             assert_eq!(at(no), None);
         }
     }
