@@ -13,13 +13,12 @@ pub fn no_more_than_stated(field: &str, date: &StatedTime, text: &str) {
     {
         return;
     }
-    if text.contains("24:00") {
-        // The end of a day, which is the next one's beginning.
-        return;
-    }
+    // The end of a day, hour 24, is the next one's beginning.
+    let ended = if text.contains("24") { day.yesterday().ok() } else { None };
     let has = |wanted: i64| holds_number(&digits, wanted);
-    assert!(has(year) || has(year % 100), "{field}: {date}, but the text has no year {year}");
-    assert!(has(i64::from(day.day())), "{field}: {date}, but the text has no day {}", day.day());
+    let stated = |year: i16, day: i8| (has(year.into()) || has((year % 100).into())) && has(day.into());
+    let told = stated(day.year(), day.day()) || ended.is_some_and(|e| stated(e.year(), e.day()));
+    assert!(told, "{field}: {date}, but the text has no such year and day");
     match date {
         StatedTime::Date(_) => {}
         StatedTime::Local(_) => {

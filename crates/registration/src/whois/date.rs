@@ -48,7 +48,8 @@ static EMBEDDED: LazyLock<Regex> =
     LazyLock::new(|| re(r"(?:^|\s)((?:19|20)\d{2})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2}))?(?:\s|$)"));
 
 pub(super) fn re(pattern: &str) -> Regex {
-    Regex::new(&format!("(?i){}", pattern.replace(r"\b", r"(?-u:\b)")))
+    // Digits of other scripts are not read as numbers, so they are no digits here.
+    Regex::new(&format!("(?i){}", pattern.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]")))
         .unwrap_or_else(|e| panic!("a date pattern is checked by tests: {e}"))
 }
 
