@@ -1,9 +1,11 @@
 //! One operation: its budget, its questions in flight, and its memory (no question is sent twice to one address).
 //! In: an address and a question. Out: an [`Asked`], always; servers that fail are results, not errors.
 
+mod family;
 mod seen;
 mod silence;
 
+use family::Family;
 pub(crate) use seen::Seen;
 use silence::Silence;
 
@@ -103,29 +105,6 @@ pub(crate) struct Session {
     pub silence: Silence,
     /// Delegations learned in this operation (or lent by the infrastructure cache).
     pub zones: Mutex<HashMap<Name, Learned>>,
-}
-
-/// What this host's routes did with the addresses of one family.
-#[derive(Default)]
-struct Family {
-    /// There was no route to an address.
-    missing: AtomicBool,
-    /// A question went out to one: an address without a route is then a matter of that address.
-    works: AtomicBool,
-}
-
-impl Family {
-    fn take_note(&self, result: &Result<Reply, Failure>) {
-        match result {
-            Err(Failure::NoRoute) => self.missing.store(true, Ordering::Relaxed),
-            Err(Failure::NotAsked(_)) => {}
-            _ => self.works.store(true, Ordering::Relaxed),
-        }
-    }
-
-    fn has_no_route(&self) -> bool {
-        self.missing.load(Ordering::Relaxed) && !self.works.load(Ordering::Relaxed)
-    }
 }
 
 pub(crate) const NO_V6: &str = "IPv6 servers were not asked: this host has no IPv6 route";
