@@ -1,6 +1,7 @@
 //! `domainscope compare NAME [TYPE]`: the authoritative servers beside public resolvers and the machine's own.
 
 use super::output::note;
+use super::stops::Stops;
 use super::{Outcome, complain, print, print_json, usage};
 use crate::settings::EngineArgs;
 use crate::wiring;
@@ -63,6 +64,8 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
     asking.earlier.values.extend((!args.was.is_empty()).then(|| args.was.clone()));
     let result = if args.watch {
         let watch = Watch { expect: args.expect.clone(), patience_s: i64::from(args.give_up) * 60 };
+        // Caught before anything is told: whoever reads a line may answer it with Ctrl-C at once.
+        let mut stops = Stops::catch()?;
         let mut seen = Seen::default();
         let mut tell = |event: CompareEvent| {
             progress(&event, json);
@@ -70,7 +73,7 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
         };
         let watched = tokio::select! {
             watched = comparer.watch(&asking, &watch, &mut tell) => Some(watched),
-            _ = tokio::signal::ctrl_c() => None,
+            () = stops.asked() => None,
         };
         match watched {
             Some(watched) => watched.map(|(c, end)| (c, Some(end))),
@@ -136,12 +139,15 @@ impl Seen {
     }
 }
 
-/// Ctrl-C during a watch: what was seen last, and that nobody waited for the end.
+/// Ctrl-C (or SIGTERM) during a watch: what was seen last, and that nobody waited for the end.
 fn stopped(seen: Seen, json: bool) -> Result<Outcome> {
     match seen.0 {
         Some(last) if json => print_json(&last)?,
         Some(last) => print(comparison(&last, true).trim_end())?,
-        None => {}
+        None => {
+            complain("stopped before the authoritative servers had answered; nothing was seen yet");
+            return Ok(Outcome::Stopped);
+        }
     }
     complain("stopped before the watch came to an end; the above is what was seen last");
     Ok(Outcome::Stopped)

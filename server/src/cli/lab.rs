@@ -1,5 +1,6 @@
 //! `domainscope lab`: an Internet in a box, started or changed.
 
+use super::stops::Stops;
 use super::{Outcome, print, print_json, usage};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
@@ -61,6 +62,8 @@ pub(super) async fn run(args: LabArgs, json: bool) -> Result<Outcome> {
             }
             let options =
                 lab::Options { dns_port, ..lab::Options::new(wanted, &state, jiff::Timestamp::now()) };
+            // Caught before the lab says it can be stopped.
+            let mut stops = Stops::catch()?;
             let lab = lab::Lab::start(options).await?;
             let at = lab.endpoints();
             if json {
@@ -74,7 +77,7 @@ pub(super) async fn run(args: LabArgs, json: bool) -> Result<Outcome> {
                     state.display()
                 ))?;
             }
-            tokio::signal::ctrl_c().await?;
+            stops.asked().await;
             lab.shutdown().await;
             Ok(Outcome::Done)
         }
