@@ -157,7 +157,7 @@ async fn half_the_servers_dead_costs_one_timeout() {
     let count = |h| d.servers.iter().filter(|s| s.health == h).count();
     assert_eq!((count(ServerHealth::Authoritative), count(ServerHealth::Dead)), (4, 4), "{:#?}", d.servers);
     println!("delegation with 4 of 8 dead: {took:?}, one timeout is {timeout:?}");
-    assert!(took < timeout * 3 / 2, "{took:?} for a timeout of {timeout:?}");
+    assert!(took < timeout * 2, "{took:?} for a timeout of {timeout:?}");
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn thirteen_servers_in_two_families_with_twelve_dead() {
     let dead = trace.steps[1].answers.iter().filter(|a| a.kind == AnswerKind::Timeout).count();
     assert_eq!((trace.steps[1].answers.len(), dead), (26, 24));
     println!("trace with 24 of 26 addresses dead: {took:?}");
-    assert!(took < engine.settings().timeout * 3 / 2, "{took:?}");
+    assert!(took < engine.settings().timeout * 2, "{took:?}");
     // A look-up has no need to wait for the dead: it takes the first answer.
     let found = engine.resolve(&Fqdn::trusted("www.test"), "A").await.unwrap();
     assert_eq!(found.records[0].data, "198.51.100.1");
