@@ -156,7 +156,7 @@ fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDat
     }
     let starts_with_digit = v.starts_with(|c: char| c.is_ascii_digit());
     if starts_with_digit {
-        if let Some(c) = YMD.captures(v) {
+        if let Some(c) = YMD.captures(v).filter(|c| has_day(v, c, 4)) {
             let d = date(&c[1], num(&c[3]), num(&c[4]))?;
             return Ok((d, &v[c.get(4).map_or(0, |m| m.end())..], None));
         }
@@ -191,7 +191,7 @@ fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDat
             let d = date(&c[3], month(&c[2])?, num(&c[1]))?;
             return Ok((d, &v[after(&c)..], None));
         }
-        if let Some(c) = YMOND.captures(v) {
+        if let Some(c) = YMOND.captures(v).filter(|c| has_day(v, c, 3)) {
             let d = date(&c[1], month(&c[2])?, num(&c[3]))?;
             return Ok((d, &v[after(&c)..], None));
         }
@@ -209,6 +209,13 @@ fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDat
         return Ok((date(&c[1], num(&c[2]), num(&c[3]))?, "", clock));
     }
     Err(NoDate::Not)
+}
+
+/// False for `2031-09 10:00`, whose last number is an hour: a month and a time are no date.
+fn has_day(v: &str, found: &regex::Captures<'_>, day: usize) -> bool {
+    let Some(day) = found.get(day) else { return false };
+    let apart = v[..day.start()].ends_with(|c: char| c.is_whitespace() || c.is_control());
+    !(apart && v[day.end()..].starts_with(':'))
 }
 
 pub(super) fn num(s: &str) -> i8 {
@@ -266,6 +273,13 @@ mod tests {
             ("30th April 2003 at 00:00:00.000", "2003-04-30T00:00:00"),
             ("before 1 January 1996", "1996-01-01"),
             ("Before 2001", "Not"),
+            ("2031-09 10:00", "Not"),
+            ("2031-09- 10:00:00", "Not"),
+            ("2031 Sep 10:00", "Not"),
+            ("2031 Sep 10 10:00", "2031-09-10T10:00:00"),
+            ("2031 09 10 10:00", "2031-09-10T10:00:00"),
+            ("2031-09-10:11:12:13", "2031-09-10T11:12:13"),
+            ("12/Mar/2004:10:11:12 +0000", "2004-03-12T10:11:12Z"),
             ("before Aug-1996", "Not"),
             ("15-Jul-1985", "1985-07-15"),
             ("15-Jul-85", "Not"),

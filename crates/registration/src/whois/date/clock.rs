@@ -16,9 +16,11 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
         r"^{LEAD}(\d{{1,2}})(?::|\s?[h時时시]\s?)(\d{{1,2}})(?:[:m分분]\s?(\d{{1,2}})(?:[.,:](\d{{1,9}})\d*)?)?\s*([ap]\.?m\b\.?)?"
     ))
 });
-/// `T101112`, ` 10.11.12`, `-10:11:12`: forms that need all three numbers to be a time.
+/// `T101112`, ` 10.11.12`, `-10:11:12`, `:10:11:12`: forms that need all three numbers to be a time.
 static WHOLE: LazyLock<Regex> = LazyLock::new(|| {
-    re(r"^(?:T(\d{2})(\d{2})(\d{2})|[\s,]+(\d{1,2})\.(\d{2})\.(\d{2})(?:\s|$)|[-/](\d{2}):(\d{2}):(\d{2})\b)")
+    re(
+        r"^(?:T(\d{2})(\d{2})(\d{2})|[\s,]+(\d{1,2})\.(\d{2})\.(\d{2})(?:\s|$)|[-/:](\d{2}):(\d{2}):(\d{2})\b)",
+    )
 });
 static OFFSET: LazyLock<Regex> = LazyLock::new(|| {
     re(r"^[(\[]?\s*(?:UTC|GMT|Z)?\s*([-+−])\s?(\d{1,2})(?::?(\d{2}))?\s*[)\]]?(?:\s|\)|\[|$)")
