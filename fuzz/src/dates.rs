@@ -47,7 +47,7 @@ fn holds_number(runs: &[&str], wanted: i64) -> bool {
     runs.iter().any(|run| *run == plain || *run == padded || (run.len() >= 8 && run.contains(&padded)))
 }
 
-/// `1:02`, `9:5:3`, `10h30`, `10.11.12`, `T101112`, or fourteen digits in a row.
+/// `1:02`, `9:5:3`, `10h30`, `10.11.12`, `T101112`, or twelve digits in a row.
 fn has_clock(text: &str, runs: &[&str]) -> bool {
     let digit = |b: Option<&u8>| b.is_some_and(u8::is_ascii_digit);
     let bytes = text.as_bytes();
@@ -60,7 +60,7 @@ fn has_clock(text: &str, runs: &[&str]) -> bool {
         |w: &[u8]| w[0] == b'.' && w[3] == b'.' && [1, 2, 4, 5].iter().all(|i| w[*i].is_ascii_digit());
     let packed = |w: &[u8]| w[0] == b'T' && w[1..].iter().all(u8::is_ascii_digit);
     let hour = |(at, _): (usize, &str)| text[..at].trim_end().ends_with(|c: char| c.is_ascii_digit());
-    runs.iter().any(|run| run.len() >= 14)
+    runs.iter().any(|run| run.len() >= 12)
         || (1..bytes.len()).any(|i| bytes[i] == b':' && colon(i))
         || bytes.windows(6).any(dotted)
         || bytes.windows(7).any(packed)

@@ -17,7 +17,8 @@ Usage: cargo xtask <command>
   css                             write style/out/app.css
   e2e [--headed] [PATTERN]        browser tests alone
   bench [whois|dns|store]         benchmarks
-  fuzz [TARGET] [--seconds N]     fuzz targets, 60 seconds each; --keep takes discoveries into fuzz/corpus
+  fuzz [TARGET] [--seconds N]     fuzz targets, 60 seconds each; --keep takes discoveries into fuzz/corpus,
+                                  --seed N goes the same way again (`test` has seed 1)
 
 Compiled tools are kept in the user's cache folder under domainscope/, outside the clone.";
 
@@ -90,8 +91,9 @@ pub fn parse(words: impl Iterator<Item = String>) -> Result<Command, String> {
         "bench" => Command::Bench { which: free_word(&mut words) },
         "fuzz" => {
             let keep = flag(&mut words, "--keep");
-            let seconds = seconds(&mut words)?;
-            Command::Fuzz(Plan { target: free_word(&mut words), seconds, keep })
+            let seconds = number(&mut words, "--seconds")?.unwrap_or(60);
+            let seed = number(&mut words, "--seed")?;
+            Command::Fuzz(Plan { target: free_word(&mut words), seconds, keep, seed })
         }
         other => return Err(format!("xtask has no command `{other}`.")),
     };
@@ -112,11 +114,12 @@ fn free_word(words: &mut Vec<String>) -> Option<String> {
     Some(words.remove(at))
 }
 
-fn seconds(words: &mut Vec<String>) -> Result<u32, String> {
-    let Some(at) = words.iter().position(|word| word == "--seconds") else { return Ok(60) };
+fn number(words: &mut Vec<String>, name: &str) -> Result<Option<u32>, String> {
+    let Some(at) = words.iter().position(|word| word == name) else { return Ok(None) };
     words.remove(at);
     let value = if at < words.len() { words.remove(at) } else { String::new() };
-    value.parse().ok().filter(|n| *n > 0).ok_or_else(|| format!("--seconds wants a number, not `{value}`."))
+    let number = value.parse().ok().filter(|n| *n > 0);
+    number.map(Some).ok_or_else(|| format!("{name} wants a number above 0, not `{value}`."))
 }
 
 fn profile(words: &mut Vec<String>) -> Result<Profile, String> {
@@ -151,6 +154,7 @@ mod tests {
             ("e2e a b", "b"),
             ("fuzz whois --seconds", "--seconds"),
             ("fuzz --seconds soon", "soon"),
+            ("fuzz --seed 0", "--seed"),
         ] {
             let complaint = parsed(line).expect_err(line);
             assert!(complaint.contains(wrong), "{line}: {complaint}");
@@ -166,11 +170,12 @@ mod tests {
 
     #[test]
     fn fuzzing_takes_a_target_and_a_time() {
-        let plan = |target: Option<&str>, seconds, keep| {
-            Ok(Command::Fuzz(Plan { target: target.map(str::to_owned), seconds, keep }))
+        let plan = |target: Option<&str>, seconds, keep, seed| {
+            Ok(Command::Fuzz(Plan { target: target.map(str::to_owned), seconds, keep, seed }))
         };
-        assert_eq!(parsed("fuzz"), plan(None, 60, false));
-        assert_eq!(parsed("fuzz --seconds 5 whois --keep"), plan(Some("whois"), 5, true));
+        assert_eq!(parsed("fuzz"), plan(None, 60, false, None));
+        assert_eq!(parsed("fuzz --seconds 5 whois --keep"), plan(Some("whois"), 5, true, None));
+        assert_eq!(parsed("fuzz --seed 7 rdap"), plan(Some("rdap"), 60, false, Some(7)));
     }
 
     #[test]

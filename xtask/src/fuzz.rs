@@ -30,6 +30,9 @@ pub struct Plan {
     /// Take discoveries into the saved corpus, smallest set first. Recorded answers are not read then, so that none of
     /// their text gets into the repository.
     pub keep: bool,
+    /// The same inputs each time, as far as libFuzzer allows: this seed, and the saved corpus alone, without what earlier
+    /// runs found. So a change is judged by itself, not by luck; luck is for runs by hand.
+    pub seed: Option<u32>,
 }
 
 /// Why fuzzing cannot be done on this machine.
@@ -106,7 +109,15 @@ struct Run {
 impl Run {
     fn start(programs: &Path, target: &str, plan: &Plan) -> Result<Self> {
         let scratch = paths::target_dir().join("fuzz-runs");
-        let found = scratch.join(if plan.keep { "kept" } else { "found" }).join(target);
+        let kind = match plan {
+            Plan { keep: true, .. } => "kept",
+            Plan { seed: Some(_), .. } => "seeded",
+            _ => "found",
+        };
+        let found = scratch.join(kind).join(target);
+        if plan.seed.is_some() && found.exists() {
+            std::fs::remove_dir_all(&found)?;
+        }
         let artifacts = scratch.join("failures");
         std::fs::create_dir_all(&found)?;
         std::fs::create_dir_all(&artifacts)?;
@@ -120,6 +131,7 @@ impl Run {
             .args(["-rss_limit_mb=1024", "-max_len=32768", "-print_final_stats=1"])
             .arg(format!("-artifact_prefix={}/{target}-", artifacts.display()))
             .arg("-close_fd_mask=1");
+        program.args(plan.seed.map(|seed| format!("-seed={seed}")));
         if words.is_file() {
             program.arg(format!("-dict={}", words.display()));
         }

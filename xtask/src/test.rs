@@ -47,9 +47,9 @@ pub fn test() -> ExitCode {
     stages.run("documentation tests", || sh::run(sh::cargo().args(["test", "--workspace", "--doc"])));
     match fuzz::missing() {
         Some(why) => stages.skip("fuzz targets", &why),
-        None => drop(
-            stages.run("fuzz targets", || fuzz::run(&fuzz::Plan { target: None, seconds: 60, keep: false })),
-        ),
+        None => drop(stages.run("fuzz targets", || {
+            fuzz::run(&fuzz::Plan { target: None, seconds: 60, keep: false, seed: Some(1) })
+        })),
     }
     let served = stages.run("server", || run::server(true));
     if bundled && served {
