@@ -65,13 +65,16 @@ pub(crate) fn typing(event: &web_sys::KeyboardEvent) -> bool {
 }
 
 /// Puts a text on the clipboard; false when the browser does not let us. A page served without TLS, as most are at
-/// first, has no clipboard interface, and calling it would throw: there a selection is copied instead.
-pub(crate) fn copy(text: &str) -> bool {
+/// first, has no clipboard interface, and calling it would throw: there, and where the browser refuses, a selection is
+/// copied instead.
+pub(crate) async fn copy(text: &str) -> bool {
     let navigator = window().navigator();
     let clipboard = js_sys::Reflect::get(&navigator, &"clipboard".into());
     if clipboard.is_ok_and(|c| c.is_object()) {
-        let _ = navigator.clipboard().write_text(text);
-        return true;
+        let written = wasm_bindgen_futures::JsFuture::from(navigator.clipboard().write_text(text)).await;
+        if written.is_ok() {
+            return true;
+        }
     }
     copy_selected(text).unwrap_or(false)
 }

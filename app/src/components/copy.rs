@@ -20,11 +20,14 @@ pub(crate) fn copy_button(what: &str, text: String) -> AnyView {
 
 /// Copies, and says whether that worked.
 pub(crate) fn put(toaster: Toaster, what: &str, text: &str) {
-    if browser::copy(text) {
-        toaster.say("copy", format!("{} copied", first_up(what)));
-    } else {
-        toaster.say("warning", format!("This browser lets nothing be copied here. It is: {text}"));
-    }
+    let (what, text) = (first_up(what), text.to_string());
+    leptos::task::spawn_local(async move {
+        if browser::copy(&text).await {
+            toaster.say("copy", format!("{what} copied"));
+        } else {
+            toaster.say("warning", format!("This browser lets nothing be copied here. It is: {text}"));
+        }
+    });
 }
 
 /// The message begins like a sentence, unless it begins with a name.

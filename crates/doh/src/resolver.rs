@@ -231,19 +231,8 @@ impl Resolver {
         }
         let slot = self.0.slots.clone().try_acquire_owned().map_err(|_| Unanswered::Busy)?;
         let landing = Landing { inner: self.0.clone(), key: key.clone() };
-        let inner = self.0.clone();
-        let task = tokio::spawn(async move {
-            let Landing { key, .. } = &landing;
-            let look_up = inner.backend.look_up(&key.name, key.rtype, key.unchecked, now);
-            let entry = match tokio::time::timeout(inner.patience, look_up).await {
-                Ok(entry) => entry,
-                Err(_) => Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, LATE),
-            };
-            let entry = inner.keep(key, entry, now);
-            drop(slot);
-            entry
-        });
-        let flight = task
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let flight = told
             .map(move |ended| {
                 ended.unwrap_or_else(|_| {
                     Arc::new(Entry::failure(now, extended::OTHER, "the lookup broke off"))
@@ -252,6 +241,21 @@ impl Resolver {
             .boxed()
             .shared();
         flights.insert(key, flight.clone());
+        // A runtime that is closing drops what is spawned at once, and the landing wants this lock.
+        drop(flights);
+        let inner = self.0.clone();
+        tokio::spawn(async move {
+            let Landing { key, .. } = &landing;
+            let look_up = inner.backend.look_up(&key.name, key.rtype, key.unchecked, now);
+            let entry = match tokio::time::timeout(inner.patience, look_up).await {
+                Ok(entry) => entry,
+                Err(_) => Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, LATE),
+            };
+            let entry = inner.keep(key, entry, now);
+            drop(slot);
+            // Nobody may be waiting any more.
+            let _ = tell.send(entry);
+        });
         Ok(flight)
     }
 }

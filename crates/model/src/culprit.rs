@@ -151,6 +151,8 @@ fn rtype_of(tag: &str, case: &str) -> Option<&'static str> {
         "Nameserver13" => Some("DNSKEY"),
         "Zone09" => Some("MX"),
         "Zone11" => Some("TXT"),
+        // The parent's servers are asked for the zone's DS records.
+        "DNSSEC01" => Some("DS"),
         "DNSSEC03" => Some("NSEC3PARAM"),
         "DNSSEC15" | "DNSSEC16" | "DNSSEC18" => Some("CDS"),
         "DNSSEC17" => Some("CDNSKEY"),
@@ -233,6 +235,10 @@ mod tests {
         assert_eq!(
             typed("DNSSEC14", "NO_RESPONSE_DNSKEY", json!({"ns_list": "o.example/192.0.2.9"})).unwrap(),
             "dig @192.0.2.9 alder.example DNSKEY +norecurse +dnssec"
+        );
+        assert_eq!(
+            typed("DNSSEC01", "DS01_DS_ALGO_DEPRECATED", json!({"ns_ip_list": "192.0.2.1"})).unwrap(),
+            "dig @192.0.2.1 alder.example DS +norecurse +dnssec"
         );
         assert_eq!(typed("Nameserver15", "N15_X", ns()).unwrap(), "dig @192.0.2.9 version.bind CH TXT");
         let of_name = json!({"ns": "o.example/192.0.2.9", "nsname": "ns.other.example"});

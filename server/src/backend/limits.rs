@@ -154,7 +154,8 @@ impl Limits {
     /// others; both say when to come again, and [`Limits::again`] says it in seconds.
     pub async fn enter(&self, caller: &Caller, work: Work) -> Answer<Leave> {
         let key = key(caller);
-        let (spent_at, own) = self.pay(&key, work)?;
+        let price = self.price(work);
+        let (spent_at, own) = self.pay(&key, price)?;
         match self.places(&key, &own).await {
             Ok((own, of_all)) => {
                 if let (Work::Watch, Some(u)) = (work, self.callers().known.get_mut(&key)) {
@@ -165,7 +166,7 @@ impl Limits {
             Err(failure) => {
                 if let Some(u) = self.callers().known.get_mut(&key) {
                     // What was not done is not paid for.
-                    if let Some(at) = u.spent.iter().position(|s| *s == (spent_at, work.price())) {
+                    if let Some(at) = u.spent.iter().position(|s| *s == (spent_at, price)) {
                         u.spent.remove(at);
                     }
                     u.again = Some(Instant::now() + SOON);
@@ -185,8 +186,16 @@ impl Limits {
         self.0.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Nothing costs more than a minute has: where little is allowed, the dearest is one a minute.
+    fn price(&self, work: Work) -> u32 {
+        match self.0.bounds.a_minute {
+            0 => work.price(),
+            most => work.price().min(most),
+        }
+    }
+
     /// Takes the price from the caller's minute.
-    fn pay(&self, key: &str, work: Work) -> Answer<(Instant, Arc<Semaphore>)> {
+    fn pay(&self, key: &str, price: u32) -> Answer<(Instant, Arc<Semaphore>)> {
         let Bounds { a_minute, at_once, .. } = self.0.bounds;
         let now = Instant::now();
         let mut callers = self.callers();
@@ -208,7 +217,6 @@ impl Limits {
         }
         // Who may ask without end has nothing to count.
         if a_minute > 0 {
-            let price = work.price();
             let mut left = u.spent.iter().map(|(_, p)| p).sum::<u32>() + price;
             if left > a_minute {
                 // The oldest go first; the price is free again when enough of them have gone.

@@ -33,6 +33,16 @@ async fn a_minute_holds_so_many_points_and_says_when_it_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn where_little_is_allowed_the_dearest_is_one_a_minute() {
+    let limits = limits(2, 3, 24);
+    let a = caller("a");
+    limits.enter(&a, Work::Check).await.unwrap();
+    assert_eq!(limits.enter(&a, Work::Trace).await.unwrap_err().status(), 429);
+    tokio::time::advance(WINDOW).await;
+    limits.enter(&a, Work::Compare).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_few_at_once_the_next_waits_its_turn_and_a_crowd_is_sent_away() {
     let limits = limits(0, 2, 24);
     let a = caller("a");

@@ -25,6 +25,7 @@ use output::sentence;
 pub(crate) use output::{complain, print, print_json, usage};
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Domain names under watch: inventory, observation, and what is about to go wrong.
 #[derive(Debug, Parser)]
@@ -80,6 +81,9 @@ pub(crate) enum Outcome {
     Stopped,
 }
 
+/// Longest wait, at the end, for work that nobody waits for any more.
+const LEFTOVERS: Duration = Duration::from_millis(300);
+
 /// Reads the command line, runs it, answers the exit code. `files` is the browser bundle that `serve` serves.
 pub fn main(files: BuiltIn) -> ExitCode {
     let cli = Cli::parse();
@@ -94,7 +98,11 @@ pub fn main(files: BuiltIn) -> ExitCode {
             return ExitCode::from(3);
         }
     };
-    match runtime.block_on(run(cli, files)) {
+    let ended = runtime.block_on(run(cli, files));
+    // Whatever still runs is of no use to anybody: a look-up that the system's resolver does not answer, say, would be
+    // waited for half a minute, and signals are no longer listened to.
+    runtime.shutdown_timeout(LEFTOVERS);
+    match ended {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
         Ok(Outcome::Usage) => ExitCode::from(2),

@@ -63,6 +63,16 @@ fn address(url: &str) -> Result<String> {
     if !matches!(read.scheme(), "postgres" | "postgresql") {
         return Err(wrong().into());
     }
+    // What follows an unescaped `/`, `?` or `#` of a password is no part of what may be shown.
+    let at = |part: &str| part.contains('@');
+    let cut_off = read.username().is_empty() && read.query().is_some_and(at);
+    if at(read.path()) || read.fragment().is_some_and(at) || cut_off {
+        return Err(Wrong(
+            "--database: write /, @, ?, # and : in a user's name or password as %2F, %40, %3F, %23 and %3A"
+                .into(),
+        )
+        .into());
+    }
     // A socket's folder stands in the query: ?host=/run/postgresql.
     let socket = read.query_pairs().find(|(k, _)| k == "host").map(|(_, v)| v.into_owned());
     let host = socket.or(read.host_str().map(str::to_string)).unwrap_or_else(|| "this machine".into());
@@ -85,6 +95,11 @@ mod tests {
         for bad in ["mysql://bob:hunter2@h/x", "bob:hunter2@h/x", "hunter2", ""] {
             let e = address(bad).unwrap_err();
             assert!(e.is::<Wrong>() && !format!("{e:#}").contains("hunter2"), "{bad}: {e:#}");
+        }
+        // Passwords with letters that end the host's part of a URL: what follows is not taken for the database's name.
+        for odd in ["/hunter2", "12/hunter2", "a@b/hunter2", "12?hunter2", "12#hunter2"] {
+            let e = format!("{:#}", address(&format!("postgres://bob:{odd}@db.example/scope")).unwrap_err());
+            assert!(!e.contains("hunter2") && !e.contains("12"), "{odd}: {e}");
         }
     }
 
