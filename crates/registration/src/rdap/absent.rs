@@ -29,9 +29,13 @@ pub(crate) fn not_found(domain: &str, body: &[u8]) -> Option<Outcome> {
         return Some(outcome);
     }
     let members = answer.as_object()?;
-    // A framework's own page for a path it does not know has none of these.
+    // A framework's own page for a path it does not know has none of these, or is a "problem" (RFC 9457).
     let of_rdap = ["rdapConformance", "notices", "title", "description", "lang"];
-    let is_error = members.is_empty() || of_rdap.iter().any(|m| members.contains_key(*m));
+    let of_a_framework = ["status", "detail", "instance", "path", "timestamp"];
+    let has = |names: &[&str]| names.iter().any(|m| members.contains_key(*m));
+    let is_error = members.is_empty()
+        || members.contains_key("rdapConformance")
+        || has(&of_rdap) && !has(&of_a_framework);
     is_error.then(|| absent(domain, &answer))
 }
 
@@ -58,12 +62,12 @@ fn is_about_another_thing(domain: &str, said: &str) -> bool {
     if crate::whois::says(domain, said) == Some(Outcome::Unknown) {
         return true;
     }
-    let said = said.to_ascii_lowercase();
-    let is = |words: &[&str]| words.iter().any(|w| said.contains(w));
+    let said = words(domain, said);
+    let is = |words: &[&str]| words.iter().any(|w| said.contains(&format!(" {w} ")));
     let thing = is(&[
         "tld",
+        "tlds",
         "top level domain",
-        "top-level domain",
         "path",
         "endpoint",
         "route",
@@ -71,6 +75,7 @@ fn is_about_another_thing(domain: &str, said: &str) -> bool {
         "uri",
         "page",
         "zone",
+        "zones",
     ]);
     let missing = is(&[
         "not supported",
@@ -83,4 +88,67 @@ fn is_about_another_thing(domain: &str, said: &str) -> bool {
         "does not exist",
     ]);
     thing && missing || is(&["not authoritative for", "not responsible for"])
+}
+
+/// The words of a text in lower case, a blank around each, without the asked name: that holds words of its own
+/// (`zone.example`, `tourism.example`).
+fn words(domain: &str, said: &str) -> String {
+    let asked = crate::whois::ascii(domain.trim().trim_matches('.'));
+    let mut out = String::from(" ");
+    let within = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
+    for token in said.split(|c: char| c.is_ascii() && !within(c) || "“”„«»‘’。".contains(c)) {
+        let token = token.trim_matches('.');
+        if token.is_empty() || crate::whois::ascii(token) == asked {
+            continue;
+        }
+        for word in token.split(['.', '-', '_']).filter(|w| !w.is_empty()) {
+            out.push_str(&word.to_lowercase());
+            out.push(' ');
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_asked_name_is_no_word_of_the_sentence() {
+        let said = |domain: &str, text: &str| {
+            error(domain, &json!({"errorCode": 404, "title": "Not Found", "description": [text]}))
+        };
+        for (domain, text) in [
+            ("tourism.example", "Domain tourism.example not found"),
+            ("homepage.example", "The domain 'HOMEPAGE.EXAMPLE.' does not exist"),
+            ("zone.example", "zone.example: not found"),
+            ("url.example", "Object (url.example) not found."),
+            ("xn---page-fra.example", "Domain “ä-page.example” not found"),
+            ("zone-ä.example", "Domain zone-ä.example not found"),
+            ("zone-ä.example", "Domain XN--ZONE--KRA.EXAMPLE not found"),
+            ("quarry.example", "The domain was not found in our psychopathology of names"),
+        ] {
+            assert_eq!(said(domain, text), Some(Outcome::Available), "{domain}: {text}");
+        }
+        for text in [
+            "The page was not found",
+            "TLD not supported: zone.example",
+            "Unknown top-level domain",
+            "The requested URL /domain/zone.example was not found on this server.",
+            "No such path: /rdap/domain/zone.example",
+            "Zone 'example' not found",
+        ] {
+            assert_eq!(said("zone.example", text), Some(Outcome::Unknown), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_frameworks_problem_is_no_answer_about_a_name() {
+        let problem = json!({"type": "about:blank", "title": "Not Found", "status": 404,
+            "detail": "No static resource domain/a.test.", "instance": "/domain/a.test"});
+        assert_eq!(not_found("a.test", problem.to_string().as_bytes()), None);
+        let rdap = json!({"rdapConformance": ["rdap_level_0"], "title": "Not Found"});
+        assert_eq!(not_found("a.test", rdap.to_string().as_bytes()), Some(Outcome::Available));
+    }
 }

@@ -88,7 +88,7 @@ pub fn read_rdap(domain: &str, answer: &Value) -> RdapReading {
     let mut warnings = Vec::new();
     if let Some(name) = name.filter(|_| !is_named(answer, &asked)) {
         let odd = format!("the answer names “{}”, not the name asked for", cut(name));
-        if !list(answer, "variants").flat_map(|v| list(v, "variantNames")).any(|v| is_named(v, &asked)) {
+        if !is_registered_variant(answer, &asked) {
             return RdapReading::nothing(Outcome::Unknown, Some(odd));
         }
         warnings.push(format!("{odd}, which is a variant of it"));
@@ -141,6 +141,21 @@ fn is_named(object: &Value, asked: &str) -> bool {
         name.is_some_and(|n| n == asked)
     };
     is("ldhName") || is("unicodeName")
+}
+
+/// True when a domain says that this name is registered as a variant of it (RFC 9083 section 5.3): most of the variants a
+/// registry lists are withheld or free.
+fn is_registered_variant(answer: &Value, asked: &str) -> bool {
+    let names = |group: &Value| list(group, "variantNames").any(|v| is_named(v, asked));
+    let mut groups = list(answer, "variants").filter(|g| names(g)).peekable();
+    groups.peek().is_some()
+        && groups.all(|group| {
+            let relations: Vec<String> = list(group, "relation")
+                .map(|r| r.as_str().unwrap_or_default().trim().to_ascii_lowercase())
+                .collect();
+            let says = |word: &str| relations.iter().any(|r| r == word);
+            relations.is_empty() || says("registered") && !says("unregistered")
+        })
 }
 
 fn cut(s: &str) -> String {
