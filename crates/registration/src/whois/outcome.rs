@@ -3,10 +3,10 @@
 
 use super::Asked;
 use super::facts::Facts;
-use super::lines::Line;
+use super::lines::{Form, Line};
 use super::sentences::sentence;
 use super::states;
-use super::tables::Field;
+use super::tables::{Field, Kind};
 use super::values;
 use model::registration::Outcome;
 
@@ -15,12 +15,15 @@ pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked, web_
     for v in facts.all(Field::Status) {
         states::statuses(v.text, &mut listed);
     }
-    let dated = [Field::Created, Field::Expires, Field::RegistrarExpires, Field::Updated]
-        .iter()
-        .filter(|f| facts.all(**f).any(|v| values::stated(v.text).is_some_and(has_digit)))
-        .count();
+    let dated = |fields: &[Field]| {
+        let stated = |f: &&Field| facts.all(**f).any(|v| values::stated(v.text).is_some_and(has_digit));
+        fields.iter().filter(stated).count()
+    };
     let registrar = facts.all(Field::Registrar).any(|v| values::registrar(v.text).is_some());
-    let weight = dated + usize::from(registrar) + 2 * usize::from(!facts.hosts.is_empty());
+    // What only a registration has; a change may be the database's.
+    let own = dated(&[Field::Created, Field::Expires, Field::RegistrarExpires]) + usize::from(registrar);
+    let weight = own + dated(&[Field::Updated]) + 2 * usize::from(!facts.hosts.is_empty());
+    let holder = lines.iter().any(is_holder);
     let by_status = facts
         .all(Field::Status)
         .find_map(|v| states::outcome(v.text))
@@ -28,9 +31,15 @@ pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked, web_
     if of_its_zone(facts, asked) {
         return sentence(lines, asked, web_page).unwrap_or(Outcome::Unknown);
     }
+    let is_held = own > 0 || holder;
+    // `Status: unavailable` beside an owner says that the name is taken.
+    let taken = holder && facts.all(Field::Status).any(|v| states::says_taken(v.text));
     match by_status {
-        Some(Outcome::Available) if weight <= 2 => return Outcome::Available,
-        Some(Outcome::Reserved) if weight == 0 => return Outcome::Reserved,
+        Some(Outcome::Available) if weight <= 1 => {
+            // One fact against one word: neither is believed.
+            return if is_held { Outcome::Unknown } else { Outcome::Available };
+        }
+        Some(Outcome::Reserved) if weight == 0 && !taken => return Outcome::Reserved,
         _ => {}
     }
     if weight >= 2 {
@@ -48,12 +57,17 @@ pub(crate) fn outcome(lines: &[Line<'_>], facts: &Facts<'_>, asked: &Asked, web_
     }
     let real_status = listed.iter().any(|s| !s.is_empty());
     let named = facts.names.iter().any(|n| n.split_whitespace().next().is_some_and(|n| asked.is(n)));
-    // `Status: registered` beside "no match for the registrant": what is missing is another thing.
     let state = |s: &String| states::is_code(s) || states::says_taken(s) || states::is_state(s);
-    let held = named && by_status.is_none() && listed.iter().any(state);
-    if let Some(o) = sentence(lines, asked, web_page).filter(|o| !held || *o != Outcome::Available) {
+    let has_state = by_status.is_none() && listed.iter().any(state);
+    match sentence(lines, asked, web_page) {
+        // "No match for the registrant" beside `Status: registered`, a date or a registrar: what is missing is another
+        // thing. Beside less than that nothing is sure.
+        Some(Outcome::Available) if named && (has_state || own > 0) => {}
+        Some(Outcome::Available) if is_held || weight > 0 => return Outcome::Unknown,
+        Some(Outcome::Reserved) if taken => {}
         // One lonely fact beside a sentence: boilerplate rarely states a fact, so only "free" needs care.
-        return o;
+        Some(o) => return o,
+        None => {}
     }
     if weight > 0 || (named && (real_status || facts.labelled > 1)) {
         return Outcome::Registered;
@@ -66,6 +80,15 @@ fn of_its_zone(facts: &Facts<'_>, asked: &Asked) -> bool {
     let zone = |n: &str| !asked.is(n) && asked.tlds.last().is_some_and(|t| t.eq_ignore_ascii_case(n));
     let mut names = facts.names.iter().filter_map(|n| n.split_whitespace().next()).peekable();
     names.peek().is_some() && asked.ascii.contains('.') && names.all(zone)
+}
+
+/// `Holder: Foo Ltd`, `Registrant Organization: Foo Ltd`.
+fn is_holder(line: &Line<'_>) -> bool {
+    let Form::Key(k) = &line.form else { return false };
+    let held = k.states(Field::RegistrantOrganization)
+        || k.heading == Some(Kind::Registrant)
+        || k.object == Some(Kind::Registrant);
+    held && values::stated(k.value).is_some_and(|v| states::outcome(v).is_none())
 }
 
 fn has_digit(s: &str) -> bool {

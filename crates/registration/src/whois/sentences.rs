@@ -5,7 +5,7 @@
 use super::Asked;
 use super::grammar;
 use super::lines::{Form, Line};
-use super::tables::{Field, TABLES};
+use super::tables::{Field, Kind, TABLES};
 use super::values;
 use model::registration::Outcome;
 
@@ -43,12 +43,14 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked, web_page: bool) -> Opt
         if read > 2000 {
             break;
         }
+        let elsewhere = n > 0 && is_block_of_another(&lines[n - 1]);
         let below = lines.get(n + 1).and_then(said).filter(|t| !t.is_empty());
         let mut takes = |prepared: &str, open: bool, alone: bool| {
             let said = patterns(prepared, open, alone, asked);
             overruled |= said.overruled;
             // A web server that stands in for the WHOIS server knows nothing of names unless it names this one.
-            let stranger = web_page && !prepared.contains('@');
+            // What is missing below `Name servers:` is name servers.
+            let stranger = (web_page || elsewhere) && !prepared.contains('@');
             if let Some(o) = said.outcome.filter(|o| !stranger || *o != Outcome::Available)
                 && best.is_none_or(|b| order(o) < order(b))
             {
@@ -117,7 +119,74 @@ fn patterns(line: &str, open: bool, alone: bool, asked: &Asked) -> Said {
     {
         said.and(&matched(reason, open, asked));
     }
+    if said.outcome == Some(Outcome::Available) {
+        for part in rest(line) {
+            let part = matched(&part, open, asked);
+            // `Not found (internal error)`
+            said.overruled |= part.outcome == Some(Outcome::Unknown);
+            said.and(&part);
+        }
+    }
     said
+}
+
+/// What ends a statement within a line.
+const JOINTS: &[&str] = &[
+    ". ",
+    "! ",
+    "? ",
+    ", ",
+    "; ",
+    ": ",
+    " - ",
+    " – ",
+    " — ",
+    " (",
+    "/",
+    " but ",
+    " and ",
+    " however ",
+    " although ",
+    " though ",
+    " as ",
+    " since ",
+    " because ",
+    " due ",
+    " owing ",
+    " unless ",
+];
+
+/// What a line says behind its first statement, each part as a sentence of its own about the name.
+fn rest(line: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut rest = line;
+    let next = |s: &str| JOINTS.iter().filter_map(|j| s.find(j).map(|at| (at, *j))).min_by_key(|(at, _)| *at);
+    while let Some((at, joint)) = next(rest)
+        && parts.len() < 16
+    {
+        // "Due to" begins what it joins.
+        let keeps = matches!(joint, " due " | " because " | " owing ");
+        rest = rest[at + if keeps { 1 } else { joint.len() }..].trim_start();
+        let end = next(rest).map_or(rest.len(), |(at, _)| at);
+        let mut part = rest[..end].trim_matches(|c: char| c.is_whitespace() || ".!)(\"".contains(c));
+        if keeps {
+            parts.push(part.to_string());
+            part = part.strip_prefix("because ").unwrap_or(part);
+        }
+        for lead in ["please note that ", "note that ", "but ", "and ", "however ", "it "] {
+            part = part.strip_prefix(lead).unwrap_or(part);
+        }
+        let verb = ["is", "has", "was", "can", "cannot", "can't", "may", "must"];
+        let first = part.split(' ').next().unwrap_or_default();
+        if verb.contains(&first) {
+            parts.push(format!("@ {part}"));
+        } else if first.len() == part.len() && !part.is_empty() {
+            parts.push(format!("@ is {part}"));
+        } else {
+            parts.push(part.to_string());
+        }
+    }
+    parts
 }
 
 fn matched(line: &str, open: bool, asked: &Asked) -> Said {
@@ -183,6 +252,29 @@ fn is_field(line: &Line<'_>) -> bool {
     match k.meanings.first() {
         Some(m) => values::stated(k.value).is_none() || !of_the_name.contains(&m.field),
         None => false,
+    }
+}
+
+/// True for the heading of a block that is not about the name itself.
+fn is_block_of_another(line: &Line<'_>) -> bool {
+    let another =
+        |k: Kind| matches!(k, Kind::Registrar | Kind::Registrant | Kind::Contact | Kind::Ns | Kind::Dnssec);
+    match &line.form {
+        Form::Key(k) if k.value.is_empty() => {
+            let field = k.meanings.first().is_some_and(|m| {
+                matches!(
+                    m.field,
+                    Field::Nameserver
+                        | Field::Dnssec
+                        | Field::Ds
+                        | Field::Registrar
+                        | Field::RegistrantOrganization
+                )
+            });
+            field || k.heading.is_some_and(another)
+        }
+        Form::Text(Some(kind)) => another(*kind),
+        _ => false,
     }
 }
 
