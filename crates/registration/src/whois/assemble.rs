@@ -2,13 +2,13 @@
 //! certainty stays unknown, with a warning.
 
 use super::Asked;
-use super::date::{self, NoDate};
+use super::date::{self, NoDate, Side};
 use super::entities::unescape;
 use super::facts::{Facts, Value};
 use super::fold;
 use super::short_date;
 use super::states;
-use super::tables::{Field, Order, TABLES, order_of};
+use super::tables::{Field, Meaning, Order, Scope, TABLES, order_of};
 use super::values;
 use model::registration::{DnssecStated, Registrar, Registration};
 use model::time::StatedTime;
@@ -120,10 +120,12 @@ fn order(facts: &Facts<'_>, asked: &Asked) -> Option<Order> {
 }
 
 fn time(facts: &Facts<'_>, field: Field, dates: Dates, warnings: &mut Vec<String>) -> Option<StatedTime> {
-    first_date(&facts.ranked(field), dates, warnings)
+    let side =
+        if matches!(field, Field::Expires | Field::RegistrarExpires) { Side::End } else { Side::Start };
+    first_date(&facts.ranked(field), side, dates, warnings)
 }
 
-fn first_date(all: &[Value<'_>], dates: Dates, warnings: &mut Vec<String>) -> Option<StatedTime> {
+fn first_date(all: &[Value<'_>], side: Side, dates: Dates, warnings: &mut Vec<String>) -> Option<StatedTime> {
     for v in all {
         let Some(text) = values::stated(v.text) else { continue };
         if let Some(t) =
@@ -134,7 +136,7 @@ fn first_date(all: &[Value<'_>], dates: Dates, warnings: &mut Vec<String>) -> Op
         if let Some(t) = date::order_in(v.label).and_then(|o| short_date::parse_short_numeric(text, o)) {
             return Some(t);
         }
-        match date::parse(text, dates.order) {
+        match date::parse_side(text, dates.order, side) {
             Ok(t) => return Some(t),
             Err(NoDate::Ambiguous) => {
                 warnings.push(format!("“{}: {}” may be day or month first; not read", v.label, cut(text)));
@@ -174,7 +176,7 @@ fn updated(facts: &Facts<'_>, dates: Dates, warnings: &mut Vec<String>) -> Optio
         return times.last().copied();
     }
     all.truncate(8);
-    first_date(&all, dates, warnings)
+    first_date(&all, Side::Start, dates, warnings)
 }
 
 /// ISOC-IL states the registration only as the first `changed` line: `... 19990605 (Assigned)`.
@@ -199,11 +201,11 @@ fn ok_until(facts: &Facts<'_>) -> Option<StatedTime> {
 
 fn registrar(facts: &Facts<'_>) -> Registrar {
     let all = facts.ranked(Field::Registrar);
-    let mut names = all.iter().filter_map(|v| values::registrar(v.text).map(|n| (v.rank, n)));
+    let mut names = all.iter().filter_map(|v| values::registrar(v.text).map(|n| (v, n)));
     let mut best = names.next();
     // A handle is kept only when the registrar's block has no name.
     if best.as_ref().is_some_and(|(_, (n, _))| is_handle(n))
-        && let Some(named) = names.find(|(rank, (n, _))| *rank >= 3 && !is_handle(n))
+        && let Some(named) = names.find(|(v, (n, _))| of_the_block(v) && !is_handle(n))
     {
         best = Some(named);
     }
@@ -225,9 +227,25 @@ fn registrar(facts: &Facts<'_>) -> Registrar {
     }
 }
 
-/// `MARK-0292`, `ua.markmonitor`: a registry's handle, not a name.
+/// True for what only a registrar's block calls its name, not for an agent or a sponsor, who may be another.
+fn of_the_block(v: &Value<'_>) -> bool {
+    let mut label = String::new();
+    fold::label(v.label, &mut label);
+    let is = |m: &Meaning| m.field == Field::Registrar && m.scope == Scope::Registrar && m.rank == v.rank;
+    TABLES.word(&label).is_some_and(|w| w.meanings.iter().any(is))
+}
+
+/// `MARK-0292`, `ua.markmonitor`, `REG-SAMPLE`: a registry's handle, not a name such as `Name.com` or `Key-Systems`.
 fn is_handle(name: &str) -> bool {
-    !name.contains(' ') && name.contains(['-', '.']) && name.is_ascii() && !name.contains("www.")
+    if !name.is_ascii() || name.contains(' ') || name.contains("www.") {
+        return false;
+    }
+    if let Some((country, rest)) = name.split_once('.') {
+        return country.len() == 2 && rest.len() > 4 && !rest.contains('.');
+    }
+    let Some((head, tail)) = name.split_once('-') else { return false };
+    let registry = |part: &str| part == "REG" || part.len() > 3 && part.ends_with("NIC");
+    name.bytes().any(|b| b.is_ascii_digit()) || registry(head) || registry(tail)
 }
 
 fn statuses(facts: &Facts<'_>) -> Option<std::collections::BTreeSet<model::epp::EppStatus>> {

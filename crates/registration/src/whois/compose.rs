@@ -29,6 +29,19 @@ enum Part {
     Status,
     Registrar,
     Company,
+    /// "To", "bis": what follows is an end. A word that is also neutral (`do`: "until" and "of the") says so only at
+    /// the end of a label.
+    Until,
+    /// "Valid", "paid": of a span of time, which has an end and a beginning.
+    Span,
+    /// The database, not the domain: "registry", "data" (where `data` is not "date").
+    Database,
+    /// "Date", "day": may follow "until".
+    Moment,
+    /// English words for "last".
+    Latest,
+    /// English "update": what databases say of themselves.
+    Refreshed,
 }
 
 #[derive(Deserialize)]
@@ -50,22 +63,22 @@ struct File {
 }
 
 /// What each word can be.
-type Words = HashMap<String, u16, BuildHasherDefault<fold::Fnv>>;
+type Words = HashMap<String, u32, BuildHasherDefault<fold::Fnv>>;
 
 struct Parts {
     words: Words,
-    stems: Vec<(String, u16)>,
+    stems: Vec<(String, u32)>,
 }
 
 /// The bit of a part; a word may be several (`current`).
-const fn bit(p: Part) -> u16 {
+const fn bit(p: Part) -> u32 {
     1 << p as u16
 }
 /// A word that says "created" only where nothing else is said.
-const WEAK: u16 = 1 << 15;
+const WEAK: u32 = 1 << 31;
 
 /// Words that labels of a registrar and of a state are made of.
-const NAMING: u16 =
+const NAMING: u32 =
     bit(Part::Naming) | bit(Part::Subject) | bit(Part::Registrar) | bit(Part::Company) | bit(Part::Status);
 
 static PARTS: LazyLock<Parts> = LazyLock::new(|| {
@@ -141,11 +154,58 @@ pub(crate) fn meanings(label: &str, value: &str) -> &'static [Meaning] {
     if fits { found } else { &[] }
 }
 
-fn field(label: &str) -> Option<&'static [Meaning]> {
-    let mut seen = 0u16;
+/// What the words of a label are, taken together.
+#[derive(Default)]
+struct Said {
+    parts: u32,
+    words: usize,
+    /// Every word is one that labels of a registrar and of a state are made of.
+    naming: bool,
+    /// The last word may say "until"; it does where nothing but a day is spoken of behind it.
+    maybe_until: bool,
+    /// `data`, which is "date" in some languages.
+    data: bool,
+}
+
+impl Said {
+    fn take(&mut self, word: u32) {
+        const MAYBE: u32 = bit(Part::Until) | bit(Part::Neutral);
+        self.words += 1;
+        self.naming &= word & NAMING != 0;
+        let mut word = word;
+        if word & MAYBE == MAYBE {
+            self.maybe_until = true;
+            word &= !bit(Part::Until);
+        } else if word & bit(Part::Moment) == 0 {
+            self.maybe_until = false;
+        }
+        if word & bit(Part::Database) != 0 && word & bit(Part::Moment) != 0 {
+            self.data = true;
+            word &= !bit(Part::Database);
+        }
+        self.parts |= word;
+    }
+
+    fn has(&self, p: Part) -> bool {
+        self.parts & bit(p) != 0
+    }
+
+    fn until(&self) -> bool {
+        self.maybe_until || self.has(Part::Until)
+    }
+
+    /// The last update of the database, or perhaps of it: "Last update", "Data last updated", "Last registry change".
+    fn of_the_database(&self) -> bool {
+        let english = self.has(Part::Latest);
+        let own = self.has(Part::Subject);
+        let database = self.has(Part::Database) || self.data && english;
+        !own && (database || english && self.has(Part::Refreshed) && self.parts & WEAK == 0)
+    }
+}
+
+/// Calls with every word of a label, lower case and without accents, until one is not wanted.
+fn each_word(label: &str, mut take: impl FnMut(&str) -> Option<()>) -> Option<()> {
     let mut word = String::with_capacity(24);
-    let mut count = 0;
-    let mut naming = true;
     let mut lower = false;
     for c in label.chars().chain([' ']) {
         // `creationDate` is two words.
@@ -156,50 +216,64 @@ fn field(label: &str) -> Option<&'static [Meaning]> {
             continue;
         }
         if !word.is_empty() {
-            let mut take = |of_word: u16| {
-                count += 1;
-                naming &= of_word & NAMING != 0;
-                seen |= of_word;
-            };
-            match part(&word) {
-                Some(of_word) => take(of_word),
-                None => glued(&word)?.into_iter().for_each(take),
-            }
+            take(&word)?;
             word.clear();
         }
         if hump {
             word.extend(plain(c));
         }
     }
-    if count == 0 || count > 8 {
+    Some(())
+}
+
+/// True when a label says that it speaks of the domain or its record: `Domain created`.
+pub(crate) fn names_the_domain(label: &str) -> bool {
+    let subject = |word: &str| {
+        let known = whole(word).map(|w| vec![w]).or_else(|| glued(word));
+        known.is_some_and(|all| all.iter().any(|w| w & bit(Part::Subject) != 0))
+    };
+    each_word(label, |word| if subject(word) { None } else { Some(()) }).is_none()
+}
+
+fn field(label: &str) -> Option<&'static [Meaning]> {
+    let mut said = Said { naming: true, ..Said::default() };
+    each_word(label, |word| {
+        match part(word) {
+            Some(of_word) => said.take(of_word),
+            None => glued(word)?.into_iter().for_each(|w| said.take(w)),
+        }
+        Some(())
+    })?;
+    if said.words == 0 || said.words > 8 {
         return None;
     }
-    let has = |p: Part| seen & bit(p) != 0;
-    let plain = bit(Part::Neutral) | bit(Part::Naming) | bit(Part::Ordinal);
-    if seen & !(bit(Part::Neutral) | bit(Part::Naming)) == bit(Part::Server) || seen & !plain == 0 {
+    const EMPTY: u32 = bit(Part::Neutral) | bit(Part::Naming) | bit(Part::Moment) | bit(Part::Database);
+    let plain = EMPTY | bit(Part::Ordinal);
+    if said.parts & !EMPTY == bit(Part::Server) || said.parts & !plain == 0 {
         // `Host`, `Server`, `Name`, `First`: only under a heading of name servers.
         return meaning(Field::Nameserver, Scope::Ns);
     }
-    let scope = if has(Part::Subject) { Scope::Any } else { Scope::Domain };
-    let bare_update = label.get(..11).is_some_and(|l| l.eq_ignore_ascii_case("last update"));
-    let field = agreed(has, seen & WEAK != 0, bare_update)?;
-    if matches!(field, Field::Registrar | Field::Status) && !naming {
+    let scope = if said.has(Part::Subject) { Scope::Any } else { Scope::Domain };
+    let field = agreed(&said)?;
+    if matches!(field, Field::Registrar | Field::Status) && !said.naming {
         return None;
     }
     meaning(field, scope)
 }
 
 /// The field on which the words agree.
-fn agreed(has: impl Fn(Part) -> bool, weak: bool, bare_update: bool) -> Option<Field> {
+fn agreed(said: &Said) -> Option<Field> {
+    let (has, weak) = (|p| said.has(p), said.parts & WEAK != 0);
     let (created, updated, expires) = (has(Part::Created), has(Part::Updated), has(Part::Expires));
     let dated = usize::from(created) + usize::from(updated) + usize::from(expires);
     let other = has(Part::Registrar) || has(Part::Company) || has(Part::Status);
     let servers = has(Part::Nameserver) || has(Part::Server);
     if dated == 1 && !other && !servers {
         return match () {
-            // "Last renewed", "last registered": when something was done again, which is no field of ours. "Last
-            // update" without a subject may be the database's.
-            () if has(Part::Last) && (!updated || bare_update && !has(Part::Subject)) => None,
+            // "Last renewed", "last registered": when something was done again, which is no field of ours.
+            () if has(Part::Last) && (!updated || said.of_the_database()) => None,
+            // "Created to": neither a beginning nor an end.
+            () if !expires && (said.until() || has(Part::Span)) => None,
             () if created => Some(Field::Created),
             () if updated => Some(Field::Updated),
             () => Some(Field::Expires),
@@ -207,6 +281,10 @@ fn agreed(has: impl Fn(Part) -> bool, weak: bool, bare_update: bool) -> Option<F
     }
     if dated > 0 {
         return None;
+    }
+    if said.until() && (weak || has(Part::Span)) && !other && !servers {
+        // "Registered until", "paid to".
+        return (!has(Part::Last)).then_some(Field::Expires);
     }
     if servers {
         let named = has(Part::Nameserver) || has(Part::Ordinal) || has(Part::Neutral) || has(Part::Subject);
@@ -218,11 +296,12 @@ fn agreed(has: impl Fn(Part) -> bool, weak: bool, bare_update: bool) -> Option<F
     if has(Part::Status) {
         return (!has(Part::Company) && !has(Part::Last)).then_some(Field::Status);
     }
-    (weak && !has(Part::Last) && !has(Part::Company)).then_some(Field::Created)
+    // A registration that is valid or paid at a date may begin or end there.
+    (weak && !has(Part::Last) && !has(Part::Company) && !has(Part::Span)).then_some(Field::Created)
 }
 
 /// What a word can be; `None` for a word that is not known.
-fn part(word: &str) -> Option<u16> {
+fn part(word: &str) -> Option<u32> {
     let digits = word.bytes().all(|b| b.is_ascii_digit());
     if digits {
         return (word.len() <= 2).then_some(bit(Part::Ordinal));
@@ -238,7 +317,7 @@ fn part(word: &str) -> Option<u16> {
 }
 
 /// The words of `datelastmodified`, two or three known ones written as one.
-fn glued(word: &str) -> Option<Vec<u16>> {
+fn glued(word: &str) -> Option<Vec<u32>> {
     if !word.is_ascii() || !(8..=32).contains(&word.len()) {
         return None;
     }
@@ -253,12 +332,12 @@ fn glued(word: &str) -> Option<Vec<u16>> {
 }
 
 /// What a word may begin with, each with where it ends.
-fn firsts(word: &str) -> impl Iterator<Item = (u16, usize)> {
+fn firsts(word: &str) -> impl Iterator<Item = (u32, usize)> {
     (3..word.len().saturating_sub(2)).filter_map(|end| Some((whole(&word[..end])?, end)))
 }
 
 /// What a word of the table can be, without its stems.
-fn whole(word: &str) -> Option<u16> {
+fn whole(word: &str) -> Option<u32> {
     PARTS.words.get(word).copied().filter(|_| open("part", word))
 }
 
@@ -293,70 +372,4 @@ pub(crate) fn plain(c: char) -> impl Iterator<Item = char> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn labels_mean_what_their_words_say() {
-        for (label, value, want) in [
-            ("Date of first registration", "2001-02-03", Some(Field::Created)),
-            ("Registration is valid until", "2031-02-03", Some(Field::Expires)),
-            ("Record date of last change", "2001-02-03", Some(Field::Updated)),
-            ("domainCreationDate", "2001-02-03", Some(Field::Created)),
-            ("Fecha de la última actualización", "2001-02-03", Some(Field::Updated)),
-            ("registrationdate", "2001-02-03", Some(Field::Created)),
-            ("domain_datelastmodified", "2001-02-03", Some(Field::Updated)),
-            ("domaindateexpires", "2031-02-03", Some(Field::Expires)),
-            ("domainstatus", "active", Some(Field::Status)),
-            ("EPP status", "ok", Some(Field::Status)),
-            ("registrantname", "Some Body", None),
-            ("contactcreated", "2001-02-03", None),
-            ("Domain will expire at", "2031-02-03 10:00:00", Some(Field::Expires)),
-            ("Third DNS server", "ns3.example.net", Some(Field::Nameserver)),
-            ("Registrar company full name", "Sample Registrar", Some(Field::Registrar)),
-            ("Status of the record", "active", Some(Field::Status)),
-            ("Platnost do", "2031-02-03", Some(Field::Expires)),
-            ("Ngày cập nhật", "2001-02-03", Some(Field::Updated)),
-            ("Дата на регистрация", "2001-02-03", Some(Field::Created)),
-            // Not about the domain, not dates, or unclear.
-            ("Platnost od", "2001-02-03", None),
-            ("Valid from", "2001-02-03", None),
-            ("Valido dal", "2001-02-03", None),
-            ("Gültig ab", "2001-02-03", None),
-            ("Valid since", "2001-02-03", None),
-            ("Registered by", "Sample Registrar", None),
-            ("Registered for", "Some Body", None),
-            ("Created by", "Sample Registrar", None),
-            ("Changed by", "Sample Registrar", None),
-            ("Name of the registrant", "Some Body", None),
-            ("Renewal status", "auto", None),
-            ("Renewal price", "2001", None),
-            ("Registration fee", "2001-02-03", None),
-            ("Expiry notice", "2001-02-03", None),
-            ("Server status", "ok", None),
-            ("Name", "Some Body", None),
-            ("First name", "Some", None),
-            ("Primary contact", "ns1.example.net", None),
-            ("Last renewed", "2001-02-03", None),
-            ("Registrar created", "2001-02-03", None),
-            ("Contact created", "2001-02-03", None),
-            ("Whois server", "whois.example.net", None),
-            ("Registration is valid until", "further notice", None),
-            ("Last transferred date", "2001-02-03", None),
-            ("Created and changed", "2001-02-03", None),
-            ("Domain renewed", "2001-02-03", None),
-            ("Paid on", "2001-02-03", None),
-            ("Paid until", "2031-02-03", Some(Field::Expires)),
-            ("Registrar number", "123", None),
-            ("Registrar info", "http://registrar.example", None),
-            ("Status date", "2001-02-03", None),
-            ("Whois server name", "whois.example.net", None),
-            ("Registration service", "Sample Registrar", None),
-            ("Status changed", "2001-02-03", None),
-            ("Last Update Time", "2001-02-03T00:00:00Z", None),
-        ] {
-            let got = meanings(label, value).first().map(|m| m.field);
-            assert_eq!(got, want, "{label}: {value}");
-        }
-    }
-}
+mod tests;

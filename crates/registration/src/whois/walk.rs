@@ -1,6 +1,10 @@
 //! Walks the lines of an answer and collects what the labels state, minding the blocks they stand in: a contact's
 //! `created` is not the domain's. In: lines; out: [`Facts`], values still as text.
 
+mod counts;
+#[cfg(test)]
+mod tests;
+
 use super::Asked;
 use super::date;
 use super::facts::Facts;
@@ -255,7 +259,7 @@ impl<'a> Walk<'a, '_> {
         }
         for m in k.meanings {
             let here = match m.scope {
-                Scope::Any => self.counts_anywhere(m.field, l.indent),
+                Scope::Any => self.counts_anywhere(m.field, k.label, l.indent),
                 Scope::Domain => matches!(self.section, Kind::Domain | Kind::Status | Kind::Dnssec),
                 Scope::Registrar => self.section == Kind::Registrar,
                 Scope::Ns => self.section == Kind::Ns,
@@ -272,23 +276,12 @@ impl<'a> Walk<'a, '_> {
             }
             if !value.is_empty() {
                 self.facts.push(m.field, m.rank, k.label, value);
+            } else if m.field == Field::Registrar && m.rank >= 7 {
+                // `Registration Service Provider:` heads a reseller's lines.
+                return;
             }
             self.open_list(m.field, m.rank, k.label, l.indent, value.is_empty());
             return;
-        }
-    }
-
-    /// Whether a label that is clear by itself counts in the block it stands in.
-    fn counts_anywhere(&self, field: Field, indent: usize) -> bool {
-        match self.section {
-            Kind::Other => false,
-            // .it: whether the registrar can do DNSSEC says nothing about the domain.
-            Kind::Registrar => field != Field::Dnssec || indent <= self.section_indent,
-            // Contacts have registrars too (FRED, AFNIC).
-            Kind::Contact | Kind::Registrant => {
-                field != Field::Registrar || !self.section_object && !self.facts.has(Field::Registrar)
-            }
-            _ => true,
         }
     }
 

@@ -13,7 +13,7 @@ const LEAD: &str = r"(?:\s*-?T|\s+-\s|[\s,.;_日일(]+|\s*(?:at|à|um|kl\.?|om|a
 
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     re(&format!(
-        r"^{LEAD}(\d{{1,2}})(?::|\s?[h時时시]\s?)(\d{{1,2}})(?:[:m分분]\s?(\d{{1,2}})(?:[.,:](\d{{1,9}})\d*)?)?\s*([ap]\.?m\b\.?)?"
+        r"^{LEAD}(\d{{1,2}})(?::|\s?[h時时시]\s?)(\d{{1,2}})(?:[:m分분]\s?(\d{{1,2}})(?:[.,:](\d{{1,9}})\d*)?)?\s*([ap]\.?\s?m\b\.?)?"
     ))
 });
 /// `T101112`, ` 10.11.12`, `-10:11:12`, `:10:11:12`: forms that need all three numbers to be a time.
@@ -23,7 +23,7 @@ static WHOLE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 static OFFSET: LazyLock<Regex> = LazyLock::new(|| {
-    re(r"^[(\[]?\s*(?:UTC|GMT|Z)?\s*([-+−])\s?(\d{1,2})(?::?(\d{2}))?\s*[)\]]?(?:\s|\)|\[|$)")
+    re(r"^[(\[]?\s*(?:UTC|GMT|Z)?\s*([-+−])\s?(\d{1,2})(?::?(\d{2}))?\s*[)\]]?(?:\s|\)|\[|[.,;]?(?:\s|$))")
 });
 
 /// A time of day; the last moment of a day may be written as the first of the next.
@@ -32,11 +32,14 @@ pub(super) struct Clock {
     pub clock: Time,
     /// `24:00:00`.
     pub next_day: bool,
+    /// The hour may be of a clock of twelve, and nothing that was read says of which half of the day.
+    pub either_half: bool,
 }
 
 /// The time a text begins with, and what follows it.
 pub(super) fn time_part(rest: &str) -> Option<(Clock, &str)> {
     let whole = WHOLE.captures(rest);
+    let mut half_told = false;
     let (numbers, end, nano) = if let Some(c) = &whole {
         let all: Vec<i8> = c.iter().skip(1).flatten().map(|m| num(m.as_str())).collect();
         ([*all.first()?, *all.get(1)?, *all.get(2)?], c.get(0)?.end(), 0)
@@ -46,6 +49,7 @@ pub(super) fn time_part(rest: &str) -> Option<(Clock, &str)> {
         if c[2].len() == 1 && c.get(3).is_none() {
             return None;
         }
+        half_told = c.get(5).is_some();
         let hour = match c.get(5) {
             Some(half) => of_half(num(&c[1]), half.as_str().starts_with(['p', 'P'])),
             None => num(&c[1]),
@@ -58,7 +62,8 @@ pub(super) fn time_part(rest: &str) -> Option<(Clock, &str)> {
     let next_day = numbers == [24, 0, 0];
     // A leap second is the last second of its minute.
     let clock = Time::new(if next_day { 0 } else { hour }, minute, second.min(59), nano).ok()?;
-    (second <= 60).then_some((Clock { clock, next_day }, &rest[end..]))
+    let either_half = !half_told && (1..=12).contains(&hour);
+    (second <= 60).then_some((Clock { clock, next_day, either_half }, &rest[end..]))
 }
 
 /// The hour of a clock of twelve.
@@ -68,6 +73,67 @@ fn of_half(hour: i8, afternoon: bool) -> i8 {
         (false, 12) => 0,
         (_, h) => h,
     }
+}
+
+/// Words for the halves of the day, without dots: Greek, Vietnamese, Turkish, Swedish, Finnish, Albanian, Hungarian,
+/// Ukrainian, Arabic, Persian, Chinese, Japanese, Korean, German, Spanish, Portuguese, French, English.
+const HALF_DAYS: &[&str] = &[
+    "μμ",
+    "πμ",
+    "μ",
+    "π",
+    "ch",
+    "sa",
+    "ös",
+    "öö",
+    "em",
+    "fm",
+    "ip",
+    "ap",
+    "md",
+    "pd",
+    "de",
+    "du",
+    "дп",
+    "пп",
+    "م",
+    "ص",
+    "بظ",
+    "قظ",
+    "下午",
+    "上午",
+    "午後",
+    "午前",
+    "오전",
+    "오후",
+    "vormittags",
+    "nachmittags",
+    "morgens",
+    "abends",
+    "tarde",
+    "mañana",
+    "noche",
+    "manhã",
+    "noite",
+    "matin",
+    "soir",
+    "morning",
+    "afternoon",
+    "evening",
+    "noon",
+    "a",
+    "p",
+    "odp",
+    "dop",
+    "pop",
+];
+
+/// True when a word for half of the day follows a time, so that its hour is not known.
+pub(super) fn half_day(rest: &str) -> bool {
+    let word = rest.trim_start_matches([' ', '\t', '(', ',', '秒', '초']);
+    let end = word.find(|c: char| !c.is_alphabetic() && c != '.').unwrap_or(word.len());
+    let word: String = word[..end].chars().filter(|c| *c != '.').flat_map(char::to_lowercase).collect();
+    HALF_DAYS.contains(&word.as_str())
 }
 
 /// The offset a text begins with: `Z`, `+02:00`, `-0700`, `+03`, `UTC`, `(UTC+8)`, `(GMT+0:00)`, `(JST)`, `WAT`.
@@ -95,6 +161,31 @@ pub(super) fn zone_part(rest: &str) -> Option<Offset> {
         // `EST5EDT` is half the year another zone.
         return None;
     }
-    let minutes = TABLES.words.zone.get(&name.to_ascii_lowercase())?;
+    if shifted(&r[end..]) {
+        // An offset that was not understood, or of which the sign says the opposite (`Etc/GMT+5`).
+        return None;
+    }
+    let upper = name.bytes().all(|b| b.is_ascii_uppercase());
+    let name = name.to_ascii_lowercase();
+    // Small letters may be a word: `tot nu` is no Tongan time.
+    let word = WORDS.contains(&name.as_str()) || r[end..].chars().any(char::is_alphanumeric);
+    if !upper && word && !matches!(name.as_str(), "utc" | "gmt" | "z" | "zulu") {
+        return None;
+    }
+    let minutes = TABLES.words.zone.get(&name)?;
     Offset::from_seconds(minutes * 60).ok()
+}
+
+/// Names of zones that are words of a language as well.
+const WORDS: &[&str] = &[
+    "tot", "met", "get", "cat", "bot", "pet", "eat", "ret", "art", "est", "wit", "wet", "west", "mut", "cot",
+    "aft",
+];
+
+/// True when an offset other than none follows the name of a zone: `UTC+3`, not `MSK+00:00`.
+fn shifted(rest: &str) -> bool {
+    let Some(offset) = rest.trim_start().strip_prefix(['+', '-', '−']) else { return false };
+    let offset = offset.trim_start();
+    let end = offset.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(offset.len());
+    offset[..end].bytes().any(|b| matches!(b, b'1'..=b'9'))
 }
