@@ -15,6 +15,8 @@ struct Row {
     #[serde(default)]
     overrules: bool,
     #[serde(default)]
+    doubts: bool,
+    #[serde(default)]
     tld: Vec<String>,
     patterns: Vec<String>,
     source: String,
@@ -31,6 +33,8 @@ pub(crate) struct Phrase {
     pub outcome: Outcome,
     /// Where it stands, no sentence of the answer says that the name is free.
     pub overrules: bool,
+    /// It says nothing itself, but a line that it matches says of no name that it is free.
+    pub doubts: bool,
     /// It may match within a sentence, so it counts only where the sentence ends with the line.
     pub loose: bool,
     /// The TLDs it is limited to.
@@ -55,10 +59,11 @@ impl Phrases {
         let set = |loose: bool| -> Result<Set, regex::Error> {
             let (mut patterns, mut meaning) = (Vec::new(), Vec::new());
             for r in &file.phrase {
-                for p in r.patterns.iter().filter(|p| p.starts_with("^.{0,") == loose) {
+                for p in r.patterns.iter().filter(|p| (r.doubts || p.starts_with("^.{0,")) == loose) {
                     meaning.push(Phrase {
                         outcome: r.outcome,
                         overrules: r.overrules,
+                        doubts: r.doubts,
                         loose,
                         tld: r.tld.clone(),
                     });

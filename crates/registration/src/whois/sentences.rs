@@ -2,6 +2,8 @@
 //! [`Outcome`] or nothing. A sentence counts only in the form of its row in `phrases.toml`, or when every word of it is
 //! known to `grammar.toml`; terms of use, which speak of the same things, have neither.
 
+mod rest;
+
 use super::Asked;
 use super::grammar;
 use super::lines::{Form, Line};
@@ -45,9 +47,10 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked, web_page: bool) -> Opt
         }
         let elsewhere = n > 0 && is_block_of_another(&lines[n - 1]);
         let below = lines.get(n + 1).and_then(said).filter(|t| !t.is_empty());
-        let mut takes = |prepared: &str, open: bool, alone: bool| {
+        let mut takes = |prepared: &str, open: bool, alone: bool, lines: usize| {
             let said = patterns(prepared, open, alone, asked);
-            overruled |= said.overruled;
+            // A sentence over several lines is more than the first of them.
+            overruled |= said.overruled || said.doubted && lines > 1;
             // A web server that stands in for the WHOIS server knows nothing of names unless it names this one.
             // What is missing below `Name servers:` is name servers.
             let stranger = (web_page || elsewhere) && !prepared.contains('@');
@@ -56,16 +59,22 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked, web_page: bool) -> Opt
             {
                 best = Some(o);
             }
-            if best.is_none() && by_words.is_none() && !stranger && !is_field(l) && !is_open(prepared) {
+            if !said.doubted
+                && best.is_none()
+                && by_words.is_none()
+                && !stranger
+                && !is_field(l)
+                && !is_open(prepared)
+            {
                 by_words = grammar::says(prepared);
             }
         };
         if text.len() <= 240 {
             let open = below.is_some_and(|below| wrapped(text, below));
-            takes(&prepare(text, asked), open, first && below.is_none());
+            takes(&prepare(text, asked), open, first && below.is_none(), 1);
         }
         if first && let Some(whole) = paragraph(&lines[n..]) {
-            takes(&prepare(&whole, asked), false, true);
+            takes(&prepare(&whole, asked), false, true, 2);
         }
     }
     match best.or(by_words) {
@@ -80,12 +89,18 @@ struct Said {
     outcome: Option<Outcome>,
     /// It says that whoever answers is not in charge of the name, so that nothing he says makes it free.
     overruled: bool,
+    /// What it misses is another thing than the name, or not surely missing.
+    doubted: bool,
+    /// The same, and no other line is believed either.
+    denied: bool,
 }
 
 impl Said {
     /// Adds what a part of the line says; the more careful counts.
     fn and(&mut self, other: &Said) {
         self.overruled |= other.overruled;
+        self.doubted |= other.doubted;
+        self.denied |= other.denied;
         if let Some(o) = other.outcome
             && self.outcome.is_none_or(|kept| order(o) < order(kept))
         {
@@ -120,85 +135,34 @@ fn patterns(line: &str, open: bool, alone: bool, asked: &Asked) -> Said {
         said.and(&matched(reason, open, asked));
     }
     if said.outcome == Some(Outcome::Available) {
-        for part in rest(line) {
+        for part in rest::rest(line) {
             let part = matched(&part, open, asked);
             // `Not found (internal error)`
             said.overruled |= part.outcome == Some(Outcome::Unknown);
             said.and(&part);
         }
+        if said.doubted && said.outcome == Some(Outcome::Available) {
+            said.outcome = None;
+            said.overruled |= said.denied;
+        }
     }
     said
-}
-
-/// What ends a statement within a line.
-const JOINTS: &[&str] = &[
-    ". ",
-    "! ",
-    "? ",
-    ", ",
-    "; ",
-    ": ",
-    " - ",
-    " – ",
-    " — ",
-    " (",
-    "/",
-    " but ",
-    " and ",
-    " however ",
-    " although ",
-    " though ",
-    " as ",
-    " since ",
-    " because ",
-    " due ",
-    " owing ",
-    " unless ",
-];
-
-/// What a line says behind its first statement, each part as a sentence of its own about the name.
-fn rest(line: &str) -> Vec<String> {
-    let mut parts = Vec::new();
-    let mut rest = line;
-    let next = |s: &str| JOINTS.iter().filter_map(|j| s.find(j).map(|at| (at, *j))).min_by_key(|(at, _)| *at);
-    while let Some((at, joint)) = next(rest)
-        && parts.len() < 16
-    {
-        // "Due to" begins what it joins.
-        let keeps = matches!(joint, " due " | " because " | " owing ");
-        rest = rest[at + if keeps { 1 } else { joint.len() }..].trim_start();
-        let end = next(rest).map_or(rest.len(), |(at, _)| at);
-        let mut part = rest[..end].trim_matches(|c: char| c.is_whitespace() || ".!)(\"".contains(c));
-        if keeps {
-            parts.push(part.to_string());
-            part = part.strip_prefix("because ").unwrap_or(part);
-        }
-        for lead in ["please note that ", "note that ", "but ", "and ", "however ", "it "] {
-            part = part.strip_prefix(lead).unwrap_or(part);
-        }
-        let verb = ["is", "has", "was", "can", "cannot", "can't", "may", "must"];
-        let first = part.split(' ').next().unwrap_or_default();
-        if verb.contains(&first) {
-            parts.push(format!("@ {part}"));
-        } else if first.len() == part.len() && !part.is_empty() {
-            parts.push(format!("@ is {part}"));
-        } else {
-            parts.push(part.to_string());
-        }
-    }
-    parts
 }
 
 fn matched(line: &str, open: bool, asked: &Asked) -> Said {
     let mut said = Said::default();
     let (mut withheld, mut barred) = (false, false);
     for p in TABLES.phrases.matches(line, asked) {
+        if p.doubts {
+            (said.doubted, said.denied) = (true, said.denied || p.overrules);
+            continue;
+        }
         if p.loose && open {
             continue;
         }
         withheld |= p.outcome == Outcome::Reserved;
         barred |= matches!(p.outcome, Outcome::Throttled | Outcome::Refused);
-        said.and(&Said { outcome: Some(p.outcome), overruled: p.overrules });
+        said.and(&Said { outcome: Some(p.outcome), overruled: p.overrules, ..Said::default() });
     }
     // "This name has been blocked by ..." is about the name, "your address has been blocked by ..." about us.
     if withheld && barred && is_about_the_name(line) {
@@ -341,6 +305,13 @@ fn without_label<'a>(line: &'a str, asked: &Asked) -> Option<&'a str> {
     absent.iter().any(|a| rest.starts_with(a)).then_some(rest)
 }
 
+/// True for a word that begins a sentence behind a name: the point between them is not the name's.
+fn begins_sentence(word: &str) -> bool {
+    let titled = word.starts_with(char::is_uppercase) && word.chars().any(char::is_lowercase);
+    let lower = word.to_ascii_lowercase();
+    titled || ["this", "it", "the", "you", "your", "please", "registry"].contains(&lower.as_str())
+}
+
 /// The form in which a line is compared with the patterns: see `phrases.toml`.
 fn prepare(text: &str, asked: &Asked) -> String {
     let trimmed = text
@@ -348,7 +319,8 @@ fn prepare(text: &str, asked: &Asked) -> String {
         .trim_end_matches(['.', '!', ' ', '。', '！'])
         .trim_start_matches(['"', '\'', '.', ' ']);
     let mut out = String::with_capacity(trimmed.len());
-    for word in trimmed.split_whitespace() {
+    let mut words = trimmed.split_whitespace().peekable();
+    while let Some(word) = words.next() {
         if !out.is_empty() {
             out.push(' ');
         }
@@ -359,14 +331,17 @@ fn prepare(text: &str, asked: &Asked) -> String {
             out.push_str(": ");
             tail
         });
-        let bare = word.trim_matches(|c: char| "\"'[]()<>,:;!?“”«»".contains(c));
+        let marks = |c: char| "\"'[]()<>,:;!?“”«»".contains(c);
+        let bare = word.trim_end_matches('.').trim_matches(marks).trim_end_matches('.');
         if !bare.is_empty() && (asked.is(bare) || like(bare, asked)) {
             let at = word.find(bare).unwrap_or(0);
             let (head, tail) = (&word[..at], &word[at + bare.len()..]);
             let quoted = |s: &str| s.replace(['\'', '“', '”', '«', '»', '`'], "\"");
             out.push_str(&quoted(head));
             out.push('@');
-            out.push_str(&quoted(tail.trim_start_matches('.')));
+            let ended = tail.ends_with('.') && words.peek().is_some_and(|next| begins_sentence(next));
+            out.push_str(&quoted(tail.trim_matches('.')));
+            out.push_str(if ended { "." } else { "" });
         } else {
             out.extend(word.chars().map(|c| if c == '：' { ':' } else { c }).flat_map(char::to_lowercase));
         }
