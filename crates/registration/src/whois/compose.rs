@@ -228,10 +228,13 @@ fn each_word(label: &str, mut take: impl FnMut(&str) -> Option<()>) -> Option<()
 
 /// True when a label says that it speaks of the domain or its record: `Domain created`.
 pub(crate) fn names_the_domain(label: &str) -> bool {
-    let subject = |word: &str| {
-        let known = whole(word).map(|w| vec![w]).or_else(|| glued(word));
-        known.is_some_and(|all| all.iter().any(|w| w & bit(Part::Subject) != 0))
+    let is =
+        |word: &str| PARTS.words.get(word).is_some_and(|w| w & bit(Part::Subject) != 0) && open("part", word);
+    let begins = |word: &str| {
+        let mut ends = (3..word.len()).filter_map(|end| word.split_at_checked(end));
+        ends.any(|(first, rest)| PARTS.words.contains_key(rest) && is(first))
     };
+    let subject = |word: &str| is(word) || begins(word);
     each_word(label, |word| if subject(word) { None } else { Some(()) }).is_none()
 }
 

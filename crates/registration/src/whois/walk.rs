@@ -274,13 +274,14 @@ impl<'a> Walk<'a, '_> {
                 self.facts.name(value);
                 return;
             }
+            let rank = self.rank_here(m, k.label);
             if !value.is_empty() {
-                self.facts.push(m.field, m.rank, k.label, value);
+                self.facts.push(m.field, rank, k.label, value);
             } else if m.field == Field::Registrar && m.rank >= 7 {
                 // `Registration Service Provider:` heads a reseller's lines.
                 return;
             }
-            self.open_list(m.field, m.rank, k.label, l.indent, value.is_empty());
+            self.open_list(m.field, rank, k.label, l.indent, value.is_empty());
             return;
         }
     }

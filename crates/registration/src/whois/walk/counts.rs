@@ -2,18 +2,27 @@
 //! domain's.
 
 use super::super::compose;
-use super::super::tables::{Field, Kind};
+use super::super::tables::{Field, Kind, Meaning};
 use super::Walk;
 
+/// Added to the rank of a day that stands in another party's block: any day of the domain's own is believed more.
+const OF_ANOTHER: u8 = 20;
+
 impl Walk<'_, '_> {
+    /// How much a label is believed in the block it stands in.
+    pub(super) fn rank_here(&self, m: &Meaning, label: &str) -> u8 {
+        let party = matches!(self.section, Kind::Registrar | Kind::Contact | Kind::Registrant);
+        let doubted = party && is_day(m.field) && !compose::names_the_domain(label);
+        if doubted { m.rank + OF_ANOTHER } else { m.rank }
+    }
+
     /// Whether a label that is clear by itself counts in the block it stands in.
     pub(super) fn counts_anywhere(&self, field: Field, label: &str, indent: usize) -> bool {
         let deeper = indent > self.section_indent;
-        let dated = matches!(field, Field::Created | Field::Updated | Field::Expires);
         match self.section {
             Kind::Other => false,
             // A contact's or registrar's own days; registrars print the domain's below contacts, not inside.
-            Kind::Registrar | Kind::Contact | Kind::Registrant if dated && deeper => {
+            Kind::Registrar | Kind::Contact | Kind::Registrant if is_day(field) && deeper => {
                 compose::names_the_domain(label)
             }
             // .it: whether the registrar can do DNSSEC says nothing about the domain.
@@ -26,4 +35,8 @@ impl Walk<'_, '_> {
             _ => true,
         }
     }
+}
+
+fn is_day(field: Field) -> bool {
+    matches!(field, Field::Created | Field::Updated | Field::Expires)
 }
