@@ -21,8 +21,11 @@ impl Walk<'_, '_> {
         let deeper = indent > self.section_indent;
         match self.section {
             Kind::Other => false,
-            // A contact's or registrar's own days; registrars print the domain's below contacts, not inside.
-            Kind::Registrar | Kind::Contact | Kind::Registrant if is_day(field) && deeper => {
+            // A contact's or registrar's own days; registrars print the domain's below contacts, not inside; a person's
+            // object (RIPE style) is never the domain's.
+            Kind::Registrar | Kind::Contact | Kind::Registrant
+                if is_day(field) && (deeper || self.section_object && self.section == Kind::Contact) =>
+            {
                 compose::names_the_domain(label)
             }
             // .it: whether the registrar can do DNSSEC says nothing about the domain.

@@ -50,6 +50,10 @@ fn days_of_a_registrar_or_contact_are_not_the_domain_s() {
              Updated Date: 2016-06-06\nCreated Date: 2015-05-05\n",
             some("2001-01-01", "2002-02-02", ""),
         ),
+        (
+            "domain: a.example\nnserver: ns1.b.net\ncreated: 2001-01-01\n\nperson: John\nUpdated Date: 2016-06-06\n",
+            some("2001-01-01", "", ""),
+        ),
         // Inside a block, but of the domain by its label; or below the block, at its margin.
         (
             "Domain: a.example\nNserver: ns1.b.net\nRegistrar:\n  Name: Foo\n  Domain created: 2001-01-01\n  \
