@@ -47,10 +47,9 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked, web_page: bool) -> Opt
         }
         let elsewhere = n > 0 && is_block_of_another(&lines[n - 1]);
         let below = lines.get(n + 1).and_then(said).filter(|t| !t.is_empty());
-        let mut takes = |prepared: &str, open: bool, alone: bool, lines: usize| {
+        let mut takes = |prepared: &str, open: bool, alone: bool| {
             let said = patterns(prepared, open, alone, asked);
-            // A sentence over several lines is more than the first of them.
-            overruled |= said.overruled || said.doubted && lines > 1;
+            overruled |= said.overruled;
             // A web server that stands in for the WHOIS server knows nothing of names unless it names this one.
             // What is missing below `Name servers:` is name servers.
             let stranger = (web_page || elsewhere) && !prepared.contains('@');
@@ -59,22 +58,21 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked, web_page: bool) -> Opt
             {
                 best = Some(o);
             }
-            if !said.doubted
-                && best.is_none()
-                && by_words.is_none()
-                && !stranger
-                && !is_field(l)
-                && !is_open(prepared)
-            {
-                by_words = grammar::says(prepared);
+            if best.is_none() && by_words.is_none() && !stranger && !is_field(l) && !is_open(prepared) {
+                let counts = |o: &Outcome| !said.doubted || *o != Outcome::Available;
+                by_words = grammar::says(prepared).filter(counts);
             }
+            (said.outcome == Some(Outcome::Available), said.doubted)
         };
+        let mut free = false;
         if text.len() <= 240 {
             let open = below.is_some_and(|below| wrapped(text, below));
-            takes(&prepare(text, asked), open, first && below.is_none(), 1);
+            (free, _) = takes(&prepare(text, asked), open, first && below.is_none());
         }
         if first && let Some(whole) = paragraph(&lines[n..]) {
-            takes(&prepare(&whole, asked), false, true, 2);
+            let (_, doubted) = takes(&prepare(&whole, asked), false, true);
+            // A sentence over several lines is more than the first of them.
+            overruled |= free && doubted;
         }
     }
     match best.or(by_words) {
@@ -142,8 +140,8 @@ fn patterns(line: &str, open: bool, alone: bool, asked: &Asked) -> Said {
             said.and(&part);
         }
         if said.doubted && said.outcome == Some(Outcome::Available) {
-            said.outcome = None;
             said.overruled |= said.denied;
+            said.outcome = said.overruled.then_some(Outcome::Unknown);
         }
     }
     said
