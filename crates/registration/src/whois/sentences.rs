@@ -45,7 +45,7 @@ pub(crate) fn sentence(lines: &[Line<'_>], asked: &Asked, web_page: bool) -> Opt
         if read > 2000 {
             break;
         }
-        let elsewhere = n > 0 && is_block_of_another(&lines[n - 1]);
+        let elsewhere = is_block_of_another(&lines[..n]);
         let below = lines.get(n + 1).and_then(said).filter(|t| !t.is_empty());
         let mut takes = |prepared: &str, open: bool, alone: bool| {
             let said = patterns(prepared, open, alone, asked);
@@ -217,8 +217,14 @@ fn is_field(line: &Line<'_>) -> bool {
     }
 }
 
-/// True for the heading of a block that is not about the name itself.
-fn is_block_of_another(line: &Line<'_>) -> bool {
+/// True where the last line is the heading of a block that is not about the name itself. One of several labels whose
+/// values say nothing is no heading, but an empty field.
+fn is_block_of_another(above: &[Line<'_>]) -> bool {
+    let Some((line, before)) = above.split_last() else { return false };
+    let empty = |l: &Line<'_>| matches!(&l.form, Form::Key(k) if values::stated(k.value).is_none());
+    if before.last().is_some_and(empty) {
+        return false;
+    }
     let another =
         |k: Kind| matches!(k, Kind::Registrar | Kind::Registrant | Kind::Contact | Kind::Ns | Kind::Dnssec);
     match &line.form {
