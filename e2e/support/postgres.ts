@@ -26,17 +26,22 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** The folder of PostgreSQL's programs, if it is installed. */
-export function programs(): string | undefined {
+/** The folder of PostgreSQL's programs, which `cargo xtask setup` installs as it does the browser. */
+function programs(): string {
   const complete = (folder: string) => ["initdb", "pg_ctl"].every((program) => existsSync(join(folder, program)));
   const shipped = "/usr/lib/postgresql";
   const versions = existsSync(shipped) ? readdirSync(shipped).sort().reverse() : [];
   const folders = [...(process.env.PATH ?? "").split(delimiter), ...versions.map((v) => join(shipped, v, "bin"))];
-  return folders.find(complete);
+  const found = folders.find(complete);
+  if (found === undefined) {
+    throw new Error(`no initdb and pg_ctl in PATH nor in ${shipped}/*/bin: install PostgreSQL (cargo xtask setup)`);
+  }
+  return found;
 }
 
-/** Starts a cluster with the programs in this folder. */
-export async function cluster(folder: string): Promise<Cluster> {
+/** Starts a cluster. */
+export async function cluster(): Promise<Cluster> {
+  const folder = programs();
   const place = mkdtempSync(join(tmpdir(), "domainscope-e2e-pg-"));
   const root = process.getuid?.() === 0;
   if (root) execFileSync("chown", [unprivileged, place]);

@@ -1,17 +1,14 @@
 // The product on PostgreSQL: the same pages, and two processes over one database that tell each other what happened.
 import { expect, hydrated, test } from "../support/test.ts";
-import { cluster, programs, type Cluster } from "../support/postgres.ts";
+import { cluster, type Cluster } from "../support/postgres.ts";
 import { start, type Server } from "../support/server.ts";
-
-const installed = programs();
-test.skip(installed === undefined, "SKIPPED: no initdb in PATH nor in /usr/lib/postgresql/*/bin");
 
 test.describe("two replicas", () => {
   let database: Cluster;
   let replicas: Server[] = [];
   test.beforeAll(async () => {
     test.setTimeout(180_000);
-    database = await cluster(installed ?? "");
+    database = await cluster();
     for (const name of ["postgres-1", "postgres-2"]) {
       replicas.push(await start(name, ["--database", database.url]));
     }

@@ -16,8 +16,7 @@ pub(crate) enum Side {
 /// Words and signs between the two days of a period.
 const JOINS: &[&str] = &[
     "-", "–", "—", "−", "~", "～", "/", "..", "...", "->", "→", "to", "until", "till", "through", "bis",
-    "tot", "t/m", "do", "до", "по", "a", "al", "au", "à", "e", "och", "til", "till", "asti", "至", "到",
-    "から",
+    "tot", "t/m", "do", "до", "по", "a", "al", "au", "à", "e", "och", "til", "asti", "至", "到", "から",
 ];
 
 /// Reads the wanted side of a date or period; `order` says how to read dates written with numbers only.
