@@ -34,6 +34,11 @@ pub(crate) fn close_dialog(id: &str) {
     }
 }
 
+/// True when a click hit a `<dialog>` itself, outside of its content: on the backdrop.
+pub(crate) fn is_dialog_backdrop(e: &leptos::ev::MouseEvent) -> bool {
+    e.target().is_some_and(|t| t.dyn_ref::<web_sys::HtmlDialogElement>().is_some())
+}
+
 /// True while any `<dialog>` is open.
 pub(crate) fn dialog_is_open() -> bool {
     document().query_selector("dialog[open]").ok().flatten().is_some()
@@ -131,39 +136,4 @@ pub(crate) fn form_query(event: &web_sys::SubmitEvent) -> Option<String> {
     let all = all.to_string().as_string()?;
     let said: Vec<&str> = all.split('&').filter(|pair| !pair.ends_with('=')).collect();
     Some(said.join("&"))
-}
-
-/// Going to another page without a reload. Holds the router's function in the browser only: it belongs to one thread,
-/// and the server drops what it rendered on any.
-#[derive(Clone, Copy)]
-pub(crate) struct Go {
-    #[cfg(feature = "hydrate")]
-    navigate: StoredValue<Navigate, LocalStorage>,
-}
-
-#[cfg(feature = "hydrate")]
-type Navigate = std::rc::Rc<dyn Fn(&str, leptos_router::NavigateOptions)>;
-
-/// Called while a component is made, inside the router.
-pub(crate) fn use_go() -> Go {
-    Go {
-        #[cfg(feature = "hydrate")]
-        navigate: StoredValue::new_local(std::rc::Rc::new(leptos_router::hooks::use_navigate())),
-    }
-}
-
-impl Go {
-    /// Goes there.
-    #[cfg_attr(not(feature = "hydrate"), allow(clippy::unused_self, clippy::needless_pass_by_value))]
-    pub(crate) fn to(self, url: &str, options: leptos_router::NavigateOptions) {
-        #[cfg(feature = "hydrate")]
-        if crate::browser_dns::is_asking_page(url) {
-            // Their policy differs, and it belongs to the document.
-            let _ = window().location().set_href(url);
-        } else {
-            self.navigate.get_value()(url, options);
-        }
-        #[cfg(not(feature = "hydrate"))]
-        let _ = (url, options);
-    }
 }

@@ -37,7 +37,7 @@ pub(crate) fn may_ask() -> bool {
     DOCUMENT.get().is_some_and(|path| is_asking_page(path))
 }
 
-/// Asks one resolver. What goes wrong is said in the answer's `error`.
+/// Queries one resolver. A failure is in the answer's `error`.
 pub(crate) async fn ask(resolver: &PublicResolver, name: &str, rtype: &str) -> ResolverAnswer {
     let asked_at = browser::now();
     let failed = |why: &str| doh_json::failed(&resolver.id, why, asked_at);
@@ -59,7 +59,7 @@ pub(crate) async fn reaches(host: &str) -> bool {
     request.send().await.is_ok()
 }
 
-/// A request that tells nobody who asks and is answered by nobody's cache.
+/// A request without credentials, referrer or HTTP cache.
 fn plain(url: &str) -> RequestBuilder {
     Request::get(url)
         .cache(RequestCache::NoStore)
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_that_ask_are_told_by_their_path() {
+    fn asking_pages_are_recognized_by_their_path() {
         assert!(is_asking_page("/tools/fqdn") && is_asking_page("/tools/compare?name=a.example"));
         for other in ["/tools", "/tools/fqdnx", "/domains?from=/tools/fqdn", "/tools/scan"] {
             assert!(!is_asking_page(other), "{other}");

@@ -1,23 +1,28 @@
 //! The interface: pages, components and server-function signatures. Runs in the server (feature `ssr`) and in the
 //! browser (feature `hydrate`).
+//!
+//! Modules are layers; each uses those above it in this list only, which `tests/layers.rs` checks: `clock`, `query`,
+//! `browser` · `browser_dns`, `live` · `navigate` · `server_fns` · `components` · `pages` · `shell`.
 
 // A page is one type made of all its parts.
 #![recursion_limit = "512"]
 
-pub mod answer;
-#[cfg(feature = "ssr")]
-pub mod backend;
 mod browser;
 mod browser_dns;
+mod clock;
 mod components;
 mod live;
+mod navigate;
 mod pages;
 mod query;
 pub mod server_fns;
 mod shell;
 
 pub use browser_dns::ASKING_PAGES;
-pub use shell::{App, Clock, ShellAssets, THEME_SCRIPT, shell};
+pub use clock::Clock;
+#[cfg(feature = "ssr")]
+pub use pages::access::{AccessField, AccessPage, access_document};
+pub use shell::{App, ShellAssets, THEME_SCRIPT, shell};
 
 /// Attaches to the page the server rendered. Trunk's script calls it once the module is loaded.
 #[cfg(feature = "hydrate")]

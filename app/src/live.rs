@@ -1,32 +1,32 @@
-//! Live pages: one stream of server-sent events (`/live`), and who wants to hear of it. In: `model::scan::Live` as
-//! JSON. Out: calls to the listeners of the pages that are open.
+//! Live pages: one stream of server-sent events (`/live`) and its listeners. In: messages, each a JSON array of
+//! `model::scan::Live`. Out: calls to the listeners of the pages that are open.
 
 use crate::browser;
 use leptos::prelude::*;
 use leptos::wasm_bindgen::JsCast;
 use leptos::wasm_bindgen::closure::Closure;
-use model::ids::Rv;
+use model::ids::LogPosition;
 use model::scan::Live;
 use std::sync::Arc;
 use std::time::Duration;
 use web_sys::{EventSource, MessageEvent};
 
-/// A page that wants to hear.
+/// What a page does with each.
 type Listener = Arc<dyn Fn(&Live) + Send + Sync>;
 
-/// Who listens, and how far the change log was read.
+/// The listeners, and how far the change log was read.
 #[derive(Clone, Copy)]
 pub(crate) struct LiveBus {
     listeners: StoredValue<Vec<(u64, Listener)>>,
     next: StoredValue<u64>,
-    rv: StoredValue<Option<Rv>>,
+    rv: StoredValue<Option<LogPosition>>,
     /// Set while the stream is broken.
     pub(crate) lost: RwSignal<bool>,
     /// How often it was opened.
     opened: RwSignal<u32>,
 }
 
-/// Puts the bus into the context and, in the browser, opens the stream.
+/// Provides the bus in the context and, in the browser, opens the stream.
 pub(crate) fn provide() {
     let bus = LiveBus {
         listeners: StoredValue::new(Vec::new()),
@@ -37,7 +37,7 @@ pub(crate) fn provide() {
     };
     provide_context(bus);
     Effect::new(move |_| {
-        // A page's own effects say first how far what it shows was read.
+        // The page's own effects set the position first.
         set_timeout(move || bus.open(), Duration::from_millis(50));
     });
 }
@@ -51,8 +51,8 @@ pub(crate) fn listen(listener: impl Fn(&Live) + Send + Sync + 'static) {
     on_cleanup(move || bus.listeners.try_update_value(|l| l.retain(|(i, _)| *i != id)).unwrap_or_default());
 }
 
-/// Calls `run` when the stream is there, at first or again. What changed in the log meanwhile comes by itself, and so do
-/// scans that run; one that ended meanwhile does not.
+/// Calls `run` when the stream is there, at first or again. What changed in the log meanwhile follows, and so do scans
+/// that run; one that ended meanwhile does not.
 pub(crate) fn on_open(run: impl Fn() + 'static) {
     let Some(bus) = use_context::<LiveBus>() else { return };
     Effect::new(move |_| {
@@ -63,8 +63,8 @@ pub(crate) fn on_open(run: impl Fn() + 'static) {
 }
 
 impl LiveBus {
-    /// What is shown was read at this place of the log.
-    pub(crate) fn seen(self, rv: Rv) {
+    /// The page shows the state at this position of the log.
+    pub(crate) fn seen(self, rv: LogPosition) {
         self.rv.update_value(|r| *r = Some(r.map_or(rv, |old| old.max(rv))));
     }
 
@@ -76,8 +76,8 @@ impl LiveBus {
         let Ok(source) = EventSource::new(&url) else { return };
         let on_message = Closure::<dyn Fn(MessageEvent)>::new(move |e: MessageEvent| {
             let Some(data) = e.data().as_string() else { return };
-            if let Ok(live) = serde_json::from_str::<Live>(&data) {
-                self.tell(&live);
+            for live in serde_json::from_str::<Vec<Live>>(&data).unwrap_or_default() {
+                self.notify(&live);
             }
         });
         source.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
@@ -89,7 +89,7 @@ impl LiveBus {
         source.set_onopen(Some(on_open.as_ref().unchecked_ref()));
         on_open.forget();
         let gone = source.clone();
-        // The browser reconnects by itself while the stream is merely interrupted; a refused one is opened anew.
+        // The browser reconnects by itself after an interruption; a refused stream is opened again here.
         let on_error = Closure::<dyn Fn()>::new(move || {
             self.lost.set(true);
             if gone.ready_state() == EventSource::CLOSED {
@@ -100,9 +100,11 @@ impl LiveBus {
         on_error.forget();
     }
 
-    fn tell(self, live: &Live) {
-        if let Live::Changed(entry) = live {
-            self.seen(entry.rv);
+    fn notify(self, live: &Live) {
+        match live {
+            Live::Changed(entry) => self.seen(entry.rv),
+            Live::Reset { rv } => self.seen(*rv),
+            Live::Scan(_) => {}
         }
         for (_, listener) in self.listeners.get_value() {
             listener(live);

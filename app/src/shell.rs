@@ -8,7 +8,6 @@ use leptos::prelude::*;
 use leptos_meta::{MetaTags, Title, provide_meta_context};
 use leptos_router::components::{ParentRoute, Redirect, Route, Router, Routes};
 use leptos_router::{SsrMode, path};
-use model::Timestamp;
 
 /// What the caller knows about the browser bundle.
 #[derive(Debug, Clone, Default)]
@@ -16,10 +15,6 @@ pub struct ShellAssets {
     /// Tags for `<head>`: module script, preloads, stylesheet, icon.
     pub head_html: String,
 }
-
-/// The server's clock, for rendering; tests and pictures pass their own.
-#[derive(Clone, Copy)]
-pub struct Clock(pub fn() -> Timestamp);
 
 /// Sets the chosen theme before anything is painted. A constant, so that a content security policy can name its hash.
 pub const THEME_SCRIPT: &str = "try{var t=localStorage.getItem(\"theme\");\

@@ -22,14 +22,17 @@ fn says(text: &str, words: &[&str]) {
 async fn a_name_that_is_missing_stops_before_anybody_is_asked() {
     let page = html("/tools/compare?name=new.alder.example&type=A").await;
     let t = text(&page);
-    says(&t, &["Stopped: no resolver was asked", "new.alder.example does not exist", "for up to 30 min"]);
-    says(&t, &["plants a negative answer in every resolver", "until 14:35 UTC", "Ask the resolvers anyway"]);
-    says(&t, &["Watch until it is there", "How long a “no” is remembered here", "minimum 1800"]);
+    says(&t, &["Stopped: no resolver was queried", "new.alder.example does not exist", "for up to 30 min"]);
+    says(
+        &t,
+        &["plants a negative answer in every resolver", "until 14:35 UTC", "Query the resolvers anyway"],
+    );
+    says(&t, &["Watch until it exists", "How long negative answers are cached", "minimum 1800"]);
     assert!(page.contains("/tools/compare?name=new.alder.example&amp;type=A&amp;force=1"), "{page}");
     assert!(!t.contains("Public resolvers"), "{t}");
     // Only with the word in the address they are asked, and then it is said what that did.
     let t = text(&html("/tools/compare?name=new.alder.example&type=A&force=1&whole=1").await);
-    says(&t, &["Public resolvers", "5 of 5 answered", "Asked although the authoritative servers deny it"]);
+    says(&t, &["Public resolvers", "5 of 5 answered", "Queried although the authoritative servers deny"]);
 }
 
 #[tokio::test]
@@ -47,7 +50,7 @@ async fn a_broken_backend_is_said_and_nothing_asked_is_no_error() {
     assert_eq!(status, 503);
     says(&text(&html), &["The database does not answer."]);
     let t = text(&self::html("/tools/compare").await);
-    says(&t, &["Has the change reached everyone?", "plants no “no”"]);
+    says(&t, &["Has the change reached everyone?", "no negative answer enters their"]);
 }
 
 #[tokio::test]
@@ -56,9 +59,9 @@ async fn the_first_paint_has_the_authority_and_everybody_pending() {
     let t = text(&page);
     says(
         &t,
-        &["Authoritative 2 of 2 agree", "asked first, 14:05:00 UTC", "ns1.alder.example", "203.0.113.80"],
+        &["Authoritative 2 of 2 agree", "queried first, 14:05:00 UTC", "ns1.alder.example", "203.0.113.80"],
     );
-    says(&t, &["5 resolvers are being asked.", "0 of 5 answered", "Asking", "Watch until everywhere"]);
+    says(&t, &["Querying 5 resolvers.", "0 of 5 answered", "Asking", "Watch propagation"]);
     // Without script: one link to all of it, and a form that asks for all of it.
     assert!(
         page.contains("<a href=\"/tools/compare?name=www.alder.example&amp;type=A&amp;whole=1\">"),
@@ -77,7 +80,7 @@ async fn the_whole_page_judges_each_resolver() {
     says(&t, &["Longshore Stale Canada Longshore Ltd · over DoH 198.51.100.44 right at 14:26"]);
     says(&t, &["Kestrel Cached “no” Chile Kestrel Ltd · over DoH NXDOMAIN gone by 14:15"]);
     says(&t, &["Kelp Same Norway Kelp Ltd · over DoH 203.0.113.80 TTL 212"]);
-    says(&t, &["Filter on purpose", "Broom Filtered Ireland · filters malware", "0.0.0.0 expected"]);
+    says(&t, &["Filtering resolvers", "Broom Filtered Ireland · filters malware", "0.0.0.0 expected"]);
     says(
         &t,
         &[
@@ -87,8 +90,8 @@ async fn the_whole_page_judges_each_resolver() {
             "resolvectl flush-caches",
         ],
     );
-    says(&t, &["With JavaScript, your browser asks resolvers itself."]);
+    says(&t, &["With JavaScript, your browser queries resolvers itself."]);
     let at = |word: &str| t.find(word).unwrap_or_else(|| panic!("{word} is not in: {t}"));
     assert!(at("Authoritative 2 of 2 agree") < at("Public resolvers"), "the authority comes first");
-    assert!(at("Wattle") < at("Filter on purpose") && at("Filter on purpose") < at("Broom"));
+    assert!(at("Wattle") < at("Filtering resolvers") && at("Filtering resolvers") < at("Broom"));
 }

@@ -40,7 +40,7 @@ async fn a_name_that_is_missing_says_until_when() {
     let t = read("/tools/fqdn?name=new.alder.example").await;
     says(&t, &["It does not resolve. new.alder.example does not exist.", "How long it stays missing"]);
     says(&t, &["for 30 min", "can stay missing until 14:35", "wait until 15:05", "minimum 1800"]);
-    says(&t, &["Only the authoritative servers were asked", "Your browser asked no resolver"]);
+    says(&t, &["Only the authoritative servers were queried", "Your browser queried no resolver"]);
     assert!(!t.contains("Planning a change?") && !t.contains("Final addresses"), "{t}");
 }
 

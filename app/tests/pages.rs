@@ -71,8 +71,8 @@ async fn a_recent_change_is_tinted_and_says_so_in_words() {
 #[tokio::test]
 async fn an_old_value_says_its_age_and_why() {
     let t = read(&story(), "/domains/meadow.example").await;
-    says(&t, &["Unknown", "read", "Registration: the server asks for patience", "asks for fewer questions"]);
-    says(&t, &["Shown is what was read 4 days ago", "Next try not before 14:40 UTC", "Jan 8, 2028"]);
+    says(&t, &["Unknown", "read", "Registration: rate limited by the server", "asks for fewer questions"]);
+    says(&t, &["Showing the data read 4 days ago", "Next attempt after 14:40 UTC", "Jan 8, 2028"]);
     let list = read(&story(), "/domains?q=meadow").await;
     says(&list, &["read 4 days ago", "Unknown"]);
 }
@@ -107,10 +107,10 @@ async fn a_failure_is_a_banner_and_a_status_code() {
     says(&text(&html), &["The inventory could not be read", "The database does not answer."]);
     let (status, html) = page(&story(), "/domains/missing.example").await;
     assert_eq!(status, 404);
-    says(&text(&html), &["This domain is not in the inventory", "Scan without adding"]);
+    says(&text(&html), &["Not found in this organisation", "Scan without adding"]);
     let (status, html) = page(&story(), "/nowhere").await;
     assert_eq!(status, 404);
-    says(&text(&html), &["There is no page at this address"]);
+    says(&text(&html), &["Page not found"]);
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn what_is_wrong_stands_on_top_with_what_to_do() {
 #[tokio::test]
 async fn names_nobody_scanned_or_registered() {
     let t = read(&story(), "/domains/brandnew.example").await;
-    says(&t, &["Not scanned yet", "Registered with Not known", "Last Scan Never"]);
+    says(&t, &["Not scanned yet", "Registrar unknown", "Last Scan Never"]);
     let t = read(&story(), "/domains/nobody.example").await;
     says(&t, &["Not registered", "do not delegate this name", "nobody.example was asked for just now"]);
 }
@@ -189,7 +189,7 @@ async fn a_scan_shows_its_stages() {
     let (_, html) = page(&story(), "/domains/halcyon.example").await;
     says(
         &text(&html),
-        &["RDAP answered, 412 ms", "1 of 4 servers is lame, 1.5 s", "Zone running", "Compare waits"],
+        &["RDAP answered, 412 ms", "1 of 4 servers is lame, 1.5 s", "Zone running", "Compare Queued"],
     );
     assert!(html.contains("role=\"progressbar\"") && html.contains("aria-valuenow=\"2\""));
 }
@@ -307,7 +307,7 @@ async fn a_form_that_is_refused_says_why() {
             .await;
     assert!(to.contains("__err="), "{to}");
     let local = to.trim_start_matches("http://localhost");
-    says(&read(&r, local).await, &["That did not work", "“soon” is not a date"]);
+    says(&read(&r, local).await, &["Request failed", "“soon” is not a date"]);
     let to = post(&r, "remove", "", "http://localhost/domains").await;
     says(&read(&r, to.trim_start_matches("http://localhost")).await, &["No domain was selected."]);
 }

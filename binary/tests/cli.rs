@@ -284,7 +284,21 @@ fn one_server_a_folder_and_its_link_only_where_there_is_one() {
     assert!(text(&none.stderr).contains("no installation is in") && !data.exists(), "{}", text(&none.stderr));
     let (mut first, lines) = Running::until(serve(&lab, &data), "Stop");
     let key = lines.iter().find_map(|l| l.trim().split_once("key=")).unwrap().1.to_string();
-    assert!(text(&link(&data).stdout).contains(&key), "beside a server that runs");
+    let other = text(&link(&data).stdout);
+    assert!(
+        other.contains("/setup?key=dsl_") && !other.contains(&key),
+        "a new one beside a server that runs: {other}"
+    );
+    let token = program().args(["admin", "token", "CI", "--data"]).arg(&data).output().unwrap();
+    assert_eq!(token.status.code(), Some(3));
+    assert!(text(&token.stderr).contains("set the installation up first"), "{}", text(&token.stderr));
+    let reset = program()
+        .args(["admin", "reset-link", "nobody@alder.example", "--data"])
+        .arg(&data)
+        .output()
+        .unwrap();
+    assert_eq!(reset.status.code(), Some(2));
+    assert!(text(&reset.stderr).contains("no account has the address"), "{}", text(&reset.stderr));
     let second = serve(&lab, &data).stderr(Stdio::piped()).output().unwrap();
     assert_eq!(second.status.code(), Some(3));
     assert!(text(&second.stderr).contains("another domainscope serves from"), "{}", text(&second.stderr));
@@ -292,7 +306,7 @@ fn one_server_a_folder_and_its_link_only_where_there_is_one() {
     first.signal("KILL");
     first.ends_within(Duration::from_secs(10));
     let (mut third, lines) = Running::until(serve(&lab, &data), "Stop");
-    assert!(lines.iter().any(|l| l.contains(&key)), "the same installation: {lines:?}");
+    assert!(lines.iter().any(|l| l.contains("/setup?key=dsl_")), "still to be set up: {lines:?}");
     third.signal("TERM");
     assert_eq!(third.ends_within(Duration::from_secs(8)), Some(0));
 }

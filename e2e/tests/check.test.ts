@@ -4,7 +4,7 @@ import { expect, expectAccessible, hydrated, pictures, test } from "../support/t
 test("a broken delegation is told worst first, and a level is an address", async ({ page }) => {
   await page.goto("/domains/alder.example/dns");
   await hydrated(page);
-  await page.getByRole("link", { name: "Check everything" }).click();
+  await page.getByRole("link", { name: "Run all checks" }).click();
   const found = page.getByRole("region", { name: "Check of alder.example" });
   await expect(found.getByText(/test cases?, \d+ questions? in/)).toBeVisible({ timeout: 30_000 });
   await expect(found.getByText("IS_NOT_AUTHORITATIVE").first()).toBeVisible();

@@ -16,7 +16,7 @@ test("each resolver is judged as it answers, and the browser asks for itself", a
   await expect(tile("Longshore")).toContainText(/right at \d\d:\d\d/);
   await expect(found.getByRole("status").filter({ hasText: "with the authoritative servers" })).toBeVisible();
   // The same judgement for what the browser was told.
-  await expect(found.getByText(/\d+ of \d+ resolvers that your browser asked agree/)).toBeVisible();
+  await expect(found.getByText(/\d+ of \d+ resolvers queried by your browser agree/)).toBeVisible();
   const odd = page.getByRole("region", { name: "Answers to your browser that differ, table" });
   await expect(odd.getByRole("row", row(/Longshore.*Stale/))).toBeVisible();
   await expect(odd.getByRole("row", row(/Clearwater/))).toHaveCount(0);
@@ -33,25 +33,25 @@ test("what does not exist is asked of nobody until a person confirms it", async 
   page.on("request", (r) => asked.push(r.url()));
   await page.goto("/tools/compare?name=nothing.alder.example&type=A");
   await hydrated(page);
-  await expect(page.getByRole("heading", { name: "Stopped: no resolver was asked" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Stopped: no resolver was queried" })).toBeVisible();
   await expect(page.getByText(/plants a negative answer in every resolver asked/)).toBeVisible();
   await expectAccessible(page);
   await pictures(page, "compare-stopped");
   expect(asked.filter((u) => /live\/compare|type=A.*do=|[?&]name=nothing.*&type=A$/.test(u) && !u.includes("/tools/"))).toEqual([]);
-  await page.getByRole("link", { name: "Ask the resolvers anyway" }).click();
+  await page.getByRole("link", { name: "Query the resolvers anyway" }).click();
   await expect(page).toHaveURL(/force=1/);
   await expect(page.getByText("14 of 14 answered")).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText("Asked although the authoritative servers deny it")).toBeVisible();
+  await expect(page.getByText("Queried although the authoritative servers deny")).toBeVisible();
 });
 
 test("a watch says how far it is, and can be stopped", async ({ page, server }) => {
   await lab(server, "resolver clearwater cache www.q7.io 20 A 198.51.100.99");
   await page.goto("/tools/compare?name=www.q7.io&type=A");
   await hydrated(page);
-  await page.getByRole("link", { name: "Watch until everywhere" }).click();
+  await page.getByRole("link", { name: "Watch propagation" }).click();
   await expect(page).toHaveURL(/watch=1/);
   await expect(page.getByText(/resolvers have it; next look at \d\d:\d\d:\d\d UTC/)).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText(/Gives up at \d\d:\d\d UTC/)).toBeVisible();
+  await expect(page.getByText(/stops at \d\d:\d\d UTC/)).toBeVisible();
   await expectAccessible(page);
   await pictures(page, "compare-watch");
   await page.getByRole("link", { name: "Stop watching" }).click();
@@ -65,9 +65,9 @@ test("a watch ends by itself when the record is everywhere", async ({ page, serv
   await hydrated(page);
   const tile = page.getByRole("listitem").filter({ hasText: "Clearwater" });
   await expect(tile).toContainText("198.51.100.99", { timeout: 20_000 });
-  await expect(page.getByText("It is everywhere")).toBeVisible({ timeout: 40_000 });
+  await expect(page.getByText("Propagated everywhere")).toBeVisible({ timeout: 40_000 });
   await expect(tile).toContainText("Same");
-  await expect(page).toHaveTitle(/alder\.example is everywhere/);
+  await expect(page).toHaveTitle(/alder\.example is propagated/);
 });
 
 test.describe("without JavaScript", () => {

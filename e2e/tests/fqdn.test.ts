@@ -18,7 +18,7 @@ test("a name behind aliases: chain, addresses, the browser's own answers, a date
   await expect(found.getByText("Lower the TTL to 300")).toBeVisible();
   await expect(found.getByText(/UTC tomorrow or later/)).toBeVisible();
   await expect(found.getByRole("link", { name: /Remind me at \d\d:\d\d UTC tomorrow/ })).toHaveAttribute("download", /\.ics$/);
-  await found.getByText("What every server said").first().click();
+  await found.getByText("Answers of every server").first().click();
   await expectAccessible(page);
   await pictures(page, "fqdn");
 });
@@ -44,11 +44,11 @@ test("a name that does not exist says until when it stays missing", async ({ pag
   await expect(page.getByText(/can stay missing until/)).toBeVisible();
   // Nobody is asked about what the authoritative servers deny, until a person wants it.
   const places = page.getByRole("row", place(/Your browser via/));
-  await expect(page.getByText("Your browser asked no resolver")).toBeVisible();
+  await expect(page.getByText("Your browser queried no resolver")).toBeVisible();
   await expect(places).toHaveCount(0);
   await expectAccessible(page);
   await pictures(page, "fqdn-missing");
-  await page.getByRole("button", { name: "Ask anyway" }).click();
+  await page.getByRole("button", { name: "Query anyway" }).click();
   await expect(places).toHaveCount(3);
   await expect(page.getByRole("region", { name: /^Analysis/ }).getByRole("status").first()).toContainText("All 4 places see the same.");
 });

@@ -23,7 +23,7 @@ test("an empty inventory starts the work, and a pasted list goes in line by line
   const said = dialog.getByRole("status");
   await expect(said).toContainText("“exa mple.com” contains a space");
   await expect(said).toContainText("public suffix");
-  await expect(said).toContainText("stands in this list already");
+  await expect(said).toContainText("duplicate line");
   await pictures(page, "add-results");
   await page.keyboard.press("Escape");
 

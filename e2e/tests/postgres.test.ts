@@ -38,6 +38,44 @@ test.describe("two replicas", () => {
     await expect(row).toHaveCount(1);
   });
 
+  test("names added on one are shown as scanned on both, whoever scanned them", async ({ page, request, context }) => {
+    test.setTimeout(180_000);
+    const [one, two] = replicas;
+    const names = Array.from({ length: 44 }, (_, i) => `herd-${i + 10}.example`);
+    const other = await context.newPage();
+    const pages = [page, other];
+    for (const [i, replica] of replicas.entries()) {
+      await pages[i].goto(`${replica.url}/domains?q=herd-`);
+      await hydrated(pages[i]);
+    }
+    expect((await request.post(`${one.url}/api/v1/domains`, { data: { names } })).status()).toBe(200);
+    for (const each of pages) {
+      const rows = each.locator("tbody tr");
+      await expect(rows).toHaveCount(names.length, { timeout: 30_000 });
+      // No row is queued or being scanned any more, and none still says that it was never scanned.
+      await expect(rows.locator(".pill-busy")).toHaveCount(0, { timeout: 90_000 });
+      await expect(rows.filter({ hasText: "Not scanned yet" })).toHaveCount(0);
+    }
+    const shown = await Promise.all(pages.map((each) => each.locator("tbody tr td.c-status").allInnerTexts()));
+    expect(shown[1]).toEqual(shown[0]);
+
+    // A Rescan asked for on one: both pages follow it to its end, and offer the next.
+    for (const [i, replica] of replicas.entries()) {
+      await pages[i].goto(`${replica.url}/domains/${names[7]}`);
+      await hydrated(pages[i]);
+    }
+    const button = (each: typeof page) => each.getByRole("button", { name: "Rescan", exact: true }).first();
+    for (const asker of pages) {
+      await button(asker).click();
+      for (const each of pages) await expect(button(each)).toBeEnabled({ timeout: 30_000 });
+    }
+    for (const replica of [one, two]) {
+      const { scan } = await (await request.get(`${replica.url}/api/v1/domains/${names[7]}`)).json();
+      expect(scan === null || scan.result !== null).toBe(true);
+    }
+    await other.close();
+  });
+
   test("the inventory is exported whole, and pages say what is stored", async ({ page, request }) => {
     const [, two] = replicas;
     const { domains } = await (await request.get(`${two.url}/domains.json`)).json();

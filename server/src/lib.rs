@@ -1,8 +1,6 @@
-//! The process: command line, settings, wiring, and the HTTP server. Knows all rooms; nobody knows it.
+//! The process: command line, settings, wiring, and the HTTP server. It depends on every other crate; none depends on it.
 
-pub mod backend;
 pub mod cli;
 pub mod http;
-pub mod input;
 pub mod settings;
 pub mod wiring;

@@ -6,12 +6,12 @@ use clap::Args;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// A setting that breaks a rule: the sentence names both. Wrong usage, whether it came as flag, variable or file.
+/// A setting that breaks a rule; the message names both. Wrong usage (exit code 2), whether flag, variable or file.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Wrong(pub String);
 
-/// Where the engine starts and whom it trusts. Everything left out is the real Internet.
+/// Where the engine starts and what it trusts. The defaults are those of the Internet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[command(next_help_heading = "Engine settings (default: the real Internet)")]
@@ -59,10 +59,10 @@ pub struct EngineArgs {
     /// Allow connections to private, loopback and link-local addresses
     #[arg(long, global = true, env = "DOMAINSCOPE_ALLOW_PRIVATE", hide_short_help = true)]
     pub allow_private: bool,
-    /// What is dialled instead of an address: lines "A:PORT" = "B:PORT"
+    /// Addresses to dial in place of others: lines "A:PORT" = "B:PORT"
     #[arg(long, global = true, env = "DOMAINSCOPE_ADDRESS_MAP", value_name = "FILE", hide = true)]
     pub address_map: Option<PathBuf>,
-    /// Table of public resolvers that answers are compared with [default: the built-in table]
+    /// Table of public resolvers that answers are compared with, or "all" of the built-in table [default: its usual ones]
     #[arg(long, global = true, env = "DOMAINSCOPE_RESOLVERS", value_name = "FILE", hide_short_help = true)]
     pub resolvers: Option<PathBuf>,
     /// Zone in which the origin AS of name servers is looked up; "-" looks nothing up [default: asnlookup.zonemaster.net]
@@ -78,7 +78,7 @@ pub struct EngineArgs {
         hide_short_help = true
     )]
     pub own_networks: Vec<String>,
-    /// What registries agreed to let us ask, above or below the built-in table: TOML `[[limit]]` rows
+    /// Rate limits agreed with registries, in place of the built-in table: TOML `[[limit]]` rows
     #[arg(
         long,
         global = true,
@@ -87,10 +87,10 @@ pub struct EngineArgs {
         hide_short_help = true
     )]
     pub registry_limits: Option<PathBuf>,
-    /// Seconds registration data is served as it is when somebody asks again [default: 60]
+    /// Seconds for which registration data is served as a cached result [default: 60]
     #[arg(long, global = true, env = "DOMAINSCOPE_FRESHNESS", value_name = "SECONDS", hide = true)]
     pub freshness: Option<i64>,
-    /// Least milliseconds between two questions to one registry host [default: 200]
+    /// Least milliseconds between two queries to one registry host [default: 200]
     #[arg(long, global = true, env = "DOMAINSCOPE_REGISTRY_SPACING", value_name = "MS", hide = true)]
     pub registry_spacing: Option<u64>,
 }

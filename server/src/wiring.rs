@@ -1,17 +1,17 @@
-//! Puts the engine together from its settings: the way out, the registration client, the DNS engine.
+//! Builds the engine from its settings: dialer, registration client, DNS engine.
 
 use crate::settings::{EngineArgs, Wrong};
 use anyhow::{Context, Result, anyhow};
 use async_trait::async_trait;
 use model::names::Fqdn;
-use monitor::{Internet, StoreLedger, StoreShelf};
+use monitor::{Internet, StoreBootstrapCache, StoreLedger};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 
-/// Names through our own DNS engine: inside a closed network the system's resolver knows nothing of it.
+/// Resolves host names with our own DNS engine: inside a closed network the system's resolver does not know them.
 struct EngineResolver(dns::Engine);
 
 #[async_trait]
@@ -29,25 +29,25 @@ pub fn internet(args: &EngineArgs) -> Result<Internet> {
     build(args, net::Budgets::new(), usize::MAX, None)
 }
 
-/// The same for one of several replicas: what it asks registries counts together with what the others ask. The
-/// budgets are handed out for the metrics.
+/// The same for one of several replicas, which share the budgets of registry hosts through the store. Returns the
+/// budgets for the metrics.
 ///
 /// # Errors
 /// As [`internet`].
 pub fn internet_sharing(args: &EngineArgs, store: &Arc<dyn Store>) -> Result<(Internet, net::Budgets)> {
     let budgets = net::Budgets::shared(Arc::new(StoreLedger(store.clone())), jiff::Timestamp::now);
-    let shelf = Arc::new(StoreShelf(store.clone()));
-    Ok((build(args, budgets.clone(), CROWD, Some(shelf))?, budgets))
+    let cache = Arc::new(StoreBootstrapCache(store.clone()));
+    Ok((build(args, budgets.clone(), MAX_WAITERS, Some(cache))?, budgets))
 }
 
-/// Of the scans of a process, so many may wait for one registry host; the others' turn comes.
-const CROWD: usize = 8;
+/// Scans of one process that may wait for the same registry host; further ones are tried again later.
+const MAX_WAITERS: usize = 8;
 
 fn build(
     args: &EngineArgs,
     budgets: net::Budgets,
-    crowd: usize,
-    shelf: Option<Arc<dyn registration::Shelf>>,
+    max_waiters: usize,
+    cache: Option<Arc<dyn registration::BootstrapCache>>,
 ) -> Result<Internet> {
     let address_map = match &args.address_map {
         Some(path) => net::AddressMap::read(path).map_err(|e| anyhow!("address map: {e}"))?,
@@ -61,12 +61,12 @@ fn build(
             whois_server: args.whois_server.clone(),
             spacing: args.registry_spacing.map(Duration::from_millis),
             agreed: agreed_limits(args)?,
-            crowd,
+            max_waiters,
             ..registration::Settings::default()
         },
         dialer,
         budgets,
-        shelf,
+        cache,
     )
     .map_err(|e| anyhow!("registration settings: {e}"))?;
     Ok(Internet { client, engine })
@@ -78,7 +78,7 @@ fn agreed_limits(args: &EngineArgs) -> Result<registration::Limits> {
     limits.with_context(|| format!("registry limits {}", path.display()))
 }
 
-/// The way out these settings describe: host names, guard, address map and authorities as everywhere.
+/// The dialer these settings describe: resolver, guard, address map and certificate authorities.
 ///
 /// # Errors
 /// When a file they name can't be read or used; the message names the setting.
@@ -101,14 +101,14 @@ pub fn dialer(args: &EngineArgs, engine: &dns::Engine) -> Result<net::Dialer> {
     })?)
 }
 
-/// Certificates in PEM; a file without any would be trusted in silence and help nobody.
+/// Certificates in PEM. A file without any is an error, because it would be ignored silently.
 fn authorities(path: &Path) -> Result<Vec<u8>> {
     use rustls_pki_types::CertificateDer;
     use rustls_pki_types::pem::PemObject;
     let pem = std::fs::read(path)?;
     let read = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
     match read {
-        Ok(list) if list.is_empty() => Err(anyhow!("no CERTIFICATE is in the file: PEM is wanted")),
+        Ok(list) if list.is_empty() => Err(anyhow!("the file holds no CERTIFICATE in PEM")),
         Ok(_) => Ok(pem),
         Err(e) => Err(anyhow!("the certificates are not readable PEM: {e}")),
     }
@@ -120,9 +120,10 @@ fn authorities(path: &Path) -> Result<Vec<u8>> {
 /// When the table can't be read or breaks a rule; the message names file, row and rule.
 pub fn comparer(args: &EngineArgs, engine: &dns::Engine) -> Result<dns::compare::Comparer> {
     let resolvers = match &args.resolvers {
+        Some(word) if word.as_os_str() == "all" => dns::recursive::shipped().to_vec(),
         Some(path) => model::resolvers::parse(&read(path, "resolvers")?)
             .with_context(|| format!("resolvers {}", path.display()))?,
-        None => dns::recursive::shipped().to_vec(),
+        None => dns::recursive::shipped().iter().filter(|r| r.default).cloned().collect(),
     };
     if let (Some(path), []) = (&args.resolvers, &resolvers[..]) {
         return Err(anyhow!("resolvers {}: no [[resolver]] row is in the file", path.display()));
@@ -143,7 +144,7 @@ fn dns_engine(args: &EngineArgs, address_map: net::AddressMap) -> Result<dns::En
         settings.trust_anchors = dns::TrustAnchors::parse(&read(path, "trust anchor")?)
             .with_context(|| path.display().to_string())?;
         if settings.trust_anchors.0.is_empty() {
-            tracing::error!("{} holds no DS or DNSKEY record: no signature is judged", path.display());
+            tracing::error!("{} holds no DS or DNSKEY record: signatures are not validated", path.display());
         }
     }
     if args.dns_port == Some(0) {
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_would_do_nothing_in_silence_are_refused() {
+    fn settings_without_effect_are_errors() {
         let dir = tempfile::tempdir().unwrap();
         let empty = dir.path().join("empty");
         std::fs::write(&empty, "# nothing\n").unwrap();
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn agreed_limits_come_from_a_file_and_what_is_wrong_with_it_is_said() {
+    fn agreed_limits_are_read_from_a_file_and_errors_name_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("limits.toml");
         let with = |text: &str| {

@@ -22,11 +22,15 @@ struct World {
     plain: SocketAddr,
     secure: SocketAddr,
     ca: PathBuf,
-    _folder: TempDir,
+    folder: TempDir,
     stop: CancellationToken,
 }
 
 async fn world() -> World {
+    world_with(&Bounds::default()).await
+}
+
+async fn world_with(bounds: &Bounds) -> World {
     let folder = TempDir::new().unwrap();
     let options = Options::new(Scenario::named("demo").unwrap(), folder.path(), Timestamp::now());
     let lab = Lab::start(options).await.unwrap();
@@ -40,8 +44,7 @@ async fn world() -> World {
         address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
         ..dns::Settings::default()
     });
-    let resolver =
-        Resolver::new(Arc::new(Recursive::new(engine)), &Bounds::default(), Arc::new(Timestamp::now));
+    let resolver = Resolver::new(Arc::new(Recursive::new(engine)), bounds, Arc::new(Timestamp::now));
     let issued = lab.certificate(&["localhost".into()], &[IpAddr::V4(Ipv4Addr::LOCALHOST)]).unwrap();
     let files = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
     std::fs::write(&files.0, issued.chain).unwrap();
@@ -51,15 +54,19 @@ async fn world() -> World {
     let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let (a, b) = (listen().await.unwrap(), listen().await.unwrap());
     let (plain, secure) = (a.local_addr().unwrap(), b.local_addr().unwrap());
-    let pages = Router::new().route("/", get(|| async { "a page\n" }));
+    let pages =
+        Router::new().route("/", get(|| async { "a page\n" })).route("/livez", get(|| async { "ok\n" }));
     let served =
         |encrypted| Served::with_doh(pages.clone(), Site::new(resolver.clone(), Exposure::Direct, encrypted));
     tokio::spawn(serve(a, None, served(false), stop.clone()));
     tokio::spawn(serve(b, Some(tls), served(true), stop.clone()));
-    World { ca: at.extra_ca.clone(), lab, plain, secure, _folder: folder, stop }
+    World { ca: at.extra_ca.clone(), lab, plain, secure, folder, stop }
 }
 
-/// What a program prints; `None`, with a message, when it is not installed.
+/// Returns what a program prints; `None`, with a message, when it is not installed.
+///
+/// # Panics
+/// In CI when it is not installed: `cargo xtask test` installs what the tests need.
 async fn run(program: &str, args: &[&str]) -> Option<String> {
     let command = Command::new(program).args(args).kill_on_drop(true).output();
     match tokio::time::timeout(Duration::from_secs(30), command).await.expect("the client ends") {
@@ -68,6 +75,9 @@ async fn run(program: &str, args: &[&str]) -> Option<String> {
             Some(text + &String::from_utf8_lossy(&output.stderr))
         }
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let ci = std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
+            assert!(!ci, "{program} is not installed");
+            assert!(std::env::var_os("CI").is_none(), "{program} is not installed");
             println!("SKIPPED: {program} is not installed");
             None
         }
@@ -138,6 +148,82 @@ async fn curl_resolves_through_it_and_speaks_every_version() {
         let Some(said) = run("curl", &args).await else { return };
         assert!(said.ends_with(want) && said.contains("192.0.2.7"), "{version} {url}: {said}");
     }
+    world.stop.cancel();
+    world.lab.shutdown().await;
+}
+
+/// dnsperf handles one response per TLS record: it loses all but one of those that share a record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dnsperf_with_a_hundred_queries_outstanding_loses_none() {
+    let world = world_with(&Bounds { rate: 0, ..Bounds::default() }).await;
+    let queries = world.folder.path().join("queries");
+    let names =
+        ["q7.io A", "sealed.example A", "sealed.example DNSKEY", "q7.io MX", "nothing.alder.example A"];
+    std::fs::write(&queries, names.join("\n")).unwrap();
+    let (port, queries) = (world.secure.port().to_string(), queries.display().to_string());
+    for method in ["doh-method=GET", "doh-method=POST"] {
+        let args = ["-m", "doh", "-O", method, "-s", "127.0.0.1", "-p", &port, "-d", &queries, "-l", "1"];
+        let Some(output) = run("dnsperf", &args).await else { return };
+        let figure = |name: &str| {
+            let line = output.lines().find_map(|line| line.trim().strip_prefix(name));
+            line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
+        };
+        assert_eq!(figure("Queries lost:"), Some(0), "{method}: {output}");
+        assert!(figure("Queries completed:").is_some_and(|n| n > 200), "{method}: {output}");
+    }
+    world.stop.cancel();
+    world.lab.shutdown().await;
+}
+
+/// An HTTP/2 connection to the plain listener from this loopback address.
+async fn client(
+    world: &World,
+    from: [u8; 4],
+) -> std::io::Result<hyper::client::conn::http2::SendRequest<axum::body::Body>> {
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    let socket = tokio::net::TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::from((from, 0)))?;
+    let stream = TokioIo::new(socket.connect(world.plain).await?);
+    let (sender, connection) = hyper::client::conn::http2::handshake(TokioExecutor::new(), stream)
+        .await
+        .map_err(std::io::Error::other)?;
+    tokio::spawn(connection);
+    Ok(sender)
+}
+
+/// Both servers of ghost-ship.example are silent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lookups_that_wait_for_silent_servers_delay_neither_pages_nor_other_clients() {
+    let world = world().await;
+    let Ok(mut attacker) = client(&world, [127, 0, 0, 2]).await else {
+        println!("SKIPPED: this system has no 127.0.0.2");
+        return;
+    };
+    let mut other = client(&world, [127, 0, 0, 1]).await.unwrap();
+    let request = |path: String| {
+        hyper::Request::get(format!("http://localhost{path}")).body(axum::body::Body::empty()).unwrap()
+    };
+    let mut waits = Vec::new();
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    for n in 0..150 {
+        ticks.tick().await;
+        // 90 queries a second.
+        for m in 0..if n % 5 == 0 { 1 } else { 2 } {
+            let path = format!("/dns-query?name=n{n}-{m}.ghost-ship.example&type=A");
+            tokio::spawn(attacker.send_request(request(path)));
+        }
+        let miss = request(format!("/dns-query?name=m{n}.q7.io&type=A"));
+        if n % 5 == 0 {
+            assert_eq!(other.send_request(miss).await.unwrap().status(), 200, "query {n}");
+        }
+        let start = std::time::Instant::now();
+        assert_eq!(other.send_request(request("/livez".into())).await.unwrap().status(), 200);
+        waits.push(start.elapsed());
+    }
+    waits.sort();
+    let p99 = waits[waits.len() * 99 / 100];
+    println!("/livez: p50 {:?}, p99 {p99:?}", waits[waits.len() / 2]);
+    assert!(p99 < Duration::from_millis(100), "{p99:?}");
     world.stop.cancel();
     world.lab.shutdown().await;
 }
@@ -220,7 +306,7 @@ async fn a_renewed_certificate_is_served_and_a_broken_one_is_not() {
     let issue = || lab.certificate(&["localhost".into()], &[]).unwrap();
     let (first, second) = (issue(), issue());
     put(&first.chain, &first.key, 1_000_000);
-    let tls = Tls::files_looked_at(&certificate, &key, Duration::ZERO).unwrap();
+    let tls = Tls::files_with_check_interval(&certificate, &key, Duration::ZERO).unwrap();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let at = listener.local_addr().unwrap();
     let stop = CancellationToken::new();

@@ -78,7 +78,7 @@ async fn headers_that_never_end_are_not_collected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pings_and_settings_from_who_reads_nothing_are_not_queued_without_end() {
-    let limits = Limits { patience: Duration::from_secs(1), ..Limits::default() };
+    let limits = Limits { io_timeout: Duration::from_secs(1), ..Limits::default() };
     let world = world(limits).await;
     for (what, kind) in [("pings", PING), ("settings", SETTINGS)] {
         // The reading half is kept and never read: answers have nowhere to go.
@@ -120,7 +120,7 @@ async fn rest(stream: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn handshakes_headers_and_bodies_that_stop_half_way_are_given_up() {
-    let limits = Limits { patience: Duration::from_millis(500), ..Limits::default() };
+    let limits = Limits { io_timeout: Duration::from_millis(500), ..Limits::default() };
     let world = world(limits).await;
     // The beginning of a ClientHello, and nothing.
     let mut half: Vec<TcpStream> = Vec::new();
@@ -151,7 +151,7 @@ async fn handshakes_headers_and_bodies_that_stop_half_way_are_given_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn places_that_are_taken_and_not_used_become_free() {
-    let limits = Limits { connections: 20, idle: Duration::from_millis(300), ..Limits::default() };
+    let limits = Limits { connections: 20, idle_timeout: Duration::from_millis(300), ..Limits::default() };
     let world = world(limits).await;
     let mut idle = Vec::new();
     for _ in 0..20 {

@@ -1,5 +1,7 @@
 //! The HTTP server as a program meets it: who may come in, what bad input gets, what a page says without script.
 
+#[path = "http/sign_in.rs"]
+mod sign_in;
 #[path = "http/site.rs"]
 mod site;
 
@@ -9,33 +11,32 @@ use futures::StreamExt;
 use model::Timestamp;
 use model::names::DomainName;
 use serde_json::{Value, json};
-use site::{Site, site};
+use site::{BEARER, Site, site};
 use tower::ServiceExt;
 
 #[tokio::test]
-async fn nobody_comes_in_without_a_key_and_other_sites_change_nothing() {
+async fn without_credentials_people_are_led_to_sign_in_and_programs_get_a_problem() {
     let site = site(false).await;
-    for path in ["/domains", "/api/v1/domains", "/live", "/domains.csv", "/domains/q7.io", "/events"] {
+    for path in ["/domains", "/domains.csv", "/domains/q7.io?x=1&y=2", "/events", "/no/such/page"] {
+        let request = Request::get(path).header("host", "localhost:8080").body(Body::empty()).unwrap();
+        let answer = site.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{path}");
+        let to = answer.headers()["location"].to_str().unwrap();
+        let back: Vec<_> = url::form_urlencoded::parse(to.split_once('?').unwrap().1.as_bytes()).collect();
+        assert_eq!(back, [("to".into(), path.into())], "{to}");
+    }
+    for path in ["/api/v1/domains", "/live"] {
         let (status, text) = site.ask("GET", path, &[], "").await;
         assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
-        assert!(text.contains("set-up link"), "{path}: {text}");
+        assert!(text.contains("sign-in-required"), "{path}: {text}");
     }
-    assert_eq!(site.ask("GET", "/setup?key=wrong", &[], "").await.0, StatusCode::FORBIDDEN);
-    let link = || Request::get("/setup?key=k3y").header("host", "a.example").body(Body::empty()).unwrap();
-    let mut over_tls = link();
-    over_tls.extensions_mut().insert(server::http::Encrypted);
-    let mut behind_proxy = link();
-    behind_proxy.headers_mut().insert("x-forwarded-proto", "https".parse().unwrap());
-    for (request, secure) in [(link(), false), (over_tls, true), (behind_proxy, true)] {
-        let answer = site.router.clone().oneshot(request).await.unwrap();
-        assert_eq!(answer.status(), StatusCode::SEE_OTHER);
-        let cookie = answer.headers()["set-cookie"].to_str().unwrap();
-        assert!(cookie.contains("; HttpOnly; SameSite=Lax;"), "{cookie}");
-        assert_eq!(cookie.ends_with("; Secure"), secure, "{cookie}");
+    for wrong in ["Bearer k3y", "Bearer ", "Bearer dst_AAAA", &BEARER.replace("dst_", "dss_")] {
+        let (status, _) = site.ask("GET", "/api/v1/domains", &[("authorization", wrong)], "").await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{wrong}");
     }
-    let cookie = ("cookie", "domainscope_key=k3y");
-    assert_eq!(site.ask("GET", "/domains", &[cookie], "").await.0, StatusCode::OK);
-    let evil = [cookie, ("origin", "https://evil.example"), ("content-type", "application/json")];
+    let token = ("authorization", BEARER);
+    assert_eq!(site.ask("GET", "/domains", &[token], "").await.0, StatusCode::OK);
+    let evil = [token, ("origin", "https://evil.example"), ("content-type", "application/json")];
     let (status, _) = site.ask("POST", "/api/v1/domains", &evil, r#"{"names":["q7.io"]}"#).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     assert_eq!(site.ask("GET", "/livez", &[], "").await.0, StatusCode::OK);
@@ -78,12 +79,12 @@ async fn bad_names_are_refused_line_by_line_and_the_rest_goes_in() {
     let (_, again) = site.api("POST", "/api/v1/domains", json!({ "text": "q7.io" })).await;
     assert_eq!(again[0]["result"]["result"], "duplicate");
     let (status, e) = site.api("POST", "/api/v1/domains", json!({ "text": " \n " })).await;
-    assert_eq!((status, e["failure"].as_str()), (StatusCode::UNPROCESSABLE_ENTITY, Some("invalid")));
+    assert_eq!((status, e["type"].as_str()), (StatusCode::UNPROCESSABLE_ENTITY, Some("/problems/invalid")));
     let (status, _) = site.api("GET", "/api/v1/domains/nothere.example", Value::Null).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
     let (status, e) = site.api("GET", "/api/v1/domains/exa%20mple.com", Value::Null).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(e["sentence"].as_str().unwrap().contains("exa mple.com"), "{e}");
+    assert!(e["detail"].as_str().unwrap().contains("exa mple.com"), "{e}");
 }
 
 #[tokio::test]
@@ -96,11 +97,11 @@ async fn a_network_that_is_down_is_said_and_never_looks_healthy() {
     let (_, detail) = site.api("GET", "/api/v1/domains/q7.io", Value::Null).await;
     assert_eq!(detail["item"]["status"]["kind"], "unknown");
     assert_eq!(detail["observation"]["registration"]["error"]["label"], "unreachable");
-    let cookie = ("cookie", "domainscope_key=k3y");
-    let (status, page) = site.ask("GET", "/domains/q7.io", &[cookie], "").await;
+    let token = ("authorization", BEARER);
+    let (status, page) = site.ask("GET", "/domains/q7.io", &[token], "").await;
     assert_eq!(status, StatusCode::OK);
     assert!(page.contains("The network is down") && page.contains("Unknown"), "the page says so");
-    let (status, list) = site.ask("GET", "/domains?q=q7", &[cookie], "").await;
+    let (status, list) = site.ask("GET", "/domains?q=q7", &[token], "").await;
     assert_eq!(status, StatusCode::OK);
     assert!(
         list.contains("q7.io") && list.contains("Last Change Detected"),
@@ -113,7 +114,7 @@ async fn export_holds_the_current_filter_and_no_formula() {
     let site = site(false).await;
     let body = json!({ "names": ["alder.example", "q7.io"], "tags": ["=cmd"] });
     site.api("POST", "/api/v1/domains", body).await;
-    let key = ("authorization", "Bearer k3y");
+    let key = ("authorization", BEARER);
     let (status, csv) = site.ask("GET", "/domains.csv?q=alder", &[key], "").await;
     assert_eq!(status, StatusCode::OK);
     let lines: Vec<_> = csv.lines().collect();
@@ -160,32 +161,37 @@ async fn function(site: &Site, name: &str, headers: &[(&str, &str)], body: &str)
 #[tokio::test]
 async fn a_refused_function_says_why_in_its_status_too() {
     let site = site(false).await;
-    let key = ("authorization", "Bearer k3y");
+    let key = ("authorization", BEARER);
     let cases = [
-        ("detail", "name=nothere.example", StatusCode::NOT_FOUND, "not_found"),
+        ("detail", "name=nothere.example", StatusCode::NOT_FOUND, "not-found"),
         ("detail", "name=exa%20mple.com", StatusCode::BAD_REQUEST, "invalid"),
         ("detail", "", StatusCode::BAD_REQUEST, "invalid"),
         ("tag", "tag=a,b&names[0]=q7.io", StatusCode::BAD_REQUEST, "invalid"),
-        ("no_such_function", "", StatusCode::NOT_FOUND, "not_found"),
+        ("no_such_function", "", StatusCode::NOT_FOUND, "not-found"),
     ];
     for (name, body, expected, kind) in cases {
         let (status, said) = function(&site, name, &[key], body).await;
-        assert_eq!((status, said["failure"].as_str()), (expected, Some(kind)), "{name} {body}: {said}");
-        assert!(said["sentence"].as_str().is_some_and(|s| s.len() > 10), "{said}");
+        let problem = format!("/problems/{kind}");
+        assert_eq!((status, said["type"].as_str()), (expected, Some(&*problem)), "{name} {body}: {said}");
+        assert_eq!(said["status"], expected.as_u16());
+        assert!(said["detail"].as_str().is_some_and(|s| s.len() > 10), "{said}");
     }
     let (status, said) = function(&site, "frame", &[], "").await;
-    assert_eq!((status, said["failure"].as_str()), (StatusCode::UNAUTHORIZED, Some("sign_in")));
+    assert_eq!(
+        (status, said["type"].as_str()),
+        (StatusCode::UNAUTHORIZED, Some("/problems/sign-in-required"))
+    );
     let other = [key, ("sec-fetch-site", "cross-site")];
     let (status, said) = function(&site, "remove", &other, "names[0]=q7.io").await;
-    assert_eq!((status, said["failure"].as_str()), (StatusCode::FORBIDDEN, Some("forbidden")));
+    assert_eq!((status, said["type"].as_str()), (StatusCode::FORBIDDEN, Some("/problems/forbidden")));
     let (status, said) = function(&site, "frame", &[key], "").await;
-    assert_eq!((status, &said["session"]["caller"]["who"]), (StatusCode::OK, &json!("Operator")));
+    assert_eq!((status, &said["session"]["caller"]["who"]), (StatusCode::OK, &json!("token test")));
 }
 
 #[tokio::test]
 async fn what_can_not_be_read_is_refused_in_the_same_form() {
     let site = site(false).await;
-    let key = ("authorization", "Bearer k3y");
+    let key = ("authorization", BEARER);
     let json = ("content-type", "application/json");
     let cases = [
         ("POST", "/api/v1/domains", "{", StatusCode::BAD_REQUEST),
@@ -200,17 +206,19 @@ async fn what_can_not_be_read_is_refused_in_the_same_form() {
         let (status, said) = site.ask(method, path, &[key, json], body).await;
         assert_eq!(status, expected, "{method} {path}: {said}");
         let said: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{method} {path}: {said}"));
-        assert!(
-            said["failure"].is_string() && said["sentence"].as_str().is_some_and(|s| s.len() > 10),
-            "{said}"
-        );
+        assert_eq!(said["status"], expected.as_u16(), "{said}");
+        assert!(said["title"].is_string() && said["detail"].as_str().is_some_and(|s| s.len() > 10), "{said}");
+        // Keys of before problem details; clients of version 1 may still read them.
+        assert!(said["failure"].is_string() && said["sentence"] == said["detail"], "{said}");
+        let meaning = said["type"].as_str().unwrap();
+        assert_eq!(site.ask("GET", meaning, &[], "").await.0, StatusCode::OK, "{meaning}");
     }
 }
 
 #[tokio::test]
 async fn a_removal_is_undone_whole() {
     let site = site(false).await;
-    let key = ("authorization", "Bearer k3y");
+    let key = ("authorization", BEARER);
     site.api("POST", "/api/v1/domains", json!({ "names": ["q7.io", "alder.example"] })).await;
     let said = json!({ "note": "paid by card", "tags": ["prod"], "manual_expires": "2027-03-01",
         "auto_renew": false, "ownership": "watched" });
@@ -264,7 +272,7 @@ async fn an_export_is_sent_page_by_page_and_ends() {
         async move { store.add(model::ids::OrgId::BUILT_IN, &items, Timestamp::now()).await.unwrap() }
     };
     let frames = |path: &'static str| {
-        let key = ("authorization", "Bearer k3y");
+        let key = ("authorization", BEARER);
         let request = Request::get(path).header("host", "localhost").header(key.0, key.1);
         let router = site.router.clone();
         async move {
@@ -312,7 +320,7 @@ async fn metrics_are_for_this_machine_the_key_and_an_address_of_their_own() {
     for (peer, headers) in [
         ("127.0.0.1", &[here][..]),
         ("::1", &[("host", "[::1]:8080")]),
-        ("192.0.2.1", &[("host", "scope.example"), ("authorization", "Bearer k3y")]),
+        ("192.0.2.1", &[("host", "scope.example"), ("authorization", BEARER)]),
     ] {
         assert_eq!(ask(&site.router, peer, headers).await, StatusCode::OK, "{peer} {headers:?}");
     }

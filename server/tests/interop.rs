@@ -11,7 +11,7 @@ use model::ids::Vantage;
 use model::names::{DomainName, Fqdn};
 use model::observation::Observation;
 use model::registration::RegistrationState;
-use monitor::observer::Silent;
+use monitor::observer::NoProgress;
 use monitor::{Internet, Observer};
 use server::settings::EngineArgs;
 use server::wiring;
@@ -19,8 +19,8 @@ use server::wiring;
 async fn observe(internet: &Internet, name: &str) -> Observation {
     let name = DomainName::trusted(name);
     let now = jiff::Timestamp::now();
-    let (registration, raw) = internet.registration(&name, now, &Silent).await;
-    let dns = internet.dns(&name, now, &Silent).await;
+    let (registration, raw) = internet.registration(&name, now, &NoProgress).await;
+    let dns = internet.dns(&name, now, &NoProgress).await;
     assert!(registration.error.is_some() || !raw.is_empty(), "the raw answer is kept");
     let (delegation, zone, dnssec, findings) = (dns.delegation, dns.zone, dns.dnssec, dns.findings);
     Observation { name, vantage: Vantage::local(), registration, delegation, zone, dnssec, findings }

@@ -1,22 +1,28 @@
 //! The analysis tools through HTTP, with the lab underneath: the live stream, the API, denials, limits, and that what
 //! runs for a page ends with it.
 
-use app::backend::Backend;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use futures::StreamExt;
 use model::compare::{Comparison, EndKind, Ended, Judged, StopReason, VerdictKind};
 use model::fqdn::FqdnReport;
+use model::ids::OrgId;
+use model::item::Ownership;
+use model::names::DomainName;
+use model::scan::Live;
 use monitor::{Hub, Policy, Scanner, SystemClock, Worker};
-use server::backend::{Bounds, Product, Tools};
-use server::http::{Access, Bundle, Web};
+use product::identity::Identity;
+use product::{Bounds, Services, Tools};
+use server::http::{Access, AppState, Bundle};
 use server::settings::EngineArgs;
+use service::Backend;
 use std::sync::Arc;
 use std::time::Duration;
+use store::NewItem;
 use tower::ServiceExt;
 
 struct Site {
-    product: Product,
+    services: Services,
     router: axum::Router,
     lab: lab::Lab,
     _folder: tempfile::TempDir,
@@ -44,12 +50,17 @@ async fn site_with(bounds: Bounds) -> Site {
         hub: Hub::default(),
         policy: Policy::default(),
     };
+    let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();
     let worker = Worker::new(scanner.clone(), "test");
-    let product = Product { scanner, worker, engine, tools, demo: true };
+    let services = Services { scanner, worker, engine, tools, demo: true };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
-    let web =
-        Web::new(product.clone(), Access { key: "k3y".into(), demo: true }, Bundle::built_in(&[]), metrics);
-    Site { product, router: web.router(), lab, _folder: folder }
+    let state = AppState::new(
+        services.clone(),
+        Access { identity, demo: Some("mira@alder.example".into()) },
+        Bundle::built_in(&[]),
+        metrics,
+    );
+    Site { services, router: state.router(), lab, _folder: folder }
 }
 
 impl Site {
@@ -79,6 +90,81 @@ impl Site {
             .filter_map(|block| Some((field(block, "event:")?, field(block, "data:")?)))
             .collect()
     }
+}
+
+/// The next message of a live page.
+async fn next_message(body: &mut axum::body::BodyDataStream) -> Vec<Live> {
+    let mut text = String::new();
+    loop {
+        let chunk = tokio::time::timeout(Duration::from_secs(10), body.next()).await.expect("a message");
+        text.push_str(&String::from_utf8_lossy(&chunk.expect("the stream is open").unwrap()));
+        if let Some(data) = text.lines().find_map(|l| l.strip_prefix("data:"))
+            && text.contains("\n\n")
+        {
+            return serde_json::from_str(data).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn live_pages_get_bounded_messages_and_are_told_to_read_anew() {
+    let site = site().await;
+    let (store, hub) = (site.services.store().clone(), site.services.scanner.hub.clone());
+    let name = |i: i32| DomainName::trusted(&format!("n{i}.example"));
+    let add = async |range: std::ops::Range<i32>| {
+        let items: Vec<_> = range
+            .map(|i| NewItem {
+                name: name(i),
+                unicode: name(i).unicode(),
+                ownership: Ownership::Owned,
+                tags: vec![],
+                note: String::new(),
+            })
+            .collect();
+        store.add(OrgId::BUILT_IN, &items, jiff::Timestamp::now()).await.unwrap();
+    };
+    let open = async |path: &str| {
+        let answer = site.get(path).await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        answer.into_body().into_data_stream()
+    };
+    add(0..100).await;
+    let missed = next_message(&mut open("/live?since=97").await).await;
+    let positions: Vec<_> =
+        missed.iter().map(|l| if let Live::Changed(e) = l { e.rv.0 } else { 0 }).collect();
+    assert_eq!(positions, [98, 99, 100]);
+
+    // What happens at once is one message, of what the organisation holds only, and each thing once.
+    let mut body = open("/live").await;
+    for _ in 0..3 {
+        for i in 0..100 {
+            hub.started(&name(i), jiff::Timestamp::now(), &[]);
+        }
+        hub.started(&DomainName::trusted("not-held.example"), jiff::Timestamp::now(), &[]);
+    }
+    let message = next_message(&mut body).await;
+    assert_eq!(message.len(), 100);
+    assert!(message.iter().all(|l| matches!(l, Live::Scan(p) if p.name.as_str() != "not-held.example")));
+
+    // More than one message holds: the page reads anew and goes on from there.
+    for i in 0..600 {
+        hub.started(&DomainName::trusted(&format!("many{i}.example")), jiff::Timestamp::now(), &[]);
+    }
+    let head = store.head().await.unwrap();
+    let reset = |rv| vec![Live::Reset { rv }];
+    assert_eq!(next_message(&mut body).await, reset(head));
+    hub.started(&name(1), jiff::Timestamp::now(), &[]);
+    assert_eq!(next_message(&mut body).await.len(), 1);
+
+    // Away too long, of another database, or before what was pruned: the same.
+    add(1000..1600).await;
+    let head = store.head().await.unwrap();
+    assert_eq!(next_message(&mut open("/live?since=100").await).await, reset(head));
+    assert_eq!(next_message(&mut open("/live?since=99999").await).await, reset(head));
+    let tomorrow = jiff::Timestamp::now() + Duration::from_secs(2 * 86_400);
+    store.prune_log(tomorrow, 400).await.unwrap();
+    let before = head.0 - 1;
+    assert_eq!(next_message(&mut open(&format!("/live?since={before}")).await).await, reset(head));
 }
 
 #[tokio::test]
@@ -151,8 +237,8 @@ async fn the_api_answers_whole_and_limits_each_caller() {
 }
 
 #[tokio::test]
-async fn every_way_to_set_the_network_in_motion_asks_for_leave() {
-    // Nobody gets a place: whatever is not refused has not asked.
+async fn every_way_to_start_a_look_up_needs_a_permit() {
+    // No permit is available: what is not refused did not ask for one.
     let site = site_with(Bounds { at_once: 0, ..Bounds::default() }).await;
     let pages = ["trace?name=q7.io", "scan?name=q7.io", "fqdn?name=www.q7.io", "check?zone=q7.io"]
         .into_iter()
@@ -164,13 +250,13 @@ async fn every_way_to_set_the_network_in_motion_asks_for_leave() {
         .chain(["/api/v1/compare?name=q7.io", "/api/v1/fqdn?name=q7.io"])
         .map(|p| (p.to_string(), false));
     let caller = model::ids::Caller::system();
-    site.product.add(&caller, "q7.io", model::item::Ownership::Owned, &[]).await.unwrap();
+    site.services.add(&caller, "q7.io", model::item::Ownership::Owned, &[]).await.unwrap();
     for (path, page) in pages.chain(tab).chain(programs) {
         let answer = site.get(&path).await;
         let (status, again) = (answer.status(), answer.headers().get("retry-after").cloned());
         let body = axum::body::to_bytes(answer.into_body(), 8 << 20).await.unwrap();
         let body = String::from_utf8_lossy(&body);
-        assert!(body.contains("look-ups of yours are running already"), "{path}: {body}");
+        assert!(body.contains("of your look-ups are running already"), "{path}: {body}");
         assert_eq!(body.starts_with('<'), page, "{path}");
         // A part of a page that could not be read does not make the page a failure.
         if path.starts_with("/domains/") {
@@ -233,12 +319,12 @@ async fn values_the_inventory_knew_tell_old_answers_from_those_by_location() {
     // The same value, once it stands among the kept states of the inventory, is an old one.
     let name = model::names::DomainName::trusted("copperline.example");
     let caller = model::ids::Caller::system();
-    site.product.add(&caller, name.as_str(), model::item::Ownership::Owned, &[]).await.unwrap();
+    site.services.add(&caller, name.as_str(), model::item::Ownership::Owned, &[]).await.unwrap();
     for value in ["203.0.113.124", "203.0.113.24"] {
         site.lab.apply("remove copperline.example A".parse().unwrap()).await.unwrap();
         let add = format!("add copperline.example 300 A {value}");
         site.lab.apply(add.parse().unwrap()).await.unwrap();
-        site.product.scanner.scan(&name, true).await.unwrap();
+        site.services.scanner.scan(&name, true).await.unwrap();
     }
     let (_, c) = site.json::<Comparison>("/api/v1/compare?name=copperline.example").await;
     assert_eq!(kind(&c.unwrap()), VerdictKind::Stale);

@@ -19,6 +19,8 @@ Usage: cargo xtask <command>
   bench [whois|dns|store]         benchmarks
   fuzz [TARGET] [--seconds N]     fuzz targets, 60 seconds each; --keep takes discoveries into fuzz/corpus,
                                   --seed N goes the same way again (`test` has seed 1)
+  tables [--from DIR] [--check]   rebuild the shipped tables of facts from files of public facts
+                                  (default: ../shared/reference); --check only says whether they differ
 
 Compiled tools are kept in the user's cache folder under domainscope/, outside the clone.";
 
@@ -61,6 +63,13 @@ pub enum Command {
     },
     /// Coverage-guided fuzzing.
     Fuzz(Plan),
+    /// Rebuild the tables of facts.
+    Tables {
+        /// Folder of the files of facts.
+        from: Option<String>,
+        /// Compare only.
+        check: bool,
+    },
 }
 
 /// Parses the words after `cargo xtask`; an error is a sentence for the user.
@@ -95,6 +104,9 @@ pub fn parse(words: impl Iterator<Item = String>) -> Result<Command, String> {
             let seed = number(&mut words, "--seed")?;
             Command::Fuzz(Plan { target: free_word(&mut words), seconds, keep, seed })
         }
+        "tables" => {
+            Command::Tables { from: value(&mut words, "--from")?, check: flag(&mut words, "--check") }
+        }
         other => return Err(format!("xtask has no command `{other}`.")),
     };
     match words.first() {
@@ -107,6 +119,12 @@ fn flag(words: &mut Vec<String>, name: &str) -> bool {
     let before = words.len();
     words.retain(|word| word != name);
     words.len() != before
+}
+
+fn value(words: &mut Vec<String>, name: &str) -> Result<Option<String>, String> {
+    let Some(at) = words.iter().position(|word| word == name) else { return Ok(None) };
+    words.remove(at);
+    if at < words.len() { Ok(Some(words.remove(at))) } else { Err(format!("{name} wants a value.")) }
 }
 
 fn free_word(words: &mut Vec<String>) -> Option<String> {

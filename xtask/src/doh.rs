@@ -1,6 +1,5 @@
-//! `cargo xtask bench dns`, second half: DNS over HTTPS answers per second from the cache of our server and of Unbound,
-//! loaded in turn by the same program over TLS and HTTP/2 on loopback. In: a release build of the server. Out: two rates
-//! and their ratio, or what is missing.
+//! `cargo xtask bench doh`: DNS over HTTPS responses per second from the cache of our server and of Unbound, loaded in turn
+//! by h2load and by dnsperf over TLS and HTTP/2 on loopback. Needs a release build of the server.
 
 use crate::{paths, sh};
 use anyhow::{Context, Result, bail};
@@ -13,12 +12,12 @@ use std::time::{Duration, Instant};
 /// A question for the A records of `q7.io`, which the lab's demo has; id 0 as RFC 8484 section 4.1 recommends.
 const QUESTION: &[u8] = b"\0\0\x01\0\0\x01\0\0\0\0\0\0\x02q7\x02io\0\0\x01\0\x01";
 
-/// How long each server is loaded at a time, in seconds.
-const LOADED: u32 = 3;
-/// How often, in turn: what else the machine does falls on both.
+/// Duration of one measurement, in seconds.
+const SECONDS: u32 = 3;
+/// Measurements of each server, taken in turn so that other load on the machine affects all alike.
 const ROUNDS: usize = 3;
 
-/// A program that ends with the benchmark.
+/// A server process, stopped when dropped.
 struct Served(Child);
 
 impl Drop for Served {
@@ -28,7 +27,7 @@ impl Drop for Served {
     }
 }
 
-/// Measures, or says what is missing.
+/// Runs the benchmark, or prints which program is missing.
 pub fn bench() -> Result<()> {
     let server = paths::server_binary("release");
     if !server.is_file() {
@@ -39,21 +38,30 @@ pub fn bench() -> Result<()> {
         sh::say("DoH not measured: h2load is missing (Debian: apt-get install nghttp2-client)");
         return Ok(());
     };
+    let dnsperf = sh::which("dnsperf");
+    if dnsperf.is_none() {
+        sh::say("dnsperf not measured: it is missing (Debian: apt-get install dnsperf)");
+    }
     let scratch = paths::target_dir().join("bench-doh");
     let _ = std::fs::remove_dir_all(&scratch);
     std::fs::create_dir_all(&scratch)?;
     let question = scratch.join("question");
     std::fs::write(&question, QUESTION)?;
+    let queries = scratch.join("queries");
+    std::fs::write(&queries, "q7.io A\n")?;
     let (ours, served) = start_ours(&server, &scratch)?;
     let mut ours = Measured::new("DoH answers", ours, served);
     let mut theirs = start_unbound(&scratch)?.map(|(port, served)| Measured::new("unbound", port, served));
     for _ in 0..ROUNDS {
         for server in std::iter::once(&mut ours).chain(theirs.as_mut()) {
             server.load(&h2load, &question)?;
+            if let Some(dnsperf) = &dnsperf {
+                server.load_with_dnsperf(dnsperf, &queries)?;
+            }
         }
     }
     println!(
-        "\nDoH answers from cache, POST over TLS and HTTP/2, h2load with 4 connections, best of {ROUNDS} times {LOADED} s in \
+        "\nDoH answers from cache, POST over TLS and HTTP/2, h2load with 4 connections, best of {ROUNDS} times {SECONDS} s in \
          turn; processor time of the server alone:\n"
     );
     for server in std::iter::once(&ours).chain(theirs.as_ref()) {
@@ -67,22 +75,31 @@ pub fn bench() -> Result<()> {
             .map_or_else(String::new, |(o, t)| format!(", {:.2} × the processor time", o / t));
         println!("{:<20} {:>10.2} × as many{cost}", "ratio", ours.rate / theirs.rate);
     }
+    println!("\nThe same with dnsperf, 1 connection and 100 queries outstanding:\n");
+    for server in std::iter::once(&ours).chain(theirs.as_ref()) {
+        if let Some((rate, lost)) = server.dnsperf {
+            println!("{:<20} {rate:>10.0} a second {lost:>8.2} % lost", server.name);
+        }
+    }
     Ok(())
 }
 
-/// A server under load, and the best that was seen of it.
+/// A server under load, and its best results.
 struct Measured {
     name: &'static str,
     port: u16,
     served: Served,
+    /// Responses per second with h2load.
     rate: f64,
-    /// Microseconds of processor time for an answer, where the system tells.
+    /// Microseconds of processor time per response with h2load, on Linux.
     cost: Option<f64>,
+    /// Responses per second with dnsperf, and the largest share of lost queries in per cent.
+    dnsperf: Option<(f64, f64)>,
 }
 
 impl Measured {
     fn new(name: &'static str, port: u16, served: Served) -> Self {
-        Measured { name, port, served, rate: 0.0, cost: None }
+        Measured { name, port, served, rate: 0.0, cost: None, dnsperf: None }
     }
 
     fn load(&mut self, h2load: &Path, question: &Path) -> Result<()> {
@@ -94,9 +111,37 @@ impl Measured {
         self.cost = self.cost.into_iter().chain(cost).reduce(f64::min);
         Ok(())
     }
+
+    /// Runs dnsperf with its default of 100 queries outstanding.
+    fn load_with_dnsperf(&mut self, dnsperf: &Path, queries: &Path) -> Result<()> {
+        let mut command = sh::command(dnsperf);
+        command.args([
+            "-m",
+            "doh",
+            "-s",
+            "127.0.0.1",
+            "-p",
+            &self.port.to_string(),
+            "-l",
+            &SECONDS.to_string(),
+        ]);
+        let (rate, lost) = dnsperf_figures(&sh::output(command.arg("-d").arg(queries))?)?;
+        let (best, most_lost) = self.dnsperf.unwrap_or((0.0, 0.0));
+        self.dnsperf = Some((best.max(rate), most_lost.max(lost)));
+        Ok(())
+    }
 }
 
-/// Seconds of processor time a program has used, in user and kernel mode (Linux counts in hundredths).
+/// Parses the output of dnsperf: responses per second and lost queries in per cent.
+fn dnsperf_figures(output: &str) -> Result<(f64, f64)> {
+    let figure = |name: &str| output.lines().find_map(|line| line.trim().strip_prefix(name)).map(str::trim);
+    let rate = figure("Queries per second:").context("dnsperf printed no rate")?;
+    let lost = figure("Queries lost:").and_then(|rest| rest.split_once('(')?.1.strip_suffix("%)"));
+    let lost = lost.context("dnsperf printed no losses")?;
+    Ok((rate.parse().with_context(|| format!("{rate} is not a rate"))?, lost.parse().context("losses")?))
+}
+
+/// Returns the seconds of processor time a program has used, in user and kernel mode (Linux counts in hundredths).
 fn processor(served: &Served) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", served.0.id())).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -213,14 +258,14 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
 fn load(h2load: &Path, question: &Path, port: u16) -> Result<(f64, f64)> {
     let mut command = sh::command(h2load);
     command
-        .args(["-c", "4", "-m", "16", "-t", "1", "-D", &LOADED.to_string(), "-d"])
+        .args(["-c", "4", "-m", "16", "-t", "1", "-D", &SECONDS.to_string(), "-d"])
         .arg(question)
         .args(["-H", "content-type: application/dns-message", "-H", "accept: application/dns-message"])
         .arg(format!("https://127.0.0.1:{port}/dns-query"));
     rate(&sh::output(&mut command)?)
 }
 
-/// Answers a second and answers, if all of them were answers.
+/// Parses the output of h2load: responses per second and responses. An error unless every response has status 2xx.
 fn rate(said: &str) -> Result<(f64, f64)> {
     let codes = said.lines().find_map(|l| l.strip_prefix("status codes: ")).unwrap_or("none");
     let good = codes.split(',').skip(1).all(|part| part.trim().starts_with("0 "));
@@ -237,7 +282,14 @@ fn rate(said: &str) -> Result<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::rate;
+    use super::{dnsperf_figures, rate};
+
+    #[test]
+    fn rate_and_losses_are_read_from_dnsperf() {
+        let output = "Statistics:\n\n  Queries sent:         3840\n  Queries lost:         24 (0.62%)\n\n  Queries per second:   3660.898705\n";
+        assert_eq!(dnsperf_figures(output).expect("figures"), (3660.898705, 0.62));
+        assert!(dnsperf_figures("Error: no such host").is_err());
+    }
 
     #[test]
     fn a_rate_of_refusals_is_none() {

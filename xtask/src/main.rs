@@ -14,6 +14,7 @@ mod paths;
 mod run;
 mod sh;
 mod stages;
+mod tables;
 mod test;
 mod tools;
 mod wasm;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::E2e { headed, pattern } => e2e::command(headed, pattern.as_deref()),
         Command::Bench { which } => bench::run(which.as_deref()),
         Command::Fuzz(plan) => fuzz::run(&plan),
+        Command::Tables { from, check } => tables::run(from.as_deref(), check),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

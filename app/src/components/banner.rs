@@ -1,8 +1,8 @@
 //! Banners: what failed, what was kept, what to try.
 
-use crate::answer::Failure;
 use crate::components::icon;
 use leptos::prelude::*;
+use service::{ApiError, ErrorKind};
 
 /// How a banner is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,22 +61,25 @@ pub(crate) fn banner(tone: Tone, title: impl Into<String>, text: impl Into<Strin
     .into_any()
 }
 
-/// What a page shows when the one thing it is for could not be done; its status code says so too.
-pub(crate) fn page_failure(what: &str, f: &Failure) -> AnyView {
+/// The banner of a page whose main request failed; sets the status code of the response too.
+pub(crate) fn page_failure(what: &str, f: &ApiError) -> AnyView {
     set_status(f);
     failure(what, f)
 }
 
 /// What a page shows where a part of it could not be read.
-pub(crate) fn failure(what: &str, f: &Failure) -> AnyView {
+pub(crate) fn failure(what: &str, f: &ApiError) -> AnyView {
     let said = f.to_string();
-    let advice = match f {
-        // The sentence says so itself.
-        Failure::Unavailable(_) if said.contains("try again") => "",
-        Failure::NotFound(_) | Failure::SignIn(_) | Failure::TooMany(_) => "",
-        Failure::Forbidden(_) => "Ask an administrator of the organisation for access.",
-        Failure::Invalid(_) => "Correct the address or the form and try again.",
-        Failure::Unavailable(_) => "Nothing was lost. Reload the page in a moment.",
+    let advice = match f.kind {
+        // The detail contains the advice.
+        ErrorKind::Unavailable if said.to_lowercase().contains("try again") => "",
+        ErrorKind::NotFound
+        | ErrorKind::SignInRequired
+        | ErrorKind::TooManyRequests
+        | ErrorKind::Internal => "",
+        ErrorKind::Forbidden => "Ask an administrator of the organisation for access.",
+        ErrorKind::Invalid => "Check the name and try again.",
+        ErrorKind::Unavailable => "Nothing was lost. Reload the page in a moment.",
     };
     banner(Tone::Critical, what, sentences(&said, advice))
 }
@@ -92,7 +95,7 @@ fn sentences(first: &str, second: &str) -> String {
 }
 
 /// Gives the response the status code of a failure; only the first render on the server can.
-pub(crate) fn set_status(f: &Failure) {
+pub(crate) fn set_status(f: &ApiError) {
     #[cfg(feature = "ssr")]
     if let Some(response) = use_context::<leptos_axum::ResponseOptions>() {
         use axum::http::StatusCode;

@@ -18,7 +18,7 @@ pub(crate) fn copy_button(what: &str, text: String) -> AnyView {
     .into_any()
 }
 
-/// Copies, and says whether that worked.
+/// Copies, and shows whether that succeeded.
 pub(crate) fn put(toaster: Toaster, what: &str, text: &str) {
     let (what, text) = (first_up(what), text.to_string());
     leptos::task::spawn_local(async move {

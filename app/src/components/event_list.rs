@@ -1,7 +1,6 @@
 //! A list of events with its filters: of one domain, or of all. In: the address. Out: typed events, old and new,
-//! who said it, who acknowledged it.
+//! the source, who acknowledged it.
 
-use crate::answer::{EventLog, Failure};
 use crate::components::banner::failure;
 use crate::components::frame::FrameResource;
 use crate::components::icon;
@@ -10,18 +9,20 @@ use crate::components::status::severity_pill;
 use crate::components::time::{Ago, instant};
 use crate::components::toast::use_toaster;
 use crate::live;
-use crate::pages::events::{event_query, event_search};
+use crate::query::{event_query, event_search};
 use crate::server_fns;
+use crate::server_fns::EventLog;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::hooks::use_location;
 use model::event::{Event, EventKind, EventQuery, Severity};
 use model::scan::Live;
+use service::{ApiError, ErrorKind};
 
 /// What acknowledging needs.
 #[derive(Clone, Copy)]
 struct Log {
-    data: Resource<Result<EventLog, Failure>>,
+    data: Resource<Result<EventLog, ApiError>>,
     base: Memo<String>,
     every_domain: bool,
 }
@@ -64,16 +65,16 @@ pub(crate) fn EventLogView(
     let log = Log { data, base, every_domain: domain.is_none() };
     let calm = live::Debounce::new(400);
     live::listen(move |l| {
-        if matches!(l, Live::Changed(e) if e.kind == "event") {
+        if matches!(l, Live::Changed(e) if e.kind == "event") || matches!(l, Live::Reset { .. }) {
             calm.call(move || data.refetch());
         }
     });
     view! {
         {move || filters(&base.get(), &query.get())}
-        <Transition fallback=crate::pages::inventory::skeleton>
+        <Transition fallback=crate::components::skeleton::list>
             {move || data.get().map(|answer| match answer {
                 Ok(l) => list(log, &query.get(), &l),
-                Err(Failure::NotFound(_)) => ().into_any(),
+                Err(e) if e.kind == ErrorKind::NotFound => ().into_any(),
                 Err(f) => failure("The events could not be read", &f),
             })}
         </Transition>
@@ -147,7 +148,7 @@ fn list(log: Log, q: &EventQuery, l: &EventLog) -> AnyView {
     if l.page.events.is_empty() {
         let filtered = !event_search(&EventQuery { page: 1, ..q.clone() }).is_empty();
         let (title, text) = if filtered {
-            ("No event matches these filters", "Fewer filters match more.")
+            ("No event matches these filters", "Try removing a filter.")
         } else {
             (
                 "Nothing happened yet",

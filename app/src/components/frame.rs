@@ -1,6 +1,5 @@
 //! The frame: rail (a drawer on phones), top bar, main. Shows only what exists.
 
-use crate::answer::{Failure, Frame};
 use crate::components::message::Message;
 use crate::components::pager::grouped;
 use crate::components::palette::{self, Palette};
@@ -8,12 +7,14 @@ use crate::components::theme::ThemeButton;
 use crate::components::{icon, icon_sm};
 use crate::live;
 use crate::server_fns;
+use crate::server_fns::Frame;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 use model::scan::Live;
+use service::{ApiError, Session};
 
 /// The figures of the organisation, read once a page and again when something changed.
-pub(crate) type FrameResource = Resource<Result<Frame, Failure>>;
+pub(crate) type FrameResource = Resource<Result<Frame, ApiError>>;
 
 /// The frame with a page in it.
 #[component]
@@ -22,7 +23,7 @@ pub(crate) fn PageFrame(children: Children) -> impl IntoView {
     provide_context(frame);
     let calm = live::Debounce::new(400);
     live::listen(move |l| {
-        if matches!(l, Live::Changed(_)) {
+        if matches!(l, Live::Changed(_) | Live::Reset { .. }) {
             calm.call(move || frame.refetch());
         }
     });
@@ -134,14 +135,47 @@ fn TopBar(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
                 {icon("search")}<span>"Jump to a domain or run a tool"</span>" "<span class="kbd">"Ctrl K"</span>
             </a>
             <ThemeButton/>
-            <Suspense>
-                {move || session().map(|s| {
-                    let who = s.caller.who;
-                    let title = format!("Signed in as {who}");
-                    view! { <span class="avatar" role="img" aria-label=title.clone() title=title>{initials(&who)}</span> }
-                })}
-            </Suspense>
+            <Suspense>{move || session().map(account_menu)}</Suspense>
         </header>
+    }
+    .into_any()
+}
+
+/// Who is signed in, the other organisations, and the way out. Forms, so that it works before the program has loaded.
+fn account_menu(session: Session) -> AnyView {
+    let who = session.caller.who;
+    let title = format!("Signed in as {who}");
+    // The visible letters are a part of the accessible name (WCAG 2.5.3).
+    let label = format!("{}: signed in as {who}", initials(&who));
+    let here = session.caller.org;
+    let others = session.memberships.into_iter().filter(move |m| m.org != here).map(|m| {
+        view! {
+            <form method="post" action="/switch-organisation">
+                <input type="hidden" name="org" value=m.org_key/>
+                <button class="menu-item" type="submit">{icon("globe")}"Switch to "{m.org_name}</button>
+            </form>
+        }
+    });
+    // A demo's visitor has no session to end.
+    let sign_out = session.caller.session.is_some().then(|| {
+        view! {
+            <form method="post" action="/sign-out">
+                <button class="menu-item" type="submit">{icon("key")}"Sign out"</button>
+            </form>
+        }
+    });
+    view! {
+        <details class="menu">
+            <summary class="avatar" aria-label=label title=title>{initials(&who)}</summary>
+            <div class="menu-list menu-right">
+                <p class="menu-form">
+                    <span class="strong">{who.clone()}</span>
+                    <span class="muted xs">{session.caller.role.as_str()}" of "{session.organisation}</span>
+                </p>
+                {others.collect_view()}
+                {sign_out}
+            </div>
+        </details>
     }
     .into_any()
 }

@@ -1,11 +1,11 @@
 //! The message a form without JavaScript leads back with (`?done=rescan.3`, or an error), in words of ours: an
 //! address can choose among them but not write its own.
 
-use crate::answer::Failure;
 use crate::components::banner::{Tone, banner};
 use crate::query;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
+use service::ApiError;
 
 /// What was done, in words.
 pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
@@ -32,9 +32,9 @@ pub(crate) fn Message() -> impl IntoView {
     move || {
         let s = search.get();
         if let Some(err) = query::value(&s, "__err") {
-            let f: Failure = server_fn::error::ServerFnUrlError::<Failure>::decode_err(&err);
+            let f: ApiError = server_fn::error::ServerFnUrlError::<ApiError>::decode_err(&err);
             // The sentence came by the address: shown as the server's answer to the form, nothing more.
-            return Some(banner(Tone::Critical, "That did not work", f.to_string()));
+            return Some(banner(Tone::Critical, "Request failed", f.to_string()));
         }
         let done = query::value(&s, "done")?;
         let (what, count) = done.split_once('.')?;

@@ -11,6 +11,7 @@ pub(crate) mod negative;
 pub(crate) mod pager;
 pub(crate) mod palette;
 pub(crate) mod scan;
+pub(crate) mod skeleton;
 pub(crate) mod status;
 pub(crate) mod theme;
 pub(crate) mod time;

@@ -28,7 +28,7 @@ pub(crate) fn soa_line(soa: &Soa) -> AnyView {
 /// The explanation.
 pub(crate) fn negative(a: &NegativeCaching) -> AnyView {
     let label = format!(
-        "Asked too early at {}: may stay missing until {}, most resolvers see it from then, all should from {}",
+        "Queried too early at {}: may stay missing until {}, most resolvers see it from then, all should from {}",
         human_clock(a.asked_at),
         a.until_words,
         a.twice_words

@@ -3,7 +3,7 @@
 use crate::components::icon;
 use leptos::prelude::*;
 
-/// Where a list stands.
+/// The position in a list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// 1-based page.

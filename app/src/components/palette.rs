@@ -112,7 +112,7 @@ pub(crate) fn Palette() -> impl IntoView {
     let rows = RwSignal::new(Vec::<Row>::new());
     let at = RwSignal::new(0_usize);
     let list = Memo::new(move |_| choices(&text.get(), &rows.get()));
-    let go = browser::use_go();
+    let go = crate::navigate::use_navigator();
     let calm = Debounce::new(90);
 
     Effect::new(move |_| {
@@ -188,7 +188,7 @@ pub(crate) fn Palette() -> impl IntoView {
     view! {
         <dialog
             class="palette" id=ID aria-label="Jump to a domain or run a tool"
-            on:click=move |e| if event_target_is_dialog(&e) { browser::close_dialog(ID) }
+            on:click=move |e| if browser::is_dialog_backdrop(&e) { browser::close_dialog(ID) }
         >
             <div class="palette-in">
                 {icon("search")}
@@ -211,10 +211,4 @@ pub(crate) fn Palette() -> impl IntoView {
         </dialog>
     }
     .into_any()
-}
-
-/// True for a click on the dialog's backdrop.
-pub(crate) fn event_target_is_dialog(e: &leptos::ev::MouseEvent) -> bool {
-    use leptos::wasm_bindgen::JsCast;
-    e.target().is_some_and(|t| t.dyn_ref::<web_sys::HtmlDialogElement>().is_some())
 }

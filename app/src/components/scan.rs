@@ -9,7 +9,9 @@ pub(crate) fn stage_words(p: &ScanProgress) -> String {
     let first = p.running.iter().min();
     let total = Stage::WORK.len();
     match first {
-        Some(Stage::Queued) | None => "queued".into(),
+        Some(Stage::Queued) => "queued".into(),
+        // Another server runs it: its stages are known there.
+        None => "in progress".into(),
         Some(s) => {
             let at = Stage::WORK.iter().position(|w| w == s).map_or(total, |i| i + 1);
             format!("{}, {at} of {total}", lower(s.label()))
@@ -21,9 +23,9 @@ fn lower(word: &str) -> String {
     if word.chars().nth(1).is_some_and(char::is_uppercase) { word.into() } else { word.to_lowercase() }
 }
 
-/// The pill that stands in for a status while a scan runs.
+/// The pill shown in place of a status while a scan runs.
 pub(crate) fn busy_pill(p: &ScanProgress) -> AnyView {
-    let queued = matches!(p.running.first(), Some(Stage::Queued) | None);
+    let queued = matches!(p.running.first(), Some(Stage::Queued));
     let word = if queued { "Scan" } else { "Scanning" };
     let sub = format!("· {}", stage_words(p));
     view! {
@@ -52,7 +54,7 @@ pub(crate) fn stages(p: &ScanProgress) -> AnyView {
         let words = match (result, running) {
             (Some(r), _) => format!("{}, {}", r.words, span(r.ms)),
             (None, true) => "running".into(),
-            (None, false) => "waits".into(),
+            (None, false) => "Queued".into(),
         };
         let mark = result.map(|r| if r.ok { icon_sm("check").into_any() } else { icon_sm("x").into_any() });
         view! {

@@ -29,7 +29,7 @@ pub(crate) fn status_icon(kind: StatusKind) -> &'static str {
     }
 }
 
-/// The icon's colour where it stands alone.
+/// The icon's colour where it is shown without a pill.
 pub(crate) fn status_icon_class(kind: StatusKind) -> &'static str {
     match kind {
         StatusKind::Critical => "i t-critical",

@@ -1,4 +1,4 @@
-//! The theme switch: as the system says, light, or dark; kept in this browser.
+//! The theme switch: system, light or dark; stored in this browser.
 
 use crate::browser;
 use crate::components::icon;

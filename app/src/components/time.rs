@@ -28,3 +28,15 @@ pub(crate) fn instant(at: Timestamp) -> impl IntoView {
     view! { <time datetime=at.to_string() title=at.to_string()>{model::time::human_instant(at)}</time> }
         .into_any()
 }
+
+/// Milliseconds as people read them: `< 0.1 ms`, `0.4 ms`, `12 ms`.
+pub(crate) fn millis(ms: f64) -> String {
+    if ms < 0.05 {
+        // On loopback, or in the same rack: quick, and yet an answer that took its way.
+        "< 0.1 ms".into()
+    } else if ms < 0.95 {
+        format!("{ms:.1} ms")
+    } else {
+        format!("{ms:.0} ms")
+    }
+}

@@ -1,8 +1,8 @@
 //! Toasts: short confirmations that can be undone. They stay 8 seconds, longer while hovered or focused.
 
-use crate::answer::Failure;
 use crate::components::icon;
 use leptos::prelude::*;
+use service::ApiError;
 use std::time::Duration;
 
 #[derive(Clone)]
@@ -36,18 +36,18 @@ pub(crate) fn use_toaster() -> Toaster {
 }
 
 impl Toaster {
-    /// Says that something was done.
+    /// Shows that something was done.
     pub(crate) fn say(self, icon: &'static str, text: impl Into<String>) {
         self.push(icon, text.into(), None);
     }
 
-    /// Says that something was done, and offers to undo it.
+    /// Shows that something was done, with an Undo button.
     pub(crate) fn undoable(self, icon: &'static str, text: impl Into<String>, undo: Callback<()>) {
         self.push(icon, text.into(), Some(undo));
     }
 
-    /// Says that something failed.
-    pub(crate) fn failed(self, f: &Failure) {
+    /// Shows that something failed.
+    pub(crate) fn failed(self, f: &ApiError) {
         self.push("critical", f.to_string(), None);
     }
 

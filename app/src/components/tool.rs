@@ -17,7 +17,7 @@ pub(crate) const TYPES: [&str; 10] = ["A", "AAAA", "CNAME", "MX", "NS", "SOA", "
 /// Submits a GET form by going to its address inside the application. Asking the same once more bumps `again`.
 /// Without script the browser sends the form itself.
 pub(crate) fn ask(path: &'static str, again: RwSignal<u32>) -> impl Fn(SubmitEvent) + Clone + 'static {
-    let go = browser::use_go();
+    let go = crate::navigate::use_navigator();
     let location = use_location();
     move |e: SubmitEvent| {
         let Some(query) = browser::form_query(&e) else { return };
@@ -63,19 +63,19 @@ pub(crate) enum Tool {
     Trace,
 }
 
-/// How the same question is asked once more.
+/// How the same query is repeated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Again {
     /// Inside the page.
     Bump(RwSignal<u32>),
-    /// By loading the page anew.
+    /// By reloading the page.
     Reload,
     /// By a button of the page's own.
     Own,
 }
 
-/// What stands above a result: the same name in the other tools, when it was asked, asking again, its address to pass
-/// on. `zone` is given where it is known; a check takes nothing else.
+/// The bar above a result: the same name in the other tools, when it was queried, repeat, copy link. `zone` is given
+/// where it is known; only a check needs it.
 pub(crate) fn result_bar(
     tool: Tool,
     name: &str,
@@ -109,7 +109,7 @@ pub(crate) fn result_bar(
     .into_any()
 }
 
-/// The same question once more.
+/// The button that repeats the query.
 fn ask_again(again: Again) -> AnyView {
     if matches!(again, Again::Own) {
         return ().into_any();
@@ -131,12 +131,12 @@ fn with_mark(search: &str) -> String {
     if bare.is_empty() { String::new() } else { format!("?{bare}") }
 }
 
-/// Copies the address of the page: what was asked stands in it.
+/// Copies the address of the page, which holds the whole query.
 fn copy_link() -> AnyView {
     let toaster = crate::components::toast::use_toaster();
     let copy = move |_| {
         let here = window().location().href().unwrap_or_default();
-        crate::components::copy::put(toaster, "link to this question", &here);
+        crate::components::copy::put(toaster, "link to this result", &here);
     };
     view! { <button type="button" class="btn btn-sm js-only" on:click=copy>{icon_sm("copy")}"Copy link"</button> }
         .into_any()

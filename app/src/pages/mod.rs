@@ -1,5 +1,7 @@
 //! The pages, one module an address.
 
+#[cfg(feature = "ssr")]
+pub(crate) mod access;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod domain;

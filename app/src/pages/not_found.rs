@@ -1,19 +1,19 @@
 //! The page for addresses that lead nowhere.
 
-use crate::answer::Failure;
 use crate::components::{banner, icon};
 use leptos::prelude::*;
 use leptos_meta::Title;
+use service::ApiError;
 
 /// 404.
 #[component]
 pub(crate) fn NotFound() -> impl IntoView {
-    banner::set_status(&Failure::NotFound(String::new()));
+    banner::set_status(&ApiError::not_found(String::new()));
     view! {
         <Title text="Not found"/>
         <section class="card empty">
             {icon::icon_in("scope", "i i-lg")}
-            <h1>"There is no page at this address"</h1>
+            <h1>"Page not found"</h1>
             <p>"It may have been mistyped, or the domain was removed from the inventory."</p>
             <div class="row row-wrap">
                 <a class="btn btn-primary" href="/domains">"Go to the inventory"</a>

@@ -5,7 +5,6 @@ use super::domain::dns::findings;
 use super::domain::{
     delegation_picture, dnssec_card, domain_facts, nameservers, records, states, status_flags,
 };
-use crate::answer::ScanReport;
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::copy::copy_button;
 use crate::components::icon;
@@ -20,6 +19,7 @@ use leptos_router::hooks::use_location;
 use model::inventory::percent;
 use model::registration::RegistrationState;
 use model::time::human_clock;
+use service::ScanReport;
 
 /// The page.
 #[component]
@@ -40,7 +40,7 @@ pub(crate) fn ScanPage() -> impl IntoView {
                 <input class="input mono" name="name" value=move || name.get() prop:value=move || name.get() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
             <button class="btn btn-primary" type="submit">"Scan"</button>
         </form>
-        <Suspense fallback=|| waiting("Asking registry and nameservers…")>
+        <Suspense fallback=|| waiting("Querying registry and name servers…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(r)) => report(&r, again),
                 Some(Err(f)) => page_failure("The domain could not be looked up", &f),
@@ -55,7 +55,7 @@ fn hint() -> AnyView {
     view! {
         <section class="card empty">{icon::icon_in("scan", "i i-lg")}
             <h2>"What is known about a domain, right now"</h2>
-            <p>"Registration from the registry, delegation and records from the authoritative servers themselves. No cache is asked, and none is filled."</p>
+            <p>"Registration from the registry, delegation and records from the authoritative servers themselves. No cache is queried, and none is filled."</p>
         </section>
     }
     .into_any()
@@ -88,7 +88,7 @@ fn report(r: &ScanReport, again: RwSignal<u32>) -> AnyView {
     });
     let info = registration.map(|x| domain_facts(x, &o.registration, o.dnssec.value.as_ref(), None, now));
     let flags = registration.and_then(|x| status_flags(x.statuses.as_ref()));
-    // What is wrong stands above what is; a name without findings needs no card to say so.
+    // Findings come first; without findings there is no card.
     let health = (!o.findings.is_empty()).then(|| findings(&o.findings, &name));
     let figures = view! { <Ago at=now now=now/>{format!(", {} UTC", human_clock(now))} };
     let bar = result_bar(Tool::Scan, &name, Some(&name), figures, Again::Bump(again));

@@ -51,7 +51,7 @@ pub(crate) fn TracePage() -> impl IntoView {
         <Title text="Trace"/>
         <div class="page-head"><h1>"Trace"</h1><span class="sub">"from the root down, every server asked, no cache in the way"</span></div>
         {form}
-        <Suspense fallback=|| waiting("Asking every server from the root down…")>
+        <Suspense fallback=|| waiting("Querying every server from the root down…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(t)) => {
                     let zone = t.steps.last().map(|s| s.zone.clone()).filter(|z| z != ".");
@@ -70,7 +70,7 @@ fn hint() -> AnyView {
     view! {
         <section class="card empty">{icon::icon_in("route", "i i-lg")}
             <h2>"Follow a name from the root to its servers"</h2>
-            <p>"Shows each referral with its servers, glue and DS, and what every server of the set said. Nothing is asked of a resolver, so an early look plants no negative answer in a cache."</p>
+            <p>"Shows each referral with its servers, glue and DS, and the answer of every server. No resolver is queried, so no negative answer enters a cache."</p>
         </section>
     }
     .into_any()
@@ -90,7 +90,11 @@ fn sentence(note: &str) -> String {
 
 /// What it took.
 fn figures(t: &Trace) -> String {
-    format!("{} in {}", counted(t.queries as usize, "question"), super::domain::millis(t.elapsed_ms))
+    format!(
+        "{} in {}",
+        counted(t.queries as usize, "question"),
+        crate::components::time::millis(t.elapsed_ms)
+    )
 }
 
 /// A trace: its outcome in words, its steps, its records.
@@ -134,12 +138,12 @@ pub(crate) fn trace_view(t: &Trace) -> AnyView {
 /// The clock for a worked example: a trace is made now.
 fn now() -> model::Timestamp {
     #[cfg(feature = "ssr")]
-    return use_context::<crate::shell::Clock>().map_or_else(model::Timestamp::now, |c| (c.0)());
+    return use_context::<crate::clock::Clock>().map_or_else(model::Timestamp::now, |c| (c.0)());
     #[cfg(not(feature = "ssr"))]
     crate::browser::now()
 }
 
-/// The records at the end. An alias leads on: its target is one click away. Signatures stand below what they sign.
+/// The records at the end. An alias leads on: its target is one click away. Signatures are shown below what they sign.
 fn answer(records: &[Record], rtype: &str) -> Option<AnyView> {
     if records.is_empty() {
         return None;
@@ -190,7 +194,7 @@ fn step(i: usize, s: &TraceStep) -> AnyView {
     let notes: Vec<_> =
         s.notes.iter().map(|n| view! { <div class="t-warn xs wrap">{n.clone()}</div> }).collect();
     let asked = chosen.map(|c| {
-        let ms = c.latency_ms.map(super::domain::millis).unwrap_or_default();
+        let ms = c.latency_ms.map(crate::components::time::millis).unwrap_or_default();
         view! { <span class="mono xs">{c.server.clone()}</span><span class="muted xs">{ms}</span> }
     });
     let rows: Vec<_> = s.answers.iter().enumerate().map(|(j, a)| said(a, s.chosen == Some(j))).collect();
@@ -203,9 +207,9 @@ fn step(i: usize, s: &TraceStep) -> AnyView {
                 <div class="muted xs">{agree}</div>{notes}
             </div>
             <div class="side">{asked}</div>
-            <details class="said"><summary class="xs">"What every server said"</summary>
+            <details class="said"><summary class="xs">"Answers of every server"</summary>
                 <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers, table"><table class="tbl tbl-tight tbl-ns">
-                    <thead><tr><th scope="col">"Server"</th><th scope="col">"Address"</th><th scope="col">"Said"</th><th scope="col" class="num">"Time"</th></tr></thead>
+                    <thead><tr><th scope="col">"Server"</th><th scope="col">"Address"</th><th scope="col">"Answer"</th><th scope="col" class="num">"Time"</th></tr></thead>
                     <tbody>{rows}</tbody></table></div></details>
         </li>
     }
@@ -223,7 +227,7 @@ fn said_class(kind: AnswerKind) -> &'static str {
 
 fn said(a: &ServerAnswer, followed: bool) -> AnyView {
     let address = a.address.map_or_else(|| "–".to_string(), |a| a.to_string());
-    let ms = a.latency_ms.map_or_else(|| "–".to_string(), super::domain::millis);
+    let ms = a.latency_ms.map_or_else(|| "–".to_string(), crate::components::time::millis);
     let tag = followed.then(|| view! { <span class="tag">"followed"</span> });
     let notes = a.notes.join("; ");
     view! {

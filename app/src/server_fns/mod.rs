@@ -1,6 +1,9 @@
 //! Server functions: what the browser may ask. Each takes backend and caller from the context, so each is
 //! authorised by the backend; without them it fails cleanly. They are public endpoints under `/api/fn/`.
 
+#[cfg(feature = "ssr")]
+mod context;
+mod payload;
 // The arguments of a server function become fields that cannot be documented.
 #[allow(missing_docs)]
 mod read;
@@ -9,98 +12,7 @@ mod tools;
 #[allow(missing_docs)]
 mod write;
 
+pub use payload::*;
 pub use read::*;
 pub use tools::*;
 pub use write::*;
-
-#[cfg(feature = "ssr")]
-mod context {
-    use crate::answer::{Answer, Failure};
-    use crate::backend::SharedBackend;
-    use crate::shell::Clock;
-    use leptos::prelude::use_context;
-    use model::Timestamp;
-    use model::ids::Caller;
-    use model::names::DomainName;
-
-    /// The backend and who asks it.
-    pub(super) fn backend() -> Answer<(SharedBackend, Caller)> {
-        let backend = use_context::<SharedBackend>()
-            .ok_or_else(|| Failure::Unavailable("The server is not ready to answer yet.".into()))?;
-        let caller = use_context::<Caller>().ok_or_else(|| Failure::SignIn("Sign in to see this.".into()))?;
-        Ok((backend, caller))
-    }
-
-    /// The server's clock.
-    pub(super) fn now() -> Timestamp {
-        use_context::<Clock>().map_or_else(Timestamp::now, |c| (c.0)())
-    }
-
-    /// A name out of an address or a form.
-    pub(super) fn name(text: &str) -> Answer<DomainName> {
-        DomainName::read(text).map(|u| u.name).map_err(|e| Failure::Invalid(e.to_string()))
-    }
-
-    /// Names out of a form.
-    pub(super) fn names(texts: &[String]) -> Answer<Vec<DomainName>> {
-        if texts.is_empty() {
-            return Err(Failure::Invalid("No domain was selected.".into()));
-        }
-        texts.iter().map(|t| name(t)).collect()
-    }
-
-    /// Sends a browser without JavaScript back to where the form was, with what was done (`kind.count`).
-    pub(super) fn done(what: &str, count: u64) {
-        go_back(&[("done", format!("{what}.{count}"))]);
-    }
-
-    /// The same with any pairs.
-    pub(super) fn go_back(pairs: &[(&str, String)]) {
-        use leptos_axum::ResponseOptions;
-        let (Some(parts), Some(_)) =
-            (use_context::<axum::http::request::Parts>(), use_context::<ResponseOptions>())
-        else {
-            return;
-        };
-        let header = |name: axum::http::header::HeaderName| {
-            parts.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default()
-        };
-        if !header(axum::http::header::ACCEPT).contains("text/html") {
-            return;
-        }
-        leptos_axum::redirect(&super::back_to(header(axum::http::header::REFERER), pairs));
-    }
-}
-
-/// Where to send a browser after a form: the page it came from, its own path only, with these pairs in place of
-/// those of an earlier form.
-#[cfg(feature = "ssr")]
-fn back_to(referer: &str, pairs: &[(&str, String)]) -> String {
-    let rest = referer.split_once("://").map_or(referer, |(_, r)| r);
-    let local = rest.find('/').map_or("/domains", |i| &rest[i..]);
-    let local = local.split('#').next().unwrap_or(local);
-    let (path, query) = local.split_once('?').unwrap_or((local, ""));
-    // Two slashes would make it an address of another host.
-    let path = format!("/{}", path.trim_start_matches(['/', '\\']));
-    let kept = crate::query::pairs(query)
-        .into_iter()
-        .filter(|(k, _)| !matches!(k.as_str(), "done" | "refused" | "__err" | "__path"));
-    let all: Vec<String> = kept
-        .chain(pairs.iter().map(|(k, v)| ((*k).to_string(), v.clone())))
-        .map(|(k, v)| format!("{}={}", model::inventory::percent(&k), model::inventory::percent(&v)))
-        .collect();
-    if all.is_empty() { path } else { format!("{path}?{}", all.join("&")) }
-}
-
-#[cfg(all(test, feature = "ssr"))]
-mod tests {
-    use super::back_to;
-
-    #[test]
-    fn a_form_leads_back_to_its_own_page_only() {
-        let done = [("done", "rescan.3".to_string())];
-        assert_eq!(back_to("http://h:1/domains?q=a%20b&done=x.1#y", &done), "/domains?q=a%20b&done=rescan.3");
-        assert_eq!(back_to("http://h//evil.example/x", &done), "/evil.example/x?done=rescan.3");
-        assert_eq!(back_to("", &done), "/domains?done=rescan.3");
-    }
-}

@@ -1,16 +1,17 @@
-//! Server functions that read. In: what an address says. Out: model types with the server's clock.
+//! Server functions that read. In: parts of an address. Out: model types with the server's clock.
 
 #[cfg(feature = "ssr")]
 use super::context;
-use crate::answer::{CheckOutcome, EventLog, Failure, Frame, History, Inventory, ScanReport};
+use super::payload::{EventLog, Frame, History, Inventory};
 use leptos::prelude::*;
 use model::detail::Detail;
 use model::dns::Trace;
 use model::inventory::{AddedLine, Row};
+use service::{ApiError, CheckOutcome, ScanReport};
 
 /// What the frame around every page shows.
 #[server(name = ReadFrame, prefix = "/api/fn", endpoint = "frame")]
-pub async fn frame() -> Result<Frame, Failure> {
+pub async fn frame() -> Result<Frame, ApiError> {
     let (backend, caller) = context::backend()?;
     let now = context::now();
     let session = backend.session(&caller).await?;
@@ -20,7 +21,7 @@ pub async fn frame() -> Result<Frame, Failure> {
 
 /// A page of the inventory; `query` is that of the address.
 #[server(name = ReadInventory, prefix = "/api/fn", endpoint = "inventory")]
-pub async fn inventory(query: String) -> Result<Inventory, Failure> {
+pub async fn inventory(query: String) -> Result<Inventory, ApiError> {
     let (backend, caller) = context::backend()?;
     let now = context::now();
     let page = backend.list(&caller, &crate::query::list_query(&query)).await?;
@@ -31,14 +32,14 @@ pub async fn inventory(query: String) -> Result<Inventory, Failure> {
 
 /// Up to 8 rows whose names contain the text.
 #[server(name = Suggest, prefix = "/api/fn", endpoint = "suggest")]
-pub async fn suggest(text: String) -> Result<Vec<Row>, Failure> {
+pub async fn suggest(text: String) -> Result<Vec<Row>, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.suggest(&caller, &text).await
 }
 
 /// One domain with all that is known.
 #[server(name = ReadDetail, prefix = "/api/fn", endpoint = "detail")]
-pub async fn detail(name: String) -> Result<Detail, Failure> {
+pub async fn detail(name: String) -> Result<Detail, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.detail(&caller, &context::name(&name)?).await
 }
@@ -49,7 +50,7 @@ const TIMELINE_STATES: usize = 40;
 
 /// Kept states of a domain, two of them side by side. Without numbers: the newest and the one before it.
 #[server(name = ReadHistory, prefix = "/api/fn", endpoint = "history")]
-pub async fn history(name: String, from: Option<i64>, to: Option<i64>) -> Result<History, Failure> {
+pub async fn history(name: String, from: Option<i64>, to: Option<i64>) -> Result<History, ApiError> {
     let (backend, caller) = context::backend()?;
     let now = context::now();
     let name = context::name(&name)?;
@@ -87,9 +88,9 @@ pub async fn history(name: String, from: Option<i64>, to: Option<i64>) -> Result
 
 /// A page of the event log; `query` is that of the address, `domain` narrows it to one.
 #[server(name = ReadEvents, prefix = "/api/fn", endpoint = "events")]
-pub async fn events(query: String, domain: Option<String>) -> Result<EventLog, Failure> {
+pub async fn events(query: String, domain: Option<String>) -> Result<EventLog, ApiError> {
     let (backend, caller) = context::backend()?;
-    let mut q = crate::pages::events::event_query(&query);
+    let mut q = crate::query::event_query(&query);
     if let Some(d) = domain {
         q.domain = Some(context::name(&d)?);
     }
@@ -99,14 +100,14 @@ pub async fn events(query: String, domain: Option<String>) -> Result<EventLog, F
 
 /// Looks a domain up afresh; nothing is recorded.
 #[server(name = LookUp, prefix = "/api/fn", endpoint = "look_up")]
-pub async fn look_up(name: String) -> Result<ScanReport, Failure> {
+pub async fn look_up(name: String) -> Result<ScanReport, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.look_up(&caller, &name).await
 }
 
 /// Traces a name from the root, nothing from a cache.
 #[server(name = RunTrace, prefix = "/api/fn", endpoint = "trace")]
-pub async fn trace(name: String, rtype: String) -> Result<Trace, Failure> {
+pub async fn trace(name: String, rtype: String) -> Result<Trace, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.trace(&caller, &name, &rtype).await
 }
@@ -117,14 +118,14 @@ pub async fn check(
     zone: String,
     #[server(default)] ns: Vec<String>,
     #[server(default)] ds: Vec<String>,
-) -> Result<CheckOutcome, Failure> {
+) -> Result<CheckOutcome, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.check(&caller, &zone, &ns, &ds).await
 }
 
-/// Why lines of a list were refused, said again after a form without JavaScript led back (`line:input`).
+/// Why lines of a list were invalid, for the page that a form without JavaScript redirects to (`line:input`).
 #[server(name = Explain, prefix = "/api/fn", endpoint = "explain")]
-pub async fn explain(lines: Vec<String>) -> Result<Vec<AddedLine>, Failure> {
+pub async fn explain(lines: Vec<String>) -> Result<Vec<AddedLine>, ApiError> {
     use model::inventory::AddResult;
     context::backend()?;
     let explained = lines.iter().take(100).filter_map(|l| {

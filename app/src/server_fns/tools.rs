@@ -2,15 +2,15 @@
 
 #[cfg(feature = "ssr")]
 use super::context;
-use crate::answer::Failure;
 use leptos::prelude::*;
 use model::compare::Comparison;
 use model::fqdn::FqdnReport;
 use model::resolvers::PublicResolver;
+use service::ApiError;
 
 /// What the authoritative servers say, with every resolver still to be asked; `/live/compare` fills it.
 #[server(name = ReadAuthority, prefix = "/api/fn", endpoint = "authority")]
-pub async fn authority(name: String, rtype: String) -> Result<Comparison, Failure> {
+pub async fn authority(name: String, rtype: String) -> Result<Comparison, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.authority(&caller, &name, &rtype).await
 }
@@ -21,21 +21,21 @@ pub async fn compare(
     name: String,
     rtype: String,
     #[server(default)] force: bool,
-) -> Result<Comparison, Failure> {
+) -> Result<Comparison, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.compare(&caller, &name, &rtype, force).await
 }
 
 /// Public resolvers that the browser may ask itself.
 #[server(name = BrowserResolvers, prefix = "/api/fn", endpoint = "browser-resolvers")]
-pub async fn browser_resolvers() -> Result<Vec<PublicResolver>, Failure> {
+pub async fn browser_resolvers() -> Result<Vec<PublicResolver>, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.browser_resolvers(&caller).await
 }
 
 /// A host name from every vantage point of ours.
 #[server(name = RunFqdn, prefix = "/api/fn", endpoint = "fqdn")]
-pub async fn fqdn(name: String) -> Result<FqdnReport, Failure> {
+pub async fn fqdn(name: String) -> Result<FqdnReport, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.fqdn(&caller, &name).await
 }

@@ -3,10 +3,10 @@
 
 #[cfg(feature = "ssr")]
 use super::context;
-use crate::answer::Failure;
 use leptos::prelude::*;
 use model::inventory::AddedLine;
 use model::item::Item;
+use service::ApiError;
 
 /// Adds the names of a pasted text.
 #[server(prefix = "/api/fn", endpoint = "add")]
@@ -14,7 +14,7 @@ pub async fn add(
     text: String,
     #[server(default)] ownership: String,
     #[server(default)] tags: String,
-) -> Result<Vec<AddedLine>, Failure> {
+) -> Result<Vec<AddedLine>, ApiError> {
     use model::inventory::AddResult;
     use model::item::Ownership;
     let (backend, caller) = context::backend()?;
@@ -23,7 +23,7 @@ pub async fn add(
     let added = lines.iter().filter(|l| matches!(l.result, AddResult::Added { .. })).count();
     let refused = lines.iter().filter(|l| matches!(l.result, AddResult::Refused { .. }));
     let mut back = vec![("done", format!("added.{added}"))];
-    // An address has to stay short enough for every proxy: the first refusals are said, the rest are counted.
+    // An address has to stay short enough for every proxy: only the first refusals are explained.
     back.extend(refused.take(12).map(|l| {
         let input: String = l.input.chars().take(80).collect();
         ("refused", format!("{}:{input}", l.line))
@@ -32,9 +32,9 @@ pub async fn add(
     Ok(lines)
 }
 
-/// Removes domains from the inventory; what was said of them is handed over, to be put back by [`restore`].
+/// Removes domains from the inventory; returns them with tags and notes, for [`restore`].
 #[server(prefix = "/api/fn", endpoint = "remove")]
-pub async fn remove(#[server(default)] names: Vec<String>) -> Result<Vec<Item>, Failure> {
+pub async fn remove(#[server(default)] names: Vec<String>) -> Result<Vec<Item>, ApiError> {
     let (backend, caller) = context::backend()?;
     let removed = backend.remove(&caller, &context::names(&names)?).await?;
     context::done("removed", removed.len() as u64);
@@ -43,14 +43,14 @@ pub async fn remove(#[server(default)] names: Vec<String>) -> Result<Vec<Item>, 
 
 /// Puts back what [`remove`] took.
 #[server(prefix = "/api/fn", endpoint = "restore", input = server_fn::codec::Json)]
-pub async fn restore(items: Vec<Item>) -> Result<u64, Failure> {
+pub async fn restore(items: Vec<Item>) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.restore(&caller, &items).await
 }
 
 /// Queues scans that go before scheduled ones.
 #[server(prefix = "/api/fn", endpoint = "rescan")]
-pub async fn rescan(#[server(default)] names: Vec<String>) -> Result<u64, Failure> {
+pub async fn rescan(#[server(default)] names: Vec<String>) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
     let n = backend.rescan(&caller, &context::names(&names)?).await?;
     context::done("rescan", n);
@@ -59,7 +59,7 @@ pub async fn rescan(#[server(default)] names: Vec<String>) -> Result<u64, Failur
 
 /// Queues scans of everything a list matches.
 #[server(prefix = "/api/fn", endpoint = "rescan_matching")]
-pub async fn rescan_matching(#[server(default)] query: String) -> Result<u64, Failure> {
+pub async fn rescan_matching(#[server(default)] query: String) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
     let n = backend.rescan_matching(&caller, &crate::query::list_query(&query)).await?;
     context::done("rescan", n);
@@ -72,7 +72,7 @@ pub async fn tag(
     #[server(default)] names: Vec<String>,
     #[server(default)] tag: String,
     #[server(default)] add: String,
-) -> Result<u64, Failure> {
+) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
     let tag = model::item::normal_tag(&tag).ok_or_else(bad_tag)?;
     let n = backend.tag(&caller, &context::names(&names)?, &tag, add != "no").await?;
@@ -82,11 +82,11 @@ pub async fn tag(
 
 /// Marks domains as owned or watched.
 #[server(prefix = "/api/fn", endpoint = "ownership")]
-pub async fn ownership(#[server(default)] names: Vec<String>, ownership: String) -> Result<u64, Failure> {
+pub async fn ownership(#[server(default)] names: Vec<String>, ownership: String) -> Result<u64, ApiError> {
     use model::item::{ItemPatch, Ownership};
     let (backend, caller) = context::backend()?;
     let ownership = Ownership::from_word(&ownership)
-        .ok_or_else(|| Failure::Invalid("A domain is either owned or watched.".into()))?;
+        .ok_or_else(|| ApiError::invalid("A domain is either owned or watched."))?;
     let patch = ItemPatch { ownership: Some(ownership), ..ItemPatch::default() };
     let mut n = 0;
     for name in context::names(&names)? {
@@ -99,7 +99,7 @@ pub async fn ownership(#[server(default)] names: Vec<String>, ownership: String)
 
 /// Replaces the tags of one domain (separated by commas).
 #[server(prefix = "/api/fn", endpoint = "set_tags")]
-pub async fn set_tags(name: String, #[server(default)] tags: String) -> Result<(), Failure> {
+pub async fn set_tags(name: String, #[server(default)] tags: String) -> Result<(), ApiError> {
     use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
     let patch = ItemPatch { tags: Some(split_tags(&tags)?), ..ItemPatch::default() };
@@ -110,7 +110,7 @@ pub async fn set_tags(name: String, #[server(default)] tags: String) -> Result<(
 
 /// Replaces the note of one domain.
 #[server(prefix = "/api/fn", endpoint = "set_note")]
-pub async fn set_note(name: String, #[server(default)] note: String) -> Result<(), Failure> {
+pub async fn set_note(name: String, #[server(default)] note: String) -> Result<(), ApiError> {
     use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
     let patch = ItemPatch { note: Some(note.trim().replace('\r', "")), ..ItemPatch::default() };
@@ -125,14 +125,14 @@ pub async fn set_renewal(
     name: String,
     #[server(default)] expires: String,
     #[server(default)] auto_renew: String,
-) -> Result<(), Failure> {
+) -> Result<(), ApiError> {
     use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
     let expires = expires.trim();
     let date = if expires.is_empty() {
         None
     } else {
-        let refuse = || Failure::Invalid(format!("“{expires}” is not a date; write it as 2027-03-01."));
+        let refuse = || ApiError::invalid(format!("“{expires}” is not a date; write it as 2027-03-01."));
         Some(expires.parse().map_err(|_| refuse())?)
     };
     let auto = match auto_renew.as_str() {
@@ -148,7 +148,7 @@ pub async fn set_renewal(
 
 /// Marks events as seen.
 #[server(prefix = "/api/fn", endpoint = "acknowledge")]
-pub async fn acknowledge(#[server(default)] ids: Vec<i64>) -> Result<u64, Failure> {
+pub async fn acknowledge(#[server(default)] ids: Vec<i64>) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
     let ids: Vec<_> = ids.into_iter().map(model::ids::EventId).collect();
     let n = backend.acknowledge(&caller, &ids).await?;
@@ -157,7 +157,7 @@ pub async fn acknowledge(#[server(default)] ids: Vec<i64>) -> Result<u64, Failur
 }
 
 #[cfg(feature = "ssr")]
-fn split_tags(text: &str) -> Result<Vec<String>, Failure> {
+fn split_tags(text: &str) -> Result<Vec<String>, ApiError> {
     let mut tags = Vec::new();
     for part in text.split(',').filter(|t| !t.trim().is_empty()) {
         tags.push(model::item::normal_tag(part).ok_or_else(bad_tag)?);
@@ -168,6 +168,6 @@ fn split_tags(text: &str) -> Result<Vec<String>, Failure> {
 }
 
 #[cfg(feature = "ssr")]
-fn bad_tag() -> Failure {
-    Failure::Invalid(format!("A tag has 1 to {} characters and no comma.", model::item::TAG_MAX))
+fn bad_tag() -> ApiError {
+    ApiError::invalid(format!("A tag has 1 to {} characters and no comma.", model::item::TAG_MAX))
 }

@@ -2,14 +2,12 @@
 
 use super::now;
 use super::world::{self, Domain};
-use app::answer::{Answer, CheckOutcome, Failure, ScanReport, Session};
-use app::backend::Backend;
 use async_trait::async_trait;
 use jiff::ToSpan;
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{Change, Event, EventKind, EventPage, EventQuery, Severity};
-use model::ids::{Caller, EventId, OrgId, Rv, SnapshotId};
+use model::ids::{Caller, EventId, LogPosition, OrgId, SnapshotId};
 use model::inventory::{AddResult, AddedLine, CalendarDay, Facet, Facets, ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
@@ -17,6 +15,8 @@ use model::registration::{Party, Protocol, RegistrationState};
 use model::resolvers::PublicResolver;
 use model::scan::{ScanProgress, Stage, StageResult};
 use model::status::StatusKind;
+use service::Backend;
+use service::{ApiError, ApiResult, CheckOutcome, ScanReport, Session};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -47,13 +47,13 @@ impl Sample {
         s
     }
 
-    fn up(&self) -> Answer<()> {
-        if self.broken { Err(Failure::Unavailable("The database does not answer.".into())) } else { Ok(()) }
+    fn up(&self) -> ApiResult<()> {
+        if self.broken { Err(ApiError::unavailable("The database does not answer.")) } else { Ok(()) }
     }
 
-    fn find(&self, name: &DomainName) -> Answer<&Domain> {
+    fn find(&self, name: &DomainName) -> ApiResult<&Domain> {
         self.up()?;
-        let missing = || Failure::NotFound(format!("{} is not in the inventory.", name.as_str()));
+        let missing = || ApiError::not_found(format!("{} is not in the inventory.", name.as_str()));
         self.domains.iter().find(|d| d.item.name == *name).ok_or_else(missing)
     }
 
@@ -129,6 +129,7 @@ fn progress(name: &str) -> ScanProgress {
         ],
         started_at: now(),
         result: None,
+        suspended: false,
     }
 }
 
@@ -144,17 +145,18 @@ fn facet(values: impl Iterator<Item = String>) -> Vec<Facet> {
 
 #[async_trait]
 impl Backend for Sample {
-    async fn session(&self, caller: &Caller) -> Answer<Session> {
+    async fn session(&self, caller: &Caller) -> ApiResult<Session> {
         self.up()?;
         Ok(Session {
             caller: caller.clone(),
             organisation: "Alder Labs".into(),
+            memberships: Vec::new(),
             demo: true,
             version: "0.1.0".into(),
         })
     }
 
-    async fn list(&self, _: &Caller, q: &ListQuery) -> Answer<Page> {
+    async fn list(&self, _: &Caller, q: &ListQuery) -> ApiResult<Page> {
         self.up()?;
         let mut rows: Vec<Row> = self.domains.iter().map(Domain::row).collect();
         let facets = Facets {
@@ -174,10 +176,10 @@ impl Backend for Sample {
         let total = rows.len() as u64;
         let skip = (q.page.saturating_sub(1) * q.per_page) as usize;
         let rows = rows.into_iter().skip(skip).take(q.per_page as usize).collect();
-        Ok(Page { rows, total, page: q.page, per_page: q.per_page, facets, rv: Rv(7) })
+        Ok(Page { rows, total, page: q.page, per_page: q.per_page, facets, rv: LogPosition(7) })
     }
 
-    async fn summary(&self, _: &Caller) -> Answer<Summary> {
+    async fn summary(&self, _: &Caller) -> ApiResult<Summary> {
         self.up()?;
         let rows: Vec<Row> = self.domains.iter().map(Domain::row).collect();
         let owned = rows.iter().filter(|r| r.ownership == Ownership::Owned).count() as u64;
@@ -198,7 +200,7 @@ impl Backend for Sample {
         })
     }
 
-    async fn suggest(&self, _: &Caller, text: &str) -> Answer<Vec<Row>> {
+    async fn suggest(&self, _: &Caller, text: &str) -> ApiResult<Vec<Row>> {
         self.up()?;
         Ok(self.domains.iter().map(Domain::row).filter(|r| r.unicode.contains(text)).take(8).collect())
     }
@@ -209,7 +211,7 @@ impl Backend for Sample {
         text: &str,
         ownership: Ownership,
         tags: &[String],
-    ) -> Answer<Vec<AddedLine>> {
+    ) -> ApiResult<Vec<AddedLine>> {
         self.up()?;
         self.note(format!("add {} {}", ownership.as_str(), tags.join("+")));
         let lines = text.lines().enumerate().map(|(i, input)| AddedLine {
@@ -223,50 +225,50 @@ impl Backend for Sample {
         Ok(lines.collect())
     }
 
-    async fn remove(&self, _: &Caller, names: &[DomainName]) -> Answer<Vec<Item>> {
+    async fn remove(&self, _: &Caller, names: &[DomainName]) -> ApiResult<Vec<Item>> {
         self.up()?;
         self.note(format!("remove {}", names.len()));
         let gone = self.domains.iter().map(|d| &d.item).filter(|i| names.contains(&i.name));
         Ok(gone.cloned().collect())
     }
 
-    async fn restore(&self, _: &Caller, items: &[Item]) -> Answer<u64> {
+    async fn restore(&self, _: &Caller, items: &[Item]) -> ApiResult<u64> {
         self.up()?;
         let said: Vec<_> = items.iter().map(|i| format!("{} {}", i.name, i.note)).collect();
         self.note(format!("restore {}", said.join(", ")));
         Ok(items.len() as u64)
     }
 
-    async fn patch(&self, _: &Caller, name: &DomainName, patch: &ItemPatch) -> Answer<()> {
+    async fn patch(&self, _: &Caller, name: &DomainName, patch: &ItemPatch) -> ApiResult<()> {
         self.find(name)?;
         self.note(format!("patch {} {patch:?}", name.as_str()));
         Ok(())
     }
 
-    async fn tag(&self, _: &Caller, names: &[DomainName], tag: &str, add: bool) -> Answer<u64> {
+    async fn tag(&self, _: &Caller, names: &[DomainName], tag: &str, add: bool) -> ApiResult<u64> {
         self.up()?;
         self.note(format!("tag {} {tag} {add}", names.len()));
         Ok(names.len() as u64)
     }
 
-    async fn rescan(&self, _: &Caller, names: &[DomainName]) -> Answer<u64> {
+    async fn rescan(&self, _: &Caller, names: &[DomainName]) -> ApiResult<u64> {
         self.up()?;
         let names: Vec<_> = names.iter().map(DomainName::as_str).collect();
         self.note(format!("rescan {}", names.join(" ")));
         Ok(names.len() as u64)
     }
 
-    async fn rescan_matching(&self, _: &Caller, q: &ListQuery) -> Answer<u64> {
+    async fn rescan_matching(&self, _: &Caller, q: &ListQuery) -> ApiResult<u64> {
         self.up()?;
         self.note(format!("rescan_matching {}", q.to_url()));
         Ok(self.domains.len() as u64)
     }
 
-    async fn scans(&self, _: &Caller, _: &[DomainName]) -> Answer<Vec<ScanProgress>> {
+    async fn scans(&self, _: &Caller, _: &[DomainName]) -> ApiResult<Vec<ScanProgress>> {
         Ok(self.scanning.iter().map(|n| progress(n)).collect())
     }
 
-    async fn detail(&self, _: &Caller, name: &DomainName) -> Answer<Detail> {
+    async fn detail(&self, _: &Caller, name: &DomainName) -> ApiResult<Detail> {
         let mut d = self.find(name)?.detail();
         d.scan = self.scanning.as_deref().filter(|n| *n == name.as_str()).map(progress);
         d.events = self.events.iter().filter(|e| e.domain == *name).count() as u64;
@@ -274,7 +276,7 @@ impl Backend for Sample {
         Ok(d)
     }
 
-    async fn snapshots(&self, _: &Caller, name: &DomainName) -> Answer<Vec<SnapshotMeta>> {
+    async fn snapshots(&self, _: &Caller, name: &DomainName) -> ApiResult<Vec<SnapshotMeta>> {
         if self.find(name)?.observation.is_none() {
             return Ok(vec![]);
         }
@@ -297,9 +299,9 @@ impl Backend for Sample {
         ])
     }
 
-    async fn snapshot(&self, c: &Caller, name: &DomainName, id: SnapshotId) -> Answer<Snapshot> {
+    async fn snapshot(&self, c: &Caller, name: &DomainName, id: SnapshotId) -> ApiResult<Snapshot> {
         let all = self.snapshots(c, name).await?;
-        let missing = || Failure::NotFound("There is no such state.".into());
+        let missing = || ApiError::not_found("Not found in this organisation.");
         let meta = all.into_iter().find(|m| m.id == id).ok_or_else(missing)?;
         let mut o = self.find(name)?.observation.clone().ok_or_else(missing)?;
         if let Some(RegistrationState::Registered(r)) = &mut o.registration.value {
@@ -316,7 +318,7 @@ impl Backend for Sample {
         Ok(Snapshot { meta, observation: o })
     }
 
-    async fn raw(&self, _: &Caller, _: &DomainName, _: SnapshotId) -> Answer<Vec<RawAnswer>> {
+    async fn raw(&self, _: &Caller, _: &DomainName, _: SnapshotId) -> ApiResult<Vec<RawAnswer>> {
         Ok(vec![RawAnswer {
             protocol: Protocol::Rdap,
             party: Party::Registry,
@@ -326,7 +328,7 @@ impl Backend for Sample {
         }])
     }
 
-    async fn events(&self, _: &Caller, q: &EventQuery) -> Answer<EventPage> {
+    async fn events(&self, _: &Caller, q: &EventQuery) -> ApiResult<EventPage> {
         self.up()?;
         let events: Vec<_> = self
             .events
@@ -338,38 +340,38 @@ impl Backend for Sample {
         Ok(EventPage { total: events.len() as u64, events, page: q.page, per_page: q.per_page })
     }
 
-    async fn acknowledge(&self, _: &Caller, ids: &[EventId]) -> Answer<u64> {
+    async fn acknowledge(&self, _: &Caller, ids: &[EventId]) -> ApiResult<u64> {
         self.note(format!("acknowledge {}", ids.len()));
         Ok(ids.len() as u64)
     }
 
-    async fn look_up(&self, _: &Caller, input: &str) -> Answer<ScanReport> {
+    async fn look_up(&self, _: &Caller, input: &str) -> ApiResult<ScanReport> {
         self.up()?;
-        let u = DomainName::read(input).map_err(|e| Failure::Invalid(e.to_string()))?;
+        let u = DomainName::read(input).map_err(|e| ApiError::invalid(e.to_string()))?;
         let d = self.domains.iter().find(|d| d.item.name == u.name).cloned().unwrap_or_else(world::available);
         Ok(ScanReport {
             unicode: u.name.unicode(),
             name: u.name,
             note: u.note,
-            observation: d.observation.ok_or_else(|| Failure::Unavailable("No answer.".into()))?,
+            observation: d.observation.ok_or_else(|| ApiError::unavailable("No answer."))?,
             raw: vec![],
             in_inventory: true,
             now: now(),
         })
     }
 
-    async fn trace(&self, _: &Caller, name: &str, rtype: &str) -> Answer<Trace> {
+    async fn trace(&self, _: &Caller, name: &str, rtype: &str) -> ApiResult<Trace> {
         self.up()?;
         Ok(super::trace::sample(name, rtype))
     }
 
-    async fn check(&self, _: &Caller, zone: &str, ns: &[String], ds: &[String]) -> Answer<CheckOutcome> {
+    async fn check(&self, _: &Caller, zone: &str, ns: &[String], ds: &[String]) -> ApiResult<CheckOutcome> {
         self.up()?;
         self.note(format!("check {zone} [{}] [{}]", ns.join(" "), ds.join(" ")));
         super::check::outcome(zone, !ns.is_empty() || !ds.is_empty())
     }
 
-    async fn authority(&self, _: &Caller, name: &str, _: &str) -> Answer<model::compare::Comparison> {
+    async fn authority(&self, _: &Caller, name: &str, _: &str) -> ApiResult<model::compare::Comparison> {
         self.up()?;
         super::compare::first(name)
     }
@@ -380,17 +382,17 @@ impl Backend for Sample {
         name: &str,
         _: &str,
         force: bool,
-    ) -> Answer<model::compare::Comparison> {
+    ) -> ApiResult<model::compare::Comparison> {
         self.up()?;
         super::compare::whole(name, force)
     }
 
-    async fn browser_resolvers(&self, _: &Caller) -> Answer<Vec<PublicResolver>> {
+    async fn browser_resolvers(&self, _: &Caller) -> ApiResult<Vec<PublicResolver>> {
         self.up()?;
         Ok(model::fqdn::askable(&super::compare::table(), 3))
     }
 
-    async fn fqdn(&self, _: &Caller, name: &str) -> Answer<model::fqdn::FqdnReport> {
+    async fn fqdn(&self, _: &Caller, name: &str) -> ApiResult<model::fqdn::FqdnReport> {
         self.up()?;
         super::fqdn::sample(name)
     }

@@ -1,11 +1,12 @@
 //! Outcomes of the health checks: a zone with a finding of each level, one that is all well, one that is refused.
 
 use super::now;
-use app::answer::{Answer, CheckOutcome, Failure};
 use model::finding::{Finding, Level};
+use service::{ApiError, ApiResult, CheckOutcome};
 
 fn finding(case: &str, tag: &str, level: Level, message: &str, fix: &str, args: &[(&str, &str)]) -> Finding {
     Finding {
+        broken: false,
         tag: tag.into(),
         level,
         args: args.iter().map(|(k, v)| ((*k).to_string(), (*v).into())).collect(),
@@ -46,14 +47,15 @@ fn troubles() -> Vec<Finding> {
     ]
 }
 
-pub fn outcome(zone: &str, before_a_move: bool) -> Answer<CheckOutcome> {
+pub fn outcome(zone: &str, before_a_move: bool) -> ApiResult<CheckOutcome> {
     if zone.contains(' ') {
-        return Err(Failure::Invalid(format!("“{zone}” contains a space")));
+        return Err(ApiError::invalid(format!("“{zone}” contains a space")));
     }
     let well = zone.starts_with("q7");
     Ok(CheckOutcome {
         zone: zone.into(),
         before_a_move,
+        cause: None,
         findings: if well { troubles().into_iter().take(1).collect() } else { troubles() },
         test_cases: ["Basic01", "Basic02", "Delegation04", "Connectivity03", "Zone06"].map(Into::into).into(),
         queries: 131,

@@ -1,7 +1,6 @@
 //! Comparisons: a record that moved a while ago, a name that does not exist yet, servers that disagree, no name at all.
 
 use super::now;
-use app::answer::{Answer, Failure};
 use jiff::ToSpan;
 use model::compare::{
     Authority, AuthorityOutcome, AuthorityServer, Carried, Comparison, Earlier, Judged, ResolverAnswer,
@@ -9,6 +8,7 @@ use model::compare::{
 };
 use model::dns::{AnswerKind, Record, Soa};
 use model::resolvers::{Filtering, PublicResolver};
+use service::{ApiError, ApiResult};
 
 const OWNER: &str = "www.alder.example";
 const NEW: &str = "203.0.113.80";
@@ -57,6 +57,7 @@ fn authority(name: &str) -> Authority {
     };
     let records = if exists { vec![a(NEW, 300)] } else { Vec::new() };
     let mut out = Authority {
+        cause: None,
         name: name.into(),
         rtype: "A".into(),
         zone: "alder.example".into(),
@@ -88,6 +89,7 @@ fn resolver(id: &str, country: &str, filtering: Filtering) -> PublicResolver {
         json: None,
         dot: None,
         addresses: Vec::new(),
+        default: true,
         source: "sample".into(),
     }
 }
@@ -137,15 +139,15 @@ fn answers(authority: &Authority) -> Vec<Judged> {
     table().into_iter().map(of).collect()
 }
 
-fn read(name: &str) -> Answer<()> {
+fn read(name: &str) -> ApiResult<()> {
     if name.contains(' ') {
-        return Err(Failure::Invalid(format!("“{name}” contains a space.")));
+        return Err(ApiError::invalid(format!("“{name}” contains a space.")));
     }
     Ok(())
 }
 
 /// The first paint: everybody still to be asked, or why nobody is.
-pub fn first(name: &str) -> Answer<Comparison> {
+pub fn first(name: &str) -> ApiResult<Comparison> {
     read(name)?;
     let authority = authority(name);
     let stopped = Stopped::by(&authority);
@@ -155,7 +157,7 @@ pub fn first(name: &str) -> Answer<Comparison> {
 }
 
 /// All of it.
-pub fn whole(name: &str, force: bool) -> Answer<Comparison> {
+pub fn whole(name: &str, force: bool) -> ApiResult<Comparison> {
     read(name)?;
     let authority = authority(name);
     let stopped = Stopped::by(&authority).filter(|_| !force);

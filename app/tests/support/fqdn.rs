@@ -2,11 +2,11 @@
 //! that nobody answers for, one that is no name.
 
 use super::now;
-use app::answer::{Answer, Failure};
 use model::dns::Soa;
 use model::fqdn::{
     ChainStep, FqdnReport, TypeAnswer, TypeOutcome, VantageAnswer, VantageKind, report as judged,
 };
+use service::{ApiError, ApiResult};
 
 fn soa(zone: &str) -> Soa {
     Soa {
@@ -68,9 +68,9 @@ fn chain(name: &str) -> Vec<ChainStep> {
     }
 }
 
-pub fn sample(name: &str) -> Answer<FqdnReport> {
+pub fn sample(name: &str) -> ApiResult<FqdnReport> {
     if name.contains(' ') {
-        return Err(Failure::Invalid(format!("“{name}” contains a space.")));
+        return Err(ApiError::invalid(format!("“{name}” contains a space.")));
     }
     let chain = chain(name);
     let here = VantageAnswer {
@@ -82,6 +82,7 @@ pub fn sample(name: &str) -> Answer<FqdnReport> {
         chain,
         latency_ms: Some(11.0),
         asked_at: now(),
+        bogus: None,
         error: None,
     };
     Ok(judged(name, vec![here], now()))

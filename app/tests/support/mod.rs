@@ -10,7 +10,6 @@ pub mod legion;
 pub mod trace;
 pub mod world;
 
-use app::backend::SharedBackend;
 use app::{App, Clock, ShellAssets, shell};
 use axum::Router;
 use axum::body::Body;
@@ -20,6 +19,7 @@ use leptos::prelude::{LeptosOptions, provide_context};
 use leptos_axum::{AxumRouteListing, LeptosRoutes, generate_route_list};
 use model::Timestamp;
 use model::ids::{Caller, OrgId, Role};
+use service::SharedBackend;
 use std::sync::{Arc, LazyLock};
 use tower::ServiceExt;
 
@@ -29,7 +29,7 @@ pub fn now() -> Timestamp {
 }
 
 pub fn caller() -> Caller {
-    Caller { org: OrgId::BUILT_IN, who: "Mira Holt".into(), role: Role::Owner }
+    Caller::new(OrgId::BUILT_IN, "Mira Holt", Role::Owner)
 }
 
 /// The application as a server mounts it: pages, and server functions under /api/fn/.

@@ -16,12 +16,12 @@ use model::finding::{Finding, Level};
 use model::ids::{OrgId, Vantage};
 use model::inventory::Row;
 use model::item::{Item, Ownership};
+use model::judge::{Thresholds, judge};
 use model::names::DomainName;
 use model::observation::{Observation, Part, PartError};
 use model::registration::{
     DnssecStated, Ds, Party, Protocol, Provenance, Registrar, Registration, RegistrationState,
 };
-use model::status::{Thresholds, judge};
 use std::collections::BTreeMap;
 
 pub fn ago(hours: i64) -> Timestamp {
@@ -44,7 +44,7 @@ impl Domain {
         let state = o.registration.value.as_ref();
         let r = state.and_then(RegistrationState::registration);
         let published = r.and_then(Registration::effective_expires);
-        let expires = model::status::expiration_of(&self.item, &o);
+        let expires = model::judge::expiration_of(&self.item, &o);
         Row {
             name: self.item.name.clone(),
             unicode: model::names::to_unicode(self.item.name.as_str()),
@@ -73,7 +73,7 @@ impl Domain {
             snapshots: 0,
             events: 0,
             scan: None,
-            rv: model::ids::Rv(0),
+            rv: model::ids::LogPosition(0),
             now: now(),
         }
     }
@@ -168,7 +168,7 @@ pub fn delegation(zone: &str, provider: &str, kind: ProviderKind, servers: Vec<S
         soa: Some(soa(zone)),
         negative_soa: Some(soa(zone)),
         provider: Some(Provider { name: provider.into(), kind }),
-        legacy: model::legacy::LegacyDns::default(),
+        latency: model::latency::LatencyHistory::default(),
         notes: vec![],
     }
 }

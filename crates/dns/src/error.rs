@@ -37,6 +37,15 @@ pub enum Error {
     /// The name does not exist, said with authority.
     #[error("{0} does not exist")]
     NotFound(String),
+    /// The replies take more memory than one operation may keep. Not worth a retry: the zone's servers send far more than
+    /// any zone needs.
+    #[error("gave up on {name}: {detail}")]
+    TooMuchData {
+        /// The name that was looked for.
+        name: String,
+        /// How much is too much.
+        detail: String,
+    },
     /// Time or the number of questions ran out; worth a retry later.
     #[error("gave up on {name} after {queries} questions and {elapsed_ms} ms")]
     Exhausted {
@@ -57,6 +66,7 @@ impl Error {
             Error::Unreachable { .. } | Error::Intercepted { .. } => "unreachable",
             Error::NotFound(_) => "no_server",
             Error::Exhausted { .. } => "timeout",
+            Error::TooMuchData { .. } => "malformed",
         }
     }
 }

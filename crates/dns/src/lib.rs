@@ -1,37 +1,37 @@
 //! The uncached DNS engine: trace, delegation, records, DNSSEC and health checks, asked of the authoritative servers
 //! themselves. In: names. Out: the types of `model::dns` and findings in Zonemaster's terms. The sockets are ours.
+//!
+//! The modules stand on floors; each imports only from the floors below it:
+//!
+//! 1. [`wire`]: messages to types and back, names, digests, bounds on one message.
+//! 2. `error`, `settings`, `input`, [`present`]: errors, settings, names and types as callers write them, records as text.
+//! 3. `session`: one operation with its bounds on questions, time and memory; `session::transport` has the sockets.
+//! 4. `resolve`: what a reply amounts to, iterative resolution, the network an address belongs to.
+//! 5. `delegation`: trace, both sides of a delegation, records of a zone, provider.
+//! 6. [`dnssec`]: signatures, denials and the chain of trust, within one budget of verifications.
+//! 7. [`checks`]: the test cases of the Zonemaster specifications.
+//! 8. `engine`: the operations the program calls; [`recursive`]: questions to recursive resolvers.
+//! 9. `tools`: a chain of aliases, the report on a host name, the comparison with resolvers.
 
-mod chain;
 pub mod checks;
-mod classify;
-pub mod compare;
 mod delegation;
 pub mod dnssec;
 mod engine;
 mod error;
-mod fetch;
-pub mod fqdn;
-pub mod fqdn_text;
-mod network;
-mod parent;
+mod input;
 pub mod present;
-mod provider;
-mod reach;
 pub mod recursive;
-pub mod render;
 mod resolve;
 mod session;
 mod settings;
-mod snapshot;
-mod trace;
-mod transport;
+mod tools;
 pub mod wire;
 
-pub use chain::{Chain, ChainQuestion};
-pub use engine::known_type;
-pub use engine::{Engine, Resolution};
+pub use delegation::provider::provider;
+pub use engine::{Engine, Fetched, QuestionBudget, Resolution};
 pub use error::Error;
-pub use fetch::Fetched;
+pub use input::known_type;
 pub use net::AddressMap;
-pub use provider::provider;
 pub use settings::{RootHints, Settings, TrustAnchors};
+pub use tools::chain::{Chain, ChainQuestion};
+pub use tools::{compare, fqdn, fqdn_text, render};

@@ -1,9 +1,8 @@
 //! How the engine behaves: root hints, port, time, bounds, and the address map of closed networks.
 
-use crate::dnssec::verify::digest;
 use crate::error::Error;
-use crate::wire::{Dnskey, Name};
-use base64::Engine;
+use crate::wire::{Dnskey, Name, digest};
+use data_encoding::BASE64;
 use model::dns::NsName;
 use model::registration::Ds;
 use net::AddressMap;
@@ -24,6 +23,8 @@ pub struct Settings {
     pub tries: u32,
     /// Questions of one operation, side look-ups included.
     pub max_queries: u32,
+    /// Octets of replies one operation keeps; what is made of them takes about as much again.
+    pub memory: usize,
     /// Wall time of one operation.
     pub budget: Duration,
     /// Questions in flight at once.
@@ -50,6 +51,7 @@ impl Default for Settings {
             timeout: Duration::from_secs(2),
             tries: 3,
             max_queries: 500,
+            memory: 16 << 20,
             budget: Duration::from_secs(20),
             parallel: 64,
             trust_anchors: TrustAnchors::shipped(),
@@ -182,7 +184,7 @@ fn anchor(line: &str) -> Result<(String, Ds), &'static str> {
         };
         return Ok((owner, ds));
     }
-    let key = base64::engine::general_purpose::STANDARD.decode(&rest).map_err(|_| "the key is not base64")?;
+    let key = BASE64.decode(rest.as_bytes()).map_err(|_| "the key is not base64")?;
     let key = Dnskey::new(
         first.parse().map_err(|_| "the flags are no number")?,
         second.parse().map_err(|_| "the protocol is no number")?,

@@ -103,17 +103,17 @@ async fn faults_of_a_server_have_their_tags() {
 async fn slow_servers_are_told_with_numbers_when_the_whole_check_was_long_enough() {
     let slow = Fault::Delay(std::time::Duration::from_millis(110));
     let report = check(ZONE, ZONE, slow, &[]).await;
-    let told: Vec<_> = report.findings.iter().filter(|f| f.tag == model::legacy::SLOW_UNICAST).collect();
+    let told: Vec<_> = report.findings.iter().filter(|f| f.tag == model::latency::SLOW_UNICAST).collect();
     assert_eq!(told.len(), 1, "{:?}", tags(&report));
     assert!(told[0].message.contains("ns2.zone.test/192.0.2.12"), "{}", told[0].message);
-    assert!(told[0].args["looks"].as_u64() >= Some(model::legacy::MIN_LOOKS as u64), "{:?}", told[0].args);
+    assert!(told[0].args["looks"].as_u64() >= Some(model::latency::MIN_LOOKS as u64), "{:?}", told[0].args);
     let quick = check(ZONE, ZONE, Fault::None, &[]).await;
-    assert!(!tags(&quick).contains(model::legacy::SLOW_UNICAST));
+    assert!(!tags(&quick).contains(model::latency::SLOW_UNICAST));
     let anycast = Fault::Anycast(std::time::Duration::from_millis(110));
     let anycast = check(ZONE, ZONE, anycast, &[]).await;
-    assert!(!tags(&anycast).contains(model::legacy::SLOW_UNICAST), "two machines answer at one address");
+    assert!(!tags(&anycast).contains(model::latency::SLOW_UNICAST), "two machines answer at one address");
     let short = check(ZONE, ZONE, slow, &["basic02", "domainscope"]).await;
-    assert!(!tags(&short).contains(model::legacy::SLOW_UNICAST), "two answers say nothing");
+    assert!(!tags(&short).contains(model::latency::SLOW_UNICAST), "two answers say nothing");
     assert_eq!(short.test_cases, ["Basic02", "Domainscope"]);
 }
 

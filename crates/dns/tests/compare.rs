@@ -184,6 +184,71 @@ async fn what_comes_over_http_is_the_answer_to_the_question_and_counted_from_its
     assert!(why(circle).await.contains("no DNS message"));
 }
 
+/// A resolver on loopback that answers CAA questions over UDP and TCP with one record, its RDATA as given.
+async fn serving_caa(rdata: &'static [u8]) -> u16 {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let udp = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let port = udp.local_addr().unwrap().port();
+    let tcp = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    let make = move |question: &[u8]| {
+        let mut answer = question[..12 + "plain.example".len() + 2 + 4].to_vec();
+        (answer[2], answer[3], answer[7], answer[11]) = (0x81, 0x80, 1, 0);
+        answer.extend([0xC0, 12, 1, 1, 0, 1, 0, 0, 1, 44, 0, rdata.len() as u8]);
+        answer.extend(rdata);
+        answer
+    };
+    tokio::spawn(async move {
+        let mut buffer = [0; 4096];
+        while let Ok((n, from)) = udp.recv_from(&mut buffer).await {
+            let _ = udp.send_to(&make(&buffer[..n]), from).await;
+        }
+    });
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = tcp.accept().await {
+            let Ok(length) = stream.read_u16().await else { continue };
+            let mut question = vec![0; usize::from(length)];
+            let _ = stream.read_exact(&mut question).await;
+            let answer = make(&question);
+            let _ = stream.write_u16(answer.len() as u16).await;
+            let _ = stream.write_all(&answer).await;
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn malformed_data_is_shown_and_a_closed_port_is_known_at_once() {
+    let w = world("small").await;
+    let now = NOW.parse().unwrap();
+    let here = model::resolvers::PublicResolver {
+        doh: None,
+        dot: None,
+        addresses: vec!["127.0.0.1".parse().unwrap()],
+        ..w.row("first")
+    };
+    let ask = |port: u16| {
+        let (client, row) = (w.recursive.for_own(port), here.clone());
+        async move { client.ask(&row, &Fqdn::trusted("plain.example"), "CAA", now).await.unwrap() }
+    };
+    let sound = ask(serving_caa(b"\x00\x05issueca.example").await).await;
+    assert_eq!((sound.carried, sound.ttl), (Some(Carried::Udp), Some(300)));
+    assert_eq!(sound.records[0].data, "0 issue \"ca.example\"");
+    // A tag of no octets: hickory refuses the message, the user wants to see it.
+    let broken = ask(serving_caa(b"\x00\x00x").await).await;
+    assert_eq!(
+        (broken.rcode.as_deref(), broken.carried),
+        (Some("NOERROR"), Some(Carried::Tcp)),
+        "{broken:?}"
+    );
+    assert_eq!(broken.records.len(), 1);
+
+    let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let start = std::time::Instant::now();
+    let a = ask(closed).await;
+    assert!(a.error.as_deref().unwrap().contains("the port is closed"), "{a:?}");
+    assert!(start.elapsed() < std::time::Duration::from_millis(700), "{:?}", start.elapsed());
+}
+
 #[tokio::test]
 async fn clear_text_and_private_targets_are_guarded() {
     let w = world("small").await;

@@ -204,7 +204,7 @@ async fn places_that_differ_are_one_sentence() {
         "The answers differ: pop-nrt sees 192.0.2.80; This server sees 203.0.113.80. Answers by location are no fault; \
          within one region they should agree."
     );
-    assert_eq!(r.headline, "It resolves everywhere, to two addresses; not every place is told the same.");
+    assert_eq!(r.headline, "It resolves from all 2 places asked, to two addresses; the answers differ.");
 }
 
 #[tokio::test]

@@ -190,7 +190,7 @@ fn bind(dir: &Path, at: SocketAddr, id: &str, zones: &[(&str, &str)]) -> Child {
 async fn start(daemon: Daemon) -> Option<(Servers, Engine)> {
     let (program, package) = daemon.program();
     if !installed(program) || !installed("drill") {
-        println!("SKIPPED: {program} and drill are not both installed (apt-get install {package} ldnsutils)");
+        peers::missing(&format!("{program} or drill"), &format!("{package} ldnsutils"));
         return None;
     }
     let dir = TempDir::new().unwrap();

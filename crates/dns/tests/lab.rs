@@ -7,7 +7,7 @@ use lab::{Lab, Options, Scenario};
 use model::dns::{
     Delegation, DenialProof, DnssecStatus, ProviderKind, ServerHealth, ServerProblem, TraceOutcome,
 };
-use model::legacy::{Spread, merge_latency};
+use model::latency::{Spread, merge_latency};
 use model::names::Fqdn;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -260,17 +260,17 @@ async fn servers_of_the_chain_have_their_place_in_the_network() {
     let w = demo().await;
     let mut d = w.engine.delegation("q7.io").await.unwrap();
     let networks = w.engine.network(&d).await;
-    d.legacy.stamp(now(), &networks);
-    let zones: Vec<&str> = d.legacy.servers.iter().map(|s| s.zone.as_str()).collect();
-    assert!(zones.contains(&"io") && zones.contains(&"q7.io"), "{:#?}", d.legacy);
-    assert!(d.legacy.servers.iter().all(|s| s.ms.len() == 1 && s.stats().is_some()), "{:#?}", d.legacy);
-    for s in d.legacy.servers.iter().filter(|s| s.zone == "q7.io") {
+    d.latency.stamp(now(), &networks);
+    let zones: Vec<&str> = d.latency.servers.iter().map(|s| s.zone.as_str()).collect();
+    assert!(zones.contains(&"io") && zones.contains(&"q7.io"), "{:#?}", d.latency);
+    assert!(d.latency.servers.iter().all(|s| s.ms.len() == 1 && s.stats().is_some()), "{:#?}", d.latency);
+    for s in d.latency.servers.iter().filter(|s| s.zone == "q7.io") {
         let network = s.network.as_ref().expect("the lab knows its providers' networks");
         assert_eq!(network.asns, [65545], "{s:#?}");
         assert!(network.prefix.as_ref().is_some_and(|p| p.starts_with("127.64.")), "{s:#?}");
         assert_eq!(s.ids.len(), 1, "NSID or hostname.bind: {s:#?}");
     }
-    assert_eq!(d.legacy.spread("q7.io"), Spread::OneSystem { asn: 65545 });
+    assert_eq!(d.latency.spread("q7.io"), Spread::OneSystem { asn: 65545 });
     // The second time nothing is asked.
     let asked = |what: &str| w.lab.query_log().asked(what, "TXT");
     let before = asked("hostname.bind");
@@ -283,11 +283,11 @@ async fn one_look_is_not_enough_and_many_slow_ones_are_a_finding() {
     let w = demo().await;
     let mut d = w.engine.delegation("q7.io").await.unwrap();
     let networks = w.engine.network(&d).await;
-    d.legacy.stamp(now(), &networks);
-    let mut all = d.legacy.clone();
+    d.latency.stamp(now(), &networks);
+    let mut all = d.latency.clone();
     assert_eq!(all.findings("q7.io"), Vec::new());
     for hour in 1..24 {
-        let mut look = d.legacy.clone();
+        let mut look = d.latency.clone();
         look.looks = vec![now() + Duration::from_secs(hour * 3600)];
         for s in look.servers.iter_mut().filter(|s| s.zone == "q7.io") {
             s.ms = vec![Some(180.0 + hour as f32)];
@@ -312,6 +312,23 @@ async fn the_checks_run_on_a_whole_zone_and_ask_nothing_twice() {
     let report = w.engine.check("vacant-lot.example", &CheckOptions::new(now())).await.unwrap();
     assert!(report.findings.iter().any(|f| f.tag == "B01_NO_CHILD"), "{report:#?}");
     assert!(report.test_cases.iter().all(|t| t.starts_with("Basic")));
+    assert!(report.findings.iter().any(|f| f.tag == "B02_NO_DELEGATION" && f.is_urgent()), "{report:#?}");
+}
+
+#[tokio::test]
+async fn a_host_that_is_no_zone_is_not_an_error_and_its_zone_is_named() {
+    let w = demo().await;
+    let report = w.engine.check("www.q7.io", &CheckOptions::new(now())).await.unwrap();
+    assert!(report.findings.iter().all(|f| !f.is_urgent()), "{report:#?}");
+    let told = report.findings.iter().find(|f| f.tag == "NOT_A_ZONE").expect("the tag");
+    assert_eq!(told.args["enclosing"], "q7.io");
+    let verdict =
+        model::verdict::CheckVerdict::of("www.q7.io", &report.findings, report.test_cases.len(), false);
+    assert_eq!(verdict.title, "www.q7.io is not a zone of its own; its zone is q7.io");
+    // One test case alone keeps Zonemaster's tag and level.
+    let only = CheckOptions { test_cases: Some(vec!["Basic02".into()]), ..CheckOptions::new(now()) };
+    let report = w.engine.check("www.q7.io", &only).await.unwrap();
+    assert!(report.findings.iter().any(|f| f.tag == "B02_NO_DELEGATION" && f.is_urgent()), "{report:#?}");
 }
 
 #[tokio::test]

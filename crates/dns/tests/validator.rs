@@ -9,8 +9,8 @@ mod peers;
 mod sealed;
 mod signed;
 
-use base64::Engine as _;
 use chains::{Chain, PARENT, links, zones};
+use data_encoding::BASE64;
 use dns::{Settings, TrustAnchors};
 use model::dns::DnssecStatus::{self, Bogus, Insecure, Secure};
 use sealed::world::tree;
@@ -31,7 +31,7 @@ fn theirs(chain: &Chain, world: &fake::World) -> (Option<DnssecStatus>, String) 
     for key in &chain.anchors {
         let [high, low, protocol, algorithm, public @ ..] = key.as_slice() else { panic!("a key") };
         let flags = u16::from_be_bytes([*high, *low]);
-        let public = base64::engine::general_purpose::STANDARD.encode(public);
+        let public = BASE64.encode(public);
         text += &format!("  trust-anchor: \"{PARENT}. DNSKEY {flags} {protocol} {algorithm} {public}\"\n");
     }
     for (zone, address) in [(PARENT, "192.0.2.2"), (NAME, "192.0.2.11")] {

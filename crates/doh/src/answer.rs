@@ -1,38 +1,28 @@
-//! From a question to the message that answers it: what is ready, what is refused, what is answered in place, what is
-//! looked up. In: the octets of a question. Out: octets of an answer and how long HTTP may keep it (RFC 8484 section 5.1,
-//! RFC 8482).
+//! Turns an encoded query into an encoded response: from the cache of encoded responses, immediately (errors, ANY, local
+//! zones), or through the resolver (RFC 8484, RFC 8482).
 
-use crate::backend::extended;
-use crate::entry::rcode;
+use crate::codes::{extended, rcode};
 use crate::local::Local;
-use crate::message::{Head, Query, Unfit, whole, write};
+use crate::message::{Message, Query, ReadError, ResponseHead, Source, encode, with_own_ttls};
 use crate::prepared::Form;
-use crate::resolver::{Resolver, Unanswered};
-use crate::steps::Source;
+use crate::resolver::{Question, ResolveError, Resolver};
 use dns::wire::{Data, Rr, Rtype};
+use std::net::IpAddr;
 
-/// A message to be sent.
+/// Why a query gets no DNS response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Message {
-    pub octets: Vec<u8>,
-    /// Seconds an HTTP cache may keep it.
-    pub lifetime: u32,
-    pub rcode: u16,
-    pub source: Source,
-}
-
-/// Why there is no message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NoMessage {
-    /// What came is no DNS question.
-    Garbage(&'static str),
-    /// Too much is under way.
+pub(crate) enum QueryError {
+    /// The octets are not a DNS query; the text says why.
+    Malformed(&'static str),
+    /// Every slot for lookups is taken.
     Busy,
+    /// The client has its share of lookups in flight.
+    ClientBusy,
 }
 
-/// What a question gets without being looked up.
+/// A response that needs no lookup.
 #[derive(Debug, Clone)]
-pub(crate) struct Ready {
+pub(crate) struct ImmediateAnswer {
     pub rcode: u16,
     pub answers: Vec<Rr>,
     pub authority: Vec<Rr>,
@@ -40,29 +30,29 @@ pub(crate) struct Ready {
     pub explained: Option<(u16, &'static str)>,
 }
 
-impl Ready {
+impl ImmediateAnswer {
     fn bare(rcode: u16, explained: Option<(u16, &'static str)>) -> Self {
-        Ready { rcode, answers: Vec::new(), authority: Vec::new(), lifetime: 0, explained }
+        ImmediateAnswer { rcode, answers: Vec::new(), authority: Vec::new(), lifetime: 0, explained }
     }
 }
 
-impl From<Local> for Ready {
+impl From<Local> for ImmediateAnswer {
     fn from(local: Local) -> Self {
         let lifetime = local.lifetime();
-        Ready {
+        ImmediateAnswer {
             answers: local.answers,
             authority: local.authority,
             lifetime,
-            ..Ready::bare(local.rcode, None)
+            ..ImmediateAnswer::bare(local.rcode, None)
         }
     }
 }
 
-/// Questions that need no lookup: refused kinds, ANY, names with a meaning of their own.
-pub(crate) fn ready(resolver: &Resolver, query: &Query) -> Option<Ready> {
-    let refuse = |rcode, code, why| Some(Ready::bare(rcode, Some((code, why))));
+/// Returns the response to a query that needs no lookup: unsupported kinds, ANY, local zones.
+pub(crate) fn immediate(resolver: &Resolver, query: &Query) -> Option<ImmediateAnswer> {
+    let refuse = |rcode, code, why| Some(ImmediateAnswer::bare(rcode, Some((code, why))));
     if query.edns.is_some_and(|e| e.version != 0) {
-        return Some(Ready::bare(rcode::BADVERS, None));
+        return Some(ImmediateAnswer::bare(rcode::BADVERS, None));
     }
     if query.class != 1 {
         return refuse(rcode::NOTIMP, extended::NOT_SUPPORTED, "only class IN is served");
@@ -78,85 +68,94 @@ pub(crate) fn ready(resolver: &Resolver, query: &Query) -> Option<Ready> {
                 raw: b"\x07RFC8482\x00".to_vec(),
                 data: Data::Other,
             };
-            return Some(Ready {
+            return Some(ImmediateAnswer {
                 answers: vec![record],
                 lifetime: 3600,
-                ..Ready::bare(rcode::NOERROR, None)
+                ..ImmediateAnswer::bare(rcode::NOERROR, None)
             });
         }
         Rtype::AXFR | Rtype::IXFR => {
-            return refuse(rcode::REFUSED, extended::NOT_SUPPORTED, "zones are not transferred here");
+            return refuse(rcode::REFUSED, extended::NOT_SUPPORTED, "zone transfers are not supported");
         }
         Rtype(0 | 41 | 128..=254) => {
-            return refuse(
-                rcode::REFUSED,
-                extended::NOT_SUPPORTED,
-                "records of this type can't be asked for",
-            );
+            return refuse(rcode::REFUSED, extended::NOT_SUPPORTED, "this type cannot be queried");
         }
         _ => {}
     }
-    resolver.local().answer(&query.name, query.rtype).map(Ready::from)
+    resolver.local().answer(&query.name, query.rtype).map(ImmediateAnswer::from)
 }
 
-/// Answers the octets of a question. `pad` pads every answer that has EDNS, not only to questions that were padded.
-pub(crate) async fn answer(resolver: &Resolver, question: &[u8], pad: bool) -> Result<Message, NoMessage> {
+/// Answers an encoded query. `pad`: pad every response with EDNS, not only those to padded queries.
+///
+/// # Errors
+/// [`QueryError`] when there is no DNS response.
+pub(crate) async fn answer(
+    resolver: &Resolver,
+    client: IpAddr,
+    question: &[u8],
+    pad: bool,
+) -> Result<Message, QueryError> {
     let form = Form::of(question, pad);
-    if let Some(message) = form.as_ref().and_then(|form| resolver.ready(form, question)) {
+    if let Some(message) = form.as_ref().and_then(|form| resolver.prepared(form, question)) {
         return Ok(message);
     }
-    // Apart from the usual case, which would else carry the room that all of this needs.
-    Box::pin(find(resolver, question, form, pad)).await
+    // Boxed, so that the future of the common case stays small.
+    Box::pin(resolve(resolver, client, question, form, pad)).await
 }
 
-/// The same for a question whose answer is not ready.
-async fn find(
+/// Answers a query whose encoded response is not cached.
+async fn resolve(
     resolver: &Resolver,
+    client: IpAddr,
     question: &[u8],
     form: Option<Form>,
     pad: bool,
-) -> Result<Message, NoMessage> {
+) -> Result<Message, QueryError> {
     let query = match Query::read(question) {
         Ok(query) => query,
-        Err(Unfit::Garbage(why)) => return Err(NoMessage::Garbage(why)),
-        Err(Unfit::Wrong(id, repeated, rcode)) => {
-            let head = Head { id, repeated, rcode, ..Head::default() };
-            let octets = write(&head, &[], &[]).octets;
+        Err(ReadError::Malformed(why)) => return Err(QueryError::Malformed(why)),
+        Err(ReadError::Rejected(id, repeated, rcode)) => {
+            let head = ResponseHead { id, repeated, rcode, ..ResponseHead::default() };
+            let octets = encode(&head, &[], &[]).octets;
             return Ok(Message { octets, lifetime: 0, rcode, source: Source::Nowhere });
         }
     };
-    let mut head = Head::to(&query, rcode::NOERROR);
+    let mut head = ResponseHead::to(&query, rcode::NOERROR);
     head.pad |= pad;
-    if let Some(ready) = ready(resolver, &query) {
+    if let Some(ready) = immediate(resolver, &query) {
         head.rcode = ready.rcode;
         head.explained = ready.explained.map(|(code, why)| (code, why.to_string()));
-        let octets = write(&head, &whole(&ready.answers), &whole(&ready.authority)).octets;
-        let Ready { rcode, lifetime, .. } = ready;
+        let octets = encode(&head, &with_own_ttls(&ready.answers), &with_own_ttls(&ready.authority)).octets;
+        let ImmediateAnswer { rcode, lifetime, .. } = ready;
         return Ok(Message { octets, lifetime, rcode, source: Source::Nowhere });
     }
-    let looked = resolver.answer(&query.name, query.rtype, query.unchecked, query.recursion).await;
-    let answer = match looked {
+    let Query { name, rtype, unchecked, recursion, .. } = &query;
+    let asked = Question { name, rtype: *rtype, unchecked: *unchecked, recursion: *recursion, client };
+    let resolved = resolver.answer(asked).await;
+    let answer = match resolved {
         Ok(answer) => answer,
-        Err(Unanswered::Busy) => return Err(NoMessage::Busy),
-        Err(Unanswered::Unknown) => {
+        Err(ResolveError::Busy) => return Err(QueryError::Busy),
+        Err(ResolveError::ClientBusy) => return Err(QueryError::ClientBusy),
+        Err(ResolveError::Unknown) => {
             head.rcode = rcode::REFUSED;
-            head.explained = Some((extended::NOT_AUTHORITATIVE, "nothing is known without recursion".into()));
-            let octets = write(&head, &[], &[]).octets;
+            head.explained =
+                Some((extended::NOT_AUTHORITATIVE, "not cached, and recursion was not desired".into()));
+            let octets = encode(&head, &[], &[]).octets;
             return Ok(Message { octets, lifetime: 0, rcode: head.rcode, source: Source::Lookup });
         }
     };
     let dnssec_ok = query.dnssec_ok();
     head.rcode = answer.rcode;
-    // RFC 6840 section 5.8: to clients that ask for it or show that they know it.
+    // AD is for clients that set AD or DO (RFC 6840 section 5.8).
     head.authentic = answer.secure && (dnssec_ok || query.authentic);
     head.explained.clone_from(&answer.explained);
-    let written = write(&head, &answer.answers(dnssec_ok, query.rtype), &answer.authority(dnssec_ok));
+    let written = encode(&head, &answer.answers(dnssec_ok, query.rtype), &answer.authority(dnssec_ok));
     let (lifetime, rcode, source) = (answer.lifetime(), answer.rcode, answer.source);
     let message = Message { octets: written.octets, lifetime, rcode, source };
     if let Some(form) = form
         && source == Source::Cache
     {
-        resolver.keep_ready(&form, &message, written.ttls, answer.made);
+        resolver.keep_prepared(&form, &message, written.ttls, answer.made);
     }
     Ok(message)
 }

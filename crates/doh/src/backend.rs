@@ -1,52 +1,36 @@
-//! Where answers come from. In: name and type. Out: an [`Entry`], always: a lookup that fails is one too.
-//! Here the walk from the root hints with our own engine; `upstream` asks other DoH servers instead.
+//! Sources of answers. A backend always returns an [`Entry`]; a failed lookup is one too. [`Recursive`] resolves from the
+//! root hints with our own engine; `upstream` forwards to other DoH servers.
 
-use crate::entry::{Entry, rcode};
+use crate::codes::{extended, rcode};
+use crate::entry::Entry;
 use crate::validate::Validator;
 use async_trait::async_trait;
 use dns::wire::{Data, Name, Reply, Rr, Rtype};
-use dns::{Engine, Error, Fetched};
+use dns::{Engine, Error, Fetched, QuestionBudget};
 use jiff::Timestamp;
 use model::dns::AnswerKind;
 
-/// Extended errors of RFC 8914.
-pub(crate) mod extended {
-    pub(crate) const OTHER: u16 = 0;
-    pub(crate) const UNSUPPORTED_ALGORITHM: u16 = 1;
-    pub(crate) const STALE: u16 = 3;
-    pub(crate) const BOGUS: u16 = 6;
-    pub(crate) const SIGNATURE_EXPIRED: u16 = 7;
-    pub(crate) const SIGNATURE_NOT_YET_VALID: u16 = 8;
-    pub(crate) const DNSKEY_MISSING: u16 = 9;
-    pub(crate) const RRSIGS_MISSING: u16 = 10;
-    pub(crate) const NSEC_MISSING: u16 = 12;
-    pub(crate) const STALE_NXDOMAIN: u16 = 19;
-    pub(crate) const NOT_AUTHORITATIVE: u16 = 20;
-    pub(crate) const NOT_SUPPORTED: u16 = 21;
-    pub(crate) const NO_REACHABLE_AUTHORITY: u16 = 22;
-    pub(crate) const NETWORK: u16 = 23;
-}
-
-/// Looks one name and type up.
+/// A source of answers.
 #[async_trait]
 pub trait Backend: Send + Sync {
-    /// What is known about it now; `unchecked` when the client validates by itself.
+    /// Looks up a name and type. `unchecked` is the client's CD bit.
     async fn look_up(&self, name: &Name, rtype: Rtype, unchecked: bool, now: Timestamp) -> Entry;
 
-    /// True when `unchecked` makes a difference to what comes back.
-    fn minds_unchecked(&self) -> bool {
+    /// Returns whether `unchecked` changes the result, so that both results are cached.
+    fn distinguishes_unchecked(&self) -> bool {
         false
     }
 }
 
-/// Our own recursion: from the root hints down, validated.
+/// Iterative resolution from the root hints, with DNSSEC validation.
 pub struct Recursive {
     engine: Engine,
     validator: Validator,
 }
 
 impl Recursive {
-    /// Recursion with this engine's root hints, trust anchors, address map and guard.
+    /// Resolves with the root hints, trust anchors and limits of `engine`. Its `max_queries` is the budget of one lookup,
+    /// validation included.
     pub fn new(engine: Engine) -> Self {
         Recursive { validator: Validator::new(engine.clone()), engine }
     }
@@ -55,19 +39,34 @@ impl Recursive {
 #[async_trait]
 impl Backend for Recursive {
     async fn look_up(&self, name: &Name, rtype: Rtype, _: bool, now: Timestamp) -> Entry {
-        let fetched = match self.engine.fetch(name, rtype).await {
+        let budget = QuestionBudget::new(self.engine.settings().max_queries);
+        let entry = self.look_up_within(name, rtype, now, &budget).await;
+        Entry { questions: budget.sent(), ..entry }
+    }
+}
+
+impl Recursive {
+    /// Looks up and validates with the queries of `budget`.
+    async fn look_up_within(
+        &self,
+        name: &Name,
+        rtype: Rtype,
+        now: Timestamp,
+        budget: &QuestionBudget,
+    ) -> Entry {
+        let fetched = match self.engine.fetch(name, rtype, budget).await {
             Ok(fetched) => fetched,
             Err(e @ Error::Exhausted { .. }) => return Entry::failure(now, extended::NETWORK, e.to_string()),
             Err(e) => return Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, e.to_string()),
         };
         let Some(mut entry) = entry(name, rtype, &fetched, now) else {
-            let why = format!("the servers of {} give no usable answer", fetched.zone);
+            let why = format!("the servers of {} gave no usable answer", fetched.zone);
             return Entry::failure(now, extended::NO_REACHABLE_AUTHORITY, why);
         };
-        let judged = self.validator.judge(name, rtype, &fetched, now).await;
-        entry.hold_for(judged.seconds);
-        entry.security = judged.security;
-        entry.explained = judged.explained;
+        let validation = self.validator.validate(name, rtype, &fetched, now, budget).await;
+        entry.cap_ttl(validation.seconds);
+        entry.security = validation.security;
+        entry.explained = validation.explained;
         entry
     }
 }

@@ -1,5 +1,5 @@
-//! The cache: bounded by weight, the longest unused leaves first (a second chance for what was asked again). What it
-//! keeps says itself until when it holds. In: keys and values. Out: values.
+//! A cache bounded by octets that evicts by CLOCK (second chance): an entry used since the last pass stays once more.
+//! Values know how long they are fresh; expired ones stay until evicted, for serve-stale (RFC 8767).
 
 use jiff::Timestamp;
 use std::borrow::Borrow;
@@ -8,26 +8,26 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Parts with a lock of their own.
+/// Number of shards, each with its own lock.
 const SHARDS: usize = 16;
 
-/// What is worth keeping, and for how long.
-pub(crate) trait Kept {
-    /// Octets it takes in memory, roughly.
+/// A value that knows its size and its freshness.
+pub(crate) trait CacheValue {
+    /// Returns the approximate number of octets the entry takes in memory, key included.
     fn weight(&self) -> usize;
-    /// Still right at this time.
-    fn holds(&self, now: Timestamp) -> bool;
+    /// Returns whether the value may be used at `now`.
+    fn is_fresh(&self, now: Timestamp) -> bool;
 }
 
 struct Slot<V> {
     value: Arc<V>,
-    /// Asked for again since it was last passed over.
+    /// Read since eviction last passed over it.
     used: bool,
 }
 
 struct Shard<K, V> {
     map: HashMap<K, Slot<V>>,
-    /// Every key of `map` once, the next to be dropped in front.
+    /// Every key of `map` once, the next candidate for eviction in front.
     ring: VecDeque<K>,
     weight: usize,
 }
@@ -38,37 +38,37 @@ impl<K, V> Default for Shard<K, V> {
     }
 }
 
-/// The cache.
+/// The cache. Shared by reference; each shard has its own lock.
 pub(crate) struct Cache<K, V> {
     shards: Vec<Mutex<Shard<K, V>>>,
-    /// Which part a key is in: not for strangers to foresee.
-    places: RandomState,
-    /// Weight one shard may have.
+    /// Assigns keys to shards; seeded at random, so that clients cannot fill one shard on purpose.
+    hasher: RandomState,
+    /// Octets per shard.
     limit: usize,
 }
 
-impl<K: Hash + Eq + Clone, V: Kept> Cache<K, V> {
-    /// A cache of about this many octets.
+impl<K: Hash + Eq + Clone, V: CacheValue> Cache<K, V> {
+    /// A cache of about `octets` octets.
     pub(crate) fn new(octets: usize) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Cache { shards, places: RandomState::new(), limit: octets / SHARDS }
+        Cache { shards, hasher: RandomState::new(), limit: octets / SHARDS }
     }
 
     fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> &Mutex<Shard<K, V>> {
-        &self.shards[(self.places.hash_one(key) % SHARDS as u64) as usize]
+        &self.shards[(self.hasher.hash_one(key) % SHARDS as u64) as usize]
     }
 
-    /// What is known and still holds.
+    /// Returns the value if it is fresh.
     pub(crate) fn get<Q>(&self, key: &Q, now: Timestamp) -> Option<Arc<V>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.last(key).filter(|value| value.holds(now))
+        self.get_any(key).filter(|value| value.is_fresh(now))
     }
 
-    /// What was known last, whether or not it still holds.
-    pub(crate) fn last<Q>(&self, key: &Q) -> Option<Arc<V>>
+    /// Returns the value, fresh or expired.
+    pub(crate) fn get_any<Q>(&self, key: &Q) -> Option<Arc<V>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -79,11 +79,10 @@ impl<K: Hash + Eq + Clone, V: Kept> Cache<K, V> {
         Some(slot.value.clone())
     }
 
-    /// Keeps a value until it is displaced.
+    /// Stores a value. One larger than a shard is not stored, and removes the value it would have replaced.
     pub(crate) fn put(&self, key: K, value: Arc<V>) {
         let weight = value.weight();
         if weight > self.limit {
-            // What was known before is not what is known now.
             return self.forget(&key);
         }
         let mut shard = self.shard(&key).lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +114,7 @@ impl<K: Hash + Eq + Clone, V: Kept> Cache<K, V> {
         }
     }
 
-    /// Keeps nothing under this key.
+    /// Removes a value.
     pub(crate) fn forget<Q>(&self, key: &Q)
     where
         K: Borrow<Q>,
@@ -128,7 +127,7 @@ impl<K: Hash + Eq + Clone, V: Kept> Cache<K, V> {
         }
     }
 
-    /// Values and octets now.
+    /// Returns the number of values and their octets.
     pub(crate) fn size(&self) -> (usize, usize) {
         self.shards.iter().fold((0, 0), |(values, octets), shard| {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,15 +140,15 @@ impl<K: Hash + Eq + Clone, V: Kept> Cache<K, V> {
 mod tests {
     use super::*;
 
-    /// So many octets until so many seconds.
+    /// Octets, and the second at which it expires.
     struct Thing(usize, i64);
 
-    impl Kept for Thing {
+    impl CacheValue for Thing {
         fn weight(&self) -> usize {
             self.0
         }
 
-        fn holds(&self, now: Timestamp) -> bool {
+        fn is_fresh(&self, now: Timestamp) -> bool {
             now.as_second() < self.1
         }
     }
@@ -159,25 +158,25 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_there_while_it_holds_and_remembered_after() {
+    fn an_expired_value_is_found_only_as_a_stale_one() {
         let cache = Cache::new(1 << 20);
         cache.put(1, Arc::new(Thing(100, 1030)));
         assert!(cache.get(&1, at(1029)).is_some());
         assert!(cache.get(&1, at(1030)).is_none());
-        assert!(cache.get(&1, at(900)).is_some(), "a clock put back");
-        assert!(cache.last(&1).is_some());
+        assert!(cache.get(&1, at(900)).is_some(), "the clock was set back");
+        assert!(cache.get_any(&1).is_some());
         cache.put(1, Arc::new(Thing(1 << 20, 2000)));
-        assert!(cache.last(&1).is_none(), "too heavy to keep, and what it replaces is no longer true");
+        assert!(cache.get_any(&1).is_none(), "too large to store, and the value it replaces is outdated");
         assert_eq!(cache.size(), (0, 0));
     }
 
     #[test]
-    fn the_weight_stays_within_its_bound_and_what_is_used_stays() {
+    fn the_size_is_bounded_and_used_values_stay() {
         let cache = Cache::new(SHARDS * 1000);
         let thing = || Arc::new(Thing(100, 2000));
         cache.put(0, thing());
         for n in 1..5000 {
-            assert!(cache.get(&0, at(1000)).is_some(), "asked for all the time, gone at {n}");
+            assert!(cache.get(&0, at(1000)).is_some(), "read all the time, evicted at {n}");
             cache.put(n, thing());
             cache.put(n, thing());
             if n % 7 == 0 {
@@ -189,6 +188,6 @@ mod tests {
         assert!(values <= SHARDS * 10 && values > SHARDS * 8, "{values}");
         assert!(octets <= SHARDS * 1000, "{octets}");
         let rings: usize = cache.shards.iter().map(|s| s.lock().unwrap().ring.len()).sum();
-        assert_eq!(rings, values, "nothing stands in the order of leaving that is not there");
+        assert_eq!(rings, values, "the eviction order has no removed keys");
     }
 }

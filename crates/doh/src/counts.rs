@@ -1,20 +1,20 @@
-//! What is counted: requests, answers, seconds. Each counter is found once: looking it up by its labels costs more than
-//! an answer from the cache.
+//! Metrics of requests and responses. Each counter is looked up once and kept: a lookup by labels costs more than a
+//! response from the cache.
 
-use crate::steps::Source;
+use crate::message::Source;
 use axum::http::{Method, StatusCode};
 use metrics::{Counter, Histogram};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The last counts all others.
+/// Label values of the method; the last stands for all others.
 const METHODS: [&str; 5] = ["GET", "HEAD", "POST", "OPTIONS", "other"];
 const CACHE: [&str; 4] = ["none", "hit", "miss", "stale"];
 const STATUSES: [u16; 11] = [200, 204, 400, 404, 405, 406, 408, 413, 415, 429, 503];
-/// RCODEs with a counter of their own at hand.
+/// RCODEs whose counters are kept.
 const RCODES: usize = 17;
 
-/// Counters of one address.
+/// Counters of one path.
 pub(crate) struct Counts {
     path: &'static str,
     requests: Vec<OnceLock<Counter>>,
@@ -29,7 +29,7 @@ impl Counts {
         Counts { path, requests, seconds: Default::default(), answers: Default::default() }
     }
 
-    /// Counts a request that was answered.
+    /// Counts a request and its duration.
     pub(crate) fn request(&self, method: &Method, source: Source, status: StatusCode, took: Duration) {
         let method = METHODS.iter().position(|m| *m == method.as_str()).unwrap_or(METHODS.len() - 1);
         let cache = match source {
@@ -59,7 +59,7 @@ impl Counts {
         }
     }
 
-    /// Counts an answer.
+    /// Counts a DNS response.
     pub(crate) fn answer(&self, rcode: u16) {
         let counter =
             || metrics::counter!("domainscope_doh_answers_total", "rcode" => dns::wire::rcode_text(rcode));

@@ -1,12 +1,12 @@
-//! The HTTP side: `/dns-query` (RFC 8484) and `/resolve` (JSON). In: requests. Out: what HTTP has to say about them:
-//! status, media type, freshness, who may read it. What DNS has to say is in the message.
+//! The HTTP side of `/dns-query` (RFC 8484) and `/resolve` (JSON): access, methods, parameters, media types, status codes.
 
-use crate::answer::{self, NoMessage};
+use crate::answer::{self, QueryError};
+use crate::client::Client;
 use crate::counts::Counts;
+use crate::http_reply::HttpReply;
 use crate::json::{self, Params};
-use crate::message::LONGEST;
+use crate::message::MAX_MESSAGE;
 use crate::resolver::Resolver;
-use crate::said::Said;
 use axum::Router;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -18,65 +18,47 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::any;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::BASE64URL_NOPAD;
 use http_body_util::BodyExt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const MESSAGE: &str = "application/dns-message";
 const JSON: &str = "application/dns-json";
 
-/// How long the body of a question may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout for the body of a POST request.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a proxy says for whom it asks.
-static PROXIED: [HeaderName; 4] =
+/// Headers by which a proxy states for whom it sends a request.
+static PROXY_HEADERS: [HeaderName; 4] =
     [FORWARDED, VIA, HeaderName::from_static("x-forwarded-for"), HeaderName::from_static("x-real-ip")];
 
-/// The other end of a connection; listeners put it into each request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Client(pub IpAddr);
-
-impl Client {
-    /// Addresses of which one household or one attacker can have many count as one: those of an IPv6 /56.
-    pub fn household(self) -> IpAddr {
-        match self.0.to_canonical() {
-            IpAddr::V6(v6) => {
-                let [a, b, c, d, ..] = v6.segments();
-                IpAddr::V6(Ipv6Addr::new(a, b, c, d & 0xFF00, 0, 0, 0, 0))
-            }
-            v4 @ IpAddr::V4(_) => v4,
-        }
-    }
-}
-
-/// To whom a listener shows the resolver.
+/// Who may use the resolver through a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
-    /// To nobody: the addresses answer 404 and say why.
+    /// Nobody: both paths return 404 with the reason.
     Off,
-    /// To whoever connects directly, not to what a proxy brings from elsewhere: the default on loopback.
+    /// Clients that connect directly, not through a proxy: the default on loopback.
     Direct,
-    /// To everybody.
+    /// Everybody.
     All,
 }
 
-/// The two addresses as one listener has them. Clones share everything.
+/// The resolver as one listener offers it. Clones share everything.
 #[derive(Clone)]
 pub struct Site(Arc<Inner>);
 
 struct Inner {
     resolver: Resolver,
     exposure: Exposure,
-    /// The connection is encrypted: answers are padded whenever they may be.
+    /// Connections are encrypted: every response with EDNS is padded.
     encrypted: bool,
     message: Counts,
     json: Counts,
 }
 
-/// The two addresses as a router of their own.
+/// Returns a router that serves both paths.
 pub fn router(resolver: Resolver, exposure: Exposure, encrypted: bool) -> Router {
     let site = Site::new(resolver, exposure, encrypted);
     Router::new().route("/dns-query", any(routed)).route("/resolve", any(routed)).with_state(site)
@@ -88,18 +70,18 @@ async fn routed(State(site): State<Site>, request: Request) -> Response {
 }
 
 impl Site {
-    /// What a listener shows of this resolver; `encrypted` when its connections are.
+    /// Offers a resolver through a listener; `encrypted` if its connections are.
     pub fn new(resolver: Resolver, exposure: Exposure, encrypted: bool) -> Self {
         let (message, json) = (Counts::new("dns-query"), Counts::new("resolve"));
         Site(Arc::new(Inner { resolver, exposure, encrypted, message, json }))
     }
 
-    /// True for the addresses that are answered here.
+    /// Returns whether the path is one of the two.
     pub fn serves(uri: &Uri) -> bool {
         matches!(uri.path(), "/dns-query" | "/resolve")
     }
 
-    /// Answers a request for one of the two addresses.
+    /// Answers a request for one of the two paths.
     pub async fn answer<B>(&self, request: axum::http::Request<B>, client: IpAddr) -> Response
     where
         B: HttpBody<Data = Bytes> + Unpin,
@@ -111,36 +93,37 @@ impl Site {
             "/resolve" => (true, json),
             _ => (false, message),
         };
-        let said = match self.door(is_json, &parts, client) {
-            Some(said) => said,
+        let reply = match self.precheck(is_json, &parts, client) {
+            Some(reply) => reply,
             None if is_json => {
-                Box::pin(self.in_json(&parts, counts, "application/json; charset=utf-8")).await
+                Box::pin(self.in_json(&parts, client, counts, "application/json; charset=utf-8")).await
             }
-            None => self.query(&parts, body, counts).await,
+            None => self.query(&parts, client, body, counts).await,
         };
-        counts.request(&parts.method, said.source, said.status, start.elapsed());
-        said.response(parts.method == Method::HEAD, *exposure == Exposure::All)
+        counts.request(&parts.method, reply.source, reply.status, start.elapsed());
+        reply.into_response(parts.method == Method::HEAD, *exposure == Exposure::All)
     }
 
-    /// What is refused before anything is read.
-    fn door(&self, is_json: bool, parts: &Parts, client: IpAddr) -> Option<Said> {
+    /// Checks access, method and rate before anything is parsed; returns the response if the request ends here.
+    fn precheck(&self, is_json: bool, parts: &Parts, client: IpAddr) -> Option<HttpReply> {
         let closed = match self.0.exposure {
             Exposure::Off => true,
             Exposure::Direct => {
-                PROXIED.iter().any(|h| parts.headers.contains_key(h)) || !asked_as_loopback(parts)
+                PROXY_HEADERS.iter().any(|h| parts.headers.contains_key(h))
+                    || !is_addressed_to_loopback(parts)
             }
             Exposure::All => false,
         };
         if closed {
             let words =
-                "DNS over HTTPS is off for requests from elsewhere; the operator opens it with --doh.";
-            return Some(Said::words(StatusCode::NOT_FOUND, words));
+                "DNS over HTTPS is not enabled for remote clients; the operator enables it with --doh.";
+            return Some(HttpReply::text(StatusCode::NOT_FOUND, words));
         }
         let allowed = if is_json { "GET, HEAD, OPTIONS" } else { "GET, HEAD, POST, OPTIONS" };
         match parts.method {
             Method::OPTIONS => {
                 return Some(
-                    Said::words(StatusCode::NO_CONTENT, "")
+                    HttpReply::text(StatusCode::NO_CONTENT, "")
                         .with(ALLOW, allowed)
                         .with(ACCESS_CONTROL_ALLOW_METHODS, allowed)
                         .with(ACCESS_CONTROL_ALLOW_HEADERS, "accept, content-type")
@@ -150,68 +133,75 @@ impl Site {
             Method::GET | Method::HEAD => {}
             Method::POST if !is_json => {}
             _ => {
-                let words = format!("Ask with {}.", if is_json { "GET" } else { "GET or POST" });
-                return Some(Said::words(StatusCode::METHOD_NOT_ALLOWED, words).with(ALLOW, allowed));
+                let words = format!("Use {}.", if is_json { "GET" } else { "GET or POST" });
+                return Some(HttpReply::text(StatusCode::METHOD_NOT_ALLOWED, words).with(ALLOW, allowed));
             }
         }
         let wait = self.0.resolver.admit(client).err()?;
-        let words = "You have asked more often than one client may; ask again later.";
-        Some(Said::words(StatusCode::TOO_MANY_REQUESTS, words).retry(wait))
+        let words = "Rate limit exceeded. Retry later.";
+        Some(HttpReply::text(StatusCode::TOO_MANY_REQUESTS, words).retry_after(wait))
     }
 
-    /// `/dns-query`: the wire form, or the JSON form when a name is given instead of a message.
-    async fn query<B>(&self, parts: &Parts, sent: B, counts: &Counts) -> Said
+    /// `/dns-query`: the wire form, or the JSON form if the URL has a name instead of a message.
+    async fn query<B>(&self, parts: &Parts, client: IpAddr, sent: B, counts: &Counts) -> HttpReply
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {
         if parts.method == Method::POST {
-            return match body(&parts.headers, sent).await {
-                Ok(octets) => self.message(&octets, counts).await,
-                Err(said) => said,
+            return match request_body(&parts.headers, sent).await {
+                Ok(octets) => self.message(&octets, client, counts).await,
+                Err(reply) => reply,
             };
         }
         let Some(encoded) = parameter(&parts.uri, "dns") else {
             if parameter(&parts.uri, "name").is_some() {
-                return Box::pin(self.in_json(parts, counts, JSON)).await;
+                return Box::pin(self.in_json(parts, client, counts, JSON)).await;
             }
             let words = "The parameter dns is missing: a DNS message in base64url (RFC 8484 section 4.1).";
-            return Said::words(StatusCode::BAD_REQUEST, words);
+            return HttpReply::text(StatusCode::BAD_REQUEST, words);
         };
         if !accepts(&parts.headers) {
-            return Said::words(StatusCode::NOT_ACCEPTABLE, format!("Answers are {MESSAGE}."));
+            return HttpReply::text(StatusCode::NOT_ACCEPTABLE, format!("Responses are {MESSAGE}."));
         }
-        match URL_SAFE_NO_PAD.decode(encoded.as_bytes()) {
-            Ok(octets) if octets.len() > LONGEST => too_large(),
-            Ok(octets) => self.message(&octets, counts).await,
+        match BASE64URL_NOPAD.decode(encoded.as_bytes()) {
+            Ok(octets) if octets.len() > MAX_MESSAGE => too_large(),
+            Ok(octets) => self.message(&octets, client, counts).await,
             Err(_) => {
                 let words = "The parameter dns is not base64url without padding (RFC 8484 section 6).";
-                Said::words(StatusCode::BAD_REQUEST, words)
+                HttpReply::text(StatusCode::BAD_REQUEST, words)
             }
         }
     }
 
-    async fn message(&self, octets: &[u8], counts: &Counts) -> Said {
-        match answer::answer(&self.0.resolver, octets, self.0.encrypted).await {
+    async fn message(&self, octets: &[u8], client: IpAddr, counts: &Counts) -> HttpReply {
+        match answer::answer(&self.0.resolver, client, octets, self.0.encrypted).await {
             Ok(message) => {
                 counts.answer(message.rcode);
-                Said {
+                HttpReply {
                     status: StatusCode::OK,
                     media: MESSAGE,
                     body: message.octets,
                     lifetime: message.lifetime,
                     source: message.source,
-                    more: Vec::new(),
+                    headers: Vec::new(),
                 }
             }
-            Err(NoMessage::Garbage(why)) => {
-                Said::words(StatusCode::BAD_REQUEST, format!("This is no DNS question: {why}."))
+            Err(QueryError::Malformed(why)) => {
+                HttpReply::text(StatusCode::BAD_REQUEST, format!("Not a DNS query: {why}."))
             }
-            Err(NoMessage::Busy) => Said::busy(),
+            Err(QueryError::Busy) => HttpReply::busy(),
+            Err(QueryError::ClientBusy) => HttpReply::client_busy(),
         }
     }
 
-    /// The JSON form.
-    async fn in_json(&self, parts: &Parts, counts: &Counts, media: &'static str) -> Said {
+    /// The JSON form of a GET request.
+    async fn in_json(
+        &self,
+        parts: &Parts,
+        client: IpAddr,
+        counts: &Counts,
+        media: &'static str,
+    ) -> HttpReply {
         let params = Params {
             name: parameter(&parts.uri, "name").unwrap_or_default(),
             rtype: parameter(&parts.uri, "type"),
@@ -219,33 +209,33 @@ impl Site {
             dnssec_ok: parameter(&parts.uri, "do"),
             subnet: parameter(&parts.uri, "edns_client_subnet"),
         };
-        // `ct` asks for another form; what is no form we have is the usual one, as elsewhere.
+        // `ct` selects the form; unknown values are ignored, as public resolvers do.
         if parameter(&parts.uri, "ct").is_some_and(|ct| ct.eq_ignore_ascii_case(MESSAGE)) {
             return match params.query() {
-                Ok(query) => self.message(&query.write(), counts).await,
-                Err(refused) => Said::refused(refused, media),
+                Ok(query) => self.message(&query.encode(), client, counts).await,
+                Err(error) => HttpReply::json_error(error, media),
             };
         }
-        match json::answer(&self.0.resolver, &params).await {
+        match json::answer(&self.0.resolver, client, &params).await {
             Ok(reply) => {
                 counts.answer(reply.rcode);
-                Said {
+                HttpReply {
                     status: StatusCode::OK,
                     media,
                     body: serde_json::to_vec(&reply.document).unwrap_or_default(),
                     lifetime: reply.lifetime,
                     source: reply.source,
-                    more: Vec::new(),
+                    headers: Vec::new(),
                 }
             }
-            Err(refused) => Said::refused(refused, media),
+            Err(error) => HttpReply::json_error(error, media),
         }
     }
 }
 
-/// True when the client calls this server by a loopback address or `localhost`: a name that somebody points here (DNS
-/// rebinding) would make another site's page one of ours.
-fn asked_as_loopback(parts: &Parts) -> bool {
+/// Returns whether the request names a loopback address or `localhost` as its host. Any other name may be a DNS rebinding
+/// attack by another site's page.
+fn is_addressed_to_loopback(parts: &Parts) -> bool {
     let header = parts.headers.get(HOST).and_then(|v| v.to_str().ok());
     let Some(host) = parts.uri.authority().map(axum::http::uri::Authority::as_str).or(header) else {
         return true;
@@ -263,11 +253,11 @@ fn parameter(uri: &Uri, name: &str) -> Option<String> {
     url::form_urlencoded::parse(query.as_bytes()).find(|(k, _)| k == name).map(|(_, v)| v.into_owned())
 }
 
-fn too_large() -> Said {
-    Said::words(StatusCode::PAYLOAD_TOO_LARGE, format!("A DNS message has {LONGEST} octets at most."))
+fn too_large() -> HttpReply {
+    HttpReply::text(StatusCode::PAYLOAD_TOO_LARGE, format!("A DNS message has {MAX_MESSAGE} octets at most."))
 }
 
-/// True when the client takes DNS messages, or does not say.
+/// Returns whether `Accept` is absent or includes DNS messages.
 fn accepts(headers: &HeaderMap) -> bool {
     let mut ranges = headers
         .get_all(ACCEPT)
@@ -281,42 +271,42 @@ fn accepts(headers: &HeaderMap) -> bool {
             let named = parts.next().is_some_and(|name| {
                 ["*/*", "application/*", MESSAGE].iter().any(|known| known.eq_ignore_ascii_case(name))
             });
-            // A weight of nothing is a no (RFC 9110 section 12.4.2).
+            // Weight 0 means not acceptable (RFC 9110 section 12.4.2).
             let weight = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
             named && weight.is_none_or(|q| q.trim().parse::<f32>().is_ok_and(|q| q > 0.0))
         })
 }
 
-async fn body<B>(headers: &HeaderMap, sent: B) -> Result<Bytes, Said>
+async fn request_body<B>(headers: &HeaderMap, sent: B) -> Result<Bytes, HttpReply>
 where
     B: HttpBody<Data = Bytes> + Unpin,
 {
     let media = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or("");
     if !media.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(MESSAGE) {
-        let words = format!("A question is posted as {MESSAGE}.");
-        return Err(Said::words(StatusCode::UNSUPPORTED_MEDIA_TYPE, words).with(ACCEPT, MESSAGE));
+        let words = format!("The content type must be {MESSAGE}.");
+        return Err(HttpReply::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, words).with(ACCEPT, MESSAGE));
     }
     if !accepts(headers) {
-        return Err(Said::words(StatusCode::NOT_ACCEPTABLE, format!("Answers are {MESSAGE}.")));
+        return Err(HttpReply::text(StatusCode::NOT_ACCEPTABLE, format!("Responses are {MESSAGE}.")));
     }
     let length =
         headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<usize>().ok());
-    if length.is_some_and(|n| n > LONGEST) {
+    if length.is_some_and(|n| n > MAX_MESSAGE) {
         return Err(too_large());
     }
-    let late = || Said::words(StatusCode::REQUEST_TIMEOUT, "The question did not arrive in time.");
-    tokio::time::timeout(PATIENCE, whole(sent)).await.unwrap_or_else(|_| Err(late()))
+    let timed_out = || HttpReply::text(StatusCode::REQUEST_TIMEOUT, "The request body timed out.");
+    tokio::time::timeout(BODY_TIMEOUT, read_all(sent)).await.unwrap_or_else(|_| Err(timed_out()))
 }
 
-async fn whole<B>(mut sent: B) -> Result<Bytes, Said>
+async fn read_all<B>(mut sent: B) -> Result<Bytes, HttpReply>
 where
     B: HttpBody<Data = Bytes> + Unpin,
 {
-    // Nearly always one piece is all, and needs no copy.
+    // A single chunk, the common case, is not copied.
     let (mut first, mut all) = (Bytes::new(), Vec::new());
     while let Some(frame) = sent.frame().await {
-        let broken = |_| Said::words(StatusCode::BAD_REQUEST, "The question broke off.");
-        let Ok(chunk) = frame.map_err(broken)?.into_data() else { continue };
+        let incomplete = |_| HttpReply::text(StatusCode::BAD_REQUEST, "The request body is incomplete.");
+        let Ok(chunk) = frame.map_err(incomplete)?.into_data() else { continue };
         if first.is_empty() {
             first = chunk;
         } else {
@@ -325,7 +315,7 @@ where
             }
             all.extend_from_slice(&chunk);
         }
-        if first.len().max(all.len()) > LONGEST {
+        if first.len().max(all.len()) > MAX_MESSAGE {
             return Err(too_large());
         }
     }

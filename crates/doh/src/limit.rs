@@ -1,22 +1,21 @@
-//! How often one client may ask: a token bucket per IPv4 address or IPv6 /56, in bounded memory.
-//! In: an address and the time. Out: yes, or how long to wait.
+//! Rate limit per client: a token bucket for each IPv4 address or IPv6 /56, in bounded memory.
 
-use crate::http::Client;
+use crate::client::Client;
 use jiff::Timestamp;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Clients remembered at once.
-const CLIENTS: usize = 65_536;
+/// Buckets kept at a time, about 5 MiB.
+const MAX_CLIENTS: usize = 65_536;
 
 struct Bucket {
     tokens: f64,
     at: Timestamp,
 }
 
-/// The limiter; a rate of 0 lets everybody pass.
+/// The limiter. A rate of 0 disables it.
 pub(crate) struct Limiter {
     per_second: f64,
     burst: f64,
@@ -24,18 +23,21 @@ pub(crate) struct Limiter {
 }
 
 impl Limiter {
-    /// `per_second` questions steadily, three times as many at once.
+    /// Allows each client `per_second` queries per second, with bursts of three times as many.
     pub(crate) fn new(per_second: u32) -> Self {
         let rate = f64::from(per_second);
         Limiter { per_second: rate, burst: rate * 3.0, clients: Mutex::default() }
     }
 
-    /// Everybody passes.
+    /// Returns whether the limiter is disabled.
     pub(crate) fn is_off(&self) -> bool {
         self.per_second <= 0.0
     }
 
-    /// Takes one token, or says how long to wait for it.
+    /// Takes a token.
+    ///
+    /// # Errors
+    /// The time until the client has one.
     pub(crate) fn take(&self, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
         if self.is_off() {
             return Ok(());
@@ -45,16 +47,16 @@ impl Limiter {
             let seconds = now.duration_since(b.at).as_secs_f64().max(0.0);
             (b.tokens + seconds * self.per_second).min(self.burst)
         };
-        if clients.len() >= CLIENTS {
+        if clients.len() >= MAX_CLIENTS {
             clients.retain(|_, bucket| refilled(bucket) < self.burst);
-            // A crowd that asks all at once is what the limit of all questions together is for; and nobody must be able
-            // to have the whole list gone through for every question.
-            if clients.len() >= CLIENTS / 2 {
+            // Scanning the table for every query would cost more than the queries: start over. The limit of lookups in
+            // flight still applies.
+            if clients.len() >= MAX_CLIENTS / 2 {
                 clients.clear();
             }
         }
         let bucket =
-            clients.entry(Client(address).household()).or_insert(Bucket { tokens: self.burst, at: now });
+            clients.entry(Client(address).client_prefix()).or_insert(Bucket { tokens: self.burst, at: now });
         bucket.tokens = refilled(bucket);
         bucket.at = bucket.at.max(now);
         if bucket.tokens >= 1.0 {
@@ -86,8 +88,8 @@ mod tests {
         let wait = limiter.take("192.0.2.1".parse().unwrap(), at(0)).unwrap_err();
         assert_eq!(wait, Duration::from_millis(100));
         assert_eq!(taken(&limiter, "192.0.2.1", 500), 5);
-        assert_eq!(taken(&limiter, "192.0.2.1", -500), 0, "a clock put back gives nothing");
-        assert_eq!(taken(&limiter, "192.0.2.2", 500), 30, "others are not concerned");
+        assert_eq!(taken(&limiter, "192.0.2.1", -500), 0, "a clock set back adds no tokens");
+        assert_eq!(taken(&limiter, "192.0.2.2", 500), 30, "other clients are not affected");
     }
 
     #[test]
@@ -104,9 +106,9 @@ mod tests {
     fn no_rate_is_no_limit_and_memory_is_bounded() {
         assert_eq!(taken(&Limiter::new(0), "192.0.2.1", 0), 100);
         let limiter = Limiter::new(1);
-        for n in 0..(CLIENTS as u32 + 10) {
+        for n in 0..(MAX_CLIENTS as u32 + 10) {
             assert!(limiter.take(IpAddr::V4(n.into()), at(0)).is_ok());
         }
-        assert!(limiter.clients.lock().unwrap().len() <= CLIENTS);
+        assert!(limiter.clients.lock().unwrap().len() <= MAX_CLIENTS);
     }
 }

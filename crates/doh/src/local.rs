@@ -1,14 +1,14 @@
-//! Names that are answered here: special-use names and the zones of private networks, without records of their own
-//! (RFC 6303, RFC 6761, RFC 7686, RFC 8375). In: name and type. Out: the answer, or that the name is not of these.
+//! Local zones: special-use names and reverse zones of private networks, answered without a lookup (RFC 6303, RFC 6761,
+//! RFC 7686, RFC 8375).
 
-use crate::entry::rcode;
+use crate::codes::rcode;
 use dns::wire::{Data, Name, Rr, Rtype, SoaData};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 
-/// TTL of the made-up SOA and NS records, and of denials (RFC 6303 section 3).
+/// TTL of the synthesised SOA and NS records and of negative answers (RFC 6303 section 3).
 const TTL: u32 = 10_800;
 /// TTL of the records of `localhost`.
 const LOOPBACK_TTL: u32 = 3600;
@@ -25,16 +25,16 @@ struct Row {
     name: String,
     #[serde(default)]
     private: bool,
-    #[expect(dead_code, reason = "for readers of the table; a test wants it in every row")]
+    #[expect(dead_code, reason = "documents the row; a test requires it")]
     source: String,
 }
 
-/// The file is part of the program and a test reads it: an unreadable one cannot get out of the build.
+/// The file is compiled in and a test parses it, so the fallback is never used.
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     toml::from_str(include_str!("../data/local-zones.toml")).unwrap_or(Table { zone: Vec::new() })
 });
 
-/// An answer that is the same for everybody.
+/// An answer from a local zone.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Local {
     pub rcode: u16,
@@ -48,17 +48,17 @@ impl Local {
     }
 }
 
-/// The zones that are served here.
+/// The local zones; the flag marks those of private networks.
 pub(crate) struct LocalZones(HashMap<Name, bool>);
 
 impl LocalZones {
-    /// All of the table, or without those that a private network may serve itself.
+    /// All zones, or without those that a private network may serve itself.
     pub(crate) fn new(private: bool) -> Self {
         let rows = TABLE.zone.iter().filter(|row| private || !row.private);
         LocalZones(rows.filter_map(|row| Some((Name::from_text(&row.name).ok()?, row.private))).collect())
     }
 
-    /// The answer to a question about a name in one of the zones.
+    /// Returns the answer for a name in one of the zones.
     pub(crate) fn answer(&self, name: &Name, rtype: Rtype) -> Option<Local> {
         let labels = name.labels().len();
         let (apex, private) = (1..=labels).find_map(|count| {
@@ -66,7 +66,7 @@ impl LocalZones {
             self.0.get(&zone).map(|private| (zone, *private))
         })?;
         if private && rtype == Rtype::DS && apex == *name {
-            // What the zone above says of it: validators behind us want the proof that it is unsigned.
+            // The parent zone answers for DS: downstream validators need the proof that the zone is unsigned.
             return None;
         }
         let own = records(&apex, name, rtype);
@@ -81,15 +81,17 @@ fn is(name: &Name, text: &str) -> bool {
     Name::from_text(text).is_ok_and(|other| other == *name)
 }
 
-/// The names of the loopback addresses, the only ones with a name for everybody.
+/// Reverse names of the loopback addresses, the only ones with a PTR record.
 fn loopbacks() -> [Option<Name>; 2] {
     ["1.0.0.127.in-addr.arpa".to_string(), format!("1.{}ip6.arpa", "0.".repeat(31))]
         .map(|text| Name::from_text(&text).ok())
 }
 
 fn exists(apex: &Name, name: &Name) -> bool {
+    // A resolver without designated resolvers answers NODATA below resolver.arpa (RFC 9462 section 4).
     apex == name
         || is(apex, "localhost")
+        || is(apex, "resolver.arpa")
         || loopbacks().iter().flatten().any(|owner| owner.is_at_or_below(name))
 }
 
@@ -116,7 +118,7 @@ fn records(apex: &Name, name: &Name, rtype: Rtype) -> Vec<Rr> {
     }
 }
 
-/// The SOA record that RFC 6303 section 3 proposes.
+/// Returns the SOA record proposed by RFC 6303 section 3.
 fn soa(apex: &Name) -> Rr {
     let rname = Name::from_text("nobody.invalid").unwrap_or_default();
     let (refresh, retry, expire) = (3600, 1200, 604_800);
@@ -147,7 +149,7 @@ mod tests {
         for row in &table.zone {
             assert_eq!(asked(&all, &row.name, Rtype::SOA), Some((0, 1, 0)), "{}", row.name);
             let below = format!("x.y.{}", row.name);
-            let denied = if row.name == "localhost" { 0 } else { 3 };
+            let denied = if ["localhost", "resolver.arpa"].contains(&row.name.as_str()) { 0 } else { 3 };
             assert_eq!(asked(&all, &below, Rtype::TXT), Some((denied, 0, 1)), "{below}");
         }
         let text = include_str!("../data/local-zones.toml");
@@ -172,6 +174,7 @@ mod tests {
             ("in-addr.arpa", Rtype::NS, None),
             ("home.arpa", Rtype::NS, Some((0, 1, 0))),
             ("home.arpa", Rtype::DS, None),
+            ("_dns.resolver.arpa", Rtype::A, Some((0, 0, 1))),
             ("x.home.arpa", Rtype::DS, Some((3, 0, 1))),
             ("printer.local", Rtype::A, Some((3, 0, 1))),
             ("localhost", Rtype::A, Some((0, 1, 0))),

@@ -1,21 +1,20 @@
-//! Answers as octets, for questions that come again and again: what is left to do is the id, the letters of the name and
-//! the TTLs. In: a question of the usual form. Out: what reading it, looking it up and writing the answer would give,
-//! octet for octet (RFC 1035 section 4, RFC 6891); everything unusual is left to those.
+//! Encoded responses for repeated queries: only the ID, the letter case of the name and the TTLs are updated. The result
+//! is octet for octet what parsing, lookup and encoding would give (RFC 1035 section 4, RFC 6891). Queries of an unusual
+//! form take the general path.
 
-use crate::answer::Message;
-use crate::cache::{Cache, Kept};
-use crate::message::padded;
+use crate::cache::{Cache, CacheValue};
+use crate::message::{Message, padded};
 use jiff::Timestamp;
 use std::sync::Arc;
 
-/// Where the name of the question begins.
+/// Offset of the name in a query.
 const NAME: usize = 12;
-/// Longest key: flags, a name, type and class.
+/// Octets of the longest key: flags, name, type and class.
 const KEY: usize = 1 + 255 + 4;
-/// OPT without its options.
+/// Octets of an OPT record without options.
 const OPT: usize = 11;
 
-/// All that an answer depends on besides id and letters: what the flags and EDNS ask for, then the question in lower
+/// Everything a response depends on except ID and letter case: one octet for flags and EDNS, then the question in lower
 /// case.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
@@ -24,10 +23,10 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Recognises a question of the usual form; `pad` as answers are padded here unasked.
+    /// Recognises a query of the usual form. `pad`: responses with EDNS are padded even if the query was not.
     pub(crate) fn of(message: &[u8], pad: bool) -> Option<Self> {
         let (header, rest) = message.split_at_checked(NAME)?;
-        // A query with RD, AD and CD as it likes, one question, and OPT or nothing.
+        // A query with any of RD, AD and CD, one question, and OPT or no other record.
         if header[2] & 0xFE != 0 || header[3] & 0xCF != 0 || header[4..10] != [0, 1, 0, 0, 0, 0] {
             return None;
         }
@@ -58,7 +57,7 @@ impl Form {
         let mut form = Form { octets: [0; KEY], length: 1 + question.len() };
         form.octets[0] = asked;
         form.octets[1..form.length].copy_from_slice(question);
-        // Lengths of labels are no letters: 63 at most.
+        // Length octets are at most 63, below the letters.
         form.octets[1..=end].make_ascii_lowercase();
         Some(form)
     }
@@ -68,10 +67,10 @@ impl Form {
     }
 }
 
-/// An answer that was given.
+/// A response that was sent.
 struct Prepared {
     message: Message,
-    /// Where its TTLs stand.
+    /// Offsets of its TTL fields.
     ttls: Vec<usize>,
     made: Timestamp,
 }
@@ -83,39 +82,39 @@ impl Prepared {
     }
 }
 
-impl Kept for Prepared {
+impl CacheValue for Prepared {
     fn weight(&self) -> usize {
-        // With its key twice: in the table and in the order of leaving.
+        // The key is stored twice: in the map and in the eviction order.
         512 + self.message.octets.len() + 8 * self.ttls.len()
     }
 
-    fn holds(&self, now: Timestamp) -> bool {
-        // Not on a clock put back to before it was made: what was known then is not this.
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        // If the clock was set back to before it was made, older data may apply.
         now >= self.made && self.age(now) < self.message.lifetime
     }
 }
 
-/// The answers that are ready.
-pub(crate) struct Answers(Cache<Arc<[u8]>, Prepared>);
+/// The cache of encoded responses.
+pub(crate) struct PreparedAnswers(Cache<Arc<[u8]>, Prepared>);
 
-impl Answers {
-    /// Room for about so many octets.
+impl PreparedAnswers {
+    /// A cache of about `octets` octets.
     pub(crate) fn new(octets: usize) -> Self {
-        Answers(Cache::new(octets))
+        PreparedAnswers(Cache::new(octets))
     }
 
-    /// The answer to this question of this form.
+    /// Returns the response to a query of this form.
     pub(crate) fn get(&self, form: &Form, question: &[u8], now: Timestamp) -> Option<Message> {
-        let known = self.0.last(form.key())?;
-        if !known.holds(now) {
-            // Newer data may come; then this must not hold again, whatever the clock does.
+        let known = self.0.get_any(form.key())?;
+        if !known.is_fresh(now) {
+            // Newer data may arrive; an outdated response must not become fresh again if the clock is set back.
             self.0.forget(form.key());
             return None;
         }
         let age = known.age(now);
         let mut message = Message { lifetime: known.message.lifetime - age, ..known.message.clone() };
         message.octets[..2].copy_from_slice(&question[..2]);
-        // The name, type and class as they were asked: the key is their length and one octet longer.
+        // Name, type and class as received; the key is one octet longer.
         let asked = NAME..NAME + form.length - 1;
         message.octets[asked.clone()].copy_from_slice(&question[asked]);
         for at in &known.ttls {
@@ -128,7 +127,7 @@ impl Answers {
         Some(message)
     }
 
-    /// Keeps an answer that came from the cache; it holds for its lifetime.
+    /// Stores a response that came from the cache, for its lifetime.
     pub(crate) fn put(&self, form: &Form, message: &Message, ttls: Vec<usize>, now: Timestamp) {
         if message.lifetime > 0 {
             let prepared = Prepared { message: message.clone(), ttls, made: now };
@@ -136,7 +135,7 @@ impl Answers {
         }
     }
 
-    /// Answers and octets now.
+    /// Returns the number of responses and their octets.
     pub(crate) fn size(&self) -> (usize, usize) {
         self.0.size()
     }
@@ -148,7 +147,7 @@ mod tests {
     use crate::message::Query;
     use proptest::prelude::*;
 
-    /// A question as octets, in forms usual and unusual.
+    /// An encoded query of a usual or unusual form.
     fn question() -> impl Strategy<Value = Vec<u8>> {
         let labels = proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..64), 0..5);
         let option = (prop_oneof![Just(12u16), Just(10), any::<u16>()], 0..6usize);
@@ -192,7 +191,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn what_is_recognised_is_what_is_read(message in question(), pad in any::<bool>()) {
+        fn a_recognised_form_equals_the_parsed_query(message in question(), pad in any::<bool>()) {
             let Some(form) = Form::of(&message, pad) else { return Ok(()) };
             let read = Query::read(&message);
             prop_assert!(read.is_ok(), "{:?}", read);

@@ -1,37 +1,24 @@
-//! The answer to a question as it is put together: one step for each alias, then what it led to. In: entries, fresh or
-//! past their time. Out: sections, flags, how long they hold (RFC 2181, RFC 8484 section 5.1, RFC 8767 section 4).
+//! An answer, assembled from one entry for each CNAME record and one for the final name: sections, flags, freshness
+//! (RFC 2181, RFC 8484 section 5.1, RFC 8767 section 4).
 
-use crate::backend::extended;
-use crate::entry::{Entry, Explained, Security, rcode};
-use crate::message::Line;
+use crate::codes::{ExtendedError, extended, rcode};
+use crate::entry::{Entry, Security};
+use crate::message::{RecordWithTtl, Source};
 use dns::wire::{Name, Rr, Rtype};
 use jiff::Timestamp;
 use std::sync::Arc;
 
-/// TTL of what is past its time (RFC 8767 section 4).
+/// TTL of stale records (RFC 8767 section 4).
 const STALE_TTL: u32 = 30;
 
-/// Where an answer is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Source {
-    /// Nothing had to be known: refused, or the same for everybody.
-    Nowhere,
-    /// All of it was in the cache.
-    Cache,
-    /// Something had to be looked up.
-    Lookup,
-    /// Something is past its time.
-    Stale,
-}
-
-/// What is known about one name of the chain.
+/// The entry of one name of the chain.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     entry: Arc<Entry>,
-    /// Seconds since it was learned; `None` when it is past its time.
+    /// Age in seconds; `None` for a stale entry.
     age: Option<u32>,
     source: Source,
-    /// Why nothing newer can be had.
+    /// Why a stale entry was not refreshed.
     why: String,
 }
 
@@ -45,7 +32,7 @@ impl Step {
         Step { entry, age: None, source: Source::Stale, why: why.into() }
     }
 
-    /// A lookup that failed: what was known before, if anything was.
+    /// A failed lookup, replaced by the stale entry if there is one.
     pub(crate) fn failed(failure: Arc<Entry>, old: Option<Arc<Entry>>, now: Timestamp, cached: bool) -> Self {
         match old {
             Some(old) => Step::stale(old, failure.explained.clone().map_or_else(String::new, |(_, why)| why)),
@@ -53,22 +40,27 @@ impl Step {
         }
     }
 
-    /// Seconds that something with this TTL still holds.
+    /// Returns the number of queries sent to name servers for this step.
+    pub(crate) fn queries(&self) -> u32 {
+        if self.source == Source::Lookup { self.entry.questions } else { 0 }
+    }
+
+    /// Returns what is left of a TTL.
     fn left(&self, ttl: u32) -> u32 {
         self.age.map_or(STALE_TTL, |age| ttl.saturating_sub(age))
     }
 }
 
-/// An answer.
+/// The answer to a query.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub rcode: u16,
     steps: Vec<Step>,
-    /// Every step is proved.
+    /// Every step is secure (AD).
     pub secure: bool,
-    pub explained: Option<Explained>,
+    pub explained: Option<ExtendedError>,
     pub source: Source,
-    /// When it was put together.
+    /// When it was assembled.
     pub made: Timestamp,
 }
 
@@ -77,8 +69,8 @@ fn for_validators(rr: &Rr) -> bool {
 }
 
 impl Answer {
-    /// Nothing yet.
-    pub(crate) fn begun(made: Timestamp) -> Self {
+    /// An answer without steps.
+    pub(crate) fn new(made: Timestamp) -> Self {
         Answer {
             rcode: rcode::NOERROR,
             steps: Vec::new(),
@@ -89,21 +81,21 @@ impl Answer {
         }
     }
 
-    /// Adds a step; where the alias leads, if it is one and nothing is wrong with it.
+    /// Adds a step. Returns the CNAME target to continue with, unless the step failed or is bogus.
     pub(crate) fn add(&mut self, step: Step, unchecked: bool) -> Option<Name> {
         let entry = step.entry.clone();
         self.rcode = entry.rcode;
         self.source = self.source.max(step.source);
-        // What was proved once may not be provable any more.
+        // Stale signatures may have expired.
         self.secure &= entry.security == Security::Secure && step.age.is_some();
         if step.age.is_none() {
             let code =
                 if entry.rcode == rcode::NXDOMAIN { extended::STALE_NXDOMAIN } else { extended::STALE };
-            self.explained = Some((code, format!("an old answer: {}", step.why)));
+            self.explained = Some((code, format!("stale answer: {}", step.why)));
         }
         self.steps.push(step);
         let wrong = match &entry.security {
-            Security::Bogus(why) if !unchecked => {
+            Security::Bogus(why) | Security::Indeterminate(why) if !unchecked => {
                 Some(entry.explained.clone().unwrap_or_else(|| (extended::BOGUS, why.clone())))
             }
             _ => entry.explained.clone().filter(|_| entry.is_failure()),
@@ -120,7 +112,7 @@ impl Answer {
         pick: impl Fn(&Entry) -> &[Rr] + 'a,
         dnssec_ok: bool,
         rtype: Rtype,
-    ) -> impl Iterator<Item = Line<'a>> {
+    ) -> impl Iterator<Item = RecordWithTtl<'a>> {
         self.steps.iter().flat_map(move |step| {
             // The closure borrows from the entry that `self` holds.
             let entry: &'a Entry = &step.entry;
@@ -130,23 +122,23 @@ impl Answer {
         })
     }
 
-    /// The answer section.
-    pub(crate) fn answers(&self, dnssec_ok: bool, rtype: Rtype) -> Vec<Line<'_>> {
+    /// Returns the answer section.
+    pub(crate) fn answers(&self, dnssec_ok: bool, rtype: Rtype) -> Vec<RecordWithTtl<'_>> {
         if self.rcode == rcode::SERVFAIL {
             return Vec::new();
         }
         self.lines(|entry| &entry.answers, dnssec_ok, rtype).collect()
     }
 
-    /// The authority section.
-    pub(crate) fn authority(&self, dnssec_ok: bool) -> Vec<Line<'_>> {
+    /// Returns the authority section.
+    pub(crate) fn authority(&self, dnssec_ok: bool) -> Vec<RecordWithTtl<'_>> {
         if self.rcode == rcode::SERVFAIL {
             return Vec::new();
         }
         self.lines(|entry| &entry.authority, dnssec_ok, Rtype::SOA).collect()
     }
 
-    /// Seconds an HTTP cache may keep it: the smallest TTL left (RFC 8484 section 5.1); none for failures.
+    /// Returns the freshness lifetime for HTTP, the smallest remaining TTL (RFC 8484 section 5.1); 0 for failures.
     pub(crate) fn lifetime(&self) -> u32 {
         if self.rcode == rcode::SERVFAIL {
             return 0;
@@ -154,14 +146,14 @@ impl Answer {
         self.steps.iter().map(|step| step.left(step.entry.ttl)).min().unwrap_or(0)
     }
 
-    fn fail(&mut self, why: Explained) {
+    fn fail(&mut self, why: ExtendedError) {
         self.rcode = rcode::SERVFAIL;
         self.secure = false;
         self.explained = Some(why);
     }
 
-    /// The same as a failure.
-    pub(crate) fn failed(mut self, why: Explained) -> Self {
+    /// Turns it into a failure.
+    pub(crate) fn into_failure(mut self, why: ExtendedError) -> Self {
         self.fail(why);
         self
     }

@@ -1,11 +1,11 @@
-//! Other DoH servers as the source of answers (RFC 8484 GET), each over one connection for all questions. In:
-//! `https://…/dns-query` URLs. Out: entries as they relay them. The one that answered last is asked first; a failing one costs one attempt.
+//! Forwards queries to other DoH servers (RFC 8484, GET), each over one connection. The server that answered last is
+//! tried first; one that fails is passed over after one attempt.
 
-use crate::backend::{Backend, extended};
-use crate::entry::{Entry, Security, rcode};
+use crate::backend::Backend;
+use crate::codes::{extended, rcode};
+use crate::entry::{Entry, Security};
 use async_trait::async_trait;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::BASE64URL_NOPAD;
 use dns::wire::{Data, Name, Reply, Rr, Rtype};
 use jiff::{SignedDuration, Timestamp};
 use net::{Dialer, HttpAnswer, Line};
@@ -13,34 +13,34 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use url::Url;
 
-/// How long one server may take: a silent one must leave time for the next.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Timeout for one server, short enough to leave time for the next.
+const UPSTREAM_TIMEOUT: Duration = Duration::from_secs(3);
 
 const MEDIA_TYPE: &str = "application/dns-message";
 
-/// DoH servers that are asked instead of the authoritative ones.
+/// DoH servers to forward to.
 pub struct Upstreams {
     lines: Vec<Line>,
     first: AtomicUsize,
 }
 
-/// An upstream that can't be used.
+/// A text that is not the URL of a DoH server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadUpstream(String);
 
 impl std::fmt::Display for BadUpstream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "“{}” is no DoH server: give a URL such as https://dns.example/dns-query", self.0)
+        write!(f, "“{}” is not a DoH server: use a URL such as https://dns.example/dns-query", self.0)
     }
 }
 
 impl std::error::Error for BadUpstream {}
 
 impl Upstreams {
-    /// Servers by URL; a template's `{?dns}` at the end is understood.
+    /// Servers by URL; a trailing `{?dns}` of a URI template is accepted.
     ///
     /// # Errors
-    /// [`BadUpstream`] names the one that is no https URL; the operator corrects the setting.
+    /// [`BadUpstream`] names the first that is not an https URL, or is empty if there is none.
     pub fn new(urls: &[String], dialer: Dialer) -> Result<Self, BadUpstream> {
         let read = |text: &String| {
             let bad = || BadUpstream(text.clone());
@@ -57,48 +57,54 @@ impl Upstreams {
     }
 }
 
-/// What one upstream said.
+/// The reply of an upstream server.
 #[derive(Debug, PartialEq)]
-struct Said {
+struct UpstreamReply {
     reply: Reply,
     /// AD.
     authentic: bool,
-    /// Seconds HTTP caches have had it.
+    /// Seconds it has been in HTTP caches (`Age`).
     age: u32,
 }
 
-async fn ask(line: &Line, question: &[u8], name: &Name, rtype: Rtype) -> Result<Said, String> {
-    let parameter = ("dns", &*URL_SAFE_NO_PAD.encode(question));
-    let answer = line.get(parameter, MEDIA_TYPE, 1 << 16, PATIENCE).await.map_err(|e| e.to_string())?;
-    understand(&answer, name, rtype)
+async fn ask(line: &Line, question: &[u8], name: &Name, rtype: Rtype) -> Result<UpstreamReply, String> {
+    let parameter = ("dns", &*BASE64URL_NOPAD.encode(question));
+    let answer =
+        line.get(parameter, MEDIA_TYPE, 1 << 16, UPSTREAM_TIMEOUT).await.map_err(|e| e.to_string())?;
+    read_reply(&answer, name, rtype)
         .map_err(|why| format!("{}: {why}", line.base().host_str().unwrap_or_default()))
 }
 
-/// Reads an answer, if it is one to the question and says something.
-fn understand(answer: &HttpAnswer, name: &Name, rtype: Rtype) -> Result<Said, String> {
+/// Parses a response and checks that it answers the question.
+///
+/// # Errors
+/// Why it cannot be used.
+fn read_reply(answer: &HttpAnswer, name: &Name, rtype: Rtype) -> Result<UpstreamReply, String> {
     if answer.status != 200 {
         return Err(format!("HTTP status {}", answer.status));
     }
     let reply = Reply::read(&answer.body).map_err(|e| e.to_string())?;
     let authentic = answer.body.get(3).is_some_and(|flags| flags & 0x20 != 0);
-    let same = reply.question.as_ref().is_some_and(|(labels, asked, class)| {
-        let lower = labels.iter().map(|l| l.to_ascii_lowercase());
-        lower.eq(name.labels().iter().cloned()) && *asked == rtype && *class == 1
+    let same = reply.question.as_ref().is_some_and(|(exact, asked, class)| {
+        exact.eq_ignore_ascii_case(name.octets()) && *asked == rtype && *class == 1
     });
     match reply.rcode {
-        _ if !same => Err("it answered another question".into()),
-        _ if reply.tc => Err("it cut its answer off".into()),
-        rcode::NOERROR | rcode::NXDOMAIN => Ok(Said { reply, authentic, age: age(answer.header("age")) }),
+        _ if !same => Err("the response is for another question".into()),
+        _ if reply.tc => Err("the response is truncated".into()),
+        rcode::NOERROR | rcode::NXDOMAIN => {
+            Ok(UpstreamReply { reply, authentic, age: age(answer.header("age")) })
+        }
         other => Err(dns::wire::rcode_text(other)),
     }
 }
 
-/// Seconds of an `Age` header field; what is no number is none.
+/// Parses an `Age` header field; 0 if it is not a number.
 fn age(field: Option<&str>) -> u32 {
     field.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// The question as it is sent: id 0 so that equal questions have equal URLs, RD, and DO so that one answer serves all.
+/// Encodes the query: ID 0, so that equal queries have equal URLs (RFC 8484 section 4.1), RD, and DO, so that one answer
+/// serves clients with and without it.
 fn question(name: &Name, rtype: Rtype, unchecked: bool) -> Vec<u8> {
     let mut out = vec![0, 0, 1, if unchecked { 0x10 } else { 0 }, 0, 1, 0, 0, 0, 0, 0, 1];
     out.extend(name.to_wire());
@@ -123,7 +129,7 @@ impl Backend for Upstreams {
         for offset in 0..self.lines.len() {
             let at = (first + offset) % self.lines.len();
             match ask(&self.lines[at], &question, name, rtype).await {
-                Ok(Said { reply, authentic, age }) => {
+                Ok(UpstreamReply { reply, authentic, age }) => {
                     self.first.store(at, Ordering::Relaxed);
                     let usable = |rr: &Rr| rr.class == 1 && rr.data != Data::Malformed;
                     let answers = reply.answers.iter().filter(|rr| usable(rr)).cloned().collect();
@@ -131,9 +137,9 @@ impl Backend for Upstreams {
                     let authority =
                         reply.authority.iter().filter(|rr| usable(rr) && denial.contains(&rr.rtype));
                     let mut entry = Entry::relayed(now, reply.rcode, answers, authority.cloned().collect());
-                    // TTLs count from when the answer was made (RFC 8484 section 5.1).
+                    // TTLs count from when the response was generated (RFC 8484 section 5.1).
                     entry.since = now.checked_sub(SignedDuration::from_secs(age.into())).unwrap_or(now);
-                    // The connection is authenticated: its word about validation is taken (RFC 6840 section 5.8).
+                    // The channel is authenticated, so the AD bit is trusted (RFC 6840 section 5.8).
                     if authentic {
                         entry.security = Security::Secure;
                     }
@@ -142,10 +148,10 @@ impl Backend for Upstreams {
                 Err(reason) => why = reason,
             }
         }
-        Entry::failure(now, extended::NETWORK, format!("no upstream gave an answer: {why}"))
+        Entry::failure(now, extended::NETWORK, format!("no upstream server answered: {why}"))
     }
 
-    fn minds_unchecked(&self) -> bool {
+    fn distinguishes_unchecked(&self) -> bool {
         true
     }
 }
@@ -187,10 +193,10 @@ mod tests {
             body: body.to_vec(),
             final_url: Url::parse("https://dns.example/dns-query").unwrap(),
         };
-        let said = understand(&answer(200, &well, None), &name, Rtype::A).unwrap();
+        let said = read_reply(&answer(200, &well, None), &name, Rtype::A).unwrap();
         assert_eq!((said.reply.answers.len(), said.authentic, said.age), (1, true, 0));
         for (text, age) in [("17", 17), (" 5 ", 5), ("soon", 0), ("-1", 0), ("99999999999", 0)] {
-            let said = understand(&answer(200, &well, Some(text)), &name, Rtype::A).unwrap();
+            let said = read_reply(&answer(200, &well, Some(text)), &name, Rtype::A).unwrap();
             assert_eq!(said.age, age, "{text}");
         }
         let changed = |at: usize, octet: u8| {
@@ -203,16 +209,16 @@ mod tests {
             ("another name", well.clone(), 200, &other, "another question"),
             ("no question", changed(5, 0), 200, &name, ""),
             ("another class", changed(28, 3), 200, &name, "another question"),
-            ("cut off", changed(2, 0x83), 200, &name, "cut its answer off"),
+            ("cut off", changed(2, 0x83), 200, &name, "truncated"),
             ("SERVFAIL", changed(3, 0x82), 200, &name, "SERVFAIL"),
             ("a question", changed(2, 0x01), 200, &name, ""),
             ("a page", b"<html>".to_vec(), 200, &name, ""),
             ("not found", well.clone(), 404, &name, "404"),
         ] {
-            let why = understand(&answer(status, &body, None), name, Rtype::A).unwrap_err();
+            let why = read_reply(&answer(status, &body, None), name, Rtype::A).unwrap_err();
             assert!(why.contains(words), "{what}: {why}");
         }
-        let why = understand(&answer(200, &well, None), &name, Rtype::AAAA).unwrap_err();
+        let why = read_reply(&answer(200, &well, None), &name, Rtype::AAAA).unwrap_err();
         assert!(why.contains("another question"), "{why}");
     }
 }

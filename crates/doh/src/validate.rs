@@ -1,56 +1,63 @@
-//! Validation of what a zone's servers said: the chain of keys from a trust anchor, kept while it holds, then the
-//! signatures of the answer or the proof of its absence (RFC 4035 section 5).
+//! DNSSEC validation of a reply: the chain of trust from a trust anchor to the keys of the zone, cached, then the
+//! signatures of the answer or its denial (RFC 4035 section 5).
 
-use crate::backend::extended;
-use crate::entry::{BOGUS, Explained, FAILURE, Security};
+use crate::cache::{Cache, CacheValue};
+use crate::codes::{ExtendedError, extended};
+use crate::entry::{BOGUS, FAILURE, Security};
 use dns::dnssec::denial::{Denials, Proof};
-use dns::dnssec::verify::{Fault, check_set, ds_matches, keys, signatures, usable};
+use dns::dnssec::verifier::Verifier;
+use dns::dnssec::verify::{Fault, entry_keys, keys, signatures, usable};
 use dns::wire::{Data, Dnskey, Name, Reply, Rr, Rtype};
-use dns::{Engine, Fetched};
+use dns::{Engine, Error, Fetched, QuestionBudget};
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use model::registration::Ds;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OnceCell;
 
-/// Zones whose keys are remembered.
-const ZONES: usize = 10_000;
-/// Names below a signed zone at which an unsigned one is looked for: each costs questions, and whoever asks chooses how
+/// Octets of the cache of zone keys.
+const KEY_CACHE: usize = 4 << 20;
+/// Names below a signed zone that are checked for an insecure delegation. Each costs queries, and the client chooses how
 /// many labels a name has.
-const CUTS: usize = 16;
-/// Keys are not believed longer without asking again.
-const LONGEST: u32 = 3600;
+const MAX_CUTS: usize = 16;
+/// Cap on the time keys are cached, in seconds.
+const MAX_KEY_TTL: u32 = 3600;
 
-/// What is known about the keys of a zone.
+/// Trust in a zone: its validated keys, or why it has none.
 #[derive(Debug, Clone)]
 enum Trust {
     Secure(Arc<Vec<Dnskey>>),
     Insecure,
-    Bogus(Explained),
+    /// Its keys cannot be believed or fetched.
+    Failed(ExtendedError),
 }
 
-/// What validation found.
-pub(crate) struct Judged {
+/// The result of a validation.
+pub(crate) struct Validation {
     pub security: Security,
-    /// Why it is bogus.
-    pub explained: Option<Explained>,
-    /// Seconds the judgement may be relied on.
+    /// Why it is bogus or indeterminate.
+    pub explained: Option<ExtendedError>,
+    /// Seconds for which the result may be cached.
     pub seconds: u32,
 }
 
-impl Judged {
+impl Validation {
     fn good(security: Security, seconds: u32) -> Self {
-        Judged { security, explained: None, seconds }
+        Validation { security, explained: None, seconds }
     }
 
-    fn bogus(why: Explained) -> Self {
+    fn failed(why: ExtendedError) -> Self {
         let seconds = if why.0 == extended::NO_REACHABLE_AUTHORITY { FAILURE } else { BOGUS };
-        Judged { security: Security::Bogus(why.1.clone()), explained: Some(why), seconds }
+        let security = match why.0 {
+            extended::INDETERMINATE => Security::Indeterminate(why.1.clone()),
+            _ => Security::Bogus(why.1.clone()),
+        };
+        Validation { security, explained: Some(why), seconds }
     }
 }
 
-/// The extended error that says the same (RFC 8914 section 4).
+/// Returns the extended error code of a fault (RFC 8914 section 4).
 fn code(fault: &Fault) -> u16 {
     match fault {
         Fault::Unsigned => extended::RRSIGS_MISSING,
@@ -59,167 +66,297 @@ fn code(fault: &Fault) -> u16 {
         Fault::NotYet(_) => extended::SIGNATURE_NOT_YET_VALID,
         Fault::Invalid(_) => extended::BOGUS,
         Fault::Unsupported(_) => extended::UNSUPPORTED_ALGORITHM,
+        Fault::OutOfBudget => extended::INDETERMINATE,
     }
 }
 
 fn out_of_reach(why: String) -> (Trust, u32) {
-    (Trust::Bogus((extended::NO_REACHABLE_AUTHORITY, why)), FAILURE)
+    (Trust::Failed((extended::NO_REACHABLE_AUTHORITY, why)), FAILURE)
 }
 
-type Learned = Arc<OnceCell<(Trust, Timestamp)>>;
+/// What was not computed for want of budget says nothing about the zone.
+fn not_computed(zone: &Name) -> ExtendedError {
+    let why =
+        format!("{zone} was not validated: its answer has too many keys, signatures or records to verify");
+    (extended::INDETERMINATE, why)
+}
+
+/// A failure and the seconds it is kept: one that comes from the budget of this lookup is not kept for others.
+fn failed(why: ExtendedError) -> (Trust, u32) {
+    let seconds = if why.0 == extended::INDETERMINATE { 0 } else { BOGUS };
+    (Trust::Failed(why), seconds)
+}
+
+/// A zone's keys as cached.
+#[derive(Debug)]
+struct Known {
+    trust: Trust,
+    until: Timestamp,
+}
+
+impl CacheValue for Known {
+    fn weight(&self) -> usize {
+        // The name is stored twice, 255 octets each at most.
+        let content = match &self.trust {
+            Trust::Secure(keys) => keys.iter().map(|key| size_of::<Dnskey>() + key.public_key.len()).sum(),
+            Trust::Insecure => 0,
+            Trust::Failed((_, why)) => why.len(),
+        };
+        512 + size_of::<Self>() + content
+    }
+
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        now < self.until
+    }
+}
+
+/// The budget ran out before the keys of a zone were found. Not cached: the next lookup has its own budget.
+#[derive(Debug)]
+struct OutOfQuestions;
+
+type KeyLookup = Arc<OnceCell<Arc<Known>>>;
+type KeyLookups = Mutex<HashMap<Name, KeyLookup>>;
+
+/// Participation in the lookup of a zone's keys; the last participant removes it from the table.
+struct Participant<'a> {
+    lookups: &'a KeyLookups,
+    zone: Name,
+    lookup: KeyLookup,
+}
+
+impl<'a> Participant<'a> {
+    fn join(lookups: &'a KeyLookups, zone: &Name) -> Self {
+        let mut table = lookups.lock().unwrap_or_else(PoisonError::into_inner);
+        let lookup = table.entry(zone.clone()).or_default().clone();
+        Participant { lookups, zone: zone.clone(), lookup }
+    }
+}
+
+impl Drop for Participant<'_> {
+    fn drop(&mut self) {
+        let mut table = self.lookups.lock().unwrap_or_else(PoisonError::into_inner);
+        // The table holds one reference and this participant the other.
+        if Arc::strong_count(&self.lookup) <= 2 {
+            table.remove(&self.zone);
+        }
+    }
+}
 
 /// Validates with the anchors of an engine.
 pub(crate) struct Validator {
     engine: Engine,
     anchors: Vec<(Name, Ds)>,
-    zones: Mutex<HashMap<Name, Learned>>,
+    known: Cache<Name, Known>,
+    lookups: KeyLookups,
 }
 
 impl Validator {
     pub(crate) fn new(engine: Engine) -> Self {
         let anchors = &engine.settings().trust_anchors.0;
         let anchors = anchors.iter().filter_map(|(o, ds)| Some((Name::from_text(o).ok()?, ds.clone())));
-        Validator { anchors: anchors.collect(), zones: Mutex::default(), engine }
+        Validator {
+            anchors: anchors.collect(),
+            known: Cache::new(KEY_CACHE),
+            lookups: Mutex::default(),
+            engine,
+        }
     }
 
-    /// Judges an answer about `name`.
-    pub(crate) async fn judge(&self, name: &Name, rtype: Rtype, fetched: &Fetched, now: Timestamp) -> Judged {
-        let reply = &fetched.reply;
+    /// Judges an answer about `name`; the questions this takes are counted in `budget`, and all signatures are verified
+    /// within one budget of verifications.
+    pub(crate) async fn validate(
+        &self,
+        name: &Name,
+        rtype: Rtype,
+        fetched: &Fetched,
+        now: Timestamp,
+        budget: &QuestionBudget,
+    ) -> Validation {
+        self.validate_within(name, rtype, fetched, &Verifier::new(now), budget).await.unwrap_or_else(
+            |OutOfQuestions| {
+                let why = format!("validating {name} takes more than {} queries", budget.sent());
+                Validation::failed((extended::NO_REACHABLE_AUTHORITY, why))
+            },
+        )
+    }
+
+    async fn validate_within(
+        &self,
+        name: &Name,
+        rtype: Rtype,
+        fetched: &Fetched,
+        verifier: &Verifier,
+        budget: &QuestionBudget,
+    ) -> Result<Validation, OutOfQuestions> {
+        let (reply, now) = (&fetched.reply, verifier.now());
         let zone = apex(reply, name, &fetched.zone);
-        match self.trust(zone.clone(), now).await {
-            Trust::Insecure => Judged::good(Security::Insecure, u32::MAX),
-            Trust::Bogus(why) => Judged::bogus(why),
-            Trust::Secure(keys) => {
-                let keys: Vec<&Dnskey> = keys.iter().collect();
-                match check(reply, name, rtype, &zone, &keys, now) {
-                    Ok(Proof::Holds) => Judged::good(Security::Secure, valid_for(reply, now)),
-                    Ok(_) => Judged::good(Security::Insecure, valid_for(reply, now)),
-                    Err(why) => {
-                        // The DS set of a name belongs to the zone above it.
-                        let lowest = if rtype == Rtype::DS { name.parent() } else { name.clone() };
-                        if is_unsigned(reply, name) && self.unsigned_below(&zone, &lowest, now).await {
-                            Judged::good(Security::Insecure, LONGEST)
-                        } else {
-                            Judged::bogus(why)
-                        }
-                    }
+        let keys = match self.trust(zone.clone(), verifier, budget).await? {
+            Trust::Insecure => return Ok(Validation::good(Security::Insecure, u32::MAX)),
+            Trust::Failed(why) => return Ok(Validation::failed(why)),
+            Trust::Secure(keys) => keys,
+        };
+        let keys: Vec<&Dnskey> = keys.iter().collect();
+        match check(reply, name, rtype, &zone, &keys, verifier) {
+            Ok(Proof::Holds) => Ok(Validation::good(Security::Secure, valid_for(reply, now))),
+            Ok(_) => Ok(Validation::good(Security::Insecure, valid_for(reply, now))),
+            Err(why) => {
+                // The DS set of a name belongs to the zone above it.
+                let lowest = if rtype == Rtype::DS { name.parent() } else { name.clone() };
+                if is_unsigned(reply, name) && self.unsigned_below(&zone, &lowest, verifier, budget).await? {
+                    Ok(Validation::good(Security::Insecure, MAX_KEY_TTL))
+                } else {
+                    Ok(Validation::failed(why))
                 }
             }
         }
     }
 
-    /// Whether a zone between `zone` and `name` is proved to be unsigned: servers that serve both answer from the lower
-    /// one without a referral, and an answer without signatures does not say from which.
-    async fn unsigned_below(&self, zone: &Name, name: &Name, now: Timestamp) -> bool {
-        for count in (zone.labels().len() + 1..=name.labels().len()).take(CUTS) {
-            if let Trust::Insecure = self.trust(name.trim_to(count), now).await {
-                return true;
+    /// Returns whether a zone between `zone` and `name` is proved to be unsigned. Servers of both zones answer from the
+    /// lower one without a referral, and an unsigned answer does not show which zone it comes from.
+    async fn unsigned_below(
+        &self,
+        zone: &Name,
+        name: &Name,
+        verifier: &Verifier,
+        budget: &QuestionBudget,
+    ) -> Result<bool, OutOfQuestions> {
+        for count in (zone.labels().len() + 1..=name.labels().len()).take(MAX_CUTS) {
+            if let Trust::Insecure = self.trust(name.trim_to(count), verifier, budget).await? {
+                return Ok(true);
             }
         }
-        false
+        Ok(false)
     }
 
-    /// The keys of a zone, found once at a time and kept while they hold.
-    fn trust(&self, zone: Name, now: Timestamp) -> BoxFuture<'_, Trust> {
+    /// Returns trust in a zone: from the cache, or from the lookup in progress, or from a new one.
+    fn trust<'a>(
+        &'a self,
+        zone: Name,
+        verifier: &'a Verifier,
+        budget: &'a QuestionBudget,
+    ) -> BoxFuture<'a, Result<Trust, OutOfQuestions>> {
         Box::pin(async move {
-            let cell = {
-                let mut zones = self.zones.lock().unwrap_or_else(PoisonError::into_inner);
-                if zones.len() >= ZONES && !zones.contains_key(&zone) {
-                    zones.clear();
-                }
-                let cell = zones.entry(zone.clone()).or_default();
-                if cell.get().is_some_and(|(_, until)| *until <= now) {
-                    *cell = Learned::default();
-                }
-                cell.clone()
-            };
-            let found = cell.get_or_init(|| async {
-                let (trust, seconds) = self.learn(&zone, now).await;
+            let now = verifier.now();
+            if let Some(known) = self.known.get(&zone, now) {
+                return Ok(known.trust.clone());
+            }
+            let participant = Participant::join(&self.lookups, &zone);
+            let found = participant.lookup.get_or_try_init(|| async {
+                let (trust, seconds) = self.learn(&zone, verifier, budget).await?;
                 let until = now.checked_add(SignedDuration::from_secs(seconds.into())).unwrap_or(now);
-                (trust, until)
+                let known = Arc::new(Known { trust, until });
+                self.known.put(zone.clone(), known.clone());
+                Ok(known)
             });
-            found.await.0.clone()
+            found.await.map(|known| known.trust.clone())
         })
     }
 
-    async fn learn(&self, zone: &Name, now: Timestamp) -> (Trust, u32) {
+    /// Fetches within the budget; the inner result is that of the engine.
+    async fn fetch(
+        &self,
+        name: &Name,
+        rtype: Rtype,
+        budget: &QuestionBudget,
+    ) -> Result<Result<Fetched, Error>, OutOfQuestions> {
+        match self.engine.fetch(name, rtype, budget).await {
+            Err(Error::Exhausted { .. }) if budget.left() == 0 => Err(OutOfQuestions),
+            fetched => Ok(fetched),
+        }
+    }
+
+    async fn learn(
+        &self,
+        zone: &Name,
+        verifier: &Verifier,
+        budget: &QuestionBudget,
+    ) -> Result<(Trust, u32), OutOfQuestions> {
         let anchored: Vec<&Ds> = self.anchors.iter().filter(|(o, _)| o == zone).map(|(_, ds)| ds).collect();
         if !anchored.is_empty() {
-            return self.enter(zone, &anchored, LONGEST, now).await;
+            return self.enter(zone, &anchored, MAX_KEY_TTL, verifier, budget).await;
         }
         if !self.anchors.iter().any(|(owner, _)| zone.is_below(owner)) {
-            return (Trust::Insecure, LONGEST);
+            return Ok((Trust::Insecure, MAX_KEY_TTL));
         }
-        let fetched = match self.engine.fetch(zone, Rtype::DS).await {
+        let fetched = match self.fetch(zone, Rtype::DS, budget).await? {
             Ok(fetched) => fetched,
-            Err(e) => return out_of_reach(format!("the DS records of {zone} can't be had: {e}")),
+            Err(e) => return Ok(out_of_reach(format!("the DS records of {zone} could not be fetched: {e}"))),
         };
         let parent = apex(&fetched.reply, zone, &fetched.zone);
         if !zone.is_below(&parent) {
-            return out_of_reach(format!("no zone above {zone} answers for its DS records"));
+            return Ok(out_of_reach(format!("no zone above {zone} answers for its DS records")));
         }
-        let trusted = match self.trust(parent.clone(), now).await {
+        let trusted = match self.trust(parent.clone(), verifier, budget).await? {
             Trust::Secure(keys) => keys,
-            Trust::Insecure => return (Trust::Insecure, LONGEST),
-            Trust::Bogus(why) => return (Trust::Bogus(why), BOGUS),
+            Trust::Insecure => return Ok((Trust::Insecure, MAX_KEY_TTL)),
+            Trust::Failed(why) => return Ok(failed(why)),
         };
         let trusted: Vec<&Dnskey> = trusted.iter().collect();
         let reply = &fetched.reply;
         let set: Vec<&Rr> = reply.answers_of(zone, Rtype::DS).collect();
         if set.is_empty() {
-            let denials = Denials::of(&reply.authority, &parent, &trusted, now);
-            return if denials.unsigned_cut(zone) {
-                (Trust::Insecure, LONGEST.min(shortest(&reply.authority)))
+            let denials = Denials::of(&reply.authority, &parent, &trusted, verifier);
+            return Ok(if denials.unsigned_cut(zone) {
+                (Trust::Insecure, MAX_KEY_TTL.min(shortest(&reply.authority)))
+            } else if denials.is_undecided() {
+                failed(not_computed(&parent))
             } else {
                 let why = format!("{parent} does not prove that {zone} is unsigned");
-                (Trust::Bogus((extended::NSEC_MISSING, why)), BOGUS)
-            };
+                failed((extended::NSEC_MISSING, why))
+            });
         }
         let sigs: Vec<_> = signatures(&reply.answers, zone, Rtype::DS).collect();
-        if let Err(fault) = check_set(&set, &sigs, &trusted, &parent, now) {
+        if let Err(fault) = verifier.check_set(&set, &sigs, &trusted, &parent) {
             let why = format!("the DS set of {zone} does not validate: {}", fault.words());
-            return (Trust::Bogus((code(&fault), why)), BOGUS);
+            return Ok(failed((code(&fault), why)));
         }
         let ds: Vec<&Ds> =
             set.iter().filter_map(|rr| if let Data::Ds(ds) = &rr.data { Some(ds) } else { None }).collect();
-        self.enter(zone, &ds, LONGEST.min(shortest(&reply.answers)), now).await
+        self.enter(zone, &ds, MAX_KEY_TTL.min(shortest(&reply.answers)), verifier, budget).await
     }
 
-    /// From DS records that are believed to the keys of their zone.
-    async fn enter(&self, zone: &Name, ds: &[&Ds], ttl: u32, now: Timestamp) -> (Trust, u32) {
+    /// From validated DS records to the keys of their zone.
+    async fn enter(
+        &self,
+        zone: &Name,
+        ds: &[&Ds],
+        ttl: u32,
+        verifier: &Verifier,
+        budget: &QuestionBudget,
+    ) -> Result<(Trust, u32), OutOfQuestions> {
         let ds = usable(ds.iter().copied());
         if ds.is_empty() {
-            return (Trust::Insecure, ttl);
+            return Ok((Trust::Insecure, ttl));
         }
-        let fetched = match self.engine.fetch(zone, Rtype::DNSKEY).await {
+        let fetched = match self.fetch(zone, Rtype::DNSKEY, budget).await? {
             Ok(fetched) => fetched,
-            Err(e) => return out_of_reach(format!("the keys of {zone} can't be had: {e}")),
+            Err(e) => return Ok(out_of_reach(format!("the keys of {zone} could not be fetched: {e}"))),
         };
         let answers = &fetched.reply.answers;
         let set: Vec<&Rr> = fetched.reply.answers_of(zone, Rtype::DNSKEY).collect();
         let all: Vec<&Dnskey> = keys(answers, zone).collect();
-        let entry: Vec<&Dnskey> =
-            all.iter().copied().filter(|key| ds.iter().any(|ds| ds_matches(ds, zone, key))).collect();
+        let entry = entry_keys(&ds, zone, &all);
         if entry.is_empty() {
             let why = format!("no DNSKEY of {zone} matches its DS records");
-            return (Trust::Bogus((extended::DNSKEY_MISSING, why)), BOGUS);
+            return Ok(failed((extended::DNSKEY_MISSING, why)));
         }
         let sigs: Vec<_> = signatures(answers, zone, Rtype::DNSKEY).collect();
-        match check_set(&set, &sigs, &entry, zone, now) {
+        Ok(match verifier.check_set(&set, &sigs, &entry, zone) {
             Ok(()) => {
-                let seconds = ttl.min(shortest(answers)).min(valid_for(&fetched.reply, now)).max(1);
+                let seconds =
+                    ttl.min(shortest(answers)).min(valid_for(&fetched.reply, verifier.now())).max(1);
                 (Trust::Secure(Arc::new(all.into_iter().cloned().collect())), seconds)
             }
             Err(fault) => {
                 let why = format!("the DNSKEY set of {zone} does not validate: {}", fault.words());
-                (Trust::Bogus((code(&fault), why)), BOGUS)
+                failed((code(&fault), why))
             }
-        }
+        })
     }
 }
 
-/// The zone an answer is from: the lowest signer or SOA owner on the path to the name, when servers that serve several
-/// zones of the path answered without a referral. Made-up ones gain nothing: each zone has to be proved.
+/// Returns the zone an answer is from: the lowest signer or SOA owner between the delegated zone and the name, since
+/// servers of several zones answer without a referral. A false one gains nothing: each zone needs a chain of trust.
 fn apex(reply: &Reply, name: &Name, zone: &Name) -> Name {
     let spoken = reply.answers.iter().chain(&reply.authority).filter_map(|rr| match &rr.data {
         // A DS set at an apex belongs to the zone above.
@@ -231,7 +368,7 @@ fn apex(reply: &Reply, name: &Name, zone: &Name) -> Name {
     on_path.max_by_key(|apex| apex.labels().len()).unwrap_or(zone).clone()
 }
 
-/// No signature anywhere that could concern the name.
+/// Returns whether the reply has no signature that could cover the name.
 fn is_unsigned(reply: &Reply, name: &Name) -> bool {
     let signed = |rr: &Rr| matches!(&rr.data, Data::Rrsig(sig) if name.is_at_or_below(&sig.signer));
     !reply.answers.iter().chain(&reply.authority).any(signed)
@@ -241,7 +378,7 @@ fn shortest(section: &[Rr]) -> u32 {
     section.iter().map(|rr| rr.ttl).min().unwrap_or(0)
 }
 
-/// Seconds until the first signature ends, and no more than the TTLs that were signed (RFC 4035 section 5.3.3).
+/// Returns seconds until the first signature expires, at most the original TTLs (RFC 4035 section 5.3.3).
 fn valid_for(reply: &Reply, now: Timestamp) -> u32 {
     let bounds = reply.answers.iter().chain(&reply.authority).filter_map(|rr| match &rr.data {
         Data::Rrsig(sig) => {
@@ -253,27 +390,28 @@ fn valid_for(reply: &Reply, now: Timestamp) -> u32 {
     bounds.min().unwrap_or(u32::MAX)
 }
 
-/// Signatures of a positive answer, or the proof of a negative one.
+/// Validates the signatures of a positive answer, or the proof of a negative one.
 fn check(
     reply: &Reply,
     name: &Name,
     rtype: Rtype,
     zone: &Name,
     keys: &[&Dnskey],
-    now: Timestamp,
-) -> Result<Proof, Explained> {
+    verifier: &Verifier,
+) -> Result<Proof, ExtendedError> {
     let answers = &reply.answers;
     let at_name = |wanted: Rtype| answers.iter().any(|rr| rr.name == *name && rr.rtype == wanted);
     let kind = if at_name(rtype) { rtype } else { Rtype::CNAME };
     if name.is_root() && rtype == Rtype::DS {
-        // Nobody above can speak for the root.
+        // The root has no parent that could sign its DS set.
         return Ok(Proof::Open);
     }
-    let denials = || Denials::of(&reply.authority, zone, keys, now);
+    let denials = || Denials::of(&reply.authority, zone, keys, verifier);
     if !at_name(kind) {
         let denials = denials();
         let proof = if reply.rcode == 3 { denials.no_name(name) } else { denials.no_type(name, rtype) };
         return match proof {
+            Proof::Missing if denials.is_undecided() => Err(not_computed(zone)),
             Proof::Missing => {
                 let why = format!("{zone} does not prove that there is no {rtype} record at {name}");
                 Err((extended::NSEC_MISSING, why))
@@ -287,45 +425,67 @@ fn check(
     }
     let set: Vec<&Rr> = reply.answers_of(name, kind).collect();
     let sigs: Vec<_> = signatures(answers, name, kind).collect();
-    if sigs.is_empty() && kind == Rtype::CNAME && redirected(reply, name, zone, keys, now) {
+    if sigs.is_empty() && kind == Rtype::CNAME && redirected(reply, name, zone, keys, verifier)? {
         return Ok(Proof::Holds);
     }
-    check_set(&set, &sigs, keys, zone, now).map_err(|fault| {
+    verifier.check_set(&set, &sigs, keys, zone).map_err(|fault| {
         let why = format!("the {kind} records of {name} do not validate: {}", fault.words());
         (code(&fault), why)
     })?;
-    // Fewer labels in the signature than in the name: a wildcard answered, which is right only if nothing is closer.
-    // An asterisk that was asked for by name is not counted (RFC 4034 section 3.1.3).
-    let asterisk = usize::from(name.labels().first().is_some_and(|label| label == b"*"));
+    // Fewer labels in the signature than in the name: the answer comes from a wildcard, which needs a proof that no closer
+    // name exists. A leading asterisk in the query name is not counted (RFC 4034 section 3.1.3).
+    let asterisk = usize::from(name.labels().next().is_some_and(|label| label == b"*"));
     let count = name.labels().len() - asterisk;
     let wildcard = sigs.iter().map(|s| usize::from(s.labels)).filter(|n| *n < count).min();
     match wildcard {
         None => Ok(Proof::Holds),
-        Some(labels) => match denials().nothing_closer(name, labels) {
-            Proof::Missing => {
-                let why = format!("{zone} does not prove that only a wildcard matches {name}");
-                Err((extended::NSEC_MISSING, why))
+        Some(labels) => {
+            let denials = denials();
+            match denials.nothing_closer(name, labels) {
+                Proof::Missing if denials.is_undecided() => Err(not_computed(zone)),
+                Proof::Missing => {
+                    let why = format!("{zone} does not prove that only a wildcard matches {name}");
+                    Err((extended::NSEC_MISSING, why))
+                }
+                other => Ok(other),
             }
-            other => Ok(other),
-        },
+        }
     }
 }
 
-/// The alias at `name` follows from a signed DNAME above it (RFC 6672 section 5.3.1).
-fn redirected(reply: &Reply, name: &Name, zone: &Name, keys: &[&Dnskey], now: Timestamp) -> bool {
+/// Returns whether the CNAME record at `name` follows from a signed DNAME record above it (RFC 6672 section 5.3.1).
+///
+/// # Errors
+/// A signature that was not verified might be the one.
+fn redirected(
+    reply: &Reply,
+    name: &Name,
+    zone: &Name,
+    keys: &[&Dnskey],
+    verifier: &Verifier,
+) -> Result<bool, ExtendedError> {
     let target = reply.answers_of(name, Rtype::CNAME).find_map(|rr| match &rr.data {
         Data::Cname(target) => Some(target),
         _ => None,
     });
-    let Some(target) = target else { return false };
-    reply.answers.iter().any(|rr| {
+    let Some(target) = target else { return Ok(false) };
+    let follows = |rr: &&Rr| {
         let Data::Dname(onto) = &rr.data else { return false };
         let kept = name.labels().len().saturating_sub(rr.name.labels().len());
-        let follows = name.is_below(&rr.name)
+        name.is_below(&rr.name)
             && target.labels().len() == kept + onto.labels().len()
-            && target.labels()[..kept] == name.labels()[..kept]
-            && target.is_at_or_below(onto);
+            && target.labels().take(kept).eq(name.labels().take(kept))
+            && target.is_at_or_below(onto)
+    };
+    // The same record twice is one.
+    let mut seen = HashSet::new();
+    for rr in reply.answers.iter().filter(follows).filter(|rr| seen.insert((&rr.name, &rr.raw))) {
         let sigs: Vec<_> = signatures(&reply.answers, &rr.name, Rtype::DNAME).collect();
-        follows && check_set(&[rr], &sigs, keys, zone, now).is_ok()
-    })
+        match verifier.check_set(&[rr], &sigs, keys, zone) {
+            Ok(()) => return Ok(true),
+            Err(Fault::OutOfBudget) => return Err(not_computed(zone)),
+            Err(_) => {}
+        }
+    }
+    Ok(false)
 }

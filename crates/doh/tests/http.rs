@@ -21,7 +21,7 @@ async fn get_and_post_give_the_same_answer_with_its_freshness() {
     assert_eq!((reply.id, reply.rcode, reply.aa, reply.ra, reply.answers.len()), (0x1234, 0, false, true, 2));
     assert_eq!(reply.answers[0].ttl, 300);
     let letters = reply.question.clone().unwrap().0;
-    assert_eq!(letters, [b"wWw".to_vec(), b"Example".to_vec()], "the question comes back as it was written");
+    assert_eq!(letters, b"\x03wWw\x07Example", "the question comes back as it was written");
     assert!(reply.edns.is_none(), "no EDNS without EDNS");
     assert!(first.body.len() < message.len() + 2 * 17, "owner names are pointers to the question");
     for answer in [&first, &second] {
@@ -59,9 +59,9 @@ async fn every_mistake_has_its_status() {
         ("DELETE", "/dns-query", &[], b"", 405, "GET or POST"),
         ("POST", "/resolve?name=www.example", &form, &good, 405, "GET"),
         ("GET", "/resolve", &[], b"", 400, "name is missing"),
-        ("GET", "/resolve?name=a..b", &[], b"", 400, "no domain name"),
-        ("GET", "/resolve?name=www.example&type=WHAT", &[], b"", 400, "no record type"),
-        ("GET", "/resolve?name=www.example&cd=perhaps", &[], b"", 400, "no value of cd"),
+        ("GET", "/resolve?name=a..b", &[], b"", 400, "not a domain name"),
+        ("GET", "/resolve?name=www.example&type=WHAT", &[], b"", 400, "not a record type"),
+        ("GET", "/resolve?name=www.example&cd=perhaps", &[], b"", 400, "not a value of cd"),
     ];
     for (method, path, headers, body, status, words) in cases {
         let got = ask(&site.router, method, path, headers, body).await;
@@ -143,7 +143,7 @@ async fn garbage_is_told_from_questions_that_get_an_error() {
     ] {
         let got = post(&site.router, bytes).await;
         assert_eq!(got.status, StatusCode::BAD_REQUEST, "{what}");
-        assert!(got.words().starts_with("This is no DNS question"), "{what}: {}", got.words());
+        assert!(got.words().starts_with("Not a DNS query"), "{what}: {}", got.words());
     }
     let edit = |at: usize, to: u8| {
         let mut bytes = good.clone();

@@ -10,11 +10,6 @@ use std::time::Duration;
 use support::table::{Site, a, entry, site, site_with, soa};
 use support::*;
 
-/// A question with EDNS, so that reasons are told.
-fn explained(name: &str, rtype: u16) -> Vec<u8> {
-    question(name, rtype, [1, 0], Some(Edns { version: 0, dnssec_ok: true, options: vec![] }))
-}
-
 /// RCODE, TTLs of the answers, extended error and its words.
 async fn told(site: &Site, name: &str) -> (u16, Vec<u32>, Option<u16>, String) {
     let got = get(&site.router, &explained(name, 1)).await;
@@ -31,14 +26,14 @@ async fn what_was_known_is_told_for_half_a_minute_at_a_time_while_nobody_answers
     assert_eq!(told(&site, "safe.example").await, (0, vec![60], None, String::new()));
     site.fall_silent();
     site.hand.forward(60);
-    let old = (0, vec![30], Some(3), "an old answer: nobody answers".to_string());
+    let old = (0, vec![30], Some(3), "stale answer: nobody answers".to_string());
     assert_eq!(told(&site, "safe.example").await, old);
     let got = get(&site.router, &explained("safe.example", 1)).await;
     assert_eq!(got.header("cache-control"), "max-age=30");
     assert!(!got.authentic(), "its signature may have run out");
     let json = ask(&site.router, "GET", "/resolve?name=safe.example", &[], &[]).await.json();
     assert_eq!((&json["Status"], &json["Answer"][0]["TTL"]), (&0.into(), &30.into()));
-    assert_eq!(json["Comment"], "an old answer: nobody answers");
+    assert_eq!(json["Comment"], "stale answer: nobody answers");
     let asked = site.asked();
     site.hand.forward(29);
     assert_eq!(told(&site, "safe.example").await, old);
@@ -168,7 +163,7 @@ async fn keys_out_of_reach_are_no_forgery() {
         ..entry(0, vec![a("safe.example", 5, 10)], vec![], 5)
     };
     site.now_says("safe.example", Rtype::A, Some(unproved.clone()));
-    let old = format!("an old answer: {why}");
+    let old = format!("stale answer: {why}");
     assert_eq!(told(&site, "safe.example").await, (0, vec![30], Some(3), old), "what was proved");
     site.now_says("fresh.example", Rtype::A, Some(unproved));
     assert_eq!(told(&site, "fresh.example").await, (2, vec![], Some(22), why.into()), "nothing is known");
@@ -189,6 +184,6 @@ async fn the_old_is_told_rather_than_that_too_much_is_under_way() {
     tokio::task::yield_now().await;
     let (rcode, ttls, code, words) = told(&site, "www.example").await;
     assert_eq!((rcode, ttls, code), (0, vec![30, 30], Some(3)));
-    assert!(words.contains("under way"), "{words}");
+    assert!(words.contains("in progress"), "{words}");
     assert_eq!(get(&site.router, &plain("bogus.example", 1)).await.status, StatusCode::SERVICE_UNAVAILABLE);
 }

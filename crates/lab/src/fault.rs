@@ -47,6 +47,8 @@ pub enum Fault {
     InvalidJson,
     RedirectLoop,
     RateLimit(u32),
+    Bomb(u32),
+    ManyRecords(u32),
 }
 
 /// What a fault takes after its name.
@@ -98,6 +100,12 @@ pub const TABLE: &[(&str, Argument, &str)] = &[
     ("invalid-json", Argument::None, "a JSON text that breaks off"),
     ("redirect-loop", Argument::None, "redirects to itself, for ever"),
     ("rate-limit", Argument::Number(10), "answers so many questions a minute, then 429 or a polite refusal"),
+    (
+        "bomb",
+        Argument::Number(4_659),
+        "every TCP answer holds so many NS records with one target of 255 octets, as far as 64 KB go",
+    ),
+    ("many-records", Argument::Number(4_000), "every TCP answer holds so many A records, as far as 64 KB go"),
 ];
 
 impl Fault {
@@ -139,6 +147,8 @@ impl Fault {
             Self::InvalidJson => ("invalid-json", None),
             Self::RedirectLoop => ("redirect-loop", None),
             Self::RateLimit(n) => ("rate-limit", Some(n.to_string())),
+            Self::Bomb(n) => ("bomb", Some(n.to_string())),
+            Self::ManyRecords(n) => ("many-records", Some(n.to_string())),
         }
     }
 
@@ -276,6 +286,8 @@ impl FromStr for Fault {
             "http-500" => Self::Http500,
             "invalid-json" => Self::InvalidJson,
             "redirect-loop" => Self::RedirectLoop,
+            "bomb" => Self::Bomb(number),
+            "many-records" => Self::ManyRecords(number),
             _ => Self::RateLimit(number),
         })
     }

@@ -57,7 +57,7 @@ impl Authority {
         let params = leaf(names, addresses)?;
         let key = KeyPair::generate().map_err(Error::crypto)?;
         let leaf = params.signed_by(&key, &self.issuer).map_err(Error::crypto)?;
-        serve(&leaf, &key, protocols)
+        serve(&[&leaf], &key, protocols)
     }
 
     /// The certificate of a web server, good or bad, at the time `now`.
@@ -82,12 +82,36 @@ impl Authority {
         params.not_before = date(from);
         params.not_after = date(until);
         let key = KeyPair::generate().map_err(Error::crypto)?;
-        let leaf = if kind == scenario::Certificate::SelfSigned {
-            params.self_signed(&key)
-        } else {
-            params.signed_by(&key, &self.issuer)
-        };
-        serve(&leaf.map_err(Error::crypto)?, &key, &["http/1.1"])
+        let protocols = ["http/1.1"];
+        match kind {
+            scenario::Certificate::SelfSigned => {
+                let leaf = params.self_signed(&key).map_err(Error::crypto)?;
+                serve(&[&leaf], &key, &protocols)
+            }
+            scenario::Certificate::Intermediate | scenario::Certificate::Incomplete => {
+                let (between, issuer) = self.intermediate()?;
+                let leaf = params.signed_by(&key, &issuer).map_err(Error::crypto)?;
+                let chain = [&leaf, &between];
+                let sent = if kind == scenario::Certificate::Intermediate { 2 } else { 1 };
+                serve(&chain[..sent], &key, &protocols)
+            }
+            _ => {
+                let leaf = params.signed_by(&key, &self.issuer).map_err(Error::crypto)?;
+                serve(&[&leaf], &key, &protocols)
+            }
+        }
+    }
+
+    /// An authority below the lab's own, and its certificate.
+    fn intermediate(&self) -> Result<(rcgen::Certificate, Issuer<'static, KeyPair>), Error> {
+        let mut params = CertificateParams::new(Vec::new()).map_err(Error::crypto)?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params.distinguished_name.push(DnType::CommonName, "Domainscope lab intermediate");
+        params.distinguished_name.push(DnType::OrganizationName, "Domainscope lab");
+        let key = KeyPair::generate().map_err(Error::crypto)?;
+        let cert = params.signed_by(&key, &self.issuer).map_err(Error::crypto)?;
+        Ok((cert, Issuer::new(params, key)))
     }
 }
 
@@ -110,14 +134,14 @@ fn leaf(names: &[String], addresses: &[IpAddr]) -> Result<CertificateParams, Err
     Ok(params)
 }
 
-fn serve(leaf: &rcgen::Certificate, key: &KeyPair, protocols: &[&str]) -> Result<TlsAcceptor, Error> {
+fn serve(chain: &[&rcgen::Certificate], key: &KeyPair, protocols: &[&str]) -> Result<TlsAcceptor, Error> {
     let private = PrivateKeyDer::try_from(key.serialize_der()).map_err(Error::crypto)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(Error::crypto)?
         .with_no_client_auth()
-        .with_single_cert(vec![leaf.der().clone()], private)
+        .with_single_cert(chain.iter().map(|c| c.der().clone()).collect(), private)
         .map_err(Error::crypto)?;
     config.alpn_protocols = protocols.iter().map(|p| p.as_bytes().to_vec()).collect();
     Ok(TlsAcceptor::from(Arc::new(config)))

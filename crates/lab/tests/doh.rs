@@ -4,8 +4,8 @@ mod common;
 
 use std::sync::Arc;
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use common::*;
+use data_encoding::BASE64URL_NOPAD;
 use hickory_proto::{
     op::{Message, ResponseCode},
     rr::{RData, RecordType},
@@ -127,7 +127,7 @@ fn a_of(message: &Message) -> Vec<String> {
 async fn requests_that_are_none_are_refused_as_the_rfc_says() {
     let world = small().await;
     let lab = &world.lab;
-    let good = URL_SAFE_NO_PAD.encode(wire("plain.example", RecordType::A));
+    let good = BASE64URL_NOPAD.encode(&wire("plain.example", RecordType::A));
     let delete = Request::delete(format!("/dns-query?dns={good}")).header(header::HOST, FIRST);
     for (request, status) in [
         (get("/dns-query"), 400),
@@ -170,7 +170,7 @@ async fn a_resolver_that_fails_fails_here_too() {
 async fn messages_go_by_get_and_by_post() {
     let world = small().await;
     let octets = wire("www.plain.example", RecordType::A);
-    let path = format!("/dns-query?dns={}", URL_SAFE_NO_PAD.encode(&octets));
+    let path = format!("/dns-query?dns={}", BASE64URL_NOPAD.encode(&octets));
     for request in [get(&path), post(WIRE, octets)] {
         let said = clear(&world.lab, request).await.unwrap();
         let message = said.message();

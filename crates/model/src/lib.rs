@@ -2,45 +2,44 @@
 //!
 //! Pure: no I/O, no clock, no async. `now` and thresholds are passed in. The browser, the API, the command line
 //! and the mail templates all show what is computed here.
+//!
+//! The folders are floors: each uses only those before it. Other crates use the short paths (`model::status`).
 
-pub mod advice;
-pub mod attention;
-pub mod carry;
-pub mod compare;
-pub mod culprit;
-pub mod denial;
-pub mod detail;
-pub mod diff;
-pub mod dns;
-pub mod doh_json;
-pub mod epp;
-pub mod event;
-pub mod fields;
-pub mod finding;
-pub mod flush;
-pub mod fqdn;
-pub mod ids;
-pub mod inventory;
-pub mod item;
-pub mod legacy;
-mod legacy_judge;
-pub mod list_query;
-pub mod names;
-pub mod nameserver;
-pub mod observation;
-pub mod paste;
-pub mod problem;
+pub mod base;
+
 pub mod registration;
-pub mod resolvers;
-pub mod row;
-pub mod scan;
-pub mod serial;
-mod server_state;
-pub mod status;
-pub mod test_case;
-pub mod time;
-pub mod timeline;
-pub mod trace;
-pub mod verdict;
+
+pub mod dns;
+
+pub mod finding;
+
+pub mod certificate;
+
+pub mod observation;
+
+pub mod judgement;
+
+pub mod ownership;
+
+pub mod account;
+
+pub mod tools;
+
+pub mod views;
+
+pub use base::{ids, names, serial, time, url};
+pub use dns::nameserver;
+pub use finding::{culprit, test_case};
+pub use judgement::{advice, attention, carry, cause, diff, event, item, judge, status, verdict};
+pub use registration::epp;
+pub use tools::{compare, doh_json, flush, fqdn, resolvers};
+pub use views::{detail, fields, inventory, list_query, paste, row, scan, timeline};
+
+/// Latency of the servers in a chain of delegation: what was measured, and the findings about it.
+pub mod latency {
+    pub use crate::dns::latency::*;
+    pub use crate::dns::spread::*;
+    pub use crate::judgement::latency::*;
+}
 
 pub use jiff::Timestamp;

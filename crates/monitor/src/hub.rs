@@ -1,31 +1,46 @@
 //! What live pages are told: scans as they move on, and the change log as it grows.
 //!
-//! Progress is of this process only; the log is everybody's and is read from the store, so that a page sees what
-//! any replica recorded.
+//! The change log and the queue are in the store and are read from there, so that a page sees what any replica does:
+//! which scans wait or run is in the queue, and so is how they ended. The stages of a scan are known to the process
+//! that runs it only.
 
+use crate::progress;
 use jiff::Timestamp;
-use model::ids::Rv;
+use model::ids::LogPosition;
 use model::names::DomainName;
 use model::scan::{Live, ScanProgress, ScanResult, Stage, StageResult};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use store::Store;
+use store::{Job, JobKind, JobPhase, JobState, LogRead, Store};
 use tokio::sync::{Notify, broadcast};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Finished scans stay visible for the last so many names, so that a page that asks a moment later still learns
 /// the result.
 const FINISHED_KEPT: usize = 500;
+/// Scans that are followed at the same time; the rows of further ones change when they are recorded.
+const FOLLOWED: usize = 5_000;
+/// Jobs read from the queue at once.
+const ACTIVE_READ: u32 = 500;
+/// Log entries read at once.
+const LOG_READ: u32 = 1_000;
 
 /// The hub. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub(Arc<Inner>);
 
 struct Inner {
-    scans: Mutex<HashMap<DomainName, ScanProgress>>,
+    scans: Mutex<HashMap<DomainName, Followed>>,
     live: broadcast::Sender<Live>,
     recorded: Notify,
+}
+
+struct Followed {
+    progress: ScanProgress,
+    /// True while this process runs it, and so knows better than the queue.
+    here: bool,
 }
 
 impl Default for Hub {
@@ -46,57 +61,59 @@ impl Hub {
         self.0.recorded.notify_one();
     }
 
-    /// A scan that waits, runs or has just ended.
+    /// A scan that waits, runs or has just ended, here or elsewhere.
     pub fn progress(&self, name: &DomainName) -> Option<ScanProgress> {
-        self.scans().get(name).cloned()
+        self.scans().get(name).map(|f| f.progress.clone())
     }
 
-    /// All scans that wait or run here, longest first, at most `limit`.
+    /// Scans that wait or run, here or elsewhere, longest first, at most `limit`.
     pub fn running(&self, limit: usize) -> Vec<ScanProgress> {
-        let mut all: Vec<_> = self.scans().values().filter(|p| !p.finished()).cloned().collect();
+        let scans = self.scans();
+        let mut all: Vec<_> = scans.values().map(|f| &f.progress).filter(|p| !p.finished()).collect();
         all.sort_by_key(|p| p.started_at);
-        all.truncate(limit);
-        all
+        all.into_iter().take(limit).cloned().collect()
     }
 
-    fn scans(&self) -> std::sync::MutexGuard<'_, HashMap<DomainName, ScanProgress>> {
+    fn scans(&self) -> std::sync::MutexGuard<'_, HashMap<DomainName, Followed>> {
         self.0.scans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn send(&self, live: Live) {
+        // An error says that no page listens.
+        let _ = self.0.live.send(live);
+    }
+
+    /// Changes what is known of a scan that runs here.
     fn change(&self, name: &DomainName, at: Timestamp, f: impl FnOnce(&mut ScanProgress)) {
-        let told = {
+        let changed = {
             let mut scans = self.scans();
-            let p = scans.entry(name.clone()).or_insert_with(|| ScanProgress {
-                name: name.clone(),
-                running: vec![Stage::Queued],
-                done: Vec::new(),
-                started_at: at,
-                result: None,
-            });
-            f(p);
-            p.clone()
+            let followed = scans
+                .entry(name.clone())
+                .or_insert_with(|| Followed { progress: progress::queued(name, at), here: true });
+            followed.here = true;
+            f(&mut followed.progress);
+            followed.progress.clone()
         };
-        // Nobody listening is not an error.
-        let _ = self.0.live.send(Live::Scan(told));
+        self.send(Live::Scan(changed));
     }
 
     /// A scan was asked for at this time and waits for its turn. One that runs already is left alone, and so is one that
-    /// began since and has ended: a worker may be quicker than whoever tells us.
+    /// began since and has ended: a worker may be quicker than the caller.
     pub fn queued(&self, name: &DomainName, at: Timestamp) {
-        self.change(name, at, |p| {
-            if p.finished() && p.started_at < at {
-                *p = ScanProgress {
-                    running: vec![Stage::Queued],
-                    done: Vec::new(),
-                    started_at: at,
-                    result: None,
-                    ..p.clone()
-                };
+        {
+            let mut scans = self.scans();
+            let full = scans.len() >= FOLLOWED;
+            match scans.get(name) {
+                Some(f) if !f.progress.finished() || f.progress.started_at >= at => return,
+                None if full => return,
+                _ => {}
             }
-        });
+            scans.insert(name.clone(), Followed { progress: progress::queued(name, at), here: false });
+        }
+        self.send(Live::Scan(progress::queued(name, at)));
     }
 
-    /// A scan begins with these stages.
+    /// A scan begins here with these stages.
     pub fn started(&self, name: &DomainName, at: Timestamp, stages: &[Stage]) {
         self.change(name, at, |p| {
             if p.finished() {
@@ -105,6 +122,7 @@ impl Hub {
             p.running = stages.to_vec();
             p.done.clear();
             p.result = None;
+            p.suspended = false;
         });
     }
 
@@ -131,9 +149,16 @@ impl Hub {
             p.running = vec![Stage::Done];
             p.result = Some(result);
         });
+        self.forget_oldest();
+    }
+
+    fn forget_oldest(&self) {
         let mut scans = self.scans();
-        let mut ended: Vec<_> =
-            scans.values().filter(|p| p.finished()).map(|p| (p.started_at, p.name.clone())).collect();
+        let mut ended: Vec<_> = scans
+            .iter()
+            .filter(|(_, f)| f.progress.finished())
+            .map(|(name, f)| (f.progress.started_at, name.clone()))
+            .collect();
         if ended.len() > FINISHED_KEPT {
             ended.sort();
             for (_, name) in ended.drain(..FINISHED_KEPT / 2) {
@@ -147,28 +172,123 @@ impl Hub {
         self.scans().remove(name);
     }
 
-    /// Reads the change log from its head on and tells it to everybody, until cancelled. Looks when something was
-    /// recorded here, and every `interval` for what others recorded.
-    pub async fn follow_log(self, store: Arc<dyn Store>, interval: Duration, stop: CancellationToken) {
-        // Everything from before this moment is in what pages read; a database that is away is asked again.
-        let mut at: Option<Rv> = store.head().await.ok();
+    /// Follows the change log and the queue until cancelled: the log when something was recorded here, both every
+    /// `interval` for what others do.
+    pub async fn follow(self, store: Arc<dyn Store>, interval: Duration, stop: CancellationToken) {
+        let mut at = store.head().await.ok();
+        let mut next = Instant::now() + interval;
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.0.recorded.notified() => {}
-                () = tokio::time::sleep(interval) => {}
+                () = tokio::time::sleep_until(next) => {}
             }
-            let Some(from) = at else {
-                at = store.head().await.ok();
-                continue;
-            };
-            // A database that is away for a moment is tried again; the cursor stands where it was.
-            let Ok(entries) = store.log_since(None, from, 1000).await else { continue };
-            for e in entries {
-                at = Some(e.rv);
-                let _ = self.0.live.send(Live::Changed(e));
+            at = self.follow_log(&*store, at).await;
+            if Instant::now() >= next {
+                self.follow_queue(&*store).await;
+                next = Instant::now() + interval;
             }
         }
+    }
+
+    /// Sends what stands in the log after a position; the position reached. A database that does not answer is asked
+    /// again later from the same position.
+    async fn follow_log(&self, store: &dyn Store, at: Option<LogPosition>) -> Option<LogPosition> {
+        let Some(mut at) = at else { return self.reset(store).await };
+        loop {
+            match store.log_since(None, at, LOG_READ).await {
+                Err(_) => return Some(at),
+                Ok(LogRead::ReadAnew) => return self.reset(store).await,
+                Ok(LogRead::Entries(entries)) => {
+                    let more = entries.len() == LOG_READ as usize;
+                    for e in entries {
+                        at = e.rv;
+                        self.send(Live::Changed(e));
+                    }
+                    if !more {
+                        return Some(at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What happened meanwhile is not known: every page reads anew.
+    async fn reset(&self, store: &dyn Store) -> Option<LogPosition> {
+        let head = store.head().await.ok()?;
+        self.send(Live::Reset { rv: head });
+        Some(head)
+    }
+
+    /// Compares what is known of scans that run elsewhere with the queue.
+    pub(crate) async fn follow_queue(&self, store: &dyn Store) {
+        let Ok(active) = store.active_jobs(JobKind::Scan, ACTIVE_READ).await else { return };
+        let mut seen = HashSet::with_capacity(active.len());
+        for state in &active {
+            self.active_elsewhere(state);
+            seen.insert(state.job.key());
+        }
+        let ended: Vec<DomainName> = {
+            let scans = self.scans();
+            let elsewhere = scans.iter().filter(|(_, f)| !f.here && !f.progress.finished());
+            let missing = elsewhere.filter(|(name, _)| !seen.contains(name.as_str()));
+            missing.map(|(name, _)| name.clone()).take(2 * ACTIVE_READ as usize).collect()
+        };
+        if ended.is_empty() {
+            return;
+        }
+        let keys = ended.iter().map(|n| n.as_str().to_string()).collect();
+        let Ok(states) = store.job_states(JobKind::Scan, keys).await else { return };
+        let states: HashMap<_, _> = states.iter().map(|s| (s.job.key(), s)).collect();
+        for name in ended {
+            match states.get(name.as_str()) {
+                // Done with for good: nobody holds the name any more.
+                None => self.forget(&name),
+                Some(state) if state.is_active() => self.active_elsewhere(state),
+                Some(state) => self.ended_elsewhere(&name, state),
+            }
+        }
+        self.forget_oldest();
+    }
+
+    /// The queue says that a scan waits or runs.
+    fn active_elsewhere(&self, state: &JobState) {
+        let Job::Scan(name) = &state.job;
+        let (JobPhase::Waiting { run_at } | JobPhase::Running { run_at }) = state.phase else { return };
+        let stages: &[Stage] =
+            if matches!(state.phase, JobPhase::Running { .. }) { &[] } else { &[Stage::Queued] };
+        let changed = {
+            let mut scans = self.scans();
+            let full = scans.len() >= FOLLOWED;
+            let known = scans.get(name).map(|f| (f.here, &f.progress));
+            let started_at = match known {
+                None if full => return,
+                None => run_at,
+                // This process knows better, or has just ended this very run.
+                Some((_, p)) if p.finished() && p.started_at >= run_at => return,
+                Some((_, p)) if p.finished() => run_at,
+                Some((true, _)) => return,
+                Some((false, p)) if p.running == stages => return,
+                Some((false, p)) => p.started_at,
+            };
+            let progress = ScanProgress { running: stages.to_vec(), ..progress::queued(name, started_at) };
+            scans.insert(name.clone(), Followed { progress: progress.clone(), here: false });
+            progress
+        };
+        self.send(Live::Scan(changed));
+    }
+
+    /// The queue says that a scan is neither waited for nor running any more.
+    fn ended_elsewhere(&self, name: &DomainName, state: &JobState) {
+        let changed = {
+            let mut scans = self.scans();
+            let Some(f) = scans.get_mut(name).filter(|f| !f.here && !f.progress.finished()) else { return };
+            f.progress.running = vec![Stage::Done];
+            f.progress.result = Some(progress::result_of(state, f.progress.started_at));
+            f.progress.suspended = matches!(state.phase, JobPhase::Parked { .. });
+            f.progress.clone()
+        };
+        self.send(Live::Scan(changed));
     }
 }
 
@@ -177,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scan_that_was_quicker_than_word_of_it_is_not_waited_for_for_ever() {
+    fn a_scan_that_ends_before_its_request_is_noted_does_not_stay_queued() {
         let hub = Hub::default();
         let name = DomainName::trusted("q7.io");
         let at = |s: i64| Timestamp::from_second(s).unwrap();

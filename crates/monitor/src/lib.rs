@@ -1,19 +1,23 @@
-//! The path: schedule → observe → compare → record → show. Everything the product does to a domain goes through
+//! The path: schedule → observe → compare → record → notify → show. Everything the product does to a domain goes through
 //! [`Scanner::scan`]; workers lease what is due from the store, so any number of processes share the work.
 
 pub mod hub;
-mod look;
+mod notify;
+mod observe;
 pub mod observer;
+mod progress;
 mod scanner;
 pub mod schedule;
 mod shared;
+mod upkeep;
 mod worker;
 
 pub use hub::Hub;
+pub use notify::{Dispatcher, LogNotifier, Notifier};
 pub use observer::{DnsParts, InTurn, Internet, Observer};
 pub use scanner::{Policy, ScanError, Scanned, Scanner};
-pub use shared::{StoreLedger, StoreShelf, tell_blocked};
-pub use worker::{ASKED, Worker};
+pub use shared::{StoreBootstrapCache, StoreLedger, report_blocked_hosts};
+pub use worker::Worker;
 
 /// Where `now` comes from. The only clock of the product; tests bring their own.
 pub trait Clock: Send + Sync + 'static {

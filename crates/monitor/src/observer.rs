@@ -1,5 +1,4 @@
-//! Observing: the registration client and the DNS engine behind one small trait, the only place where the path
-//! touches the network.
+//! The observer: registration client and DNS engine behind one trait, the only place where the path uses the network.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -13,7 +12,7 @@ use model::scan::{Stage, StageResult};
 use registration::Pace;
 use std::time::Instant;
 
-/// What the DNS said, part by part.
+/// The parts of an observation that come from the DNS.
 #[derive(Debug, Clone, Default)]
 pub struct DnsParts {
     /// NS sets and name servers.
@@ -26,7 +25,7 @@ pub struct DnsParts {
     pub findings: Vec<Finding>,
 }
 
-/// Is told as stages begin and end.
+/// Receives the progress of a scan.
 pub trait Progress: Send + Sync {
     /// A stage begins.
     fn started(&self, stage: Stage);
@@ -34,27 +33,27 @@ pub trait Progress: Send + Sync {
     fn done(&self, result: StageResult);
 }
 
-/// Progress nobody looks at.
+/// Ignores progress.
 #[derive(Debug, Clone, Copy)]
-pub struct Silent;
+pub struct NoProgress;
 
-impl Progress for Silent {
+impl Progress for NoProgress {
     fn started(&self, _: Stage) {}
     fn done(&self, _: StageResult) {}
 }
 
-/// What a scheduled look at the registration came to.
+/// Result of a scheduled look-up of the registration.
 #[derive(Debug, Clone, Default)]
 pub struct InTurn {
-    /// What was seen, or why not; its error's `retry_at` says when to come back.
+    /// The registration, or the error; its `retry_at` says when to try again.
     pub part: Part<RegistrationState>,
     /// The answers as they came.
     pub raw: Vec<RawAnswer>,
-    /// True when nobody was asked, for a limit of our own: nothing is wrong, its turn comes later.
+    /// True when our own rate limit delayed it and no server was asked: that is no failure.
     pub later: bool,
 }
 
-/// Looks at a name. Never fails as a whole: a part that could not be read carries its error.
+/// Observes a name. Never fails as a whole: a part that could not be read carries its error.
 #[async_trait]
 pub trait Observer: Send + Sync + 'static {
     /// Registration data, with the raw answers.
@@ -65,7 +64,7 @@ pub trait Observer: Send + Sync + 'static {
         progress: &dyn Progress,
     ) -> (Part<RegistrationState>, Vec<RawAnswer>);
 
-    /// The same for the schedule: where a registry has no room now, it does not wait but says when to come back.
+    /// The same for the schedule: where a rate limit delays it, it returns at once and says when to try again.
     async fn registration_in_turn(
         &self,
         name: &DomainName,
@@ -80,7 +79,19 @@ pub trait Observer: Send + Sync + 'static {
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts;
 }
 
-/// The real thing: whatever network the settings point at.
+/// Why the registry takes a name off the net, looked up for names that do not resolve; `None` where the registration
+/// explains nothing or cannot be read.
+pub async fn cause_at_registry(
+    observer: &dyn Observer,
+    name: &model::names::Fqdn,
+    now: Timestamp,
+) -> Option<model::cause::Cause> {
+    let domain = name.registrable()?;
+    let (part, _) = observer.registration(&domain, now, &NoProgress).await;
+    model::cause::Cause::of_registration(domain.as_str(), part.value.as_ref()?)
+}
+
+/// The observer of the network that the settings describe.
 pub struct Internet {
     /// RDAP and WHOIS.
     pub client: registration::Client,
@@ -135,7 +146,9 @@ impl Observer for Internet {
                     (failed(now, &e.label, why.clone()), failed(now, &e.label, why))
                 }
             };
-            return DnsParts { delegation, zone, dnssec, findings: Vec::new() };
+            let undelegated = delegation.value.as_ref();
+            let findings = undelegated.map_or_else(Vec::new, |d| dns::checks::health(d, None, None, now));
+            return DnsParts { delegation, zone, dnssec, findings };
         };
         let (zone, dnssec, networks) = futures::join!(
             self.zone(name, d, now, progress),
@@ -143,7 +156,7 @@ impl Observer for Internet {
             self.engine.network(d)
         );
         if let Some(d) = &mut delegation.value {
-            d.legacy.stamp(now, &networks);
+            d.latency.stamp(now, &networks);
         }
         let findings = match &delegation.value {
             Some(d) => dns::checks::health(d, zone.value.as_ref(), dnssec.value.as_ref(), now),
@@ -177,7 +190,7 @@ pub async fn look_up(
         }
         Err(e) => {
             later = e.postponed && e.own_limit;
-            // From when it was told, which may be a while after the scan began.
+            // Counted from the answer, which may come a while after the scan began.
             let waited = jiff::SignedDuration::try_from(began.elapsed()).unwrap_or_default();
             let told = now.checked_add(waited).unwrap_or(now);
             let retry_at = e.retry_after.and_then(|d| told.checked_add(d).ok());
@@ -190,7 +203,7 @@ pub async fn look_up(
     InTurn { part, raw: found.raw, later }
 }
 
-/// Who is to be named as the source: the registry's answer, else whoever answered last.
+/// The source to name: the registry's server if it answered, else the last one that did.
 fn source_of(state: &RegistrationState, raw: &[RawAnswer]) -> String {
     let stated = state.registration().and_then(|r| {
         r.provenance.values().find(|p| p.party == Party::Registry).or_else(|| r.provenance.values().next())

@@ -1,4 +1,4 @@
-//! One scan: observe, compare, record. Pure judgement is the model's; this is only the order of things.
+//! One scan: observe, compare, record. The judgement is in `model`; this is the order of the steps.
 
 use crate::observer::{Observer, Progress};
 use crate::{Clock, Hub, schedule};
@@ -10,21 +10,21 @@ use model::event::Change;
 use model::ids::Vantage;
 use model::inventory::Row;
 use model::item::Item;
+use model::judge::{Thresholds, judge};
 use model::names::DomainName;
 use model::observation::{Observation, PartKind};
 use model::scan::{ScanResult, Stage, StageResult};
-use model::status::{Thresholds, judge};
 use std::sync::Arc;
 use store::{ItemOutcome, Record, Store, Versioned};
 
-/// How often and by which measure. Times are seconds.
+/// Intervals, thresholds and limits of scans. Times are seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Between two scheduled scans of a domain.
     pub interval_s: i64,
-    /// Scheduled scans read registration data no oftener than this; near the expiration every scan does.
+    /// Scheduled scans read registration data at most this often; near the expiration every scan does.
     pub registration_interval_s: i64,
-    /// Registration data younger than this is served as it is even when a person asks.
+    /// Registration data younger than this is used from the store even when a person asks.
     pub freshness_s: i64,
     /// Thresholds of the status.
     pub thresholds: Thresholds,
@@ -53,47 +53,47 @@ pub enum ScanError {
     /// Nobody holds the name any more: there is nothing to record.
     #[error("nobody holds the name")]
     NotHeld,
-    /// The store failed; the job is tried again when its lease has run out.
+    /// The store failed; the job is tried again.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
 
-/// A scan and what is left of it.
+/// A scan and what remains to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scanned {
-    /// What it came to.
+    /// Its result.
     pub result: ScanResult,
-    /// When the registration's turn comes, where a registry could not be asked now.
+    /// When the registration can be read, where a rate limit delayed it.
     pub again_at: Option<Timestamp>,
-    /// False when nothing was looked at, and so nothing recorded: all of it waits for its turn.
+    /// False when nothing was observed, and so nothing recorded: all of it waits for a rate limit.
     pub recorded: bool,
 }
 
 /// Scans domains. Cheap to clone.
 #[derive(Clone)]
 pub struct Scanner {
-    /// Where everything is kept.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// What looks at the network.
+    /// The observer.
     pub observer: Arc<dyn Observer>,
-    /// What time it is.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Who is told.
+    /// Receives progress for live pages.
     pub hub: Hub,
-    /// How often and by which measure.
+    /// Intervals, thresholds and limits.
     pub policy: Policy,
 }
 
-/// Another worker may record the same name at the same moment; more than this means something is wrong.
+/// Attempts to record while other workers record the same name.
 const CONFLICTS: usize = 5;
 
-struct Telling<'a> {
+struct ProgressReporter<'a> {
     hub: &'a Hub,
     clock: &'a dyn Clock,
     name: &'a DomainName,
 }
 
-impl Progress for Telling<'_> {
+impl Progress for ProgressReporter<'_> {
     fn started(&self, stage: Stage) {
         self.hub.stage_started(self.name, self.clock.now(), stage);
     }
@@ -107,7 +107,7 @@ impl Progress for Telling<'_> {
 }
 
 impl Scanner {
-    /// Looks at a name, compares with what is stored, records the outcome for every organisation that holds it.
+    /// Observes a name, compares with what is stored, records the outcome for every organisation that holds it.
     /// `asked` is true when a person waits for it: registration data is then read afresh.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Scanner {
         Ok(self.scan_in_turn(name, asked).await?.result)
     }
 
-    /// The same, telling what is left to be done and when.
+    /// The same; says what remains to be done and when.
     ///
     /// # Errors
     /// As [`Scanner::scan`].
@@ -129,16 +129,16 @@ impl Scanner {
         }
         self.hub.started(name, began, &[]);
         let previous = self.stored(name).await?;
-        let telling = Telling { hub: &self.hub, clock: &*self.clock, name };
-        let seen = self.observe(name, previous.as_ref(), asked, began, &telling).await;
+        let reporter = ProgressReporter { hub: &self.hub, clock: &*self.clock, name };
+        let seen = self.observe(name, previous.as_ref(), asked, began, &reporter).await;
         let waits = seen.observation.registration.error.as_ref().and_then(|e| e.retry_at);
         let known = previous.as_ref().and_then(|p| p.observation.registration.error.as_ref()?.retry_at);
         let tried = seen.observation.registration.attempted_at.is_some();
         let again_at = seen.later.or(if tried { waits } else { known });
-        // Somebody who holds it since a moment ago is still to be told what is known.
+        // A holding that is new needs its row even when nothing new was observed.
         let newly_held = holders.iter().any(|i| i.next_scan_at.is_none_or(|at| at <= i.added_at));
-        if seen.is_nothing() && !newly_held {
-            let sentence = "The registry is asked when its turn comes; nothing else was due".to_string();
+        if seen.is_empty() && !newly_held {
+            let sentence = "Waiting for the registry's rate limit; nothing else was due".to_string();
             let result = ScanResult { changes: vec![], sentence, failed: false };
             self.hub.finished(name, self.clock.now(), result.clone());
             return Ok(Scanned { result, again_at, recorded: false });
@@ -170,7 +170,7 @@ impl Scanner {
         result.map(|result| Scanned { result, again_at, recorded: true })
     }
 
-    /// Looks at a name that need not be held; records nothing.
+    /// Observes a name that need not be held; records nothing.
     pub async fn look(&self, name: &DomainName, progress: &dyn Progress) -> (Observation, Vec<RawAnswer>) {
         let seen = self.observe(name, None, true, self.clock.now(), progress).await;
         (seen.observation, seen.raw)
@@ -252,7 +252,7 @@ impl Scanner {
         (item, row)
     }
 
-    /// Judges what is due because time has passed; how many there were.
+    /// Judges again what time alone may have changed; how many holdings there were.
     ///
     /// # Errors
     /// What the store says.

@@ -1,4 +1,4 @@
-//! When a domain is due: every name has its own second inside the interval, told by its name alone, so the load is
+//! When a domain is due: every name has its own second inside the interval, computed from its name, so the load is
 //! even, a restart changes nothing, and replicas agree.
 
 use jiff::{Timestamp, ToSpan};

@@ -1,4 +1,5 @@
-//! What replicas share through the store when they ask registries: one budget a host, one copy of the RDAP bootstrap.
+//! What replicas share through the store when they query registries: one rate-limit budget for each host, one copy of
+//! the RDAP bootstrap.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use store::Store;
 use tokio_util::sync::CancellationToken;
 
-/// Budgets of registry hosts in the store: every replica that uses it keeps to the same ones.
+/// Rate-limit budgets of registry hosts in the store, shared by all replicas.
 #[derive(Clone)]
 pub struct StoreLedger(pub Arc<dyn Store>);
 
@@ -32,13 +33,13 @@ impl net::Ledger for StoreLedger {
 
 /// The fetched RDAP bootstrap among the settings of the store.
 #[derive(Clone)]
-pub struct StoreShelf(pub Arc<dyn Store>);
+pub struct StoreBootstrapCache(pub Arc<dyn Store>);
 
 /// Its key there.
 const BOOTSTRAP: &str = "rdap_bootstrap";
 
 #[async_trait]
-impl registration::Shelf for StoreShelf {
+impl registration::BootstrapCache for StoreBootstrapCache {
     async fn get(&self) -> Option<String> {
         self.0.setting(OrgId::BUILT_IN, BOOTSTRAP).await.ok().flatten()
     }
@@ -50,20 +51,20 @@ impl registration::Shelf for StoreShelf {
     }
 }
 
-/// Keeps the metrics of blocked hosts until cancelled: which hosts asked us to wait, and for how much longer, as far as
-/// this process has met them.
-pub async fn tell_blocked(budgets: net::Budgets, stop: CancellationToken) {
-    let mut told: HashSet<String> = HashSet::new();
+/// Keeps the metrics of blocked registry hosts until cancelled: which hosts asked us to wait, and for how much longer,
+/// as far as this process has met them.
+pub async fn report_blocked_hosts(budgets: net::Budgets, stop: CancellationToken) {
+    let mut reported: HashSet<String> = HashSet::new();
     loop {
         let blocked = budgets.blocked();
         let now = Timestamp::now();
-        for host in &told {
+        for host in &reported {
             metrics::gauge!("domainscope_registry_blocked_seconds", "host" => host.clone()).set(0.0);
         }
-        let room = 1000_usize.saturating_sub(told.len());
-        // What is told once stays among the metrics; beyond so many hosts only their number is told.
-        told.extend(blocked.iter().map(|(host, _)| host.clone()).take(room));
-        for (host, until) in blocked.iter().filter(|(host, _)| told.contains(host)) {
+        let room = 1000_usize.saturating_sub(reported.len());
+        // A host once reported stays among the metrics; beyond so many hosts only their number is reported.
+        reported.extend(blocked.iter().map(|(host, _)| host.clone()).take(room));
+        for (host, until) in blocked.iter().filter(|(host, _)| reported.contains(host)) {
             let left = until.duration_since(now).as_secs_f64().max(0.0);
             metrics::gauge!("domainscope_registry_blocked_seconds", "host" => host.clone()).set(left);
         }

@@ -1,32 +1,29 @@
-//! The loops that keep the path going: leased scans, statuses that time changes, upkeep.
+//! The loop that works off the queue: leases scans, runs them within their deadline, and says how each ended.
 
+use crate::notify::{Dispatcher, LogNotifier};
 use crate::scanner::ScanError;
-use crate::{Scanner, schedule};
+use crate::{Scanner, schedule, upkeep};
+use futures::FutureExt;
+use jiff::Timestamp;
 use model::names::DomainName;
+use model::scan::ScanResult;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
-use store::Job;
+use store::{Job, JobKind, LeasedJob, Priority, Retry};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// A scan is bounded well below this; a lease that runs out belongs to a worker that died.
-const LEASE: Duration = Duration::from_secs(120);
 /// While the queue is long, scans that end within so long of each other have their successors fetched together.
 const GATHER: Duration = Duration::from_millis(8);
 /// How long scans under way may take to end when the worker is asked to stop.
 const LAST_SCANS: Duration = Duration::from_secs(3);
-/// How often the queue is looked through for scans that are too far ahead: one look into an index.
-const STRAYS: Duration = Duration::from_secs(60);
-/// So many of them are moved at once.
-const TOGETHER: u32 = 500;
-/// Jobs of this priority or more are what a person waits for.
-pub const ASKED: i32 = 10;
 
 /// Works off the queue. Any number may run, in any number of processes.
 #[derive(Clone)]
 pub struct Worker {
-    scanner: Scanner,
+    pub(crate) scanner: Scanner,
     name: String,
     wake: Arc<Notify>,
 }
@@ -42,14 +39,18 @@ impl Worker {
         self.wake.notify_one();
     }
 
-    /// Runs until cancelled; scans under way may end within a few seconds, then they are given back to the queue.
+    /// Runs until cancelled; scans under way may end within a few seconds, then they are returned to the queue.
     pub async fn run(&self, stop: CancellationToken) {
         let tasks = TaskTracker::new();
         let hurry = CancellationToken::new();
+        let scanner = &self.scanner;
+        let notifiers: Vec<Box<dyn crate::Notifier>> = vec![Box::new(LogNotifier)];
+        let dispatcher = Dispatcher::new(scanner.store.clone(), scanner.clock.clone(), notifiers);
         tasks.spawn(self.clone().scans(stop.clone(), hurry.clone(), tasks.clone()));
-        tasks.spawn(self.clone().judgements(stop.clone()));
-        tasks.spawn(self.clone().upkeep(stop.clone()));
-        tasks.spawn(self.clone().strays(stop.clone()));
+        tasks.spawn(upkeep::judgements(scanner.clone(), stop.clone()));
+        tasks.spawn(upkeep::prune(scanner.clone(), stop.clone()));
+        tasks.spawn(upkeep::far_future(scanner.clone(), stop.clone()));
+        tasks.spawn(dispatcher.run(stop.clone()));
         stop.cancelled().await;
         tasks.close();
         if tokio::time::timeout(LAST_SCANS, tasks.wait()).await.is_err() {
@@ -66,7 +67,7 @@ impl Worker {
             let leased = if free == 0 {
                 Ok(Vec::new())
             } else {
-                self.scanner.store.lease("scan", &self.name, free, LEASE, now).await
+                self.scanner.store.lease(JobKind::Scan, &self.name, free, now).await
             };
             let jobs = leased.unwrap_or_else(|e| {
                 tracing::warn!(error = %e, "the queue can't be read; trying again");
@@ -79,7 +80,7 @@ impl Worker {
                 tasks.spawn(async move {
                     tokio::select! {
                         () = worker.one(&job) => {}
-                        () = hurry.cancelled() => worker.give_back(&job).await,
+                        () = hurry.cancelled() => worker.release(&job).await,
                     }
                     drop(slot);
                     worker.wake();
@@ -99,55 +100,76 @@ impl Worker {
         }
     }
 
-    async fn one(&self, job: &Job) {
-        let name = DomainName::trusted(&job.key);
-        let again = match self.scanner.scan_in_turn(&name, job.priority >= ASKED).await {
-            Ok(scanned) => {
+    async fn one(&self, job: &LeasedJob) {
+        let Job::Scan(name) = &job.job;
+        let deadline = JobKind::Scan.policy().deadline;
+        let scan = self.scanner.scan_in_turn(name, job.priority == Priority::Requested);
+        // A scan that panics is a failed attempt like any other; nothing it held outlives it.
+        let scan = AssertUnwindSafe(scan).catch_unwind();
+        let (next, outcome) = match tokio::time::timeout(deadline, scan).await {
+            Ok(Ok(Ok(scanned))) => {
                 let outcome = if scanned.recorded { "recorded" } else { "waiting" };
                 metrics::counter!("domainscope_scans_total", "outcome" => outcome).increment(1);
                 let now = self.scanner.clock.now();
-                let next = schedule::next_scan(&name, self.scanner.policy.interval_s, now);
+                let next = schedule::next_scan(name, self.scanner.policy.interval_s, now);
                 // Where a registry had no room, the job comes back when it has; others go on meanwhile.
-                Some(scanned.again_at.map_or(next, |turn| turn.clamp(now, next)))
+                let next = scanned.again_at.map_or(next, |turn| turn.clamp(now, next));
+                (Some(next), self.outcome(job, &scanned.result))
             }
-            Err(ScanError::NotHeld) => None,
-            Err(ScanError::Store(e)) => {
-                metrics::counter!("domainscope_scans_total", "outcome" => "not_recorded").increment(1);
-                tracing::warn!(domain = %name, error = %e, "a scan was not recorded; its lease will run out and it is tried again");
-                return;
+            Ok(Ok(Err(ScanError::NotHeld))) => (None, None),
+            Ok(Ok(Err(ScanError::Store(e)))) => {
+                return self
+                    .failed(job, name, "not_recorded", &format!("the result could not be recorded: {e}"))
+                    .await;
+            }
+            Ok(Err(panic)) => return self.failed(job, name, "panicked", &panic_message(&*panic)).await,
+            Err(_) => {
+                let reason = format!("it took longer than {} s", deadline.as_secs());
+                return self.failed(job, name, "deadline", &reason).await;
             }
         };
-        if let Err(e) = self.scanner.store.complete(job, again, self.scanner.clock.now()).await {
+        if let Err(e) = self.scanner.store.complete(job, next, outcome, self.scanner.clock.now()).await {
             tracing::warn!(domain = %name, error = %e, "a finished scan could not be taken off the queue");
         }
     }
 
-    /// A scan that is not waited for: whoever looks next, here or elsewhere, makes it anew, as soon as it was wanted.
-    async fn give_back(&self, job: &Job) {
-        let now = self.scanner.clock.now();
-        let mut given = self.scanner.store.complete(job, Some(now), now).await;
-        if given.is_ok() && job.priority > 0 {
-            given = self.scanner.store.enqueue("scan", &job.key, now, job.priority).await;
-        }
-        if let Err(e) = given {
-            tracing::warn!(domain = job.key, error = %e, "a scan was cut off; its lease will run out and it is tried again");
-        }
+    /// The outcome for the pages of other replicas, where a person waits for it.
+    fn outcome(&self, job: &LeasedJob, result: &ScanResult) -> Option<String> {
+        let waited_for = job.priority > Priority::Scheduled;
+        waited_for.then(|| serde_json::to_string(result).ok()).flatten()
     }
 
-    async fn judgements(self, stop: CancellationToken) {
-        loop {
-            let pause = match self.scanner.judge_due().await {
-                Ok(n) if n > 0 => Duration::ZERO,
-                Ok(_) => Duration::from_secs(20),
-                Err(e) => {
-                    tracing::warn!(error = %e, "statuses could not be judged again; trying again");
-                    Duration::from_secs(20)
-                }
-            };
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(pause) => {}
+    /// An attempt without result: the next one, or none until a person asks.
+    async fn failed(&self, job: &LeasedJob, name: &DomainName, label: &'static str, reason: &str) {
+        metrics::counter!("domainscope_scans_total", "outcome" => label).increment(1);
+        let now = self.scanner.clock.now();
+        let retry = self.scanner.store.fail(job, reason, now).await;
+        let next = match &retry {
+            Ok(Retry::At(at)) => format!("The scan failed and is tried again at {}", at_second(*at)),
+            Ok(Retry::GivenUp) => {
+                format!("Scans are suspended after {} failed attempts; Rescan to try again", job.attempt)
             }
+            Ok(Retry::LeaseLost) => "The scan was taken over by another process".to_string(),
+            Err(_) => "The scan failed and is tried again when its lease ends".to_string(),
+        };
+        let attempt = job.attempt;
+        match retry {
+            Ok(Retry::GivenUp) => {
+                tracing::error!(domain = %name, attempt, reason, "scans of a domain are suspended");
+            }
+            Ok(_) => tracing::warn!(domain = %name, attempt, reason, "a scan failed; it is tried again"),
+            Err(e) => {
+                tracing::warn!(domain = %name, attempt, reason, error = %e, "a scan failed and its lease will run out");
+            }
+        }
+        let sentence = format!("{next}: {reason}");
+        self.scanner.hub.finished(name, now, ScanResult { changes: vec![], sentence, failed: true });
+    }
+
+    /// A scan that is cut off by the end of the process: the next worker runs it, here or elsewhere.
+    async fn release(&self, job: &LeasedJob) {
+        if let Err(e) = self.scanner.store.release(job, self.scanner.clock.now()).await {
+            tracing::warn!(domain = job.job.key(), error = %e, "a scan was cut off; it is tried again when its lease ends");
         }
     }
 
@@ -156,52 +178,18 @@ impl Worker {
     ///
     /// # Errors
     /// When the queue can't be read or written.
-    pub async fn bring_back(&self) -> Result<u64, store::Error> {
-        let interval_s = self.scanner.policy.interval_s;
-        let now = self.scanner.clock.now();
-        let furthest = schedule::furthest(interval_s, now);
-        let mut moved = 0;
-        loop {
-            let names = self.scanner.store.due_after("scan", furthest, TOGETHER).await?;
-            let place = |key: String| {
-                let at = schedule::next_scan(&DomainName::trusted(&key), interval_s, now);
-                (key, at)
-            };
-            let times: Vec<_> = names.into_iter().map(place).collect();
-            moved += self.scanner.store.draw_back("scan", furthest, &times).await?;
-            if times.len() < TOGETHER as usize {
-                return Ok(moved);
-            }
-        }
+    pub async fn reschedule_far_future(&self) -> Result<u64, store::Error> {
+        upkeep::reschedule_far_future(&self.scanner).await
     }
+}
 
-    async fn strays(self, stop: CancellationToken) {
-        loop {
-            match self.bring_back().await {
-                Ok(0) => {}
-                Ok(n) => {
-                    tracing::warn!(scans = n, "scans were due far ahead (the clock was wrong); drawn back");
-                }
-                Err(e) => tracing::warn!(error = %e, "the queue can't be looked through; trying again"),
-            }
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(STRAYS) => {}
-            }
-        }
-    }
+/// An instant for people, to the second.
+fn at_second(at: Timestamp) -> String {
+    at.strftime("%H:%M:%S UTC").to_string()
+}
 
-    async fn upkeep(self, stop: CancellationToken) {
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(Duration::from_secs(6 * 3600)) => {}
-            }
-            let now = self.scanner.clock.now();
-            match self.scanner.store.prune(now, self.scanner.policy.keep_days).await {
-                Ok(n) => tracing::info!(rows = n, "old history pruned"),
-                Err(e) => tracing::warn!(error = %e, "old history could not be pruned"),
-            }
-        }
-    }
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_string());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("an internal error: {}", text.unwrap_or_else(|| "no message".into()))
 }

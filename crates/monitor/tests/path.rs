@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::{Timestamp, ToSpan};
 use model::detail::RawAnswer;
 use model::event::{EventKind, EventQuery};
-use model::ids::{OrgId, Rv, Vantage};
+use model::ids::{LogPosition, OrgId, Vantage};
 use model::item::Ownership;
 use model::names::DomainName;
 use model::observation::{Part, PartError};
@@ -13,7 +13,7 @@ use model::status::StatusKind;
 use monitor::observer::{InTurn, Progress};
 use monitor::{Clock, DnsParts, Hub, Observer, Policy, ScanError, Scanner};
 use std::sync::{Arc, Mutex};
-use store::NewItem;
+use store::{Job, JobKind, NewItem, Priority};
 
 /// What the registry answers now, and what time it is.
 struct World {
@@ -221,7 +221,7 @@ async fn a_name_nobody_holds_any_more_is_not_recorded() {
     s.scanner.store.remove(OrgId::BUILT_IN, std::slice::from_ref(&s.name), s.world.now()).await.unwrap();
     let head = s.scanner.store.head().await.unwrap();
     assert!(matches!(s.scanner.scan(&s.name, true).await, Err(ScanError::NotHeld)));
-    assert!(head > Rv(0) && s.scanner.store.head().await.unwrap() == head);
+    assert!(head > LogPosition(0) && s.scanner.store.head().await.unwrap() == head);
 }
 
 impl Stage {
@@ -312,10 +312,10 @@ async fn a_schedule_that_a_wrong_clock_put_years_ahead_is_found_at_the_start() {
     // Scanned while the clock was three years ahead: the next scan is due then.
     let now = *stage.world.now.lock().unwrap();
     let ahead = now.checked_add((3 * 365 * 24).hours()).unwrap();
-    let job = store.lease("scan", "w", 1, std::time::Duration::from_secs(60), now).await.unwrap().remove(0);
-    store.complete(&job, Some(ahead), now).await.unwrap();
+    let job = store.lease(JobKind::Scan, "w", 1, now).await.unwrap().remove(0);
+    store.complete(&job, Some(ahead), None, now).await.unwrap();
     let day = now.checked_add(48.hours()).unwrap();
-    assert_eq!(store.due_after("scan", day, 10).await.unwrap(), ["q7.io"]);
+    assert_eq!(store.far_future_jobs(JobKind::Scan, day, 10).await.unwrap(), [Job::Scan(stage.name.clone())]);
     let stop = tokio_util::sync::CancellationToken::new();
     let worker = monitor::Worker::new(stage.scanner.clone(), "w");
     let running = tokio::spawn({
@@ -323,7 +323,7 @@ async fn a_schedule_that_a_wrong_clock_put_years_ahead_is_found_at_the_start() {
         async move { worker.run(stop).await }
     });
     let found = async {
-        while !store.due_after("scan", day, 10).await.unwrap().is_empty() {
+        while !store.far_future_jobs(JobKind::Scan, day, 10).await.unwrap().is_empty() {
             tokio::task::yield_now().await;
         }
     };
@@ -334,9 +334,9 @@ async fn a_schedule_that_a_wrong_clock_put_years_ahead_is_found_at_the_start() {
     let interval = stage.scanner.policy.interval_s;
     let soon = now.checked_add((interval / 2 - 1).seconds()).unwrap();
     let late = now.checked_add((interval * 3 / 2).seconds()).unwrap();
-    assert_eq!(store.queue_lag("scan", soon).await.unwrap().0, 0);
-    assert_eq!(store.queue_lag("scan", late).await.unwrap().0, 1);
-    assert_eq!(worker.bring_back().await.unwrap(), 0);
+    assert_eq!(store.queue_stats(JobKind::Scan, soon).await.unwrap().due, 0);
+    assert_eq!(store.queue_stats(JobKind::Scan, late).await.unwrap().due, 1);
+    assert_eq!(worker.reschedule_far_future().await.unwrap(), 0);
 }
 
 /// Never comes back.
@@ -359,11 +359,11 @@ impl Observer for Hangs {
 }
 
 #[tokio::test]
-async fn a_scan_that_does_not_end_is_given_back_when_the_worker_stops() {
+async fn a_scan_that_does_not_end_is_released_when_the_worker_stops() {
     let stage = Stage::new().await;
     let store = stage.scanner.store.clone();
     let now = stage.world.now();
-    store.enqueue("scan", "q7.io", now, monitor::ASKED).await.unwrap();
+    store.enqueue(&[(Job::Scan(stage.name.clone()), now)], Priority::Requested).await.unwrap();
     let stop = tokio_util::sync::CancellationToken::new();
     let scanner = Scanner { observer: Arc::new(Hangs), ..stage.scanner.clone() };
     let worker = monitor::Worker::new(scanner, "w");
@@ -371,13 +371,13 @@ async fn a_scan_that_does_not_end_is_given_back_when_the_worker_stops() {
         let stop = stop.clone();
         async move { worker.run(stop).await }
     });
-    while store.queue_lag("scan", now).await.unwrap().0 > 0 {
+    while store.queue_stats(JobKind::Scan, now).await.unwrap().due > 0 {
         tokio::task::yield_now().await;
     }
     stop.cancel();
     tokio::time::timeout(std::time::Duration::from_secs(10), running).await.unwrap().unwrap();
-    let minute = std::time::Duration::from_secs(60);
-    let again = store.lease("scan", "other", 1, minute, now).await.unwrap();
+    let again = store.lease(JobKind::Scan, "other", 1, now).await.unwrap();
     assert_eq!(again.len(), 1, "another worker need not wait for the lease to run out");
-    assert_eq!((again[0].key.as_str(), again[0].priority), ("q7.io", monitor::ASKED));
+    assert_eq!((again[0].job.key(), again[0].priority), ("q7.io", Priority::Requested));
+    assert_eq!(again[0].attempt, 1, "it did not fail");
 }

@@ -71,6 +71,7 @@ pub struct Dialer(Arc<Inner>);
 
 struct Inner {
     settings: Settings,
+    roots: Arc<rustls::RootCertStore>,
     tls: TlsConnector,
     /// The same, offering HTTP/2 and HTTP/1.1 (RFC 7301).
     tls_http: TlsConnector,
@@ -111,17 +112,18 @@ impl Dialer {
                 roots.add(cert.map_err(|e| bad(&e))?).map_err(|e| bad(&e))?;
             }
         }
+        let roots = Arc::new(roots);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|e| Error::Settings(e.to_string()))?
-            .with_root_certificates(roots)
+            .with_root_certificates(roots.clone())
             .with_no_client_auth();
         let mut offering = config.clone();
         offering.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let tls_http = TlsConnector::from(Arc::new(offering));
         let tls = TlsConnector::from(Arc::new(config));
-        Ok(Dialer(Arc::new(Inner { settings, tls, tls_http, pool: Pool::default() })))
+        Ok(Dialer(Arc::new(Inner { settings, roots, tls, tls_http, pool: Pool::default() })))
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -208,6 +210,17 @@ impl Dialer {
                 () = tokio::time::sleep(HEAD_START), if more => {}
             }
         }
+    }
+
+    /// The certificate authorities that are trusted.
+    pub fn roots(&self) -> &Arc<rustls::RootCertStore> {
+        &self.0.roots
+    }
+
+    /// How TLS is spoken: the trusted authorities, no ALPN. For protocols that do their own handshake over
+    /// [`Dialer::tcp`].
+    pub fn tls_config(&self) -> &Arc<rustls::ClientConfig> {
+        self.0.tls.config()
     }
 
     /// Connects with TLS; the certificate must be valid for `host`.

@@ -26,6 +26,8 @@ pub(crate) struct Question<'a> {
     pub body: Bytes,
     /// The largest answer that is read.
     pub cap: usize,
+    /// Cut a larger answer off instead of failing.
+    pub truncate: bool,
 }
 
 impl Question<'_> {
@@ -201,7 +203,7 @@ where
         .iter()
         .map(|(n, v)| (n.as_str().to_string(), String::from_utf8_lossy(v.as_bytes()).into_owned()))
         .collect();
-    let mut read = Vec::new();
+    let (mut read, mut cut) = (Vec::new(), false);
     let cap = question.cap;
     // The body of a redirect is of no use; not reading it spares a hostile one.
     let skipped =
@@ -210,6 +212,11 @@ where
         let frame = frame.map_err(|e| question.bad(format!("the answer broke off: {e}")))?;
         if let Some(data) = frame.data_ref() {
             if read.len() + data.len() > cap {
+                if question.truncate {
+                    read.extend_from_slice(&data[..cap - read.len()]);
+                    cut = true;
+                    break;
+                }
                 return Err(Error::TooLarge { host: question.host(), cap });
             }
             read.extend_from_slice(data);
@@ -217,5 +224,5 @@ where
     }
     let answer =
         HttpAnswer { status: head.status.as_u16(), headers, body: read, final_url: question.url.clone() };
-    Ok((answer, !skipped))
+    Ok((answer, !skipped && !cut))
 }

@@ -79,7 +79,7 @@ impl Dialer {
         let follow = async {
             let mut url = url.clone();
             for _ in 0..=REDIRECTS {
-                let answer = self.get_once(&url, accept, fields, cap).await?;
+                let answer = self.get_once(&url, accept, fields, cap, false).await?;
                 match answer.redirect()? {
                     Some(to) => url = to,
                     None => return Ok(answer),
@@ -96,7 +96,15 @@ impl Dialer {
     /// # Errors
     /// As [`Dialer::http_get`].
     pub async fn http_get_once(&self, url: &Url, accept: &str, cap: usize) -> Result<HttpAnswer, Error> {
-        self.in_time(url, self.get_once(url, accept, &[], cap)).await
+        self.in_time(url, self.get_once(url, accept, &[], cap, false)).await
+    }
+
+    /// The same, reading at most `cap` bytes of the body: a longer one is cut off there.
+    ///
+    /// # Errors
+    /// As [`Dialer::http_get`], without [`Error::TooLarge`].
+    pub async fn http_get_start(&self, url: &Url, accept: &str, cap: usize) -> Result<HttpAnswer, Error> {
+        self.in_time(url, self.get_once(url, accept, &[], cap, true)).await
     }
 
     /// Posts a body (http or https): HTTP/2 where the server takes it, else HTTP/1.1; the answer's type is asked to be
@@ -115,7 +123,14 @@ impl Dialer {
         let url =
             Url::parse(url).map_err(|e| Error::Protocol { host: url.to_string(), reason: e.to_string() })?;
         let fields = vec![(CONTENT_TYPE.as_str(), kind), (ACCEPT.as_str(), kind)];
-        let question = Question { method: Method::POST, url: &url, fields, body: Bytes::from(body), cap };
+        let question = Question {
+            method: Method::POST,
+            url: &url,
+            fields,
+            body: Bytes::from(body),
+            cap,
+            truncate: false,
+        };
         self.in_time(&url, self.exchange(&question, Offer::Both, false)).await
     }
 
@@ -125,10 +140,11 @@ impl Dialer {
         accept: &str,
         fields: &[(&str, &str)],
         cap: usize,
+        truncate: bool,
     ) -> Result<HttpAnswer, Error> {
         let mut all = vec![(ACCEPT.as_str(), accept)];
         all.extend_from_slice(fields);
-        let question = Question { method: Method::GET, url, fields: all, body: Bytes::new(), cap };
+        let question = Question { method: Method::GET, url, fields: all, body: Bytes::new(), cap, truncate };
         self.exchange(&question, Offer::One, true).await
     }
 

@@ -86,7 +86,8 @@ impl Line {
             };
             *used = connection.another();
             let fields = vec![(ACCEPT.as_str(), accept)];
-            let question = Question { method: Method::GET, url, fields, body: Bytes::new(), cap };
+            let question =
+                Question { method: Method::GET, url, fields, body: Bytes::new(), cap, truncate: false };
             match connection.ask(&question).await.map_err(Error::from) {
                 Ok((answer, _)) if answer.redirect()?.is_some() => {
                     return self.dialer.http_get(url, accept, cap).await;

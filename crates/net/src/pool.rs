@@ -1,6 +1,6 @@
-//! Connections that answered and may be asked again: few, and not for long. In: a connection with whom it leads to;
-//! out: the same to the next who asks there. What is kept leads to an address that passed the guard, and is handed out
-//! only while the host's name still leads to that address and the guard still lets it pass.
+//! Keep-alive connections: few, and not for long. In: a connection and its destination; out: the same connection for the
+//! next request there. A kept connection leads to an address that passed the guard, and is reused only while the host's
+//! name still resolves to that address and the guard still allows it.
 
 use crate::dial::Offer;
 use crate::exchange::Connection;
@@ -10,14 +10,14 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// How long a connection waits for the next question: shorter than most servers keep one.
+/// How long an idle connection is kept: shorter than most servers keep one.
 pub(crate) const IDLE: Duration = Duration::from_secs(15);
 /// To one address. Never more than were asked over at the same time, which the host's budget bounds first.
 const EACH: usize = 16;
-/// To all.
+/// Kept connections in all.
 const ALL: usize = 128;
 
-/// Whom a connection leads to, and how.
+/// Destination of a connection: host, port, address, protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     /// As it stands in the URL: TLS proved this name, no other.

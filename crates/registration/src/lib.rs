@@ -6,14 +6,14 @@
 extern crate self as registration;
 
 pub mod client;
+mod data;
 pub mod rdap;
-mod registrars;
 pub mod whois;
 
 pub use client::{
-    Client, Failure, FailureKind, Limits, LimitsError, LookupError, LookupResult, Pace, Settings,
-    SettingsError, Shelf,
+    BootstrapCache, Client, Failure, FailureKind, Limits, LimitsError, LookupError, LookupResult, Pace,
+    Settings, SettingsError,
 };
+pub use data::registrars::{registrar_name, registrar_rdap};
 pub use rdap::{RdapReading, parse_rdap, read_rdap};
-pub use registrars::registrar_name;
 pub use whois::{WhoisReading, parse_whois, publishes_no_expiration, reading_to_json};

@@ -7,7 +7,7 @@ mod world;
 use model::Timestamp;
 use model::names::DomainName;
 use model::registration::RegistrationState;
-use registration::{Client, FailureKind, LookupResult, Shelf};
+use registration::{BootstrapCache, Client, FailureKind, LookupResult};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use world::{Reply, World, http, now, settings};
@@ -67,8 +67,8 @@ impl Root {
         *self.mood.lock().unwrap() = mood;
     }
 
-    fn client(&self, shelf: Option<Arc<dyn Shelf>>) -> Client {
-        Client::sharing(settings(), self.world.dialer(true), net::Budgets::new(), shelf).unwrap()
+    fn client(&self, cache: Option<Arc<dyn BootstrapCache>>) -> Client {
+        Client::sharing(settings(), self.world.dialer(true), net::Budgets::new(), cache).unwrap()
     }
 
     /// How often the root was asked, and how often it sent the file.
@@ -125,7 +125,7 @@ async fn unchanged_is_no_answer_to_who_has_nothing() {
 struct InMemory(Mutex<Option<String>>);
 
 #[async_trait::async_trait]
-impl Shelf for InMemory {
+impl BootstrapCache for InMemory {
     async fn get(&self) -> Option<String> {
         self.0.lock().unwrap().clone()
     }
@@ -137,19 +137,19 @@ impl Shelf for InMemory {
 #[tokio::test]
 async fn neither_a_restart_nor_a_second_replica_fetches_it_again() {
     let root = Root::new().await;
-    let shelf = Arc::new(InMemory::default());
-    assert!(is_free(&ask(&root.client(Some(shelf.clone())), hours(0)).await));
-    assert!(is_free(&ask(&root.client(Some(shelf.clone())), hours(10)).await));
+    let cache = Arc::new(InMemory::default());
+    assert!(is_free(&ask(&root.client(Some(cache.clone())), hours(0)).await));
+    assert!(is_free(&ask(&root.client(Some(cache.clone())), hours(10)).await));
     assert_eq!(root.counts(), (1, 1));
     // The next day the new process asks with the tag the old one was given.
-    let (a, b) = (root.client(Some(shelf.clone())), root.client(Some(shelf.clone())));
+    let (a, b) = (root.client(Some(cache.clone())), root.client(Some(cache.clone())));
     assert!(is_free(&ask(&a, hours(30)).await));
     assert_eq!(root.counts(), (2, 1));
     assert!(is_free(&ask(&b, hours(31)).await), "what one replica was told, the other need not ask");
     assert_eq!(root.counts(), (2, 1));
-    // And with the root away, the shelf's copy is what there is.
+    // And with the root away, the cache's copy is what there is.
     root.is(Mood::Broken);
-    assert!(is_free(&ask(&root.client(Some(shelf)), hours(100)).await));
+    assert!(is_free(&ask(&root.client(Some(cache)), hours(100)).await));
 }
 
 #[tokio::test]
@@ -163,24 +163,24 @@ async fn a_damaged_or_foreign_copy_is_not_used() {
     let nowhere = FILE.replace("rdap.nic", "elsewhere");
     let future = kept(here, &nowhere).replace("2026", "2036");
     for text in ["".into(), "{}".into(), kept("http://other.test/", &nowhere), kept(here, "<html>"), future] {
-        let shelf = Arc::new(InMemory(Mutex::new(Some(text.clone()))));
+        let cache = Arc::new(InMemory(Mutex::new(Some(text.clone()))));
         let before = root.counts();
-        assert!(is_free(&ask(&root.client(Some(shelf.clone())), hours(1)).await), "{text}");
+        assert!(is_free(&ask(&root.client(Some(cache.clone())), hours(1)).await), "{text}");
         assert_eq!(root.counts(), (before.0 + 1, before.1 + 1), "{text}");
-        assert!(shelf.get().await.unwrap().contains("rdap.nic.test"));
+        assert!(cache.get().await.unwrap().contains("rdap.nic.test"));
     }
 }
 
 #[tokio::test]
 async fn another_file_under_the_old_tag_is_used_and_kept() {
     let root = Root::new().await;
-    let shelf = Arc::new(InMemory::default());
-    let client = root.client(Some(shelf.clone()));
+    let cache = Arc::new(InMemory::default());
+    let client = root.client(Some(cache.clone()));
     assert!(is_free(&ask(&client, hours(0)).await));
     root.is(Mood::Careless);
     let moved = ask(&client, hours(25)).await;
     assert_eq!(moved.failures[0].error.kind, FailureKind::Refused, "the other server was asked");
-    assert!(shelf.get().await.unwrap().contains("rdap.moved.test"));
+    assert!(cache.get().await.unwrap().contains("rdap.moved.test"));
     // "Not changed" then means the file that came last.
     root.is(Mood::Confused);
     let again = ask(&client, hours(50)).await;

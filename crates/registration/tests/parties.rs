@@ -288,6 +288,39 @@ async fn the_shipped_table_stands_in_for_a_root_that_says_nothing() {
     }
 }
 
+/// The public Internet as the shipped tables know it: IANA's bootstrap can't be fetched in these tests.
+fn shipped_tables() -> Settings {
+    Settings { whois_server: None, rdap_bootstrap: None, ..settings() }
+}
+
+/// The registry of .com answers "not found" about names below uk.com, which another registry runs.
+#[tokio::test]
+async fn a_second_level_with_a_registry_of_its_own_is_asked_there() {
+    let mut w = World::new();
+    let root = w.serve("whois.iana.org", 43, |_| text("refer: whois.verisign-grs.com\r\n")).await;
+    let com = w.serve("whois.verisign-grs.com", 43, |_| text("No match for domain\r\n")).await;
+    let own = w
+        .serve("whois.centralnic.net", 43, |_| {
+            text("Domain Name: A.UK.COM\r\nRegistrar: Sample Names\r\n>>> Last update <<<\r\n")
+        })
+        .await;
+    let r = ask(&w.client(shipped_tables()), "a.uk.com").await;
+    assert_eq!(registered(&r).registrar.name.as_deref(), Some("Sample Names"), "{:?}", r.failures);
+    assert_eq!((root.count(), com.count(), own.count()), (0, 0, 1));
+    assert_eq!(r.failures, [], "the RDAP server of .com is not asked either");
+}
+
+/// A TLD that the table says has no WHOIS server may have one by now: the root is asked when RDAP has not answered.
+#[tokio::test]
+async fn a_tld_without_a_whois_server_is_looked_up_at_the_root() {
+    let mut w = World::new();
+    w.serve("whois.iana.org", 43, |_| text("refer: whois.nic.example.test\r\n")).await;
+    let new = w.serve("whois.nic.example.test", 43, |_| text("Domain not found.\r\n")).await;
+    let r = ask(&w.client(shipped_tables()), "a.info").await;
+    assert_eq!(r.outcome, Ok(RegistrationState::Available), "{:?}", r.failures);
+    assert_eq!(new.count(), 1);
+}
+
 /// The first look-ups of a TLD wait for one question to the root instead of asking each; one place in its queue, not as
 /// many as there are names.
 #[tokio::test]

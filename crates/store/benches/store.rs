@@ -21,7 +21,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use store::{ItemOutcome, NewItem, Record, Store};
+use store::{ItemOutcome, JobKind, NewItem, Record, Store};
 
 const ORG: OrgId = OrgId(1);
 /// Answers measured of each kind.
@@ -92,7 +92,7 @@ fn judged(d: &mut Dice, new: &NewItem) -> (Item, Row) {
     ]);
     item.status.reasons = vec![Reason {
         kind: item.status.kind,
-        rule: "locked".into(),
+        rule: model::status::Rule::ExpiresSoon,
         sentence: "clientTransferProhibited, clientUpdateProhibited and clientDeleteProhibited are set"
             .into(),
     }];
@@ -288,9 +288,9 @@ async fn measure(what: &str, open: impl AsyncFn() -> Arc<dyn Store>, items: usiz
     })
     .await;
     time("lease 10 of the queue, complete them", ROUNDS, |_| async {
-        let jobs = s.lease("scan", "w", 10, Duration::from_secs(60), now()).await.expect("leases");
+        let jobs = s.lease(JobKind::Scan, "w", 10, now()).await.expect("leases");
         for j in &jobs {
-            s.complete(j, Some(now() + 1.hours()), now()).await.expect("completes");
+            s.complete(j, Some(now() + 1.hours()), None, now()).await.expect("completes");
         }
         jobs.len() as u64
     })

@@ -1,31 +1,33 @@
 //! The contract of the store: the trait and the types that only it and its callers need.
 
+use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
+use crate::outbox::{FailedNotification, Notification, OutboxStats};
+use crate::retry::Retry;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{Change, EventPage, EventQuery};
-use model::ids::{EventId, OrgId, Rv, SnapshotId, Vantage};
+use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
 use model::inventory::{ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
 use model::observation::Observation;
 use model::scan::LogEntry;
-use std::time::Duration;
 
-/// Why the store could not do it.
+/// Errors of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Another worker recorded the same name meanwhile: read again, compare again, record again.
     #[error("the stored observation changed meanwhile")]
     Conflict,
-    /// There is no such thing in this organisation.
+    /// Not found in this organisation.
     #[error("not found")]
     NotFound,
     /// The database can't be reached or is busy: try again later.
     #[error("the database is not available: {0}")]
     Unavailable(String),
-    /// What the database holds can't be read, or it refused a statement: a bug or a damaged file.
-    #[error("the database refused: {0}")]
+    /// A stored value can't be read, or the database rejected a statement: a bug or a damaged file.
+    #[error("database error: {0}")]
     Broken(String),
 }
 
@@ -41,15 +43,9 @@ impl Error {
     }
 }
 
-/// Kind of the jobs that [`Store::add`] queues.
-pub const SCAN_JOB: &str = "scan";
-/// Priority of the scan of a name just added: before the schedule (0), after a name whose Rescan was pressed.
-pub const PRIORITY_ADDED: i32 = 5;
-/// Priority for what a person waits for.
-pub const PRIORITY_PERSON: i32 = 10;
 /// Days that entries of the change log are kept, or as long as history is when that is shorter: every scan of every
-/// holding writes one. Who reads the log and stayed away longer ([`Store::floor`]) reads the state anew; events are
-/// kept as long as history, and their identity is their place in the log.
+/// holding writes one. A reader that was away longer reads the state anew ([`LogRead::ReadAnew`]); events are kept as long as
+/// history, and their identity is their position in the log.
 pub const LOG_KEEP_DAYS: u32 = 1;
 
 /// Result of a store call.
@@ -107,26 +103,19 @@ pub struct Record {
     pub at: Timestamp,
 }
 
-/// A job of the queue. `(kind, key)` is unique: asking twice makes one job.
+/// What a reader of the change log gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
-    /// What is to be done (`scan`, `judge`, `prune`).
-    pub kind: String,
-    /// What it is to be done to (a domain name).
-    pub key: String,
-    /// Not before.
-    pub run_at: Timestamp,
-    /// Higher first: what a person waits for goes before what the schedule wants.
-    pub priority: i32,
-    /// How often it was leased without being completed.
-    pub attempts: i32,
-    /// Fencing token of the lease; completing with an old one does nothing.
-    pub lease: i64,
+pub enum LogRead {
+    /// The entries after its position, in order.
+    Entries(Vec<LogEntry>),
+    /// Entries after its position were pruned, or its position is none of this log: what it knows may be wrong. It
+    /// reads the state anew and goes on from the head.
+    ReadAnew,
 }
 
 /// The store. Every method is safe to call from many tasks and, on PostgreSQL, from many processes.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: crate::accounts::AccountStore {
     // ---- holdings ------------------------------------------------------------------------------
     /// A page of an organisation's inventory with facet counts.
     async fn list(&self, org: OrgId, query: &ListQuery, now: Timestamp) -> Result<Page>;
@@ -142,16 +131,18 @@ pub trait Store: Send + Sync + 'static {
     async fn summary(&self, org: OrgId, now: Timestamp) -> Result<Summary>;
     /// One holding with its row.
     async fn item(&self, org: OrgId, name: &DomainName) -> Result<Option<(Item, Row)>>;
-    /// Adds holdings; the answer says for each whether it was new. A scan job is queued for each new one at once.
-    /// Long lists go in part by part, so that others write meanwhile; adding again what is there does nothing.
+    /// Which of these names the organisation holds, in no order.
+    async fn held(&self, org: OrgId, names: &[DomainName]) -> Result<Vec<DomainName>>;
+    /// Adds holdings; the answer says for each whether it was new. A scan is queued for each new one.
+    /// Long lists are written in parts, so that other writers are not blocked; a name that is held already is skipped.
     async fn add(&self, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>>;
     /// Removes holdings (tombstones in the log); the answer says how many there were. The events stay readable
     /// until pruned; the shared observation stays while anybody holds the name.
     async fn remove(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<u64> {
-        Ok(self.take(org, names, now).await?.len() as u64)
+        Ok(self.delete_returning(org, names, now).await?.len() as u64)
     }
-    /// The same, handing them over as they were, so that [`Store::restore`] can undo it.
-    async fn take(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>>;
+    /// Removes holdings and returns them as they were, so that [`Store::restore`] can undo it.
+    async fn delete_returning(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>>;
     /// Puts holdings back with all that was said and known of them; the answer says for each whether it was put back
     /// (one that is held again meanwhile stays as it is). They are scanned as those just added are; the caller judges
     /// them and passes status and row on with [`Store::update_judged`].
@@ -170,7 +161,7 @@ pub trait Store: Send + Sync + 'static {
     /// The stored observation of a name from a vantage.
     async fn observation(&self, name: &DomainName, vantage: &Vantage) -> Result<Option<Versioned>>;
     /// Writes a scan: observation, snapshot, raw answers, items, events and log entries in one transaction.
-    async fn record(&self, record: &Record) -> Result<Rv>;
+    async fn record(&self, record: &Record) -> Result<LogPosition>;
     /// Kept states of a name, newest first. Only for organisations that hold the name.
     async fn snapshots(&self, org: OrgId, name: &DomainName, limit: u32) -> Result<Vec<SnapshotMeta>>;
     /// How many states and events are kept of a holding.
@@ -185,36 +176,58 @@ pub trait Store: Send + Sync + 'static {
     async fn events(&self, org: OrgId, query: &EventQuery) -> Result<EventPage>;
     /// Marks events as seen; those already acknowledged keep their first mark.
     async fn acknowledge(&self, org: OrgId, ids: &[EventId], by: &str, now: Timestamp) -> Result<u64>;
-    /// Log entries after `rv` in order; all organisations when `org` is `None`.
-    async fn log_since(&self, org: Option<OrgId>, rv: Rv, limit: u32) -> Result<Vec<LogEntry>>;
-    /// The newest place in the log.
-    async fn head(&self) -> Result<Rv>;
-    /// The place up to which the log was pruned: a reader whose cursor is before it has missed entries.
-    async fn floor(&self) -> Result<Rv>;
+    /// Log entries after a position, at most `limit`; all organisations when `org` is `None`.
+    async fn log_since(&self, org: Option<OrgId>, after: LogPosition, limit: u32) -> Result<LogRead>;
+    /// The newest position in the log.
+    async fn head(&self) -> Result<LogPosition>;
+
+    // ---- notifications -------------------------------------------------------------------------
+    /// Takes due messages of the outbox, oldest first, each for one deliverer at a time.
+    async fn lease_notifications(&self, limit: u32, now: Timestamp) -> Result<Vec<Notification>>;
+    /// Removes a delivered message.
+    async fn notification_delivered(&self, notification: &Notification) -> Result<()>;
+    /// Ends a failed attempt; says when the next one is, or that the message is given up.
+    async fn notification_failed(&self, n: &Notification, reason: &str, now: Timestamp) -> Result<Retry>;
+    /// Messages that were given up, oldest first.
+    async fn failed_notifications(&self, limit: u32) -> Result<Vec<FailedNotification>>;
+    /// Makes all given-up messages due again; how many there were.
+    async fn retry_notifications(&self, now: Timestamp) -> Result<u64>;
+    /// The outbox in figures.
+    async fn outbox_stats(&self) -> Result<OutboxStats>;
 
     // ---- jobs ----------------------------------------------------------------------------------
-    /// Queues a job. One that waits already keeps the earlier time and the higher priority.
-    async fn enqueue(&self, kind: &str, key: &str, run_at: Timestamp, priority: i32) -> Result<()>;
-    /// The same for many keys at once.
-    async fn enqueue_many(&self, kind: &str, keys: &[(String, Timestamp)], priority: i32) -> Result<()>;
-    /// Takes due jobs of a kind: highest priority first, then oldest. A lease that ran out is taken anew.
-    async fn lease(
+    /// Queues jobs. One that waits already keeps the earlier time and the higher priority; one that runs is run again
+    /// afterwards; one that is parked is tried again.
+    async fn enqueue(&self, jobs: &[(Job, Timestamp)], priority: Priority) -> Result<()>;
+    /// Takes due jobs of a kind: highest priority first, then oldest. A job whose lease ran out is taken again after a
+    /// wait, and parked when its attempts are used up.
+    async fn lease(&self, kind: JobKind, worker: &str, limit: u32, now: Timestamp) -> Result<Vec<LeasedJob>>;
+    /// Ends a job that was done: gone, or due again at `next`. A job asked for meanwhile with an earlier time keeps it.
+    /// `outcome` is kept for [`Store::job_states`].
+    async fn complete(
         &self,
-        kind: &str,
-        worker: &str,
-        limit: u32,
-        lease: Duration,
+        job: &LeasedJob,
+        next: Option<Timestamp>,
+        outcome: Option<String>,
         now: Timestamp,
-    ) -> Result<Vec<Job>>;
-    /// Ends a leased job: gone, or due again at `again_at`. A job asked for meanwhile with an earlier time keeps it.
-    async fn complete(&self, job: &Job, again_at: Option<Timestamp>, now: Timestamp) -> Result<()>;
+    ) -> Result<()>;
+    /// Ends an attempt that failed: the job waits for the next one, or is parked with the reason.
+    async fn fail(&self, job: &LeasedJob, reason: &str, now: Timestamp) -> Result<Retry>;
+    /// Returns a job to the queue as if it had not been taken.
+    async fn release(&self, job: &LeasedJob, now: Timestamp) -> Result<()>;
+    /// Where the jobs of these keys stand, in no order; those that are not queued are left out.
+    async fn job_states(&self, kind: JobKind, keys: Vec<String>) -> Result<Vec<JobState>>;
+    /// Jobs that run, or wait and were asked for; some of them when there are more than `limit`.
+    async fn active_jobs(&self, kind: JobKind, limit: u32) -> Result<Vec<JobState>>;
+    /// Jobs whose attempts are used up, longest parked first.
+    async fn parked_jobs(&self, kind: JobKind, limit: u32) -> Result<Vec<JobState>>;
     /// Jobs of a kind that are due later than `after` (a clock that was wrong put them there), at most `limit`.
-    async fn due_after(&self, kind: &str, after: Timestamp, limit: u32) -> Result<Vec<String>>;
+    async fn far_future_jobs(&self, kind: JobKind, after: Timestamp, limit: u32) -> Result<Vec<Job>>;
     /// Makes those that still are due later than `after` due at these times; a worker that held one has lost it. How
     /// many there were.
-    async fn draw_back(&self, kind: &str, after: Timestamp, times: &[(String, Timestamp)]) -> Result<u64>;
-    /// How many jobs of a kind are due, and how late the oldest is, in seconds.
-    async fn queue_lag(&self, kind: &str, now: Timestamp) -> Result<(u64, f64)>;
+    async fn reschedule_far_future(&self, after: Timestamp, times: &[(Job, Timestamp)]) -> Result<u64>;
+    /// A queue in figures.
+    async fn queue_stats(&self, kind: JobKind, now: Timestamp) -> Result<QueueStats>;
 
     // ---- budgets of registry hosts -------------------------------------------------------------
     /// What is kept about the budget of a registry host: its version and its text.
@@ -237,9 +250,11 @@ pub trait Store: Send + Sync + 'static {
     async fn first_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<String>;
     /// Writes a setting.
     async fn set_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()>;
-    /// Deletes history older than `keep_days` (never the newest change of a name), old log entries, observations
-    /// nobody holds and budgets of hosts nobody asks any more. Answers how many rows went.
+    /// Deletes old entries of the change log ([`LOG_KEEP_DAYS`], or `keep_days` when that is less); how many.
+    async fn prune_log(&self, now: Timestamp, keep_days: u32) -> Result<u64>;
+    /// Deletes old log entries, then history older than `keep_days` (never the newest change of a name), observations
+    /// nobody holds, messages given up and budgets of hosts nobody asks any more, in small steps. How many rows.
     async fn prune(&self, now: Timestamp, keep_days: u32) -> Result<u64>;
-    /// Cheap proof that the database answers.
+    /// Returns when the database answers; cheap.
     async fn ping(&self) -> Result<()>;
 }

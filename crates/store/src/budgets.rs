@@ -1,12 +1,12 @@
-//! Budgets of registry hosts: a text a host that replicas read, change and write back, each write only over the
-//! version it was made from. In: host, version, text; out: the new version, or that somebody else was faster.
+//! Budgets of registry hosts: one text for each host, written by compare-and-swap on its version. In: host, version,
+//! text; out: the new version, or `None` when another writer was faster.
 
 use crate::api::Result;
 use crate::codec::micros;
 use crate::db::{Db, args};
 use jiff::Timestamp;
 
-/// Days after which the budget of a host that nobody asked any more is forgotten; a daily quota looks back one.
+/// Days after its last change that a budget is deleted; a daily quota looks back one day.
 pub(crate) const KEEP_DAYS: u32 = 3;
 
 pub(crate) async fn load(db: &Db, host: &str) -> Result<Option<(i64, String)>> {

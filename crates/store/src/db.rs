@@ -1,7 +1,7 @@
-//! The two databases behind one small face, so that every statement of the store is written once.
+//! The two databases behind one interface, so that every statement of the store is written once.
 //!
 //! All columns are BIGINT or TEXT, placeholders are `$1`, `$2`, ... (both databases read them), and what differs
-//! stands here: how a transaction begins, how a list of texts is bound, how rows are locked.
+//! is here: how a transaction begins, how a list of texts is bound, how rows are locked.
 
 use crate::api::{Error, Result};
 use futures::TryStreamExt as _;

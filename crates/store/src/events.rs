@@ -66,6 +66,19 @@ fn read(r: &Cells) -> Result<Event> {
     })
 }
 
+/// The events of one scan: those of a domain with ids from `first` to `last`, in order.
+pub(crate) async fn between(
+    db: &Db,
+    org: OrgId,
+    name: &DomainName,
+    first: EventId,
+    last: EventId,
+) -> Result<Vec<Event>> {
+    let sql = "SELECT id, org, name, at, json, ack_by, ack_at FROM events \
+               WHERE org = $1 AND name = $2 AND id >= $3 AND id <= $4 ORDER BY id";
+    db.rows(sql, args![org.0, name.as_str(), first.0, last.0]).await?.iter().map(read).collect()
+}
+
 /// How many events of an organisation nobody has seen that ask for attention.
 pub(crate) async fn open(db: &Db, org: OrgId) -> Result<u64> {
     let sql = "SELECT COUNT(*) FROM events WHERE org = $1 AND severity >= $2 AND ack_at IS NULL";

@@ -1,12 +1,13 @@
 //! Holdings: add, remove, patch, judge. In: an organisation's calls; out: rows of `items`, jobs and log entries,
 //! each call one transaction. Names are written in sorted order, so that two calls never deadlock.
 
-use crate::api::{Error, NewItem, PRIORITY_ADDED, Result, SCAN_JOB};
+use crate::api::{Error, NewItem, Result};
 use crate::codec::{
     ITEM, ITEM_LEN, first_row, json, judged_args, judged_assignments, micros, overlay, read_item, read_json,
     same_grounds, tidy,
 };
 use crate::db::{Db, args};
+use crate::job::{Job, Priority};
 use crate::jobs;
 use crate::log::{self, Line};
 use crate::record::locked;
@@ -18,13 +19,21 @@ use model::names::DomainName;
 use model::scan::Op;
 use std::collections::{BTreeMap, HashSet};
 
-/// Holdings added or removed in one transaction: whoever writes the log meanwhile waits for so many, not for all.
+/// Holdings added or removed in one transaction, which bounds how long other writers wait.
 const PART: usize = 1000;
 
 pub(crate) async fn item(db: &Db, org: OrgId, name: &DomainName) -> Result<Option<(Item, Row)>> {
     let sql = format!("SELECT {ITEM}, row_json FROM items WHERE org = $1 AND name = $2");
     let Some(r) = db.row(sql, args![org.0, name.as_str()]).await? else { return Ok(None) };
     Ok(Some((read_item(&r)?, read_json(&r.text(ITEM_LEN)?)?)))
+}
+
+/// Which of some names are held, in no order.
+pub(crate) async fn held(db: &Db, org: OrgId, names: &[DomainName]) -> Result<Vec<DomainName>> {
+    let names: Vec<String> = names.iter().map(|n| n.as_str().to_string()).collect();
+    let sql = format!("SELECT name FROM items WHERE org = $1 AND {}", db.any("name", 2));
+    let rows = db.rows(sql, args![org.0, names]).await?;
+    rows.iter().map(|r| Ok(DomainName::trusted(&r.text(0)?))).collect()
 }
 
 /// Rows of some names, in no order.
@@ -45,13 +54,13 @@ pub(crate) async fn add(db: &Db, org: OrgId, items: &[NewItem], now: Timestamp) 
     hold(db, org, items.iter().map(holding).collect(), now).await
 }
 
-/// Holdings back as they were when they were taken, to be judged anew.
+/// Holdings as they were when they were removed, to be judged anew.
 pub(crate) async fn restore(db: &Db, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>> {
     let holding = |old: &Item| (Item { org, ..old.clone() }, old.name.unicode());
     hold(db, org, items.iter().map(holding).collect(), now).await
 }
 
-/// Makes holdings, each with its name as people read it; which of them were not there yet.
+/// Inserts holdings, each with its Unicode name; says which of them were new.
 async fn hold(db: &Db, org: OrgId, items: Vec<(Item, String)>, now: Timestamp) -> Result<Vec<bool>> {
     let mut sorted: BTreeMap<&str, &(Item, String)> = BTreeMap::new();
     for i in &items {
@@ -66,7 +75,7 @@ async fn hold(db: &Db, org: OrgId, items: Vec<(Item, String)>, now: Timestamp) -
     Ok(items.iter().map(|(i, _)| new.remove(i.name.as_str())).collect())
 }
 
-/// Makes holdings in one transaction; the names that were new. Each is scanned next and judged after that.
+/// Inserts holdings in one transaction and queues their scans; returns the names that were new.
 async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestamp) -> Result<Vec<String>> {
     let mut values = Vec::with_capacity(items.len());
     for (item, unicode) in items {
@@ -106,16 +115,21 @@ async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestam
         return Ok(names);
     }
     names.sort();
-    let keys: Vec<_> = names.iter().map(|n| (n.clone(), now)).collect();
-    jobs::put(&mut tx, SCAN_JOB, &keys, PRIORITY_ADDED).await?;
+    let scans: Vec<_> = names.iter().map(|n| (Job::Scan(DomainName::trusted(n)), now)).collect();
+    jobs::put(&mut tx, &scans, Priority::Added).await?;
     let lines = names.iter().map(|n| Line::item(org, n, Op::Create)).collect();
     log::append(&mut tx, lines, now).await?;
     tx.commit().await?;
     Ok(names)
 }
 
-/// Removes holdings; hands them over as they were.
-pub(crate) async fn take(db: &Db, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>> {
+/// Removes holdings and returns them as they were.
+pub(crate) async fn delete_returning(
+    db: &Db,
+    org: OrgId,
+    names: &[DomainName],
+    now: Timestamp,
+) -> Result<Vec<Item>> {
     let mut names: Vec<String> = names.iter().map(|n| n.as_str().to_string()).collect();
     names.sort();
     let which = db.any("name", 2);
@@ -133,6 +147,8 @@ pub(crate) async fn take(db: &Db, org: OrgId, names: &[DomainName], now: Timesta
         }
         gone.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
         let lines = gone.iter().map(|i| Line::item(org, i.name.as_str(), Op::Delete)).collect();
+        jobs::forget_parked_scans(db, &mut tx, gone.iter().map(|i| i.name.as_str().to_string()).collect())
+            .await?;
         log::append(&mut tx, lines, now).await?;
         tx.commit().await?;
         taken.append(&mut gone);
@@ -209,7 +225,7 @@ pub(crate) async fn update_judged(db: &Db, judged: &[(Item, Row)], now: Timestam
     let mut lines = Vec::new();
     for (item, row) in sorted {
         let Some((stored, shown)) = locked(db, &mut tx, item.org, &item.name).await? else { continue };
-        // Somebody knew better meanwhile: a patch whose caller judges anew, or a scan that has judged.
+        // Outdated: a patch meanwhile, whose caller judges again, or a scan, which has judged.
         if !same_grounds(item, &stored) || shown.last_scan_at > row.last_scan_at {
             continue;
         }

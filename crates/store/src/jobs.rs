@@ -1,28 +1,38 @@
 //! The queue of leased jobs. In: what is to be done and when; out: each due job at one worker at a time.
 //!
-//! A job waits until `due_at`. A lease moves `due_at` to its own end, so a worker that dies gives the job back by
-//! doing nothing. The lease number only grows (it is never less than the time of leasing), so the late answer of
-//! a worker that lost its job completes nothing, not even a job of the same key queued anew.
+//! A job waits until `due_at`. A lease moves `due_at` to the end of the lease and of the wait after it, so the job of a
+//! worker that dies comes back by itself; each lease counts as an attempt until the job is completed, and a job that
+//! has used them up is parked. The lease number only grows (it is never less than the time of leasing), so the late
+//! answer of a worker that lost its job changes nothing, not even a job of the same key queued again.
 
-use crate::api::{Job, Result};
+use crate::api::{Error, Result};
 use crate::codec::{instant, micros, span};
-use crate::db::{Db, Tx, args};
+use crate::db::{Cells, Db, Tx, args};
+use crate::job::{Job, JobKind, JobPhase, JobState, LeasedJob, Priority, QueueStats};
+use crate::retry::Retry;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Queues jobs inside a transaction.
-pub(crate) async fn put(tx: &mut Tx, kind: &str, keys: &[(String, Timestamp)], priority: i32) -> Result<()> {
-    let mut earliest: BTreeMap<&str, Timestamp> = BTreeMap::new();
-    for (key, at) in keys {
-        let known = earliest.entry(key).or_insert(*at);
+/// `due_at` of a parked job: later than every instant.
+const NEVER: i64 = i64::MAX;
+/// Characters of a failure's reason that are kept.
+const REASON_MAX: usize = 500;
+
+/// Queues jobs inside a transaction. A parked job is tried again from its first attempt on.
+pub(crate) async fn put(tx: &mut Tx, jobs: &[(Job, Timestamp)], priority: Priority) -> Result<()> {
+    let mut earliest: BTreeMap<&Job, Timestamp> = BTreeMap::new();
+    for (job, at) in jobs {
+        let known = earliest.entry(job).or_insert(*at);
         *known = (*known).min(*at);
     }
     let rows = earliest
         .into_iter()
-        .map(|(key, at)| args![kind, key, micros(at), micros(at), i64::from(priority), 0, 0])
+        .map(|(job, at)| {
+            args![job.kind().as_str(), job.key(), micros(at), micros(at), priority.number(), 0, 0]
+        })
         .collect();
-    // While a worker has the job, what is asked for is put aside until it is done: it must run again.
+    // While a worker has the job, a new request is put aside until it is done: the job must run again.
     tx.insert(
         "INSERT INTO jobs (kind, key, due_at, run_at, priority, attempts, lease)",
         rows,
@@ -33,6 +43,8 @@ pub(crate) async fn put(tx: &mut Tx, kind: &str, keys: &[(String, Timestamp)], p
                   THEN excluded.run_at ELSE jobs.run_at END, \
          priority = CASE WHEN jobs.worker IS NULL AND excluded.priority > jobs.priority \
                     THEN excluded.priority ELSE jobs.priority END, \
+         attempts = CASE WHEN jobs.parked_at IS NULL THEN jobs.attempts ELSE 0 END, \
+         parked_at = NULL, \
          asked_at = CASE WHEN jobs.worker IS NULL THEN NULL \
                     WHEN jobs.asked_at IS NULL OR excluded.run_at < jobs.asked_at \
                     THEN excluded.run_at ELSE jobs.asked_at END, \
@@ -44,32 +56,27 @@ pub(crate) async fn put(tx: &mut Tx, kind: &str, keys: &[(String, Timestamp)], p
     Ok(())
 }
 
-pub(crate) async fn enqueue_many(
-    db: &Db,
-    kind: &str,
-    keys: &[(String, Timestamp)],
-    priority: i32,
-) -> Result<()> {
-    if keys.is_empty() {
+pub(crate) async fn enqueue(db: &Db, jobs: &[(Job, Timestamp)], priority: Priority) -> Result<()> {
+    if jobs.is_empty() {
         return Ok(());
     }
     let mut tx = db.begin().await?;
-    put(&mut tx, kind, keys, priority).await?;
+    put(&mut tx, jobs, priority).await?;
     tx.commit().await
 }
 
 pub(crate) async fn lease(
     db: &Db,
-    kind: &str,
+    kind: JobKind,
     worker: &str,
     limit: u32,
-    lease: Duration,
     now: Timestamp,
-) -> Result<Vec<Job>> {
+) -> Result<Vec<LeasedJob>> {
     let at = micros(now);
+    let (word, retry) = (kind.as_str(), kind.policy().retry);
     // An idle queue costs one look into an index and no writer's turn.
     let due =
-        db.row("SELECT due_at FROM jobs WHERE kind = $1 AND due_at <= $2 LIMIT 1", args![kind, at]).await?;
+        db.row("SELECT due_at FROM jobs WHERE kind = $1 AND due_at <= $2 LIMIT 1", args![word, at]).await?;
     if due.is_none() || limit == 0 {
         return Ok(Vec::new());
     }
@@ -83,26 +90,40 @@ pub(crate) async fn lease(
          RETURNING key, run_at, priority, attempts, lease",
         db.skip_locked()
     );
+    let again = |attempt: u32, key: &str| at.saturating_add(span(retry.lease + retry.delay(attempt, key)));
     let mut tx = db.begin().await?;
     let mut jobs = Vec::new();
     let mut below = i64::MAX;
     // One step a priority, highest first: each is a range of the index, however long the queue is.
     loop {
         let next = tx
-            .row("SELECT MAX(priority) FROM jobs WHERE kind = $1 AND priority < $2", args![kind, below])
+            .row("SELECT MAX(priority) FROM jobs WHERE kind = $1 AND priority < $2", args![word, below])
             .await?;
         let Some(priority) = next.map(|r| r.int_or_null(0)).transpose()?.flatten() else { break };
         let room = i64::from(limit) - i64::try_from(jobs.len()).unwrap_or(i64::MAX);
-        let until = at.saturating_add(span(lease));
-        for r in tx.rows(take.clone(), args![kind, priority, at, room, worker, until]).await? {
-            jobs.push(Job {
-                kind: kind.to_string(),
-                key: r.text(0)?,
+        let first = again(1, "");
+        for r in tx.rows(take.clone(), args![word, priority, at, room, worker, first]).await? {
+            let job = LeasedJob {
+                job: Job::of(kind, &r.text(0)?),
                 run_at: instant(r.int(1)?)?,
-                priority: i32::try_from(r.int(2)?).unwrap_or(i32::MAX),
-                attempts: i32::try_from(r.int(3)?).unwrap_or(i32::MAX),
+                priority: Priority::from_number(r.int(2)?),
+                attempt: u32::try_from(r.int(3)?).unwrap_or(u32::MAX),
                 lease: r.int(4)?,
-            });
+            };
+            if job.attempt > retry.max_attempts {
+                let reason = format!(
+                    "{} attempts ended without a result: the process that ran them ended, or was stopped",
+                    retry.max_attempts
+                );
+                park(&mut tx, &job, &reason, at).await?;
+                continue;
+            }
+            if job.attempt > 1 {
+                let until = again(job.attempt, job.job.key());
+                let sql = "UPDATE jobs SET due_at = $3 WHERE kind = $1 AND key = $2";
+                tx.execute(sql, args![word, job.job.key(), until]).await?;
+            }
+            jobs.push(job);
         }
         if jobs.len() >= limit as usize {
             break;
@@ -110,36 +131,62 @@ pub(crate) async fn lease(
         below = priority;
     }
     tx.commit().await?;
-    jobs.sort_by(|a, b| (-a.priority, a.run_at, &a.key).cmp(&(-b.priority, b.run_at, &b.key)));
+    jobs.sort_by(|a, b| (b.priority, a.run_at, &a.job).cmp(&(a.priority, b.run_at, &b.job)));
     Ok(jobs)
 }
 
-pub(crate) async fn complete(db: &Db, job: &Job, again_at: Option<Timestamp>) -> Result<()> {
-    let mut tx = db.begin().await?;
+/// Takes a job out of the queue until a person asks for it.
+async fn park(tx: &mut Tx, job: &LeasedJob, reason: &str, at: i64) -> Result<()> {
+    let reason: String = reason.chars().take(REASON_MAX).collect();
+    tx.execute(
+        "UPDATE jobs SET due_at = $3, run_at = $3, parked_at = $4, last_error = $5, attempts = $6, priority = 0, \
+         worker = NULL, asked_at = NULL, asked_priority = NULL WHERE kind = $1 AND key = $2",
+        args![
+            job.job.kind().as_str(),
+            job.job.key(),
+            NEVER,
+            at,
+            reason,
+            i64::from(job.attempt.min(job.job.kind().policy().retry.max_attempts))
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// What was asked for while the job was leased (`asked_at`, `asked_priority`), locked; `None` when the lease was lost.
+async fn held(db: &Db, tx: &mut Tx, job: &LeasedJob) -> Result<Option<(Option<i64>, Option<i64>)>> {
     let find = format!(
         "SELECT asked_at, asked_priority FROM jobs WHERE kind = $1 AND key = $2 AND lease = $3 \
          AND worker IS NOT NULL{}",
         db.for_update()
     );
-    let held = tx.row(find, args![job.kind.as_str(), job.key.as_str(), job.lease]).await?;
-    let Some(held) = held else { return Ok(()) };
-    let asked = held.int_or_null(0)?;
-    let again = again_at.map(micros);
-    match [asked, again].into_iter().flatten().min() {
+    let row = tx.row(find, args![job.job.kind().as_str(), job.job.key(), job.lease]).await?;
+    row.map(|r| Ok((r.int_or_null(0)?, r.int_or_null(1)?))).transpose()
+}
+
+pub(crate) async fn complete(
+    db: &Db,
+    job: &LeasedJob,
+    next: Option<Timestamp>,
+    outcome: Option<String>,
+    now: Timestamp,
+) -> Result<()> {
+    let mut tx = db.begin().await?;
+    let Some((asked, asked_priority)) = held(db, &mut tx, job).await? else { return Ok(()) };
+    let (kind, key) = (job.job.kind().as_str(), job.job.key());
+    match [asked, next.map(micros)].into_iter().flatten().min() {
         None => {
-            tx.execute(
-                "DELETE FROM jobs WHERE kind = $1 AND key = $2",
-                args![job.kind.as_str(), job.key.as_str()],
-            )
-            .await?;
+            tx.execute("DELETE FROM jobs WHERE kind = $1 AND key = $2", args![kind, key]).await?;
         }
         Some(next) => {
             // What a person asked for keeps its priority; the schedule goes back to the ordinary one.
-            let priority = if asked == Some(next) { held.int_or_null(1)?.unwrap_or(0) } else { 0 };
+            let priority = if asked == Some(next) { asked_priority.unwrap_or(0) } else { 0 };
             tx.execute(
                 "UPDATE jobs SET due_at = $3, run_at = $3, priority = $4, attempts = 0, worker = NULL, \
-                 asked_at = NULL, asked_priority = NULL WHERE kind = $1 AND key = $2",
-                args![job.kind.as_str(), job.key.as_str(), next, priority],
+                 last_error = NULL, outcome = $5, finished_at = $6, asked_at = NULL, asked_priority = NULL \
+                 WHERE kind = $1 AND key = $2",
+                args![kind, key, next, priority, outcome, micros(now)],
             )
             .await?;
         }
@@ -147,27 +194,106 @@ pub(crate) async fn complete(db: &Db, job: &Job, again_at: Option<Timestamp>) ->
     tx.commit().await
 }
 
-pub(crate) async fn due_after(db: &Db, kind: &str, after: Timestamp, limit: u32) -> Result<Vec<String>> {
-    let sql = "SELECT key FROM jobs WHERE kind = $1 AND due_at > $2 ORDER BY due_at LIMIT $3";
-    let rows = db.rows(sql, args![kind, micros(after), i64::from(limit)]).await?;
-    rows.iter().map(|r| r.text(0)).collect()
+pub(crate) async fn fail(db: &Db, job: &LeasedJob, reason: &str, now: Timestamp) -> Result<Retry> {
+    let mut tx = db.begin().await?;
+    let Some((asked, asked_priority)) = held(db, &mut tx, job).await? else { return Ok(Retry::LeaseLost) };
+    let retry = job.job.kind().policy().retry;
+    let at = micros(now);
+    if job.attempt >= retry.max_attempts {
+        park(&mut tx, job, reason, at).await?;
+        tx.commit().await?;
+        return Ok(Retry::GivenUp);
+    }
+    let wait = at.saturating_add(span(retry.delay(job.attempt, job.job.key())));
+    let due = asked.unwrap_or(wait).min(wait);
+    let priority = asked_priority.unwrap_or(0).max(job.priority.number());
+    let reason: String = reason.chars().take(REASON_MAX).collect();
+    tx.execute(
+        "UPDATE jobs SET due_at = $3, priority = $4, last_error = $5, worker = NULL, asked_at = NULL, \
+         asked_priority = NULL WHERE kind = $1 AND key = $2",
+        args![job.job.kind().as_str(), job.job.key(), due, priority, reason],
+    )
+    .await?;
+    tx.commit().await?;
+    Ok(Retry::At(instant(due)?))
 }
 
-pub(crate) async fn draw_back(
+pub(crate) async fn release(db: &Db, job: &LeasedJob, now: Timestamp) -> Result<()> {
+    let sql = "UPDATE jobs SET due_at = $4, attempts = attempts - 1, worker = NULL, asked_at = NULL, \
+               asked_priority = NULL WHERE kind = $1 AND key = $2 AND lease = $3 AND worker IS NOT NULL";
+    db.write(sql, args![job.job.kind().as_str(), job.job.key(), job.lease, micros(now)]).await?;
+    Ok(())
+}
+
+const STATE: &str =
+    "SELECT key, run_at, priority, attempts, worker, parked_at, last_error, finished_at, outcome FROM jobs";
+
+fn state(kind: JobKind, r: &Cells) -> Result<JobState> {
+    let phase = match r.int_or_null(5)? {
+        Some(at) => JobPhase::Parked { at: instant(at)? },
+        None if r.text_or_null(4)?.is_some() => JobPhase::Running { run_at: instant(r.int(1)?)? },
+        None => JobPhase::Waiting { run_at: instant(r.int(1)?)? },
+    };
+    let outcome = match (r.int_or_null(7)?, r.text_or_null(8)?) {
+        (Some(at), Some(outcome)) => Some((instant(at)?, outcome)),
+        _ => None,
+    };
+    Ok(JobState {
+        job: Job::of(kind, &r.text(0)?),
+        phase,
+        priority: Priority::from_number(r.int(2)?),
+        attempts: u32::try_from(r.int(3)?).unwrap_or(u32::MAX),
+        last_error: r.text_or_null(6)?,
+        outcome,
+    })
+}
+
+pub(crate) async fn states(db: &Db, kind: JobKind, keys: Vec<String>) -> Result<Vec<JobState>> {
+    let sql = format!("{STATE} WHERE kind = $1 AND {}", db.any("key", 2));
+    db.rows(sql, args![kind.as_str(), keys]).await?.iter().map(|r| state(kind, r)).collect()
+}
+
+pub(crate) async fn active(db: &Db, kind: JobKind, limit: u32) -> Result<Vec<JobState>> {
+    let sql = format!("{STATE} WHERE kind = $1 AND (worker IS NOT NULL OR priority > 0) LIMIT $2");
+    db.rows(sql, args![kind.as_str(), i64::from(limit)]).await?.iter().map(|r| state(kind, r)).collect()
+}
+
+pub(crate) async fn parked(db: &Db, kind: JobKind, limit: u32) -> Result<Vec<JobState>> {
+    let sql = format!("{STATE} WHERE kind = $1 AND parked_at IS NOT NULL ORDER BY parked_at LIMIT $2");
+    db.rows(sql, args![kind.as_str(), i64::from(limit)]).await?.iter().map(|r| state(kind, r)).collect()
+}
+
+/// Deletes parked scans of names that nobody holds any more.
+pub(crate) async fn forget_parked_scans(db: &Db, tx: &mut Tx, names: Vec<String>) -> Result<u64> {
+    let sql = format!(
+        "DELETE FROM jobs WHERE kind = $1 AND {} AND parked_at IS NOT NULL \
+         AND NOT EXISTS (SELECT 1 FROM items i WHERE i.name = jobs.key)",
+        db.any("key", 2)
+    );
+    tx.execute(sql, args![JobKind::Scan.as_str(), names]).await
+}
+
+pub(crate) async fn far_future(db: &Db, kind: JobKind, after: Timestamp, limit: u32) -> Result<Vec<Job>> {
+    let sql =
+        "SELECT key FROM jobs WHERE kind = $1 AND due_at > $2 AND parked_at IS NULL ORDER BY due_at LIMIT $3";
+    let rows = db.rows(sql, args![kind.as_str(), micros(after), i64::from(limit)]).await?;
+    rows.iter().map(|r| Ok(Job::of(kind, &r.text(0)?))).collect()
+}
+
+pub(crate) async fn reschedule_far_future(
     db: &Db,
-    kind: &str,
     after: Timestamp,
-    times: &[(String, Timestamp)],
+    times: &[(Job, Timestamp)],
 ) -> Result<u64> {
     let mut tx = db.begin().await?;
     let mut moved = 0;
-    for (key, at) in times {
+    for (job, at) in times {
         // The lease number stays: the late answer of who held the job completes nothing (`worker` is gone).
         moved += tx
             .execute(
                 "UPDATE jobs SET due_at = $4, run_at = $4, worker = NULL, asked_at = NULL, asked_priority = NULL \
-                 WHERE kind = $1 AND key = $2 AND due_at > $3",
-                args![kind, key.as_str(), micros(after), micros(*at)],
+                 WHERE kind = $1 AND key = $2 AND due_at > $3 AND parked_at IS NULL",
+                args![job.kind().as_str(), job.key(), micros(after), micros(*at)],
             )
             .await?;
     }
@@ -175,12 +301,18 @@ pub(crate) async fn draw_back(
     Ok(moved)
 }
 
-pub(crate) async fn queue_lag(db: &Db, kind: &str, now: Timestamp) -> Result<(u64, f64)> {
-    let sql = "SELECT COUNT(*), MIN(due_at) FROM jobs WHERE kind = $1 AND due_at <= $2";
-    let Some(r) = db.row(sql, args![kind, micros(now)]).await? else { return Ok((0, 0.0)) };
-    let count = u64::try_from(r.int(0)?).unwrap_or(0);
-    let late = r.int_or_null(1)?.map_or(Duration::ZERO, |oldest| {
+pub(crate) async fn stats(db: &Db, kind: JobKind, now: Timestamp) -> Result<QueueStats> {
+    let sql = "SELECT COUNT(*), MIN(due_at), \
+               (SELECT COUNT(*) FROM jobs WHERE kind = $1 AND parked_at IS NOT NULL) \
+               FROM jobs WHERE kind = $1 AND due_at <= $2";
+    let row = db.row(sql, args![kind.as_str(), micros(now)]).await?;
+    let r = row.ok_or_else(|| Error::Broken("a count without an answer".into()))?;
+    let lag = r.int_or_null(1)?.map_or(Duration::ZERO, |oldest| {
         Duration::from_micros(u64::try_from(micros(now).saturating_sub(oldest)).unwrap_or(0))
     });
-    Ok((count, late.as_secs_f64()))
+    Ok(QueueStats {
+        due: u64::try_from(r.int(0)?).unwrap_or(0),
+        lag_seconds: lag.as_secs_f64(),
+        parked: u64::try_from(r.int(2)?).unwrap_or(0),
+    })
 }

@@ -1,13 +1,13 @@
-//! The change log: what happened to which thing of which organisation, at places that increase in commit order.
+//! The change log: what happened to which object of which organisation, at positions that increase in commit order.
 //!
-//! Whoever appends updates the one row of `log_head` first and so holds it until the commit; a reader that has
-//! seen place n will never see a new entry at or before n. Append late in a transaction: others wait meanwhile.
+//! A writer updates the one row of `log_head` first and so locks it until the commit; a reader that has seen position n
+//! never sees a new entry at or before n. Append late in a transaction: other writers wait meanwhile.
 
-use crate::api::{Error, Result};
+use crate::api::{Error, LogRead, Result};
 use crate::codec::{instant, micros};
-use crate::db::{Cells, Db, Tx, args};
+use crate::db::{Arg, Cells, Db, Tx, args};
 use jiff::Timestamp;
-use model::ids::{OrgId, Rv};
+use model::ids::{LogPosition, OrgId};
 use model::scan::{LogEntry, Op};
 
 /// Kind of entries about holdings.
@@ -17,11 +17,11 @@ pub(crate) const EVENT: &str = "event";
 /// Kind of entries about settings.
 pub(crate) const SETTING: &str = "setting";
 
-/// An entry to be.
+/// An entry to write.
 pub(crate) struct Line {
     pub(crate) org: OrgId,
     pub(crate) kind: &'static str,
-    /// `None` for a new event, whose identity is its place.
+    /// `None` for a new event, whose identity is its position.
     pub(crate) name: Option<String>,
     pub(crate) op: Op,
 }
@@ -36,8 +36,8 @@ impl Line {
     }
 }
 
-/// Appends entries; the place of the first one. The others follow it without a gap.
-pub(crate) async fn append(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Result<Rv> {
+/// Appends entries and returns the position of the first one. The others follow without a gap.
+pub(crate) async fn append(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Result<LogPosition> {
     let n = i64::try_from(lines.len()).unwrap_or(i64::MAX);
     let head = tx
         .row("UPDATE log_head SET head = head + $1 WHERE id = 1 RETURNING head", args![n])
@@ -53,38 +53,31 @@ pub(crate) async fn append(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Resu
         })
         .collect();
     tx.insert("INSERT INTO change_log (rv, org, kind, name, op, at)", rows, "").await?;
-    Ok(Rv(first))
+    Ok(LogPosition(first))
 }
 
-/// The newest place and the place up to which entries were pruned.
-pub(crate) async fn ends(db: &Db) -> Result<(Rv, Rv)> {
+/// The newest position, and the position up to which entries were pruned.
+pub(crate) async fn ends(db: &Db) -> Result<(LogPosition, LogPosition)> {
     let row = db
         .row("SELECT head, floor FROM log_head WHERE id = 1", args![])
         .await?
         .ok_or_else(|| Error::Broken("the head of the change log is missing".into()))?;
-    Ok((Rv(row.int(0)?), Rv(row.int(1)?)))
+    Ok((LogPosition(row.int(0)?), LogPosition(row.int(1)?)))
 }
 
-/// Entries after a place in order.
-pub(crate) async fn since(db: &Db, org: Option<OrgId>, rv: Rv, limit: u32) -> Result<Vec<LogEntry>> {
-    let limit = i64::from(limit);
-    let rows = match org {
-        Some(org) => {
-            db.rows(
-                "SELECT rv, org, kind, name, op, at FROM change_log WHERE org = $1 AND rv > $2 ORDER BY rv LIMIT $3",
-                args![org.0, rv.0, limit],
-            )
-            .await?
-        }
-        None => {
-            db.rows(
-                "SELECT rv, org, kind, name, op, at FROM change_log WHERE rv > $1 ORDER BY rv LIMIT $2",
-                args![rv.0, limit],
-            )
-            .await?
-        }
-    };
-    rows.iter().map(read).collect()
+/// Entries after a position in order, unless some of them were pruned.
+pub(crate) async fn since(db: &Db, org: Option<OrgId>, after: LogPosition, limit: u32) -> Result<LogRead> {
+    let whose = if org.is_some() { "org = $3 AND " } else { "" };
+    let sql = format!(
+        "SELECT rv, org, kind, name, op, at FROM change_log WHERE {whose}rv > $1 ORDER BY rv LIMIT $2"
+    );
+    let mut values = args![after.0, i64::from(limit)];
+    values.extend(org.map(|o| Arg::from(o.0)));
+    let entries = db.rows(sql, values).await?.iter().map(read).collect::<Result<Vec<_>>>()?;
+    // Read after the entries: pruning raises the floor before it deletes, so a floor that is still at or before the
+    // position means that nothing was missing. A position after the head is of another copy of the database.
+    let (head, floor) = ends(db).await?;
+    Ok(if floor > after || after > head { LogRead::ReadAnew } else { LogRead::Entries(entries) })
 }
 
 fn read(r: &Cells) -> Result<LogEntry> {
@@ -94,7 +87,7 @@ fn read(r: &Cells) -> Result<LogEntry> {
         .find(|o| o.as_str() == word)
         .ok_or_else(|| Error::Broken(format!("stored operation “{word}”")))?;
     Ok(LogEntry {
-        rv: Rv(r.int(0)?),
+        rv: LogPosition(r.int(0)?),
         org: OrgId(r.int(1)?),
         kind: r.text(2)?,
         name: r.text(3)?,

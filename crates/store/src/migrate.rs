@@ -25,6 +25,16 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0002_budgets.sql"),
         postgres: include_str!("../migrations/postgres/0002_budgets.sql"),
     },
+    Migration {
+        version: 3,
+        sqlite: include_str!("../migrations/sqlite/0003_accounts.sql"),
+        postgres: include_str!("../migrations/postgres/0003_accounts.sql"),
+    },
+    Migration {
+        version: 4,
+        sqlite: include_str!("../migrations/sqlite/0004_retries_outbox.sql"),
+        postgres: include_str!("../migrations/postgres/0004_retries_outbox.sql"),
+    },
 ];
 
 /// Any number that no other program's advisory lock is likely to have.

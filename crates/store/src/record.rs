@@ -1,4 +1,5 @@
-//! Recording a scan: observation, snapshot, raw answers, holdings, log entries and events in one transaction.
+//! Recording a scan: observation, snapshot, raw answers, holdings, log entries, events and the messages about them in
+//! one transaction.
 //!
 //! In: what a scan saw and what it means for each holder. Out: all of it visible at once, or nothing. Locks are
 //! taken in one order (observation, holdings by organisation, log head), so that recorders never deadlock.
@@ -9,14 +10,15 @@ use crate::codec::{
 };
 use crate::db::{Db, Tx, args};
 use crate::log::{self, Line};
+use crate::outbox::{self, Channel};
 use model::event::{Change, Severity};
-use model::ids::{OrgId, Rv};
+use model::ids::{LogPosition, OrgId};
 use model::inventory::Row;
 use model::item::Item;
 use model::names::DomainName;
 use model::scan::Op;
 
-pub(crate) async fn record(db: &Db, record: &Record) -> Result<Rv> {
+pub(crate) async fn record(db: &Db, record: &Record) -> Result<LogPosition> {
     let mut tx = db.begin().await?;
     observation(&mut tx, record).await?;
     history(&mut tx, record).await?;
@@ -27,6 +29,7 @@ pub(crate) async fn record(db: &Db, record: &Record) -> Result<Rv> {
     outcomes.dedup_by_key(|o| o.item.org);
     let mut lines = Vec::new();
     let mut events: Vec<(usize, OrgId, &Change)> = Vec::new();
+    let mut messages: Vec<(usize, usize, OrgId)> = Vec::new();
     for outcome in outcomes {
         // Removed meanwhile: nothing of this organisation is written.
         if !holding(db, &mut tx, outcome).await? {
@@ -34,16 +37,21 @@ pub(crate) async fn record(db: &Db, record: &Record) -> Result<Rv> {
         }
         let org = outcome.item.org;
         lines.push(Line::item(org, name.as_str(), Op::Update));
+        let first_event = lines.len();
         for change in &outcome.changes {
             events.push((lines.len(), org, change));
             lines.push(Line::new_event(org));
         }
+        if lines.len() > first_event {
+            messages.push((first_event, lines.len() - 1, org));
+        }
     }
     let last = i64::try_from(lines.len()).unwrap_or(0);
     let first = log::append(&mut tx, lines, record.at).await?.0;
+    let id_at = |place: usize| first + i64::try_from(place).unwrap_or(0);
     let mut rows = Vec::with_capacity(events.len());
     for (place, org, change) in events {
-        let id = first + i64::try_from(place).unwrap_or(0);
+        let id = id_at(place);
         rows.push(args![
             id,
             org.0,
@@ -55,11 +63,16 @@ pub(crate) async fn record(db: &Db, record: &Record) -> Result<Rv> {
         ]);
     }
     tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json)", rows, "").await?;
+    let message = |channel, (from, to, org): (usize, usize, OrgId)| {
+        outbox::row(channel, org, name, id_at(from), id_at(to), record.at)
+    };
+    let messages = messages.into_iter().flat_map(|m| Channel::ALL.map(|channel| message(channel, m)));
+    outbox::put(&mut tx, messages.collect()).await?;
     tx.commit().await?;
-    Ok(Rv(first + last - 1))
+    Ok(LogPosition(first + last - 1))
 }
 
-/// Place of a severity, least first.
+/// Rank of a severity in the database, least severe first.
 pub(crate) fn severity_rank(s: Severity) -> i64 {
     Severity::ALL.iter().position(|x| *x == s).and_then(|i| i64::try_from(i).ok()).unwrap_or(0)
 }
@@ -98,7 +111,7 @@ async fn history(tx: &mut Tx, record: &Record) -> Result<()> {
             )
             .await?
         }
-        // Nothing was answered: what was answered last stays.
+        // Nothing was answered: the last answers stay.
         None if record.raw.is_empty() => None,
         None => {
             tx.row(
@@ -132,7 +145,7 @@ pub(crate) async fn locked(
     Ok(Some((read_item(&r)?, crate::codec::read_json(&r.text(crate::codec::ITEM_LEN)?)?)))
 }
 
-/// Writes what the scan means for one holder; false when the holder let go of the name meanwhile.
+/// Writes the outcome for one holder; false when the holding was removed meanwhile.
 async fn holding(db: &Db, tx: &mut Tx, outcome: &ItemOutcome) -> Result<bool> {
     let item = &outcome.item;
     let Some((stored, _)) = locked(db, tx, item.org, &item.name).await? else { return Ok(false) };

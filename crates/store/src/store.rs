@@ -1,20 +1,21 @@
 //! The store over either database: every method of the contract, handed to the module that knows it.
 
-use crate::api::{Job, NewItem, Record, Result, Store, Versioned};
+use crate::api::{LogRead, NewItem, Record, Result, Store, Versioned};
 use crate::db::{Db, args};
 use crate::index::{Indexes, Plan};
-use crate::{budgets, events, history, items, jobs, log, record, upkeep};
+use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
+use crate::outbox::{FailedNotification, Notification, OutboxStats};
+use crate::retry::Retry;
+use crate::{budgets, events, history, items, jobs, log, outbox, record, upkeep};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{EventPage, EventQuery};
-use model::ids::{EventId, OrgId, Rv, SnapshotId, Vantage};
+use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
 use model::inventory::{ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch};
 use model::names::DomainName;
-use model::scan::LogEntry;
 use std::collections::HashMap;
-use std::time::Duration;
 
 /// A database and the list indexes made of it.
 pub(crate) struct Database {
@@ -77,12 +78,16 @@ impl Store for Database {
         items::item(&self.db, org, name).await
     }
 
+    async fn held(&self, org: OrgId, names: &[DomainName]) -> Result<Vec<DomainName>> {
+        items::held(&self.db, org, names).await
+    }
+
     async fn add(&self, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>> {
         items::add(&self.db, org, items, now).await
     }
 
-    async fn take(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>> {
-        items::take(&self.db, org, names, now).await
+    async fn delete_returning(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>> {
+        items::delete_returning(&self.db, org, names, now).await
     }
 
     async fn restore(&self, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>> {
@@ -109,7 +114,7 @@ impl Store for Database {
         history::observation(&self.db, name, vantage).await
     }
 
-    async fn record(&self, record: &Record) -> Result<Rv> {
+    async fn record(&self, record: &Record) -> Result<LogPosition> {
         record::record(&self.db, record).await
     }
 
@@ -137,51 +142,86 @@ impl Store for Database {
         events::acknowledge(&self.db, org, ids, by, now).await
     }
 
-    async fn log_since(&self, org: Option<OrgId>, rv: Rv, limit: u32) -> Result<Vec<LogEntry>> {
-        log::since(&self.db, org, rv, limit).await
+    async fn log_since(&self, org: Option<OrgId>, after: LogPosition, limit: u32) -> Result<LogRead> {
+        log::since(&self.db, org, after, limit).await
     }
 
-    async fn head(&self) -> Result<Rv> {
+    async fn head(&self) -> Result<LogPosition> {
         Ok(log::ends(&self.db).await?.0)
     }
 
-    async fn floor(&self) -> Result<Rv> {
-        Ok(log::ends(&self.db).await?.1)
+    async fn lease_notifications(&self, limit: u32, now: Timestamp) -> Result<Vec<Notification>> {
+        outbox::lease(&self.db, limit, now).await
     }
 
-    async fn enqueue(&self, kind: &str, key: &str, run_at: Timestamp, priority: i32) -> Result<()> {
-        jobs::enqueue_many(&self.db, kind, &[(key.to_string(), run_at)], priority).await
+    async fn notification_delivered(&self, notification: &Notification) -> Result<()> {
+        outbox::delivered(&self.db, notification).await
     }
 
-    async fn enqueue_many(&self, kind: &str, keys: &[(String, Timestamp)], priority: i32) -> Result<()> {
-        jobs::enqueue_many(&self.db, kind, keys, priority).await
+    async fn notification_failed(&self, n: &Notification, reason: &str, now: Timestamp) -> Result<Retry> {
+        outbox::failed(&self.db, n, reason, now).await
     }
 
-    async fn lease(
+    async fn failed_notifications(&self, limit: u32) -> Result<Vec<FailedNotification>> {
+        outbox::list_failed(&self.db, limit).await
+    }
+
+    async fn retry_notifications(&self, now: Timestamp) -> Result<u64> {
+        outbox::retry_failed(&self.db, now).await
+    }
+
+    async fn outbox_stats(&self) -> Result<OutboxStats> {
+        outbox::stats(&self.db).await
+    }
+
+    async fn enqueue(&self, jobs: &[(Job, Timestamp)], priority: Priority) -> Result<()> {
+        jobs::enqueue(&self.db, jobs, priority).await
+    }
+
+    async fn lease(&self, kind: JobKind, worker: &str, limit: u32, now: Timestamp) -> Result<Vec<LeasedJob>> {
+        jobs::lease(&self.db, kind, worker, limit, now).await
+    }
+
+    async fn complete(
         &self,
-        kind: &str,
-        worker: &str,
-        limit: u32,
-        lease: Duration,
+        job: &LeasedJob,
+        next: Option<Timestamp>,
+        outcome: Option<String>,
         now: Timestamp,
-    ) -> Result<Vec<Job>> {
-        jobs::lease(&self.db, kind, worker, limit, lease, now).await
+    ) -> Result<()> {
+        jobs::complete(&self.db, job, next, outcome, now).await
     }
 
-    async fn complete(&self, job: &Job, again_at: Option<Timestamp>, _now: Timestamp) -> Result<()> {
-        jobs::complete(&self.db, job, again_at).await
+    async fn fail(&self, job: &LeasedJob, reason: &str, now: Timestamp) -> Result<Retry> {
+        jobs::fail(&self.db, job, reason, now).await
     }
 
-    async fn due_after(&self, kind: &str, after: Timestamp, limit: u32) -> Result<Vec<String>> {
-        jobs::due_after(&self.db, kind, after, limit).await
+    async fn release(&self, job: &LeasedJob, now: Timestamp) -> Result<()> {
+        jobs::release(&self.db, job, now).await
     }
 
-    async fn draw_back(&self, kind: &str, after: Timestamp, times: &[(String, Timestamp)]) -> Result<u64> {
-        jobs::draw_back(&self.db, kind, after, times).await
+    async fn job_states(&self, kind: JobKind, keys: Vec<String>) -> Result<Vec<JobState>> {
+        jobs::states(&self.db, kind, keys).await
     }
 
-    async fn queue_lag(&self, kind: &str, now: Timestamp) -> Result<(u64, f64)> {
-        jobs::queue_lag(&self.db, kind, now).await
+    async fn active_jobs(&self, kind: JobKind, limit: u32) -> Result<Vec<JobState>> {
+        jobs::active(&self.db, kind, limit).await
+    }
+
+    async fn parked_jobs(&self, kind: JobKind, limit: u32) -> Result<Vec<JobState>> {
+        jobs::parked(&self.db, kind, limit).await
+    }
+
+    async fn far_future_jobs(&self, kind: JobKind, after: Timestamp, limit: u32) -> Result<Vec<Job>> {
+        jobs::far_future(&self.db, kind, after, limit).await
+    }
+
+    async fn reschedule_far_future(&self, after: Timestamp, times: &[(Job, Timestamp)]) -> Result<u64> {
+        jobs::reschedule_far_future(&self.db, after, times).await
+    }
+
+    async fn queue_stats(&self, kind: JobKind, now: Timestamp) -> Result<QueueStats> {
+        jobs::stats(&self.db, kind, now).await
     }
 
     async fn budget(&self, host: &str) -> Result<Option<(i64, String)>> {
@@ -208,6 +248,10 @@ impl Store for Database {
 
     async fn set_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()> {
         upkeep::set_setting(&self.db, org, key, value, now).await
+    }
+
+    async fn prune_log(&self, now: Timestamp, keep_days: u32) -> Result<u64> {
+        upkeep::prune_log(&self.db, now, keep_days).await
     }
 
     async fn prune(&self, now: Timestamp, keep_days: u32) -> Result<u64> {

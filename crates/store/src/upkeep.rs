@@ -1,17 +1,19 @@
-//! Settings, and the deletion of what is too old. In: the time and how long to keep; out: how many rows went.
-//! Deletes in small transactions, so that nobody waits long for the writer.
+//! Settings, and the deletion of what is too old. In: the time and how long to keep; out: how many rows were deleted.
+//! Tables are walked by key in steps of bounded size, each a transaction of its own, so that other writers wait for one
+//! step at most and no statement grows with the database.
 
 use crate::api::{LOG_KEEP_DAYS, Result};
 use crate::budgets;
 use crate::codec::micros;
-use crate::db::{Arg, Db, args};
+use crate::db::{Db, args};
+use crate::jobs;
 use crate::log::{self, Line};
 use jiff::Timestamp;
 use model::ids::OrgId;
 use model::scan::Op;
 
-/// Rows a deleting transaction takes at most.
-const BATCH: i64 = 2000;
+/// Rows that one step looks at.
+const BATCH: i64 = 1000;
 
 pub(crate) async fn setting(db: &Db, org: OrgId, key: &str) -> Result<Option<String>> {
     let row = db.row("SELECT value FROM settings WHERE org = $1 AND key = $2", args![org.0, key]).await?;
@@ -53,77 +55,131 @@ pub(crate) async fn set_setting(db: &Db, org: OrgId, key: &str, value: &str, now
     tx.commit().await
 }
 
+pub(crate) async fn prune_log(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64> {
+    log_entries(db, cutoff(now, keep_days.min(LOG_KEEP_DAYS))).await
+}
+
 pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64> {
-    let cutoff = |days: u32| micros(now).saturating_sub(i64::from(days) * 86_400_000_000);
-    let old = cutoff(keep_days);
-    let mut gone = 0;
+    let old = cutoff(now, keep_days);
+    let mut gone = prune_log(db, now, keep_days).await?;
     // The newest two states of a name are its newest change.
-    gone += in_batches(
+    gone += by_age(
         db,
-        "DELETE FROM snapshots WHERE id IN (SELECT s.id FROM snapshots s WHERE s.at < $2 AND EXISTS \
-         (SELECT 1 FROM snapshots n WHERE n.name = s.name AND n.vantage = s.vantage AND n.id > s.id \
-          ORDER BY n.id LIMIT 1 OFFSET 1) LIMIT $1)",
-        args![old],
+        "snapshots",
+        old,
+        "EXISTS (SELECT 1 FROM snapshots n WHERE n.name = snapshots.name AND n.vantage = snapshots.vantage \
+         AND n.id > snapshots.id ORDER BY n.id LIMIT 1 OFFSET 1)",
     )
     .await?;
     // The events of the newest scan that brought any stay while the name is held.
-    gone += in_batches(
+    gone += by_age(
         db,
-        "DELETE FROM events WHERE id IN (SELECT e.id FROM events e WHERE e.at < $2 AND \
-         (NOT EXISTS (SELECT 1 FROM items i WHERE i.org = e.org AND i.name = e.name) OR EXISTS \
-         (SELECT 1 FROM events n WHERE n.org = e.org AND n.name = e.name AND n.id > e.id AND n.at > e.at)) LIMIT $1)",
-        args![old],
+        "events",
+        old,
+        "(NOT EXISTS (SELECT 1 FROM items i WHERE i.org = events.org AND i.name = events.name) OR EXISTS \
+         (SELECT 1 FROM events n WHERE n.org = events.org AND n.name = events.name AND n.id > events.id \
+         AND n.at > events.at))",
     )
     .await?;
-    for table in ["observations", "snapshots"] {
-        let key = if table == "observations" { "(name, vantage)" } else { "id" };
-        let columns = key.trim_matches(['(', ')']);
-        let sql = format!(
-            "DELETE FROM {table} WHERE {key} IN (SELECT {columns} FROM {table} o WHERE NOT EXISTS \
-             (SELECT 1 FROM items i WHERE i.name = o.name) LIMIT $1)"
-        );
-        gone += in_batches(db, &sql, args![]).await?;
-    }
-    gone += in_batches(
-        db,
-        // Asked twice: a host may be asked again between being found and being deleted.
-        "DELETE FROM host_budgets WHERE changed_at < $2 AND host IN \
-         (SELECT host FROM host_budgets WHERE changed_at < $2 LIMIT $1)",
-        args![cutoff(budgets::KEEP_DAYS)],
-    )
-    .await?;
-    gone += log_entries(db, cutoff(keep_days.min(LOG_KEEP_DAYS))).await?;
+    gone += names_nobody_holds(db).await?;
+    // Messages that nobody retried for as long as history is kept.
+    let sql = "DELETE FROM outbox WHERE failed_at < $2 AND (id, channel) IN \
+               (SELECT id, channel FROM outbox WHERE failed_at < $2 LIMIT $1)";
+    gone += in_batches(db, sql, old).await?;
+    // The age is compared again: a host may be asked between being found and being deleted.
+    let sql = "DELETE FROM host_budgets WHERE changed_at < $2 AND host IN \
+               (SELECT host FROM host_budgets WHERE changed_at < $2 LIMIT $1)";
+    gone += in_batches(db, sql, cutoff(now, budgets::KEEP_DAYS)).await?;
     Ok(gone)
 }
 
-/// Entries older than an instant; the floor rises first, so that nobody reads on across the gap unknowingly.
+/// The instant so many days ago, in microseconds.
+fn cutoff(now: Timestamp, days: u32) -> i64 {
+    micros(now).saturating_sub(i64::from(days) * 86_400_000_000)
+}
+
+/// Walks the rows of a table that are older than an instant, oldest first, and deletes those that meet a condition.
+/// Each step looks at a bounded number of rows, whether they are deleted or kept.
+async fn by_age(db: &Db, table: &str, old: i64, condition: &str) -> Result<u64> {
+    let page = format!(
+        "SELECT at, id FROM {table} WHERE at < $1 AND (at > $2 OR (at = $2 AND id > $3)) ORDER BY at, id LIMIT $4"
+    );
+    let delete =
+        format!("DELETE FROM {table} WHERE id BETWEEN $1 AND $2 AND at BETWEEN $3 AND $4 AND {condition}");
+    let (mut at, mut id, mut gone) = (i64::MIN, i64::MIN, 0);
+    loop {
+        let rows = db.rows(page.clone(), args![old, at, id, BATCH]).await?;
+        let keys = rows.iter().map(|r| Ok((r.int(0)?, r.int(1)?))).collect::<Result<Vec<_>>>()?;
+        let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Ok(gone) };
+        let ids = || keys.iter().map(|(_, id)| *id);
+        let (least, most) = (ids().min().unwrap_or(0), ids().max().unwrap_or(0));
+        gone += db.write(delete.clone(), args![least, most, first.0, last.0]).await?;
+        (at, id) = *last;
+    }
+}
+
+/// Walks the observed names and deletes what is kept of those that no organisation holds.
+async fn names_nobody_holds(db: &Db) -> Result<u64> {
+    const HELD: &str = "EXISTS (SELECT 1 FROM items i WHERE i.name =";
+    let page = "SELECT DISTINCT name FROM observations WHERE name > $1 ORDER BY name LIMIT $2";
+    let unheld =
+        format!("SELECT name FROM observations o WHERE {} AND NOT {HELD} o.name)", db.any("name", 1));
+    let snapshots = format!(
+        "DELETE FROM snapshots WHERE id IN (SELECT id FROM snapshots s WHERE {} AND NOT {HELD} s.name) LIMIT $2)",
+        db.any("name", 1)
+    );
+    let observations =
+        format!("DELETE FROM observations WHERE {} AND NOT {HELD} observations.name)", db.any("name", 1));
+    let (mut after, mut gone) = (String::new(), 0);
+    loop {
+        let rows = db.rows(page, args![after.as_str(), BATCH]).await?;
+        let names = rows.iter().map(|r| r.text(0)).collect::<Result<Vec<_>>>()?;
+        let Some(last) = names.last() else { return Ok(gone) };
+        after.clone_from(last);
+        let names = db.rows(unheld.clone(), args![names]).await?;
+        let names = names.iter().map(|r| r.text(0)).collect::<Result<Vec<_>>>()?;
+        if names.is_empty() {
+            continue;
+        }
+        // The observations last: they are what a walk that was interrupted finds the names by.
+        loop {
+            let n = db.write(snapshots.clone(), args![names.clone(), BATCH]).await?;
+            gone += n;
+            if n == 0 {
+                break;
+            }
+        }
+        let mut tx = db.begin().await?;
+        gone += jobs::forget_parked_scans(db, &mut tx, names.clone()).await?;
+        gone += tx.execute(observations.clone(), args![names]).await?;
+        tx.commit().await?;
+    }
+}
+
+/// Entries older than an instant; the floor rises first, so that no reader goes on across the gap unknowingly.
 async fn log_entries(db: &Db, old: i64) -> Result<u64> {
     let (head, floor) = log::ends(db).await?;
     let newer = db.row("SELECT rv FROM change_log WHERE at >= $1 ORDER BY rv LIMIT 1", args![old]).await?;
     let upto = newer.map(|r| r.int(0)).transpose()?.map_or(head.0, |rv| rv - 1);
-    if upto <= floor.0 {
-        return Ok(0);
+    if upto > floor.0 {
+        db.write("UPDATE log_head SET floor = $1 WHERE id = 1 AND floor < $1", args![upto]).await?;
     }
-    let mut tx = db.begin().await?;
-    tx.execute("UPDATE log_head SET floor = $1 WHERE id = 1 AND floor < $1", args![upto]).await?;
-    tx.commit().await?;
-    in_batches(
-        db,
-        "DELETE FROM change_log WHERE rv IN (SELECT rv FROM change_log WHERE rv <= $2 ORDER BY rv LIMIT $1)",
-        args![upto],
-    )
-    .await
+    let first = db.row("SELECT rv FROM change_log ORDER BY rv LIMIT 1", args![]).await?;
+    let Some(first) = first.map(|r| r.int(0)).transpose()? else { return Ok(0) };
+    let (mut gone, mut from, end) = (0, first, upto.max(floor.0));
+    while from <= end {
+        let to = (from + BATCH - 1).min(end);
+        gone += db.write("DELETE FROM change_log WHERE rv BETWEEN $1 AND $2", args![from, to]).await?;
+        from = to + 1;
+    }
+    Ok(gone)
 }
 
-/// Repeats a deleting statement, `$1` being the batch, until it finds nothing more.
-async fn in_batches(db: &Db, sql: &str, further: Vec<Arg>) -> Result<u64> {
+/// Repeats a deleting statement (`$1` the batch, `$2` the instant) until it finds nothing more.
+async fn in_batches(db: &Db, sql: &'static str, old: i64) -> Result<u64> {
     let mut gone = 0;
     loop {
-        let mut values = args![BATCH];
-        values.extend(further.clone());
-        let mut tx = db.begin().await?;
-        let n = tx.execute(sql.to_string(), values).await?;
-        tx.commit().await?;
+        let n = db.write(sql, args![BATCH, old]).await?;
         gone += n;
         if n < BATCH.unsigned_abs() {
             return Ok(gone);

@@ -1,11 +1,19 @@
 //! `domainscope admin`: looking after an installation.
 
-use super::serve::{KEY_SETTING, new_key, operator_key};
 use super::{Outcome, place, print, print_json};
+use crate::settings::Wrong;
+use accounts::{Secret, SecretKind, random_id};
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use jiff::SignedDuration;
+use model::account::{TokenInfo, TokenScope};
 use model::ids::OrgId;
+use model::names::DomainName;
+use monitor::SystemClock;
+use product::identity::Identity;
 use std::path::PathBuf;
+use std::sync::Arc;
+use store::{Job, JobKind, JobPhase, JobState, Priority, Store};
 
 /// Flags of `admin`.
 #[derive(Debug, Args)]
@@ -22,19 +30,53 @@ pub(super) struct AdminArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print the set-up link again
+    /// Print a link to set up an installation that has no account yet
     Link {
-        /// Make a new one; the old one and its browsers are locked out after the next start
-        #[arg(long)]
+        /// Kept for scripts: every link is a new one
+        #[arg(long, hide = true)]
         renew: bool,
         /// Address of the installation
         #[arg(long, default_value = "http://127.0.0.1:8080", value_name = "URL")]
         url: String,
     },
+    /// Print a link with which the owner of an account sets a new password; it works once, for 24 hours
+    ResetLink {
+        /// E-mail address of the account
+        email: String,
+        /// Address of the installation
+        #[arg(long, default_value = "http://127.0.0.1:8080", value_name = "URL")]
+        url: String,
+    },
+    /// Create an API token of the first organisation and print it once
+    Token {
+        /// What it is called in lists and in the audit log
+        name: String,
+        /// read: sees everything; write: changes domains too; admin: changes settings and members too
+        #[arg(long, default_value = "read", value_parser = ["read", "write", "admin"])]
+        scope: String,
+        /// Days until it ends, at most 366
+        #[arg(long, default_value_t = 90, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=366))]
+        days: u16,
+    },
+    /// List domains whose scans are suspended after repeated failures, with the reason
+    Jobs {
+        /// Scan these again, or all that are suspended with “all”
+        #[arg(long, value_name = "DOMAIN", num_args = 1..)]
+        retry: Vec<String>,
+    },
+    /// List notifications that were given up, with the reason
+    Notifications {
+        /// Deliver all of them again
+        #[arg(long)]
+        retry: bool,
+    },
 }
 
+/// Rows of a list that are printed.
+const LISTED: u32 = 1000;
+
 pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
-    // Opening makes what is not there: a link to an installation that nobody serves would open nothing.
+    // Opening would create the database; a link to an empty installation is useless.
     if args.database.is_none() && !args.data.join("domainscope.db").exists() {
         anyhow::bail!(
             "no installation is in {}: pass --data DIR (or --database URL) as it is given to serve",
@@ -43,17 +85,146 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
     }
     let store = place::open(&args.data, args.database.as_deref()).await?;
     match args.action {
-        Action::Link { renew, url } => {
-            if renew {
-                store.set_setting(OrgId::BUILT_IN, KEY_SETTING, &new_key(), jiff::Timestamp::now()).await?;
-            }
-            let link = format!("{}/setup?key={}", url.trim_end_matches('/'), operator_key(&store).await?);
-            if json {
-                print_json(&serde_json::json!({ "link": link }))?;
-            } else {
-                print(&link)?;
-            }
+        Action::Link { renew: _, url } => {
+            let Some(link) = identity(&store)?.setup_link().await? else {
+                anyhow::bail!(
+                    "this installation is set up already: sign in, or run “admin reset-link EMAIL” for a forgotten password"
+                );
+            };
+            tell_link(&url, "setup", link.expose(), json)?;
         }
+        Action::ResetLink { email, url } => {
+            let Some(link) = identity(&store)?.reset_link(&email).await? else {
+                return Err(Wrong(format!("no account has the address “{email}”")).into());
+            };
+            tell_link(&url, "reset", link.expose(), json)?;
+        }
+        Action::Token { name, scope, days } => token(&*store, &name, &scope, days, json).await?,
+        Action::Jobs { retry } => jobs(&*store, &retry, json).await?,
+        Action::Notifications { retry } => notifications(&*store, retry, json).await?,
     }
     Ok(Outcome::Done)
+}
+
+fn identity(store: &Arc<dyn Store>) -> Result<Identity> {
+    Ok(Identity::new(store.clone(), Arc::new(SystemClock), 1)?)
+}
+
+fn tell_link(url: &str, path: &str, secret: &str, json: bool) -> Result<()> {
+    let link = format!("{}/{path}?key={secret}", url.trim_end_matches('/'));
+    if json { print_json(&serde_json::json!({ "link": link })) } else { print(&link) }
+}
+
+async fn token(store: &dyn Store, name: &str, scope: &str, days: u16, json: bool) -> Result<()> {
+    let now = jiff::Timestamp::now();
+    let secret = Secret::generate(SecretKind::ApiToken);
+    let token = TokenInfo {
+        id: random_id(),
+        name: name.chars().take(100).collect(),
+        scope: TokenScope::from_word(scope).unwrap_or(TokenScope::Read),
+        created_by: "admin command".into(),
+        created_at: now,
+        expires_at: Some(now + SignedDuration::from_hours(24 * i64::from(days))),
+        last_used_at: None,
+    };
+    store.create_token(OrgId::BUILT_IN, secret.hash().as_str(), &token).await.map_err(|e| match e {
+        store::Error::Broken(_) => {
+            anyhow::anyhow!("set the installation up first: a token belongs to its organisation")
+        }
+        e => e.into(),
+    })?;
+    if json {
+        print_json(&serde_json::json!({ "token": secret.expose(), "expires_at": token.expires_at }))
+    } else {
+        print(secret.expose())
+    }
+}
+
+async fn jobs(store: &dyn Store, retry: &[String], json: bool) -> Result<()> {
+    let parked = store.parked_jobs(JobKind::Scan, LISTED).await?;
+    let all = retry == ["all"];
+    let mut names = Vec::new();
+    for text in retry.iter().filter(|_| !all) {
+        names.push(DomainName::read(text).map_err(|e| Wrong(format!("--retry {text}: {e}")))?.name);
+    }
+    let now = jiff::Timestamp::now();
+    let chosen = |job: &Job| {
+        let Job::Scan(name) = job;
+        all || names.contains(name)
+    };
+    let retried: Vec<_> = parked.iter().filter(|s| chosen(&s.job)).map(|s| (s.job.clone(), now)).collect();
+    store.enqueue(&retried, Priority::Requested).await?;
+    let since = |s: &JobState| match s.phase {
+        JobPhase::Parked { at } => at,
+        JobPhase::Waiting { run_at } | JobPhase::Running { run_at } => run_at,
+    };
+    let queue = store.queue_stats(JobKind::Scan, now).await?;
+    if json {
+        let rows: Vec<_> = parked
+            .iter()
+            .map(|s| {
+                serde_json::json!({
+                    "kind": s.job.kind().as_str(),
+                    "domain": s.job.key(),
+                    "attempts": s.attempts,
+                    "parked_at": since(s),
+                    "reason": s.last_error,
+                    "retried": chosen(&s.job),
+                })
+            })
+            .collect();
+        let due = queue.due;
+        return print_json(
+            &serde_json::json!({ "due": due, "lag_seconds": queue.lag_seconds, "parked": rows }),
+        );
+    }
+    let mut lines = vec![format!("{} scans due, {} domains suspended", queue.due, queue.parked)];
+    for s in &parked {
+        let reason = s.last_error.as_deref().unwrap_or("reason unknown");
+        let again = if chosen(&s.job) { " (queued again)" } else { "" };
+        lines.push(format!("  {}  since {}  {reason}{again}", s.job.key(), second(since(s))));
+    }
+    if retry.is_empty() && !parked.is_empty() {
+        lines.push("Scan again: domainscope admin jobs --retry DOMAIN, or --retry all".into());
+    }
+    print(&lines.join("\n"))
+}
+
+async fn notifications(store: &dyn Store, retry: bool, json: bool) -> Result<()> {
+    let failed = store.failed_notifications(LISTED).await?;
+    let retried = if retry { store.retry_notifications(jiff::Timestamp::now()).await? } else { 0 };
+    let stats = store.outbox_stats().await?;
+    if json {
+        let rows: Vec<_> = failed
+            .iter()
+            .map(|n| {
+                serde_json::json!({
+                    "event": n.id.0,
+                    "channel": n.channel.as_str(),
+                    "domain": n.domain.as_str(),
+                    "failed_at": n.failed_at,
+                    "reason": n.reason,
+                })
+            })
+            .collect();
+        return print_json(
+            &serde_json::json!({ "waiting": stats.waiting, "failed": rows, "retried": retried }),
+        );
+    }
+    let mut lines = vec![format!("{} notifications waiting, {} given up", stats.waiting, stats.failed)];
+    for n in &failed {
+        let (channel, at) = (n.channel.as_str(), second(n.failed_at));
+        lines.push(format!("  {}  {channel}  given up {at}  {}", n.domain.as_str(), n.reason));
+    }
+    if retry {
+        lines.push(format!("{retried} are delivered again"));
+    } else if !failed.is_empty() {
+        lines.push("Deliver again: domainscope admin notifications --retry".into());
+    }
+    print(&lines.join("\n"))
+}
+
+/// An instant to the second.
+fn second(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

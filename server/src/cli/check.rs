@@ -6,10 +6,12 @@ use crate::wiring;
 use anyhow::Result;
 use clap::Args;
 use dns::checks::{CheckOptions, CheckReport};
-use model::finding::Level;
+use model::cause::Cause;
+use model::finding::{Finding, Level};
 use model::fqdn::Tone;
 use model::names::{Fqdn, both_forms};
-use model::verdict::{CheckVerdict, matters};
+use model::verdict::{CheckVerdict, finding_groups};
+use monitor::observer::cause_at_registry;
 use owo_colors::OwoColorize;
 use std::fmt::Write;
 
@@ -18,7 +20,8 @@ use std::fmt::Write;
 #[command(
     after_help = "Examples:\n  domainscope check example.com\n  domainscope check example.com --test-case delegation01 --json\n  \
     domainscope check example.com --ns ns1.new.example/192.0.2.1 --ns ns2.new.example    before a move\n\n\
-    Tags and levels are Zonemaster's. Exit code 1 when a finding is of level ERROR or CRITICAL."
+    Tags and levels are Zonemaster's. Exit code 1 when a finding is of level ERROR or CRITICAL, or a WARNING about\n\
+    something that is broken now or will break by itself."
 )]
 pub(super) struct CheckArgs {
     /// Zone to check
@@ -42,16 +45,18 @@ pub(super) struct CheckArgs {
 }
 
 pub(super) async fn run(args: &CheckArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
-    let zone = match Fqdn::read(&args.zone) {
-        Ok(u) => u.name.to_string(),
+    let name = match Fqdn::read(&args.zone) {
+        Ok(u) => u.name,
         Err(e) => return Ok(usage(&e.to_string())),
     };
+    let zone = name.to_string();
     let options = match options(args) {
         Ok(o) => o,
         Err(words) => return Ok(usage(&words)),
     };
     let moving = !args.ns.is_empty() || !args.ds.is_empty();
-    let engine = wiring::internet(engine)?.engine;
+    let internet = wiring::internet(engine)?;
+    let engine = &internet.engine;
     if args.methods_json {
         let sets = engine.methods_v2(&zone, &options).await?;
         print_json(&serde_json::json!({ "zone": zone, "methodsv2": sets }))?;
@@ -61,9 +66,14 @@ pub(super) async fn run(args: &CheckArgs, engine: &EngineArgs, json: bool) -> Re
     if json {
         print_json(&report)?;
     } else {
-        print(&words(&report, moving, args.all))?;
+        let absent = report.findings.iter().any(|f| f.tag == "B02_NO_DELEGATION");
+        let cause = match absent {
+            true => cause_at_registry(&internet, &name, options.now).await,
+            false => None,
+        };
+        print(&words(&report, moving, args.all, cause.as_ref()))?;
     }
-    let bad = report.findings.iter().any(|f| f.level >= Level::Error);
+    let bad = report.findings.iter().any(Finding::is_urgent);
     Ok(if bad { Outcome::Problems } else { Outcome::Done })
 }
 
@@ -76,14 +86,15 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, String> {
         }
         options.test_cases = Some(args.test_case.clone());
     }
-    crate::input::undelegated(&mut options, &args.ns, &args.ds)?;
+    product::undelegated::read(&mut options, &args.ns, &args.ds)?;
     Ok(options)
 }
 
-fn words(report: &CheckReport, moving: bool, all: bool) -> String {
+fn words(report: &CheckReport, moving: bool, all: bool, cause: Option<&Cause>) -> String {
     let mut out = String::new();
     let verdict =
-        CheckVerdict::of(&both_forms(&report.zone), &report.findings, report.test_cases.len(), moving);
+        CheckVerdict::of(&both_forms(&report.zone), &report.findings, report.test_cases.len(), moving)
+            .because(cause);
     let title = match verdict.tone {
         Tone::Ok => verdict.title.green().to_string(),
         Tone::Notice => verdict.title.cyan().to_string(),
@@ -99,7 +110,9 @@ fn words(report: &CheckReport, moving: bool, all: bool) -> String {
     );
     let _ = writeln!(out, "{}", asked.dimmed());
     let least = if all { Level::Debug } else { Level::Notice };
-    for matter in matters(&report.findings).iter().filter(|m| m.first().is_some_and(|f| f.level >= least)) {
+    for matter in
+        finding_groups(&report.findings).iter().filter(|m| m.first().is_some_and(|f| f.level >= least))
+    {
         out.push('\n');
         super::report::matter(&mut out, matter);
     }

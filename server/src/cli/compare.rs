@@ -11,6 +11,7 @@ use dns::compare::text::{answer_line, comparison, flush_advice};
 use dns::compare::{Asking, Watch};
 use model::compare::{CompareEvent, Comparison, EndKind, StopReason};
 use model::names::Fqdn;
+use monitor::observer::cause_at_registry;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,7 @@ pub(super) struct CompareArgs {
     /// Value the record is to have; may be given more than once
     #[arg(long, value_name = "VALUE", requires = "watch")]
     expect: Vec<String>,
-    /// Value the record had before: tells old copies from answers by location
+    /// Value the record had before: distinguishes old copies from answers by location
     #[arg(long, value_name = "VALUE")]
     was: Vec<String>,
     /// Minutes after which a watch gives up
@@ -64,7 +65,7 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
     asking.earlier.values.extend((!args.was.is_empty()).then(|| args.was.clone()));
     let result = if args.watch {
         let watch = Watch { expect: args.expect.clone(), patience_s: i64::from(args.give_up) * 60 };
-        // Caught before anything is told: whoever reads a line may answer it with Ctrl-C at once.
+        // Installed before the first line: a reader may answer it with Ctrl-C.
         let mut stops = Stops::catch()?;
         let mut seen = Seen::default();
         let mut tell = |event: CompareEvent| {
@@ -90,6 +91,9 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
         Err(e @ (dns::Error::Name(..) | dns::Error::Type(_))) => return Ok(usage(&e.to_string())),
         Err(e) => return Err(e.into()),
     };
+    if done.stopped.is_some() && done.authority.cause.is_none() {
+        done = done.because(cause_at_registry(&internet, &asking.name, jiff::Timestamp::now()).await);
+    }
     let own = own_resolvers(args, engine);
     comparer.ask_own(&asking, &mut done, &own, 53).await;
     if json {
@@ -120,7 +124,7 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
     })
 }
 
-/// What a watch has told so far.
+/// The events of a watch so far.
 #[derive(Default)]
 struct Seen(Option<Comparison>);
 
@@ -139,7 +143,7 @@ impl Seen {
     }
 }
 
-/// Ctrl-C (or SIGTERM) during a watch: what was seen last, and that nobody waited for the end.
+/// Ctrl-C (or SIGTERM) during a watch: prints the last result and that the watch is incomplete.
 fn stopped(seen: Seen, json: bool) -> Result<Outcome> {
     match seen.0 {
         Some(last) if json => print_json(&last)?,
@@ -195,7 +199,7 @@ impl Counter {
     }
 }
 
-/// What a watch tells on the way, on standard error: the result is for standard output.
+/// Progress of a watch, on standard error: the result goes to standard output.
 fn progress(event: &CompareEvent, json: bool) {
     match event {
         CompareEvent::Watch(p) => note(&format!("{}\n", p.sentence)),

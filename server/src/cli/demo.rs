@@ -1,10 +1,15 @@
 //! What `serve --demo` has that others have not: the lab underneath, and an inventory of its domains.
 
-use crate::backend::Product;
 use crate::settings::EngineArgs;
+use accounts::random_id;
 use anyhow::{Context, Result};
-use model::ids::OrgId;
+use model::ids::{Caller, Role};
+use product::Services;
+use product::identity::Identity;
+use service::Backend;
 use std::path::Path;
+use std::sync::Arc;
+use store::Store;
 
 /// The lab of the demo, and the engine pointed at it.
 pub(super) async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<lab::Lab> {
@@ -14,7 +19,7 @@ pub(super) async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<
     *engine = EngineArgs {
         config: Some(lab.endpoints().engine.clone()),
         freshness: Some(engine.freshness.unwrap_or(0)),
-        // The lab's registries are ours: no stranger's patience is at stake.
+        // The lab's registries need no rate limit.
         registry_spacing: Some(engine.registry_spacing.unwrap_or(2)),
         ..EngineArgs::default()
     }
@@ -22,11 +27,37 @@ pub(super) async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<
     Ok(lab)
 }
 
-/// Fills an empty demo inventory; one that a visitor has made is left alone.
-pub(super) async fn inventory(product: &Product, domains: &[String]) -> Result<()> {
+/// The account in whose name visitors of a demo act.
+pub(super) const VISITOR: &str = "mira@alder.example";
+
+/// Two organisations and their people. The accounts have no passwords: only local visitors can use a demo.
+pub(super) async fn people(identity: &Identity, store: &Arc<dyn Store>) -> Result<()> {
+    if identity.is_set_up().await? {
+        return Ok(());
+    }
+    let now = jiff::Timestamp::now();
+    let mira = identity.ensure_person(VISITOR, "Mira Holt").await?;
+    let alder = store.create_org(&random_id(), "Alder Labs", &mira, now).await?;
+    for (email, name, role) in [
+        ("dns-ops@alder.example", "DNS operations", Role::Admin),
+        ("oncall@alder.example", "Platform on-call", Role::Member),
+        ("security@alder.example", "Security review", Role::Viewer),
+    ] {
+        let user = identity.ensure_person(email, name).await?;
+        store.add_member(alder, &user, role, now).await?;
+    }
+    let quarry = identity.ensure_person("audit@quarry.example", "Quarry audit").await?;
+    let other = store.create_org(&random_id(), "Quarry Hosting", &quarry, now).await?;
+    store.add_member(other, &mira, Role::Member, now).await?;
+    Ok(())
+}
+
+/// Fills an empty demo inventory; an existing one is kept.
+pub(super) async fn inventory(services: &Services, domains: &[String]) -> Result<()> {
     use model::inventory::ListQuery;
     use model::item::Ownership;
-    let held = product.store().list(OrgId::BUILT_IN, &ListQuery::default(), jiff::Timestamp::now()).await?;
+    let operator = Caller::system();
+    let held = services.list(&operator, &ListQuery::default()).await?;
     if held.total > 0 {
         return Ok(());
     }
@@ -47,7 +78,7 @@ pub(super) async fn inventory(product: &Product, domains: &[String]) -> Result<(
         }
     }
     for ((ownership, tag), names) in groups {
-        product.add_text(OrgId::BUILT_IN, &names.join("\n"), ownership, &[tag.to_string()]).await?;
+        services.add(&operator, &names.join("\n"), ownership, &[tag.to_string()]).await?;
     }
     Ok(())
 }

@@ -14,14 +14,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// Where HTTPS listens unless told otherwise.
+/// Default address of HTTPS.
 const PORT: u16 = 8443;
 
 /// Flags of `serve` about DNS over HTTPS and TLS.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "DNS over HTTPS and TLS")]
 pub(super) struct DohArgs {
-    /// Answer DNS over HTTPS (/dns-query, /resolve) to everybody; without it only to direct visitors on loopback
+    /// Answer DNS over HTTPS (/dns-query, /resolve) to every client; without it only to direct clients on loopback
     #[arg(long, env = "DOMAINSCOPE_DOH")]
     doh: bool,
     /// DoH server to ask instead of the authoritative servers; may be repeated

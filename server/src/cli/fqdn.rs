@@ -9,6 +9,7 @@ use dns::fqdn::{Here, Vantage, analyze};
 use model::finding::Level;
 use model::fqdn::Tone;
 use model::names::Fqdn;
+use monitor::observer::cause_at_registry;
 use std::sync::Arc;
 
 /// Flags of `fqdn`.
@@ -29,8 +30,12 @@ pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Res
         Err(e) => return Ok(usage(&e.to_string())),
     };
     let internet = wiring::internet(engine)?;
-    let here: Arc<dyn Vantage> = Arc::new(Here::new(internet.engine).called("This machine"));
-    let report = analyze(&name, &[here], jiff::Timestamp::now()).await;
+    let here: Arc<dyn Vantage> = Arc::new(Here::new(internet.engine.clone()).called("This machine"));
+    let now = jiff::Timestamp::now();
+    let mut report = analyze(&name, &[here], now).await;
+    if report.wants_registration() {
+        report = report.because(cause_at_registry(&internet, &name, now).await);
+    }
     if json {
         print_json(&report)?;
     } else {
@@ -38,7 +43,7 @@ pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Res
     }
     if report.chain.is_empty() {
         let why = report.vantages.iter().find_map(|v| v.error.clone()).unwrap_or_default();
-        // For people the report says why already.
+        // The report contains the reason.
         let why = if json { format!(": {why}") } else { String::new() };
         anyhow::bail!("{name} could not be looked at{why}");
     }

@@ -62,7 +62,7 @@ pub(super) async fn run(args: LabArgs, json: bool) -> Result<Outcome> {
             }
             let options =
                 lab::Options { dns_port, ..lab::Options::new(wanted, &state, jiff::Timestamp::now()) };
-            // Caught before the lab says it can be stopped.
+            // Installed before the lab announces itself.
             let mut stops = Stops::catch()?;
             let lab = lab::Lab::start(options).await?;
             let at = lab.endpoints();

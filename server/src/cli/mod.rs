@@ -1,9 +1,10 @@
 //! The command line. Every command has `--json` (stable keys), human output by default, and exit codes 0 done,
-//! 1 problems found, 2 wrong usage, 3 could not do it, 130 stopped by Ctrl-C.
+//! 1 problems found, 2 wrong usage, 3 operation failed, 130 stopped by Ctrl-C.
 
 mod admin;
 mod check;
 mod compare;
+mod configure;
 mod demo;
 mod doh;
 mod fqdn;
@@ -11,6 +12,7 @@ mod lab;
 mod output;
 mod parse_whois;
 mod place;
+mod probe;
 mod report;
 mod scan;
 mod serve;
@@ -34,7 +36,7 @@ use std::time::Duration;
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = "Start with:\n  domainscope serve --demo        the whole product on http://127.0.0.1:8080, no internet needed\n  domainscope scan example.com    look one domain up, uncached\n\nExit codes: 0 done · 1 problems found · 2 wrong usage · 3 could not do it"
+    after_help = "Start with:\n  domainscope serve --demo        the whole product on http://127.0.0.1:8080, no internet needed\n  domainscope scan example.com    look one domain up, uncached\n\nExit codes: 0 done · 1 problems found · 2 wrong usage · 3 operation failed"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -58,8 +60,12 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Follow a host name to its end: chain, problems, and when it is safe to change it
     Fqdn(fqdn::FqdnArgs),
+    /// Probe a host: certificates, HTTP(S) answers, records that lead nowhere
+    Probe(probe::ProbeArgs),
     /// Check the health of a zone, as delegated or as it would be after a move
     Check(check::CheckArgs),
+    /// Plan the records a service needs, from a Domain Connect template
+    Configure(configure::ConfigureArgs),
     /// Read WHOIS texts (standard input) into fields
     ParseWhois(parse_whois::ParseWhoisArgs),
     /// Run an Internet in a box on loopback, or change one that runs
@@ -81,7 +87,7 @@ pub(crate) enum Outcome {
     Stopped,
 }
 
-/// Longest wait, at the end, for work that nobody waits for any more.
+/// Longest wait at exit for background work.
 const LEFTOVERS: Duration = Duration::from_millis(300);
 
 /// Reads the command line, runs it, answers the exit code. `files` is the browser bundle that `serve` serves.
@@ -99,8 +105,7 @@ pub fn main(files: BuiltIn) -> ExitCode {
         }
     };
     let ended = runtime.block_on(run(cli, files));
-    // Whatever still runs is of no use to anybody: a look-up that the system's resolver does not answer, say, would be
-    // waited for half a minute, and signals are no longer listened to.
+    // Background work is of no use now; a blocking system look-up could take half a minute, without signal handling.
     runtime.shutdown_timeout(LEFTOVERS);
     match ended {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -122,7 +127,9 @@ async fn run(cli: Cli, files: BuiltIn) -> Result<Outcome> {
         Command::Trace(args) => trace::run(&args, &engine, cli.json).await,
         Command::Compare(args) => compare::run(&args, &engine, cli.json).await,
         Command::Fqdn(args) => fqdn::run(&args, &engine, cli.json).await,
+        Command::Probe(args) => probe::run(&args, &engine, cli.json).await,
         Command::Check(args) => check::run(&args, &engine, cli.json).await,
+        Command::Configure(args) => configure::run(&args, cli.json),
         Command::ParseWhois(args) => parse_whois::run(&args, cli.json),
         Command::Lab(args) => lab::run(args, cli.json).await,
         Command::Admin(args) => admin::run(args, cli.json).await,
@@ -137,7 +144,7 @@ fn init_logs(quiet: bool) {
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     let logs =
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(std::io::stderr);
-    // A log nobody takes any more is no reason to fall over.
+    // A closed log must not stop the process.
     let logs = logs.log_internal_errors(false);
     if std::env::var("DOMAINSCOPE_LOG_FORMAT").as_deref() == Ok("json") {
         logs.json().init();

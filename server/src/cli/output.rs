@@ -30,19 +30,19 @@ pub(crate) fn complain(words: &str) {
     note(&format!("domainscope: {words}\n"));
 }
 
-/// Text on standard error as it is; there is nowhere to tell that it could not be written.
+/// Writes text to standard error, unchanged. Errors are ignored: there is nowhere to report them.
 pub(super) fn note(text: &str) {
     let mut err = anstream::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
-/// An input that breaks a rule: said on standard error, exit code 2.
+/// Invalid input: a message on standard error, exit code 2.
 pub(crate) fn usage(words: &str) -> Outcome {
     complain(words);
     Outcome::Usage
 }
 
-/// An error with its causes, each said once: many carry the words of their cause already.
+/// An error with its causes, without repetition: many contain the text of their cause.
 pub(super) fn sentence(error: &anyhow::Error) -> String {
     let mut said = String::new();
     for cause in error.chain().map(|c| c.to_string().trim_end().to_string()) {

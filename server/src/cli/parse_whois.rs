@@ -16,7 +16,7 @@ pub(super) struct ParseWhoisArgs {
     /// Domain the text is about
     #[arg(long, value_name = "NAME", required_unless_present = "batch")]
     domain: Option<String>,
-    /// TLD, when it can't be told from the domain
+    /// TLD, when it can't be derived from the domain
     #[arg(long, value_name = "TLD")]
     tld: Option<String>,
     /// Server that answered

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 
-/// How long a database may take before somebody who looks on is told what is waited for.
+/// How long opening a database may take before a message says so.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The store in a folder, or at a URL when one is given.
@@ -34,7 +34,7 @@ pub(super) async fn open(folder: &Path, database: Option<&str>) -> Result<Arc<dy
     })
 }
 
-/// The folder of an embedded database for one server alone, as long as the file is open; whoever is killed lets go of it.
+/// The folder of an embedded database for one server alone, as long as the file is open; a killed process releases it.
 pub(super) fn alone(folder: &Path) -> Result<File> {
     let path = folder.join("domainscope.lock");
     let open = || {
@@ -73,7 +73,7 @@ fn address(url: &str) -> Result<String> {
         )
         .into());
     }
-    // A socket's folder stands in the query: ?host=/run/postgresql.
+    // The folder of a socket is in the query: ?host=/run/postgresql.
     let socket = read.query_pairs().find(|(k, _)| k == "host").map(|(_, v)| v.into_owned());
     let host = socket.or(read.host_str().map(str::to_string)).unwrap_or_else(|| "this machine".into());
     let port = read.port().map(|p| format!(":{p}")).unwrap_or_default();

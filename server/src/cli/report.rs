@@ -7,7 +7,7 @@ use model::observation::{Observation, Part};
 use model::registration::{Registration, RegistrationState};
 use model::status::{Status, StatusKind};
 use model::time::{StatedTime, human_date, human_seconds};
-use model::verdict::{Matter, matters};
+use model::verdict::{FindingGroup, finding_groups};
 use owo_colors::OwoColorize;
 use std::fmt::Write;
 
@@ -77,11 +77,11 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
             zone(&mut out, z);
         }
     }
-    let mut matters = matters(&o.findings);
-    matters.retain(|m| m.first().is_some_and(|f| f.level >= Level::Notice));
-    if !matters.is_empty() {
+    let mut groups = finding_groups(&o.findings);
+    groups.retain(|m| m.first().is_some_and(|f| f.level >= Level::Notice));
+    if !groups.is_empty() {
         let _ = writeln!(out, "\n{}", "Findings".bold());
-        for m in &matters {
+        for m in &groups {
             matter(&mut out, m);
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
 }
 
 /// Findings of one matter: level, tag and test case, then what each means, and what to do.
-pub(super) fn matter(out: &mut String, matter: &Matter<'_>) {
+pub(super) fn matter(out: &mut String, matter: &FindingGroup<'_>) {
     let Some(first) = matter.first() else { return };
     let level = match first.level {
         Level::Critical | Level::Error => first.level.as_str().red().to_string(),

@@ -12,7 +12,7 @@ fn read(value: serde_json::Value) -> Observation {
 }
 
 fn shown(o: &Observation, kind: StatusKind, sentence: &str) -> String {
-    let reasons = vec![Reason { kind, rule: "rule".into(), sentence: sentence.into() }];
+    let reasons = vec![Reason { kind, rule: model::status::Rule::Other, sentence: sentence.into() }];
     let status = Status { kind, reasons, judge_again_at: None };
     let now = "2026-11-20T14:05:00Z".parse().unwrap();
     anstream::adapter::strip_str(&scan(o, &status, None, now)).to_string()

@@ -8,11 +8,12 @@ use clap::Args;
 use model::carry::carry_forward;
 use model::ids::{OrgId, Vantage};
 use model::item::{Item, Ownership};
+use model::judge::{Thresholds, judge};
 use model::names::DomainName;
 use model::observation::{Observation, PartKind};
-use model::status::{StatusKind, Thresholds, judge};
+use model::status::StatusKind;
 use monitor::Observer;
-use monitor::observer::Silent;
+use monitor::observer::NoProgress;
 
 /// Flags of `scan`.
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
     let name = understood.name;
     let now = jiff::Timestamp::now();
     let ((registration, raw), parts) =
-        futures::join!(internet.registration(&name, now, &Silent), internet.dns(&name, now, &Silent));
+        futures::join!(internet.registration(&name, now, &NoProgress), internet.dns(&name, now, &NoProgress));
     let observation = carry_forward(
         None,
         Observation {

@@ -2,19 +2,20 @@
 
 use super::stops::Stops;
 use super::{Outcome, demo};
-use crate::backend::{Bounds, Product, Tools};
-use crate::http::{self, Access, BuiltIn, Bundle, Web};
+use crate::http::{self, Access, AppState, BuiltIn, Bundle};
 use crate::settings::EngineArgs;
 use crate::wiring;
+use accounts::{Secret, random_id};
 use anyhow::{Context, Result};
 use clap::Args;
 use model::ids::OrgId;
 use monitor::{Hub, Policy, Scanner, SystemClock, Worker};
+use product::identity::Identity;
+use product::{Bounds, Services, Tools};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use store::Store;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +52,15 @@ pub(super) struct ServeArgs {
         value_parser = clap::value_parser!(u32).range(60..)
     )]
     interval: u32,
+    /// Scans at the same time
+    #[arg(
+        long,
+        default_value_t = 16,
+        env = "DOMAINSCOPE_CONCURRENCY",
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=1024)
+    )]
+    concurrency: u16,
     /// Address of its own for /metrics, /livez and /readyz, without sign-in: one that only your monitoring reaches
     #[arg(long, env = "DOMAINSCOPE_METRICS_LISTEN", value_name = "ADDR", value_parser = address)]
     metrics_listen: Option<SocketAddr>,
@@ -65,19 +75,16 @@ pub(super) struct ServeArgs {
 fn address(text: &str) -> Result<SocketAddr, String> {
     let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     named.as_deref().unwrap_or(text).parse().map_err(|_| {
-        "write ADDRESS:PORT, as in 127.0.0.1:8080 (this machine), 0.0.0.0:8080 or [::]:8080 (everybody)"
+        "write ADDRESS:PORT, as in 127.0.0.1:8080 (this machine), 0.0.0.0:8080 or [::]:8080 (every interface)"
             .into()
     })
 }
 
-/// How long requests under way may take to end when the server is asked to stop.
+/// Time for requests in progress when the server stops.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How often what the metrics have gathered is put into their buckets.
 const UPKEEP: Duration = Duration::from_secs(5);
-
-/// The key of the operator's secret among the settings.
-pub(super) const KEY_SETTING: &str = "operator_key";
 
 pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn) -> Result<Outcome> {
     // With a database of its own a demo still has a lab, which writes files.
@@ -91,7 +98,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         (None, Some(d)) => d.clone(),
         (None, None) => PathBuf::from("data"),
     };
-    // Listening first: a port that is taken is said before anything else is touched.
+    // Bind first: fail on a used port before anything else is changed.
     let listener = listen(args.listen, "--listen").await?;
     let watched = match args.metrics_listen {
         Some(at) => Some(listen(at, "--metrics-listen").await?),
@@ -105,7 +112,12 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     let lab = if args.demo { Some(demo::start_lab(&folder, &mut engine).await?) } else { None };
     let https = args.doh.listener(listener.local_addr()?, lab.as_ref()).await?;
     let store = super::place::open(&folder, args.database.as_deref()).await?;
-    let key = operator_key(&store).await?;
+    let at_once = std::thread::available_parallelism().map_or(1, |n| n.get().div_ceil(2));
+    let identity = Identity::new(store.clone(), Arc::new(SystemClock), at_once).context("accounts")?;
+    if args.demo {
+        demo::people(&identity, &store).await?;
+    }
+    let setup = identity.setup_link().await?;
 
     let (internet, budgets) = wiring::internet_sharing(&engine, &store)?;
     let dns = internet.engine.clone();
@@ -115,6 +127,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     );
     let policy = Policy {
         interval_s: i64::from(args.interval),
+        concurrency: usize::from(args.concurrency),
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
         ..Policy::default()
     };
@@ -127,10 +140,10 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         hub: hub.clone(),
         policy,
     };
-    let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &key[..6]));
-    let product = Product { scanner, worker: worker.clone(), engine: dns, tools, demo: args.demo };
+    let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &random_id()[..6]));
+    let services = Services { scanner, worker: worker.clone(), engine: dns, tools, demo: args.demo };
     if let Some(lab) = &lab {
-        demo::inventory(&product, &lab.endpoints().domains).await?;
+        demo::inventory(&services, &lab.endpoints().domains).await?;
     }
 
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new()
@@ -145,7 +158,12 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         tracing::warn!("no browser bundle was built into this binary: pages work without live updates");
     }
     tokio::spawn(keep_up(metrics.clone()));
-    let web = Web::new(product, Access { key: key.clone(), demo: args.demo }, bundle, metrics);
+    let state = AppState::new(
+        services,
+        Access { identity, demo: args.demo.then(|| demo::VISITOR.to_string()) },
+        bundle,
+        metrics,
+    );
 
     // The first list of a large inventory reads all of it once; better now than under a visitor.
     tokio::spawn({
@@ -154,8 +172,8 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     });
 
     let stop = CancellationToken::new();
-    let log = tokio::spawn(hub.follow_log(store.clone(), Duration::from_secs(1), stop.clone()));
-    tokio::spawn(monitor::tell_blocked(budgets, stop.clone()));
+    let log = tokio::spawn(hub.follow(store.clone(), Duration::from_secs(1), stop.clone()));
+    tokio::spawn(monitor::report_blocked_hosts(budgets, stop.clone()));
     let work = tokio::spawn({
         let stop = stop.clone();
         async move { worker.run(stop).await }
@@ -164,16 +182,16 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     let health_at = watched.as_ref().map(TcpListener::local_addr).transpose()?;
     let mut stops = Stops::catch().context("signals")?;
-    announce(&args, (address, secure, health_at), &key, &folder, lab.as_ref());
+    announce(&args, (address, secure, health_at), setup.as_ref(), &folder, lab.as_ref());
     let health = {
-        let (stop, health) = (stop.clone(), web.clone().health());
+        let (stop, health) = (stop.clone(), state.clone().health());
         async {
             if let Some(listener) = watched {
                 http::serve(listener, None, health, stop).await;
             }
         }
     };
-    let pages = web.router();
+    let pages = state.router();
     let plain = args.doh.beside(pages.clone(), &resolver, address, false);
     let plain = http::serve(listener, None, plain, stop.clone());
     let encrypted = {
@@ -191,7 +209,9 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         let stop = stop.clone();
         async move {
             stops.asked().await;
-            tracing::info!("stopping: what is under way ends or is given back (once more: stops at once)");
+            tracing::info!(
+                "stopping: waiting for requests and scans in progress (send the signal again to stop now)"
+            );
             stop.cancel();
             stops.asked().await;
             std::process::exit(130);
@@ -210,7 +230,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     Ok(Outcome::Done)
 }
 
-/// Histograms keep every value until they are drained; nobody may ever ask for the metrics.
+/// Drains histograms, which keep every value until then, even if the metrics are never read.
 async fn keep_up(metrics: metrics_exporter_prometheus::PrometheusHandle) {
     loop {
         tokio::time::sleep(UPKEEP).await;
@@ -223,28 +243,10 @@ async fn listen(at: SocketAddr, flag: &str) -> Result<TcpListener> {
     bound.with_context(|| format!("can't listen on {at}: stop what uses it or pass {flag} ADDR"))
 }
 
-/// The operator's secret, made at the first start: 256 random bits.
-pub(super) async fn operator_key(store: &Arc<dyn Store>) -> Result<String> {
-    if let Some(key) = store.setting(OrgId::BUILT_IN, KEY_SETTING).await? {
-        return Ok(key);
-    }
-    // Another replica may be first: what is stored counts.
-    Ok(store.first_setting(OrgId::BUILT_IN, KEY_SETTING, &new_key(), jiff::Timestamp::now()).await?)
-}
-
-pub(super) fn new_key() -> String {
-    use std::fmt::Write;
-    let bytes: [u8; 32] = rand::random();
-    bytes.iter().fold(String::with_capacity(64), |mut s, b| {
-        let _ = write!(s, "{b:02x}");
-        s
-    })
-}
-
 fn announce(
     args: &ServeArgs,
     (address, secure, health): (SocketAddr, Option<SocketAddr>, Option<SocketAddr>),
-    key: &str,
+    setup: Option<&Secret>,
     folder: &Path,
     lab: Option<&lab::Lab>,
 ) {
@@ -263,10 +265,9 @@ fn announce(
         ));
         say(format!("              domainscope scan q7.io --config {}", lab.endpoints().engine.display()));
     }
-    // Only visitors on this machine are let into a demo without the link.
-    if lab.is_none() || !address.ip().is_loopback() {
-        say(format!("  Set up      http://{address}/setup?key={key}"));
-        say("              opens this installation in your browser; keep the link to yourself".into());
+    if let Some(link) = setup {
+        say(format!("  Set up      http://{address}/setup?key={}", link.expose()));
+        say("              creates the first account; the link works once, for 7 days".into());
     }
     if let Some(secure) = secure {
         say(format!("  HTTPS       https://{secure}"));
@@ -291,8 +292,8 @@ fn announce(
         say(format!("  Metrics     http://{at}/metrics"));
     }
     say("  Stop        Ctrl-C".into());
-    // Nobody may be there to read it (a service manager, a full disk); the link can be asked for again.
+    // Standard output may be closed; `admin link` prints the link again.
     if let Err(e) = super::print(&lines.join("\n")) {
-        tracing::warn!("what this server is called could not be printed: {e:#}");
+        tracing::warn!("the address could not be printed: {e:#}");
     }
 }

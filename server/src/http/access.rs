@@ -1,53 +1,105 @@
-//! Who may come in. Until there are accounts there is one operator: `--demo` signs in visitors of a literal localhost
-//! address by itself; otherwise a link with a secret, printed at the first start, sets a cookie.
+//! Authentication: a session's cookie, an API token as a bearer, or with `--demo` a visitor of a literal localhost
+//! address.
 
-use super::Web;
-use super::answer::failed;
+use super::AppState;
+use super::response::problem;
 use super::tls::Encrypted;
-use app::answer::Failure;
-use axum::extract::{Query, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY,
+    STRICT_TRANSPORT_SECURITY, USER_AGENT, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::{Html, IntoResponse, Response};
-use model::ids::{Caller, OrgId, Role};
-use std::collections::HashMap;
+use axum::response::{IntoResponse, Response};
+use model::ids::Caller;
+use product::identity::{Client, Identity};
+use service::ApiError;
 use std::net::IpAddr;
 
-const COOKIE_NAME: &str = "domainscope_key";
+/// Over TLS only the first is sent and accepted: an attacker on an unencrypted connection or at a sibling host name
+/// can't set it.
+const SECURE_COOKIE: &str = "__Host-domainscope";
+const PLAIN_COOKIE: &str = "domainscope_session";
+/// A browser keeps the cookie no longer than a session can last.
+pub(super) const COOKIE_SECONDS: u32 = 14 * 24 * 3600;
+const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-/// What opens the door.
-#[derive(Debug, Clone)]
+/// The credentials that are accepted.
+#[derive(Clone)]
 pub struct Access {
-    /// The operator's secret, at least 128 bits, hexadecimal.
-    pub key: String,
-    /// True with `--demo`.
-    pub demo: bool,
+    /// Accounts, sessions and tokens.
+    pub identity: Identity,
+    /// With `--demo`: the e-mail address of the account in whose name local visitors act.
+    pub demo: Option<String>,
+}
+
+/// What a client presented.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Presented {
+    /// A session's secret.
+    Cookie(String),
+    /// An API token.
+    Bearer(String),
 }
 
 impl Access {
-    /// The caller of a request, if it may come in; `peer` is the other end of its connection.
-    pub fn caller(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Option<Caller> {
-        let by_key = self.has_key(headers);
-        (by_key || (self.demo && is_from_here(headers, peer))).then(|| Caller {
-            org: OrgId::BUILT_IN,
-            who: if by_key { "Operator" } else { "Demo visitor" }.into(),
-            role: Role::Owner,
-        })
+    /// The caller of a request, if it is authenticated; `peer` is the remote address of its connection.
+    ///
+    /// # Errors
+    /// When the store can't be asked.
+    pub async fn caller(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+        encrypted: bool,
+    ) -> Result<Option<Caller>, store::Error> {
+        let known = match presented(headers, encrypted) {
+            // One is never taken for the other: a page of another site can send a cookie, but no bearer.
+            Some(Presented::Cookie(secret)) if secret.starts_with("dss_") => {
+                self.identity.caller(&secret).await?
+            }
+            Some(Presented::Bearer(secret)) if secret.starts_with("dst_") => {
+                self.identity.caller(&secret).await?
+            }
+            _ => None,
+        };
+        match (&self.demo, known) {
+            (_, Some(caller)) => Ok(Some(caller)),
+            (Some(email), None) if is_local(headers, peer) => {
+                self.identity.demo_caller(email).await.map(Some)
+            }
+            _ => Ok(None),
+        }
     }
+}
 
-    /// True for whoever shows the key.
-    pub fn has_key(&self, headers: &HeaderMap) -> bool {
-        bearer(headers).or_else(|| cookie(headers)).is_some_and(|k| self.is_key(&k))
+/// What a request presents: a bearer goes before a cookie.
+pub(super) fn presented(headers: &HeaderMap, encrypted: bool) -> Option<Presented> {
+    let bearer = text(headers, AUTHORIZATION).and_then(|v| v.strip_prefix("Bearer "));
+    if let Some(token) = bearer {
+        return Some(Presented::Bearer(token.trim().to_string()));
     }
+    let name = if encrypted { SECURE_COOKIE } else { PLAIN_COOKIE };
+    let found =
+        text(headers, COOKIE)?.split(';').find_map(|c| c.trim().strip_prefix(name)?.strip_prefix('='))?;
+    Some(Presented::Cookie(found.to_string()))
+}
 
-    /// Compares without telling by time how much was right.
-    fn is_key(&self, given: &str) -> bool {
-        let (a, b) = (self.key.as_bytes(), given.as_bytes());
-        a.len() == b.len() && !a.is_empty() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
+/// The `Set-Cookie` of a session; with no seconds left it removes the cookie.
+pub(super) fn cookie(secret: &str, encrypted: bool, seconds: u32) -> String {
+    let (name, secure) = if encrypted { (SECURE_COOKIE, "; Secure") } else { (PLAIN_COOKIE, "") };
+    format!("{name}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+}
+
+/// The client of a request. Behind a proxy on this machine all clients have its address: it counts no attempts.
+pub(super) fn client(_: &AppState, request: &Request) -> Client {
+    let peer = peer(request).map(|ip| ip.to_canonical());
+    let countable = peer.filter(|ip| !ip.is_loopback());
+    Client {
+        prefix: countable.map(|ip| doh::Client(ip).client_prefix().to_string()),
+        address: peer.map(|ip| ip.to_string()).unwrap_or_default(),
+        agent: text(request.headers(), USER_AGENT).unwrap_or("unknown program").chars().take(200).collect(),
     }
 }
 
@@ -55,23 +107,14 @@ fn text(headers: &HeaderMap, name: impl axum::http::header::AsHeaderName) -> Opt
     headers.get(name).and_then(|v| v.to_str().ok())
 }
 
-fn bearer(headers: &HeaderMap) -> Option<String> {
-    text(headers, AUTHORIZATION)?.strip_prefix("Bearer ").map(|k| k.trim().to_string())
-}
-
-fn cookie(headers: &HeaderMap) -> Option<String> {
-    let all = text(headers, COOKIE)?;
-    all.split(';').find_map(|c| c.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('=').map(str::to_string))
-}
-
-/// The other end of a request's connection. Every listener of ours says it.
+/// The remote address of a request's connection. Every listener of this server sets it.
 pub(super) fn peer(request: &Request) -> Option<IpAddr> {
     request.extensions().get::<doh::Client>().map(|c| c.0)
 }
 
-/// From this machine, to a literal localhost address and without a proxy in between: a name that resolves to loopback
-/// may be anybody's, and a `Host` can be written by anybody.
-pub(super) fn is_from_here(headers: &HeaderMap, peer: Option<IpAddr>) -> bool {
+/// True for a request from this machine, to a literal localhost address and without a proxy in between: any name may
+/// resolve to loopback, and any client can send any `Host`.
+pub(super) fn is_local(headers: &HeaderMap, peer: Option<IpAddr>) -> bool {
     if peer.is_some_and(|p| !p.to_canonical().is_loopback()) {
         return false;
     }
@@ -87,8 +130,8 @@ pub(super) fn is_from_here(headers: &HeaderMap, peer: Option<IpAddr>) -> bool {
     matches!(name, "localhost" | "127.0.0.1" | "::1")
 }
 
-/// A request that changes something must come from our own pages or from a program, never from another site.
-fn crosses_sites(method: &Method, headers: &HeaderMap) -> bool {
+/// True for a request that changes something and comes from another site (CSRF). Programs send no such headers.
+pub(super) fn is_cross_site(method: &Method, headers: &HeaderMap) -> bool {
     if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
         return false;
     }
@@ -101,92 +144,81 @@ fn crosses_sites(method: &Method, headers: &HeaderMap) -> bool {
     }
 }
 
-/// Lets a request in with its caller, or answers why not.
-pub async fn caller(State(web): State<Web>, mut request: Request, next: Next) -> Response {
-    if crosses_sites(request.method(), request.headers()) {
-        let words = "This request came from another site and was not carried out.";
-        return failed(&Failure::Forbidden(words.into()));
+/// The response to such a request.
+pub(super) fn cross_site_refusal() -> Response {
+    problem(&ApiError::forbidden("This request came from another site and was refused."))
+}
+
+/// Authenticates a request and stores its caller, or refuses it: programs get a problem, people the sign-in page.
+pub async fn caller(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    if is_cross_site(request.method(), request.headers()) {
+        return cross_site_refusal();
     }
-    match web.access.caller(request.headers(), peer(&request)) {
-        Some(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
+    let encrypted = is_encrypted(&request);
+    let caller = match state.access.caller(request.headers(), peer(&request), encrypted).await {
+        Ok(caller) => caller,
+        Err(e) => {
+            tracing::error!(error = %e, label = e.label(), "a caller could not be looked up");
+            return problem(&ApiError::unavailable("The database did not answer. Try again in a moment."));
         }
-        None => {
-            let path = request.uri().path();
-            let program = path.starts_with("/api/") || path.starts_with("/live");
-            let words = "Sign in first: open the set-up link that the server printed when it started.";
-            if program {
-                failed(&Failure::SignIn(words.into()))
-            } else {
-                (StatusCode::UNAUTHORIZED, Html(closed_page(words))).into_response()
-            }
-        }
+    };
+    if let Some(caller) = caller {
+        request.extensions_mut().insert(caller);
+        let mut response = next.run(request).await;
+        // What a page or an answer of an organisation holds is kept by no cache on the way, nor by the browser.
+        response.headers_mut().entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        return response;
+    }
+    let path = request.uri().path();
+    let is_program = path.starts_with("/api/") || path.starts_with("/live");
+    if is_program || *request.method() != Method::GET {
+        let words = "Sign in first, or send an API token: Authorization: Bearer dst_…";
+        return problem(&ApiError::sign_in_required(words));
+    }
+    let to = request.uri().path_and_query().map_or("/domains", |p| p.as_str());
+    let query: String = url::form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
+    match HeaderValue::from_str(&format!("/sign-in?{query}")) {
+        Ok(location) => (StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response(),
+        Err(_) => StatusCode::UNAUTHORIZED.into_response(),
     }
 }
 
-fn closed_page(words: &str) -> String {
-    format!(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>\
-         <title>Sign in · Domainscope</title><body style='font:15px/1.5 system-ui;max-width:32rem;margin:15vh auto;\
-         padding:0 1rem;color-scheme:light dark'><h1 style='font-size:1.25rem'>Domainscope</h1><p>{words}</p>\
-         <p>The link ends in <code>/setup?key=…</code>; <code>domainscope admin link</code> prints it again.</p>"
-    )
-}
-
-/// True when nobody on the way could read the request: over TLS of our own, or of a proxy before us.
-fn is_encrypted(request: &Request) -> bool {
+/// True when the request came over TLS, of this server or of a proxy in front of it.
+pub(super) fn is_encrypted(request: &Request) -> bool {
     let proxied =
         text(request.headers(), "x-forwarded-proto").is_some_and(|p| p.eq_ignore_ascii_case("https"));
     proxied || request.extensions().get::<Encrypted>().is_some()
 }
 
-/// The one-time link: a right key becomes a cookie. One that was given over TLS is never sent without it.
-pub async fn setup(
-    State(web): State<Web>,
-    Query(query): Query<HashMap<String, String>>,
-    request: Request,
-) -> Response {
-    let given = query.get("key").map_or("", String::as_str);
-    if !web.access.is_key(given) {
-        let words = "This set-up link is not valid. Use the newest one that the server printed.";
-        return (StatusCode::FORBIDDEN, Html(closed_page(words))).into_response();
-    }
-    let secure = if is_encrypted(&request) { "; Secure" } else { "" };
-    let cookie = format!("{COOKIE_NAME}={given}; HttpOnly; SameSite=Lax; Path=/; Max-Age=7776000{secure}");
-    match HeaderValue::from_str(&cookie) {
-        Ok(value) => {
-            let to = HeaderValue::from_static("/domains");
-            (StatusCode::SEE_OTHER, [(SET_COOKIE, value), (LOCATION, to)]).into_response()
-        }
-        Err(_) => StatusCode::BAD_REQUEST.into_response(),
-    }
-}
-
 /// Origins of the resolvers that browsers may ask, for the policy of those pages.
-fn resolver_origins(web: &Web) -> String {
-    let urls = web.product.tools.comparer.resolvers().iter().filter_map(|r| r.json.as_deref());
+fn resolver_origins(state: &AppState) -> String {
+    let urls = state.services.tools.comparer.resolvers().iter().filter_map(|r| r.json.as_deref());
     let origins = urls.filter_map(|u| url::Url::parse(u).ok()).map(|u| u.origin().ascii_serialization());
     let unique: std::collections::BTreeSet<String> = origins.filter(|o| o.contains("://")).collect();
     unique.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// The host a page is about, so that the browser may try whether it can be reached.
-fn host_asked_about(query: &str) -> String {
+/// The host that a page is about: the browser may test whether it can be reached.
+fn host_in_query(query: &str) -> String {
     let name =
         url::form_urlencoded::parse(query.as_bytes()).find(|(k, _)| k == "name").map(|(_, v)| v.into_owned());
     let host = name.and_then(|n| model::names::Fqdn::read(&n).ok()).map(|u| u.name);
     host.filter(|h| !h.as_str().is_empty()).map(|h| format!("https://{h}")).unwrap_or_default()
 }
 
-/// Headers every answer carries.
-pub async fn harden(State(web): State<Web>, request: Request, next: Next) -> Response {
+/// Security headers of every response.
+pub async fn harden(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let asks = app::ASKING_PAGES.iter().any(|p| request.uri().path().starts_with(p)).then(|| {
-        let named = request.uri().query().map(host_asked_about).unwrap_or_default();
-        format!("{} {named}", resolver_origins(&web))
+        let named = request.uri().query().map(host_in_query).unwrap_or_default();
+        format!("{} {named}", resolver_origins(&state))
     });
+    let encrypted = is_encrypted(&request);
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
+    if encrypted {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+    headers.insert(CROSS_ORIGIN_OPENER_POLICY, HeaderValue::from_static("same-origin"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
@@ -213,15 +245,14 @@ mod tests {
     }
 
     #[test]
-    fn the_demo_signs_in_plain_localhost_only() {
-        let demo = Access { key: "k".repeat(32), demo: true };
+    fn the_demo_knows_its_own_machine() {
         for host in ["localhost:8080", "127.0.0.1", "[::1]:8080"] {
             for peer in [None, Some("127.0.0.1"), Some("::1"), Some("::ffff:127.0.0.1")] {
                 let peer = peer.map(|p| p.parse().unwrap());
-                assert!(demo.caller(&headers(&[("host", host)]), peer).is_some(), "{host} {peer:?}");
+                assert!(is_local(&headers(&[("host", host)]), peer), "{host} {peer:?}");
             }
             let elsewhere = Some("192.0.2.1".parse().unwrap());
-            assert!(demo.caller(&headers(&[("host", host)]), elsewhere).is_none(), "a forged {host}");
+            assert!(!is_local(&headers(&[("host", host)]), elsewhere), "a forged {host}");
         }
         for bad in [
             &[("host", "evil.example")][..],
@@ -231,42 +262,44 @@ mod tests {
             &[("host", "localhost"), ("forwarded", "for=1.2.3.4")],
             &[],
         ] {
-            assert!(demo.caller(&headers(bad), None).is_none(), "{bad:?}");
+            assert!(!is_local(&headers(bad), None), "{bad:?}");
         }
     }
 
     #[test]
-    fn without_the_demo_a_key_is_needed() {
-        let access = Access { key: "secret".into(), demo: false };
-        assert!(access.caller(&headers(&[("host", "localhost")]), None).is_none());
-        assert!(access.caller(&headers(&[("cookie", "a=b; domainscope_key=secret")]), None).is_some());
-        assert!(access.caller(&headers(&[("authorization", "Bearer secret")]), None).is_some());
-        assert!(access.caller(&headers(&[("authorization", "Bearer secreT")]), None).is_none());
-        let unset = Access { key: String::new(), demo: false };
-        assert!(unset.caller(&headers(&[("authorization", "Bearer ")]), None).is_none());
+    fn over_tls_only_a_cookie_that_nobody_else_can_set_is_believed() {
+        let both = headers(&[("cookie", "a=b; domainscope_session=plain; __Host-domainscope=safe")]);
+        assert_eq!(presented(&both, true), Some(Presented::Cookie("safe".into())));
+        assert_eq!(presented(&both, false), Some(Presented::Cookie("plain".into())));
+        let planted = headers(&[("cookie", "domainscope_session=plain")]);
+        assert_eq!(presented(&planted, true), None);
+        let bearer = headers(&[("authorization", "Bearer dst_x"), ("cookie", "domainscope_session=plain")]);
+        assert_eq!(presented(&bearer, false), Some(Presented::Bearer("dst_x".into())));
+        assert!(cookie("s", true, 9).starts_with("__Host-domainscope=s; Path=/; HttpOnly; SameSite=Lax"));
+        assert!(cookie("s", true, 9).ends_with("; Secure") && !cookie("s", false, 9).contains("Secure"));
     }
 
     #[test]
     fn a_page_may_reach_the_host_it_is_about_and_nothing_that_is_no_name() {
-        assert_eq!(host_asked_about("type=A&name=www.alder.example"), "https://www.alder.example");
+        assert_eq!(host_in_query("type=A&name=www.alder.example"), "https://www.alder.example");
         for bad in ["", "type=A", "name=", "name=a%20b", "name=x%3B%20script-src%20*", "name=."] {
-            assert_eq!(host_asked_about(bad), "", "{bad}");
+            assert_eq!(host_in_query(bad), "", "{bad}");
         }
     }
 
     #[test]
     fn other_sites_change_nothing() {
         let post = Method::POST;
-        assert!(crosses_sites(&post, &headers(&[("sec-fetch-site", "cross-site")])));
-        assert!(crosses_sites(
+        assert!(is_cross_site(&post, &headers(&[("sec-fetch-site", "cross-site")])));
+        assert!(is_cross_site(
             &post,
             &headers(&[("origin", "http://evil.example"), ("host", "localhost:8080")])
         ));
-        assert!(!crosses_sites(
+        assert!(!is_cross_site(
             &post,
             &headers(&[("origin", "http://localhost:8080"), ("host", "localhost:8080")])
         ));
-        assert!(!crosses_sites(&post, &headers(&[("host", "localhost:8080")])));
-        assert!(!crosses_sites(&Method::GET, &headers(&[("sec-fetch-site", "cross-site")])));
+        assert!(!is_cross_site(&post, &headers(&[("host", "localhost:8080")])));
+        assert!(!is_cross_site(&Method::GET, &headers(&[("sec-fetch-site", "cross-site")])));
     }
 }

@@ -1,7 +1,7 @@
 //! Static files: the browser bundle as it was built into the binary (or from a folder, for the edit loop), immutable
 //! and precompressed, and the tags that the shell puts into the head of every page.
 
-use super::Web;
+use super::AppState;
 use anyhow::{Context, Result};
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -18,6 +18,7 @@ pub type BuiltIn = &'static [(&'static str, &'static [u8])];
 pub struct Bundle {
     files: HashMap<String, Cow<'static, [u8]>>,
     head: String,
+    styles: String,
 }
 
 impl Bundle {
@@ -58,12 +59,20 @@ impl Bundle {
             .and_then(|b| std::str::from_utf8(b).ok())
             .map(lift_head)
             .unwrap_or_default();
-        Bundle { files, head }
+        let is_style =
+            |tag: &&str| ["rel=\"stylesheet\"", "rel=\"icon\""].iter().any(|rel| tag.contains(rel));
+        let styles = head.split_inclusive('>').filter(is_style).collect();
+        Bundle { files, head, styles }
     }
 
     /// The tags for the head of every page.
     pub fn head_tags(&self) -> &str {
         &self.head
+    }
+
+    /// Of those the style sheets and icons: for pages that load no program.
+    pub fn style_tags(&self) -> &str {
+        &self.styles
     }
 
     /// True when there is no bundle: pages work, without script.
@@ -114,7 +123,7 @@ fn media_type(name: &str) -> &'static str {
 
 fn serve(bundle: &Bundle, name: &str, headers: &HeaderMap) -> Response {
     let Some(plain) = bundle.files.get(name) else {
-        return (StatusCode::NOT_FOUND, "There is no such file.\n").into_response();
+        return (StatusCode::NOT_FOUND, "Not found.\n").into_response();
     };
     let accepted = headers.get(ACCEPT_ENCODING).and_then(|v| v.to_str().ok()).unwrap_or("");
     let accepts = |coding: &str| {
@@ -151,13 +160,13 @@ fn serve(bundle: &Bundle, name: &str, headers: &HeaderMap) -> Response {
 }
 
 /// `/assets/NAME`
-pub async fn file(State(web): State<Web>, Path(name): Path<String>, headers: HeaderMap) -> Response {
-    serve(&web.bundle, &name, &headers)
+pub async fn file(State(state): State<AppState>, Path(name): Path<String>, headers: HeaderMap) -> Response {
+    serve(&state.bundle, &name, &headers)
 }
 
 /// `/favicon.svg`, where browsers and bookmarks look for it.
-pub async fn icon(State(web): State<Web>, headers: HeaderMap) -> Response {
-    serve(&web.bundle, "public/favicon.svg", &headers)
+pub async fn icon(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    serve(&state.bundle, "public/favicon.svg", &headers)
 }
 
 #[cfg(test)]

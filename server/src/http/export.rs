@@ -1,9 +1,8 @@
 //! `/domains.csv` and `/domains.json`: the current list with its filters, all pages of it, sent as they are read.
 
-use super::Web;
-use super::answer::failed;
-use crate::backend::unavailable;
-use app::answer::{Answer, Failure};
+use super::AppState;
+use super::api::v1::DomainRow;
+use super::response::problem;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -12,6 +11,7 @@ use axum::{BoxError, Extension};
 use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use model::ids::Caller;
 use model::inventory::{ListQuery, Page, Row};
+use service::{ApiError, ApiResult, Backend};
 use std::collections::HashSet;
 
 /// The list query in the query part of a URL.
@@ -22,39 +22,38 @@ pub fn list_query(raw: Option<&str>) -> ListQuery {
 }
 
 /// The pages of a list one after the other, each read when the one before it was sent. A row that moved to a later
-/// page meanwhile is told once. The first page is read here, so that a database that is down is a refusal and not half
-/// a file; a later failure cuts the answer off, which every client reports.
+/// page meanwhile is sent once. The first page is read here, so that a failing database is an error and not half
+/// a file; a later failure aborts the response, which every client reports.
 async fn pages(
-    web: &Web,
+    state: &AppState,
     caller: &Caller,
     raw: Option<&str>,
-) -> Result<impl Stream<Item = Answer<Vec<Row>>> + use<>, Failure> {
+) -> Result<impl Stream<Item = ApiResult<Vec<Row>>> + use<>, ApiError> {
     let query = ListQuery { page: 1, per_page: ListQuery::MAX_PER_PAGE, ..list_query(raw) };
-    let first = page(web, caller, &query).await?;
+    let first = page(state, caller, &query).await?;
     let later = stream::try_unfold(
-        (web.clone(), caller.clone(), after(&query, &first)),
-        |(web, caller, next)| async move {
+        (state.clone(), caller.clone(), after(&query, &first)),
+        |(state, caller, next)| async move {
             let Some(query) = next else { return Ok(None) };
-            let found = page(&web, &caller, &query).await?;
+            let found = page(&state, &caller, &query).await?;
             let next = after(&query, &found);
-            // Fewer pages than there were: what is answered is the last of them once more.
+            // The list became shorter: the answer is its last page once more.
             let rows = if found.page == query.page { found.rows } else { Vec::new() };
-            Ok(Some((rows, (web, caller, next))))
+            Ok(Some((rows, (state, caller, next))))
         },
     );
-    let mut told = HashSet::new();
+    let mut sent = HashSet::new();
     Ok(stream::once(async { Ok(first.rows) }).chain(later).map_ok(move |mut rows: Vec<Row>| {
-        rows.retain(|r| told.insert(r.name.clone()));
+        rows.retain(|r| sent.insert(r.name.clone()));
         rows
     }))
 }
 
-async fn page(web: &Web, caller: &Caller, query: &ListQuery) -> Answer<Page> {
-    let now = web.product.scanner.clock.now();
-    web.product.store().list(caller.org, query, now).await.map_err(unavailable)
+async fn page(state: &AppState, caller: &Caller, query: &ListQuery) -> ApiResult<Page> {
+    state.services.list(caller, query).await
 }
 
-/// The question for the page after this one, unless it was the last.
+/// The query for the next page, unless this was the last.
 fn after(query: &ListQuery, found: &Page) -> Option<ListQuery> {
     let read = u64::from(query.page) * u64::from(query.per_page);
     let more = found.page == query.page && found.total > read;
@@ -84,13 +83,13 @@ fn cell(text: &str) -> String {
 
 /// `/domains.csv`
 pub async fn csv(
-    State(web): State<Web>,
+    State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     RawQuery(raw): RawQuery,
 ) -> Response {
-    let pages = match pages(&web, &caller, raw.as_deref()).await {
+    let pages = match pages(&state, &caller, raw.as_deref()).await {
         Ok(pages) => pages,
-        Err(e) => return failed(&e),
+        Err(e) => return problem(&e),
     };
     let body = pages.map(|rows| Ok(to_csv(&rows?)?));
     let head = stream::once(async { Ok(lines(|out| out.write_record(HEAD))?) });
@@ -140,22 +139,22 @@ fn to_csv(rows: &[Row]) -> Result<Vec<u8>, csv::Error> {
 
 /// `/domains.json`
 pub async fn json(
-    State(web): State<Web>,
+    State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     RawQuery(raw): RawQuery,
 ) -> Response {
-    let pages = match pages(&web, &caller, raw.as_deref()).await {
+    let pages = match pages(&state, &caller, raw.as_deref()).await {
         Ok(pages) => pages,
-        Err(e) => return failed(&e),
+        Err(e) => return problem(&e),
     };
     let mut begun = false;
     let body = pages.map(move |rows| {
         let mut out = Vec::new();
-        for row in &rows? {
+        for row in rows? {
             if std::mem::replace(&mut begun, true) {
                 out.push(b',');
             }
-            serde_json::to_writer(&mut out, row)?;
+            serde_json::to_writer(&mut out, &DomainRow::from(row))?;
         }
         Ok(out)
     });

@@ -1,12 +1,13 @@
 //! `/livez`, `/readyz` and `/metrics`.
 
-use super::Web;
-use super::access::{is_from_here, peer};
+use super::AppState;
+use super::access::{Presented, is_encrypted, is_local, peer, presented};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use store::JobKind;
 
 /// The process runs.
 pub async fn livez() -> &'static str {
@@ -14,8 +15,8 @@ pub async fn livez() -> &'static str {
 }
 
 /// The database answers: send traffic.
-pub async fn readyz(State(web): State<Web>) -> Response {
-    match web.product.store().ping().await {
+pub async fn readyz(State(state): State<AppState>) -> Response {
+    match state.services.store().ping().await {
         Ok(()) => "ok\n".into_response(),
         Err(e) => {
             (StatusCode::SERVICE_UNAVAILABLE, format!("the database does not answer: {e}\n")).into_response()
@@ -24,31 +25,41 @@ pub async fn readyz(State(web): State<Web>) -> Response {
 }
 
 /// What operators' programs ask, for a listener of its own: no sign-in, and none of the product's pages.
-pub fn router(web: Web) -> Router {
+pub fn router(state: AppState) -> Router {
     Router::new()
         .route("/livez", get(livez))
         .route("/readyz", get(readyz))
-        .route("/metrics", get(|State(web): State<Web>| async move { text(&web).await }))
-        .with_state(web)
+        .route("/metrics", get(|State(state): State<AppState>| async move { text(&state).await }))
+        .with_state(state)
 }
 
-/// Prometheus text format, for programs on this machine and whoever shows the key: which registries are asked how
-/// often is nobody else's business.
-pub async fn metrics(State(web): State<Web>, request: Request) -> Response {
-    if is_from_here(request.headers(), peer(&request)) || web.access.has_key(request.headers()) {
-        return text(&web).await.into_response();
+/// Prometheus text format, for programs on this machine and for API tokens: the labels disclose which
+/// registries are queried.
+pub async fn metrics(State(state): State<AppState>, request: Request) -> Response {
+    let (headers, peer, encrypted) = (request.headers(), peer(&request), is_encrypted(&request));
+    let is_token = matches!(presented(headers, encrypted), Some(Presented::Bearer(_)));
+    let is_known = is_token && matches!(state.access.caller(headers, peer, encrypted).await, Ok(Some(_)));
+    if is_known || is_local(headers, peer) {
+        return text(&state).await.into_response();
     }
-    let words = "Metrics are for programs on this machine (http://127.0.0.1:PORT/metrics) and for the key of the set-up \
-                 link (Authorization: Bearer KEY); --metrics-listen ADDR gives them an address of their own.\n";
+    let words = "Metrics are for programs on this machine (http://127.0.0.1:PORT/metrics) and for API tokens \
+                 (Authorization: Bearer TOKEN); --metrics-listen ADDR gives them an address of their own.\n";
     (StatusCode::UNAUTHORIZED, words).into_response()
 }
 
-async fn text(web: &Web) -> String {
-    if let Ok((due, lag)) = web.product.store().queue_lag("scan", web.product.scanner.clock.now()).await {
-        #[expect(clippy::cast_precision_loss, reason = "a gauge of a queue length")]
-        metrics::gauge!("domainscope_queue_due").set(due as f64);
-        metrics::gauge!("domainscope_queue_lag_seconds").set(lag);
+async fn text(state: &AppState) -> String {
+    let store = state.services.store();
+    #[expect(clippy::cast_precision_loss, reason = "gauges of queue lengths")]
+    if let Ok(queue) = store.queue_stats(JobKind::Scan, state.services.scanner.clock.now()).await {
+        metrics::gauge!("domainscope_queue_due").set(queue.due as f64);
+        metrics::gauge!("domainscope_queue_lag_seconds").set(queue.lag_seconds);
+        metrics::gauge!("domainscope_queue_parked").set(queue.parked as f64);
     }
-    web.metrics.run_upkeep();
-    web.metrics.render()
+    #[expect(clippy::cast_precision_loss, reason = "gauges of queue lengths")]
+    if let Ok(outbox) = store.outbox_stats().await {
+        metrics::gauge!("domainscope_notifications_waiting").set(outbox.waiting as f64);
+        metrics::gauge!("domainscope_notifications_failed").set(outbox.failed as f64);
+    }
+    state.metrics.run_upkeep();
+    state.metrics.render()
 }

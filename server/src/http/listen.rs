@@ -1,11 +1,12 @@
-//! Listening: HTTP/1.1 and HTTP/2, with TLS (ALPN) or without (prior knowledge). In: a listener, pages, DNS over HTTPS.
-//! Every request carries the address of its client; nothing a client leaves undone holds a connection for ever.
+//! Accepts connections and serves HTTP/1.1 and HTTP/2 on them, with TLS (ALPN) or without (prior knowledge). Every
+//! request carries the address of its client, and every wait for a client has a timeout.
 
-use super::crowd::Crowd;
-use super::idle::{Activity, Busy};
-use super::stalled::Stalled;
+use super::activity::{ActiveRequest, Activity};
+use super::per_client::PerClientConnections;
+use super::records::RecordPerResponse;
 use super::streams::Streams;
 use super::tls::{Encrypted, Tls};
+use super::write_timeout::WriteTimeout;
 use axum::Router;
 use axum::body::Body;
 use axum::http::HeaderValue;
@@ -26,28 +27,32 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tower_http::timeout::TimeoutBody;
 
-/// Requests at once on one HTTP/2 connection.
-const STREAMS: u32 = 128;
+/// Concurrent requests on one HTTP/2 connection.
+const MAX_STREAMS: u32 = 128;
 
-/// What a listener puts up with.
+/// Limits of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections at once.
+    /// Concurrent connections; one client may hold a quarter of them.
     pub connections: usize,
-    /// For the TLS handshake, for the first request, for the headers of each, between two parts of its body, and for a client that reads
-    /// nothing of what it asked for.
-    pub patience: Duration,
-    /// For a connection on which nothing is under way, HTTP/2's above all: answering pings is no use of one.
-    pub idle: Duration,
+    /// Time for each step that waits for the client: the TLS handshake, the first request, the headers of a request, the
+    /// next part of a request body, and the client reading a response.
+    pub io_timeout: Duration,
+    /// Time after which a connection without requests is closed, even if the client answers HTTP/2 pings.
+    pub idle_timeout: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connections: 4096, patience: Duration::from_secs(15), idle: Duration::from_secs(120) }
+        Limits {
+            connections: 4096,
+            io_timeout: Duration::from_secs(15),
+            idle_timeout: Duration::from_secs(120),
+        }
     }
 }
 
-/// What a listener serves.
+/// The services behind a listener, and its limits.
 #[derive(Clone)]
 pub struct Served {
     pages: Router,
@@ -56,12 +61,12 @@ pub struct Served {
 }
 
 impl Served {
-    /// Pages, and DNS over HTTPS beside them: its two addresses go past everything that pages need.
+    /// Serves pages and DNS over HTTPS. Requests for the two DoH paths bypass the router of the pages.
     pub fn with_doh(pages: Router, doh: doh::Site) -> Self {
         Served { doh: Some(doh), ..pages.into() }
     }
 
-    /// Other limits than the usual ones.
+    /// Replaces the default limits.
     #[must_use]
     pub fn within(self, limits: Limits) -> Self {
         Served { limits, ..self }
@@ -74,7 +79,7 @@ impl From<Router> for Served {
     }
 }
 
-/// Serves until `stop`; then lets the requests under way end. Whoever can't wait for them drops the future.
+/// Serves until `stop` is cancelled, then waits for the requests in progress. Drop the future to abandon them.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
@@ -83,8 +88,8 @@ pub async fn serve(
 ) {
     let served = served.into();
     let slots = Arc::new(Semaphore::new(served.limits.connections));
-    let crowd = Crowd::new(served.limits.connections / 4);
-    let under_way = tokio_util::task::TaskTracker::new();
+    let per_client = PerClientConnections::new(served.limits.connections / 4);
+    let open = tokio_util::task::TaskTracker::new();
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
@@ -95,23 +100,23 @@ pub async fn serve(
         };
         match accepted {
             (Ok((stream, client)), slot) => {
-                let Some(place) = crowd.enter(client.ip()) else { continue };
+                let Some(permit) = per_client.try_acquire(client.ip()) else { continue };
                 let (tls, served, stop) = (tls.clone(), served.clone(), stop.clone());
-                under_way.spawn(async move {
+                open.spawn(async move {
                     connection(stream, client, tls, served, stop).await;
-                    drop((place, slot));
+                    drop((permit, slot));
                 });
             }
             (Err(e), _) => {
-                // Out of file handles, or a client that left: neither ends the server.
+                // Out of file descriptors, or the client has gone: neither is a reason to stop.
                 tracing::debug!("accepting: {e}");
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
     }
     drop(listener);
-    under_way.close();
-    under_way.wait().await;
+    open.close();
+    open.wait().await;
 }
 
 async fn connection(
@@ -122,47 +127,57 @@ async fn connection(
     stop: CancellationToken,
 ) {
     let _ = stream.set_nodelay(true);
-    let patience = served.limits.patience;
     match tls {
-        None => speak(stream, client, served, stop, false).await,
-        Some(Tls(acceptor)) => match tokio::time::timeout(patience, acceptor.accept(stream)).await {
-            Ok(Ok(stream)) => speak(stream, client, served, stop, true).await,
-            Ok(Err(e)) => tracing::debug!("TLS with {client}: {e}"),
-            Err(_) => tracing::debug!("TLS with {client}: no handshake in time"),
-        },
+        None => serve_http(stream, client, served, stop, false).await,
+        Some(Tls(acceptor)) => {
+            match tokio::time::timeout(served.limits.io_timeout, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => {
+                    serve_http(RecordPerResponse::new(stream), client, served, stop, true).await;
+                }
+                Ok(Err(e)) => tracing::debug!("TLS with {client}: {e}"),
+                Err(_) => tracing::debug!("TLS with {client}: handshake timed out"),
+            }
+        }
     }
 }
 
-async fn speak<S>(stream: S, client: SocketAddr, served: Served, stop: CancellationToken, encrypted: bool)
-where
+async fn serve_http<S>(
+    stream: S,
+    client: SocketAddr,
+    served: Served,
+    stop: CancellationToken,
+    encrypted: bool,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let Limits { patience, idle, .. } = served.limits;
+    let Limits { io_timeout, idle_timeout, .. } = served.limits;
     let streams = Streams::default();
     let mut builder = Builder::new(streams.clone());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(io_timeout);
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(STREAMS)
-        .keep_alive_interval(patience)
-        .keep_alive_timeout(patience);
+        .max_concurrent_streams(MAX_STREAMS)
+        .keep_alive_interval(io_timeout)
+        .keep_alive_timeout(io_timeout);
     let activity = Activity::default();
     let counted = activity.clone();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let busy = counted.begin();
+        let active = counted.begin();
         match &served.doh {
             Some(doh) if doh::Site::serves(request.uri()) => {
-                Either::Left(ask(doh.clone(), request, client, busy))
+                Either::Left(dns_query(doh.clone(), request, client, active))
             }
-            _ => Either::Right(Box::pin(page(served.clone(), request, client, encrypted, busy))),
+            _ => Either::Right(Box::pin(page(served.clone(), request, client, encrypted, active))),
         }
     });
-    let connection = builder.serve_connection(TokioIo::new(Stalled::new(stream, patience)), service);
+    let connection = builder.serve_connection(TokioIo::new(WriteTimeout::new(stream, io_timeout)), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = streams.drive(connection.as_mut()) => ended,
-        () = async { tokio::select! { () = stop.cancelled() => {} () = activity.unused(patience, idle) => {} } } => {
+        () = async {
+            tokio::select! { () = stop.cancelled() => {} () = activity.idle(io_timeout, idle_timeout) => {} }
+        } => {
             connection.as_mut().graceful_shutdown();
             streams.drive(connection).await
         }
@@ -172,17 +187,17 @@ where
     }
 }
 
-type Answer = hyper::Response<Body>;
+type Response = hyper::Response<Body>;
 
-async fn ask(
+async fn dns_query(
     doh: doh::Site,
     request: hyper::Request<Incoming>,
     client: SocketAddr,
-    busy: Busy,
-) -> Result<Answer, Infallible> {
-    let answer = doh.answer(request, client.ip()).await;
-    drop(busy);
-    Ok(answer)
+    active: ActiveRequest,
+) -> Result<Response, Infallible> {
+    let response = doh.answer(request, client.ip()).await;
+    drop(active);
+    Ok(response)
 }
 
 async fn page(
@@ -190,30 +205,29 @@ async fn page(
     mut request: hyper::Request<Incoming>,
     client: SocketAddr,
     encrypted: bool,
-    busy: Busy,
-) -> Result<Answer, Infallible> {
+    active: ActiveRequest,
+) -> Result<Response, Infallible> {
     if request.version() == hyper::Version::HTTP_2 {
-        // A page may take a while to make: not where all requests of the connection are looked at.
+        // Rendering a page takes time that the other requests of the connection should not wait for.
         super::streams::own_task().await;
     }
     request.extensions_mut().insert(doh::Client(client.ip()));
-    say_host(&mut request);
+    set_host(&mut request);
     if encrypted {
         request.extensions_mut().insert(Encrypted);
     }
     let Served { pages, limits, .. } = served;
-    let request = request.map(|body| Body::new(TimeoutBody::new(limits.patience, body)));
-    let answer = pages.oneshot(request).await?;
-    // Event streams go on after their headers.
-    Ok(answer.map(|body| Body::new(busy.until_read(body))))
+    let request = request.map(|body| Body::new(TimeoutBody::new(limits.io_timeout, body)));
+    let response = pages.oneshot(request).await?;
+    Ok(response.map(|body| Body::new(active.until_sent(body))))
 }
 
-/// HTTP/2 names the host in the request's address instead of a header; whoever asks by whom we were called reads one
-/// of the two (RFC 9113, 8.3.1; RFC 9112, 3.2.2).
-fn say_host(request: &mut hyper::Request<Incoming>) {
-    let named = request.uri().authority().and_then(|a| HeaderValue::from_str(a.as_str()).ok());
-    if let Some(named) = named {
-        request.headers_mut().insert(HOST, named);
+/// Copies the host of an absolute request URI to the `Host` header. HTTP/2 sends it as `:authority` only (RFC 9113
+/// section 8.3.1), and it takes precedence over the header (RFC 9112 section 3.2.2).
+fn set_host(request: &mut hyper::Request<Incoming>) {
+    let host = request.uri().authority().and_then(|a| HeaderValue::from_str(a.as_str()).ok());
+    if let Some(host) = host {
+        request.headers_mut().insert(HOST, host);
     }
 }
 
@@ -223,16 +237,16 @@ mod tests {
     use hyper_util::rt::TokioExecutor;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    const PATIENCE: Duration = Duration::from_secs(15);
-    const IDLE: Duration = Duration::from_secs(120);
+    const IO_TIMEOUT: Duration = Duration::from_secs(15);
+    const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
     #[tokio::test]
-    async fn a_host_named_in_the_address_stands_in_the_header_too() {
+    async fn the_host_of_the_request_uri_is_copied_to_the_host_header() {
         let said = |headers: axum::http::HeaderMap| async move { format!("{:?}", headers.get(HOST)) };
         let router = Router::new().route("/", axum::routing::get(said));
         let (near, far) = tokio::io::duplex(4096);
         let client = SocketAddr::from(([127, 0, 0, 1], 1));
-        tokio::spawn(speak(far, client, router.into(), CancellationToken::new(), true));
+        tokio::spawn(serve_http(far, client, router.into(), CancellationToken::new(), true));
         let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(near)).await;
         let (mut sender, connection) = shaken.unwrap();
         tokio::spawn(connection);
@@ -242,40 +256,42 @@ mod tests {
         assert_eq!(body, format!("{:?}", Some(HeaderValue::from_static("localhost:8443"))));
     }
 
-    /// One that is only kept open, by a client that answers every ping.
     #[tokio::test(start_paused = true)]
-    async fn a_connection_on_which_nobody_asks_ends() {
+    async fn an_idle_connection_is_closed_although_the_client_answers_pings() {
         let router = Router::new().route("/", axum::routing::get(|| async { "a page" }));
         let (near, far) = tokio::io::duplex(4096);
         let client = SocketAddr::from(([127, 0, 0, 1], 1));
-        let served = tokio::spawn(speak(far, client, router.into(), CancellationToken::new(), false));
+        let served = tokio::spawn(serve_http(far, client, router.into(), CancellationToken::new(), false));
         let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(near)).await;
         let (mut sender, connection) = shaken.unwrap();
         let ended = tokio::spawn(connection);
         for _ in 0..5 {
             let request = hyper::Request::get("http://localhost/").body(Body::empty()).unwrap();
-            assert_eq!(sender.send_request(request).await.unwrap().status(), 200, "it is in use");
-            tokio::time::sleep(IDLE - PATIENCE).await;
+            assert_eq!(sender.send_request(request).await.unwrap().status(), 200, "the connection is in use");
+            tokio::time::sleep(IDLE_TIMEOUT - IO_TIMEOUT).await;
         }
         let before = tokio::time::Instant::now();
-        tokio::time::timeout(IDLE * 4, ended).await.expect("it is let go").unwrap().unwrap();
+        tokio::time::timeout(IDLE_TIMEOUT * 4, ended)
+            .await
+            .expect("the connection is closed")
+            .unwrap()
+            .unwrap();
         served.await.unwrap();
-        assert!(before.elapsed() <= IDLE * 3, "{:?}", before.elapsed());
+        assert!(before.elapsed() <= IDLE_TIMEOUT * 3, "{:?}", before.elapsed());
     }
 
-    /// An event stream says nothing for long and is under way all the same.
     #[tokio::test(start_paused = true)]
-    async fn a_quiet_event_stream_is_not_cut_off() {
+    async fn an_event_stream_without_events_is_not_idle() {
         let events = || async {
             Body::from_stream(futures::stream::unfold(0, |n| async move {
-                tokio::time::sleep(IDLE * 4).await;
+                tokio::time::sleep(IDLE_TIMEOUT * 4).await;
                 (n < 1).then(|| (Ok::<_, Infallible>("late"), n + 1))
             }))
         };
         let router = Router::new().route("/", axum::routing::get(events));
         let (near, far) = tokio::io::duplex(4096);
         let client = SocketAddr::from(([127, 0, 0, 1], 1));
-        tokio::spawn(speak(far, client, router.into(), CancellationToken::new(), false));
+        tokio::spawn(serve_http(far, client, router.into(), CancellationToken::new(), false));
         let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(near)).await;
         let (mut sender, connection) = shaken.unwrap();
         tokio::spawn(connection);
@@ -284,30 +300,29 @@ mod tests {
         assert_eq!(axum::body::to_bytes(body, 1024).await.unwrap(), "late");
     }
 
-    /// Asks on and on and reads nothing.
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_does_not_read_is_not_waited_for() {
+    async fn a_client_that_does_not_read_is_disconnected() {
         let router = Router::new().route("/", axum::routing::get(|| async { "x".repeat(100_000) }));
         let (mut near, far) = tokio::io::duplex(4096);
         let client = SocketAddr::from(([127, 0, 0, 1], 1));
-        let served = tokio::spawn(speak(far, client, router.into(), CancellationToken::new(), false));
+        let served = tokio::spawn(serve_http(far, client, router.into(), CancellationToken::new(), false));
         near.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
-        tokio::time::timeout(PATIENCE * 3, served).await.expect("the server gives up").unwrap();
+        tokio::time::timeout(IO_TIMEOUT * 3, served).await.expect("the server gives up").unwrap();
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_never_comes_does_not_hold_the_connection() {
+    async fn a_request_body_that_stops_is_timed_out() {
         let router = Router::new().route("/", axum::routing::post(|body: String| async move { body }));
         let (mut near, far) = tokio::io::duplex(4096);
         let client = SocketAddr::from(([127, 0, 0, 1], 1));
-        let served = tokio::spawn(speak(far, client, router.into(), CancellationToken::new(), false));
+        let served = tokio::spawn(serve_http(far, client, router.into(), CancellationToken::new(), false));
         near.write_all(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf").await.unwrap();
         let mut said = String::new();
         let before = tokio::time::Instant::now();
-        // The clock jumps as soon as everybody waits: were nobody to give up, the last wait would be this one's.
-        tokio::time::timeout(PATIENCE * 4, near.read_to_string(&mut said)).await.unwrap().unwrap();
+        // The paused clock jumps to the next timer once every task waits; without a timeout in the server that is this one.
+        tokio::time::timeout(IO_TIMEOUT * 4, near.read_to_string(&mut said)).await.unwrap().unwrap();
         assert!(said.starts_with("HTTP/1.1 4"), "{said}");
-        assert!(before.elapsed() <= PATIENCE * 2, "{:?}", before.elapsed());
+        assert!(before.elapsed() <= IO_TIMEOUT * 2, "{:?}", before.elapsed());
         served.await.unwrap();
     }
 }

@@ -1,10 +1,8 @@
-//! `/live/compare`: a comparison told as it happens, as server-sent events (`authority`, `answer`, `summary`, `watch`,
-//! `end`), and the tools in the REST API. What runs for a page ends when the page goes away.
+//! `/live/compare`: a comparison as it happens, as server-sent events (`authority`, `answer`, `summary`, `watch`,
+//! `end`), and the tools in the REST API. The work ends when the reader disconnects.
 
-use super::Web;
-use super::answer::answer;
-use crate::backend::Work;
-use app::backend::Backend;
+use super::AppState;
+use super::response::respond;
 use axum::extract::{Query, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -12,16 +10,17 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use dns::compare::Watch;
 use futures::stream::{self, Stream};
-use model::compare::{CompareEvent, EndKind, Ended};
+use model::compare::CompareEvent;
 use model::ids::Caller;
 use serde::Deserialize;
+use service::Backend;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Seconds after which a watch on a page gives up.
+/// Seconds after which a watch on a page stops.
 const WATCH_S: i64 = 1800;
 
 /// What is compared.
@@ -52,19 +51,10 @@ impl From<String> for Flag {
 
 /// The stream of one comparison or watch.
 pub async fn compare(
-    State(web): State<Web>,
+    State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(question): Query<Question>,
 ) -> Response {
-    let asking = match web.product.asking(&caller, &question.name, &question.rtype, question.force.0).await {
-        Ok(asking) => asking,
-        Err(failure) => return answer::<()>(Err(failure)),
-    };
-    let work = if question.watch.0 { Work::Watch } else { Work::Compare };
-    let leave = match web.product.tools.limits.enter(&caller, work).await {
-        Ok(leave) => leave,
-        Err(failure) => return answer::<()>(Err(failure)),
-    };
     let watch = question.watch.0.then(|| Watch {
         expect: question
             .expect
@@ -75,32 +65,22 @@ pub async fn compare(
             .collect(),
         patience_s: WATCH_S,
     });
-    // Events are few and small; a reader that is slow is waited for by nobody.
+    let asked = (&*question.name, &*question.rtype, question.force.0);
+    let comparison = match state.services.live_comparison(&caller, asked, watch).await {
+        Ok(comparison) => comparison,
+        Err(error) => return respond::<()>(Err(error)),
+    };
+    // Events are few and small, so a slow reader delays nothing.
     let (sender, receiver) = mpsc::unbounded_channel();
-    let comparer = web.product.tools.comparer.clone();
     let task = tokio::spawn(async move {
-        let _leave = leave;
-        let mut tell = |event: CompareEvent| {
+        let mut report = |event: CompareEvent| {
             let _ = sender.send(event);
         };
-        let failed = match &watch {
-            Some(watch) => comparer.watch(&asking, watch, &mut tell).await.err(),
-            None => match comparer.run(&asking, &mut tell).await {
-                Ok(done) => {
-                    let sentence = done.summary.sentence;
-                    tell(CompareEvent::End(Ended { kind: EndKind::Done, sentence }));
-                    None
-                }
-                Err(e) => Some(e),
-            },
-        };
-        if let Some(e) = failed {
-            tell(CompareEvent::End(Ended { kind: EndKind::Failed, sentence: e.to_string() }));
-        }
+        comparison.run(&mut report).await;
     });
     let events = Box::pin(stream::unfold(receiver, |mut receiver| async move {
         let event = receiver.recv().await?;
-        Some((told(&event), receiver))
+        Some((to_sse(&event), receiver))
     }));
     Sse::new(Running { events, _task: AbortOnDropHandle::new(task) })
         .keep_alive(KeepAlive::default())
@@ -122,7 +102,7 @@ impl<S: Stream> Stream for Running<S> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the stream's item type is a Result")]
-fn told(event: &CompareEvent) -> Result<Event, Infallible> {
+fn to_sse(event: &CompareEvent) -> Result<Event, Infallible> {
     let data = match event {
         CompareEvent::Authority(c) => serde_json::to_string(c),
         CompareEvent::Answer(j) => serde_json::to_string(j),
@@ -134,16 +114,16 @@ fn told(event: &CompareEvent) -> Result<Event, Infallible> {
 }
 
 /// The tools below `/api/v1`.
-pub fn api() -> Router<Web> {
+pub fn api() -> Router<AppState> {
     Router::new().route("/compare", get(api_compare)).route("/fqdn", get(api_fqdn))
 }
 
 async fn api_compare(
-    State(web): State<Web>,
+    State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(q): Query<Question>,
 ) -> Response {
-    answer(web.product.compare(&caller, &q.name, &q.rtype, q.force.0).await)
+    respond(state.services.compare(&caller, &q.name, &q.rtype, q.force.0).await)
 }
 
 /// What is analyzed.
@@ -153,9 +133,9 @@ struct Host {
 }
 
 async fn api_fqdn(
-    State(web): State<Web>,
+    State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(q): Query<Host>,
 ) -> Response {
-    answer(web.product.fqdn(&caller, &q.name).await)
+    respond(state.services.fqdn(&caller, &q.name).await)
 }

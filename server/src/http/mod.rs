@@ -2,30 +2,32 @@
 //! health and metrics.
 
 mod access;
-mod answer;
+mod activity;
 mod api;
 mod assets;
-mod crowd;
 mod export;
 mod health;
-mod idle;
 mod listen;
 mod live;
 mod live_tools;
-mod stalled;
+mod per_client;
+mod records;
+mod response;
+mod sign_in;
 mod streams;
 mod tls;
+mod write_timeout;
 
-use crate::backend::Product;
-use app::backend::SharedBackend;
 use axum::Router;
 use axum::extract::{FromRef, Request};
 use axum::http::StatusCode;
 use axum::middleware;
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use leptos::prelude::{LeptosOptions, provide_context, use_context};
 use leptos_axum::{AxumRouteListing, LeptosRoutes, generate_route_list};
 use metrics_exporter_prometheus::PrometheusHandle;
+use product::Services;
+use service::SharedBackend;
 use std::sync::{Arc, OnceLock};
 
 pub use access::Access;
@@ -39,10 +41,10 @@ static ROUTES: OnceLock<Vec<AxumRouteListing>> = OnceLock::new();
 
 /// What every handler may need. Cheap to clone.
 #[derive(Clone)]
-pub struct Web {
-    /// The product.
-    pub product: Product,
-    /// Who may come in.
+pub struct AppState {
+    /// The services.
+    pub services: Services,
+    /// Authentication of requests.
     pub access: Arc<Access>,
     /// The browser bundle.
     pub bundle: Arc<Bundle>,
@@ -51,17 +53,17 @@ pub struct Web {
     leptos: LeptosOptions,
 }
 
-impl FromRef<Web> for LeptosOptions {
-    fn from_ref(web: &Web) -> Self {
-        web.leptos.clone()
+impl FromRef<AppState> for LeptosOptions {
+    fn from_ref(state: &AppState) -> Self {
+        state.leptos.clone()
     }
 }
 
-impl Web {
-    /// A server for this product.
-    pub fn new(product: Product, access: Access, bundle: Bundle, metrics: PrometheusHandle) -> Self {
+impl AppState {
+    /// A server for these services.
+    pub fn new(services: Services, access: Access, bundle: Bundle, metrics: PrometheusHandle) -> Self {
         let leptos = LeptosOptions::builder().output_name("domainscope").build();
-        Web { product, access: Arc::new(access), bundle: Arc::new(bundle), metrics, leptos }
+        AppState { services, access: Arc::new(access), bundle: Arc::new(bundle), metrics, leptos }
     }
 
     /// Health and metrics alone, for a listener of their own.
@@ -72,10 +74,10 @@ impl Web {
     /// All addresses. Pages and data need a caller; health and static files do not.
     pub fn router(self) -> Router {
         let routes = ROUTES.get_or_init(|| generate_route_list(app::App)).clone();
-        let backend: SharedBackend = Arc::new(self.product.clone());
+        let backend: SharedBackend = Arc::new(self.services.clone());
         let context = move || {
             provide_context(backend.clone());
-            // The caller was told by the access layer and rides in the request.
+            // The access layer stored the caller in the request.
             if let Some(parts) = use_context::<axum::http::request::Parts>()
                 && let Some(caller) = parts.extensions.get::<model::ids::Caller>()
             {
@@ -84,34 +86,41 @@ impl Web {
         };
         let head = self.bundle.head_tags().to_string();
         let shell = move || app::shell(app::ShellAssets { head_html: head.clone() });
-        // An address that no page has is rendered by the application too: its own page says so.
-        let lost = leptos_axum::render_app_async_with_context(context.clone(), shell.clone());
-        let lost = move |request: Request| async move {
-            let mut answer = lost(request).await;
+        // Unknown addresses are rendered by the application: it has a page for them.
+        let not_found = leptos_axum::render_app_async_with_context(context.clone(), shell.clone());
+        let not_found = move |request: Request| async move {
+            let mut answer = not_found(request).await;
             *answer.status_mut() = StatusCode::NOT_FOUND;
             answer
         };
-        let inside = Router::new()
-            .route("/api/fn/{*function}", any(answer::no_such_function))
+        let authenticated = Router::new()
+            .route("/api/fn/{*function}", any(response::unknown_function))
             .route("/live", get(live::live))
             .route(
                 "/live/compare",
-                get(live_tools::compare).layer(middleware::map_response(answer::of_program)),
+                get(live_tools::compare).layer(middleware::map_response(response::rejections_as_problems)),
             )
             .route("/domains.csv", get(export::csv))
             .route("/domains.json", get(export::json))
             .nest("/api/v1", api::router())
             // The pages, and every server function there is.
             .leptos_routes_with_context(&self, routes, context, shell)
-            .fallback(lost)
-            .layer(middleware::map_response(answer::of_function))
-            .layer(middleware::from_fn_with_state(self.clone(), answer::patience))
+            .fallback(not_found)
+            .layer(middleware::map_response(response::function_status))
+            .layer(middleware::from_fn_with_state(self.clone(), response::retry_after))
             .layer(middleware::from_fn_with_state(self.clone(), access::caller));
         Router::new()
-            .merge(inside)
-            .route("/setup", get(access::setup))
+            .merge(authenticated)
+            .route("/sign-in", get(sign_in::sign_in_page).post(sign_in::sign_in))
+            .route("/sign-out", post(sign_in::sign_out))
+            .route("/switch-organisation", post(sign_in::switch_org))
+            .route("/setup", get(sign_in::link_page))
+            .route("/invite", get(sign_in::link_page))
+            .route("/reset", get(sign_in::link_page))
+            .route("/accept", post(sign_in::accept))
             .route("/assets/{*file}", get(assets::file))
             .route("/favicon.svg", get(assets::icon))
+            .route("/problems/{kind}", get(response::problem_type))
             .route("/livez", get(health::livez))
             .route("/readyz", get(health::readyz))
             .route("/metrics", get(health::metrics))

@@ -1,5 +1,6 @@
-//! The requests of an HTTP/2 connection. Most answers of DNS over HTTPS are ready at the first look: those are given
-//! right there, all that came together at once, so that they leave together too. What has to wait gets a task of its own.
+//! Executor for the requests of one HTTP/2 connection. Most DoH responses come from the cache and are ready at the first
+//! poll: they are polled in the connection's own task, so that those of one read leave in one write. A request that has
+//! to wait is spawned.
 
 use hyper::rt::Executor;
 use std::future::{Future, poll_fn};
@@ -9,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 type Stream = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Requests that nobody has looked at yet.
+/// Requests that have not been polled yet. Clones share the list.
 #[derive(Clone, Default)]
 pub(super) struct Streams(Arc<Mutex<Vec<Stream>>>);
 
@@ -24,15 +25,15 @@ impl Streams {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Drives a connection and what is asked on it.
+    /// Drives a connection and the first poll of each of its requests.
     pub(super) async fn drive<C: Future>(&self, mut connection: Pin<&mut C>) -> C::Output {
         poll_fn(|cx| {
             loop {
                 let polled = connection.as_mut().poll(cx);
-                let fresh = self.take();
-                let none = fresh.is_empty();
-                for mut stream in fresh {
-                    // Whatever wakes it now finds it polled again, by its own task.
+                let new = self.take();
+                let none = new.is_empty();
+                for mut stream in new {
+                    // No waker is needed here: the spawned task polls it again with its own.
                     if stream.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
                         tokio::spawn(stream);
                     }
@@ -46,11 +47,11 @@ impl Streams {
     }
 }
 
-/// Waits until the request has a task of its own.
+/// Yields once, so that the rest of the request runs in a task of its own.
 pub(super) async fn own_task() {
-    let mut there = false;
+    let mut yielded = false;
     poll_fn(|cx| {
-        if std::mem::replace(&mut there, true) {
+        if std::mem::replace(&mut yielded, true) {
             return Poll::Ready(());
         }
         cx.waker().wake_by_ref();

@@ -1,5 +1,4 @@
-//! TLS of a listener: the certificate and its renewal. In: PEM, from files or given. Out: an acceptor for HTTP/1.1 and
-//! HTTP/2 (ALPN).
+//! TLS of a listener: the certificate, reloaded when its files change, and ALPN for HTTP/1.1 and HTTP/2.
 
 use anyhow::{Context, Result, anyhow};
 use rustls::ServerConfig;
@@ -12,58 +11,65 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use tokio_rustls::TlsAcceptor;
 
-/// How often the files of a certificate are looked at.
-const LOOK: Duration = Duration::from_secs(10);
+/// Shortest time between two checks of the certificate files.
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// TLS of a listener.
+/// TLS settings of a listener. Clones share the certificate.
 #[derive(Clone)]
 pub struct Tls(pub(super) TlsAcceptor);
 
-/// Stands in every request that came over TLS of our own.
+/// Request extension: the request arrived over TLS that this server terminates.
 #[derive(Debug, Clone, Copy)]
 pub struct Encrypted;
 
-/// The certificate served now, and the files it is from.
+/// The certificate in use and the files it was read from.
 #[derive(Debug)]
 struct Certificates {
     files: Option<(PathBuf, PathBuf)>,
-    every: Duration,
-    now: Mutex<Current>,
+    check_interval: Duration,
+    current: Mutex<Current>,
 }
 
 #[derive(Debug)]
 struct Current {
     key: Arc<CertifiedKey>,
-    changed: Option<SystemTime>,
-    looked: Instant,
+    /// Modification time of the files when they were read.
+    modified: Option<SystemTime>,
+    /// When the files were last checked.
+    checked: Instant,
 }
 
 impl Tls {
-    /// Certificate chain and key in PEM files; when they change, new connections get the new certificate.
+    /// Reads a certificate chain and its private key from PEM files. When the files change, new connections get the new
+    /// certificate.
     ///
     /// # Errors
-    /// When a file can't be read or holds nothing usable; the message names it.
+    /// A file cannot be read or holds no usable certificate or key; the message names the file.
     pub fn files(certificate: &Path, key: &Path) -> Result<Self> {
-        Self::files_looked_at(certificate, key, LOOK)
+        Self::files_with_check_interval(certificate, key, CHECK_INTERVAL)
     }
 
-    /// The same, with the least time between two looks at the files.
+    /// Like [`Tls::files`], with another shortest time between two checks of the files.
     ///
     /// # Errors
     /// As [`Tls::files`].
-    pub fn files_looked_at(certificate: &Path, key: &Path, every: Duration) -> Result<Self> {
+    pub fn files_with_check_interval(
+        certificate: &Path,
+        key: &Path,
+        check_interval: Duration,
+    ) -> Result<Self> {
         let files = (certificate.to_path_buf(), key.to_path_buf());
-        let current = Current { key: read(&files)?, changed: changed(&files), looked: Instant::now() };
-        Self::with(Certificates { files: Some(files), every, now: Mutex::new(current) })
+        let current = Current { key: read(&files)?, modified: modified(&files), checked: Instant::now() };
+        Self::with(Certificates { files: Some(files), check_interval, current: Mutex::new(current) })
     }
 
-    /// Certificate chain and key as PEM.
+    /// Uses a certificate chain and its private key given as PEM.
     ///
     /// # Errors
-    /// When they hold nothing usable.
+    /// They hold no usable certificate or key.
     pub fn pem(certificate: &[u8], key: &[u8]) -> Result<Self> {
-        let current = Current { key: certified(certificate, key)?, changed: None, looked: Instant::now() };
-        Self::with(Certificates { files: None, every: LOOK, now: Mutex::new(current) })
+        let current = Current { key: certified(certificate, key)?, modified: None, checked: Instant::now() };
+        Self::with(Certificates { files: None, check_interval: CHECK_INTERVAL, current: Mutex::new(current) })
     }
 
     fn with(certificates: Certificates) -> Result<Self> {
@@ -96,27 +102,27 @@ fn certified(certificate: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>> {
     Ok(Arc::new(key))
 }
 
-fn changed((certificate, key): &(PathBuf, PathBuf)) -> Option<SystemTime> {
+fn modified((certificate, key): &(PathBuf, PathBuf)) -> Option<SystemTime> {
     let of = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
     of(certificate).max(of(key))
 }
 
 impl ResolvesServerCert for Certificates {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(files) = &self.files
-            && now.looked.elapsed() >= self.every
+            && current.checked.elapsed() >= self.check_interval
         {
-            now.looked = Instant::now();
-            let at = changed(files);
-            if at != now.changed {
-                // Half-written files are looked at again; until then the old certificate serves.
+            current.checked = Instant::now();
+            let now = modified(files);
+            if now != current.modified {
+                // The files may be half-written: the old certificate stays in use and the next check reads them again.
                 match read(files) {
-                    Ok(key) => (now.key, now.changed) = (key, at),
-                    Err(e) => tracing::warn!("the certificate was not renewed: {e:#}"),
+                    Ok(key) => (current.key, current.modified) = (key, now),
+                    Err(e) => tracing::warn!("the TLS certificate was not reloaded: {e:#}"),
                 }
             }
         }
-        Some(now.key.clone())
+        Some(current.key.clone())
     }
 }

@@ -1,20 +1,27 @@
 //! A server over a network that is down, and requests to it.
 
+use accounts::{Secret, SecretKind};
 use async_trait::async_trait;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use model::Timestamp;
+use model::account::{TokenInfo, TokenScope};
 use model::detail::RawAnswer;
 use model::names::DomainName;
 use model::observation::{Part, PartError};
 use model::registration::RegistrationState;
 use monitor::observer::Progress;
 use monitor::{DnsParts, Hub, Observer, Policy, Scanner, SystemClock, Worker};
+use product::identity::Identity;
+use product::{Bounds, Services, Tools};
 use serde_json::Value;
-use server::backend::{Bounds, Product, Tools};
-use server::http::{Access, Bundle, Web};
+use server::http::{Access, AppState, Bundle};
 use std::sync::Arc;
 use tower::ServiceExt;
+
+/// An API token of the site's organisation, and the header that carries it.
+pub const TOKEN: &str = "dst_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+pub const BEARER: &str = "Bearer dst_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
 /// A network that is down.
 struct Down;
@@ -41,6 +48,7 @@ pub struct Site {
     pub router: axum::Router,
     pub health: axum::Router,
     pub scanner: Scanner,
+    pub identity: Identity,
     _folder: tempfile::TempDir,
 }
 
@@ -61,11 +69,26 @@ pub async fn site(demo: bool) -> Site {
     let clock = Arc::new(dns::compare::SystemClock);
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
     let tools = Tools::new(comparer, Bounds::default());
-    let product = Product { scanner: scanner.clone(), worker, engine, tools, demo };
+    let services = Services { scanner: scanner.clone(), worker, engine, tools, demo };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
-    let access = Access { key: "k3y".into(), demo };
-    let web = Web::new(product, access, Bundle::built_in(&[]), metrics);
-    Site { health: web.clone().health(), router: web.router(), scanner, _folder: folder }
+    let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();
+    let mira = identity.ensure_person("mira@alder.example", "Mira Holt").await.unwrap();
+    let now = Timestamp::now();
+    let org = scanner.store.create_org("k", "Alder Labs", &mira, now).await.unwrap();
+    let secret = Secret::read(SecretKind::ApiToken, TOKEN).expect("has the form of a token");
+    let token = TokenInfo {
+        id: "t".into(),
+        name: "test".into(),
+        scope: TokenScope::Admin,
+        created_by: "Mira Holt".into(),
+        created_at: now,
+        expires_at: None,
+        last_used_at: None,
+    };
+    scanner.store.create_token(org, secret.hash().as_str(), &token).await.unwrap();
+    let access = Access { identity: identity.clone(), demo: demo.then(|| "mira@alder.example".to_string()) };
+    let state = AppState::new(services, access, Bundle::built_in(&[]), metrics);
+    Site { health: state.clone().health(), router: state.router(), scanner, identity, _folder: folder }
 }
 
 impl Site {
@@ -88,7 +111,7 @@ impl Site {
     }
 
     pub async fn api(&self, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
-        let headers = [("authorization", "Bearer k3y"), ("content-type", "application/json")];
+        let headers = [("authorization", BEARER), ("content-type", "application/json")];
         let text = if body.is_null() { String::new() } else { body.to_string() };
         let (status, text) = self.ask(method, path, &headers, &text).await;
         (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))

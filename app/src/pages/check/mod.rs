@@ -1,14 +1,14 @@
-//! The check tool: every health check on a zone, or, before a move, on the servers it is about to move to. The whole
-//! question stands in the address and the form is a plain GET, so all of it works without script.
+//! The check tool: every health check on a zone, or, before a move, on the servers it is about to move to. The
+//! address holds the whole query and the form is a plain GET, so all of it works without script.
 
-mod asked;
+mod form;
 pub(crate) mod report;
 
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::tool::{ask, waiting};
 use crate::components::{area::area_text, icon};
 use crate::server_fns;
-use asked::{Asked, Shown};
+use form::{CheckForm, Shown};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
@@ -17,7 +17,7 @@ use leptos_router::hooks::use_location;
 #[component]
 pub(crate) fn CheckPage() -> impl IntoView {
     let search = use_location().search;
-    let asked = Memo::new(move |_| Asked::read(&search.get()));
+    let asked = Memo::new(move |_| CheckForm::read(&search.get()));
     let shown = Memo::new(move |_| Shown::read(&search.get()));
     let again = RwSignal::new(0_u32);
     let data = Resource::new(
@@ -28,9 +28,9 @@ pub(crate) fn CheckPage() -> impl IntoView {
     );
     view! {
         <Title text="Check"/>
-        <div class="page-head"><h1>"Check"</h1><span class="sub">"every health check, asked of the zone’s own servers"</span></div>
+        <div class="page-head"><h1>"Check"</h1><span class="sub">"every health check, queried at the zone’s own servers"</span></div>
         {form(asked, again)}
-        <Suspense fallback=|| waiting("Asking every server everything… a slow or dead one takes a few seconds")>
+        <Suspense fallback=|| waiting("Querying every server… a slow or dead one takes a few seconds")>
             {move || data.get().map(|d| match d {
                 Some(Ok(o)) => report::report(&o, &asked.get(), shown, again),
                 Some(Err(f)) => page_failure("The check could not be made", &f),
@@ -41,7 +41,7 @@ pub(crate) fn CheckPage() -> impl IntoView {
     .into_any()
 }
 
-fn form(asked: Memo<Asked>, again: RwSignal<u32>) -> AnyView {
+fn form(asked: Memo<CheckForm>, again: RwSignal<u32>) -> AnyView {
     let submit = ask("/tools/check", again);
     let fields = move || {
         let a = asked.get();
@@ -58,13 +58,13 @@ fn form(asked: Memo<Asked>, again: RwSignal<u32>) -> AnyView {
                         <label class="label" for="check-ns">"Name servers"</label>
                         <textarea class="input" id="check-ns" name="ns" rows="4" aria-describedby="check-ns-hint" spellcheck="false" autocapitalize="off" prop:value=a.ns_text.clone()
                             placeholder="ns1.new-dns.example/192.0.2.1\nns2.new-dns.example">{area_text(&a.ns_text)}</textarea>
-                        <p class="hint" id="check-ns-hint">"One per line, "<code>"name"</code>" or "<code>"name/address"</code>". Give addresses where the name is below the zone itself: that is the glue the registrar will ask for."</p>
+                        <p class="hint" id="check-ns-hint">"One per line, "<code>"name"</code>" or "<code>"name/address"</code>". Give addresses where the name is below the zone itself: that is the glue the registrar requires."</p>
                     </div>
                     <div class="field">
                         <label class="label" for="check-ds">"DS records, when the zone is or will be signed"</label>
                         <textarea class="input" id="check-ds" name="ds" rows="4" aria-describedby="check-ds-hint" spellcheck="false" prop:value=a.ds_text.clone()
                             placeholder="12345,13,2,4f1c…">{area_text(&a.ds_text)}</textarea>
-                        <p class="hint" id="check-ds-hint">"One per line, "<code>"keytag,algorithm,type,digest"</code>". The new servers must hold a key for each DS that stays at the parent, else the name goes dark for everyone who validates."</p>
+                        <p class="hint" id="check-ds-hint">"One per line, "<code>"keytag,algorithm,type,digest"</code>". The new servers must hold a key for each DS that stays at the parent, else the name fails for every validating resolver."</p>
                     </div>
                 </div>
             </details>
@@ -74,17 +74,17 @@ fn form(asked: Memo<Asked>, again: RwSignal<u32>) -> AnyView {
         .into_any()
 }
 
-fn nothing_yet(a: &Asked) -> AnyView {
+fn nothing_yet(a: &CheckForm) -> AnyView {
     if a.moving && !a.zone.is_empty() {
         return banner(
             Tone::Info,
             format!("Where does {} move to?", a.zone),
-            "Name the servers above. Nothing at the registrar has to change for this, and nothing will be changed by it.",
+            "Enter the servers above. Nothing changes at the registrar, before or by this check.",
         );
     }
     view! {
         <section class="card empty">{icon::icon_in("shield", "i i-lg")}
-            <h2>"Is this zone in order?"</h2>
+            <h2>"Is this zone healthy?"</h2>
             <p>"Delegation, servers, SOA, mail and DNSSEC, by the test cases and in the terms of Zonemaster. Each finding says what it means and what to do."</p>
         </section>
     }

@@ -1,8 +1,7 @@
 //! What a check found: a sentence, counts that filter, findings by severity then test case with what to do, and the
 //! list of all that was tested.
 
-use super::asked::{Asked, Shown};
-use crate::answer::CheckOutcome;
+use super::form::{CheckForm, Shown};
 use crate::components::banner::banner;
 use crate::components::copy::{copy_button, put};
 use crate::components::time::Ago;
@@ -13,13 +12,19 @@ use leptos::prelude::*;
 use model::culprit::command;
 use model::finding::{Finding, Level};
 use model::time::human_clock;
-use model::verdict::{CheckVerdict, Matter, as_text, matters};
+use model::verdict::{CheckVerdict, FindingGroup, as_text, finding_groups};
+use service::CheckOutcome;
 use std::collections::BTreeMap;
 
 /// The levels people see, worst first.
 const LEVELS: [Level; 5] = [Level::Critical, Level::Error, Level::Warning, Level::Notice, Level::Info];
 
-pub(super) fn report(o: &CheckOutcome, asked: &Asked, shown: Memo<Shown>, again: RwSignal<u32>) -> AnyView {
+pub(super) fn report(
+    o: &CheckOutcome,
+    asked: &CheckForm,
+    shown: Memo<Shown>,
+    again: RwSignal<u32>,
+) -> AnyView {
     let counts: BTreeMap<Level, usize> =
         LEVELS.into_iter().map(|l| (l, o.findings.iter().filter(|f| f.level == l).count())).collect();
     let figures = format!(
@@ -52,7 +57,8 @@ pub(super) fn report(o: &CheckOutcome, asked: &Asked, shown: Memo<Shown>, again:
 
 /// The whole in a sentence.
 fn verdict(o: &CheckOutcome) -> AnyView {
-    let verdict = CheckVerdict::of(&o.zone, &o.findings, o.test_cases.len(), o.before_a_move);
+    let verdict =
+        CheckVerdict::of(&o.zone, &o.findings, o.test_cases.len(), o.before_a_move).because(o.cause.as_ref());
     banner(verdict.tone.into(), verdict.title, verdict.text)
 }
 
@@ -61,7 +67,8 @@ fn copy_report(o: &CheckOutcome) -> AnyView {
     let toaster = use_toaster();
     let o = o.clone();
     let copy = move |_| {
-        let verdict = CheckVerdict::of(&o.zone, &o.findings, o.test_cases.len(), o.before_a_move);
+        let verdict = CheckVerdict::of(&o.zone, &o.findings, o.test_cases.len(), o.before_a_move)
+            .because(o.cause.as_ref());
         put(toaster, "the report as text", &as_text(&verdict, &o.findings));
     };
     view! { <button type="button" class="btn btn-sm js-only" on:click=copy>{icon_sm("copy")}"Copy as text"</button> }
@@ -69,7 +76,7 @@ fn copy_report(o: &CheckOutcome) -> AnyView {
 }
 
 /// Counts by level; each is a filter and an address.
-fn chips(asked: &Asked, counts: &BTreeMap<Level, usize>, shown: Shown) -> AnyView {
+fn chips(asked: &CheckForm, counts: &BTreeMap<Level, usize>, shown: Shown) -> AnyView {
     let sum = |from: Level| counts.iter().filter(|(l, _)| **l >= from).map(|(_, n)| n).sum::<usize>();
     let chip = |to: Shown, label: &'static str, n: usize, mark: Option<Level>| {
         let mark = mark.map(|l| view! { <span class=level_class(l)>{icon_sm(level_icon(l))}</span> });
@@ -96,9 +103,9 @@ fn chips(asked: &Asked, counts: &BTreeMap<Level, usize>, shown: Shown) -> AnyVie
 
 /// Findings by severity, worst first, each level by test case.
 fn groups(findings: &[Finding], shown: Shown) -> AnyView {
-    let matters = matters(findings);
-    let level = |m: &Matter<'_>| m.first().map(|f| f.level);
-    let cards: Vec<_> = matters
+    let groups = finding_groups(findings);
+    let level = |m: &FindingGroup<'_>| m.first().map(|f| f.level);
+    let cards: Vec<_> = groups
         .chunk_by(|a, b| level(a) == level(b))
         .filter_map(|of_level| {
             let level = level(of_level.first()?).filter(|l| shown.takes(*l))?;
@@ -119,14 +126,14 @@ fn groups(findings: &[Finding], shown: Shown) -> AnyView {
     cards.into_any()
 }
 
-fn test_case<'a>(matter: &Matter<'a>) -> &'a str {
+fn test_case<'a>(matter: &FindingGroup<'a>) -> &'a str {
     matter.first().map_or("", |f| f.test_case.as_str())
 }
 
-fn case(matters: &[Matter<'_>]) -> AnyView {
-    let id = matters.first().map_or("", test_case).to_string();
+fn case(groups: &[FindingGroup<'_>]) -> AnyView {
+    let id = groups.first().map_or("", test_case).to_string();
     let title = model::test_case::title(&id).unwrap_or_default();
-    let rows: Vec<_> = matters.iter().map(matter).collect();
+    let rows: Vec<_> = groups.iter().map(matter).collect();
     let head = match model::test_case::specification(&id) {
         Some(url) => {
             let words = format!("{id}: Zonemaster’s specification, in a new window");
@@ -143,7 +150,7 @@ fn case(matters: &[Matter<'_>]) -> AnyView {
 }
 
 /// One matter: what was seen, each with its evidence, and once what to do.
-fn matter(matter: &Matter<'_>) -> Option<AnyView> {
+fn matter(matter: &FindingGroup<'_>) -> Option<AnyView> {
     let first = matter.first()?;
     let level = first.level;
     let fix = (!first.fix.is_empty()).then(|| view! { <p class="strong-text">{first.fix.clone()}</p> });
@@ -171,7 +178,7 @@ fn matter(matter: &Matter<'_>) -> Option<AnyView> {
         .collect();
     let command = command(first).map(|line| {
         view! {
-            <div class="cmd"><span class="muted xs">"See it yourself"</span><code class="xs wrap">{line.clone()}</code>{copy_button("the command", line)}</div>
+            <div class="cmd"><span class="muted xs">"Reproduce"</span><code class="xs wrap">{line.clone()}</code>{copy_button("the command", line)}</div>
         }
     });
     Some(
@@ -207,7 +214,7 @@ fn tested(o: &CheckOutcome) -> AnyView {
         .collect();
     let head = format!("{fine} of {} test cases without a warning", o.test_cases.len());
     view! {
-        <details class="card fold"><summary><b>"All that was tested"</b><span class="muted">{head}</span></summary>
+        <details class="card fold"><summary><b>"All test cases"</b><span class="muted">{head}</span></summary>
             <ul class="card-body tests">{rows}</ul></details>
     }
     .into_any()

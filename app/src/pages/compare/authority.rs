@@ -1,7 +1,7 @@
-//! The panel that comes first: what every authoritative server × address says, whether they agree, since when.
+//! The first panel: the answer of every authoritative server × address, whether they agree, since when.
 
-use super::super::domain::millis;
 use crate::components::icon_sm;
+use crate::components::time::millis;
 use leptos::prelude::*;
 use model::compare::{Authority, AuthorityServer};
 use model::dns::AnswerKind;
@@ -14,19 +14,19 @@ pub(super) fn card(a: &Authority) -> AnyView {
     let (class, picture, words) = match (good, a.agree) {
         (0, _) => ("row t-critical xs", "critical", "no usable answer".to_string()),
         (_, false) => ("row t-warn xs", "warning", "they disagree".to_string()),
-        (n, true) if n < asked => ("row t-warn xs", "warning", format!("{n} of {asked} answer, and agree")),
+        (n, true) if n < asked => ("row t-warn xs", "warning", format!("{n} of {asked} responding")),
         (n, true) => ("row t-ok xs", "ok", format!("{n} of {asked} agree")),
     };
     let at = jiff::tz::Offset::UTC.to_datetime(a.asked_at);
-    let at = format!("asked first, {:02}:{:02}:{:02} UTC", at.hour(), at.minute(), at.second());
+    let at = format!("queried first, {:02}:{:02}:{:02} UTC", at.hour(), at.minute(), at.second());
     // With aliases, servers of several zones were asked about several names.
     let several = a.servers.iter().any(|s| s.owner != a.name);
-    let about = several.then(|| view! { <th scope="col">"Asked about"</th> });
+    let about = several.then(|| view! { <th scope="col">"CompareForm about"</th> });
     let rows: Vec<_> = a.servers.iter().map(|s| row(s, several)).collect();
     let notes: Vec<_> = a.notes.iter().map(|n| view! { <p class="hint">{n.clone()}</p> }).collect();
     let negative = a.negative_ttl.map(|t| {
         let words = format!(
-            "What is missing in {} is remembered as missing for up to {} (negative TTL {t}).",
+            "Negative answers from {} are cached for up to {} (negative TTL {t}).",
             a.zone,
             human_seconds(t.into())
         );

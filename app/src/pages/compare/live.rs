@@ -1,7 +1,7 @@
 //! The comparison as it fills. In: the first paint's comparison, the events of `/live/compare`. Out: signals for the
-//! parts of the page. The stream is closed when the page goes away, the question changes or everything was said.
+//! parts of the page. The stream is closed when the page goes away, the query changes or the result is complete.
 
-use super::asked::Asked;
+use super::form::CompareForm;
 use leptos::prelude::*;
 use leptos::wasm_bindgen::JsCast;
 use leptos::wasm_bindgen::closure::Closure;
@@ -16,7 +16,7 @@ pub(super) enum State {
     Still,
     /// The stream is open.
     Running,
-    /// All was said.
+    /// The result is complete.
     Ended(Ended),
     /// A watch was stopped by hand.
     Halted,
@@ -34,11 +34,11 @@ pub(super) struct Live {
 }
 
 /// What ran last: the question, and which turn of "ask again".
-type Ran = (Asked, u32);
+type Ran = (CompareForm, u32);
 
 impl Live {
     /// Shows `first`, and fills it once the page is alive.
-    pub fn start(first: Comparison, asked: Memo<Asked>) -> Live {
+    pub fn start(first: Comparison, asked: Memo<CompareForm>) -> Live {
         let free = first.stopped.is_none();
         let live = Live {
             seen: RwSignal::new(first),
@@ -67,7 +67,7 @@ impl Live {
         self.again.update(|n| *n += 1);
     }
 
-    fn open(self, a: &Asked) {
+    fn open(self, a: &CompareForm) {
         self.watch.set(None);
         let Ok(source) = EventSource::new(&a.stream_url()) else {
             self.state.set(State::Lost);

@@ -2,13 +2,14 @@
 //! the authoritative answer, then each resolver's verdict as it comes. The form is a plain GET: without script it asks
 //! for the whole comparison (`whole=1`); every name gets a document of its own, because its policy names the host.
 
-mod asked;
 mod authority;
+mod form;
 mod live;
 mod resolvers;
 mod stopped;
 mod table;
 mod vantage;
+mod verdict;
 mod watch;
 
 use crate::components::banner::page_failure;
@@ -16,7 +17,7 @@ use crate::components::icon;
 use crate::components::tool::{Again, TYPES, Tool, result_bar, waiting};
 use crate::query;
 use crate::server_fns;
-use asked::Asked;
+use form::CompareForm;
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
@@ -27,8 +28,8 @@ use model::compare::Comparison;
 #[component]
 pub(crate) fn ComparePage() -> impl IntoView {
     let search = use_location().search;
-    let asked = Memo::new(move |_| Asked::read(|key| query::value(&search.get(), key)));
-    let question = Memo::new(move |_| asked.with(Asked::question));
+    let asked = Memo::new(move |_| CompareForm::read(|key| query::value(&search.get(), key)));
+    let question = Memo::new(move |_| asked.with(CompareForm::question));
     let data = Resource::new(
         move || question.get(),
         |q| async move {
@@ -45,7 +46,7 @@ pub(crate) fn ComparePage() -> impl IntoView {
         <Title text="Cache vs authoritative"/>
         <div class="page-head"><h1>"Cache vs authoritative"</h1><span class="sub">"what the owner’s servers say, beside what the world remembers"</span></div>
         {form(asked)}
-        <Suspense fallback=|| waiting("Asking the authoritative servers first…")>
+        <Suspense fallback=|| waiting("Querying the authoritative servers first…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(c)) => found(c, asked),
                 Some(Err(f)) => page_failure("The comparison could not be made", &f),
@@ -57,7 +58,7 @@ pub(crate) fn ComparePage() -> impl IntoView {
 }
 
 /// The browser sends it itself; without script it asks for everything at once.
-fn form(asked: Memo<Asked>) -> AnyView {
+fn form(asked: Memo<CompareForm>) -> AnyView {
     let busy = RwSignal::new(false);
     Effect::new(move |_| {
         // A page taken out of the back/forward cache is not on its way any more.
@@ -90,13 +91,13 @@ fn hint() -> AnyView {
     view! {
         <section class="card empty">{icon::icon_in("compare", "i i-lg")}
             <h2>"Has the change reached everyone?"</h2>
-            <p>"The authoritative servers are asked first, uncached. Public resolvers are asked only if the record is there, so that an early look plants no “no” in their caches."</p>
+            <p>"The authoritative servers are queried first, uncached. Public resolvers are queried only if the record exists, so that no negative answer enters their caches."</p>
         </section>
     }
     .into_any()
 }
 
-fn found(first: Comparison, asked: Memo<Asked>) -> AnyView {
+fn found(first: Comparison, asked: Memo<CompareForm>) -> AnyView {
     let label = format!("Comparison of {} {}", first.authority.name, first.authority.rtype);
     let a = &first.authority;
     let zone = Some(a.zone.as_str()).filter(|z| !z.is_empty() && *z != ".");

@@ -1,51 +1,16 @@
 //! The resolvers: a summary in one sentence, how many of each verdict, and a tile for each. Those that filter stand
 //! apart, because their disagreement may be meant.
 
-use super::asked::Asked;
+use super::form::CompareForm;
 use super::live::{Live, State};
 use super::table;
-use crate::components::icon;
+use super::verdict::{picture, style, verdict};
 use leptos::prelude::*;
 use model::compare::{Judged, Summary, VerdictKind};
 use model::resolvers::{Filtering, PublicResolver};
 
-/// Icon, colour and tint of a verdict; its word always stands beside them.
-pub(super) struct Look {
-    icon: Option<&'static str>,
-    text: &'static str,
-    tile: &'static str,
-    meter: &'static str,
-}
-
-/// How a verdict looks.
-pub(super) fn look(kind: VerdictKind) -> Look {
-    let (icon, text, tile, meter) = match kind {
-        VerdictKind::Same => (Some("ok"), "verdict t-ok", "res", "m-ok"),
-        VerdictKind::Stale => (Some("clock"), "verdict t-warn", "res warn", "m-warn"),
-        VerdictKind::NegativeCached => (Some("unknown"), "verdict t-warn", "res warn", "m-warn"),
-        VerdictKind::Different => (Some("split"), "verdict t-info", "res", "m-info"),
-        VerdictKind::Filtered => (Some("filter"), "verdict", "res", "m-grey"),
-        VerdictKind::Failing => (Some("critical"), "verdict t-critical", "res critical", "m-critical"),
-        VerdictKind::Pending => (None, "verdict", "res wait", "m-wait"),
-    };
-    Look { icon, text, tile, meter }
-}
-
-/// The picture of a verdict; that of one still asked turns.
-fn picture(kind: VerdictKind) -> AnyView {
-    match look(kind).icon {
-        Some(name) => icon(name).into_any(),
-        None => view! { <span class="spin" aria-hidden="true"></span> }.into_any(),
-    }
-}
-
-/// The verdict as icon and word.
-pub(super) fn verdict(kind: VerdictKind) -> AnyView {
-    view! { <span class=look(kind).text>{picture(kind)}{kind.label()}</span> }.into_any()
-}
-
 /// The section; empty while resolvers must not be asked.
-pub(super) fn section(live: Live, asked: Memo<Asked>) -> AnyView {
+pub(super) fn section(live: Live, asked: Memo<CompareForm>) -> AnyView {
     let rows = Memo::new(move |_| {
         live.seen.with(|c| c.answers.iter().map(|j| j.resolver.clone()).collect::<Vec<_>>())
     });
@@ -70,7 +35,7 @@ pub(super) fn section(live: Live, asked: Memo<Asked>) -> AnyView {
         let forced = live.seen.with_untracked(|c| c.authority.outcome.is_denial())
             && asked.with_untracked(|a| a.force);
         let forced = forced.then(|| {
-            view! { <p class="hint">"Asked although the authoritative servers deny it: whoever answered “no” may remember that now."</p> }
+            view! { <p class="hint">"Queried although the authoritative servers deny the name: resolvers may now cache the negative answer."</p> }
         });
         Some(view! {
             <section class="card tbl-wrap">
@@ -79,8 +44,8 @@ pub(super) fn section(live: Live, asked: Memo<Asked>) -> AnyView {
                     <p role="status" aria-live="polite">{sentence(live, summary)}</p>{forced}
                     {move || meter(&summary.get())}
                 </div>
-                {group("Answer everything", "what they say comes from the authoritative servers, now or earlier", plain)}
-                {group("Filter on purpose", "that they block a name is no fault of it", filtering)}
+                {group("Unfiltered", "answers come from the authoritative servers, fresh or cached", plain)}
+                {group("Filtering resolvers", "blocking is not a DNS fault", filtering)}
                 {table::card(live)}
             </section>
         })
@@ -92,16 +57,12 @@ fn answered(s: &Summary) -> String {
     format!("{} of {} answered", s.answered, s.total)
 }
 
-/// What all come to. Said when all have answered, so that nobody is read each count on the way.
+/// The summary. It changes when all have answered, so that screen readers do not read every count.
 fn sentence(live: Live, summary: Memo<Summary>) -> impl Fn() -> String + Send + Sync + Clone + 'static {
     let words = Memo::new(move |_| {
         let s = summary.get();
         let asking = live.state.with(|state| matches!(state, State::Still | State::Running));
-        if s.answered < s.total && asking {
-            format!("{} resolvers are being asked.", s.total)
-        } else {
-            s.sentence
-        }
+        if s.answered < s.total && asking { format!("Querying {} resolvers.", s.total) } else { s.sentence }
     });
     move || words.get()
 }
@@ -110,14 +71,14 @@ fn meter(s: &Summary) -> AnyView {
     let parts: Vec<_> = s
         .counts
         .iter()
-        .map(|(kind, n)| view! { <i class=look(*kind).meter style=format!("--n:{n}")></i> })
+        .map(|(kind, n)| view! { <i class=style(*kind).meter style=format!("--n:{n}")></i> })
         .collect();
     let legend: Vec<_> = s
         .counts
         .iter()
         .map(|(kind, n)| {
             let word = kind.label().to_lowercase();
-            view! { <span class=look(*kind).text>{picture(*kind)}<span class="muted"><b>{n.to_string()}</b>" "{word}</span></span> }
+            view! { <span class=style(*kind).text>{picture(*kind)}<span class="muted"><b>{n.to_string()}</b>" "{word}</span></span> }
         })
         .collect();
     view! { <div class="meter" aria-hidden="true">{parts}</div><div class="legend">{legend}</div> }.into_any()
@@ -149,7 +110,7 @@ fn tile(r: &PublicResolver, live: Live) -> AnyView {
         )
     };
     view! {
-        <li class=move || look(kind.get()).tile title=says>
+        <li class=move || style(kind.get()).tile title=says>
             <div class="top"><b>{r.name.clone()}</b>{move || verdict(kind.get())}</div>
             <div class="where">{r.place()}</div>
             <div class="where who">{asked_over}</div>

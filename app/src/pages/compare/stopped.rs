@@ -1,26 +1,26 @@
 //! The panel in place of the resolvers when none was asked: why, what asking would do, until when, and the choice.
 
-use super::asked::Asked;
+use super::form::CompareForm;
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
 use leptos::prelude::*;
 use model::compare::{Authority, StopReason, Stopped};
 
 /// The panel.
-pub(super) fn panel(words: &Stopped, authority: &Authority, asked: &Asked) -> AnyView {
+pub(super) fn panel(words: &Stopped, authority: &Authority, asked: &CompareForm) -> AnyView {
     let title = match words.reason {
-        StopReason::Denied => "Stopped: no resolver was asked",
+        StopReason::Denied => "Stopped: no resolver was queried",
         StopReason::NoAuthority => "Stopped: nothing to compare with",
-        StopReason::NotServedYet => "Waiting for the authoritative servers; no resolver is asked yet",
+        StopReason::NotServedYet => "Waiting for the authoritative servers; no resolver is queried yet",
     };
     let waits = words.reason == StopReason::NotServedYet;
     let watch = (words.reason == StopReason::Denied).then(|| {
-        view! { <a class="btn btn-primary" href=asked.watched().url()>{icon("bell")}"Watch until it is there"</a> }
+        view! { <a class="btn btn-primary" href=asked.watched().url()>{icon("bell")}"Watch until it exists"</a> }
     });
     let choice = (!waits).then(|| {
         view! {
             <div class="row row-wrap">{watch}
-                <a class="btn btn-danger" rel="nofollow" href=asked.forced().url()>{icon("warning")}"Ask the resolvers anyway"</a></div>
+                <a class="btn btn-danger" rel="nofollow" href=asked.forced().url()>{icon("warning")}"Query the resolvers anyway"</a></div>
         }
     });
     let advice = (authority.outcome.is_denial())
@@ -29,7 +29,7 @@ pub(super) fn panel(words: &Stopped, authority: &Authority, asked: &Asked) -> An
         .map(|soa| model::advice::of_soa(soa, &authority.name, authority.asked_at))
         .map(|a| {
             view! {
-                <details class="cmp-why"><summary>"How long a “no” is remembered here"</summary>
+                <details class="cmp-why"><summary>"How long negative answers are cached"</summary>
                     <div class="stack">{negative(&a)}{soa_line(&a.soa)}</div></details>
             }
         });

@@ -1,12 +1,12 @@
 //! The same answers as a table, each verdict with its sentence: what is left of a copy, when it is right, how asked.
 
-use super::super::domain::millis;
 use super::live::Live;
-use super::resolvers::verdict;
+use super::verdict::verdict;
+use crate::components::time::millis;
 use leptos::prelude::*;
 use model::Timestamp;
-use model::advice::clock_utc;
 use model::compare::{Judged, Verdict};
+use model::time::clock_utc;
 
 /// Folded under the tiles.
 pub(super) fn card(live: Live) -> AnyView {
@@ -19,7 +19,7 @@ pub(super) fn card(live: Live) -> AnyView {
         <details class="more"><summary>"Each answer in words, as a table"</summary>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers of the resolvers, table"><table class="tbl tbl-tight cmp-tbl">
                 <thead><tr><th scope="col">"Resolver"</th><th scope="col">"Verdict"</th><th scope="col">"In words"</th><th scope="col" class="num">"TTL left"</th>
-                    <th scope="col">"Right by"</th><th scope="col">"Asked over"</th><th scope="col" class="num">"Time"</th></tr></thead>
+                    <th scope="col">"Right by"</th><th scope="col">"CompareForm over"</th><th scope="col" class="num">"Time"</th></tr></thead>
                 <tbody>{rows}</tbody></table></div></details>
     }
     .into_any()

@@ -1,17 +1,17 @@
 //! From the visitor's browser: the resolvers a page may ask are asked from here and judged by the same function as the
-//! server's answers, and the host can be tried. A page can't see what the system's own resolver says; trying is all.
+//! server's answers, and the host can be tried. A page can't see the answer of the system's resolver.
 
-use super::super::domain::millis;
 use super::live::Live;
-use super::resolvers::verdict;
+use super::verdict::verdict;
 use crate::browser;
 use crate::browser_dns;
 use crate::components::icon_sm;
+use crate::components::time::millis;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use model::advice::clock_utc;
 use model::compare::{AuthorityOutcome, Comparison, Judged, VerdictKind};
 use model::resolvers::PublicResolver;
+use model::time::clock_utc;
 
 /// Whether the host answers this browser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub(super) fn card(live: Live) -> AnyView {
         alive: RwSignal::new(false),
         again: RwSignal::new(0),
     };
-    // Nobody is among the answers while resolvers must not be asked: then a browser must not ask either.
+    // Empty while resolvers must not be queried; the browser must not query them either.
     let askable = Memo::new(move |_| {
         let all = live.seen.with(|c| c.answers.iter().map(|j| j.resolver.clone()).collect::<Vec<_>>());
         all.into_iter().filter(|r| r.json.is_some()).collect::<Vec<_>>()
@@ -101,23 +101,23 @@ pub(super) fn card(live: Live) -> AnyView {
     let told = Memo::new(move |_| side.seen.with(|all| sentence(all)));
     let note = move || {
         if !side.alive.get() {
-            return Some("With JavaScript, your browser asks resolvers itself.".to_string());
+            return Some("With JavaScript, your browser queries resolvers itself.".to_string());
         }
         if stopped.get() {
             return Some(
-                "Asks as soon as resolvers may be asked: a “no” planted from here counts as well.".into(),
+                "Waits until resolvers may be queried: a query from your browser would also put a negative answer into a cache.".into(),
             );
         }
         if askable.with(Vec::is_empty) {
-            return Some("No resolver is configured that a browser could ask itself.".into());
+            return Some("No resolver is configured that a browser can query.".into());
         }
-        (!browser_dns::may_ask()).then(|| "Reload this page to let your browser ask as well.".into())
+        (!browser_dns::may_ask()).then(|| "Reload this page to let your browser query resolvers too.".into())
     };
     let said = Memo::new(move |_| side.seen.with(Vec::is_empty));
     let again = move || {
         (!said.get()).then(|| {
             let again = move |_| side.again.update(|n| *n += 1);
-            view! { <button class="btn btn-sm btn-ghost" type="button" on:click=again>"Ask again"</button> }
+            view! { <button class="btn btn-sm btn-ghost" type="button" on:click=again>"Query again"</button> }
         })
     };
     view! {
@@ -137,20 +137,20 @@ pub(super) fn card(live: Live) -> AnyView {
     .into_any()
 }
 
-/// What the browser was told, in a sentence.
+/// The answers to the browser, in a sentence.
 fn sentence(all: &[Judged]) -> String {
     let count = |k: VerdictKind| all.iter().filter(|j| j.verdict.kind() == k).count();
     let (n, same) = (all.len(), count(VerdictKind::Same));
     match (count(VerdictKind::Pending), same) {
         (0, same) if same == n => {
-            format!("All {n} resolvers that your browser asked agree with the authoritative servers.")
+            format!("All {n} resolvers queried by your browser agree with the authoritative servers.")
         }
         (0, 0) => {
-            format!("None of {n} resolvers that your browser asked agrees with the authoritative servers.")
+            format!("None of {n} resolvers queried by your browser agrees with the authoritative servers.")
         }
-        (0, 1) => format!("1 of {n} resolvers that your browser asked agrees; the others:"),
-        (0, same) => format!("{same} of {n} resolvers that your browser asked agree; the others:"),
-        _ => format!("Your browser is asking {n} resolvers itself…"),
+        (0, 1) => format!("1 of {n} resolvers queried by your browser agrees; the others:"),
+        (0, same) => format!("{same} of {n} resolvers queried by your browser agree; the others:"),
+        _ => format!("Your browser is querying {n} resolvers…"),
     }
 }
 
@@ -158,7 +158,7 @@ fn table(all: &[Judged], label: &'static str) -> AnyView {
     let rows: Vec<_> = all.iter().map(row).collect();
     view! {
         <div class="tbl-scroll" tabindex="0" role="region" aria-label=label><table class="tbl tbl-tight cmp-tbl">
-            <thead><tr><th scope="col">"Resolver"</th><th scope="col">"Says"</th><th scope="col">"Verdict"</th></tr></thead>
+            <thead><tr><th scope="col">"Resolver"</th><th scope="col">"Answer"</th><th scope="col">"Verdict"</th></tr></thead>
             <tbody>{rows}</tbody></table></div>
     }
     .into_any()
@@ -194,10 +194,11 @@ fn reach(side: Side) -> Option<AnyView> {
     };
     let words = match now {
         Reach::Untried => {
-            "A page can’t see what your own system’s resolver says; it can only try the host.".to_string()
+            "A page can’t see the answer of your system’s resolver; it can only try to reach the host."
+                .to_string()
         }
         Reach::Trying => "Trying…".into(),
-        Reach::Yes => "It answers this browser on HTTPS: your own resolver knows the name.".into(),
+        Reach::Yes => "It answers this browser on HTTPS: your system’s resolver finds the name.".into(),
         Reach::No => not_reached(side),
     };
     let label = if matches!(now, Reach::Yes | Reach::No) { "Try again" } else { "Try from here" };
@@ -212,7 +213,7 @@ fn reach(side: Side) -> Option<AnyView> {
     )
 }
 
-/// What it may mean that the host does not answer, by what resolvers told this browser.
+/// Why the host may not answer, given the answers of resolvers to this browser.
 fn not_reached(side: Side) -> String {
     let told = side.seen.with(|all| {
         all.iter().find(|j| j.verdict.kind() == VerdictKind::Same).map(|j| j.resolver.name.clone())
@@ -221,20 +222,22 @@ fn not_reached(side: Side) -> String {
         let left = c.authority.negative_ttl?;
         let now = browser::now();
         let at = jiff::SignedDuration::from_secs(left.into());
-        now.checked_add(at).ok().map(|t| format!(" It ends by {} at the latest.", clock_utc(t, now)))
+        now.checked_add(at).ok().map(|t| format!(" It expires by {}.", clock_utc(t, now)))
     });
     match told {
         Some(who) => format!(
-            "No answer on HTTPS, though {who} tells your browser that the name is there. Either your system remembers an \
-             older “no” or address, or the host offers no HTTPS.{}",
+            "No answer on HTTPS, though {who} answers your browser with the current record. Either your system has an \
+             older answer cached, or the host offers no HTTPS.{}",
             ends.unwrap_or_default()
         ),
-        None => "No answer on HTTPS: your resolver may remember an old answer, or the host offers no HTTPS."
-            .into(),
+        None => {
+            "No answer on HTTPS: your resolver may have an old answer cached, or the host offers no HTTPS."
+                .into()
+        }
     }
 }
 
-/// How each system is made to forget.
+/// How to flush the cache of each system.
 fn flush() -> AnyView {
     let rows: Vec<_> = model::flush::guides()
         .iter()

@@ -1,19 +1,19 @@
-//! Watching until the record is everywhere: the button, how far it is, how it ended.
+//! Watching until the record is propagated: the button, the progress, the result.
 
-use super::asked::Asked;
+use super::form::CompareForm;
 use super::live::{Live, State};
 use crate::components::banner::{Tone, banner};
 use crate::components::icon;
 use leptos::prelude::*;
-use model::advice::clock_utc;
 use model::compare::EndKind;
+use model::time::clock_utc;
 
 /// The button that starts or stops it.
-pub(super) fn control(live: Live, asked: Memo<Asked>) -> AnyView {
+pub(super) fn control(live: Live, asked: Memo<CompareForm>) -> AnyView {
     let runs = Memo::new(move |_| live.state.with(|s| *s == State::Running));
     let watching = Memo::new(move |_| asked.with(|a| a.watch));
     let everywhere = Memo::new(move |_| live.seen.with(|c| c.summary.everywhere));
-    // The panel that says why nobody was asked has a button of its own.
+    // The panel that explains why no resolver was queried has a button of its own.
     let stopped = Memo::new(move |_| live.seen.with(|c| c.stopped.is_some()));
     let button = move || {
         let a = asked.get();
@@ -36,10 +36,10 @@ pub(super) fn control(live: Live, asked: Memo<Asked>) -> AnyView {
         };
         let start = (!everywhere.get() && !a.whole).then(|| {
             let start = a.watched().url();
-            view! { <a class="btn" href=start data-noscroll="true">{icon("bell")}"Watch until everywhere"</a> }
+            view! { <a class="btn" href=start data-noscroll="true">{icon("bell")}"Watch propagation"</a> }
         });
         view! {
-            <a class="btn" rel="external" href=a.once().url() on:click=again>{icon("refresh")}"Ask again"</a>
+            <a class="btn" rel="external" href=a.once().url() on:click=again>{icon("refresh")}"Query again"</a>
             {start}
         }
         .into_any()
@@ -48,19 +48,19 @@ pub(super) fn control(live: Live, asked: Memo<Asked>) -> AnyView {
 }
 
 /// How far a watch is, how it ended, and what went wrong.
-pub(super) fn notice(live: Live, asked: Memo<Asked>) -> AnyView {
+pub(super) fn notice(live: Live, asked: Memo<CompareForm>) -> AnyView {
     let plain = format!(
         "<p class=\"banner\">Resolvers are asked as this page runs, which needs JavaScript. <a href=\"{}\">Show the whole \
          comparison at once</a> instead.</p>",
         asked.get_untracked().at_once().url().replace('&', "&amp;")
     );
-    // Whoever watches looks at another tab meanwhile.
+    // The page may be in a background tab.
     Effect::new(move |_| {
         let State::Ended(end) = live.state.get() else { return };
         if asked.with_untracked(|a| a.watch) {
             let name = live.seen.with_untracked(|c| c.authority.name.clone());
             let words =
-                if end.kind == EndKind::Everywhere { "is everywhere" } else { "is not watched any more" };
+                if end.kind == EndKind::Everywhere { "is propagated" } else { "is no longer watched" };
             document().set_title(&format!("{name} {words} · Domainscope"));
         }
     });
@@ -71,13 +71,15 @@ pub(super) fn notice(live: Live, asked: Memo<Asked>) -> AnyView {
         let watching = asked.with(|a| a.watch);
         match live.state.get() {
             State::Lost => Some(lost(live)),
-            State::Halted => {
-                Some(banner(Tone::Info, "The watch was stopped", "What is shown stays as it was seen last."))
-            }
+            State::Halted => Some(banner(
+                Tone::Info,
+                "The watch was stopped",
+                "The results below are from the last check.",
+            )),
             State::Ended(end) if watching || end.kind != EndKind::Done => {
                 let (tone, title) = match end.kind {
-                    EndKind::Everywhere | EndKind::Done => (Tone::Ok, "It is everywhere"),
-                    EndKind::GaveUp => (Tone::Warn, "The watch gave up"),
+                    EndKind::Everywhere | EndKind::Done => (Tone::Ok, "Propagated everywhere"),
+                    EndKind::GaveUp => (Tone::Warn, "The watch stopped without success"),
                     EndKind::Failed => (Tone::Critical, "The comparison could not be made"),
                 };
                 Some(banner(tone, title, end.sentence))
@@ -91,13 +93,13 @@ pub(super) fn notice(live: Live, asked: Memo<Asked>) -> AnyView {
 
 fn progress(live: Live) -> AnyView {
     let words = move || match live.watch.get() {
-        None => "The first look…".to_string(),
+        None => "Running the first check…".to_string(),
         Some(w) => w.sentence,
     };
     let bound = move || {
         live.watch.get().map(|w| {
             let now = live.seen.with_untracked(|c| c.now);
-            format!("Look {}. Gives up at {}. Keep this page open.", w.round, clock_utc(w.gives_up, now))
+            format!("Check {} · stops at {}. Keep this page open.", w.round, clock_utc(w.gives_up, now))
         })
     };
     let meter = move || {
@@ -120,7 +122,7 @@ fn lost(live: Live) -> AnyView {
         <div class="banner banner-warn" role="status">{icon("warning")}
             <div class="grow"><strong>"The answers stopped coming"</strong>
                 <p>"The connection was lost, or too many look-ups of yours run at once. What came so far is shown."</p></div>
-            <button class="btn btn-sm end" type="button" on:click=move |_| live.ask_again()>"Ask again"</button>
+            <button class="btn btn-sm end" type="button" on:click=move |_| live.ask_again()>"Query again"</button>
         </div>
     }
     .into_any()

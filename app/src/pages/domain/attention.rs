@@ -1,6 +1,6 @@
 //! What needs attention, worst first: what it means, what to do, and a button that does it where we can.
 
-use super::Dom;
+use super::state::DomainState;
 use crate::components::status::{status_icon, status_icon_class};
 use crate::components::{icon, icon_sm};
 use crate::server_fns;
@@ -10,7 +10,7 @@ use model::detail::Detail;
 use model::status::StatusKind;
 
 /// The card; nothing when all is well.
-pub(crate) fn needs(dom: Dom, d: &Detail) -> Option<AnyView> {
+pub(crate) fn needs(dom: DomainState, d: &Detail) -> Option<AnyView> {
     let all = attention(&d.item, &d.row.status, d.observation.as_ref());
     if all.is_empty() {
         return None;
@@ -29,7 +29,7 @@ pub(crate) fn needs(dom: Dom, d: &Detail) -> Option<AnyView> {
     )
 }
 
-fn finding(dom: Dom, d: &Detail, a: Attention) -> AnyView {
+fn finding(dom: DomainState, d: &Detail, a: Attention) -> AnyView {
     let name = d.row.name.as_str().to_string();
     let text = (!a.means.is_empty() || !a.todo.is_empty()).then(|| {
         let todo = (!a.todo.is_empty()).then(|| view! { <b>{a.todo.clone()}</b> });
@@ -58,7 +58,7 @@ fn finding(dom: Dom, d: &Detail, a: Attention) -> AnyView {
     .into_any()
 }
 
-fn help(dom: Dom, d: &Detail, h: Help, name: &str) -> AnyView {
+fn help(dom: DomainState, d: &Detail, h: Help, name: &str) -> AnyView {
     match h {
         Help::ShowPath => {
             view! { <a class="btn btn-sm" href=format!("/domains/{name}/dns")>"Show the path"</a> }.into_any()

@@ -1,6 +1,7 @@
 //! The DNS tab: the path as a picture and as a table, the records, the findings by test, and a trace made now.
 
-use super::{Dom, delegation, nameservers, records, speed, states, with_detail};
+use super::state::DomainState;
+use super::{delegation, nameservers, records, speed, states, with_detail};
 use crate::components::banner::failure;
 use crate::components::time::Ago;
 use crate::components::{icon, icon_sm};
@@ -17,7 +18,7 @@ use model::inventory::percent;
 /// The tab.
 #[component]
 pub(crate) fn DnsTab() -> impl IntoView {
-    let dom = expect_context::<Dom>();
+    let dom = expect_context::<DomainState>();
     let search = use_location().search;
     let wanted = Memo::new(move |_| query::value(&search.get(), "trace"));
     let trace = Resource::new(
@@ -47,7 +48,7 @@ pub(crate) fn DnsTab() -> impl IntoView {
     .into_any()
 }
 
-fn dns(_: Dom, d: &Detail) -> AnyView {
+fn dns(_: DomainState, d: &Detail) -> AnyView {
     let Some(o) = &d.observation else {
         return states::outcome(d).into_any();
     };
@@ -77,7 +78,7 @@ fn dns(_: Dom, d: &Detail) -> AnyView {
             </section>
         }
     });
-    let chain = o.delegation.value.as_ref().map(|del| &del.legacy);
+    let chain = o.delegation.value.as_ref().map(|del| &del.latency);
     let speed = chain.and_then(|c| speed::speed(c, &name, &o.findings, d.now));
     view! {
         <div class="tight">{failed}</div>
@@ -125,13 +126,13 @@ pub(crate) fn findings(all: &[Finding], zone: &str) -> AnyView {
         })
         .collect();
     let body = if rows.is_empty() {
-        view! { <div class="card-body row"><span class="t-ok">{icon("ok")}</span>"Every check that was made passed."</div> }.into_any()
+        view! { <div class="card-body row"><span class="t-ok">{icon("ok")}</span>"The checks of a scan found nothing: delegation, servers over UDP and TCP, serial numbers, glue, signatures. “Run all checks” makes the other test cases."</div> }.into_any()
     } else {
         view! { <dl class="facts">{rows}</dl> }.into_any()
     };
     let check = format!("/tools/check?zone={}", percent(zone));
     view! {
-        <section class="card"><div class="card-head"><h2>"Health by test"</h2><div class="aside">{n}<a class="btn btn-sm" href=check>{icon_sm("shield")}"Check everything"</a></div></div>{body}</section>
+        <section class="card"><div class="card-head"><h2>"Health by test"</h2><div class="aside">{n}<a class="btn btn-sm" href=check>{icon_sm("shield")}"Run all checks"</a></div></div>{body}</section>
     }
     .into_any()
 }

@@ -1,12 +1,12 @@
 //! The Event Log tab of one domain.
 
-use super::Dom;
+use super::state::DomainState;
 use crate::components::event_list::EventLogView;
 use leptos::prelude::*;
 
 /// The tab.
 #[component]
 pub(crate) fn EventsTab() -> impl IntoView {
-    let dom = expect_context::<Dom>();
+    let dom = expect_context::<DomainState>();
     view! { <EventLogView domain=Some(dom.name)/> }.into_any()
 }

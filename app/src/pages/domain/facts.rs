@@ -10,7 +10,7 @@ use model::fields::{ds_line, stated};
 use model::inventory::Row;
 use model::observation::Part;
 use model::registration::{Provenance, Registration, RegistrationState};
-use model::row::Loudness;
+use model::row::Urgency;
 use model::time::{StatedTime, human_day};
 
 /// The card.
@@ -150,11 +150,11 @@ fn source_words(p: &Provenance) -> String {
     format!("{} of the {party}, {}", p.protocol.label(), p.server)
 }
 
-fn days_class(loudness: Loudness) -> &'static str {
-    match loudness {
-        Loudness::Quiet => "muted",
-        Loudness::Soon => "t-warn",
-        Loudness::Now => "t-critical",
+fn days_class(urgency: Urgency) -> &'static str {
+    match urgency {
+        Urgency::Low => "muted",
+        Urgency::Soon => "t-warn",
+        Urgency::Immediate => "t-critical",
     }
 }
 
@@ -171,7 +171,7 @@ fn expiration(r: &Registration, row: Option<&Row>, now: Timestamp, source: Optio
         n if n < 0 => format!("· {} days ago", -n),
         n => format!("· {n} days left"),
     };
-    let loud = row.and_then(|r| r.expiry_note(now)).map_or(Loudness::Quiet, |n| n.loudness);
+    let loud = row.and_then(|r| r.expiry_note(now)).map_or(Urgency::Low, |n| n.urgency);
     let hand = by_hand.filter(|_| r.expires.is_none()).map(|_| view! { <small>" set by hand"</small> });
     let title = format!("{t}. {}", source.unwrap_or_default());
     view! { <div><dt>"Expiration"</dt><dd title=title>{stated(&t)}" "<span class=days_class(loud)>{words}</span>{hand}</dd></div> }
@@ -182,7 +182,7 @@ fn auto_renew(row: &Row) -> impl IntoView + use<> {
     let (class, words) = match row.auto_renew {
         Some(true) => ("plain", "On, marked by hand"),
         Some(false) => ("plain", "Off, marked by hand"),
-        None => ("muted", "Not known"),
+        None => ("muted", "Unknown"),
     };
     view! { <div><dt>"Auto-renew"</dt><dd class=class>{words}</dd></div> }.into_any()
 }

@@ -1,7 +1,7 @@
 //! The header card: who holds the name, how it is, when it was looked at, and the scan as it runs.
 
-use super::{Dom, settings, tabs};
-use crate::browser;
+use super::state::DomainState;
+use super::{settings, tabs};
 use crate::components::banner::{Tone, banner};
 use crate::components::copy::copy_button;
 use crate::components::scan::stages;
@@ -18,7 +18,7 @@ use model::item::{Item, Ownership};
 use model::scan::ScanProgress;
 
 /// The card.
-pub(crate) fn header(dom: Dom, d: &Detail) -> AnyView {
+pub(crate) fn header(dom: DomainState, d: &Detail) -> AnyView {
     let row = &d.row;
     let name = row.name.as_str().to_string();
     let alabel = (row.unicode != name).then(|| view! { <span class="muted mono xs">{name.clone()}</span> });
@@ -49,7 +49,7 @@ pub(crate) fn header(dom: Dom, d: &Detail) -> AnyView {
     .into_any()
 }
 
-fn actions(dom: Dom, d: &Detail) -> impl IntoView + use<> {
+fn actions(dom: DomainState, d: &Detail) -> impl IntoView + use<> {
     let name = d.row.name.as_str().to_string();
     let busy = {
         let waiting = d.scan.as_ref().is_some_and(|s| !s.finished());
@@ -59,7 +59,7 @@ fn actions(dom: Dom, d: &Detail) -> impl IntoView + use<> {
         e.prevent_default();
         dom.rescan();
     };
-    let navigate = browser::use_go();
+    let navigate = crate::navigate::use_navigator();
     let to_remove = name.clone();
     let remove = move |e: leptos::ev::SubmitEvent| {
         e.prevent_default();
@@ -128,9 +128,10 @@ fn put_back(toaster: Toaster, removed: Vec<Item>, address: String) {
 }
 
 /// The scan that runs, or the one that ended while the page was open; announced as it goes.
-fn scan(dom: Dom, d: &Detail) -> impl IntoView + use<> {
-    // What ended well long ago is no news.
-    let news = |p: &ScanProgress| !p.finished() || d.now.duration_since(p.started_at).as_secs() < 600;
+fn scan(dom: DomainState, d: &Detail) -> impl IntoView + use<> {
+    // A result of ten minutes ago is old; that scans are suspended stays until somebody acts.
+    let recent = |p: &ScanProgress| d.now.duration_since(p.started_at).as_secs() < 600;
+    let news = |p: &ScanProgress| !p.finished() || p.suspended || recent(p);
     let own = d.scan.clone().filter(news);
     let current = move || dom.scan.get().or_else(|| own.clone()).filter(|p| !dom.dismissed(p));
     view! {
@@ -140,7 +141,7 @@ fn scan(dom: Dom, d: &Detail) -> impl IntoView + use<> {
                     None => stages(&p),
                     Some(_) => outcome(dom, &p),
                 },
-                None if dom.asked.get() => view! { <p class="muted">"Asking for a scan…"</p> }.into_any(),
+                None if dom.asked.get() => view! { <p class="muted">"Requesting a scan…"</p> }.into_any(),
                 None => ().into_any(),
             }}
         </div>
@@ -148,7 +149,7 @@ fn scan(dom: Dom, d: &Detail) -> impl IntoView + use<> {
     .into_any()
 }
 
-fn outcome(dom: Dom, p: &ScanProgress) -> AnyView {
+fn outcome(dom: DomainState, p: &ScanProgress) -> AnyView {
     let Some(r) = &p.result else { return ().into_any() };
     let tone = if r.failed {
         Tone::Warn
@@ -170,9 +171,12 @@ fn outcome(dom: Dom, p: &ScanProgress) -> AnyView {
     .into_any()
 }
 
-fn facts(dom: Dom, d: &Detail) -> impl IntoView + use<> {
-    let registrar = d.row.registrar.clone().unwrap_or_else(|| "Not known".into());
-    let dns = d.row.provider.as_ref().map_or_else(|| "Not known".into_any(), provider);
+fn facts(dom: DomainState, d: &Detail) -> impl IntoView + use<> {
+    let (registered, registrar) = match d.row.registrar.clone() {
+        Some(name) => ("Registered with", name),
+        None => ("Registrar", "unknown".into()),
+    };
+    let dns = d.row.provider.as_ref().map_or_else(|| "Unknown".into_any(), provider);
     let last = d
         .row
         .last_scan_at
@@ -183,7 +187,7 @@ fn facts(dom: Dom, d: &Detail) -> impl IntoView + use<> {
     };
     view! {
         <dl class="dom-facts">
-            <div><dt>"Registered with"</dt><dd>{registrar}</dd></div>
+            <div><dt>{registered}</dt><dd>{registrar}</dd></div>
             <div><dt>"DNS Provider"</dt><dd>{dns}</dd></div>
             <div><dt>"Last Scan"</dt><dd>{last}</dd></div>
             <div><dt>"Ownership"</dt><dd>{ownership}</dd></div>

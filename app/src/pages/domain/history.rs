@@ -1,13 +1,14 @@
 //! The History tab: states over time, any two of them side by side, and the raw answers.
 
-use super::{Dom, timeline};
-use crate::answer::History;
+use super::state::DomainState;
+use super::timeline;
 use crate::components::banner::failure;
 use crate::components::copy::copy_button;
 use crate::components::icon;
 use crate::components::time::{day, instant};
 use crate::query;
 use crate::server_fns;
+use crate::server_fns::History;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 use model::detail::{RawAnswer, SnapshotMeta};
@@ -18,7 +19,7 @@ use model::scan::Live;
 /// The tab.
 #[component]
 pub(crate) fn HistoryTab() -> impl IntoView {
-    let dom = expect_context::<Dom>();
+    let dom = expect_context::<DomainState>();
     let search = use_location().search;
     let pair = Memo::new(move |_| {
         let s = search.get();
@@ -31,9 +32,12 @@ pub(crate) fn HistoryTab() -> impl IntoView {
     );
     let calm = crate::live::Debounce::new(400);
     crate::live::listen(move |l| {
-        if let Live::Changed(e) = l
-            && e.name == dom.name.get_untracked()
-        {
+        let concerns = match l {
+            Live::Changed(e) => e.name == dom.name.get_untracked(),
+            Live::Reset { .. } => true,
+            Live::Scan(_) => false,
+        };
+        if concerns {
             calm.call(move || data.refetch());
         }
     });
@@ -41,8 +45,8 @@ pub(crate) fn HistoryTab() -> impl IntoView {
         <Transition fallback=super::states::skeleton>
             {move || data.get().map(|h| match h {
                 Ok(h) => history(&dom.name.get(), &h, pair.get().2),
-                // The header says what is wrong with a domain that is not there.
-                Err(crate::answer::Failure::NotFound(_)) => ().into_any(),
+                // The header explains that the domain is not in the inventory.
+                Err(e) if e.kind == service::ErrorKind::NotFound => ().into_any(),
                 Err(f) => failure("The history could not be read", &f),
             })}
         </Transition>

@@ -14,82 +14,29 @@ mod records;
 mod settings;
 mod soa;
 mod speed;
+mod state;
 pub(crate) mod states;
 mod tabs;
 mod timeline;
 
-use crate::answer::Failure;
 use crate::components::banner;
 use crate::components::frame::crumbs;
-use crate::components::toast::{Toaster, use_toaster};
+use crate::components::toast::use_toaster;
 use crate::live;
 use crate::server_fns;
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 use leptos_meta::Title;
 use leptos_router::components::Outlet;
 use leptos_router::hooks::use_params_map;
-use model::Timestamp;
 use model::detail::Detail;
-use model::scan::{Live, ScanProgress};
+use model::scan::Live;
+use state::DomainState;
 
 pub(crate) use delegation::picture as delegation_picture;
 pub(crate) use facts::{dnssec as dnssec_card, facts as domain_facts};
 pub(crate) use flags::flags as status_flags;
-pub(crate) use nameservers::{millis, nameservers};
+pub(crate) use nameservers::nameservers;
 pub(crate) use records::records;
-
-/// What the parts of the page share.
-#[derive(Clone, Copy)]
-pub(crate) struct Dom {
-    /// The name in the address.
-    pub name: Memo<String>,
-    /// All that is known.
-    pub detail: Resource<Result<Detail, Failure>>,
-    /// The scan as heard last; the page's own until then.
-    pub scan: RwSignal<Option<ScanProgress>>,
-    /// True from a click on Rescan until the server speaks.
-    pub asked: RwSignal<bool>,
-    /// The scan whose outcome was closed by hand: when it began.
-    pub dismissed: RwSignal<Option<Timestamp>>,
-    /// Says what was done.
-    pub toaster: Toaster,
-}
-
-impl Dom {
-    /// True when the outcome of this scan was closed by hand.
-    fn dismissed(self, p: &ScanProgress) -> bool {
-        p.finished() && self.dismissed.get() == Some(p.started_at)
-    }
-
-    /// Asks for a scan.
-    pub(crate) fn rescan(self) {
-        let name = self.name.get_untracked();
-        self.asked.set(true);
-        spawn_local(async move {
-            if let Err(f) = server_fns::rescan(vec![name]).await {
-                self.asked.set(false);
-                self.toaster.failed(&f);
-            } else {
-                // Should the stream be broken, the page still learns how it ended.
-                self.detail.refetch();
-            }
-        });
-    }
-
-    /// Runs a change of what is said about the domain, then reads it anew.
-    pub(crate) fn save(self, change: impl Future<Output = Result<(), Failure>> + 'static) {
-        spawn_local(async move {
-            match change.await {
-                Ok(()) => {
-                    self.toaster.say("check", "Saved");
-                    self.detail.refetch();
-                }
-                Err(f) => self.toaster.failed(&f),
-            }
-        });
-    }
-}
 
 /// The page around the tabs.
 #[component]
@@ -99,7 +46,7 @@ pub(crate) fn DomainPage() -> impl IntoView {
     let name = Memo::new(move |before: Option<&String>| {
         params.get().get("name").or_else(|| before.cloned()).unwrap_or_default()
     });
-    let dom = Dom {
+    let dom = DomainState {
         name,
         detail: Resource::new(move || name.get(), server_fns::detail),
         scan: RwSignal::new(None),
@@ -133,7 +80,7 @@ pub(crate) fn DomainPage() -> impl IntoView {
     .into_any()
 }
 
-fn follow(dom: Dom) {
+fn follow(dom: DomainState) {
     let calm = live::Debounce::new(250);
     Effect::new(move |before: Option<String>| {
         let name = dom.name.get();
@@ -167,13 +114,19 @@ fn follow(dom: Dom) {
         Live::Changed(entry) if entry.kind == "item" && entry.name == dom.name.get_untracked() => {
             calm.call(move || dom.detail.refetch());
         }
+        Live::Reset { .. } => {
+            dom.scan.set(None);
+            calm.call(move || dom.detail.refetch());
+        }
         Live::Scan(_) | Live::Changed(_) => {}
     });
 }
 
-/// A tab's view of the detail: nothing while it is read or when it could not be (the header says so).
-pub(crate) fn with_detail(view: impl Fn(Dom, &Detail) -> AnyView + Send + Sync + 'static) -> impl IntoView {
-    let dom = expect_context::<Dom>();
+/// A tab's view of the detail; empty while it loads or when it failed (the header shows that).
+pub(crate) fn with_detail(
+    view: impl Fn(DomainState, &Detail) -> AnyView + Send + Sync + 'static,
+) -> impl IntoView {
+    let dom = expect_context::<DomainState>();
     view! { <Transition>{move || dom.detail.get().and_then(Result::ok).map(|d| view(dom, &d))}</Transition> }
         .into_any()
 }

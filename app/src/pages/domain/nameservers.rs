@@ -1,8 +1,8 @@
 //! The nameservers of a zone: every name × address as it answered, latency as a bar.
 
-use super::delegation::row_id;
+use super::delegation::nodes::row_id;
 use crate::components::status::{health_pill, older_pill};
-use crate::components::time::Ago;
+use crate::components::time::{Ago, millis};
 use leptos::prelude::*;
 use model::Timestamp;
 use model::dns::{AnswerKind, Delegation, ServerHealth, ServerState};
@@ -14,10 +14,10 @@ pub(crate) fn nameservers(part: &Part<Delegation>, now: Timestamp) -> Option<Any
     let d = part.value.as_ref()?;
     let asked = part
         .observed_at
-        .map(|at| view! { <span>"asked "<Ago at=at now=now/>", every address, no cache"</span> });
+        .map(|at| view! { <span>"queried "<Ago at=at now=now/>", every address, uncached"</span> });
     if !d.delegated || d.servers.is_empty() {
         let words = if d.delegated {
-            "The parent delegates the name, but none of its servers could be asked.".to_string()
+            "The parent delegates the name, but none of its servers could be reached.".to_string()
         } else {
             format!("The servers of {} do not delegate this name: it does not resolve.", parent(&d.parent))
         };
@@ -107,7 +107,7 @@ fn server(d: &Delegation, s: &ServerState, group: Option<(usize, usize)>, slowes
     .into_any()
 }
 
-/// What else the server said, for hovering.
+/// Further facts about the server, as a tooltip.
 fn details(s: &ServerState) -> String {
     let mut out = vec![s.kind.words().to_string()];
     match s.tcp {
@@ -136,17 +136,5 @@ fn latency(s: &ServerState, slowest: f64) -> AnyView {
                 .into_any()
         }
         None => view! { <span class="muted">"–"</span> }.into_any(),
-    }
-}
-
-/// Milliseconds as people read them: `< 0.1 ms`, `0.4 ms`, `12 ms`.
-pub(crate) fn millis(ms: f64) -> String {
-    if ms < 0.05 {
-        // On loopback, or in the same rack: quick, and yet an answer that took its way.
-        "< 0.1 ms".into()
-    } else if ms < 0.95 {
-        format!("{ms:.1} ms")
-    } else {
-        format!("{ms:.0} ms")
     }
 }

@@ -1,6 +1,7 @@
 //! The Overview tab: what is wrong on top, then the facts, each with its source and age.
 
-use super::{Dom, attention, facts, flags, nameservers, settings, soa, states, with_detail};
+use super::state::DomainState;
+use super::{attention, facts, flags, nameservers, settings, soa, states, with_detail};
 use leptos::prelude::*;
 use model::detail::Detail;
 use model::registration::RegistrationState;
@@ -11,7 +12,7 @@ pub(crate) fn OverviewTab() -> impl IntoView {
     with_detail(overview)
 }
 
-fn overview(dom: Dom, d: &Detail) -> AnyView {
+fn overview(dom: DomainState, d: &Detail) -> AnyView {
     let failed = d.observation.as_ref().map(|o| states::failed_parts(o, d.now)).unwrap_or_default();
     let registration = d
         .observation

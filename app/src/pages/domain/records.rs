@@ -51,7 +51,7 @@ pub(crate) fn records(part: &Part<ZoneSnapshot>, zone: &str, now: Timestamp) -> 
     )
 }
 
-/// The owner name as it stands in a zone file.
+/// The owner name as written in a zone file.
 fn relative(name: &str, zone: &str) -> String {
     if name == zone {
         "@".into()

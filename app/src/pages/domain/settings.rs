@@ -1,6 +1,6 @@
-//! What an organisation says about its holding: tags, expiration and auto-renew by hand, a note. Plain forms.
+//! The owner's data about a domain: tags, expiration and auto-renew by hand, a note. Plain forms.
 
-use super::Dom;
+use super::state::DomainState;
 use crate::browser;
 use crate::components::icon_sm;
 use crate::server_fns;
@@ -13,7 +13,7 @@ use model::registration::RegistrationState;
 use model::time::human_date;
 
 /// The tags, and a small form behind a plus.
-pub(crate) fn tags(dom: Dom, item: &Item) -> AnyView {
+pub(crate) fn tags(dom: DomainState, item: &Item) -> AnyView {
     let name = item.name.as_str().to_string();
     let all: Vec<_> = item
         .tags
@@ -47,18 +47,19 @@ pub(crate) fn tags(dom: Dom, item: &Item) -> AnyView {
 }
 
 /// Expiration and auto-renew by hand.
-pub(crate) fn renewal(dom: Dom, d: &Detail) -> AnyView {
+pub(crate) fn renewal(dom: DomainState, d: &Detail) -> AnyView {
     let item = &d.item;
     let name = item.name.as_str().to_string();
-    let published = d
+    let registration = d
         .observation
         .as_ref()
         .and_then(|o| o.registration.value.as_ref())
-        .and_then(RegistrationState::registration)
-        .and_then(model::registration::Registration::effective_expires);
+        .and_then(RegistrationState::registration);
+    let published = registration.and_then(|r| r.effective_expires().map(|e| (e, r.expires)));
     let hint = match &published {
-        Some(e) => format!(
-            "The registry publishes {}; alerts follow that. A date set here counts only while none is published.",
+        Some((e, at_registry)) => format!(
+            "The {} publishes {}; alerts follow that. A date set here counts only while none is published.",
+            if *at_registry == Some(*e) { "registry" } else { "registrar" },
             human_date(e.date())
         ),
         None => "The registry publishes no expiration. Alerts follow the date set here.".to_string(),
@@ -85,7 +86,7 @@ pub(crate) fn renewal(dom: Dom, d: &Detail) -> AnyView {
                         <input class="input" type="date" name="expires" value=date aria-describedby="renewal-hint"/></label>
                     <label class="field"><span class="label">"Auto-renew"</span>
                         <select class="input" name="auto_renew">
-                            {choice("", "Not known", auto.is_none())}
+                            {choice("", "Unknown", auto.is_none())}
                             {choice("yes", "On", auto == Some(true))}
                             {choice("no", "Off", auto == Some(false))}
                         </select></label>
@@ -99,7 +100,7 @@ pub(crate) fn renewal(dom: Dom, d: &Detail) -> AnyView {
 }
 
 /// The note.
-pub(crate) fn note(dom: Dom, item: &Item) -> AnyView {
+pub(crate) fn note(dom: DomainState, item: &Item) -> AnyView {
     let name = item.name.as_str().to_string();
     let note = crate::components::area::area_text(&item.note);
     let form_name = name.clone();

@@ -1,19 +1,24 @@
 //! Speed of the chain: every server between the root and the zone over the last looks, and where it stands in the
-//! network (`model::legacy`). A name is as fast as the slowest of them.
+//! network (`model::latency`). A name is as fast as the slowest of them.
 
-use super::nameservers::millis;
 use crate::components::banner::{Tone, banner};
 use crate::components::time::Ago;
+use crate::components::time::millis;
 use leptos::prelude::*;
 use model::Timestamp;
 use model::finding::{Finding, Level};
-use model::legacy::{ChainServer, LegacyDns, MIN_LOOKS, SLOW_MS, SLOW_PARENT, SLOW_UNICAST};
+use model::latency::{ChainServer, LatencyHistory, MIN_LOOKS, SLOW_MS, SLOW_PARENT, SLOW_UNICAST};
 
 /// Size of a line of latencies, in pixels.
 const LINE: (f32, f32) = (120.0, 20.0);
 
 /// The card; nothing while no server of the chain was looked at.
-pub(crate) fn speed(chain: &LegacyDns, zone: &str, findings: &[Finding], now: Timestamp) -> Option<AnyView> {
+pub(crate) fn speed(
+    chain: &LatencyHistory,
+    zone: &str,
+    findings: &[Finding],
+    now: Timestamp,
+) -> Option<AnyView> {
     let first = *chain.looks.first()?;
     let top = chain.servers.iter().flat_map(|s| s.ms.iter().flatten()).fold(SLOW_MS as f32, |a, b| a.max(*b));
     let (own, above): (Vec<_>, Vec<_>) = chain.servers.iter().partition(|s| s.zone == zone);
@@ -40,7 +45,7 @@ pub(crate) fn speed(chain: &LegacyDns, zone: &str, findings: &[Finding], now: Ti
         banner(tone, f.message.clone(), f.fix.clone())
     });
     let slow: Vec<_> = slow.collect();
-    // A finding says who is slowest and where its servers stand; the same below it would be read twice.
+    // A finding names the slowest server already; the summary would repeat it.
     let summary = slow.is_empty().then(|| view! { <p>{summary(chain, zone)}</p> });
     Some(
         view! {
@@ -60,18 +65,18 @@ pub(crate) fn speed(chain: &LegacyDns, zone: &str, findings: &[Finding], now: Ti
 }
 
 fn looks(n: usize) -> String {
-    if n == 1 { "1 look".into() } else { format!("{n} looks") }
+    if n == 1 { "1 sample".into() } else { format!("{n} samples") }
 }
 
 /// The whole in a sentence or two.
-fn summary(chain: &LegacyDns, zone: &str) -> String {
+fn summary(chain: &LatencyHistory, zone: &str) -> String {
     let spread = chain.spread(zone).words();
     let mut letters = spread.chars();
     let spread =
         letters.next().map(|c| c.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default();
     match chain.slowest() {
         Some((s, stats)) => format!(
-            "The slowest is {} ({}): {} in the median of {}, {} in the worst 5 %. {spread}.",
+            "The slowest is {} ({}): median {} over {}, p95 {}. {spread}.",
             s.server,
             s.address,
             millis(stats.median),
@@ -79,7 +84,7 @@ fn summary(chain: &LegacyDns, zone: &str) -> String {
             millis(stats.p95),
         ),
         None => format!(
-            "Not enough looks yet to judge the speed: {MIN_LOOKS} answers of a server are needed, one comes with each scan. {spread}."
+            "Not enough samples yet: at least {MIN_LOOKS} answers of a server required, one per scan. {spread}."
         ),
     }
 }
@@ -92,7 +97,7 @@ fn table(label: &'static str, zones: bool, rows: impl IntoView + 'static) -> Any
                 <thead><tr>
                     {zone}
                     <th scope="col">"Server"</th><th scope="col">"Network"</th>
-                    <th scope="col" class="num">"Median"</th><th scope="col" class="num">"Worst 5 %"</th>
+                    <th scope="col" class="num">"Median"</th><th scope="col" class="num">"p95"</th>
                     <th scope="col">"Over time"</th>
                 </tr></thead>
                 <tbody>{rows}</tbody>
@@ -105,7 +110,7 @@ fn table(label: &'static str, zones: bool, rows: impl IntoView + 'static) -> Any
 fn row(s: &ChainServer, top: f32, slowest: bool, zones: bool) -> AnyView {
     let zone = zones.then(|| view! { <td class="mono">{s.zone.clone()}</td> });
     let stats = s.stats();
-    let number = |pick: fn(&model::legacy::LatencyStats) -> f64| match &stats {
+    let number = |pick: fn(&model::latency::LatencyStats) -> f64| match &stats {
         Some(st) => view! { <span>{millis(pick(st))}</span> }.into_any(),
         None => view! { <span class="muted">"no answer"</span> }.into_any(),
     };
@@ -114,7 +119,7 @@ fn row(s: &ChainServer, top: f32, slowest: bool, zones: bool) -> AnyView {
             let systems = n.asns.iter().map(|a| format!("AS{a}")).collect::<Vec<_>>().join(", ");
             format!("{} · {systems}", n.prefix.clone().unwrap_or_default())
         }
-        _ => "not known".into(),
+        _ => "unknown".into(),
     };
     let mark = slowest.then(|| view! { <span class="tag">"slowest"</span> });
     let ids = s.ids.join(", ");
@@ -181,7 +186,7 @@ fn line(ms: &[Option<f32>], top: f32) -> AnyView {
 #[cfg(all(test, feature = "ssr"))]
 mod tests {
     use super::*;
-    use model::legacy::ServerNetwork;
+    use model::latency::ServerNetwork;
 
     fn server(zone: &str, name: &str, address: &str, ms: Vec<Option<f32>>) -> ChainServer {
         let network = ServerNetwork {
@@ -204,7 +209,7 @@ mod tests {
         let now = Timestamp::from_second(1_800_000_000).unwrap();
         let mut own = vec![Some(ms); n];
         own[0] = None;
-        let chain = LegacyDns {
+        let chain = LatencyHistory {
             looks: (0..n).map(|_| now).collect(),
             servers: vec![
                 server("io", "a.nic.io", "192.0.2.1", vec![Some(9.0); n]),
@@ -220,7 +225,7 @@ mod tests {
         let html = html(14, 180.0);
         for words in [
             "ns1.q7.io/192.0.2.2, takes 180 ms in the median of 13 looks",
-            "14 looks: 180 ms to 180 ms, 1 without an answer",
+            "14 samples: 180 ms to 180 ms, 1 without an answer",
             "192.0.2.0/24 · AS64500",
             "The one server of the zones above",
             "nothing says anycast",
@@ -234,22 +239,22 @@ mod tests {
         assert!(!html(14, 180.0).contains("The slowest is"));
         let quick = html(14, 20.0);
         assert!(
-            quick.contains("The slowest is ns1.q7.io (192.0.2.2): 20 ms in the median of 13 looks"),
+            quick.contains("The slowest is ns1.q7.io (192.0.2.2): median 20 ms over 13 samples"),
             "{quick}"
         );
-        assert!(quick.contains("20 ms in the worst 5 %"), "{quick}");
+        assert!(quick.contains("p95 20 ms"), "{quick}");
     }
 
     #[test]
     fn few_looks_are_not_judged() {
         let html = html(3, 180.0);
-        assert!(html.contains("Not enough looks yet"), "{html}");
+        assert!(html.contains("Not enough samples yet"), "{html}");
         assert!(!html.contains("The slowest is"), "{html}");
     }
 
     #[test]
     fn nothing_is_shown_before_the_first_look() {
         let now = Timestamp::from_second(1_800_000_000).unwrap();
-        assert!(speed(&LegacyDns::default(), "q7.io", &[], now).is_none());
+        assert!(speed(&LatencyHistory::default(), "q7.io", &[], now).is_none());
     }
 }

@@ -1,7 +1,6 @@
 //! Pages of domains of which there is little to say: unknown here, never scanned, not registered, withheld; and
 //! parts that failed.
 
-use crate::answer::Failure;
 use crate::components::banner::{Tone, banner, failure};
 use crate::components::icon;
 use leptos::prelude::*;
@@ -10,10 +9,11 @@ use model::inventory::percent;
 use model::observation::{Observation, Part, PartError, PartKind};
 use model::registration::RegistrationState;
 use model::time::{human_clock, relative};
+use service::{ApiError, ErrorKind};
 
 /// The domain is not in the inventory, or could not be read.
-pub(crate) fn not_here(name: &str, f: &Failure) -> AnyView {
-    if !matches!(f, Failure::NotFound(_)) {
+pub(crate) fn not_here(name: &str, f: &ApiError) -> AnyView {
+    if f.kind != ErrorKind::NotFound {
         return failure("This domain could not be read", f);
     }
     let n = percent(name);
@@ -21,7 +21,7 @@ pub(crate) fn not_here(name: &str, f: &Failure) -> AnyView {
         <section class="card empty">
             {icon::icon_in("scope", "i i-lg")}
             <h1 class="mono wrap">{name.to_string()}</h1>
-            <p>"This domain is not in the inventory."</p>
+            <p>"Not found in this organisation."</p>
             <div class="row row-wrap">
                 <a class="btn btn-primary" href=format!("/domains/add?text={n}")>{icon("plus")}"Add it"</a>
                 <a class="btn" href=format!("/tools/scan?name={n}")>{icon("scan")}"Scan without adding"</a>
@@ -50,7 +50,7 @@ pub(crate) fn registration_outcome(o: &Observation, watched: bool) -> Option<Any
             Tone::Info,
             "Not registered",
             if watched {
-                "The registry says the name does not exist. An event is recorded when somebody registers it."
+                "The registry says the name does not exist. An event is recorded when it is registered."
             } else {
                 "The registry says the name does not exist."
             },
@@ -58,7 +58,7 @@ pub(crate) fn registration_outcome(o: &Observation, watched: bool) -> Option<Any
         RegistrationState::Reserved => Some(banner(
             Tone::Info,
             "Reserved",
-            "The registry withholds this name; nobody can register it at present.",
+            "The registry withholds this name; it can’t be registered at present.",
         )),
     }
 }
@@ -89,15 +89,15 @@ fn part_banner(
     now: model::Timestamp,
 ) -> AnyView {
     let title = match e.label.as_str() {
-        "throttled" => format!("{}: the server asks for patience", kind.label()),
+        "throttled" => format!("{}: rate limited by the server", kind.label()),
         _ => format!("{} could not be read", kind.label()),
     };
     let kept = match kept {
-        Some(at) => format!("Shown is what was read {}, at {} UTC.", relative(at, now), human_clock(at)),
-        None => "Nothing was read before.".to_string(),
+        Some(at) => format!("Showing the data read {}, at {} UTC.", relative(at, now), human_clock(at)),
+        None => "No earlier data.".to_string(),
     };
     let retry =
-        e.retry_at.map(|t| format!(" Next try not before {} UTC.", human_clock(t))).unwrap_or_default();
+        e.retry_at.map(|t| format!(" Next attempt after {} UTC.", human_clock(t))).unwrap_or_default();
     banner(Tone::Warn, title, format!("{}. {kept}{retry}", e.sentence.trim_end_matches('.')))
 }
 

@@ -22,7 +22,7 @@ pub(super) enum State {
     /// This document may not ask; a reload makes one that may.
     Reload,
     /// There is no resolver a browser may ask.
-    Nobody,
+    NoResolver,
     /// Not asked, because the name or its addresses are denied.
     Denied,
 }
@@ -80,7 +80,7 @@ impl BrowserSide {
         spawn_local(async move {
             let resolvers = server_fns::browser_resolvers().await.unwrap_or_default();
             let n = resolvers.len();
-            let state = if n == 0 { State::Nobody } else { State::Asking(n) };
+            let state = if n == 0 { State::NoResolver } else { State::Asking(n) };
             self.state.try_set(state);
             for (i, resolver) in resolvers.into_iter().enumerate() {
                 spawn_local(self.one(i, resolver, name.clone(), types.clone()));
@@ -140,7 +140,7 @@ fn worth_asking(first: &FqdnReport) -> Vec<&'static str> {
     BROWSER_TYPES.into_iter().filter(|t| !known || said(|o| o == TypeOutcome::Records, t)).collect()
 }
 
-/// The server's report with the browser's answers beside it, judged anew.
+/// The server's report combined with the browser's answers, judged again.
 pub(super) fn with_browser(first: &FqdnReport, answers: &[VantageAnswer]) -> FqdnReport {
     if answers.is_empty() {
         return first.clone();

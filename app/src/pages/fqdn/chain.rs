@@ -2,7 +2,7 @@
 //! wrong in words.
 
 use crate::components::icon;
-use crate::pages::domain::millis;
+use crate::components::time::millis;
 use leptos::prelude::*;
 use model::compare::AuthorityServer;
 use model::finding::Level;
@@ -42,7 +42,7 @@ fn step(i: usize, s: &ChainStep, last: bool) -> AnyView {
     // Absence is of the name, not of each type.
     let said: Vec<_> = if none { Vec::new() } else { s.answers.iter().map(answer).collect() };
     let ttl = s.ttl.map(|t| {
-        let words = format!("copies live {} at most", human_seconds(t.into()));
+        let words = format!("cached for at most {}", human_seconds(t.into()));
         view! { <span class="mono xs" title=words>{format!("TTL {t}")}</span> }
     });
     let pills: Vec<_> = s.problems.iter().map(pill).collect();
@@ -63,7 +63,7 @@ fn step(i: usize, s: &ChainStep, last: bool) -> AnyView {
     .into_any()
 }
 
-/// One type and what is said of it.
+/// One record type with its answer.
 fn answer(a: &TypeAnswer) -> AnyView {
     let said = match a.outcome {
         TypeOutcome::Records => {
@@ -75,7 +75,7 @@ fn answer(a: &TypeAnswer) -> AnyView {
         TypeOutcome::NxDomain => {
             view! { <span class="t-critical">"the name does not exist"</span> }.into_any()
         }
-        TypeOutcome::Failed => view! { <span class="t-critical">"no answer that counts"</span> }.into_any(),
+        TypeOutcome::Failed => view! { <span class="t-critical">"no usable answer"</span> }.into_any(),
     };
     view! { <span class="rtype">{a.rtype.clone()}</span><div>{said}</div> }.into_any()
 }
@@ -95,11 +95,11 @@ fn held(s: &ChainStep) -> Option<AnyView> {
     let good = s.servers.iter().filter(|x| x.kind.is_authoritative()).count();
     let servers = match (good, asked, s.agree) {
         (_, 0, _) => String::new(),
-        (0, a, _) => format!(" · none of {a} server addresses gives an answer that counts"),
-        (1, 1, true) => " · its one server address answers".into(),
+        (0, a, _) => format!(" · none of {a} server addresses gives a usable answer"),
+        (1, 1, true) => " · its one server address responds".into(),
         (g, a, true) if g == a => format!(" · {a} server addresses agree"),
-        (g, a, true) => format!(" · {g} of {a} server addresses answer, and agree"),
-        (g, a, false) => format!(" · {g} of {a} server addresses answer, and differ"),
+        (g, a, true) => format!(" · {g} of {a} server addresses responding"),
+        (g, a, false) => format!(" · {g} of {a} server addresses responding, answers differ"),
     };
     let provider = s.provider.as_ref().map(|p| format!(" · {}", p.name)).unwrap_or_default();
     Some(
@@ -147,9 +147,9 @@ fn servers(s: &ChainStep) -> Option<AnyView> {
     let label = format!("Servers of {}, table", s.zone);
     Some(
         view! {
-            <details class="said"><summary class="xs">"What every server said"</summary>
+            <details class="said"><summary class="xs">"Answers of every server"</summary>
                 <div class="tbl-scroll" tabindex="0" role="region" aria-label=label><table class="tbl tbl-tight">
-                    <thead><tr><th scope="col">"Server"</th><th scope="col">"Address"</th><th scope="col">"Said"</th><th scope="col" class="num">"Serial"</th><th scope="col" class="num">"Time"</th></tr></thead>
+                    <thead><tr><th scope="col">"Server"</th><th scope="col">"Address"</th><th scope="col">"Answer"</th><th scope="col" class="num">"Serial"</th><th scope="col" class="num">"Time"</th></tr></thead>
                     <tbody>{rows}</tbody></table></div></details>
         }
         .into_any(),

@@ -31,9 +31,9 @@ pub(crate) fn FqdnPage() -> impl IntoView {
     );
     view! {
         <Title text="FQDN analyzer"/>
-        <div class="page-head"><h1>"FQDN analyzer"</h1><span class="sub">"asks the authoritative servers, with no cache in the way"</span></div>
+        <div class="page-head"><h1>"FQDN analyzer"</h1><span class="sub">"queries the authoritative servers, uncached"</span></div>
         {form(name)}
-        <Suspense fallback=|| waiting("Following the name to its end, every server of every zone asked…")>
+        <Suspense fallback=|| waiting("Following the name to its end, querying every server of every zone…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(r)) => found(r),
                 Some(Err(f)) => page_failure("The name could not be analyzed", &f),
@@ -67,7 +67,7 @@ fn hint() -> AnyView {
     view! {
         <section class="card empty">{icon::icon_in("route", "i i-lg")}
             <h2>"Where does this name lead, and when is it safe to change?"</h2>
-            <p>"Each alias with its zone, servers and TTL, the addresses at the end, what your browser is told instead, and a dated plan for a change."</p>
+            <p>"Each alias with its zone, servers and TTL, the addresses at the end, what your browser gets from resolvers, and a dated plan for a change."</p>
         </section>
     }
     .into_any()
@@ -80,7 +80,7 @@ fn found(first: FqdnReport) -> AnyView {
     let zone = first.chain.first().map(|s| s.zone.clone()).filter(|z| !z.is_empty() && z != ".");
     let bar = result_bar(Tool::Fqdn, &first.name, zone.as_deref(), answered, Again::Reload);
     let report = Memo::new(move |_| with_browser(&first, &browser.answers()));
-    // One part is drawn anew only when it changes: what a person opened stays open.
+    // Each part re-renders only when it changes, so that opened details stay open.
     let steps =
         Memo::new(move |_| report.with(|r| (r.chain.clone(), r.chain_words.clone(), r.chain_from.clone())));
     let change = Memo::new(move |_| report.with(|r| (r.ttl_plan.clone(), r.now)));
@@ -101,7 +101,7 @@ fn found(first: FqdnReport) -> AnyView {
 }
 
 fn answered_in(r: &FqdnReport) -> String {
-    let took = r.vantages.iter().find_map(|v| v.latency_ms).map(super::domain::millis);
+    let took = r.vantages.iter().find_map(|v| v.latency_ms).map(crate::components::time::millis);
     let took = took.map(|t| format!("Answered in {t} · ")).unwrap_or_default();
     format!("{took}{} UTC", human_clock(r.now))
 }
@@ -114,7 +114,7 @@ fn verdict(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyView {
     let headline = Memo::new(move |_| report.with(|r| r.headline.clone()));
     let differences = Memo::new(move |_| {
         if browser.state.get() == State::Denied {
-            return "Only the authoritative servers were asked: a question to a resolver would plant the absence in its cache."
+            return "Only the authoritative servers were queried: a query to a resolver would put the negative answer into its cache."
                 .to_string();
         }
         report.with(|r| r.differences.clone())
@@ -142,17 +142,16 @@ fn not_there(chain: &[model::fqdn::ChainStep], name: &str, now: model::Timestamp
     let nothing = end.answers.iter().any(|a| a.outcome == TypeOutcome::NxDomain);
     let about = match (nothing, end.owner == name) {
         (true, true) => format!(
-            "{} does not exist. This look planted nothing in any cache; a resolver that was asked remembers it.",
+            "{} does not exist. This analysis filled no cache; a resolver that is queried caches the negative answer.",
             end.owner
         ),
         (true, false) => format!(
-            "{name} leads to {}, which does not exist: whoever asks a resolver plants that in its cache.",
+            "{name} leads to {}, which does not exist: every query to a resolver puts that into its cache.",
             end.owner
         ),
-        (false, _) => format!(
-            "{} exists without an address: resolvers remember that as they do a missing name.",
-            end.owner
-        ),
+        (false, _) => {
+            format!("{} exists without an address: resolvers cache that like a missing name.", end.owner)
+        }
     };
     Some(
         view! {

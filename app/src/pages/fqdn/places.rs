@@ -1,8 +1,8 @@
-//! Where the name ends, and who is told what: the addresses, each with who sees it, and the table of vantage points.
+//! The addresses at the end of the chain, and who gets which answer: the addresses, each with who sees it, and the table of vantage points.
 
 use super::browser_side::{BrowserSide, Reach, State};
+use crate::components::time::millis;
 use crate::components::{icon, icon_sm};
-use crate::pages::domain::millis;
 use leptos::prelude::*;
 use model::compare::rdata_key;
 use model::fqdn::{FqdnReport, TypeOutcome, VantageAnswer, VantageKind};
@@ -150,16 +150,16 @@ fn advice(browser: BrowserSide, name: &str) -> Option<AnyView> {
     let name = name.to_string();
     match browser.state.get() {
         State::Denied => Some(view! {
-            <div class="fqdn-foot row"><p class="hint grow">"Your browser asked no resolver: that would plant the absence in its cache."</p>
-                <button class="btn btn-sm" type="button" on:click=move |_| browser.ask_anyway(&name)>"Ask anyway"</button></div>
+            <div class="fqdn-foot row"><p class="hint grow">"Your browser queried no resolver: that would put the negative answer into its cache."</p>
+                <button class="btn btn-sm" type="button" on:click=move |_| browser.ask_anyway(&name)>"Query anyway"</button></div>
         }
         .into_any()),
         State::Reload => Some(view! {
-            <p class="hint fqdn-foot">"Your browser may ask public resolvers itself once this page is loaded afresh. "<a href="" rel="external" on:click=|e| { e.prevent_default(); let _ = window().location().reload(); }>"Reload"</a></p>
+            <p class="hint fqdn-foot">"Your browser can query public resolvers once this page is reloaded. "<a href="" rel="external" on:click=|e| { e.prevent_default(); let _ = window().location().reload(); }>"Reload"</a></p>
         }
         .into_any()),
-        State::Nobody => Some(view! {
-            <p class="hint fqdn-foot">"No resolver is configured that a browser could ask itself."</p>
+        State::NoResolver => Some(view! {
+            <p class="hint fqdn-foot">"No resolver is configured that a browser can query."</p>
         }
         .into_any()),
         State::Still | State::Asking(_) | State::Done => None,
@@ -170,12 +170,12 @@ fn advice(browser: BrowserSide, name: &str) -> Option<AnyView> {
 fn reach(browser: BrowserSide, host: String) -> AnyView {
     let words = move || match browser.reach.get() {
         Reach::Untried => {
-            "What your own system’s resolver says is hidden from pages; they can only try the host."
+            "A page can’t see the answer of your system’s resolver; it can only try to reach the host."
         }
         Reach::Trying => "Trying…",
-        Reach::Yes => "It answers this browser on HTTPS: your own resolver knows the name.",
+        Reach::Yes => "It answers this browser on HTTPS: your system’s resolver finds the name.",
         Reach::No => {
-            "No answer on HTTPS within 6 s: your resolver may remember an old answer, or the host offers no HTTPS."
+            "No answer on HTTPS within 6 s: your resolver may have an old answer cached, or the host offers no HTTPS."
         }
     };
     let picture = move || match browser.reach.get() {

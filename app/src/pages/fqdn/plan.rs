@@ -4,9 +4,9 @@
 use crate::components::icon_sm;
 use leptos::prelude::*;
 use model::Timestamp;
-use model::advice::clock_utc;
 use model::fqdn::{PlanStage, StageKind, TtlPlan};
 use model::inventory::percent;
+use model::time::clock_utc;
 use model::time::human_seconds;
 
 /// The card.

@@ -1,5 +1,5 @@
-//! Adding domains: a page that needs no script, and a dialog with the same form. What is refused says why, line by
-//! line, and the rest goes in.
+//! Adding domains: a page that needs no script, and a dialog with the same form. Invalid lines are explained; valid
+//! ones are added.
 
 use crate::browser;
 use crate::components::frame::{FrameResource, crumbs};
@@ -53,7 +53,7 @@ pub(crate) fn AddDialog() -> impl IntoView {
     view! {
         <dialog
             class="dialog" id=DIALOG aria-labelledby="add-title"
-            on:click=move |e| if crate::components::palette::event_target_is_dialog(&e) { browser::close_dialog(DIALOG) }
+            on:click=move |e| if browser::is_dialog_backdrop(&e) { browser::close_dialog(DIALOG) }
         >
             <div class="card-head">
                 <h2 id="add-title">"Add domains"</h2>
@@ -70,21 +70,21 @@ pub(crate) fn AddDialog() -> impl IntoView {
     .into_any()
 }
 
-/// The form, wherever it stands.
+/// The form, on the page and in the dialog.
 #[allow(clippy::needless_pass_by_value)] // components own what they are given
 #[component]
 pub(crate) fn AddForm(
-    /// Tells the ids of several forms on one page apart.
+    /// Suffix of element ids, for several forms on one page.
     id: &'static str,
-    /// What stands in it at first.
+    /// The initial text.
     #[prop(optional)]
     text: String,
 ) -> impl IntoView {
     let text = crate::components::area::area_text(&text);
     let toaster = use_toaster();
     let frame = use_context::<FrameResource>();
-    let inv = use_context::<super::Inv>();
-    let lines = RwSignal::new(None::<Result<Vec<AddedLine>, crate::answer::Failure>>);
+    let inv = use_context::<super::state::InventoryState>();
+    let lines = RwSignal::new(None::<Result<Vec<AddedLine>, service::ApiError>>);
     let busy = RwSignal::new(false);
     let field_id = format!("add-text-{id}");
     let area = NodeRef::<leptos::html::Textarea>::new();
@@ -138,7 +138,7 @@ pub(crate) fn AddForm(
                     aria-describedby=hint_id.clone() placeholder="alder.example" node_ref=area
                 >{text}</textarea>
                 <span class="hint" id=hint_id>
-                    "URLs, www., trailing dots, any case and pasted CSV are fine. What is refused says why; the rest goes in."
+                    "URLs, www., trailing dots, any case and pasted CSV are fine. Invalid lines are explained; valid ones are added."
                 </span>
             </div>
             <div role="status">{outcome}</div>
@@ -158,7 +158,7 @@ pub(crate) fn AddForm(
                     {move || if busy.get() { view! { <span class="spin"></span> }.into_any() } else { icon("plus").into_any() }}
                     "Add"
                 </button>
-                <span class="muted xs">"Owned domains count in “is anything on fire”; watched ones do not."</span>
+                <span class="muted xs">"Owned domains count toward totals; watched ones do not."</span>
             </div>
         </form>
     }

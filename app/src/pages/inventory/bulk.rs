@@ -1,7 +1,7 @@
 //! The bulk bar. A form over the checked rows that CSS shows as soon as one is checked; with the browser part its
 //! buttons act in place, and a removal can be undone.
 
-use super::Inv;
+use super::state::InventoryState;
 use crate::components::icon;
 use crate::server_fns;
 use leptos::prelude::*;
@@ -13,7 +13,7 @@ const PUT_BACK_AT_ONCE: usize = 2_000;
 
 /// The bar.
 #[component]
-pub(crate) fn BulkBar(inv: Inv) -> impl IntoView {
+pub(crate) fn BulkBar(inv: InventoryState) -> impl IntoView {
     let count = move || match inv.selected.with(std::collections::BTreeSet::len) {
         0 => "Selected".to_string(),
         n => format!("{n} selected"),
@@ -63,11 +63,11 @@ pub(crate) fn BulkBar(inv: Inv) -> impl IntoView {
             <button
                 class="btn btn-ghost btn-sm" type="submit" name="ownership" value="watched"
                 formaction="/api/fn/ownership" on:click=watch
-            >{icon("eye")}"Watch"</button>
+            >{icon("eye")}"Mark as watched"</button>
             <button
                 class="btn btn-ghost btn-sm" type="submit" name="ownership" value="owned"
                 formaction="/api/fn/ownership" on:click=own
-            >{icon("key")}"Own"</button>
+            >{icon("key")}"Mark as owned"</button>
             <button class="btn btn-ghost btn-sm btn-danger" type="submit" formaction="/api/fn/remove" on:click=drop>
                 {icon("trash")}"Remove"
             </button>
@@ -83,7 +83,7 @@ fn domains(n: usize) -> String {
     if n == 1 { "1 domain".into() } else { format!("{n} domains") }
 }
 
-fn tag_all(inv: Inv, names: Vec<String>, tag: String) {
+fn tag_all(inv: InventoryState, names: Vec<String>, tag: String) {
     spawn_local(async move {
         let n = names.len();
         match server_fns::tag(names.clone(), tag.clone(), "yes".into()).await {
@@ -106,7 +106,7 @@ fn tag_all(inv: Inv, names: Vec<String>, tag: String) {
     });
 }
 
-fn own_all(inv: Inv, names: Vec<String>, to: Ownership) {
+fn own_all(inv: InventoryState, names: Vec<String>, to: Ownership) {
     spawn_local(async move {
         let n = names.len();
         match server_fns::ownership(names, to.as_str().into()).await {
@@ -121,7 +121,7 @@ fn own_all(inv: Inv, names: Vec<String>, to: Ownership) {
 }
 
 /// Removes, and offers to put them back as they were.
-pub(crate) fn remove_all(inv: Inv, names: Vec<String>) {
+pub(crate) fn remove_all(inv: InventoryState, names: Vec<String>) {
     spawn_local(async move {
         let words = match names.as_slice() {
             [one] => format!("{one} removed"),
@@ -139,7 +139,7 @@ pub(crate) fn remove_all(inv: Inv, names: Vec<String>) {
     });
 }
 
-fn put_back(inv: Inv, removed: Vec<Item>) {
+fn put_back(inv: InventoryState, removed: Vec<Item>) {
     spawn_local(async move {
         // In parts that a request may be as large as.
         for part in removed.chunks(PUT_BACK_AT_ONCE) {

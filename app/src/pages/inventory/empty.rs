@@ -1,4 +1,4 @@
-//! What stands where the table would be: the first start, and filters that match nothing.
+//! What is shown in place of an empty table: the first start, and filters without a match.
 
 use super::add::AddForm;
 use crate::components::icon;
@@ -18,11 +18,11 @@ pub(crate) fn first_start() -> AnyView {
             <div class="choices choices-two">
                 <a href="/tools/scan">
                     <span class="row strong">{icon("scan")}"Scan without adding"</span>
-                    <span class="muted xs">"look at any name once, keep nothing"</span>
+                    <span class="muted xs">"scan any name once; nothing is stored"</span>
                 </a>
                 <a href="/tools/trace">
                     <span class="row strong">{icon("route")}"Trace a name"</span>
-                    <span class="muted xs">"from the root down, nothing from a cache"</span>
+                    <span class="muted xs">"from the root servers down, uncached"</span>
                 </a>
             </div>
         </section>
@@ -49,7 +49,7 @@ pub(crate) fn no_match(q: &ListQuery) -> AnyView {
         <section class="card empty">
             {icon::icon_in("search", "i i-lg")}
             <h2>{what}</h2>
-            <p>"Filters combine: fewer of them match more."</p>
+            <p>"Try removing a filter."</p>
             <div class="row row-wrap"><a class="btn btn-primary" href="/domains">"Clear all filters"</a>{add}</div>
         </section>
     }

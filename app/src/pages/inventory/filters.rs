@@ -1,8 +1,8 @@
 //! Filter menus and the chips of active filters. Menus are `<details>` with links: they need no script.
 
-use crate::answer::Inventory;
 use crate::components::icon;
 use crate::components::pager::grouped;
+use crate::server_fns::Inventory;
 use leptos::prelude::*;
 use model::inventory::{ExpiryFilter, Facet, ListQuery};
 use model::item::Ownership;
@@ -65,7 +65,7 @@ fn menu(label: &'static str, lines: Vec<Line>) -> Option<AnyView> {
 }
 
 fn shown(value: &str) -> String {
-    if value.is_empty() { "Not known".into() } else { value.into() }
+    if value.is_empty() { "Unknown".into() } else { value.into() }
 }
 
 fn toggled(list: &[String], value: &str) -> Vec<String> {
@@ -110,7 +110,7 @@ fn expiration(q: &ListQuery) -> AnyView {
         ("Within 30 days", ExpiryFilter::Within(30)),
         ("Within 90 days", ExpiryFilter::Within(90)),
         ("Within a year", ExpiryFilter::Within(365)),
-        ("Not known", ExpiryFilter::Unknown),
+        ("Unknown", ExpiryFilter::Unknown),
     ];
     let lines: Vec<_> = choices
         .into_iter()
@@ -182,7 +182,7 @@ fn active(q: &ListQuery) -> Vec<AnyView> {
         let date = |d: Option<jiff::civil::Date>| d.map_or_else(|| "…".to_string(), human_date);
         let words = match e {
             ExpiryFilter::Within(n) => format!("within {n} days"),
-            ExpiryFilter::Unknown => "not known".into(),
+            ExpiryFilter::Unknown => "unknown".into(),
             ExpiryFilter::Between(a, b) => format!("{} to {}", date(a), date(b)),
         };
         chip(format!("Expiration: {words}"), ListQuery { expires: None, ..q.clone() });

@@ -1,6 +1,7 @@
 //! The keyboard: j and k move, enter opens, x selects, r rescans, / searches, ? lists all this.
 
-use super::{Inv, toolbar};
+use super::state::InventoryState;
+use super::toolbar;
 use crate::browser;
 use crate::components::icon;
 use leptos::ev::KeyboardEvent;
@@ -15,7 +16,7 @@ const SHORTCUTS: [(&str, &str); 9] = [
     ("j", "next domain"),
     ("k", "previous domain"),
     ("Enter", "open the domain"),
-    ("x", "select it, or take it out"),
+    ("x", "toggle selection"),
     ("r", "rescan the selected domains, or this one"),
     ("a", "add domains"),
     ("/", "search by name"),
@@ -24,7 +25,7 @@ const SHORTCUTS: [(&str, &str); 9] = [
 ];
 
 /// Listens while the page is open.
-pub(crate) fn listen(inv: Inv) {
+pub(crate) fn listen(inv: InventoryState) {
     Effect::new(move |_| {
         let keys = window_event_listener(leptos::ev::keydown, move |e| press(inv, &e));
         let click = window_event_listener(leptos::ev::click, move |e| {
@@ -49,7 +50,7 @@ fn close_menus(inside: Option<&Element>) {
     }
 }
 
-fn press(inv: Inv, e: &KeyboardEvent) {
+fn press(inv: InventoryState, e: &KeyboardEvent) {
     if e.ctrl_key() || e.meta_key() || e.alt_key() || browser::dialog_is_open() {
         return;
     }
@@ -130,7 +131,7 @@ pub(crate) fn Shortcuts() -> impl IntoView {
     view! {
         <dialog
             class="dialog dialog-sm" id=DIALOG aria-labelledby="shortcuts-title"
-            on:click=move |e| if crate::components::palette::event_target_is_dialog(&e) { browser::close_dialog(DIALOG) }
+            on:click=move |e| if browser::is_dialog_backdrop(&e) { browser::close_dialog(DIALOG) }
         >
             <div class="card-head">
                 <h2 id="shortcuts-title">"Keyboard shortcuts"</h2>

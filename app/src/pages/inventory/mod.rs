@@ -1,4 +1,4 @@
-//! The inventory: is anything on fire, and where. In: the address (`ListQuery`). Out: strip, filters, table.
+//! The inventory page. In: the address (`ListQuery`). Out: strip, filters, table.
 
 pub(crate) mod add;
 mod bulk;
@@ -7,18 +7,16 @@ mod empty;
 mod filters;
 mod keys;
 mod row;
+mod state;
 mod strip;
 mod table;
 mod toolbar;
 
-pub(crate) use table::skeleton;
-
-use crate::answer::{Failure, Inventory};
-use crate::components::banner;
 use crate::components::frame::FrameResource;
 use crate::components::icon;
 use crate::components::pager::grouped;
-use crate::components::toast::{Toaster, use_toaster};
+use crate::components::toast::use_toaster;
+use crate::components::{banner, skeleton};
 use crate::live;
 use crate::query::list_query;
 use crate::server_fns;
@@ -26,47 +24,10 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
-use model::inventory::{ListQuery, Row};
-use model::scan::{Live, ScanProgress};
+use model::inventory::ListQuery;
+use model::scan::Live;
+use state::InventoryState;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What the parts of the page share.
-#[derive(Clone, Copy)]
-pub(crate) struct Inv {
-    /// The list the address asks for.
-    pub query: Memo<ListQuery>,
-    /// Its rows.
-    pub data: Resource<Result<Inventory, Failure>>,
-    /// Names of the selected rows.
-    pub selected: RwSignal<BTreeSet<String>>,
-    /// Scans that were heard of since the page was read.
-    pub scans: RwSignal<BTreeMap<String, ScanProgress>>,
-    /// Says what was done.
-    pub toaster: Toaster,
-    /// The figures around the page.
-    pub frame: FrameResource,
-}
-
-impl Inv {
-    /// Rows of the page that is shown.
-    pub(crate) fn rows(self) -> Vec<Row> {
-        self.data.get_untracked().and_then(Result::ok).map(|d| d.page.rows).unwrap_or_default()
-    }
-
-    /// Queues scans of these names and says so.
-    pub(crate) fn rescan(self, names: Vec<String>) {
-        spawn_local(async move {
-            match server_fns::rescan(names).await {
-                Ok(n) => {
-                    let words =
-                        if n == 1 { "Rescan queued".into() } else { format!("Rescan of {n} domains queued") };
-                    self.toaster.say("refresh", words);
-                }
-                Err(f) => self.toaster.failed(&f),
-            }
-        });
-    }
-}
 
 /// The page.
 #[component]
@@ -83,7 +44,7 @@ pub(crate) fn InventoryPage() -> impl IntoView {
         move || query.get().to_url(),
         |url| server_fns::inventory(url.strip_prefix("/domains").unwrap_or_default().to_string()),
     );
-    let inv = Inv {
+    let inv = InventoryState {
         query,
         data,
         selected: RwSignal::new(BTreeSet::new()),
@@ -100,7 +61,7 @@ pub(crate) fn InventoryPage() -> impl IntoView {
         <Head inv=inv/>
         <strip::Strip inv=inv/>
         <toolbar::Toolbar inv=inv/>
-        <Transition fallback=table::skeleton>
+        <Transition fallback=skeleton::list>
             {move || data.get().map(|answer| match answer {
                 Ok(inventory) => table::list(inv, &inventory),
                 Err(f) => {
@@ -116,7 +77,7 @@ pub(crate) fn InventoryPage() -> impl IntoView {
 }
 
 /// Keeps the rows as they are on the server: a scan that ends updates its row without a reload.
-fn follow(inv: Inv) {
+fn follow(inv: InventoryState) {
     let calm = live::Debounce::new(250);
     Effect::new(move |_| {
         if let (Some(Ok(d)), Some(bus)) = (inv.data.get(), use_context::<live::LiveBus>()) {
@@ -146,12 +107,16 @@ fn follow(inv: Inv) {
         Live::Changed(entry) if entry.kind == "item" => {
             calm.call(move || inv.data.refetch());
         }
+        Live::Reset { .. } => {
+            inv.scans.set(BTreeMap::new());
+            calm.call(move || inv.data.refetch());
+        }
         Live::Changed(_) => {}
     });
 }
 
 #[component]
-fn Head(inv: Inv) -> impl IntoView {
+fn Head(inv: InventoryState) -> impl IntoView {
     let sub = move || {
         inv.frame.get().and_then(Result::ok).map(|f| {
             let s = f.summary;

@@ -1,6 +1,6 @@
 //! A row: the columns of the specification, its tint and badge, its scan as it runs.
 
-use super::Inv;
+use super::state::InventoryState;
 use crate::components::icon;
 use crate::components::scan::busy_pill;
 use crate::components::status::{provider, status_pill};
@@ -9,19 +9,19 @@ use leptos::prelude::*;
 use model::Timestamp;
 use model::inventory::Row;
 use model::item::Ownership;
-use model::row::Loudness;
+use model::row::Urgency;
 use model::time::human_date;
 
-fn note_class(loudness: Loudness) -> &'static str {
-    match loudness {
-        Loudness::Quiet => "quiet",
-        Loudness::Soon => "t-warn",
-        Loudness::Now => "t-critical",
+fn note_class(urgency: Urgency) -> &'static str {
+    match urgency {
+        Urgency::Low => "quiet",
+        Urgency::Soon => "t-warn",
+        Urgency::Immediate => "t-critical",
     }
 }
 
 /// The row of a domain.
-pub(crate) fn row(inv: Inv, r: &Row, now: Timestamp) -> AnyView {
+pub(crate) fn row(inv: InventoryState, r: &Row, now: Timestamp) -> AnyView {
     let name = r.name.as_str().to_string();
     let url = format!("/domains/{name}");
     let changed = r.changed_recently(now);
@@ -101,11 +101,11 @@ fn badges(r: &Row, changed: bool) -> impl IntoView + use<> {
     view! { {badge}{watched}{tags}{more} }.into_any()
 }
 
-/// The date it is judged by; a second line only when it says something.
+/// The expiration date; a second line only where it adds something.
 fn expiration(r: &Row, now: Timestamp) -> AnyView {
     let note = r.expiry_note(now);
     let doubt = note.as_ref().is_some_and(|n| n.doubt);
-    let second = note.map(|n| view! { <small class=note_class(n.loudness)>{n.words}</small> });
+    let second = note.map(|n| view! { <small class=note_class(n.urgency)>{n.words}</small> });
     let first = match &r.expires {
         Some(e) => {
             let exact = e.to_string();

@@ -1,6 +1,7 @@
-//! The strip that answers "is anything on fire?": each figure is a filter.
+//! Totals above the table; each is a link to the list filtered by it.
 
-use super::{Inv, calendar};
+use super::calendar;
+use super::state::InventoryState;
 use crate::components::icon;
 use crate::components::pager::grouped;
 use leptos::prelude::*;
@@ -10,7 +11,7 @@ use model::status::StatusKind;
 
 /// Figures and calendar.
 #[component]
-pub(crate) fn Strip(inv: Inv) -> impl IntoView {
+pub(crate) fn Strip(inv: InventoryState) -> impl IntoView {
     view! {
         <Suspense>
             {move || inv.frame.get().and_then(Result::ok).filter(|f| f.summary.total > 0).map(|f| {

@@ -1,20 +1,21 @@
-//! The table: its head with sort links, its rows, its foot; and what stands there while it is read.
+//! The table: its head with sort links, its rows, its foot; and its empty states.
 
-use super::{Inv, empty, row};
-use crate::answer::Inventory;
+use super::state::InventoryState;
+use super::{empty, row};
 use crate::components::icon;
 use crate::components::pager::{Place, pager};
+use crate::server_fns::Inventory;
 use leptos::prelude::*;
 use model::inventory::{ListQuery, SortKey};
 
 /// The list as read, or what to do when it is empty.
-pub(crate) fn list(inv: Inv, d: &Inventory) -> AnyView {
+pub(crate) fn list(inv: InventoryState, d: &Inventory) -> AnyView {
     let q = inv.query.get_untracked();
     if d.page.total == 0 {
         return if q.is_filtered() { empty::no_match(&q) } else { empty::first_start() };
     }
     inv.scans.update(|s| {
-        // The page was read anew: what it says about its scans is newer than what was heard.
+        // The page was reloaded: its scans are newer than the progress received before.
         s.retain(|_, p| !p.finished());
         s.extend(d.scans.iter().map(|p| (p.name.as_str().to_string(), p.clone())));
     });
@@ -92,7 +93,7 @@ fn head(q: &ListQuery, label: &'static str, key: Option<SortKey>, class: &'stati
     .into_any()
 }
 
-fn select_all(inv: Inv, names: Vec<String>) -> impl IntoView {
+fn select_all(inv: InventoryState, names: Vec<String>) -> impl IntoView {
     let n = names.len();
     let names = StoredValue::new(names);
     let chosen =
@@ -119,22 +120,6 @@ fn select_all(inv: Inv, names: Vec<String>) -> impl IntoView {
             prop:checked=all
             on:change=change
         />
-    }
-    .into_any()
-}
-
-/// Grey bars in the shape of what comes; they appear after 150 ms.
-pub(crate) fn skeleton() -> impl IntoView {
-    let line = |w: &'static str| {
-        view! {
-            <div class="skel-row"><span class="skel" style=w></span><span class="skel"></span><span class="skel"></span></div>
-        }
-    };
-    view! {
-        <div class="card skel-list" role="status" aria-label="Loading domains">
-            {["--w:12rem", "--w:9rem", "--w:14rem", "--w:10rem", "--w:8rem", "--w:13rem", "--w:11rem", "--w:9rem"]
-                .map(line).into_iter().collect_view()}
-        </div>
     }
     .into_any()
 }

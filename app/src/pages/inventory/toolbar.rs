@@ -1,12 +1,12 @@
 //! Search and filters: links and a plain form, so that they work before the browser part has loaded; typing
 //! searches once it has.
 
-use super::{Inv, filters};
-use crate::answer::Inventory;
-use crate::browser;
+use super::filters;
+use super::state::InventoryState;
 use crate::components::pager::grouped;
 use crate::components::{icon, status};
 use crate::live::Debounce;
+use crate::server_fns::Inventory;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use model::inventory::ListQuery;
@@ -17,7 +17,7 @@ pub(crate) const SEARCH: &str = "search";
 
 /// The two lines above the table.
 #[component]
-pub(crate) fn Toolbar(inv: Inv) -> impl IntoView {
+pub(crate) fn Toolbar(inv: InventoryState) -> impl IntoView {
     let shown = move |view: fn(&ListQuery, &Inventory) -> AnyView| {
         move || {
             let q = inv.query.get();
@@ -39,8 +39,8 @@ pub(crate) fn Toolbar(inv: Inv) -> impl IntoView {
 }
 
 #[component]
-fn SearchBox(inv: Inv) -> impl IntoView {
-    let navigate = browser::use_go();
+fn SearchBox(inv: InventoryState) -> impl IntoView {
+    let navigate = crate::navigate::use_navigator();
     let calm = Debounce::new(120);
     let field = NodeRef::<leptos::html::Input>::new();
     let go = move |text: String| {
@@ -89,6 +89,11 @@ fn SearchBox(inv: Inv) -> impl IntoView {
     .into_any()
 }
 
+/// `1 match`, `3 matches`.
+fn matches(n: u64) -> String {
+    if n == 1 { "1 match".into() } else { format!("{} matches", grouped(n)) }
+}
+
 /// Status chips with counts.
 fn statuses(q: &ListQuery, d: &Inventory) -> AnyView {
     let count =
@@ -122,7 +127,7 @@ fn statuses(q: &ListQuery, d: &Inventory) -> AnyView {
     });
     let plain = ListQuery { status: vec![], page: 1, ..q.clone() };
     let none = q.status.is_empty();
-    let of = if q.is_filtered() { format!("{} match", grouped(d.page.total)) } else { String::new() };
+    let of = if q.is_filtered() { matches(d.page.total) } else { String::new() };
     view! {
         <div class="toolbar">
             <div class="chips scroll-x" role="group" aria-label="Status">

@@ -67,6 +67,7 @@ pub fn alder() -> Domain {
         unanswered: vec!["www.alder.example AAAA".into()],
     });
     o.findings = vec![Finding {
+        broken: false,
         tag: "IS_NOT_AUTHORITATIVE".into(),
         level: Level::Error,
         args: serde_json::Map::new(),

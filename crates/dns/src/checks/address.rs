@@ -2,6 +2,7 @@
 
 use super::context::{Context, joined};
 use crate::resolve::Stuck;
+use crate::resolve::origin::{reverse_name, within};
 use crate::wire::{Data, Name, Rtype};
 use model::finding::Finding;
 use std::collections::BTreeSet;
@@ -36,16 +37,6 @@ static REGISTRY: LazyLock<Vec<(IpAddr, u8, String)>> = LazyLock::new(|| {
     rows.sort_by_key(|(_, length, _)| std::cmp::Reverse(*length));
     rows
 });
-
-/// True when the address is in the block.
-pub(crate) fn within(ip: IpAddr, block: IpAddr, length: u8) -> bool {
-    let bits = |ip: IpAddr| match ip {
-        IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,
-        IpAddr::V6(v6) => v6.to_bits(),
-    };
-    ip.is_ipv4() == block.is_ipv4()
-        && (length == 0 || (bits(ip) ^ bits(block)) >> (128 - u32::from(length)) == 0)
-}
 
 /// `None` for an address in the global space.
 pub(crate) fn special_class(ip: IpAddr) -> Option<&'static str> {
@@ -86,26 +77,6 @@ pub(super) async fn address01(c: &Context<'_>) -> Vec<Finding> {
         out.add("A01_NO_GLOBALLY_REACHABLE_ADDR", &[]);
     }
     out.list
-}
-
-/// The name whose PTR records tell an address's name (RFC 1035 section 3.5, RFC 3596 section 2.5).
-pub(crate) fn reverse_name(ip: IpAddr, v4_zone: &str, v6_zone: &str) -> Option<Name> {
-    let text = match ip {
-        IpAddr::V4(v4) => {
-            let [a, b, c, d] = v4.octets();
-            format!("{d}.{c}.{b}.{a}.{v4_zone}")
-        }
-        IpAddr::V6(v6) => {
-            let nibbles: Vec<String> = v6
-                .octets()
-                .iter()
-                .rev()
-                .flat_map(|b| [format!("{:x}", b & 15), format!("{:x}", b >> 4)])
-                .collect();
-            format!("{}.{v6_zone}", nibbles.join("."))
-        }
-    };
-    Name::from_text(&text).ok()
 }
 
 /// 127.0.0.1 and ::1, which the specifications call localhost; the rest of 127/8 is not.

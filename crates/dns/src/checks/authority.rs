@@ -3,9 +3,9 @@
 use super::context::{Context, joined, plain};
 use super::methods::NsMap;
 use super::walk::is_referral;
-use crate::classify::{ns_names, referral_zone};
 use crate::resolve::alias;
-use crate::session::Manner;
+use crate::resolve::classify::{ns_names, referral_zone};
+use crate::session::QueryMode;
 use crate::wire::{Name, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,8 +53,8 @@ pub(super) async fn delegation04(c: &Context<'_>) -> Vec<Finding> {
     let mut authoritative = BTreeSet::new();
     for (name, ips) in c.all_ns().await {
         for ip in ips {
-            for (manner, proto) in [(Manner::Exact, "UDP"), (Manner::ExactTcp, "TCP")] {
-                let asked = c.session.ask(ip, &question, manner).await;
+            for (mode, proto) in [(QueryMode::Exact, "UDP"), (QueryMode::ExactTcp, "TCP")] {
+                let asked = c.session.ask(ip, &question, mode).await;
                 let Some(reply) = asked.reply() else { continue };
                 if reply.aa {
                     authoritative.insert(ip);

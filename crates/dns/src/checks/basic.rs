@@ -4,7 +4,7 @@
 use super::context::{Context, joined, serves};
 use super::methods::ips;
 use super::walk::Word;
-use crate::session::Asked;
+use crate::session::QueryResult;
 use crate::wire::{Name, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +103,7 @@ pub(super) async fn basic02(c: &Context<'_>) -> Vec<Finding> {
     if c.is_out_of_reach().await {
         return out.list;
     }
-    let pairs: Vec<(String, &Asked)> = servers
+    let pairs: Vec<(String, &QueryResult)> = servers
         .iter()
         .flat_map(|(name, ips)| ips.iter().map(move |ip| (format!("{name}/{ip}"), ip)))
         .filter_map(|(ns, ip)| Some((ns, answers.get(ip)?.as_ref())))

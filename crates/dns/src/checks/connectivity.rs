@@ -1,19 +1,19 @@
 //! Connectivity01 and 02 (UDP and TCP), Connectivity03 and 04 (origin AS and prefix diversity).
 
 use super::context::{Context, joined, plain};
-use crate::network::{Announced, Origin, origin};
-use crate::session::Manner;
+use crate::resolve::origin::{Announced, Origin, origin};
+use crate::session::QueryMode;
 use crate::wire::{Name, Reply, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 pub(super) async fn connectivity01(c: &Context<'_>) -> Vec<Finding> {
-    transport(c, "Connectivity01", "CN01", "UDP", Manner::Exact).await
+    transport(c, "Connectivity01", "CN01", "UDP", QueryMode::Exact).await
 }
 
 pub(super) async fn connectivity02(c: &Context<'_>) -> Vec<Finding> {
-    transport(c, "Connectivity02", "CN02", "TCP", Manner::ExactTcp).await
+    transport(c, "Connectivity02", "CN02", "TCP", QueryMode::ExactTcp).await
 }
 
 async fn transport(
@@ -21,7 +21,7 @@ async fn transport(
     case: &'static str,
     prefix: &str,
     proto: &str,
-    manner: Manner,
+    mode: QueryMode,
 ) -> Vec<Finding> {
     let mut out = c.findings(case);
     let servers = c.all_ns().await;
@@ -30,14 +30,14 @@ async fn transport(
     let (soa_q, ns_q) = (plain(&c.zone, Rtype::SOA), plain(&c.zone, Rtype::NS));
     let (soa_q, ns_q) = (&soa_q, &ns_q);
     let asked = futures::future::join_all(pairs.iter().map(|(_, ip)| async move {
-        futures::join!(c.session.ask(*ip, soa_q, manner), c.session.ask(*ip, ns_q, manner))
+        futures::join!(c.session.ask(*ip, soa_q, mode), c.session.ask(*ip, ns_q, mode))
     }))
     .await;
     // Connectivity02 leaves it to Connectivity01 to tell.
     for (tag, v4) in [("CN01_IPV4_DISABLED", true), ("CN01_IPV6_DISABLED", false)] {
         let of_family = pairs.iter().filter(|(_, ip)| ip.is_ipv4() == v4 && c.is_disabled(*ip));
         let disabled: BTreeSet<&str> = of_family.map(|(ns, _)| ns.as_str()).collect();
-        if manner == Manner::Exact && !disabled.is_empty() {
+        if mode == QueryMode::Exact && !disabled.is_empty() {
             out.add(tag, &[("ns_list", joined(&disabled))]);
         }
     }
@@ -66,10 +66,10 @@ pub(super) async fn knock(c: &Context<'_>) {
     let servers = c.del_ns().await;
     let addresses: BTreeSet<IpAddr> = servers.iter().flat_map(super::methods::ips).collect();
     let questions = [plain(&c.zone, Rtype::SOA), plain(&c.zone, Rtype::NS)];
-    let ways = [Manner::Exact, Manner::ExactTcp];
+    let ways = [QueryMode::Exact, QueryMode::ExactTcp];
     let all = addresses.iter().flat_map(|ip| {
-        let each = questions.iter().flat_map(move |q| ways.map(|manner| (q, manner)));
-        each.map(move |(question, manner)| c.session.ask(*ip, question, manner))
+        let each = questions.iter().flat_map(move |q| ways.map(|mode| (q, mode)));
+        each.map(move |(question, mode)| c.session.ask(*ip, question, mode))
     });
     let sources = addresses.iter().map(|ip| c.session.source_of(*ip, &questions[0]));
     futures::join!(futures::future::join_all(all), futures::future::join_all(sources));

@@ -3,8 +3,8 @@
 use super::context::{Context, joined};
 use super::methods::{NsMap, ips};
 use super::walk::is_referral;
-use crate::classify::referral_zone;
 use crate::resolve::address;
+use crate::resolve::classify::referral_zone;
 use crate::wire::{Data, Name, Rtype};
 use futures::future::join_all;
 use model::finding::Finding;
@@ -101,7 +101,7 @@ async fn extended_glue(c: &Context<'_>) -> NsMap {
         else {
             continue;
         };
-        for name in crate::classify::ns_names(&reply.authority, &c.zone) {
+        for name in crate::resolve::classify::ns_names(&reply.authority, &c.zone) {
             if !name.is_at_or_below(&c.zone) {
                 let glue = reply.additional.iter().filter(|rr| rr.name == name).filter_map(address);
                 map.entry(name.clone()).or_default().extend(glue);

@@ -4,16 +4,19 @@
 use super::CheckOptions;
 use super::methods::NsMap;
 use super::tags::Findings;
+use crate::dnssec::verifier::Verifier;
+use crate::dnssec::verify::digest;
 use crate::error::Error;
-use crate::session::{Asked, Manner, Session};
-use crate::wire::{Edns, Name, Question, Reply, Rr, Rtype};
+pub(crate) use crate::resolve::classify::{authoritative, plain, serves};
+use crate::session::{QueryMode, QueryResult, Session};
+use crate::wire::{Dnskey, Edns, Name, Question, Rtype};
 use futures::future::join_all;
 use model::dns::NsName;
 use model::registration::Ds;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OnceCell;
 
 /// Name servers and DS records a person gave.
@@ -27,7 +30,7 @@ impl Undelegated {
     pub fn new(options: &CheckOptions) -> Result<Self, Error> {
         let mut servers: BTreeMap<Name, BTreeSet<IpAddr>> = BTreeMap::new();
         for (name, address) in &options.undelegated_ns {
-            servers.entry(crate::engine::wire_name(name)?).or_default().extend(address);
+            servers.entry(crate::input::wire_name(name)?).or_default().extend(address);
         }
         Ok(Undelegated { servers, ds: options.undelegated_ds.clone() })
     }
@@ -42,6 +45,10 @@ pub(crate) struct Context<'s> {
     pub undelegated: Undelegated,
     pub asn_zone: String,
     pub now: jiff::Timestamp,
+    /// Verifies signatures within one budget for the whole check.
+    pub verifier: Verifier,
+    /// Digests of the zone's keys by digest type.
+    digests: Mutex<HashMap<u8, HashMap<Dnskey, Option<String>>>>,
     pub(super) walk: OnceCell<super::walk::Walk>,
     pub(super) methods_walk: OnceCell<super::walk::Walk>,
     pub(super) parent: OnceCell<Option<NsMap>>,
@@ -73,6 +80,8 @@ impl<'s> Context<'s> {
                 options.asn_zone.clone()
             },
             now: options.now,
+            verifier: Verifier::new(options.now),
+            digests: Mutex::default(),
             walk: OnceCell::new(),
             methods_walk: OnceCell::new(),
             parent: OnceCell::new(),
@@ -84,7 +93,7 @@ impl<'s> Context<'s> {
     }
 
     pub fn findings(&self, test_case: &'static str) -> Findings<'_> {
-        Findings::new(test_case, &self.text)
+        Findings::new(test_case, &self.text, &self.session.budget)
     }
 
     pub fn is_undelegated(&self) -> bool {
@@ -92,21 +101,36 @@ impl<'s> Context<'s> {
     }
 
     /// A "DNS Query" of the specification: UDP, no EDNS, TCP when truncated.
-    pub async fn ask(&self, ip: IpAddr, name: &Name, rtype: Rtype) -> Arc<Asked> {
-        self.session.ask(ip, &plain(name, rtype), Manner::Exact).await
+    pub async fn ask(&self, ip: IpAddr, name: &Name, rtype: Rtype) -> Arc<QueryResult> {
+        self.session.ask(ip, &plain(name, rtype), QueryMode::Exact).await
     }
 
     /// A "DNSSEC Query": EDNS with DO and a payload of 1232.
-    pub async fn ask_dnssec(&self, ip: IpAddr, name: &Name, rtype: Rtype) -> Arc<Asked> {
+    pub async fn ask_dnssec(&self, ip: IpAddr, name: &Name, rtype: Rtype) -> Arc<QueryResult> {
         let edns = Edns { version: 0, payload: 1232, dnssec_ok: true, z: 0, options: Vec::new() };
         let question = Question { edns: Some(edns), ..plain(name, rtype) };
-        self.session.ask(ip, &question, Manner::Exact).await
+        self.session.ask(ip, &question, QueryMode::Exact).await
+    }
+
+    /// True when the DS record is the digest of this key of the zone. Each key is digested once for each digest type: a
+    /// hostile zone has hundreds of keys and DS records with one tag.
+    pub fn ds_matches(&self, ds: &Ds, key: &Dnskey) -> bool {
+        if ds.key_tag != key.key_tag || ds.algorithm != key.algorithm {
+            return false;
+        }
+        let mut known = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_type = known.entry(ds.digest_type).or_default();
+        if !of_type.contains_key(key) {
+            of_type.insert(key.clone(), digest(&self.zone, key, ds.digest_type));
+        }
+        let digest = of_type.get(key).and_then(Option::as_ref);
+        digest.is_some_and(|d| d.eq_ignore_ascii_case(&ds.digest))
     }
 
     /// True for an address of a closed network's own ([`crate::Settings::own_networks`]).
     pub fn is_own(&self, ip: IpAddr) -> bool {
         let own = &self.session.settings.own_networks;
-        own.iter().any(|(block, length)| super::address::within(ip, *block, *length))
+        own.iter().any(|(block, length)| crate::resolve::origin::within(ip, *block, *length))
     }
 
     /// True for an address over which this host cannot ask anything: the specifications then skip it.
@@ -120,7 +144,7 @@ impl<'s> Context<'s> {
         ips: &BTreeSet<IpAddr>,
         name: &Name,
         rtype: Rtype,
-    ) -> Vec<(IpAddr, Arc<Asked>)> {
+    ) -> Vec<(IpAddr, Arc<QueryResult>)> {
         let all = ips.iter().map(|ip| async move { (*ip, self.ask(*ip, name, rtype).await) });
         let mut asked = join_all(all).await;
         asked.retain(|(ip, _)| !self.is_disabled(*ip));
@@ -141,7 +165,7 @@ impl<'s> Context<'s> {
             ..Question::new(name.clone(), rtype)
         };
         let ips: BTreeSet<IpAddr> = servers.iter().flat_map(|s| s.addresses.iter().copied()).collect();
-        let all = ips.iter().map(|ip| self.session.ask(*ip, &question, Manner::Resolver));
+        let all = ips.iter().map(|ip| self.session.ask(*ip, &question, QueryMode::Resolver));
         join_all(all).await.iter().any(|asked| asked.reply().is_some())
     }
 
@@ -165,22 +189,6 @@ impl<'s> Context<'s> {
         list.dedup();
         list.join(";").into()
     }
-}
-
-/// A plain question.
-pub(crate) fn plain(name: &Name, rtype: Rtype) -> Question {
-    Question { edns: None, ..Question::new(name.clone(), rtype) }
-}
-
-/// Records of exactly this name and type in the answer section of a NOERROR reply with AA; `None` for other replies.
-pub(crate) fn authoritative<'r>(reply: Option<&'r Reply>, name: &Name, rtype: Rtype) -> Option<Vec<&'r Rr>> {
-    let reply = reply.filter(|r| r.rcode == 0 && r.aa)?;
-    Some(reply.answers.iter().filter(|rr| rr.rtype == rtype && rr.name == *name).collect())
-}
-
-/// True when the reply is an authoritative answer with the SOA of the zone: the server serves it.
-pub(crate) fn serves(reply: Option<&Reply>, zone: &Name) -> bool {
-    authoritative(reply, zone, Rtype::SOA).is_some_and(|set| !set.is_empty())
 }
 
 /// Items joined as Zonemaster joins lists.

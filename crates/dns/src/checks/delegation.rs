@@ -123,7 +123,7 @@ impl Compressor {
             if self.size < 0x4000 {
                 self.known.insert(rest.clone(), self.size);
             }
-            self.size += rest.labels()[0].len() + 1;
+            self.size += rest.labels().next().map_or(0, <[u8]>::len) + 1;
             rest = rest.parent();
         }
         self.size += 1;

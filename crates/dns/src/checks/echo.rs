@@ -1,7 +1,7 @@
 //! Nameserver04 (answers come from the address that was asked), Nameserver08 and Nameserver09 (letter case).
 
 use super::context::{Context, plain};
-use crate::session::Manner;
+use crate::session::QueryMode;
 use crate::wire::{Reply, Rr, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ pub(super) async fn nameserver08(c: &Context<'_>) -> Vec<Finding> {
     let Some(name) = c.zone.child("case-of-letters-is-to-be-repeated") else { return out.list };
     let question = plain(&name, Rtype::SOA);
     for ip in c.all_ips().await {
-        let asked = c.session.ask(ip, &question, Manner::Cased).await;
+        let asked = c.session.ask(ip, &question, QueryMode::Cased).await;
         if asked.reply().is_some() {
             let tag = if asked.letters_kept { "QNAME_CASE_SENSITIVE" } else { "QNAME_CASE_INSENSITIVE" };
             out.add(tag, &[("ns", c.ns_list([&ip]).await), ("domain", name.to_string().into())]);
@@ -53,11 +53,11 @@ pub(super) async fn nameserver09(c: &Context<'_>) -> Vec<Finding> {
     let question = plain(&c.zone, Rtype::SOA);
     let mut compared = 0;
     for ip in c.all_ips().await {
-        let cased = c.session.ask(ip, &question, Manner::Cased).await;
+        let cased = c.session.ask(ip, &question, QueryMode::Cased).await;
         // A truncated answer is compared with what UDP says to the other letters, not with what TCP does.
         let truncated = cased.reply().is_some_and(|r| r.tc);
-        let manner = if truncated { Manner::ExactUdp } else { Manner::Exact };
-        let lower = c.session.ask(ip, &question, manner).await;
+        let mode = if truncated { QueryMode::ExactUdp } else { QueryMode::Exact };
+        let lower = c.session.ask(ip, &question, mode).await;
         let ns = ("ns", c.ns_list([&ip]).await);
         match (lower.reply(), cased.reply()) {
             (None, None) => continue,

@@ -3,7 +3,7 @@
 
 use super::context::{Context, plain, serves};
 use super::tags::Findings;
-use crate::session::Manner;
+use crate::session::QueryMode;
 use crate::wire::{Edns, Question, Reply, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ fn edns() -> Edns {
     Edns { version: 0, payload: 512, dnssec_ok: false, z: 0, options: Vec::new() }
 }
 
-/// An option code that nobody has been given.
+/// An unassigned option code.
 const UNKNOWN_OPTION: u16 = 137;
 
 fn soa_with(c: &Context<'_>, edns: Edns) -> Question {
@@ -45,7 +45,7 @@ pub(super) async fn nameserver02(c: &Context<'_>) -> Vec<Finding> {
     let question = soa_with(c, edns());
     let mut sets = ByTag::default();
     for ip in c.all_ips().await {
-        let asked = c.session.ask(ip, &question, Manner::Exact).await;
+        let asked = c.session.ask(ip, &question, QueryMode::Exact).await;
         let Some(reply) = asked.reply() else {
             let without = c.ask(ip, &c.zone, Rtype::SOA).await;
             sets.note(if without.reply().is_some() { "BREAKS_ON_EDNS" } else { "NO_RESPONSE" }, ip);
@@ -70,11 +70,11 @@ pub(super) async fn nameserver10(c: &Context<'_>) -> Vec<Finding> {
     let mut sets = ByTag::default();
     let mut rcodes: BTreeMap<String, BTreeSet<IpAddr>> = BTreeMap::new();
     for ip in c.all_ips().await {
-        let first = c.session.ask(ip, &one, Manner::Exact).await;
+        let first = c.session.ask(ip, &one, QueryMode::Exact).await;
         if first.reply().is_none_or(|r| r.rcode != 0) {
             continue;
         }
-        let asked = c.session.ask(ip, &two, Manner::Exact).await;
+        let asked = c.session.ask(ip, &two, QueryMode::Exact).await;
         match asked.reply() {
             None => sets.note("N10_NO_RESPONSE_EDNS1_QUERY", ip),
             Some(r) if r.rcode != 16 => {
@@ -99,11 +99,11 @@ pub(super) async fn nameserver11(c: &Context<'_>) -> Vec<Finding> {
     let mut sets = ByTag::default();
     let mut rcodes: BTreeMap<String, BTreeSet<IpAddr>> = BTreeMap::new();
     for ip in c.all_ips().await {
-        let first = c.session.ask(ip, &one, Manner::Exact).await;
+        let first = c.session.ask(ip, &one, QueryMode::Exact).await;
         if first.reply().is_none_or(|r| r.edns.is_none() || !serves(Some(r), &c.zone)) {
             continue;
         }
-        let asked = c.session.ask(ip, &two, Manner::Exact).await;
+        let asked = c.session.ask(ip, &two, QueryMode::Exact).await;
         let Some(reply) = asked.reply() else {
             sets.note("N11_NO_RESPONSE", ip);
             continue;
@@ -134,7 +134,7 @@ pub(super) async fn nameserver12(c: &Context<'_>) -> Vec<Finding> {
     let question = soa_with(c, Edns { z: 0x0004, ..edns() });
     let mut sets = ByTag::default();
     for ip in c.all_ips().await {
-        let asked = c.session.ask(ip, &question, Manner::Exact).await;
+        let asked = c.session.ask(ip, &question, QueryMode::Exact).await;
         match asked.reply() {
             None => sets.note("NO_RESPONSE", ip),
             Some(r) if r.rcode == 1 => sets.note("NO_EDNS_SUPPORT", ip),
@@ -156,7 +156,7 @@ pub(super) async fn nameserver13(c: &Context<'_>) -> Vec<Finding> {
         Question { edns: Some(Edns { dnssec_ok: true, ..edns() }), ..plain(&c.zone, Rtype::DNSKEY) };
     let mut sets = ByTag::default();
     for ip in c.all_ips().await {
-        let asked = c.session.ask(ip, &question, Manner::ExactUdp).await;
+        let asked = c.session.ask(ip, &question, QueryMode::ExactUdp).await;
         match asked.reply() {
             None => sets.note("NO_RESPONSE", ip),
             Some(r) if r.rcode == 1 => sets.note("NO_EDNS_SUPPORT", ip),
@@ -174,7 +174,7 @@ pub(super) async fn nameserver14(c: &Context<'_>) -> Vec<Finding> {
     let question = soa_with(c, Edns { version: 1, options: vec![(UNKNOWN_OPTION, vec![])], ..edns() });
     let mut sets = ByTag::default();
     for ip in c.all_ips().await {
-        let asked = c.session.ask(ip, &question, Manner::Exact).await;
+        let asked = c.session.ask(ip, &question, QueryMode::Exact).await;
         let Some(reply) = asked.reply() else {
             sets.note("NO_RESPONSE", ip);
             continue;

@@ -4,17 +4,17 @@
 use super::tags::finding;
 use crate::delegation::peers_median;
 use jiff::{SignedDuration, Timestamp};
+use model::dns::ServerProblem;
 use model::dns::{
     AnswerKind, Delegation, DenialProof, Dnssec, DnssecStatus, ServerHealth, ServerState, ZoneSnapshot,
 };
 use model::finding::Finding;
-use model::problem::ServerProblem;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// Signatures that end within this time are a warning.
-const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(3 * 24);
+const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// What the collected parts show. `now` judges the expiry of signatures.
 pub fn health(
@@ -177,7 +177,7 @@ fn glue(d: &Delegation, all: &mut Gather<'_>) {
     }
 }
 
-/// What one look finds slow; over many looks `model::legacy` speaks instead.
+/// What one look finds slow; over many looks `model::latency` speaks instead.
 fn slow(d: &Delegation, all: &mut Gather<'_>) {
     for (index, state) in d.servers.iter().enumerate().filter(|(_, s)| s.health == ServerHealth::Slow) {
         let args = [
@@ -185,7 +185,7 @@ fn slow(d: &Delegation, all: &mut Gather<'_>) {
             ("latency", state.latency_ms.unwrap_or_default().round().into()),
             ("median", peers_median(&d.servers, index).unwrap_or_default().round().into()),
         ];
-        all.add("Domainscope", model::legacy::SLOW_ONCE, &args);
+        all.add("Domainscope", model::latency::SLOW_ONCE, &args);
     }
 }
 
@@ -256,7 +256,7 @@ mod tests {
             soa: None,
             negative_soa: None,
             provider: None,
-            legacy: model::legacy::LegacyDns::default(),
+            latency: model::latency::LatencyHistory::default(),
             notes: Vec::new(),
         }
     }

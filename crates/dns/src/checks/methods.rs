@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::walk::is_referral;
-use crate::classify::{ns_names, referral_zone};
+use crate::resolve::classify::{ns_names, referral_zone};
 use crate::resolve::{MAX_SERVERS, address, alias};
 use crate::wire::{Name, Reply, Rtype};
 use futures::future::{BoxFuture, join_all};

@@ -1,7 +1,7 @@
 //! Health checks: the test cases of the Zonemaster specifications, each a small unit over one shared set of answers
 //! (the session remembers every answer, so nothing is asked twice). Tags, levels and sentences: `data/findings.toml`.
 
-pub(crate) mod address;
+mod address;
 mod authority;
 mod basic;
 mod connectivity;
@@ -12,7 +12,7 @@ mod dnssec;
 mod echo;
 mod edns;
 mod health;
-mod legacy;
+mod latency;
 mod methods;
 mod names;
 mod nameserver;
@@ -28,7 +28,6 @@ pub use health::health;
 use crate::error::Error;
 use crate::session::Session;
 use context::{Context, Undelegated};
-pub(crate) use context::{plain, serves};
 use futures::future::{BoxFuture, join_all};
 use model::finding::Finding;
 use model::registration::Ds;
@@ -179,7 +178,7 @@ const CASES: &[(&str, Run)] = cases! {
 
 /// Identifiers of the test cases there are.
 pub fn test_cases() -> Vec<&'static str> {
-    CASES.iter().map(|(name, _)| *name).chain([legacy::NAME]).collect()
+    CASES.iter().map(|(name, _)| *name).chain([latency::NAME]).collect()
 }
 
 pub(crate) async fn check(
@@ -188,7 +187,7 @@ pub(crate) async fn check(
     options: &CheckOptions,
 ) -> Result<CheckReport, Error> {
     let undelegated = Undelegated::new(options)?;
-    let context = Context::new(session, crate::engine::wire_name(zone)?, undelegated, options);
+    let context = Context::new(session, crate::input::wire_name(zone)?, undelegated, options);
     let wanted = |name: &str| {
         options.test_cases.as_ref().is_none_or(|list| list.iter().any(|w| w.eq_ignore_ascii_case(name)))
     };
@@ -204,14 +203,19 @@ pub(crate) async fn check(
         ran.push((*name).to_string());
     }
     // Where the root itself can't be asked, "no parent" and "no delegation" would be our network's fault, not the zone's.
-    if context.walk_found_nobody() && !context.is_undelegated() {
-        crate::reach::root_is_there(session).await?;
+    if context.walk_found_no_server() && !context.is_undelegated() {
+        crate::resolve::reach::root_is_there(session).await?;
     }
-    // A zone that is not there, or that nobody serves, has nothing else to be checked.
+    // Nothing else can be checked of a zone that does not exist or that no server serves.
     let pointless = options.test_cases.is_none()
         && findings
             .iter()
             .any(|f: &Finding| matches!(f.tag.as_str(), "B02_NO_WORKING_NS" | "B02_NO_DELEGATION"));
+    if pointless && let Some(enclosing) = enclosing_zone(&context.text, &findings) {
+        findings.retain(|f| !matches!(f.tag.as_str(), "B01_NO_CHILD" | "B02_NO_DELEGATION"));
+        let args = [("domain", context.text.as_str().into()), ("enclosing", enclosing.into())];
+        findings.push(tags::finding(latency::NAME, &context.text, "NOT_A_ZONE", &args));
+    }
     // Nor has one whose servers this host cannot ask: Connectivity01 says so.
     if options.test_cases.is_none() && context.is_out_of_reach().await {
         rest.retain(|(name, _)| *name == "Connectivity01");
@@ -228,9 +232,9 @@ pub(crate) async fn check(
         };
         findings.extend(results.into_iter().flatten().filter(kept));
         // Last: it judges by how long all the answers of this check took.
-        if wanted(legacy::NAME) {
-            findings.extend(legacy::domainscope(&context).await);
-            ran.push(legacy::NAME.to_string());
+        if wanted(latency::NAME) {
+            findings.extend(latency::domainscope(&context).await);
+            ran.push(latency::NAME.to_string());
         }
     }
     Ok(CheckReport {
@@ -239,8 +243,18 @@ pub(crate) async fn check(
         test_cases: ran,
         queries: session.queries(),
         elapsed_ms: session.elapsed_ms(),
-        notes: session.notes(),
+        notes: session.notes().into_iter().chain(context.verifier.note()).collect(),
     })
+}
+
+/// The zone that holds a host below a registered domain. Such a host is usually no zone of its own, so that it has no
+/// delegation is not an error: the full check says which zone to check. A single test case keeps Zonemaster's tags.
+fn enclosing_zone(zone: &str, findings: &[Finding]) -> Option<String> {
+    let domain = model::names::Fqdn::read(zone).ok()?.name.registrable()?;
+    findings.iter().find(|f| f.tag == "B01_NO_CHILD")?;
+    let parent = findings.iter().find(|f| f.tag == "B01_PARENT_FOUND")?.args.get("domain")?.as_str()?;
+    let inside = parent == domain.as_str() || parent.ends_with(&format!(".{}", domain.as_str()));
+    (domain.as_str() != zone && inside).then(|| parent.to_string())
 }
 
 pub(crate) async fn methods_v2(
@@ -249,7 +263,7 @@ pub(crate) async fn methods_v2(
     options: &CheckOptions,
 ) -> Result<MethodsV2, Error> {
     let undelegated = Undelegated::new(options)?;
-    let context = Context::new(session, crate::engine::wire_name(zone)?, undelegated, options);
+    let context = Context::new(session, crate::input::wire_name(zone)?, undelegated, options);
     Ok(MethodsV2 {
         parent: context.parent_ns().await.as_ref().map(methods::entries),
         del: context.del_ns().await.as_ref().map(methods::entries),

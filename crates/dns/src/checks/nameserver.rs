@@ -2,7 +2,7 @@
 //! 15 (software versions that servers reveal).
 
 use super::context::{Context, joined, plain};
-use crate::session::Manner;
+use crate::session::QueryMode;
 use crate::wire::{Data, Name, Question, Reply, Rtype, rcode_text};
 use model::finding::Finding;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ pub(super) async fn nameserver15(c: &Context<'_>) -> Vec<Finding> {
         for text in ["version.bind", "version.server"] {
             let Ok(name) = Name::from_text(text) else { continue };
             let question = Question { class: CHAOS, ..plain(&name, Rtype::TXT) };
-            let asked = c.session.ask(ip, &question, Manner::Exact).await;
+            let asked = c.session.ask(ip, &question, QueryMode::Exact).await;
             let Some(reply) = asked.reply().filter(|r| r.rcode != 2) else {
                 errors.entry(text.to_string()).or_default().insert(ip);
                 continue;
@@ -103,7 +103,7 @@ pub(super) async fn nameserver03(c: &Context<'_>) -> Vec<Finding> {
     let question = plain(&c.zone, Rtype::AXFR);
     for ip in c.all_ips().await {
         // The first message tells: a transfer begins with the SOA record.
-        let asked = c.session.ask(ip, &question, Manner::ExactTcp).await;
+        let asked = c.session.ask(ip, &question, QueryMode::ExactTcp).await;
         let begins =
             |r: &Reply| r.answers.first().is_some_and(|rr| rr.rtype == Rtype::SOA && rr.name == c.zone);
         let open = asked.reply().is_some_and(|r| r.rcode == 0 && begins(r));

@@ -20,7 +20,7 @@ fn double_dash(label: &[u8]) -> bool {
 
 pub(super) async fn syntax01(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Syntax01");
-    let good = c.zone.labels().iter().all(|l| letters(l));
+    let good = c.zone.labels().all(letters);
     let tag = if good { "ONLY_ALLOWED_CHARS" } else { "NON_ALLOWED_CHARS" };
     out.add(tag, &[("domain", c.text.clone().into())]);
     out.list
@@ -45,7 +45,7 @@ pub(super) async fn syntax02(c: &Context<'_>) -> Vec<Finding> {
 
 pub(super) async fn syntax03(c: &Context<'_>) -> Vec<Finding> {
     let mut out = c.findings("Syntax03");
-    for label in c.zone.labels().iter().filter(|l| double_dash(l)) {
+    for label in c.zone.labels().filter(|l| double_dash(l)) {
         let args = [("label", String::from_utf8_lossy(label).into()), ("domain", c.text.clone().into())];
         out.add("DISCOURAGED_DOUBLE_DASH", &args);
     }
@@ -59,12 +59,12 @@ pub(super) async fn syntax03(c: &Context<'_>) -> Vec<Finding> {
 fn host(out: &mut Findings<'_>, what: &str, name: &Name) {
     let before = out.list.len();
     let domain = || ("domain", name.to_string().into());
-    for label in name.labels().iter().filter(|l| double_dash(l)) {
+    for label in name.labels().filter(|l| double_dash(l)) {
         let args = [domain(), ("label", String::from_utf8_lossy(label).into())];
         out.add(&format!("{what}_DISCOURAGED_DOUBLE_DASH"), &args);
     }
     let edges = |l: &[u8]| !l.starts_with(b"-") && !l.ends_with(b"-");
-    if !name.labels().iter().all(|l| letters(l) && edges(l)) {
+    if !name.labels().all(|l| letters(l) && edges(l)) {
         out.add(&format!("{what}_NON_ALLOWED_CHARS"), &[domain()]);
     }
     if name.labels().last().is_some_and(|l| l.iter().all(u8::is_ascii_digit)) {
@@ -98,7 +98,7 @@ pub(super) async fn syntax05(c: &Context<'_>) -> Vec<Finding> {
 
 /// The mail address an RNAME stands for: local part and domain.
 fn mailbox(rname: &Name) -> Option<(String, Name)> {
-    let local = String::from_utf8(rname.labels().first()?.clone()).ok()?;
+    let local = std::str::from_utf8(rname.labels().next()?).ok()?.to_string();
     Some((local, rname.parent())).filter(|(_, domain)| !domain.is_root())
 }
 
@@ -110,7 +110,7 @@ fn atom(text: &[u8]) -> bool {
 
 /// `addr-spec` of RFC 5322 section 3.4.1, both parts `dot-atom`: others do not occur in RNAMEs.
 fn is_mail_address(local: &str, domain: &Name) -> bool {
-    local.split('.').all(|part| atom(part.as_bytes())) && domain.labels().iter().all(|l| atom(l))
+    local.split('.').all(|part| atom(part.as_bytes())) && domain.labels().all(atom)
 }
 
 pub(super) async fn syntax06(c: &Context<'_>) -> Vec<Finding> {
@@ -214,7 +214,8 @@ mod tests {
     use super::*;
 
     fn tags(name: &str) -> Vec<String> {
-        let mut out = Findings::new("Syntax04", "a.example");
+        let budget = crate::session::Memory::new(1 << 20);
+        let mut out = Findings::new("Syntax04", "a.example", &budget);
         host(&mut out, "NAMESERVER", &Name::from_text(name).unwrap());
         out.list.into_iter().map(|f| f.tag).collect()
     }

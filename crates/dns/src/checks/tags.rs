@@ -1,9 +1,10 @@
 //! The table of message tags: level, sentence and remedy of each, by test case.
 
+use crate::session::Memory;
 use model::finding::{Finding, Level};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// `[level, sentence with {arguments}, remedy]`.
@@ -15,6 +16,9 @@ struct Case {
     #[allow(dead_code)]
     source: String,
     tags: BTreeMap<String, Row>,
+    /// Tags of level WARNING that say something is broken now or will break by itself.
+    #[serde(default)]
+    broken: BTreeSet<String>,
 }
 
 static TABLE: LazyLock<BTreeMap<String, Case>> = LazyLock::new(|| {
@@ -25,7 +29,8 @@ static TABLE: LazyLock<BTreeMap<String, Case>> = LazyLock::new(|| {
 /// A finding of a test case, with its level and sentences from the table.
 pub(crate) fn finding(test_case: &str, zone: &str, tag: &str, args: &[(&str, Value)]) -> Finding {
     let args: Map<String, Value> = args.iter().map(|(k, v)| ((*k).to_string(), v.clone())).collect();
-    let row = TABLE.get(test_case).and_then(|case| case.tags.get(tag));
+    let case = TABLE.get(test_case);
+    let row = case.and_then(|case| case.tags.get(tag));
     debug_assert!(row.is_some(), "{test_case} {tag} is missing in the table");
     let (level, message, fix) = row.cloned().unwrap_or((Level::Info, tag.to_string(), String::new()));
     Finding {
@@ -33,6 +38,7 @@ pub(crate) fn finding(test_case: &str, zone: &str, tag: &str, args: &[(&str, Val
         level,
         message: fill(&message, &args),
         fix: fill(&fix, &args),
+        broken: case.is_some_and(|case| case.broken.contains(tag)),
         args,
         test_case: test_case.to_string(),
         zone: zone.to_string(),
@@ -77,18 +83,21 @@ fn filled(place: &str, args: &Map<String, Value>) -> Option<String> {
 pub(crate) struct Findings<'a> {
     test_case: &'static str,
     zone: &'a str,
+    budget: &'a Memory,
     pub list: Vec<Finding>,
 }
 
 impl<'a> Findings<'a> {
-    pub fn new(test_case: &'static str, zone: &'a str) -> Self {
-        Findings { test_case, zone, list: Vec::new() }
+    pub fn new(test_case: &'static str, zone: &'a str, budget: &'a Memory) -> Self {
+        Findings { test_case, zone, budget, list: Vec::new() }
     }
 
     /// The same about the same servers is said once, by however many ways it was found.
     pub fn add(&mut self, tag: &str, args: &[(&str, Value)]) {
         let new = finding(self.test_case, self.zone, tag, args);
-        if !self.list.contains(&new) {
+        // The list of servers stands in the sentence and among the arguments.
+        let octets = size_of::<Finding>() + new.fix.len() + 2 * new.message.len();
+        if !self.list.contains(&new) && self.budget.charge(octets) {
             self.list.push(new);
         }
     }
@@ -107,6 +116,9 @@ mod tests {
         }
         for (name, case) in &table {
             assert!(!case.source.is_empty() && !case.tags.is_empty(), "{name}");
+            for tag in &case.broken {
+                assert_eq!(case.tags.get(tag).map(|r| r.0), Some(Level::Warning), "{name} {tag}");
+            }
             for (tag, (level, message, fix)) in &case.tags {
                 assert!(message.ends_with('.'), "{name} {tag}: {message}");
                 assert!(*level < Level::Warning || !fix.is_empty(), "{name} {tag}: a warning wants a remedy");

@@ -3,7 +3,7 @@
 //! In: the zone. Out: [`Walk`], what each server said of it.
 
 use super::context::{Context, authoritative, serves};
-use crate::classify::{ns_names, referral_zone};
+use crate::resolve::classify::{ns_names, referral_zone};
 use crate::resolve::{address, alias};
 use crate::wire::{Data, Name, Reply, Rr, Rtype};
 use futures::future::join_all;
@@ -67,7 +67,7 @@ impl Context<'_> {
     }
 
     /// True when a walk was made and no server said a word about the zone.
-    pub fn walk_found_nobody(&self) -> bool {
+    pub fn walk_found_no_server(&self) -> bool {
         self.walk.get().is_some_and(|walk| walk.words.is_empty())
     }
 

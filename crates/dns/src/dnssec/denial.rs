@@ -2,10 +2,13 @@
 //! a delegation without DS records (RFC 4035 section 5.4, RFC 5155 section 8, RFC 6840 section 4). In: a section of a
 //! signed zone's answer. Out: proved, left open (opt-out, too many iterations), or not.
 
-use super::verify::{Fault, check_set, label_count, signatures};
+use super::verifier::Verifier;
+use super::verify::{Fault, label_count, signatures};
 use crate::wire::{Data, Dnskey, Name, Nsec3, Rr, Rtype};
+use data_encoding::BASE32_DNSSEC;
 use hickory_proto::dnssec::{DigestType, crypto::Digest};
-use jiff::Timestamp;
+use std::cell::Cell;
+use std::collections::HashSet;
 
 /// More iterations count as unsigned (RFC 9276 section 3.2); the signature over the record is checked all the same.
 pub const MAX_ITERATIONS: u16 = 100;
@@ -39,6 +42,7 @@ pub enum Proof {
 /// The validated NSEC and NSEC3 records of an answer.
 pub struct Denials<'a> {
     zone: &'a Name,
+    verifier: &'a Verifier,
     nsec: Vec<(&'a Name, &'a Name, &'a [Rtype])>,
     /// Owner hash, record.
     nsec3: Vec<(Vec<u8>, &'a Nsec3)>,
@@ -46,20 +50,41 @@ pub struct Denials<'a> {
     costly: Option<u16>,
     /// Why a record does not count.
     fault: Option<Fault>,
+    /// Something was not computed for want of budget: a proof that is missing says nothing then.
+    undecided: Cell<bool>,
 }
 
 impl<'a> Denials<'a> {
     /// Those of a section whose signatures hold.
-    pub fn of(section: &'a [Rr], zone: &'a Name, keys: &[&Dnskey], now: Timestamp) -> Self {
-        let mut out = Denials { zone, nsec: Vec::new(), nsec3: Vec::new(), costly: None, fault: None };
+    pub fn of(section: &'a [Rr], zone: &'a Name, keys: &[&Dnskey], verifier: &'a Verifier) -> Self {
+        let mut out = Denials {
+            zone,
+            verifier,
+            nsec: Vec::new(),
+            nsec3: Vec::new(),
+            costly: None,
+            fault: None,
+            undecided: Cell::new(false),
+        };
         let denial = |rr: &&Rr| matches!(rr.data, Data::Nsec(..) | Data::Nsec3(_));
-        for rr in section.iter().filter(|rr| rr.name.is_at_or_below(zone)).filter(denial).take(MOST_RECORDS) {
+        let mut seen = HashSet::new();
+        let own = section.iter().filter(|rr| rr.name.is_at_or_below(zone)).filter(denial);
+        for rr in own.filter(|rr| seen.insert((&rr.name, rr.rtype, &rr.raw))) {
+            if out.nsec.len() + out.nsec3.len() == MOST_RECORDS {
+                out.undecided.set(true);
+                break;
+            }
             let sigs: Vec<_> = signatures(section, &rr.name, rr.rtype).collect();
             // One made from a wildcard would speak for names it was not made for.
             let whole = |s: &&crate::wire::Rrsig| usize::from(s.labels) == label_count(&rr.name);
             let sigs: Vec<_> = sigs.into_iter().filter(whole).collect();
-            if let Err(fault) = check_set(&[rr], &sigs, keys, zone, now) {
+            if let Err(fault) = verifier.check_set(&[rr], &sigs, keys, zone) {
+                let out_of_budget = fault == Fault::OutOfBudget;
                 out.fault = Some(fault);
+                if out_of_budget {
+                    out.undecided.set(true);
+                    break;
+                }
                 continue;
             }
             match &rr.data {
@@ -70,7 +95,7 @@ impl<'a> Denials<'a> {
                 {
                     if n.iterations > MAX_ITERATIONS {
                         out.costly = Some(n.iterations);
-                    } else if let Some(hash) = rr.name.labels().first().and_then(|l| base32hex(l))
+                    } else if let Some(hash) = rr.name.labels().next().and_then(base32hex)
                         && out
                             .nsec3
                             .first()
@@ -93,6 +118,11 @@ impl<'a> Denials<'a> {
     /// Why records that were there do not count, in words.
     pub fn fault(&self) -> Option<String> {
         self.fault.as_ref().map(Fault::words)
+    }
+
+    /// True when something was left out for want of budget: a proof that is missing might be there.
+    pub fn is_undecided(&self) -> bool {
+        self.undecided.get()
     }
 
     /// That `name` exists (or is answered by a wildcard) without records of this type.
@@ -174,7 +204,10 @@ impl<'a> Denials<'a> {
     /// The hash of a name, as the records of one chain all have it.
     fn hash(&self, name: &Name) -> Option<Vec<u8>> {
         let (_, n) = self.nsec3.first()?;
-        nsec3_hash(name, &n.salt, n.iterations)
+        self.verifier.nsec3_hash(name, &n.salt, n.iterations).unwrap_or_else(|_| {
+            self.undecided.set(true);
+            None
+        })
     }
 
     fn matching(&self, name: &Name) -> Option<&(Vec<u8>, &'a Nsec3)> {
@@ -212,7 +245,7 @@ impl<'a> Denials<'a> {
     fn closest_encloser(&self, name: &Name) -> Option<(Name, Proof)> {
         // NSEC: the span around the name shares labels with it on one of its ends.
         if let Some((owner, next)) = self.span(name) {
-            let shared = common(name, owner).max(common(name, next));
+            let shared = name.common_labels(owner).max(name.common_labels(next));
             return Some((name.trim_to(shared), Proof::Holds));
         }
         let above = self.zone.labels().len()..name.labels().len();
@@ -247,29 +280,9 @@ fn lacks(types: &[Rtype], rtype: Rtype) -> bool {
         && if rtype == Rtype::DS { !types.contains(&Rtype::SOA) } else { !cut }
 }
 
-/// Labels two names share, from the right.
-fn common(a: &Name, b: &Name) -> usize {
-    a.labels().iter().rev().zip(b.labels().iter().rev()).take_while(|(x, y)| x == y).count()
-}
-
 /// Octets of an owner label of NSEC3 (RFC 4648 section 7, without padding).
 fn base32hex(label: &[u8]) -> Option<Vec<u8>> {
-    let (mut bits, mut held, mut out) = (0u32, 0u32, Vec::with_capacity(20));
-    for byte in label {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'v' => byte - b'a' + 10,
-            _ => return None,
-        };
-        bits = bits << 5 | u32::from(digit);
-        held += 5;
-        if held >= 8 {
-            held -= 8;
-            out.push((bits >> held) as u8);
-            bits &= (1 << held) - 1;
-        }
-    }
-    Some(out)
+    BASE32_DNSSEC.decode(label).ok()
 }
 
 #[cfg(test)]

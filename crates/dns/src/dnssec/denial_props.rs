@@ -198,6 +198,8 @@ fn with<R>(zone: &Zone, chain: Chain, keep: impl Fn(usize) -> bool, judge: impl 
         nsec3: (0..nsec3.len()).filter(kept).map(|i| (nsec3[i].0.clone(), &nsec3[i].1)).collect(),
         costly: None,
         fault: None,
+        verifier: &Verifier::new(jiff::Timestamp::UNIX_EPOCH),
+        undecided: Cell::new(false),
     })
 }
 

@@ -2,10 +2,28 @@
 
 use super::*;
 
+fn verifier() -> &'static Verifier {
+    Box::leak(Box::new(Verifier::new(Timestamp::from_second(NOW).unwrap())))
+}
+
+/// No record at all.
+fn none(zone: &Name) -> Denials<'_> {
+    let (nsec, nsec3) = (Vec::new(), Vec::new());
+    Denials {
+        zone,
+        verifier: verifier(),
+        nsec,
+        nsec3,
+        costly: None,
+        fault: None,
+        undecided: Cell::new(false),
+    }
+}
+
 /// `a -> d.x -> (apex)`: a zone example with names a, *.w, d.x.
 fn spans<'a>(zone: &'a Name, list: &'a [(Name, Name, Vec<Rtype>)]) -> Denials<'a> {
     let nsec = list.iter().map(|(o, n, t)| (o, n, t.as_slice())).collect();
-    Denials { zone, nsec, nsec3: Vec::new(), costly: None, fault: None }
+    Denials { nsec, ..none(zone) }
 }
 
 #[test]
@@ -72,7 +90,7 @@ fn nsec3_rings_prove_the_same_and_opt_out_leaves_it_open() {
     for (flags, closer) in [(0, Proof::Holds), (OPT_OUT, Proof::Open)] {
         let list = ring(&names, flags);
         let nsec3 = list.iter().map(|(h, n)| (h.clone(), n)).collect();
-        let all = Denials { zone: &zone, nsec: Vec::new(), nsec3, costly: None, fault: None };
+        let all = Denials { nsec3, ..none(&zone) };
         assert_eq!(all.no_name(&name("b.example")), closer);
         assert_eq!(all.no_name(&name("c.b.example")), closer);
         assert_eq!(all.no_name(&name("a.example")), Proof::Missing);
@@ -97,9 +115,10 @@ fn owner_labels_decode() {
 use crate::dnssec::signer::{NOW, Signer, name};
 use crate::dnssec::verify::Fault;
 use crate::wire::Rrsig;
+use jiff::Timestamp;
 
 fn read<'a>(s: &'a Signer, section: &'a [Rr]) -> Denials<'a> {
-    Denials::of(section, &s.zone, &[&s.dnskey], Timestamp::from_second(NOW).unwrap())
+    Denials::of(section, &s.zone, &[&s.dnskey], verifier())
 }
 
 #[test]
@@ -173,7 +192,8 @@ fn signatures_count_from_their_inception_to_their_expiration_and_over_the_wrap_o
     let s = Signer::new("example");
     let (rr, sig) = sealed(&s);
     let judge = |sig: &Rrsig, at: i64| {
-        check_set(&[&rr], &[sig], &[&s.dnskey], &s.zone, Timestamp::from_second(at).unwrap())
+        let verifier = Verifier::new(Timestamp::from_second(at).unwrap());
+        verifier.check_set(&[&rr], &[sig], &[&s.dnskey], &s.zone)
     };
     for (skew, expected) in [
         (0, Ok(())),
@@ -205,22 +225,22 @@ fn a_crowd_of_keys_or_signatures_is_not_computed() {
     let with_keys = |before: u8| {
         let crowd: Vec<Dnskey> = (0..before).map(other).chain([s.dnskey.clone()]).collect();
         let crowd: Vec<&Dnskey> = crowd.iter().collect();
-        check_set(&[&rr], &[&sig], &crowd, &s.zone, Timestamp::from_second(NOW).unwrap())
+        verifier().check_set(&[&rr], &[&sig], &crowd, &s.zone)
     };
     assert_eq!(with_keys(3), Ok(()), "keys of one tag do occur");
-    assert_eq!(with_keys(4), Err(Fault::Invalid(s.dnskey.key_tag)));
+    assert_eq!(with_keys(4), Err(Fault::OutOfBudget));
     let with_signatures = |before: u8| {
         let forged = |n: u8| Rrsig { signature: vec![n; 64], ..sig.clone() };
         let crowd: Vec<Rrsig> = (0..before).map(forged).chain([sig.clone()]).collect();
         let crowd: Vec<&Rrsig> = crowd.iter().collect();
-        check_set(&[&rr], &crowd, &[&s.dnskey], &s.zone, Timestamp::from_second(NOW).unwrap())
+        verifier().check_set(&[&rr], &crowd, &[&s.dnskey], &s.zone)
     };
     assert_eq!(with_signatures(15), Ok(()));
-    assert_eq!(with_signatures(16), Err(Fault::Invalid(s.dnskey.key_tag)));
+    assert_eq!(with_signatures(16), Err(Fault::OutOfBudget));
     // Old signatures cost nothing: they are passed over.
     let old = Rrsig { inception: sig.inception - 5000, expiration: sig.inception - 4000, ..sig.clone() };
     let many: Vec<&Rrsig> = std::iter::repeat_n(&old, 500).chain([&sig]).collect();
-    assert_eq!(check_set(&[&rr], &many, &[&s.dnskey], &s.zone, Timestamp::from_second(NOW).unwrap()), Ok(()));
+    assert_eq!(verifier().check_set(&[&rr], &many, &[&s.dnskey], &s.zone), Ok(()));
 }
 
 #[test]
@@ -293,7 +313,7 @@ fn keys_that_are_not_for_zones_sign_nothing() {
     let with = |change: fn(&mut Dnskey)| {
         let mut key = s.dnskey.clone();
         change(&mut key);
-        check_set(&[&rr], &[&sig], &[&key], &s.zone, Timestamp::from_second(NOW).unwrap())
+        verifier().check_set(&[&rr], &[&sig], &[&key], &s.zone)
     };
     assert_eq!(with(|_| {}), Ok(()));
     let no_key = Err(Fault::NoKey(s.dnskey.key_tag));

@@ -4,20 +4,22 @@
 pub mod denial;
 #[cfg(test)]
 mod signer;
+pub mod verifier;
 pub mod verify;
 
 use crate::delegation::random_label;
+use crate::delegation::trace::{self, descend, ds_of};
 use crate::resolve::Resolved;
-use crate::session::{Manner, Session};
+use crate::session::{QueryMode, Session};
 use crate::settings::TrustAnchors;
-use crate::trace::{self, descend, ds_of};
 use crate::wire::{Data, Dnskey, Edns, Name, Question, Reply, Rr, Rtype};
 use denial::{Denials, Proof};
 use jiff::Timestamp;
 use model::dns::{AnswerKind, DenialProof, Dnssec, DnssecStatus};
 use model::registration::Ds;
 use std::net::IpAddr;
-use verify::{check_set, ds_matches, keys, signatures, usable};
+use verifier::Verifier;
+use verify::{Fault, entry_keys, keys, signatures, usable};
 
 /// Longest chain that is followed.
 const MAX_LINKS: usize = 16;
@@ -26,13 +28,19 @@ const NXDOMAIN: u16 = 3;
 /// How the chain ended.
 struct Verdict(DnssecStatus, String);
 
+/// What does not validate is bogus, unless it was not computed to the end.
+fn broken(what: &str, fault: &Fault) -> Verdict {
+    let status = if *fault == Fault::OutOfBudget { DnssecStatus::Indeterminate } else { DnssecStatus::Bogus };
+    Verdict(status, format!("{what}: {}", fault.words()))
+}
+
 fn bogus(reason: String) -> Verdict {
     Verdict(DnssecStatus::Bogus, reason)
 }
 
-/// What the zone itself shows, whatever the chain says.
+/// DS records, keys and signature times observed at the zone, whether or not the chain validates.
 #[derive(Default)]
-struct Seen {
+struct ZoneEvidence {
     ds: Vec<Ds>,
     keys: Vec<Dnskey>,
     expire: Option<u32>,
@@ -42,18 +50,18 @@ struct Seen {
 pub(crate) async fn dnssec(session: &Session, zone: &Name, now: Timestamp) -> Dnssec {
     let (steps, _) = descend(session, zone, Rtype::SOA, None).await;
     let cuts: Vec<Name> = steps.iter().skip(1).map(|s| s.zone.clone()).collect();
-    let mut seen = Seen::default();
-    let Verdict(status, reason) = chain(session, zone, cuts, now, &mut seen).await;
-    let mut key_tags: Vec<u16> = seen.keys.iter().map(|k| k.key_tag).collect();
+    let mut evidence = ZoneEvidence::default();
+    let Verdict(status, reason) = chain(session, zone, cuts, &Verifier::new(now), &mut evidence).await;
+    let mut key_tags: Vec<u16> = evidence.keys.iter().map(|k| k.key_tag).collect();
     key_tags.sort_unstable();
     key_tags.dedup();
     Dnssec {
         status,
         reason,
-        ds: seen.ds,
+        ds: evidence.ds,
         key_tags,
-        signatures_expire: seen.expire.and_then(|s| Timestamp::from_second(i64::from(s)).ok()),
-        denial: seen.denial,
+        signatures_expire: evidence.expire.and_then(|s| Timestamp::from_second(i64::from(s)).ok()),
+        denial: evidence.denial,
     }
 }
 
@@ -72,15 +80,21 @@ fn anchor(anchors: &TrustAnchors, zone: &Name) -> Option<(Name, Vec<Ds>)> {
     Some((best.clone(), list.collect()))
 }
 
-async fn chain(session: &Session, zone: &Name, cuts: Vec<Name>, now: Timestamp, seen: &mut Seen) -> Verdict {
-    let own = apex(session, zone, seen).await;
+async fn chain(
+    session: &Session,
+    zone: &Name,
+    cuts: Vec<Name>,
+    verifier: &Verifier,
+    evidence: &mut ZoneEvidence,
+) -> Verdict {
+    let own = apex(session, zone, evidence).await;
     let Some((start, mut ds)) = anchor(&session.settings.trust_anchors, zone) else {
         return Verdict(DnssecStatus::Indeterminate, format!("no trust anchor covers {zone}"));
     };
     let mut current = start;
     for _ in 0..MAX_LINKS {
-        if current == *zone && seen.ds.is_empty() {
-            seen.ds = ds.clone();
+        if current == *zone && evidence.ds.is_empty() {
+            evidence.ds = ds.clone();
         }
         let trusted = usable(&ds);
         if trusted.is_empty() {
@@ -102,14 +116,13 @@ async fn chain(session: &Session, zone: &Name, cuts: Vec<Name>, now: Timestamp, 
         if all.is_empty() {
             return bogus(format!("{current} has DS records at its parent but no DNSKEY"));
         }
-        let entry: Vec<&Dnskey> =
-            all.iter().copied().filter(|k| trusted.iter().any(|d| ds_matches(d, &current, k))).collect();
+        let entry = entry_keys(&trusted, &current, &all);
         if entry.is_empty() {
             return bogus(format!("no DNSKEY of {current} matches its DS records"));
         }
         let sigs: Vec<_> = signatures(&reply.answers, &current, Rtype::DNSKEY).collect();
-        if let Err(fault) = check_set(&set, &sigs, &entry, &current, now) {
-            return bogus(format!("the DNSKEY set of {current} does not validate: {}", fault.words()));
+        if let Err(fault) = verifier.check_set(&set, &sigs, &entry, &current) {
+            return broken(&format!("the DNSKEY set of {current} does not validate"), &fault);
         }
         if current == *zone {
             return match own {
@@ -117,18 +130,18 @@ async fn chain(session: &Session, zone: &Name, cuts: Vec<Name>, now: Timestamp, 
                     Verdict(DnssecStatus::Indeterminate, format!("no server of {zone} answers for its SOA"))
                 }
                 Some(soa) => {
-                    let verdict = last_link(&soa, zone, &all, now);
+                    let verdict = last_link(&soa, zone, &all, verifier);
                     if verdict.0 == DnssecStatus::Secure {
-                        seen.denial = probe(session, zone, &all, now).await;
+                        evidence.denial = probe(session, zone, &all, verifier).await;
                     }
                     verdict
                 }
             };
         }
-        match next_link(session, zone, &current, &cuts, &all, now).await {
+        match next_link(session, zone, &current, &cuts, &all, verifier).await {
             Ok((next, records)) => {
                 if next == *zone {
-                    seen.ds.clone_from(&records);
+                    evidence.ds.clone_from(&records);
                 }
                 current = next;
                 ds = records;
@@ -139,15 +152,15 @@ async fn chain(session: &Session, zone: &Name, cuts: Vec<Name>, now: Timestamp, 
     Verdict(DnssecStatus::Indeterminate, "the chain is too long".into())
 }
 
-fn last_link(reply: &Reply, zone: &Name, all: &[&Dnskey], now: Timestamp) -> Verdict {
+fn last_link(reply: &Reply, zone: &Name, all: &[&Dnskey], verifier: &Verifier) -> Verdict {
     let set: Vec<&Rr> = reply.answers_of(zone, Rtype::SOA).collect();
     let sigs: Vec<_> = signatures(&reply.answers, zone, Rtype::SOA).collect();
-    match check_set(&set, &sigs, all, zone, now) {
+    match verifier.check_set(&set, &sigs, all, zone) {
         Ok(()) => Verdict(
             DnssecStatus::Secure,
             format!("a chain of valid signatures leads from the trust anchor to {zone}"),
         ),
-        Err(fault) => bogus(format!("the SOA record of {zone} does not validate: {}", fault.words())),
+        Err(fault) => broken(&format!("the SOA record of {zone} does not validate"), &fault),
     }
 }
 
@@ -158,7 +171,7 @@ async fn next_link(
     current: &Name,
     cuts: &[Name],
     trusted: &[&Dnskey],
-    now: Timestamp,
+    verifier: &Verifier,
 ) -> Result<(Name, Vec<Ds>), Verdict> {
     let child = cuts.iter().find(|c| c.is_below(current) && zone.is_at_or_below(c)).unwrap_or(zone).clone();
     let unknown = || {
@@ -175,14 +188,14 @@ async fn next_link(
             _ => None,
         });
         if let Some(between) = apex {
-            return Box::pin(next_link(session, between, current, &[], trusted, now)).await;
+            return Box::pin(next_link(session, between, current, &[], trusted, verifier)).await;
         }
         let alias: Vec<&Rr> = reply.answers_of(&child, Rtype::CNAME).collect();
         let sigs: Vec<_> = signatures(&reply.answers, &child, Rtype::CNAME).collect();
-        if !alias.is_empty() && check_set(&alias, &sigs, trusted, current, now).is_ok() {
+        if !alias.is_empty() && verifier.check_set(&alias, &sigs, trusted, current).is_ok() {
             return Err(no_zone(current, &child));
         }
-        let denials = Denials::of(&reply.authority, current, trusted, now);
+        let denials = Denials::of(&reply.authority, current, trusted, verifier);
         return Err(if reply.rcode == NXDOMAIN {
             absent(&denials, current, &child)
         } else {
@@ -191,11 +204,11 @@ async fn next_link(
     }
     let sigs: Vec<_> = signatures(&reply.answers, &child, Rtype::DS).collect();
     if let Some(sig) = sigs.iter().find(|s| s.signer.is_below(current) && child.is_below(&s.signer)) {
-        return Box::pin(next_link(session, &sig.signer.clone(), current, &[], trusted, now)).await;
+        return Box::pin(next_link(session, &sig.signer.clone(), current, &[], trusted, verifier)).await;
     }
-    match check_set(&set, &sigs, trusted, current, now) {
+    match verifier.check_set(&set, &sigs, trusted, current) {
         Ok(()) => Ok((child.clone(), ds_of(&reply.answers, &child))),
-        Err(fault) => Err(bogus(format!("the DS set of {child} does not validate: {}", fault.words()))),
+        Err(fault) => Err(broken(&format!("the DS set of {child} does not validate"), &fault)),
     }
 }
 
@@ -216,10 +229,22 @@ fn no_ds(denials: &Denials<'_>, zone: &Name, current: &Name, child: &Name) -> Ve
     if denials.no_type(child, Rtype::DS) == Proof::Holds {
         return no_zone(current, child);
     }
+    if denials.is_undecided() {
+        return undecided(current, child);
+    }
     bogus(match denials.fault() {
         Some(fault) => format!("the proof that {child} has no DS does not hold: {fault}"),
         None => format!("{current} does not prove that {child} has no DS"),
     })
+}
+
+/// What a proof amounts to that was not computed to the end.
+fn undecided(current: &Name, child: &Name) -> Verdict {
+    let reason = format!(
+        "whether {current} proves what it says of {child} was not verified: its answer has too many records, keys or \
+         signatures"
+    );
+    Verdict(DnssecStatus::Indeterminate, reason)
 }
 
 /// A name inside a zone has no chain of its own.
@@ -237,6 +262,7 @@ fn absent(denials: &Denials<'_>, current: &Name, child: &Name) -> Verdict {
         (Proof::Open, _) => {
             gone(format!("{child} does not exist: the servers of {current} say so (NXDOMAIN)"))
         }
+        (Proof::Missing, _) if denials.is_undecided() => undecided(current, child),
         (Proof::Missing, Some(fault)) => {
             bogus(format!("{current} says that {child} does not exist, and the proof does not hold: {fault}"))
         }
@@ -246,30 +272,34 @@ fn absent(denials: &Denials<'_>, current: &Name, child: &Name) -> Verdict {
     }
 }
 
-/// Asks a secure zone for a name nobody has, and looks at the proof.
-async fn probe(session: &Session, zone: &Name, keys: &[&Dnskey], now: Timestamp) -> Option<DenialProof> {
+/// Asks a secure zone for a random name and verifies the proof that it does not exist.
+async fn probe(session: &Session, zone: &Name, keys: &[&Dnskey], verifier: &Verifier) -> Option<DenialProof> {
     let name = zone.child(&random_label())?;
     let mut question = Question::new(name.clone(), Rtype::A);
     question.edns = Some(Edns::ordinary(true));
     let servers = session.closest_zone(zone).1;
     for ip in servers.iter().flat_map(|s| s.addresses.iter().copied()).take(8) {
-        let asked = session.ask(ip, &question, Manner::Resolver).await;
+        let asked = session.ask(ip, &question, QueryMode::Resolver).await;
         if let Some(reply) = asked.reply().filter(|r| r.aa && matches!(r.rcode, 0 | 3)) {
-            return Some(proof_of(reply, zone, &name, keys, now));
+            return Some(proof_of(reply, zone, &name, keys, verifier));
         }
     }
     None
 }
 
-fn proof_of(reply: &Reply, zone: &Name, name: &Name, keys: &[&Dnskey], now: Timestamp) -> DenialProof {
-    let denials = Denials::of(&reply.authority, zone, keys, now);
+fn proof_of(reply: &Reply, zone: &Name, name: &Name, keys: &[&Dnskey], verifier: &Verifier) -> DenialProof {
+    let denials = Denials::of(&reply.authority, zone, keys, verifier);
+    let not_computed = || DenialProof::Open { reason: Fault::OutOfBudget.words() };
     let set: Vec<&Rr> = reply.answers_of(name, Rtype::A).collect();
     let proof = if set.is_empty() {
         // Compact denial (RFC 9824) says NODATA of every name.
         if reply.rcode == 3 { denials.no_name(name) } else { denials.no_type(name, Rtype::A) }
     } else {
         let sigs: Vec<_> = signatures(&reply.answers, name, Rtype::A).collect();
-        if let Err(fault) = check_set(&set, &sigs, keys, zone, now) {
+        if let Err(fault) = verifier.check_set(&set, &sigs, keys, zone) {
+            if fault == Fault::OutOfBudget {
+                return not_computed();
+            }
             let reason = format!("the wildcard's answer does not validate: {}", fault.words());
             return DenialProof::Broken { reason };
         }
@@ -284,6 +314,7 @@ fn proof_of(reply: &Reply, zone: &Name, name: &Name, keys: &[&Dnskey], now: Time
         (Proof::Open, None) => {
             DenialProof::Open { reason: "NSEC3 with opt-out leaves out unsigned names".into() }
         }
+        (Proof::Missing, _) if denials.is_undecided() => not_computed(),
         (Proof::Missing, _) => DenialProof::Broken {
             reason: match denials.fault() {
                 Some(fault) => format!("a record of the proof does not count: {fault}"),
@@ -310,7 +341,7 @@ async fn ask_also_absent(session: &Session, zone: &Name, name: &Name, rtype: Rty
     };
     let mut denied = None;
     for ip in addresses.into_iter().take(8) {
-        let asked = session.ask(ip, &question, Manner::Resolver).await;
+        let asked = session.ask(ip, &question, QueryMode::Resolver).await;
         match asked.reply().filter(|r| r.aa) {
             Some(reply) if reply.rcode == 0 => return Some(reply.clone()),
             Some(reply) if reply.rcode == NXDOMAIN => denied = denied.or_else(|| Some(reply.clone())),
@@ -326,21 +357,21 @@ async fn ask_also_absent(session: &Session, zone: &Name, name: &Name, rtype: Rty
         return None;
     }
     let ip = session.closest_zone(zone).1.iter().find_map(|s| s.addresses.first().copied())?;
-    let asked = session.ask(ip, &trace::question(name, rtype), Manner::Resolver).await;
+    let asked = session.ask(ip, &trace::question(name, rtype), QueryMode::Resolver).await;
     asked.reply().filter(|r| r.aa && matches!(r.rcode, 0 | NXDOMAIN)).cloned()
 }
 
 /// SOA, keys and signature expiry of the zone itself.
-async fn apex(session: &Session, zone: &Name, seen: &mut Seen) -> Option<Reply> {
+async fn apex(session: &Session, zone: &Name, evidence: &mut ZoneEvidence) -> Option<Reply> {
     let soa = ask(session, zone, zone, Rtype::SOA).await;
     let dnskey = ask(session, zone, zone, Rtype::DNSKEY).await;
     if let Some(reply) = &dnskey {
-        seen.keys = keys(&reply.answers, zone).cloned().collect();
+        evidence.keys = keys(&reply.answers, zone).cloned().collect();
     }
     for (reply, rtype) in [(&soa, Rtype::SOA), (&dnskey, Rtype::DNSKEY)] {
         let section = reply.as_ref().map(|r| r.answers.as_slice()).unwrap_or_default();
         let first = signatures(section, zone, rtype).map(|s| s.expiration).min();
-        seen.expire = [seen.expire, first].into_iter().flatten().min();
+        evidence.expire = [evidence.expire, first].into_iter().flatten().min();
     }
     soa.filter(|r| r.answers_of(zone, Rtype::SOA).next().is_some())
 }

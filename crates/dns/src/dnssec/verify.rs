@@ -1,10 +1,12 @@
 //! Signatures and digests (RFC 4034 section 3.1.8.1, RFC 4035 section 5.3). The cryptography is hickory's.
 
+pub use crate::wire::digest;
 use crate::wire::{Data, Dnskey, Name, Rr, Rrsig, Rtype};
-use hickory_proto::dnssec::{Algorithm, DigestType, PublicKey, PublicKeyBuf, crypto::Digest};
+use hickory_proto::dnssec::{Algorithm, DigestType, PublicKeyBuf};
 use jiff::Timestamp;
 use model::registration::Ds;
 use model::serial::later;
+use std::collections::{BTreeSet, HashSet};
 
 /// Why a signature does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,12 +23,14 @@ pub enum Fault {
     Invalid(u16),
     /// We cannot compute this algorithm, or a key of this length.
     Unsupported(u8),
+    /// Not computed: the operation has verified as many signatures as it may. It says nothing about the set.
+    OutOfBudget,
 }
 
 impl Fault {
     /// The one of two that says more: a signature by a key that has gone may be left over, as may one that has expired;
-    /// one that is false is neither.
-    fn or(self, other: Fault) -> Fault {
+    /// one that is false is neither; one that was not computed might hold.
+    pub(super) fn or(self, other: Fault) -> Fault {
         let says = |fault: &Fault| match fault {
             Fault::Unsigned => 0,
             Fault::NoKey(_) => 1,
@@ -34,6 +38,7 @@ impl Fault {
             Fault::NotYet(_) => 3,
             Fault::Expired(_) => 4,
             Fault::Invalid(_) => 5,
+            Fault::OutOfBudget => 6,
         };
         if says(&other) > says(&self) { other } else { self }
     }
@@ -48,6 +53,9 @@ impl Fault {
             Fault::Expired(at) => format!("its signature expired at {}", date(at)),
             Fault::NotYet(at) => format!("its signature is valid only from {}", date(at)),
             Fault::Invalid(tag) => format!("its signature by key {tag} is false"),
+            Fault::OutOfBudget => "it was not verified: the zone has too many keys of one tag or too many \
+                                   signatures"
+                .into(),
             Fault::Unsupported(algorithm) => {
                 format!(
                     "its signature has algorithm {algorithm}, or a key of a length, that is not computed here"
@@ -81,7 +89,7 @@ pub fn keys<'a>(section: &'a [Rr], owner: &'a Name) -> impl Iterator<Item = &'a 
 
 /// Labels as an RRSIG counts them: without the asterisk (RFC 4034 section 3.1.3).
 pub(super) fn label_count(name: &Name) -> usize {
-    name.labels().len() - usize::from(name.labels().first().is_some_and(|l| l == b"*"))
+    name.labels().len() - usize::from(name.labels().next().is_some_and(|l| l == b"*"))
 }
 
 /// The octets a signature is made over; `None` where it cannot be one over this set: it has more labels than the owner,
@@ -155,8 +163,11 @@ fn out_of_range(key: &Dnskey) -> bool {
         || bits(exponent).is_some_and(|n| n > RSA_EXPONENT_BITS)
 }
 
-/// Checks one signature over a set with one key, times included.
-pub fn check_signature(set: &[&Rr], sig: &Rrsig, key: &Dnskey, now: Timestamp) -> Result<(), Fault> {
+/// Whether a signature is to be counted now.
+///
+/// # Errors
+/// [`Fault::NotYet`] and [`Fault::Expired`].
+pub(super) fn within_time(sig: &Rrsig, now: Timestamp) -> Result<(), Fault> {
     let now = now.as_second() as u32;
     if later(sig.inception, now) {
         return Err(Fault::NotYet(sig.inception));
@@ -164,55 +175,24 @@ pub fn check_signature(set: &[&Rr], sig: &Rrsig, key: &Dnskey, now: Timestamp) -
     if later(now, sig.expiration) {
         return Err(Fault::Expired(sig.expiration));
     }
+    Ok(())
+}
+
+/// A key as the cryptography takes it.
+///
+/// # Errors
+/// [`Fault::Unsupported`].
+pub(super) fn public_key(key: &Dnskey) -> Result<PublicKeyBuf, Fault> {
     let algorithm = Algorithm::from_u8(key.algorithm);
     if !algorithm.is_supported() || out_of_range(key) {
         return Err(Fault::Unsupported(key.algorithm));
     }
-    let data = signed_data(set, sig).ok_or(Fault::Invalid(sig.key_tag))?;
-    PublicKeyBuf::new(key.public_key.clone(), algorithm)
-        .verify(&data, &sig.signature)
-        .map_err(|_| Fault::Invalid(sig.key_tag))
+    Ok(PublicKeyBuf::new(key.public_key.clone(), algorithm))
 }
-
-/// Keys of one tag that are tried for a signature, and signatures that are computed for a set. No zone needs more; a
-/// hostile one could have thousands of each computed for every answer (CVE-2023-50387, "KeyTrap").
-const KEYS_TRIED: usize = 4;
-const COMPUTED: usize = 16;
 
 /// A key that may sign a zone's data (RFC 4034 sections 2.1.1 and 2.1.2, RFC 5011 section 2.1).
-fn signs_zones(key: &Dnskey) -> bool {
+pub(super) fn signs_zones(key: &Dnskey) -> bool {
     key.zone_key() && !key.revoked() && key.protocol == 3
-}
-
-/// Finds one signature over the set that holds; the most telling fault otherwise.
-pub fn check_set(
-    set: &[&Rr],
-    signatures: &[&Rrsig],
-    keys: &[&Dnskey],
-    zone: &Name,
-    now: Timestamp,
-) -> Result<(), Fault> {
-    let mut fault = Fault::Unsigned;
-    let mut left = COMPUTED;
-    for sig in signatures.iter().filter(|s| s.signer == *zone) {
-        let candidates: Vec<&&Dnskey> = keys
-            .iter()
-            .filter(|k| k.key_tag == sig.key_tag && k.algorithm == sig.algorithm && signs_zones(k))
-            .collect();
-        if candidates.is_empty() {
-            fault = fault.or(Fault::NoKey(sig.key_tag));
-        }
-        for key in candidates.into_iter().take(KEYS_TRIED) {
-            let Err(new) = check_signature(set, sig, key, now) else { return Ok(()) };
-            // Only what was computed counts: a date costs nothing to look at.
-            left -= usize::from(matches!(new, Fault::Invalid(_)));
-            fault = fault.or(new);
-            if left == 0 {
-                return Err(fault);
-            }
-        }
-    }
-    Err(fault)
 }
 
 /// True when we can compute both the digest and the algorithm of a DS record.
@@ -231,19 +211,22 @@ pub fn usable<'a>(ds: impl IntoIterator<Item = &'a Ds>) -> Vec<&'a Ds> {
     ds
 }
 
-/// True when the DS record is the digest of the key (RFC 4034 section 5.1.4).
-pub fn ds_matches(ds: &Ds, owner: &Name, key: &Dnskey) -> bool {
-    if ds.key_tag != key.key_tag || ds.algorithm != key.algorithm {
-        return false;
-    }
-    digest(owner, key, ds.digest_type).is_some_and(|d| d == ds.digest.to_ascii_uppercase())
-}
-
-/// Digest of a key in upper-case hexadecimal; `None` when the digest type is unknown here.
-pub fn digest(owner: &Name, key: &Dnskey, digest_type: u8) -> Option<String> {
-    let data = [owner.to_wire(), key.to_wire()].concat();
-    let digest = Digest::new(&data, DigestType::from(digest_type)).ok()?;
-    Some(digest.as_ref().iter().map(|b| format!("{b:02X}")).collect())
+/// The keys that one of these DS records is the digest of. Each key is digested once for each digest type, however many
+/// DS records have its tag.
+pub fn entry_keys<'k>(ds: &[&Ds], owner: &Name, keys: &[&'k Dnskey]) -> Vec<&'k Dnskey> {
+    let wanted: HashSet<(u16, u8, u8, String)> =
+        ds.iter().map(|d| (d.key_tag, d.algorithm, d.digest_type, d.digest.to_ascii_uppercase())).collect();
+    let types: BTreeSet<u8> = ds.iter().map(|d| d.digest_type).collect();
+    let tags: HashSet<u16> = ds.iter().map(|d| d.key_tag).collect();
+    let mut seen = HashSet::new();
+    let named = keys.iter().copied().filter(|k| tags.contains(&k.key_tag) && seen.insert(*k));
+    named
+        .filter(|k| {
+            types.iter().any(|t| {
+                digest(owner, k, *t).is_some_and(|d| wanted.contains(&(k.key_tag, k.algorithm, *t, d)))
+            })
+        })
+        .collect()
 }
 
 #[cfg(test)]

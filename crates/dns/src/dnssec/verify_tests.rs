@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::dnssec::signer::{NOW, Signer, name};
+use crate::dnssec::verifier::Verifier;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -11,9 +12,13 @@ fn rr(owner: &str, raw: &[u8]) -> Rr {
     Rr { name: name(owner), rtype: Rtype(65_280), class: 1, ttl: 300, raw: raw.to_vec(), data: Data::Other }
 }
 
+fn verifier() -> Verifier {
+    Verifier::new(Timestamp::from_second(NOW).unwrap())
+}
+
 fn verdict(set: &[Rr], sig: &Rrsig, keys: &[&Dnskey]) -> Result<(), Fault> {
     let set: Vec<&Rr> = set.iter().collect();
-    check_set(&set, &[sig], keys, &SIGNER.zone, Timestamp::from_second(NOW).unwrap())
+    verifier().check_set(&set, &[sig], keys, &SIGNER.zone)
 }
 
 /// A change of one thing.
@@ -164,7 +169,7 @@ fn keys_of_one_tag_are_told_apart() {
 #[test]
 fn one_zone_does_not_speak_for_another_with_the_same_keys() {
     use crate::dnssec::denial::{Denials, Proof};
-    let now = Timestamp::from_second(NOW).unwrap();
+    let verifier = verifier();
     let own = &*SIGNER;
     // The record of the top of `sub.zone.example`, signed by that zone; `zone.example` has the same key.
     let top = own.nsec("sub.zone.example", "a.sub.zone.example", &[Rtype::NS, Rtype::SOA, Rtype::DNSKEY]);
@@ -174,19 +179,19 @@ fn one_zone_does_not_speak_for_another_with_the_same_keys() {
     }
     let section = [top, seal];
     let child = name("sub.zone.example");
-    let read = Denials::of(&section, &own.zone, &[&own.dnskey], now);
+    let read = Denials::of(&section, &own.zone, &[&own.dnskey], &verifier);
     assert_eq!(read.no_type(&child, Rtype::DS), Proof::Missing);
     assert!(!read.unsigned_cut(&child));
     // Were it signed by the parent, it would be that of a top all the same.
     let top = own.nsec("sub.zone.example", "a.sub.zone.example", &[Rtype::NS, Rtype::SOA, Rtype::DNSKEY]);
     let section = own.sign(top, None);
-    let read = Denials::of(&section, &own.zone, &[&own.dnskey], now);
+    let read = Denials::of(&section, &own.zone, &[&own.dnskey], &verifier);
     assert_eq!(read.no_type(&child, Rtype::DS), Proof::Missing);
     assert!(!read.unsigned_cut(&child));
     // And that of a delegation denies DS alone.
     let cut = own.nsec("sub.zone.example", "zz.zone.example", &[Rtype::NS]);
     let section = own.sign(cut, None);
-    let read = Denials::of(&section, &own.zone, &[&own.dnskey], now);
+    let read = Denials::of(&section, &own.zone, &[&own.dnskey], &verifier);
     assert_eq!(read.no_type(&child, Rtype::DS), Proof::Holds);
     assert_eq!(read.no_type(&child, Rtype::A), Proof::Missing);
     assert_eq!(read.no_name(&name("www.sub.zone.example")), Proof::Missing);
@@ -200,9 +205,7 @@ fn of_several_faults_the_most_telling_is_told() {
     let gone = Rrsig { key_tag: good.key_tag ^ 1, ..good.clone() };
     let old = Rrsig { expiration: good.inception, ..good.clone() };
     let wrong = Rrsig { signature: vec![7; 64], ..good.clone() };
-    let told = |list: &[&Rrsig]| {
-        check_set(&[&set[0]], list, &[&SIGNER.dnskey], &SIGNER.zone, Timestamp::from_second(NOW).unwrap())
-    };
+    let told = |list: &[&Rrsig]| verifier().check_set(&[&set[0]], list, &[&SIGNER.dnskey], &SIGNER.zone);
     assert_eq!(told(&[&gone]), Err(Fault::NoKey(gone.key_tag)));
     for list in [[&gone, &old], [&old, &gone]] {
         assert_eq!(told(&list), Err(Fault::Expired(old.expiration)));

@@ -3,8 +3,9 @@
 //! escaped: what a stranger publishes must not reach a terminal as it is.
 //! RFC 2782 (SRV), 3403 (NAPTR), 4255 (SSHFP), 6698 (TLSA), 7553 (URI), 8659 (CAA), 9460 (SVCB, HTTPS).
 
-use super::{absolute, base64, hex, quoted};
+use super::{absolute, hex, quoted};
 use crate::wire::{Name, Rtype};
+use data_encoding::BASE64;
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -36,7 +37,7 @@ pub(super) fn text(rtype: Rtype, raw: &[u8]) -> Option<String> {
             format!("{} {} {} {}", rest.u8()?, rest.u8()?, rest.u8()?, hex(rest.all()))
         }
         Rtype::URI => format!("{} {} {}", rest.u16()?, rest.u16()?, quoted(rest.all())),
-        Rtype::OPENPGPKEY => base64(rest.all()),
+        Rtype::OPENPGPKEY => BASE64.encode(rest.all()),
         Rtype::SVCB | Rtype::HTTPS => service(&mut rest)?,
         _ => return None,
     };
@@ -82,7 +83,7 @@ fn parameter(key: u16, value: &[u8]) -> Option<String> {
                 .then(|| list.iter().map(|a| Ipv4Addr::from(*a).to_string()).collect())
                 .and_then(joined)
         }
-        5 => Some(format!("{name}={}", base64(value))),
+        5 => Some(format!("{name}={}", BASE64.encode(value))),
         6 => {
             let (list, rest) = value.as_chunks::<16>();
             rest.is_empty()
@@ -153,7 +154,7 @@ impl<'a> Octets<'a> {
 
     /// An uncompressed name.
     fn name(&mut self) -> Option<Name> {
-        let (name, _, end) = Name::read(self.0, 0).ok()?;
+        let (name, end) = Name::read(self.0, 0).ok()?;
         // A pointer would make the wire form longer than what was read.
         (name.wire_len() == end).then(|| self.take(end))??;
         Some(name)

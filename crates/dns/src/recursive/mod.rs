@@ -1,24 +1,29 @@
 //! Asking recursive resolvers, as any client would (RD=1): DNS over HTTPS first (RFC 8484), then over TLS (RFC 7858),
-//! then UDP and TCP. In: a resolver's row and a question. Out: [`ResolverAnswer`], always; what failed on the way is said.
+//! then UDP and TCP, over hickory-resolver's connections. In: a resolver's row and a question. Out: a
+//! [`ResolverAnswer`], always; transports that failed are named in it.
 
-mod https;
-mod plain;
+mod guarded;
+mod local_http;
 mod table;
-mod tls;
+mod transports;
 
 pub use table::{own_resolvers, shipped};
 
-use crate::engine::{wire_name, wire_type};
 use crate::error::Error;
+use crate::input::{wire_name, wire_type};
 use crate::present;
+use crate::session::transport;
 use crate::settings::Settings;
 use crate::wire::{Edns, Question, Reply, Rtype, rcode_text};
+use guarded::Target;
 use jiff::Timestamp;
 use model::compare::{Carried, ExtendedError, ResolverAnswer};
 use model::names::Fqdn;
 use model::resolvers::PublicResolver;
 use net::{AddressMap, Dialer};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
+use transports::{Exchange, Failure};
 
 /// Option code of extended errors (RFC 8914).
 const EXTENDED_ERROR: u16 = 15;
@@ -101,7 +106,7 @@ impl Recursive {
                 Ok(reply) => {
                     let mut answer = answer(row, &reply, now);
                     answer.carried = Some(carried);
-                    answer.latency_ms = Some(crate::classify::milliseconds(start.elapsed()));
+                    answer.latency_ms = Some(crate::resolve::classify::milliseconds(start.elapsed()));
                     answer.error = (!failures.is_empty()).then(|| failures.join("; "));
                     return Ok(answer);
                 }
@@ -115,41 +120,51 @@ impl Recursive {
     }
 
     async fn go(&self, way: &Way<'_>, question: &Question) -> (Carried, Result<Reply, String>) {
+        let within = |limit| Exchange { dialer: &self.dialer, question, limit };
         match way {
+            Way::Https(url) if url.starts_with("http://") => {
+                let limit = self.patience.https;
+                let answer = tokio::time::timeout(limit, local_http::ask(&self.dialer, url, question)).await;
+                (Carried::Doh, answer.unwrap_or_else(|_| Err(Failure::Silent.to_string())))
+            }
             Way::Https(url) => {
-                let asked = https::ask(&self.dialer, url, question);
-                (Carried::Doh, within(self.patience.https, asked).await)
+                let answer = within(self.patience.https).https(url).await;
+                (Carried::Doh, answer.map_err(|f| f.to_string()))
             }
             Way::Tls(host) => {
-                let asked = tls::ask(&self.dialer, host, question);
-                (Carried::Dot, within(self.patience.tls, asked).await)
+                let answer = within(self.patience.tls).tls(host).await;
+                (Carried::Dot, answer.map_err(|f| f.to_string()))
             }
-            Way::Plain(ip) => {
-                if let Some(what) = net::guard::is_private(*ip).filter(|_| !self.allow_private) {
-                    return (
-                        Carried::Udp,
-                        Err(format!("{ip} is {what}: not asked unless the operator allows it")),
-                    );
-                }
-                let target = self.address_map.dial((*ip, self.port).into());
-                plain::ask(target, question, self.patience.plain).await
-            }
+            Way::Plain(ip) => self.plain((*ip, self.port), &within(self.patience.plain)).await,
         }
     }
-}
 
-async fn within(
-    limit: Duration,
-    asked: impl Future<Output = Result<Reply, String>>,
-) -> Result<Reply, String> {
-    let late = || Err(format!("no answer within {} s", limit.as_secs_f32()));
-    tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| late())
+    /// UDP, and TCP where the answer was truncated or UDP brought none (RFC 1035 section 4.2, RFC 7766).
+    async fn plain(&self, to: (IpAddr, u16), exchange: &Exchange<'_>) -> (Carried, Result<Reply, String>) {
+        let target = Target::Address { allow_private: self.allow_private, map: self.address_map.clone() };
+        let truncated = match exchange.udp(target.clone(), to).await {
+            Ok(reply) if !reply.tc => return (Carried::Udp, Ok(reply)),
+            Err(Failure::Other(why)) => return (Carried::Udp, Err(why)),
+            // hickory refuses a whole message for one record with malformed data. Such records are what a user
+            // looks for, so the engine's own reader, which keeps them, reads the answer.
+            Err(Failure::Undecodable(why)) => {
+                let dialled = self.address_map.dial(to.into());
+                let again = transport::tcp(dialled, exchange.question, true, exchange.limit).await;
+                return (Carried::Tcp, again.result.map_err(|_| Failure::Undecodable(why).to_string()));
+            }
+            Ok(_) => true,
+            Err(Failure::Silent) => false,
+        };
+        let over_tcp = exchange.tcp(target, to).await.map_err(|f| f.to_string());
+        let words = |f| if truncated { format!("truncated over UDP, and TCP: {f}") } else { f };
+        (Carried::Tcp, over_tcp.map_err(words))
+    }
 }
 
 enum Way<'a> {
     Https(&'a str),
     Tls(&'a str),
-    Plain(std::net::IpAddr),
+    Plain(IpAddr),
 }
 
 /// The ways to a resolver in the order in which they are tried; of its addresses one of each family, IPv4 first.
@@ -191,11 +206,11 @@ fn encoded(question: &Question, id: u16) -> Vec<u8> {
     question.encode(id, true, || false).0
 }
 
-/// Reads a message that came over a stream and checks that it answers the question.
-fn checked(message: &[u8], question: &Question, id: u16) -> Result<Reply, String> {
+/// Reads a message and checks that it answers the question. Its id was checked where the connection carries several.
+fn checked(message: &[u8], question: &Question) -> Result<Reply, String> {
     let reply = Reply::read(message).map_err(|e| format!("what came is no DNS message ({e})"))?;
-    let exact = question.name.labels();
-    if reply.id != id || !crate::transport::answers(&reply, question, exact).0 {
+    let exact = question.name.octets();
+    if !transport::answers(&reply, question, exact).0 {
         return Err("what came is not the answer to the question".into());
     }
     Ok(reply)

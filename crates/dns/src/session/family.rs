@@ -1,6 +1,6 @@
 //! IPv4 and IPv6 as this host has them. In: what questions came to. Out: whether the host has the family at all.
 
-use crate::transport::Failure;
+use crate::session::transport::Failure;
 use crate::wire::Reply;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,5 +1,5 @@
-//! Who answered in this operation and who did not: a server that is silent is not waited for again and again. In: what
-//! came of each question. Out: whom to leave alone, or to ask last.
+//! Which addresses answer in this operation: one that is silent is not waited for again. In: the outcome of each question.
+//! Out: which addresses to skip, or to ask last.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -3,12 +3,14 @@
 //! what we are looking for; record types with no meaning here are rendered, and all cryptography done, by hickory.
 
 mod canonical;
+mod digest;
 mod name;
 mod question;
 mod rdata;
 mod reply;
 mod rtype;
 
+pub use digest::digest;
 pub use name::Name;
 pub use question::{Edns, Question};
 pub use rdata::{Data, Dnskey, Nsec3, Rrsig, SoaData};
@@ -24,7 +26,16 @@ pub enum WireError {
     /// A name is longer than 255 octets or its pointers do not lead backwards.
     #[error("a name in the message is malformed")]
     BadName,
+    /// More records than [`MAX_RECORDS`], or more memory than [`MAX_MEMORY`]: compression lets 64 KB of a message stand
+    /// for many times as much.
+    #[error("the message holds more than {MAX_RECORDS} records or {} KB of data, which no zone needs", MAX_MEMORY / 1024)]
+    TooLarge,
 }
+
+/// Records of one message that are read.
+pub const MAX_RECORDS: usize = 2_048;
+/// Octets of memory one message may take once it is read.
+pub const MAX_MEMORY: usize = 1 << 20;
 
 /// RCODE mnemonics of the IANA registry that name servers use.
 pub fn rcode_text(rcode: u16) -> String {

@@ -48,15 +48,12 @@ impl Question {
         Question { name, rtype, class: 1, recursion: false, edns: Some(Edns::ordinary(false)) }
     }
 
-    /// The bytes, with letters in upper case where `upper` says so.
-    pub(crate) fn encode(
-        &self,
-        id: u16,
-        edns: bool,
-        mut upper: impl FnMut() -> bool,
-    ) -> (Vec<u8>, Vec<Vec<u8>>) {
-        let mut exact = self.name.labels().to_vec();
-        for byte in exact.iter_mut().flatten() {
+    /// Returns the message with letters in upper case where `upper` says so, and the name as it was written: its wire
+    /// form without the root's length octet.
+    pub(crate) fn encode(&self, id: u16, edns: bool, mut upper: impl FnMut() -> bool) -> (Vec<u8>, Vec<u8>) {
+        // Length octets are no letters.
+        let mut exact = self.name.octets().to_vec();
+        for byte in &mut exact {
             if byte.is_ascii_lowercase() && upper() {
                 byte.make_ascii_uppercase();
             }
@@ -65,10 +62,7 @@ impl Question {
         let mut out = Vec::with_capacity(64);
         out.extend(id.to_be_bytes());
         out.extend([u8::from(self.recursion), 0, 0, 1, 0, 0, 0, 0, 0, u8::from(edns.is_some())]);
-        for label in &exact {
-            out.push(label.len() as u8);
-            out.extend_from_slice(label);
-        }
+        out.extend_from_slice(&exact);
         out.push(0);
         out.extend(self.rtype.0.to_be_bytes());
         out.extend(self.class.to_be_bytes());

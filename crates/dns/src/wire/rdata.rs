@@ -57,7 +57,7 @@ pub struct SoaData {
 }
 
 /// Fields of a DNSKEY record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub struct Dnskey {
     pub flags: u16,
@@ -99,7 +99,7 @@ impl Dnskey {
 }
 
 /// Fields of an RRSIG record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub struct Rrsig {
     pub type_covered: Rtype,
@@ -134,6 +134,25 @@ impl Data {
             Err(_) => (octets.to_vec(), Data::Malformed),
         }
     }
+
+    /// Octets of memory it takes besides its own size.
+    pub(super) fn memory(&self) -> usize {
+        let types = |list: &[Rtype]| size_of_val(list);
+        match self {
+            Data::A(_) | Data::Aaaa(_) | Data::Other | Data::Malformed => 0,
+            Data::Ns(name) | Data::Cname(name) | Data::Dname(name) | Data::Ptr(name) | Data::Mx(_, name) => {
+                name.memory()
+            }
+            Data::Soa(soa) => soa.mname.memory() + soa.rname.memory(),
+            Data::Txt(strings) => strings.iter().map(|s| size_of::<Vec<u8>>() + s.len()).sum(),
+            Data::Ds(ds) => ds.digest.len(),
+            Data::Dnskey(key) => key.public_key.len(),
+            Data::Rrsig(sig) => sig.signer.memory() + sig.signature.len(),
+            Data::Nsec(next, list) => next.memory() + types(list),
+            Data::Nsec3(n) => n.salt.len() + n.next.len() + types(&n.types),
+            Data::Nsec3Param(_, _, _, salt) => salt.len(),
+        }
+    }
 }
 
 type Read = Result<(Option<Vec<u8>>, Data), WireError>;
@@ -143,7 +162,7 @@ fn read(message: &[u8], at: usize, length: usize, rtype: Rtype) -> Read {
     let end = at + length;
     let whole = |stop: usize| if stop == end { Ok(()) } else { Err(WireError::Short) };
     let lone = |make: fn(Name) -> Data| {
-        let (name, _, stop) = Name::read(message, at)?;
+        let (name, stop) = Name::read(message, at)?;
         whole(stop)?;
         Ok((Some(name.to_wire()), make(name)))
     };
@@ -159,14 +178,14 @@ fn read(message: &[u8], at: usize, length: usize, rtype: Rtype) -> Read {
         Rtype::DNAME => return lone(Data::Dname),
         Rtype::PTR => return lone(Data::Ptr),
         Rtype::MX => {
-            let (name, _, stop) = Name::read(message, at + 2)?;
+            let (name, stop) = Name::read(message, at + 2)?;
             whole(stop)?;
             let raw = [&octets[..2], &name.to_wire()].concat();
             (Some(raw), Data::Mx(u16_at(octets, 0)?, name))
         }
         Rtype::SOA => {
-            let (mname, _, next) = Name::read(message, at)?;
-            let (rname, _, next) = Name::read(message, next)?;
+            let (mname, next) = Name::read(message, at)?;
+            let (rname, next) = Name::read(message, next)?;
             whole(next + 20)?;
             let n = |i: usize| u32_at(message, next + 4 * i);
             let soa = SoaData {
@@ -195,7 +214,7 @@ fn read(message: &[u8], at: usize, length: usize, rtype: Rtype) -> Read {
             (None, Data::Dnskey(Dnskey::new(u16_at(octets, 0)?, octets[2], octets[3], octets[4..].to_vec())))
         }
         Rtype::RRSIG if length >= 18 => {
-            let (signer, _, next) = Name::read(message, at + 18)?;
+            let (signer, next) = Name::read(message, at + 18)?;
             let signature = message.get(next..end).ok_or(WireError::Short)?;
             let sig = Rrsig {
                 type_covered: Rtype(u16_at(octets, 0)?),
@@ -211,7 +230,7 @@ fn read(message: &[u8], at: usize, length: usize, rtype: Rtype) -> Read {
             (Some([&octets[..18], &sig.signer.to_wire(), signature].concat()), Data::Rrsig(sig))
         }
         Rtype::NSEC => {
-            let (next, _, stop) = Name::read(message, at)?;
+            let (next, stop) = Name::read(message, at)?;
             let types = type_bitmap(message.get(stop..end).ok_or(WireError::Short)?)?;
             (None, Data::Nsec(next, types))
         }

@@ -49,8 +49,8 @@ pub struct Reply {
     pub tc: bool,
     /// RA bit.
     pub ra: bool,
-    /// Name (letters as sent), type and class of the question section, when there is one.
-    pub question: Option<(Vec<Vec<u8>>, Rtype, u16)>,
+    /// Name (as [`Name::read_exact`] gives it, letters as sent), type and class of the question section, when there is one.
+    pub question: Option<(Vec<u8>, Rtype, u16)>,
     /// Answer section.
     pub answers: Vec<Rr>,
     /// Authority section.
@@ -61,12 +61,18 @@ pub struct Reply {
     pub edns: Option<EdnsReply>,
     /// Octets of the message.
     pub size: usize,
+    /// Octets of memory the reply takes, at most [`super::MAX_MEMORY`].
+    pub memory: usize,
     /// True when records are missing because the message ends too early though TC is not set.
     pub cut: bool,
 }
 
 impl Reply {
     /// Reads a message. The header and the question must be whole; the records are read as far as they go.
+    ///
+    /// # Errors
+    /// [`WireError::TooLarge`] past the bounds on records and memory; the others for what is no reply, or one that lacks
+    /// records without saying so.
     pub fn read(message: &[u8]) -> Result<Self, WireError> {
         if message.len() < 12 {
             return Err(WireError::Short);
@@ -88,21 +94,29 @@ impl Reply {
             additional: Vec::new(),
             edns: None,
             size: message.len(),
+            memory: size_of::<Reply>(),
             cut: false,
         };
         let mut at = 12;
         for _ in 0..u16_at(message, 4)? {
-            let (_, exact, end) = Name::read(message, at)?;
+            let (_, exact, end) = Name::read_exact(message, at)?;
             let (rtype, class) = (Rtype(u16_at(message, end)?), u16_at(message, end + 2)?);
             reply.question.get_or_insert((exact, rtype, class));
             at = end + 4;
         }
         let counts = [u16_at(message, 6)?, u16_at(message, 8)?, u16_at(message, 10)?];
+        // Counts of the header are only claims: they don't decide about memory.
+        let mut records = 0;
         'sections: for (section, count) in counts.into_iter().enumerate() {
             for _ in 0..count {
                 match Rr::read(message, at) {
                     Ok((rr, end)) => {
                         at = end;
+                        records += 1;
+                        reply.memory += rr.memory();
+                        if records > super::MAX_RECORDS || reply.memory > super::MAX_MEMORY {
+                            return Err(WireError::TooLarge);
+                        }
                         match section {
                             _ if rr.rtype == Rtype::OPT => reply.take_opt(&rr),
                             0 => reply.answers.push(rr),
@@ -152,7 +166,7 @@ impl Reply {
         }
         Some(match std::str::from_utf8(data) {
             Ok(text) if text.chars().all(|c| !c.is_control()) => text.to_string(),
-            _ => data.iter().map(|b| format!("{b:02x}")).collect(),
+            _ => data_encoding::HEXLOWER.encode(data),
         })
     }
 }
@@ -163,7 +177,7 @@ impl Rr {
     /// # Errors
     /// [`WireError::Short`] when the message ends inside it; RDATA that makes no sense is no error.
     pub fn read(message: &[u8], start: usize) -> Result<(Self, usize), WireError> {
-        let (name, _, at) = Name::read(message, start)?;
+        let (name, at) = Name::read(message, start)?;
         let rtype = Rtype(u16_at(message, at)?);
         let class = u16_at(message, at + 2)?;
         let ttl = u32_at(message, at + 4)?;
@@ -174,6 +188,11 @@ impl Rr {
         }
         let (raw, data) = Data::read(message, from, length, rtype);
         Ok((Rr { name, rtype, class, ttl, raw, data }, from + length))
+    }
+
+    /// Octets of memory the record takes.
+    pub fn memory(&self) -> usize {
+        size_of::<Rr>() + self.name.memory() + self.raw.len() + self.data.memory()
     }
 }
 
@@ -201,5 +220,50 @@ mod tests {
         assert!(Reply::read(&message).unwrap().cut);
         message[2] = 0;
         assert!(Reply::read(&message).is_err(), "a question is no reply");
+    }
+
+    /// A reply of NS records whose owners and targets all point at one name of nearly the greatest length.
+    fn swollen(records: u16, label: u8) -> Vec<u8> {
+        let mut message = vec![0, 1, 0x84, 0, 0, 0];
+        message.extend(records.to_be_bytes());
+        message.extend([0; 4]);
+        let long = message.len() as u16;
+        for _ in 0..3 {
+            message.push(62);
+            message.extend([label; 62]);
+        }
+        message.extend([60; 1]);
+        message.extend([label; 60]);
+        message.push(0);
+        let mut rest = message.split_off(usize::from(long));
+        // The first record's owner holds the long name, the others point at it.
+        for n in 0..records {
+            if n == 0 {
+                message.append(&mut rest);
+            } else {
+                message.extend((0xC000 | long).to_be_bytes());
+            }
+            message.extend([0, 2, 0, 1, 0, 0, 0, 60, 0, 2]);
+            message.extend((0xC000 | long).to_be_bytes());
+        }
+        message
+    }
+
+    #[test]
+    fn more_records_or_memory_than_any_zone_needs_are_refused() {
+        let fine = Reply::read(&swollen(500, b'a')).unwrap();
+        assert_eq!(fine.answers.len(), 500);
+        assert!(fine.memory > 500 * 3 * 250 && fine.memory <= crate::wire::MAX_MEMORY, "{}", fine.memory);
+        // 65 KB that stand for 4 MB.
+        assert_eq!(Reply::read(&swollen(4_600, b'a')), Err(WireError::TooLarge));
+        // Small records: the number counts.
+        let many = |n: u16| {
+            let mut message = vec![0, 1, 0x84, 0, 0, 0];
+            message.extend(n.to_be_bytes());
+            message.extend([0; 4]);
+            (0..n).for_each(|_| message.extend([0, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 1]));
+            Reply::read(&message).map(|r| r.answers.len())
+        };
+        assert_eq!((many(2_048), many(2_049)), (Ok(2_048), Err(WireError::TooLarge)));
     }
 }

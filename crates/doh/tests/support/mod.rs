@@ -7,8 +7,7 @@ pub mod world;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::BASE64URL_NOPAD;
 use dns::wire::{Name, Reply};
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -73,6 +72,11 @@ pub fn signed(name: &str, rtype: u16) -> Vec<u8> {
     question(name, rtype, [1, 0], Some(Edns { version: 0, dnssec_ok: true, options: PADDING.to_vec() }))
 }
 
+/// A question with DO and without padding: what went wrong comes as the first option of the answer.
+pub fn explained(name: &str, rtype: u16) -> Vec<u8> {
+    question(name, rtype, [1, 0], Some(Edns { version: 0, dnssec_ok: true, options: vec![] }))
+}
+
 pub struct Answered {
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -126,7 +130,7 @@ pub async fn ask(
 }
 
 pub fn path(message: &[u8]) -> String {
-    format!("/dns-query?dns={}", URL_SAFE_NO_PAD.encode(message))
+    format!("/dns-query?dns={}", BASE64URL_NOPAD.encode(message))
 }
 
 pub async fn get(router: &Router, message: &[u8]) -> Answered {
@@ -135,6 +139,12 @@ pub async fn get(router: &Router, message: &[u8]) -> Answered {
 
 pub async fn post(router: &Router, message: &[u8]) -> Answered {
     ask(router, "POST", "/dns-query", &[("content-type", MESSAGE)], message).await
+}
+
+/// Asks as the client at this address.
+pub async fn get_from(router: &Router, client: &str, message: &[u8]) -> Answered {
+    let request = Request::builder().uri(path(message)).extension(doh::Client(client.parse().unwrap()));
+    send(router, request.body(Body::empty()).unwrap()).await
 }
 
 pub fn name(text: &str) -> Name {

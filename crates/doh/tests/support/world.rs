@@ -26,6 +26,11 @@ pub async fn demo() -> World {
 }
 
 pub async fn start(scenario: Scenario) -> World {
+    start_with(scenario, &Bounds { rate: 0, ..Bounds::default() }, Settings::default().max_queries).await
+}
+
+/// `max_queries` is the budget of questions of one lookup.
+pub async fn start_with(scenario: Scenario, bounds: &Bounds, max_queries: u32) -> World {
     let dir = TempDir::new().unwrap();
     let options = Options::new(scenario, dir.path(), NOW.parse().unwrap());
     let lab = Lab::start(options).await.unwrap();
@@ -38,12 +43,13 @@ pub async fn start(scenario: Scenario) -> World {
         allow_private: true,
         address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
         timeout: Duration::from_millis(1500),
+        budget: Duration::from_secs(8),
+        max_queries,
         ..Settings::default()
     };
     let hand = Hand::at(NOW);
     let backend = Arc::new(Recursive::new(Engine::new(settings.clone())));
-    let bounds = Bounds { rate: 0, ..Bounds::default() };
-    let resolver = Resolver::new(backend, &bounds, hand.clock());
+    let resolver = Resolver::new(backend, bounds, hand.clock());
     World { lab, router: doh::router(resolver, Exposure::All, false), hand, settings, _dir: dir }
 }
 

@@ -53,18 +53,7 @@ fn hash(name: &Name) -> Vec<u8> {
 }
 
 fn base32hex(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
-    let mut out = String::new();
-    for chunk in bytes.chunks(5) {
-        let mut word = 0u64;
-        for i in 0..5 {
-            word = (word << 8) | u64::from(chunk.get(i).copied().unwrap_or(0));
-        }
-        for i in 0..(chunk.len() * 8).div_ceil(5) {
-            out.push(char::from(ALPHABET[usize::try_from((word >> (35 - 5 * i)) & 31).unwrap_or(0)]));
-        }
-    }
-    out
+    data_encoding::BASE32_DNSSEC.encode(bytes)
 }
 
 impl Chain {

@@ -19,7 +19,10 @@ use hickory_proto::{
     },
 };
 
-use super::answer::{Reply, answer};
+use super::{
+    answer::{Reply, answer},
+    bomb,
+};
 use crate::{
     fault::Fault,
     lab::Shared,
@@ -164,7 +167,15 @@ fn behave(
     if has(&Fault::FoldCase) || has(&Fault::WrongCase) {
         recase(&mut response, has(&Fault::WrongCase));
     }
-    if !tcp && has(&Fault::TcOnly) {
+    let swollen = faults.iter().find_map(|fault| match fault {
+        Fault::Bomb(count) => Some(bomb::of_ns(request, query, *count)),
+        Fault::ManyRecords(count) => Some(bomb::of_addresses(request, query, *count)),
+        _ => None,
+    });
+    if tcp && let Some(bytes) = swollen {
+        return Deed::Send(bytes);
+    }
+    if !tcp && (has(&Fault::TcOnly) || swollen.is_some()) {
         response = truncated(&response);
     }
     let limit = edns.map_or(512, |e| e.max_payload().clamp(512, UDP_LIMIT));

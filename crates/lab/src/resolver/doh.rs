@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use data_encoding::BASE64URL_NOPAD;
 use hickory_proto::{
     op::{Edns, Message, MessageType, OpCode, Query},
     rr::{Name, RecordType},
@@ -133,7 +133,9 @@ async fn read(resolver: &Resolver, request: Request<Incoming>) -> Result<(Messag
     }
     let octets = if request.method() == Method::GET {
         let text = value("dns").ok_or((StatusCode::BAD_REQUEST, "`dns` is missing"))?;
-        URL_SAFE_NO_PAD.decode(text).map_err(|_| (StatusCode::BAD_REQUEST, "`dns` is not base64url"))?
+        BASE64URL_NOPAD
+            .decode(text.as_bytes())
+            .map_err(|_| (StatusCode::BAD_REQUEST, "`dns` is not base64url"))?
     } else if request.method() == Method::POST {
         if !is(&request, header::CONTENT_TYPE, WIRE) {
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/dns-message"));

@@ -118,6 +118,10 @@ pub enum Certificate {
     WrongName,
     /// Signed by itself.
     SelfSigned,
+    /// For its name, by an intermediate authority, which is sent with it.
+    Intermediate,
+    /// The same, but the intermediate authority's certificate is not sent.
+    Incomplete,
 }
 
 /// A web server.

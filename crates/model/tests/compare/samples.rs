@@ -56,6 +56,7 @@ pub fn server(records: Vec<Record>, kind: AnswerKind) -> AuthorityServer {
 pub fn serving(addresses: &[&str]) -> Authority {
     let records: Vec<Record> = addresses.iter().map(|d| a(d, 300)).collect();
     let mut authority = Authority {
+        cause: None,
         name: NAME.into(),
         rtype: "A".into(),
         zone: "alder.example".into(),

@@ -185,7 +185,7 @@ fn looks_at_the_servers_gather_while_the_delegation_is_read() {
     let look = |hour: i64, ms: f32| {
         let mut o = observe(registration());
         let mut d = delegation(&["ns1.q7.io", "ns2.q7.io"]);
-        d.legacy.servers = vec![model::legacy::ChainServer {
+        d.latency.servers = vec![model::latency::ChainServer {
             zone: "q7.io".into(),
             server: "ns1.q7.io".into(),
             address: "192.0.2.1".parse().unwrap(),
@@ -194,7 +194,7 @@ fn looks_at_the_servers_gather_while_the_delegation_is_read() {
             ids: Vec::new(),
         }];
         let at = now() + jiff::SignedDuration::from_hours(hour);
-        d.legacy.stamp(at, &[]);
+        d.latency.stamp(at, &[]);
         o.delegation = Part::good(d, at, "servers");
         o
     };
@@ -202,8 +202,8 @@ fn looks_at_the_servers_gather_while_the_delegation_is_read() {
     for hour in 1..30 {
         known = carry_forward(Some(&known), look(hour, 200.0));
     }
-    assert_eq!(known.delegation.value.as_ref().unwrap().legacy.looks.len(), 30);
-    let slow = |o: &Observation| o.findings.iter().filter(|f| f.tag == model::legacy::SLOW_UNICAST).count();
+    assert_eq!(known.delegation.value.as_ref().unwrap().latency.looks.len(), 30);
+    let slow = |o: &Observation| o.findings.iter().filter(|f| f.tag == model::latency::SLOW_UNICAST).count();
     assert_eq!(slow(&known), 1, "said once, however often it is judged");
     assert_eq!(slow(&carry_forward(Some(&known), known.clone())), 1);
     // A look that failed keeps what is known; quick answers mend it in time.

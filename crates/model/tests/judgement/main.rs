@@ -16,12 +16,13 @@ use model::event::{EventKind, Severity};
 use model::finding::{Finding, Level};
 use model::ids::{OrgId, Vantage};
 use model::item::{Item, Ownership};
+use model::judge::{Thresholds, judge};
 use model::names::DomainName;
 use model::observation::{Observation, Part, PartError};
 use model::registration::{
     DnssecStated, Party, Protocol, Provenance, Registrar, Registration, RegistrationState,
 };
-use model::status::{StatusKind, Thresholds, judge};
+use model::status::StatusKind;
 
 fn now() -> Timestamp {
     "2026-11-20T14:05:00Z".parse().unwrap()
@@ -84,7 +85,7 @@ fn delegation(names: &[&str]) -> Delegation {
         soa: None,
         negative_soa: None,
         provider: None,
-        legacy: model::legacy::LegacyDns::default(),
+        latency: model::latency::LatencyHistory::default(),
         notes: vec![],
     }
 }
@@ -99,6 +100,7 @@ fn kinds(a: &Observation, b: &Observation) -> Vec<EventKind> {
 
 fn finding() -> Finding {
     Finding {
+        broken: false,
         tag: "MULTIPLE_SOA_SERIALS".into(),
         level: Level::Error,
         args: serde_json::Map::new(),

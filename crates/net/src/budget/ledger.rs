@@ -1,25 +1,25 @@
-//! Where the states of hosts are kept. In one process a table; for replicas the product's database, through the
-//! same small trait: read with a version, write if the version is still that.
+//! Storage of host states: a table in memory for one process, the database for replicas, behind one trait: read with a
+//! version, write if the version is unchanged (compare-and-swap).
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// A host's state as it is kept: its version and its text.
+/// A stored host state: its version and its text.
 pub type Kept = (i64, String);
 
-/// Keeps one text a host for everybody who asks hosts.
+/// Stores one text for each host.
 #[async_trait]
 pub trait Ledger: Send + Sync + 'static {
-    /// What is kept of a host.
+    /// The stored state of a host.
     ///
     /// # Errors
     /// Why it can't be read, in words.
     async fn load(&self, host: &str) -> Result<Option<Kept>, String>;
 
-    /// Writes `state` if the version kept is still `expected` (`None`: nothing is kept yet). The new version, or
-    /// `None` when somebody else was faster: load again, decide again.
+    /// Writes `state` if the version kept is still `expected` (`None`: nothing is stored yet). The new version, or
+    /// `None` when another writer was faster: load and decide again.
     ///
     /// # Errors
     /// Why it can't be written, in words.

@@ -1,8 +1,8 @@
-//! What one host may be asked: in rows of a data file, here as numbers.
+//! Limits of one host.
 
 use std::time::Duration;
 
-/// What one host may be asked.
+/// Limits of one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     /// Questions at the same time.

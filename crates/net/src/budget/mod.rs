@@ -1,8 +1,9 @@
-//! Manners: one budget per host of concurrency, rate and day, kept by all replicas together, and waiting when a host
-//! asked us to. In: a host, its [`Limit`], how long to wait; out: a [`Permit`], or when to come back.
+//! Rate limits of registry hosts: for each host one budget of concurrency, rate and questions a day, shared by all
+//! replicas, and back-off when the host asks for it. In: a host, its [`Limit`], how long to wait; out: a [`Permit`], or
+//! when to come back.
 //!
-//! What may be asked when is judged in [`HostState`], pure; where the states are kept is a [`Ledger`]'s business.
-//! Here is only the waiting. A grant is one write to the ledger: what was given back meanwhile travels with it.
+//! [`HostState`] decides, without clock or I/O; a [`Ledger`] stores the states; this module waits. A grant is one write
+//! to the ledger, which also carries the permits returned meanwhile.
 
 mod ledger;
 mod limit;
@@ -24,29 +25,29 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use turn::{Host, Waiting};
 
-/// How long those wait for whom the crowd before a host is too large: another moment, for a race that is over soon.
+/// Wait of callers beyond [`Patience::max_waiters`]: long enough for a place that is about to become free.
 const MOMENT: Duration = Duration::from_millis(40);
-/// So many hosts are told apart in the metrics.
+/// Hosts with a label of their own in the metrics.
 const LABELS: usize = 1_000;
-/// When to come back to a ledger that can't be read.
-const AWAY: Duration = Duration::from_secs(5);
+/// Delay before a ledger that can't be read is tried again.
+const LEDGER_RETRY: Duration = Duration::from_secs(5);
 
-/// How long somebody waits for his turn.
+/// How long a caller waits for its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// At most so long.
+    /// Longest wait.
     pub wait: Duration,
-    /// Only while fewer than so many of this process wait for the same host.
-    pub crowd: usize,
-    /// Whoever is told to come back takes a place in the host's queue and does come back. Who does not (a person, who
-    /// may press again as often as he likes) would push everybody's turn away.
+    /// Callers of this process that may wait for the same host; further ones return almost at once.
+    pub max_waiters: usize,
+    /// A caller that has to come back later takes a place in the host's queue. Set for callers that do come back (the
+    /// schedule); a place that nobody uses (a person who presses a button again) would delay everybody else.
     pub queues: bool,
 }
 
 impl Patience {
-    /// Waits so long, whoever else does, and takes a place in the queue when that is too short.
+    /// Waits up to `wait` whoever else waits, and takes a place in the queue when that is too short.
     pub fn of(wait: Duration) -> Self {
-        Patience { wait, crowd: usize::MAX, queues: true }
+        Patience { wait, max_waiters: usize::MAX, queues: true }
     }
 }
 
@@ -58,8 +59,8 @@ struct Inner {
     ledger: Arc<dyn Ledger>,
     now: Box<dyn Fn() -> Timestamp + Send + Sync>,
     hosts: Mutex<HashMap<String, Arc<Host>>>,
-    /// Hosts that have a row of their own among the metrics.
-    told: Mutex<HashSet<String>>,
+    /// Hosts with a label of their own in the metrics.
+    labelled: Mutex<HashSet<String>>,
 }
 
 impl std::fmt::Debug for Budgets {
@@ -90,14 +91,14 @@ impl Budgets {
             ledger,
             now: Box::new(now),
             hosts: Mutex::default(),
-            told: Mutex::default(),
+            labelled: Mutex::default(),
         }))
     }
 
     fn host(&self, host: &str) -> Arc<Host> {
         let name = host.to_ascii_lowercase();
         let mut hosts = lock(&self.0.hosts);
-        // Hosts come from outside (registrars' servers); those nobody uses are forgotten before they grow many.
+        // Host names come from outside (registrars' servers), so the table is bounded: unused ones are dropped.
         if hosts.len() >= 10_000 {
             hosts.retain(|_, h| Arc::strong_count(h) > 1);
         }
@@ -114,7 +115,7 @@ impl Budgets {
         hosts.entry(name.clone()).or_insert_with(make).clone()
     }
 
-    /// Waits for leave to ask `host`, no longer than the patience.
+    /// Acquires a permit to ask `host`, waiting no longer than the patience.
     ///
     /// # Errors
     /// [`Error::Budget`] with the time to come back when the host asked us to wait, when our own turn would come too
@@ -123,16 +124,16 @@ impl Budgets {
         let entry = self.host(host);
         let before = entry.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = Waiting(&entry.waiting);
-        let wait = if before < patience.crowd { patience.wait } else { patience.wait.min(MOMENT) };
-        // By the clock that can't be set: a wall clock that goes back would prolong every wait.
+        let wait = if before < patience.max_waiters { patience.wait } else { patience.wait.min(MOMENT) };
+        // Monotonic: a wall clock that is set back would prolong every wait.
         let began = Instant::now();
-        // Made before it is asked for: should the caller go away in between, the lease goes with it.
+        // Made before the lease is requested: when the caller is dropped in between, the lease is returned.
         let mut permit = Permit {
             budgets: self.clone(),
             host: entry.clone(),
             id: rand::random(),
             well: false,
-            given: true,
+            may_hold_lease: true,
         };
         loop {
             let freed = entry.freed.notified();
@@ -146,13 +147,13 @@ impl Budgets {
                     if let (Some(before), Decision::NotBefore(..)) = (before, decision) {
                         *state = before;
                     }
-                    // Places may have become free elsewhere; only the ledger knows.
+                    // Other replicas may have freed places; only the ledger knows.
                     (decision, matches!(decision, Decision::Look(_)))
                 })
                 .await;
-            let decision = decided.inspect_err(|_| permit.given = false).map_err(|reason| {
+            let decision = decided.inspect_err(|_| permit.may_hold_lease = false).map_err(|reason| {
                 tracing::warn!(host = %entry.name, %reason, "the budget of a registry host can't be read");
-                refused(&entry.name, AWAY, Reason::Unknown)
+                refused(&entry.name, LEDGER_RETRY, Reason::Unknown)
             })?;
             match decision {
                 Decision::Granted(at) => {
@@ -168,19 +169,19 @@ impl Budgets {
                     let _ = tokio::time::timeout(self.until(at), freed).await;
                 }
                 Decision::NotBefore(at, reason) => {
-                    permit.given = false;
+                    permit.may_hold_lease = false;
                     return Err(refused(&entry.name, self.until(at), reason));
                 }
             }
         }
     }
 
-    /// Until when the host wants to be left alone, if it said so while somebody waited for the start he was given.
+    /// Until when the host is blocked, if it asked for that while a caller waited for its start.
     async fn blocked_meanwhile(&self, entry: &Host, waited: Duration) -> Option<Timestamp> {
         if waited.is_zero() {
             return None;
         }
-        // What this process was told it knows; what others were told is worth a look after a longer wait.
+        // After a short wait, what this process knows is enough; after a longer one, other replicas are asked too.
         if waited < Duration::from_secs(1) {
             return entry.known.lock().await.state.blocked_until((self.0.now)());
         }
@@ -191,8 +192,8 @@ impl Budgets {
         Duration::try_from(at.duration_since((self.0.now)())).unwrap_or_default()
     }
 
-    /// Notes that `host` asked us to wait, and how long it said; what all replicas will do is the answer. It is noted
-    /// also when the caller goes away meanwhile: the host has said it.
+    /// Records that `host` asked us to wait, and for how long; returns how long all replicas will wait. It is recorded
+    /// even when the caller is dropped meanwhile.
     pub async fn back_off(&self, host: &str, asked: Option<Duration>, base: Duration) -> Duration {
         let (budgets, entry) = (self.clone(), self.host(host));
         let noted = tokio::spawn(async move { budgets.note(&entry, asked, base).await });
@@ -208,20 +209,20 @@ impl Budgets {
             tracing::info!(host = %entry.name, seconds = wait.as_secs(), "a registry host asked us to wait");
         }
         noted.unwrap_or_else(|reason| {
-            tracing::warn!(host = %entry.name, %reason, "a host's wish to be left alone can't be written");
+            tracing::warn!(host = %entry.name, %reason, "the back-off of a registry host can't be written");
             asked.unwrap_or(base)
         })
     }
 
-    /// A host's name among the metrics. What is told once stays there, and hosts come from outside: beyond so many they
-    /// are counted together.
+    /// The metrics label of a host. Labels are never removed and host names come from outside, so their number is
+    /// bounded; further hosts share the label `other`.
     fn label(&self, host: &str) -> String {
-        let mut told = lock(&self.0.told);
-        if !told.contains(host) {
-            if told.len() >= LABELS {
+        let mut labelled = lock(&self.0.labelled);
+        if !labelled.contains(host) {
+            if labelled.len() >= LABELS {
                 return "other".to_string();
             }
-            told.insert(host.to_string());
+            labelled.insert(host.to_string());
         }
         host.to_string()
     }
@@ -230,7 +231,7 @@ impl Budgets {
     pub fn blocked(&self) -> Vec<(String, Timestamp)> {
         let now = (self.0.now)();
         let hosts: Vec<_> = lock(&self.0.hosts).values().cloned().collect();
-        // One that is being judged at this moment is told the next time.
+        // A host that is locked at this moment is reported the next time.
         let until = |h: &Arc<Host>| h.known.try_lock().ok()?.state.blocked_until(now);
         hosts.iter().filter_map(|h| Some((h.name.clone(), until(h)?))).collect()
     }

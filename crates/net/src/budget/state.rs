@@ -1,5 +1,5 @@
-//! The judgement of manners, pure: what is known about a host's budget, and what may be asked when. In: the state,
-//! the host's limit, now; out: the new state and leave to ask, or when to come back. No clock, no I/O.
+//! Rate limits of one registry host, pure: what is known about its budget, and what may be asked when. In: the state,
+//! the host's limit, now; out: the new state and a start time, or when to come back. No clock, no I/O.
 //!
 //! The state travels as JSON through whatever keeps it for all replicas ([`Ledger`](super::Ledger)).
 
@@ -8,19 +8,19 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A leave that was not given back after so long belongs to a process that died. Longer than any one exchange.
+/// Life of a lease: one that is not returned by then belongs to a process that died. Longer than any exchange.
 pub const LEASE: Duration = Duration::from_secs(30);
-/// Longest time a host is left alone, whatever it asked for.
+/// Longest block of a host, whatever it asked for.
 pub const LONGEST_BLOCK: Duration = Duration::from_secs(86_400);
-/// Longest back-off of our own making.
+/// Longest back-off when the host named no time.
 const LONGEST_BACK_OFF: i64 = 3_600 * SECOND;
-/// How often in a row a host's own word alone decides how long it is left alone.
+/// Blocks in a row whose length is the host's `Retry-After` alone.
 const BELIEVED: u32 = 2;
-/// Nobody is told to come back later than this: limits may have changed by then.
+/// Latest time to come back: limits may have changed by then.
 pub const LONGEST_QUEUE: Duration = Duration::from_secs(7 * 24 * 3_600);
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3_600 * SECOND;
-/// A day's quota is counted by the hour; an hour counts until it lies wholly more than a day back.
+/// The daily quota is counted in hours; an hour counts until all of it is more than a day ago.
 const HOURS: i64 = 24;
 
 /// Why a host is not asked now.
@@ -59,12 +59,12 @@ impl Reason {
     }
 }
 
-/// What becomes of a wish to ask a host.
+/// The decision on a request to ask a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Ask at this instant, which is now or within the patience; give the lease back afterwards.
+    /// Ask at this instant, which is now or within the patience; return the lease afterwards.
     Granted(Timestamp),
-    /// All places are taken; look again then, or as soon as one is given back.
+    /// All places are taken; try again then, or as soon as one is returned.
     Look(Timestamp),
     /// Not within the patience: come back at this instant, which is a place in the host's queue.
     NotBefore(Timestamp, Reason),
@@ -83,25 +83,25 @@ pub struct HostState {
     /// The next question starts no earlier.
     #[serde(default)]
     next: i64,
-    /// Who asks now.
+    /// Leases of the exchanges under way.
     #[serde(default)]
     leases: Vec<Lease>,
     /// Questions started in each hour (since 1970) of the last day.
     #[serde(default)]
     hours: Vec<(i64, u32)>,
-    /// The host asked to be left alone until then.
+    /// The host asked us to wait until then.
     #[serde(default)]
     blocked: i64,
     /// How often in a row it did so.
     #[serde(default)]
     strikes: u32,
-    /// The last place given in the queue of those who were told to come back.
+    /// The last place given in the queue of callers that come back later.
     #[serde(default)]
     tail: i64,
     /// When it was given.
     #[serde(default)]
     queued: i64,
-    /// How long an exchange takes, by the quicker ones of the last few.
+    /// How long an exchange takes, from the faster ones of the last few.
     #[serde(default)]
     held: i64,
 }
@@ -115,7 +115,7 @@ fn instant(micros: i64) -> Timestamp {
 }
 
 impl HostState {
-    /// One wish to ask. `id` names the lease, should one be given.
+    /// Decides on one request to ask. `id` names the lease, should one be granted.
     pub fn take(&mut self, limit: Limit, now: Timestamp, patience: Duration, id: u64) -> Decision {
         let now = now.as_microsecond();
         let deadline = now.saturating_add(micros(patience));
@@ -126,7 +126,7 @@ impl HostState {
         }
         if self.leases.len() >= limit.concurrency.max(1) {
             let runs_out = self.leases.iter().map(|l| l.until).min().unwrap_or(now);
-            // Somebody is usually done after his share of an exchange.
+            // On average a place becomes free after its share of an exchange.
             let soon = now + self.share(limit).clamp(5_000, SECOND / 4);
             let look = runs_out.min(soon).max(now + 1_000);
             if look > deadline {
@@ -143,7 +143,7 @@ impl HostState {
         Decision::Granted(instant(start))
     }
 
-    /// One more question of somebody who has leave already.
+    /// Counts one more question under a lease that was granted already.
     pub fn count_one_more(&mut self, limit: Limit, now: Timestamp) {
         let now = now.as_microsecond();
         self.tidy(limit, now);
@@ -161,14 +161,14 @@ impl HostState {
         }
     }
 
-    /// A lease is given back. `well`: the host answered without asking us to wait.
+    /// Returns a lease. `well`: the host answered without asking us to wait.
     pub fn release(&mut self, id: u64, now: Timestamp, well: bool) {
         let now = now.as_microsecond();
         if let Some(i) = self.leases.iter().position(|l| l.id == id) {
             let took = (now - self.leases.swap_remove(i).from).min(micros(LEASE));
-            // Rather too little than too much: who comes back too early is told again, a place too late is lost.
+            // Prefer an estimate that is too short: coming back early costs another try, coming back late an idle host.
             self.held = match self.held {
-                // Given back before it began: nobody was asked, nothing is learnt.
+                // Returned before it began: nothing was asked, nothing is learnt.
                 held if took < 0 => held,
                 0 => took / 2,
                 held if took < held => (held + took) / 2,
@@ -181,8 +181,8 @@ impl HostState {
     }
 
     /// The host asked us to wait: as long as it said, or twice as long as the last time in a row, beginning with
-    /// `base`. `jitter` of 0 to 1 spreads the latter by a quarter. A host that says the same small number again and
-    /// again is not believed for ever: from the third time in a row on, its number is the least. The answer is how long.
+    /// `base`. `jitter` of 0 to 1 spreads the latter by a quarter. From the third time in a row on, the number the host
+    /// states is only a lower bound. Returns how long.
     pub fn penalise(
         &mut self,
         now: Timestamp,
@@ -191,7 +191,7 @@ impl HostState {
         jitter: f64,
     ) -> Duration {
         let now = now.as_microsecond();
-        // Several questions were under way when the host lost its patience: that is one strike.
+        // Several questions under way when the host throttles count as one strike.
         if now >= self.blocked || self.strikes == 0 {
             self.strikes = self.strikes.saturating_add(1);
         }
@@ -216,17 +216,17 @@ impl HostState {
         Duration::from_micros(u64::try_from(self.blocked - now).unwrap_or(0))
     }
 
-    /// Until when the host asked to be left alone, when that lies ahead.
+    /// Until when the host asked us to wait, when that lies ahead.
     pub fn blocked_until(&self, now: Timestamp) -> Option<Timestamp> {
         (self.blocked > now.as_microsecond()).then(|| instant(self.blocked))
     }
 
-    /// True while a lease of this name is counted.
+    /// True while the lease with this id is counted.
     pub fn holds(&self, id: u64) -> bool {
         self.leases.iter().any(|l| l.id == id)
     }
 
-    /// Forgets what has run out, and bounds what a replica with a wrong clock may have written.
+    /// Drops what has expired, and bounds what a replica with a wrong clock may have written.
     fn tidy(&mut self, limit: Limit, now: i64) {
         self.leases.retain(|l| l.until > now);
         for l in &mut self.leases {
@@ -238,7 +238,7 @@ impl HostState {
         self.blocked = self.blocked.min(now + micros(LONGEST_BLOCK));
         let hour = now.div_euclid(HOUR);
         self.hours.retain(|(h, _)| *h >= hour - HOURS && *h <= hour + 1);
-        // A place given in the future is a wrong clock's; the queue begins anew.
+        // A place granted in the future was granted by a wrong clock; the queue starts over.
         self.tail =
             if self.queued > now + micros(LEASE) { now } else { self.tail.min(now + micros(LONGEST_QUEUE)) };
     }
@@ -263,13 +263,13 @@ impl HostState {
         if quota > self.blocked { (quota, Reason::DailyQuota) } else { (self.blocked, Reason::Asked) }
     }
 
-    /// What one question costs the host's queue at least: its spacing, or half of what an exchange takes.
+    /// Least time that one question occupies the host's queue: its spacing, or half of an exchange.
     fn share(&self, limit: Limit) -> i64 {
         let lanes = i64::try_from(limit.concurrency.max(1)).unwrap_or(1);
         micros(limit.spacing).max(self.held / lanes / 2)
     }
 
-    /// A place in the queue: those who can't be served now come back one by one, not all at once.
+    /// A place in the queue, so that callers that can't be served now come back one by one.
     fn queue(&mut self, limit: Limit, now: i64, free: i64, reason: Reason) -> Decision {
         let mut step = self.share(limit).max(1_000);
         if reason == Reason::DailyQuota

@@ -183,10 +183,10 @@ async fn who_goes_away_while_waiting_leaves_nothing_behind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crowd_before_one_host_is_sent_back() {
+async fn callers_beyond_the_waiters_of_a_host_return_at_once() {
     let b = budgets();
     let limit = Limit::new(1, Duration::from_secs(1));
-    let patience = Patience { crowd: 4, ..wait(30) };
+    let patience = Patience { max_waiters: 4, ..wait(30) };
     let start = Instant::now();
     let all = futures::future::join_all((0..20).map(|_| {
         let b = b.clone();

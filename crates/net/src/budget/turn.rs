@@ -1,5 +1,5 @@
-//! One host as a process knows it: what the ledger held last, what is to be given back, who waits; and the step that
-//! judges and writes. In: a judgement; out: its answer, once the ledger holds what it decided.
+//! One host as a process knows it: the last state read from the ledger, permits to return, callers that wait; and the
+//! step that decides and writes (compare-and-swap). In: a decision; out: its answer, once the ledger holds it.
 
 use super::{Budgets, HostState, Limit, lock};
 use jiff::Timestamp;
@@ -8,19 +8,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long a lease that was given back may wait for the next grant to carry it to the ledger.
+/// How long a returned lease may wait for the next grant to write it to the ledger.
 const CARRY: Duration = Duration::from_millis(10);
-/// How long the ledger is waited for.
+/// Longest wait for the ledger.
 const LEDGER: Duration = Duration::from_secs(5);
-/// How often a write that others overtook is tried again.
+/// Attempts of a write that other writers overtake.
 const TRIES: u32 = 50;
 
 pub(super) struct Host {
     pub name: String,
-    /// What is in the ledger as far as this process knows.
+    /// The last state read from the ledger.
     pub known: tokio::sync::Mutex<Known>,
     pub returned: Mutex<Vec<Returned>>,
-    /// Somebody carries `returned` to the ledger already.
+    /// True while a task is about to write `returned` to the ledger.
     pub carried: AtomicBool,
     pub freed: Notify,
     pub waiting: AtomicUsize,
@@ -39,7 +39,7 @@ pub(super) struct Returned {
     well: bool,
 }
 
-/// Counts who waits for a host, for as long as it lives.
+/// Counts a waiting caller for as long as it lives.
 pub(super) struct Waiting<'a>(pub &'a AtomicUsize);
 
 impl Drop for Waiting<'_> {
@@ -48,14 +48,14 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A database that hangs must not keep everybody who wants to ask the host.
+/// Bounds a ledger call: a database that hangs must not block every caller of the host.
 async fn in_time<T>(ledger: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let late = |_| format!("no answer within {} s", LEDGER.as_secs());
     tokio::time::timeout(LEDGER, ledger).await.map_err(late)?
 }
 
 impl Budgets {
-    /// One judgement over what the ledger holds, written back. Whoever is overtaken judges again.
+    /// Decides on the state in the ledger and writes the new one; decides again when another writer was faster.
     pub(super) async fn step<T>(
         &self,
         entry: &Host,
@@ -97,12 +97,12 @@ impl Budgets {
             lock(&entry.returned).retain(|r| !returned.iter().any(|done| done.id == r.id));
             return Ok(answer);
         }
-        Err(format!("{TRIES} others were faster"))
+        Err(format!("other processes wrote it first {TRIES} times"))
     }
 
     async fn load(&self, host: &str) -> Result<Known, String> {
         Ok(match in_time(self.0.ledger.load(host)).await? {
-            // A text another release wrote and we can't read is as good as none: the host is known anew.
+            // An unreadable text (another release wrote it) counts as none: the host starts with a fresh budget.
             Some((version, text)) => {
                 Known { version: Some(version), state: serde_json::from_str(&text).unwrap_or_default() }
             }
@@ -110,7 +110,7 @@ impl Budgets {
         })
     }
 
-    /// Carries what was given back to the ledger unless a grant does so first.
+    /// Writes returned leases to the ledger unless a grant does so first.
     fn carry(&self, entry: &Arc<Host>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if entry.carried.swap(true, Ordering::AcqRel) {
@@ -123,21 +123,21 @@ impl Budgets {
             if !lock(&entry.returned).is_empty()
                 && let Err(reason) = budgets.step(&entry, |_, _| ((), false)).await
             {
-                // It runs out by itself.
-                tracing::debug!(host = %entry.name, %reason, "a lease can't be given back");
+                // The lease expires by itself.
+                tracing::debug!(host = %entry.name, %reason, "a lease can't be returned");
             }
         });
     }
 }
 
-/// Leave to ask a host once; given back when dropped.
+/// Permission to ask a host once; returned when dropped.
 pub struct Permit {
     pub(super) budgets: Budgets,
     pub(super) host: Arc<Host>,
     pub(super) id: u64,
     pub(super) well: bool,
-    /// Whether there may be a lease to give back.
-    pub(super) given: bool,
+    /// Whether there may be a lease to return.
+    pub(super) may_hold_lease: bool,
 }
 
 impl std::fmt::Debug for Permit {
@@ -152,19 +152,19 @@ impl Permit {
         self.well = true;
     }
 
-    /// The host sent us on to another place of its own: one more question under the same leave. It is counted, and
-    /// who comes next waits the longer; waiting here could leave a strict host that redirects never to be asked.
+    /// Counts one more question under the same permit, for a redirect to the same host. The next caller waits longer
+    /// for it; waiting here could starve a strict host that redirects.
     pub async fn once_more(&self, limit: Limit) {
         let counted = self.budgets.step(&self.host, |state, now| (state.count_one_more(limit, now), false));
         if let Err(reason) = counted.await {
-            tracing::warn!(host = %self.host.name, %reason, "a question within a redirect is not counted");
+            tracing::warn!(host = %self.host.name, %reason, "a question after a redirect is not counted");
         }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if !self.given {
+        if !self.may_hold_lease {
             return;
         }
         let at = (self.budgets.0.now)();

@@ -36,7 +36,7 @@ impl FailureKind {
         }
     }
 
-    /// Which of several failures of one look-up is told: the one that says most about what to do.
+    /// Which of several failures of one look-up is reported: the lowest, which says most about what to do.
     pub(crate) fn weight(self) -> u8 {
         match self {
             FailureKind::Throttled => 0,

@@ -1,11 +1,14 @@
 //! The order of questions of one look-up. In: a name; out: what was found, what failed. The whole is bounded in time;
 //! what was found before the end counts.
 
+use super::context::Context;
 use super::error::{FailureKind, LookupError};
+use super::exchange::{rdap, whois};
 use super::merge::{self, Found};
-use super::pace::Turn;
-use super::servers::Referral;
-use super::{Failure, Inner, LookupResult, Pace, rdap, servers, whois};
+use super::pace::{Pace, Turn};
+use super::referrals::{self, Referral};
+use super::result::{Failure, LookupResult};
+use crate::data::{registrars, whois_servers};
 use model::Timestamp;
 use model::detail::RawAnswer;
 use model::names::DomainName;
@@ -30,10 +33,10 @@ impl Trail {
     }
 }
 
-pub(super) async fn lookup(inner: &Inner, name: &DomainName, now: Timestamp, pace: Pace) -> LookupResult {
+pub(super) async fn lookup(context: &Context, name: &DomainName, now: Timestamp, pace: Pace) -> LookupResult {
     let mut trail = Trail::default();
-    let whole = inner.settings.timeout;
-    let walk = Walk { inner, name, now, pace };
+    let whole = context.settings.timeout;
+    let walk = Walk { context, name, now, pace };
     let in_time = tokio::time::timeout(whole, walk.all(&mut trail)).await.is_ok();
     if !in_time && trail.found.is_empty() {
         let sentence = format!("no server answered about {name} within {} s", whole.as_secs_f32());
@@ -48,13 +51,13 @@ pub(super) async fn lookup(inner: &Inner, name: &DomainName, now: Timestamp, pac
     let outcome = match settled {
         Some(state) => Ok(state),
         None if !found.is_empty() => Ok(RegistrationState::Registered(Box::new(merge::merge(found)))),
-        None => Err(told(&failures, name)),
+        None => Err(most_useful(&failures, name)),
     };
     LookupResult { outcome, raw, failures }
 }
 
-/// The failure that is told when nothing was found.
-fn told(failures: &[Failure], name: &DomainName) -> LookupError {
+/// The failure to report when nothing was found.
+fn most_useful(failures: &[Failure], name: &DomainName) -> LookupError {
     failures.iter().map(|f| &f.error).min_by_key(|e| e.kind.weight()).cloned().unwrap_or_else(|| {
         LookupError::new(
             FailureKind::Unreachable,
@@ -66,7 +69,7 @@ fn told(failures: &[Failure], name: &DomainName) -> LookupError {
 /// One look-up under way.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
-    inner: &'a Inner,
+    context: &'a Context,
     name: &'a DomainName,
     now: Timestamp,
     pace: Pace,
@@ -75,14 +78,14 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// For the next question: when it is, and how long it may wait for its turn.
     fn when(self, trail: &Trail) -> Turn {
-        let (first, later) = self.pace.patience(&self.inner.settings);
+        let (first, later) = self.pace.patience(&self.context.settings);
         let patience = if trail.found.is_empty() { first } else { later };
         Turn { now: self.now, patience, later }
     }
 
     async fn all(self, trail: &mut Trail) {
         by_rdap(self, trail).await;
-        // A registry whose turn comes soon is not asked by its other protocol instead: that helps nobody.
+        // A registry whose turn comes soon is not asked by its other protocol instead.
         let soon =
             |f: &Failure| f.error.postponed && f.error.retry_after.is_some_and(|w| self.pace.comes_back(w));
         if trail.found.is_empty() && trail.failures.iter().any(soon) {
@@ -111,8 +114,12 @@ fn holds_data(r: &Registration) -> bool {
 }
 
 async fn by_rdap(walk: Walk<'_>, trail: &mut Trail) {
-    let Walk { inner, name, now, .. } = walk;
-    let table = inner.bootstrap.table(&inner.dialer, now).await;
+    let Walk { context, name, now, .. } = walk;
+    let table = context.bootstrap.table(&context.dialer, now).await;
+    // The registry of .com answers "not found" about every name below uk.com, which another registry runs.
+    if context.bootstrap.is_public() && whois_servers::below_tld(name.as_str()).is_some() {
+        return;
+    }
     let mut silent: Option<String> = None;
     for base in table.bases(name.as_str()).iter().take(2) {
         let Some(url) = rdap::address(base, name.as_str()) else { continue };
@@ -121,9 +128,9 @@ async fn by_rdap(walk: Walk<'_>, trail: &mut Trail) {
             continue;
         }
         let when = walk.when(trail);
-        match rdap::ask(inner, &url, Party::Registry, name.as_str(), when, &mut trail.raw).await {
+        match rdap::ask(context, &url, Party::Registry, name.as_str(), when, &mut trail.raw).await {
             Ok(answer) => {
-                let related = answer.reading.registration.registrar_rdap.clone();
+                let related = registrar_address(walk, &answer.reading.registration);
                 match answer.reading.outcome {
                     Outcome::Available => trail.settled = Some(RegistrationState::Available),
                     Outcome::Reserved => trail.settled = Some(RegistrationState::Reserved),
@@ -134,7 +141,7 @@ async fn by_rdap(walk: Walk<'_>, trail: &mut Trail) {
                             answer.server,
                             answer.reading.registration,
                         );
-                        if let Some(related) = related.filter(|_| inner.settings.ask_registrar) {
+                        if let Some(related) = related.filter(|_| context.settings.ask_registrar) {
                             registrar_rdap(walk, &related, &url, trail).await;
                         }
                     }
@@ -155,15 +162,26 @@ async fn by_rdap(walk: Walk<'_>, trail: &mut Trail) {
     }
 }
 
+/// Where the registrar answers about the name: the registry's link; where it gives none and lacks something, the address
+/// that IANA's list of registrars states for the registrar's id.
+fn registrar_address(walk: Walk<'_>, answer: &Registration) -> Option<String> {
+    let Walk { context, name, .. } = walk;
+    if answer.registrar_rdap.is_some() || !context.bootstrap.is_public() || !lacks(answer, name.tld()) {
+        return answer.registrar_rdap.clone();
+    }
+    let base = registrars::registrar_rdap(answer.registrar.iana_id.as_deref()?)?;
+    Some(rdap::address(&Url::parse(base).ok()?, name.as_str())?.into())
+}
+
 async fn registrar_rdap(walk: Walk<'_>, related: &str, registry: &Url, trail: &mut Trail) {
-    let Walk { inner, name, .. } = walk;
+    let Walk { context, name, .. } = walk;
     let Ok(url) = Url::parse(related) else { return };
     let other = url.host_str() != registry.host_str() || url.port() != registry.port();
     if !other || !matches!(url.scheme(), "https" | "http") {
         return;
     }
     let when = walk.when(trail);
-    match rdap::ask(inner, &url, Party::Registrar, name.as_str(), when, &mut trail.raw).await {
+    match rdap::ask(context, &url, Party::Registrar, name.as_str(), when, &mut trail.raw).await {
         Ok(a) if a.reading.outcome == Outcome::Registered => {
             trail.keep(Protocol::Rdap, Party::Registrar, a.server, a.reading.registration);
         }
@@ -179,7 +197,7 @@ async fn registrar_rdap(walk: Walk<'_>, related: &str, registry: &Url, trail: &m
 }
 
 async fn by_whois(walk: Walk<'_>, trail: &mut Trail) {
-    let Walk { inner, name, .. } = walk;
+    let Walk { context, name, .. } = walk;
     let Some((mut host, port)) = registry_server(walk, trail).await else { return };
     let mut party = Party::Registry;
     // Beside RDAP, WHOIS only fills gaps: the registrar was asked by RDAP where the registry names one.
@@ -188,7 +206,8 @@ async fn by_whois(walk: Walk<'_>, trail: &mut Trail) {
     while visited.len() < WHOIS_DEPTH && !visited.contains(&host) {
         visited.push(host.clone());
         let when = walk.when(trail);
-        let reading = match whois::ask(inner, &host, port, party, name.as_str(), when, &mut trail.raw).await {
+        let reading = match whois::ask(context, &host, port, party, name.as_str(), when, &mut trail.raw).await
+        {
             Ok(r) => r,
             Err(f) => return trail.failures.push(f),
         };
@@ -218,27 +237,38 @@ async fn by_whois(walk: Walk<'_>, trail: &mut Trail) {
         }
         let next = reading.registration.registrar_whois_server.clone();
         trail.keep(Protocol::Whois, party, host.clone(), reading.registration);
-        let Some(next) = next.filter(|_| inner.settings.ask_registrar && alone) else { return };
+        let Some(next) = next.filter(|_| context.settings.ask_registrar && alone) else { return };
         host = next;
         party = Party::Registrar;
     }
 }
 
-/// The registry's WHOIS server: by referral of the root, then by the shipped table.
+/// The registry's WHOIS server: that of a second level with a registry of its own, else by referral of the root, else
+/// by the shipped table. The root is asked also about a TLD that the table says has no server, since it may have one by
+/// now, but not when RDAP has answered already.
 async fn registry_server(walk: Walk<'_>, trail: &mut Trail) -> Option<(String, u16)> {
-    let Walk { inner, name, now, .. } = walk;
-    let root = &inner.whois_root;
+    let Walk { context, name, now, .. } = walk;
+    let root = &context.whois_root;
     // Where the root is on another port (a closed network), so is everything it refers to.
     let port = root.port;
     let tld = name.tld();
-    let shipped = || if root.configured { None } else { servers::shipped(tld).map(str::to_string) };
-    let referred = match inner.referrals.get(tld, now) {
+    if !root.configured
+        && let Some(host) = whois_servers::below_tld(name.as_str())
+    {
+        return Some((host.to_string(), port));
+    }
+    let shipped = if root.configured { None } else { whois_servers::of_suffix(tld) };
+    if shipped == Some(None) && !trail.found.is_empty() {
+        return None;
+    }
+    let shipped = shipped.flatten();
+    let referred = match context.referrals.get(tld, now) {
         Some(known) => known,
         None => ask_root(walk, trail).await,
     };
     let referred = match referred {
         Referral::To(host) => Some(host),
-        Referral::Nobody => None,
+        Referral::NoServer => None,
         Referral::Failed(error) => {
             let server = root.host.clone();
             trail.failures.push(Failure { protocol: Protocol::Whois, party: Party::Registry, server, error });
@@ -247,8 +277,8 @@ async fn registry_server(walk: Walk<'_>, trail: &mut Trail) -> Option<(String, u
     };
     // A root that refers to itself has nothing to say, unless it is the registry (IANA for .int).
     let host = referred
-        .filter(|h| !h.eq_ignore_ascii_case(&root.host) || servers::shipped(tld) == Some(root.host.as_str()))
-        .or_else(shipped);
+        .filter(|h| !h.eq_ignore_ascii_case(&root.host) || shipped == Some(root.host.as_str()))
+        .or_else(|| shipped.map(str::to_string));
     if host.is_none() && trail.failures.is_empty() {
         let error =
             LookupError::new(FailureKind::Unreachable, format!("no server is known that answers for .{tld}"));
@@ -264,28 +294,29 @@ async fn registry_server(walk: Walk<'_>, trail: &mut Trail) -> Option<(String, u
 
 /// Asks the root who answers for the TLD, unless somebody does already.
 async fn ask_root(walk: Walk<'_>, trail: &Trail) -> Referral {
-    let Walk { inner, name, now, .. } = walk;
-    let (root, tld) = (&inner.whois_root, name.tld());
-    let turn = inner.referrals.turn(tld);
+    let Walk { context, name, now, .. } = walk;
+    let (root, tld) = (&context.whois_root, name.tld());
+    let turn = context.referrals.turn(tld);
     let _turn = turn.lock().await;
-    if let Some(known) = inner.referrals.get(tld, now) {
+    if let Some(known) = context.referrals.get(tld, now) {
         return known;
     }
     let patience = walk.when(trail).patience;
-    let said = match whois::exchange(inner, &root.host, root.port, &format!("{tld}\r\n"), patience).await {
-        Ok((bytes, permit)) => {
-            permit.went_well();
-            match servers::referral(&crate::whois::decode_text(tld, &bytes)) {
-                Some(host) => Referral::To(host),
-                None => Referral::Nobody,
+    let referral =
+        match whois::exchange(context, &root.host, root.port, &format!("{tld}\r\n"), patience).await {
+            Ok((bytes, permit)) => {
+                permit.went_well();
+                match referrals::referral(&crate::whois::decode_text(tld, &bytes)) {
+                    Some(host) => Referral::To(host),
+                    None => Referral::NoServer,
+                }
             }
-        }
-        // Whose turn comes later gave up by his own patience; the next may have more.
-        Err(error) if error.postponed => return Referral::Failed(error),
-        Err(error) => Referral::Failed(error),
-    };
-    inner.referrals.put(tld, said.clone(), now);
-    said
+            // Whose turn comes later gave up by his own patience; the next may have more.
+            Err(error) if error.postponed => return Referral::Failed(error),
+            Err(error) => Referral::Failed(error),
+        };
+    context.referrals.put(tld, referral.clone(), now);
+    referral
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! How often a host may be asked, from `data/limits.toml`. In: a host; out: the name of its budget, which several
 //! hosts of one service share, and the limit.
 
-use super::settings::Settings;
 use serde::Deserialize;
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -94,10 +93,10 @@ impl Row {
 
 /// A row as it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Rule {
+pub(super) struct Rule {
     hosts: Vec<String>,
-    budget: Option<String>,
-    limit: net::Limit,
+    pub(super) budget: Option<String>,
+    pub(super) limit: net::Limit,
 }
 
 impl Rule {
@@ -117,7 +116,7 @@ pub struct Limits(Vec<Rule>);
 
 impl Limits {
     /// The row of a host; its exact name counts more than a family.
-    fn rule(&self, host: &str) -> Option<&Rule> {
+    pub(super) fn rule(&self, host: &str) -> Option<&Rule> {
         let exact = self.0.iter().find(|r| r.hosts.iter().any(|h| h == host));
         exact.or_else(|| self.0.iter().find(|r| r.covers(host)))
     }
@@ -164,25 +163,17 @@ static SHIPPED: LazyLock<Limits> = LazyLock::new(|| {
     limits
 });
 
-/// The name of a host's budget and what it may be asked.
-pub(super) fn of(host: &str, settings: &Settings) -> (String, net::Limit) {
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
-    let shipped = || match settings.spacing {
-        Some(_) => None,
-        None => SHIPPED.rule(&host),
-    };
-    match settings.agreed.rule(&host).or_else(shipped) {
-        Some(rule) => (rule.budget.clone().unwrap_or(host), rule.limit),
-        None => {
-            let spacing = settings.spacing.unwrap_or(settings.limit.spacing);
-            (host, net::Limit { spacing, ..settings.limit })
-        }
+impl Limits {
+    /// The limits that come with the program.
+    pub(super) fn shipped() -> &'static Self {
+        &SHIPPED
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::Settings;
     use std::collections::HashSet;
 
     #[test]
@@ -234,18 +225,18 @@ mod tests {
             spacing: Duration::from_millis(ms),
             per_day,
         };
-        assert_eq!(of("WHOIS.nic.uk.", &settings), ("whois.nic.uk".into(), limit(8, 50, Some(50_000))));
+        assert_eq!(settings.limit_of("WHOIS.nic.uk."), ("whois.nic.uk".into(), limit(8, 50, Some(50_000))));
         let shared = ("registry.test".to_string(), limit(1, 6000, None));
-        assert_eq!(of("rdap.registry.test", &settings), shared);
-        assert_eq!(of("rdap.elsewhere.test", &settings), shared);
+        assert_eq!(settings.limit_of("rdap.registry.test"), shared);
+        assert_eq!(settings.limit_of("rdap.elsewhere.test"), shared);
         assert_eq!(
-            of("whois.auda.org.au", &settings).1.spacing,
+            settings.limit_of("whois.auda.org.au").1.spacing,
             Duration::from_secs(180),
             "the table's others"
         );
         let own = Settings { spacing: Some(Duration::ZERO), ..settings };
         assert_eq!(
-            of("whois.nic.uk", &own).1,
+            own.limit_of("whois.nic.uk").1,
             limit(8, 50, Some(50_000)),
             "also where the table does not count"
         );
@@ -279,17 +270,17 @@ mod tests {
     }
 
     #[test]
-    fn a_host_a_family_and_a_stranger() {
+    fn known_hosts_families_and_unknown_hosts() {
         let settings = Settings::default();
-        let (budget, limit) = of("WHOIS.nic.uk.", &settings);
+        let (budget, limit) = settings.limit_of("WHOIS.nic.uk.");
         assert_eq!((budget.as_str(), limit.per_day), ("whois.nic.uk", Some(900)));
         assert_eq!(limit.spacing, Duration::from_millis(200));
-        let (a, _) = of("whois.nic.ch", &settings);
-        assert_eq!(a, of("whois.nic.li", &settings).0, "one service, one budget");
-        assert_eq!(of("whois.auda.org.au", &settings).1.spacing, Duration::from_secs(180));
-        assert_eq!(of("whois.example", &settings), ("whois.example".into(), net::Limit::default()));
+        let (a, _) = settings.limit_of("whois.nic.ch");
+        assert_eq!(a, settings.limit_of("whois.nic.li").0, "one service, one budget");
+        assert_eq!(settings.limit_of("whois.auda.org.au").1.spacing, Duration::from_secs(180));
+        assert_eq!(settings.limit_of("whois.example"), ("whois.example".into(), net::Limit::default()));
         let own = Settings { spacing: Some(Duration::from_millis(2)), ..Settings::default() };
-        let limit = of("whois.nic.uk", &own).1;
+        let limit = own.limit_of("whois.nic.uk").1;
         assert_eq!(
             (limit.spacing, limit.per_day),
             (Duration::from_millis(2), None),

@@ -1,7 +1,7 @@
 //! One registration from several answers. In: answers with who gave them; out: each field from the first source that
 //! states it, with its provenance; what others state differently is kept beside it.
 
-use crate::registrars::registrar_name;
+use crate::data::registrars::registrar_name;
 use model::registration::{Disagreement, Party, Protocol, Provenance, Registration, same_company};
 use model::time::StatedTime;
 

@@ -1,59 +1,34 @@
 //! Looking a name up: RDAP first, WHOIS where the TLD has no RDAP, where RDAP fails or holds nothing, and the
 //! registrar after the registry. In: a name; out: [`LookupResult`]. Polite: one budget per host, single flight per
-//! name, capped answers, every wait bounded. RFC 9082, RFC 9224, RFC 3912.
+//! name, capped answers, every wait bounded. RFC 9082, RFC 9224, RFC 3912. Floors, lowest first: error, limits, bootstrap,
+//! settings, pace, referrals, result, context, exchange, merge, flow; each uses only those before it.
 
 mod bootstrap;
+mod context;
 mod error;
+mod exchange;
 mod flow;
 mod limits;
 mod merge;
 mod pace;
-mod rdap;
-mod servers;
+mod referrals;
+mod result;
 mod settings;
-mod shelf;
-mod table;
-mod whois;
 
+pub use bootstrap::{BootstrapCache, BootstrapError};
 pub use error::{FailureKind, LookupError};
 pub use limits::{Limits, LimitsError};
 pub use pace::Pace;
+pub use result::{Failure, LookupResult};
 pub use settings::{Settings, SettingsError};
-pub use shelf::Shelf;
-pub use table::BootstrapError;
 
+use context::Context;
 use model::Timestamp;
-use model::detail::RawAnswer;
 use model::names::DomainName;
-use model::registration::{Party, Protocol, RegistrationState};
-use servers::Referrals;
+use referrals::Referrals;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OnceCell;
-
-/// What a look-up came to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LookupResult {
-    /// The state of the name, or why it is not known.
-    pub outcome: Result<RegistrationState, LookupError>,
-    /// Every answer as it came, also of servers whose answer was not usable.
-    pub raw: Vec<RawAnswer>,
-    /// Every question that failed on the way, in order; the look-up may have succeeded all the same.
-    pub failures: Vec<Failure>,
-}
-
-/// A question that failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// By which protocol.
-    pub protocol: Protocol,
-    /// Registry or registrar.
-    pub party: Party,
-    /// Host or URL that was asked.
-    pub server: String,
-    /// What went wrong.
-    pub error: LookupError,
-}
 
 /// Looks names up. Cheap to clone; clones share budgets, caches and flights.
 #[derive(Clone)]
@@ -63,18 +38,13 @@ pub struct Client(Arc<Inner>);
 type Flight = (Arc<OnceCell<LookupResult>>, Pace);
 
 struct Inner {
-    settings: Settings,
-    whois_root: settings::Root,
-    dialer: net::Dialer,
-    budgets: net::Budgets,
-    bootstrap: bootstrap::Source,
-    referrals: Referrals,
+    context: Context,
     flights: Mutex<HashMap<String, Flight>>,
 }
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Client").field("settings", &self.0.settings).finish_non_exhaustive()
+        f.debug_struct("Client").field("settings", &self.0.context.settings).finish_non_exhaustive()
     }
 }
 
@@ -95,17 +65,17 @@ impl Client {
         settings: Settings,
         dialer: net::Dialer,
         budgets: net::Budgets,
-        shelf: Option<Arc<dyn Shelf>>,
+        cache: Option<Arc<dyn BootstrapCache>>,
     ) -> Result<Self, SettingsError> {
-        Ok(Client(Arc::new(Inner {
+        let context = Context {
             whois_root: settings.root()?,
-            bootstrap: bootstrap::Source::new(settings.rdap_bootstrap.as_deref(), shelf)?,
+            bootstrap: bootstrap::Source::new(settings.rdap_bootstrap.as_deref(), cache)?,
             referrals: Referrals::default(),
-            flights: Mutex::default(),
             settings,
             dialer,
             budgets,
-        })))
+        };
+        Ok(Client(Arc::new(Inner { context, flights: Mutex::default() })))
     }
 
     /// Looks a name up for a person who waits. Callers that ask for the same name at the same time share one look-up.
@@ -113,12 +83,13 @@ impl Client {
         self.lookup_at(name, now, Pace::Asked).await
     }
 
-    /// The same at the pace of whoever waits.
+    /// The same at the pace of the caller.
     pub async fn lookup_at(&self, name: &DomainName, now: Timestamp, pace: Pace) -> LookupResult {
         loop {
-            let (seat, of) = Seat::take(&self.0, name, pace);
-            let result = seat.flight.get_or_init(|| flow::lookup(&self.0, name, now, of)).await.clone();
-            drop(seat);
+            let (guard, of) = FlightGuard::take(&self.0, name, pace);
+            let result =
+                guard.flight.get_or_init(|| flow::lookup(&self.0.context, name, now, of)).await.clone();
+            drop(guard);
             // The schedule gives up its turn sooner than a person does.
             let gave_up = result.outcome.as_ref().is_err_and(|e| e.postponed);
             if !(gave_up && of < pace) {
@@ -130,22 +101,22 @@ impl Client {
 
 /// One of those who wait for a look-up. The flight is struck off the list when it has landed, or when the last of them
 /// goes away before that: callers that hang up must not leave anything behind.
-struct Seat<'a> {
+struct FlightGuard<'a> {
     inner: &'a Inner,
     name: &'a DomainName,
     flight: Arc<OnceCell<LookupResult>>,
 }
 
-impl<'a> Seat<'a> {
-    /// A seat in the flight for this name, which begins at this pace unless one is under way; and its pace.
+impl<'a> FlightGuard<'a> {
+    /// A guard in the flight for this name, which begins at this pace unless one is under way; and its pace.
     fn take(inner: &'a Inner, name: &'a DomainName, pace: Pace) -> (Self, Pace) {
         let mut flights = inner.flights.lock().unwrap_or_else(PoisonError::into_inner);
         let (flight, of) = flights.entry(name.as_str().to_string()).or_insert_with(|| (Arc::default(), pace));
-        (Seat { inner, name, flight: flight.clone() }, *of)
+        (FlightGuard { inner, name, flight: flight.clone() }, *of)
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for FlightGuard<'_> {
     fn drop(&mut self) {
         let mut flights = self.inner.flights.lock().unwrap_or_else(PoisonError::into_inner);
         // Given back under the lock, so that of two who go at once the second sees that he is the last.
@@ -164,7 +135,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Whoever asks by HTTP may hang up at any time.
+    /// Callers by HTTP may hang up at any time.
     #[tokio::test]
     async fn who_hangs_up_leaves_nothing_behind() {
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");

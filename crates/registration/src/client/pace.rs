@@ -27,23 +27,27 @@ pub(super) struct Turn {
 }
 
 /// Of one process, so many scheduled look-ups wait for one host at once; more would keep others from other hosts.
-const CROWD: usize = 4;
+const MAX_WAITERS: usize = 4;
 /// The same for hosts that are asked after the registry answered: turning back would waste that answer.
-const LATER_CROWD: usize = 8;
+const LATER_MAX_WAITERS: usize = 8;
 /// The registry's other protocol is not asked instead when its turn comes within so long.
 const WORTH_WAITING: Duration = Duration::from_secs(15 * 60);
 
 impl Pace {
     /// How long the first host of a look-up is waited for, and how long those that are asked after a first answer.
     pub(super) fn patience(self, settings: &Settings) -> (Patience, Patience) {
-        let Settings { patience, patience_scheduled: scheduled, crowd, .. } = *settings;
+        let Settings { patience, patience_scheduled: scheduled, max_waiters, .. } = *settings;
         match self {
             Pace::Scheduled => (
-                Patience { wait: scheduled, crowd: crowd.min(CROWD), queues: true },
-                Patience { wait: patience.min(6 * scheduled), crowd: crowd.min(LATER_CROWD), queues: true },
+                Patience { wait: scheduled, max_waiters: max_waiters.min(MAX_WAITERS), queues: true },
+                Patience {
+                    wait: patience.min(6 * scheduled),
+                    max_waiters: max_waiters.min(LATER_MAX_WAITERS),
+                    queues: true,
+                },
             ),
             // A person who is told when to come back may do so or not.
-            Pace::Asked => [Patience { wait: patience, crowd, queues: false }; 2].into(),
+            Pace::Asked => [Patience { wait: patience, max_waiters, queues: false }; 2].into(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Settings of the look-up client, and the checks on them.
 
+use super::bootstrap::BootstrapError;
 use super::limits::Limits;
-use super::table::BootstrapError;
 use std::time::Duration;
 
 /// How names are looked up.
@@ -32,7 +32,7 @@ pub struct Settings {
     /// The same for the schedule, which comes back later instead.
     pub patience_scheduled: Duration,
     /// So many look-ups may wait for one host at the same time; others are told when to come back.
-    pub crowd: usize,
+    pub max_waiters: usize,
     /// How long a host that throttles us is left alone when it does not say; doubled each time in a row.
     pub back_off: Duration,
     /// Whether the registrar is asked after the registry.
@@ -53,7 +53,7 @@ impl Default for Settings {
             spacing: None,
             patience: Duration::from_secs(10),
             patience_scheduled: Duration::from_millis(500),
-            crowd: usize::MAX,
+            max_waiters: usize::MAX,
             back_off: Duration::from_secs(60),
             ask_registrar: true,
         }
@@ -91,6 +91,21 @@ pub(super) struct Root {
 }
 
 impl Settings {
+    /// The name of the budget of a host and what the host may be asked: as agreed with its registry, else by the shipped
+    /// table, else the default.
+    pub(super) fn limit_of(&self, host: &str) -> (String, net::Limit) {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        // A network of one's own has its own spacing; the limits of public registries do not apply there.
+        let shipped = || if self.spacing.is_some() { None } else { Limits::shipped().rule(&host) };
+        match self.agreed.rule(&host).or_else(shipped) {
+            Some(rule) => (rule.budget.clone().unwrap_or(host), rule.limit),
+            None => {
+                let spacing = self.spacing.unwrap_or(self.limit.spacing);
+                (host, net::Limit { spacing, ..self.limit })
+            }
+        }
+    }
+
     pub(super) fn root(&self) -> Result<Root, SettingsError> {
         let Some(text) = &self.whois_server else {
             return Ok(Root { host: "whois.iana.org".into(), port: 43, configured: false });

@@ -1,21 +1,21 @@
 //! From values as text to a [`Registration`]. In: the facts of the walk; out: typed fields; what cannot be read with
 //! certainty stays unknown, with a warning.
 
-use super::Asked;
-use super::date::{self, NoDate, Side};
-use super::entities::unescape;
-use super::facts::{Facts, Value};
-use super::fold;
-use super::short_date;
-use super::states;
-use super::tables::{Field, Meaning, Order, Scope, TABLES, order_of};
-use super::values;
+use crate::whois::question::Question;
+use crate::whois::text::entities::unescape;
+use crate::whois::text::fold;
+use crate::whois::values::date::{self, NoDate, Side};
+use crate::whois::values::fields;
+use crate::whois::values::short_date;
+use crate::whois::values::states;
+use crate::whois::vocabulary::tables::{Field, Meaning, Order, Scope, TABLES, order_of};
+use crate::whois::walk::facts::{Facts, Value};
 use model::registration::{DnssecStated, Registrar, Registration};
 use model::time::StatedTime;
 
 pub(crate) fn registration(
     facts: &Facts<'_>,
-    asked: &Asked,
+    asked: &Question,
     text: &str,
     warnings: &mut Vec<String>,
 ) -> Registration {
@@ -27,7 +27,7 @@ pub(crate) fn registration(
         registrar_whois_server: facts
             .ranked(Field::WhoisServer)
             .iter()
-            .find_map(|v| values::host(host_of(v.text))),
+            .find_map(|v| fields::host(host_of(v.text))),
         created: time(facts, Field::Created, dates, warnings),
         updated: updated(facts, dates, warnings),
         expires: time(facts, Field::Expires, dates, warnings),
@@ -53,7 +53,7 @@ pub(crate) fn registration(
     r.registrant_organization = facts
         .ranked(Field::RegistrantOrganization)
         .iter()
-        .filter_map(|v| values::stated(v.text))
+        .filter_map(|v| fields::stated(v.text))
         .find(|v| !TABLES.redaction.is_match(v) && v.len() <= 200)
         .map(|v| unescape(v).into_owned());
     if !facts.names.is_empty() && !facts.names.iter().any(|n| names(n, asked)) {
@@ -63,7 +63,7 @@ pub(crate) fn registration(
 }
 
 /// True when a stated name is the asked one, in A-labels, U-labels or inside other words.
-fn names(stated: &str, asked: &Asked) -> bool {
+fn names(stated: &str, asked: &Question) -> bool {
     stated.split(|c: char| c.is_whitespace() || "()[],\"".contains(c)).any(|w| asked.is(w))
 }
 
@@ -92,7 +92,7 @@ fn day_first(facts: &Facts<'_>) -> bool {
 }
 
 fn one(facts: &Facts<'_>, field: Field) -> Option<String> {
-    facts.ranked(field).iter().find_map(|v| values::stated(v.text)).map(str::to_string)
+    facts.ranked(field).iter().find_map(|v| fields::stated(v.text)).map(str::to_string)
 }
 
 fn host_of(text: &str) -> &str {
@@ -102,7 +102,7 @@ fn host_of(text: &str) -> &str {
 }
 
 /// The order of day and month, from what the answer says, what its dates show, or what is known of the registry.
-fn order(facts: &Facts<'_>, asked: &Asked) -> Option<Order> {
+fn order(facts: &Facts<'_>, asked: &Question) -> Option<Order> {
     let dates = || {
         facts.values.iter().filter(|(f, _)| {
             matches!(f, Field::Created | Field::Updated | Field::Expires | Field::RegistrarExpires)
@@ -127,7 +127,7 @@ fn time(facts: &Facts<'_>, field: Field, dates: Dates, warnings: &mut Vec<String
 
 fn first_date(all: &[Value<'_>], side: Side, dates: Dates, warnings: &mut Vec<String>) -> Option<StatedTime> {
     for v in all {
-        let Some(text) = values::stated(v.text) else { continue };
+        let Some(text) = fields::stated(v.text) else { continue };
         if let Some(t) =
             short_date::parse_short(text).filter(|_| dates.day_first || short_date::day_shown(text))
         {
@@ -201,7 +201,7 @@ fn ok_until(facts: &Facts<'_>) -> Option<StatedTime> {
 
 fn registrar(facts: &Facts<'_>) -> Registrar {
     let all = facts.ranked(Field::Registrar);
-    let mut names = all.iter().filter_map(|v| values::registrar(v.text).map(|n| (v, n)));
+    let mut names = all.iter().filter_map(|v| fields::registrar(v.text).map(|n| (v, n)));
     let mut best = names.next();
     // A handle is kept only when the registrar's block has no name.
     if best.as_ref().is_some_and(|(_, (n, _))| is_handle(n))
@@ -268,10 +268,10 @@ fn statuses(facts: &Facts<'_>) -> Option<std::collections::BTreeSet<model::epp::
 }
 
 fn dnssec(facts: &Facts<'_>) -> Option<DnssecStated> {
-    let mut ds: Vec<_> = facts.all(Field::Ds).filter_map(|v| values::ds(v.text)).collect();
+    let mut ds: Vec<_> = facts.all(Field::Ds).filter_map(|v| fields::ds(v.text)).collect();
     ds.sort();
     ds.dedup();
-    let said = facts.all(Field::Dnssec).find_map(|v| values::dnssec(v.text));
+    let said = facts.all(Field::Dnssec).find_map(|v| fields::dnssec(v.text));
     let listed = !ds.is_empty() || facts.all(Field::Ds).any(|v| is_key(v.text));
     match said {
         Some(signed) => Some(DnssecStated { signed: signed || !ds.is_empty(), ds }),
@@ -281,7 +281,7 @@ fn dnssec(facts: &Facts<'_>) -> Option<DnssecStated> {
 
 /// A DS or key field that holds one: digits or a key set's handle, not "no".
 fn is_key(text: &str) -> bool {
-    values::stated(text).is_some_and(|t| t.bytes().any(|b| b.is_ascii_digit()) || t.len() > 3)
-        && values::dnssec(text) != Some(false)
+    fields::stated(text).is_some_and(|t| t.bytes().any(|b| b.is_ascii_digit()) || t.len() > 3)
+        && fields::dnssec(text) != Some(false)
         && fold::word(text) != "keyset"
 }

@@ -2,7 +2,8 @@
 //! with every row switched off that only the sample's own family of servers uses. Few fields may be missing, next to
 //! none wrong.
 
-use super::{compare, probe};
+use super::compare;
+use super::vocabulary::probe;
 use compare::{Cell, Grade};
 use model::registration::Outcome;
 use serde_json::Value;
@@ -41,7 +42,7 @@ struct Case {
 impl Case {
     fn read(&self) -> crate::WhoisReading {
         let at = |k: &str| self.json[k].as_str().unwrap();
-        super::parse_whois(at("domain"), Some(at("tld")), None, &self.raw)
+        crate::whois::parse_whois(at("domain"), Some(at("tld")), None, &self.raw)
     }
 }
 

@@ -1,12 +1,12 @@
-//! The list indexes of a process: made when an organisation is first listed, brought up to the head of the change
-//! log before every answer, the least used ones dropped when all together grow too large.
+//! The list indexes of a process: built when an organisation is first listed, brought up to the head of the change log
+//! before every answer; the least recently used ones are dropped when all together grow too large.
 
 use super::entry::{Entries, Raw};
-use crate::api::{Error, Result};
+use crate::api::{Error, LogRead, Result};
 use crate::codec::read_json;
 use crate::db::{Cells, Db, args};
 use crate::log;
-use model::ids::{OrgId, Rv};
+use model::ids::{LogPosition, OrgId};
 use model::item::Ownership;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 const MOST: usize = 4_000_000;
 /// Log entries and rows read at once while catching up.
 const BATCH: u32 = 5000;
-/// A reader further behind than this many entries reads everything anew.
+/// An index further behind than this many entries is rebuilt.
 const FAR_BEHIND: i64 = 200_000;
 
 const COLUMNS: &str = "name, unicode, ownership, tags, status_rank, expires_at, registrar, provider, \
@@ -25,7 +25,7 @@ const COLUMNS: &str = "name, unicode, ownership, tags, status_rank, expires_at, 
 struct Index {
     /// Place in the log the entries stand for; `None` until they were read. Held while reading the database, so
     /// that many askers read it once.
-    at: tokio::sync::Mutex<Option<Rv>>,
+    at: tokio::sync::Mutex<Option<LogPosition>>,
     entries: RwLock<Entries>,
 }
 
@@ -60,7 +60,7 @@ impl Indexes {
         index.clone()
     }
 
-    /// Forgets an organisation's index; the next question reads it anew.
+    /// Drops an organisation's index; the next query rebuilds it.
     fn forget(&self, org: OrgId) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).orgs.remove(&org);
     }
@@ -81,13 +81,13 @@ impl Indexes {
         }
     }
 
-    /// Asks the organisation's index, brought up to date first. The answer's [`Rv`] is the place it stands for.
+    /// Asks the organisation's index, brought up to date first. The answer's [`LogPosition`] is the place it stands for.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         db: &Db,
         org: OrgId,
         question: impl FnOnce(&Entries) -> T + Send + 'static,
-    ) -> Result<(T, Rv)> {
+    ) -> Result<(T, LogPosition)> {
         let index = self.index(org);
         let mut at = index.at.lock().await;
         let (head, _) = log::ends(db).await?;
@@ -116,7 +116,7 @@ impl Indexes {
             Ok(Some(answer)) => Ok((answer, rv)),
             _ => {
                 self.forget(org);
-                Err(Error::Broken("the list index was lost; it is read anew by the next list".into()))
+                Err(Error::Broken("the list index was lost; the next list rebuilds it".into()))
             }
         }
     }
@@ -140,21 +140,25 @@ async fn load(db: &Db, org: OrgId, index: &Index) -> Result<()> {
 }
 
 /// Applies the log after a place; the place reached, or `None` when the log no longer reaches back that far.
-async fn catch_up(db: &Db, org: OrgId, index: &Index, from: Rv, head: Rv) -> Result<Option<Rv>> {
+async fn catch_up(
+    db: &Db,
+    org: OrgId,
+    index: &Index,
+    from: LogPosition,
+    head: LogPosition,
+) -> Result<Option<LogPosition>> {
     let mut reached = from;
     let mut names = BTreeSet::new();
     loop {
-        let entries = log::since(db, Some(org), reached, BATCH).await?;
+        let LogRead::Entries(entries) = log::since(db, Some(org), reached, BATCH).await? else {
+            return Ok(None);
+        };
         reached = entries.last().map_or(reached, |e| e.rv);
         let more = entries.len() == BATCH as usize;
         names.extend(entries.into_iter().filter(|e| e.kind == log::ITEM).map(|e| e.name));
         if !more {
             break;
         }
-    }
-    // Pruning raises the floor before it deletes: a floor still behind us means that nothing was missing.
-    if log::ends(db).await?.1 > from {
-        return Ok(None);
     }
     let names: Vec<String> = names.into_iter().collect();
     for chunk in names.chunks(BATCH as usize) {

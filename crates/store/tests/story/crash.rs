@@ -1,9 +1,9 @@
 //! SQLite under kill -9: a child process writes until it is killed; what it had said to be done is there afterwards,
 //! nothing is there by halves, and the file is sound.
 
-use crate::world::{ONE, Place, add, change, later, name, scan};
+use crate::world::{ONE, Place, add, change, later, log, name, scan};
 use model::event::EventQuery;
-use model::ids::{Rv, Vantage};
+use model::ids::{LogPosition, Vantage};
 use sqlx::{Connection, Row};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -35,9 +35,11 @@ async fn look(s: &dyn Store, path: &Path, said: i64) -> i64 {
     let events = s.events(ONE, &EventQuery::default()).await.unwrap();
     assert_eq!(events.total, scans * EACH, "all events of every recorded scan, none of another");
     assert_eq!(s.counts(ONE, &name("a.example")).await.unwrap(), (scans, scans * EACH));
-    let log = s.log_since(None, Rv(0), u32::MAX).await.unwrap();
+    let log = log(s, None, LogPosition(0), u32::MAX).await;
     assert_eq!(log.len() as u64, 1 + scans * (1 + EACH));
     assert_eq!(log.last().map(|l| l.rv), Some(s.head().await.unwrap()));
+    let messages = s.outbox_stats().await.unwrap().waiting;
+    assert_eq!(messages, scans, "a message for every recorded scan");
     let mut c = sqlx::SqliteConnection::connect(&format!("sqlite:{}", path.display())).await.unwrap();
     let verdict = sqlx::raw_sql("PRAGMA integrity_check").fetch_one(&mut c).await.unwrap();
     assert_eq!(verdict.get::<String, _>(0), "ok");

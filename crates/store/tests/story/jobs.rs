@@ -1,108 +1,238 @@
-//! The queue: one worker a job, leases that run out, fencing, jobs asked for twice.
+//! The queue: one worker a job, leases that run out, fencing, retries, parking, jobs asked for twice.
 
-use crate::world::{ONE, Place, add, later, now};
+use crate::world::{ONE, Place, add, later, name, now};
+use jiff::{Timestamp, ToSpan};
 use std::collections::BTreeSet;
-use std::time::Duration;
+use store::{Job, JobKind, JobPhase, LeasedJob, Priority, Retry, Store};
 
-const HOUR: Duration = Duration::from_secs(3600);
+const SCAN: JobKind = JobKind::Scan;
+
+fn scan(key: &str) -> Job {
+    Job::Scan(name(key))
+}
+
+async fn enqueue(s: &dyn Store, key: &str, at: Timestamp, priority: Priority) {
+    s.enqueue(&[(scan(key), at)], priority).await.unwrap();
+}
+
+async fn lease(s: &dyn Store, limit: u32, at: Timestamp) -> Vec<LeasedJob> {
+    s.lease(SCAN, "w", limit, at).await.unwrap()
+}
+
+async fn due(s: &dyn Store, at: Timestamp) -> u64 {
+    s.queue_stats(SCAN, at).await.unwrap().due
+}
+
+/// Long after any lease and any wait of the scan's retries.
+fn much_later(attempts: i64) -> Timestamp {
+    now() + (attempts * 24).hours()
+}
 
 pub async fn workers_never_share_a_job(place: &Place) {
     let s = place.open().await;
-    let keys: Vec<_> = (0..300).map(|i| (format!("k{i:03}"), later(-i % 7))).collect();
-    s.enqueue_many("scan", &keys, 0).await.unwrap();
+    let jobs: Vec<_> = (0..300).map(|i| (scan(&format!("k{i:03}")), later(-i % 7))).collect();
+    s.enqueue(&jobs, Priority::Scheduled).await.unwrap();
     let mut workers = tokio::task::JoinSet::new();
     for w in 0..8 {
         let s = place.open().await;
         workers.spawn(async move {
             let mut mine = Vec::new();
             loop {
-                let got = s.lease("scan", &format!("w{w}"), 7, HOUR, now()).await.unwrap();
+                let got = s.lease(SCAN, &format!("w{w}"), 7, now()).await.unwrap();
                 assert!(got.len() <= 7);
-                if got.is_empty() && s.queue_lag("scan", now()).await.unwrap().0 == 0 {
+                if got.is_empty() && due(&*s, now()).await == 0 {
                     return mine;
                 }
-                mine.extend(got.into_iter().map(|j| j.key));
+                mine.extend(got.into_iter().map(|j| j.job));
             }
         });
     }
-    let taken: Vec<String> = workers.join_all().await.into_iter().flatten().collect();
+    let taken: Vec<Job> = workers.join_all().await.into_iter().flatten().collect();
     assert_eq!(taken.len(), 300);
     assert_eq!(taken.iter().collect::<BTreeSet<_>>().len(), 300);
 }
 
 pub async fn a_lost_lease_is_retaken_and_fenced(place: &Place) {
     let s = place.open().await;
-    s.enqueue("scan", "a", now(), 3).await.unwrap();
-    let minute = Duration::from_secs(60);
-    let first = s.lease("scan", "w1", 5, minute, now()).await.unwrap().remove(0);
-    assert_eq!((first.attempts, first.priority, first.run_at), (1, 3, now()));
-    assert!(s.lease("scan", "w2", 5, minute, now()).await.unwrap().is_empty(), "it is taken");
-    assert!(s.lease("judge", "w2", 5, minute, later(9)).await.unwrap().is_empty(), "another kind");
-    let second = s.lease("scan", "w2", 5, minute, later(1)).await.unwrap().remove(0);
-    assert_eq!(second.attempts, 2);
-    assert!(second.lease > first.lease);
-    // The first worker wakes up: its answer does nothing.
-    s.complete(&first, None, later(1)).await.unwrap();
-    assert_eq!(s.lease("scan", "w3", 5, minute, later(2)).await.unwrap().len(), 1, "still there");
-    s.complete(&second, None, later(2)).await.unwrap();
-    let third = s.lease("scan", "w3", 5, minute, later(9)).await.unwrap().remove(0);
-    s.complete(&third, None, later(9)).await.unwrap();
-    assert_eq!(s.queue_lag("scan", later(99)).await.unwrap(), (0, 0.0));
-    // Queued anew under the same key: the old numbers still open nothing.
-    s.enqueue("scan", "a", later(10), 0).await.unwrap();
-    let fourth = s.lease("scan", "w4", 5, minute, later(10)).await.unwrap().remove(0);
-    for old in [&first, &second, &third] {
-        s.complete(old, None, later(10)).await.unwrap();
+    enqueue(&*s, "a", now(), Priority::Added).await;
+    let first = lease(&*s, 5, now()).await.remove(0);
+    assert_eq!((first.attempt, first.priority, first.run_at), (1, Priority::Added, now()));
+    let retry = SCAN.policy().retry;
+    let lease_end = now() + jiff::SignedDuration::try_from(retry.lease).unwrap();
+    assert!(lease(&*s, 5, lease_end).await.is_empty(), "back-off follows the lease of a worker that died");
+    let second = lease(&*s, 5, later(3)).await.remove(0);
+    assert_eq!(second.attempt, 2);
+    // The first worker wakes up: its answers do nothing.
+    s.complete(&first, None, None, later(3)).await.unwrap();
+    assert_eq!(s.fail(&first, "late", later(3)).await.unwrap(), Retry::LeaseLost);
+    s.release(&first, later(3)).await.unwrap();
+    assert!(lease(&*s, 5, later(4)).await.is_empty(), "still held by the second");
+    s.complete(&second, None, None, later(4)).await.unwrap();
+    assert!(s.job_states(SCAN, vec!["a".into()]).await.unwrap().is_empty());
+    // Queued again under the same key: the old numbers still open nothing.
+    enqueue(&*s, "a", later(10), Priority::Scheduled).await;
+    let third = lease(&*s, 5, later(10)).await.remove(0);
+    for old in [&first, &second] {
+        s.complete(old, None, None, later(10)).await.unwrap();
     }
-    assert_eq!(fourth.attempts, 1);
-    s.complete(&fourth, Some(later(70)), later(10)).await.unwrap();
-    assert_eq!(s.queue_lag("scan", later(71)).await.unwrap(), (1, 60.0));
+    assert_eq!(third.attempt, 1);
+    s.complete(&third, Some(later(70)), None, later(10)).await.unwrap();
+    let stats = s.queue_stats(SCAN, later(71)).await.unwrap();
+    assert_eq!((stats.due, stats.lag_seconds, stats.parked), (1, 60.0, 0));
+}
+
+/// A job that kills its worker each time is parked; the jobs that were lost with it go on and are done.
+pub async fn a_job_whose_worker_dies_every_time_is_parked_and_others_go_on(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["bomb.example", "other.example"]).await;
+    let attempts = SCAN.policy().retry.max_attempts;
+    for n in 1..=attempts {
+        let jobs = lease(&*s, 9, much_later(n.into())).await;
+        let bomb = jobs.iter().find(|j| j.job == scan("bomb.example")).expect("is tried again");
+        assert_eq!(bomb.attempt, n);
+        // The process dies with all it holds, but for the last time, when the other one was quicker.
+        if n == attempts {
+            let other = jobs.iter().find(|j| j.job == scan("other.example")).unwrap();
+            s.complete(other, Some(much_later(99)), None, much_later(n.into())).await.unwrap();
+        }
+    }
+    let at = much_later(i64::from(attempts) + 1);
+    enqueue(&*s, "third.example", at, Priority::Scheduled).await;
+    let jobs = lease(&*s, 9, at).await;
+    assert_eq!(jobs.iter().map(|j| &j.job).collect::<Vec<_>>(), [&scan("third.example")]);
+    let parked = s.parked_jobs(SCAN, 9).await.unwrap();
+    assert_eq!(parked.len(), 1);
+    assert_eq!((&parked[0].job, parked[0].phase), (&scan("bomb.example"), JobPhase::Parked { at }));
+    assert_eq!(parked[0].attempts, attempts);
+    assert!(parked[0].last_error.as_ref().unwrap().contains("5 attempts"), "{parked:?}");
+    assert_eq!(s.queue_stats(SCAN, much_later(9999)).await.unwrap().parked, 1);
+    // Nothing brings it back by itself: no lease, no clock that was wrong.
+    assert!(lease(&*s, 9, much_later(50)).await.iter().all(|j| j.job != scan("bomb.example")));
+    assert!(!s.far_future_jobs(SCAN, now(), 9).await.unwrap().contains(&scan("bomb.example")));
+    let bomb = [(scan("bomb.example"), later(0))];
+    assert_eq!(s.reschedule_far_future(later(9), &bomb).await.unwrap(), 0);
+    // A person does, and its attempts are counted from the beginning.
+    let asked = much_later(60);
+    enqueue(&*s, "bomb.example", asked, Priority::Requested).await;
+    let again = lease(&*s, 1, asked).await.remove(0);
+    assert_eq!((&again.job, again.attempt, again.run_at), (&scan("bomb.example"), 1, asked));
+    assert!(s.parked_jobs(SCAN, 9).await.unwrap().is_empty());
+}
+
+pub async fn failed_attempts_back_off_and_are_given_up_with_the_reason(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example"]).await;
+    let retry = SCAN.policy().retry;
+    let mut at = now();
+    for attempt in 1..=retry.max_attempts {
+        let job = lease(&*s, 9, at).await.remove(0);
+        assert_eq!((job.attempt, job.priority), (attempt, Priority::Added), "it keeps its priority");
+        let reason = format!("attempt {attempt} failed");
+        let next = s.fail(&job, &reason, at).await.unwrap();
+        let state = s.job_states(SCAN, vec!["a.example".into()]).await.unwrap().remove(0);
+        assert_eq!(state.last_error.as_ref(), Some(&reason));
+        if attempt == retry.max_attempts {
+            assert_eq!(next, Retry::GivenUp);
+            assert_eq!(state.phase, JobPhase::Parked { at });
+            break;
+        }
+        assert!(state.is_active(), "somebody waits for it");
+        let wait = jiff::SignedDuration::try_from(retry.delay(attempt, "a.example")).unwrap();
+        assert_eq!(next, Retry::At(at + wait));
+        assert!(lease(&*s, 9, at + wait - 1.microseconds()).await.is_empty());
+        at += wait;
+    }
+    // Whose name nobody holds any more is parked no longer.
+    s.remove(ONE, &[name("a.example")], at).await.unwrap();
+    assert!(s.parked_jobs(SCAN, 9).await.unwrap().is_empty());
+}
+
+pub async fn a_success_forgets_failures_and_a_release_counts_no_attempt(place: &Place) {
+    let s = place.open().await;
+    enqueue(&*s, "a", now(), Priority::Requested).await;
+    let job = lease(&*s, 1, now()).await.remove(0);
+    s.release(&job, now()).await.unwrap();
+    let job = lease(&*s, 1, now()).await.remove(0);
+    assert_eq!((job.attempt, job.priority), (1, Priority::Requested), "another worker need not wait");
+    s.fail(&job, "once", now()).await.unwrap();
+    // Somebody asks: no wait.
+    enqueue(&*s, "a", later(0), Priority::Requested).await;
+    let job = lease(&*s, 1, now()).await.remove(0);
+    assert_eq!(job.attempt, 2);
+    s.complete(&job, Some(later(60)), Some("{}".into()), later(1)).await.unwrap();
+    let state = s.job_states(SCAN, vec!["a".into(), "b".into()]).await.unwrap().remove(0);
+    assert_eq!((state.attempts, &state.last_error, state.is_active()), (0, &None, false));
+    assert_eq!(state.outcome, Some((later(1), "{}".into())));
+}
+
+/// Every replica sees what runs and what a person waits for, whoever works on it.
+pub async fn active_jobs_are_seen_by_every_replica(place: &Place) {
+    let (a, b) = (place.open().await, place.open().await);
+    add(&*a, ONE, &["added.example"]).await;
+    enqueue(&*a, "asked.example", now(), Priority::Requested).await;
+    enqueue(&*a, "scheduled.example", later(-1), Priority::Scheduled).await;
+    let active = async || {
+        let mut all = b.active_jobs(SCAN, 9).await.unwrap();
+        all.sort_by(|x, y| x.job.cmp(&y.job));
+        all.into_iter().map(|s| (s.job.key().to_string(), s.phase)).collect::<Vec<_>>()
+    };
+    let waits = JobPhase::Waiting { run_at: now() };
+    assert_eq!(active().await, [("added.example".into(), waits), ("asked.example".into(), waits)]);
+    assert_eq!(b.active_jobs(SCAN, 1).await.unwrap().len(), 1);
+    let mut jobs = lease(&*a, 9, now()).await;
+    let runs = JobPhase::Running { run_at: now() };
+    assert_eq!(active().await[1], ("asked.example".into(), runs));
+    assert_eq!(active().await.len(), 3);
+    for job in jobs.drain(..) {
+        a.complete(&job, Some(later(60)), None, now()).await.unwrap();
+    }
+    assert!(active().await.is_empty());
 }
 
 pub async fn asking_twice_makes_one_job(place: &Place) {
     let s = place.open().await;
-    s.enqueue("scan", "a", later(60), 0).await.unwrap();
-    s.enqueue("scan", "a", later(30), 0).await.unwrap();
-    s.enqueue("scan", "a", later(90), 10).await.unwrap();
-    s.enqueue_many("scan", &[("a".into(), later(80)), ("a".into(), later(20)), ("b".into(), later(1))], 5)
+    enqueue(&*s, "a", later(60), Priority::Scheduled).await;
+    enqueue(&*s, "a", later(30), Priority::Scheduled).await;
+    enqueue(&*s, "a", later(90), Priority::Requested).await;
+    s.enqueue(&[(scan("a"), later(80)), (scan("a"), later(20)), (scan("b"), later(1))], Priority::Added)
         .await
         .unwrap();
-    assert_eq!(s.queue_lag("scan", later(19)).await.unwrap().0, 1);
-    let got = s.lease("scan", "w", 9, HOUR, later(20)).await.unwrap();
-    let seen: Vec<_> = got.iter().map(|j| (j.key.as_str(), j.run_at, j.priority)).collect();
+    assert_eq!(due(&*s, later(19)).await, 1);
+    let got = lease(&*s, 9, later(20)).await;
+    let seen: Vec<_> = got.iter().map(|j| (j.job.key(), j.run_at, j.priority)).collect();
     assert_eq!(
         seen,
-        [("a", later(20), 10), ("b", later(1), 5)],
+        [("a", later(20), Priority::Requested), ("b", later(1), Priority::Added)],
         "earliest time, highest priority, that order"
     );
     // Adding names queues their scans, before the schedule.
-    s.enqueue("scan", "schedule.example", later(-9), 0).await.unwrap();
+    enqueue(&*s, "schedule.example", later(-9), Priority::Scheduled).await;
     add(&*s, ONE, &["z.example"]).await;
-    let got = s.lease("scan", "w", 1, HOUR, later(20)).await.unwrap();
-    assert_eq!(got[0].key, "z.example");
+    let got = lease(&*s, 1, later(20)).await;
+    assert_eq!(got[0].job.key(), "z.example");
 }
 
 pub async fn what_is_asked_for_meanwhile_runs_again(place: &Place) {
     let s = place.open().await;
-    s.enqueue("scan", "a", now(), 0).await.unwrap();
-    let job = s.lease("scan", "w", 1, HOUR, now()).await.unwrap().remove(0);
-    s.enqueue("scan", "a", later(2), 10).await.unwrap();
-    assert!(s.lease("scan", "v", 1, HOUR, later(2)).await.unwrap().is_empty(), "not while it runs");
-    s.complete(&job, Some(later(60)), later(3)).await.unwrap();
-    let job = s.lease("scan", "w", 1, HOUR, later(3)).await.unwrap().remove(0);
-    assert_eq!((job.run_at, job.priority, job.attempts), (later(2), 10, 1));
+    enqueue(&*s, "a", now(), Priority::Scheduled).await;
+    let job = lease(&*s, 1, now()).await.remove(0);
+    enqueue(&*s, "a", later(1), Priority::Requested).await;
+    assert!(lease(&*s, 1, later(1)).await.is_empty(), "not while it runs");
+    s.complete(&job, Some(later(60)), None, later(2)).await.unwrap();
+    let job = lease(&*s, 1, later(2)).await.remove(0);
+    assert_eq!((job.run_at, job.priority, job.attempt), (later(1), Priority::Requested, 1));
     // Asked for later than the schedule wants it: the schedule's time, at the schedule's priority.
-    s.enqueue("scan", "a", later(90), 10).await.unwrap();
-    s.complete(&job, Some(later(60)), later(4)).await.unwrap();
-    assert!(s.lease("scan", "w", 1, HOUR, later(59)).await.unwrap().is_empty());
-    let job = s.lease("scan", "w", 1, HOUR, later(60)).await.unwrap().remove(0);
-    assert_eq!(job.priority, 0);
+    enqueue(&*s, "a", later(90), Priority::Requested).await;
+    s.complete(&job, Some(later(60)), None, later(3)).await.unwrap();
+    assert!(lease(&*s, 1, later(59)).await.is_empty());
+    let job = lease(&*s, 1, later(60)).await.remove(0);
+    assert_eq!(job.priority, Priority::Scheduled);
     // Done for good, but asked for: it stays.
-    s.enqueue("scan", "a", later(61), 10).await.unwrap();
-    s.complete(&job, None, later(61)).await.unwrap();
-    let job = s.lease("scan", "w", 1, HOUR, later(61)).await.unwrap().remove(0);
-    s.complete(&job, None, later(62)).await.unwrap();
-    assert!(s.lease("scan", "w", 1, HOUR, later(9999)).await.unwrap().is_empty());
+    enqueue(&*s, "a", later(61), Priority::Requested).await;
+    s.complete(&job, None, None, later(61)).await.unwrap();
+    let job = lease(&*s, 1, later(61)).await.remove(0);
+    s.complete(&job, None, None, later(62)).await.unwrap();
+    assert!(lease(&*s, 1, much_later(999)).await.is_empty());
 }
 
 /// Everything asked for before a run begins is done by that run or a later one, whoever asks and works when.
@@ -111,46 +241,45 @@ pub async fn a_rush_of_askers_and_workers_loses_nothing(place: &Place) {
     let mut tasks = tokio::task::JoinSet::new();
     for t in 0..4 {
         let s = place.open().await;
+        let priority = [Priority::Scheduled, Priority::Added, Priority::Requested][t % 3];
         tasks.spawn(async move {
             for i in 0..40 {
-                s.enqueue("scan", &format!("k{}", i % 5), now(), t).await.unwrap();
-                for job in s.lease("scan", "w", 2, HOUR, later(1)).await.unwrap() {
-                    s.complete(&job, None, later(1)).await.unwrap();
+                enqueue(&*s, &format!("k{}", i % 5), now(), priority).await;
+                for job in lease(&*s, 2, later(1)).await {
+                    s.complete(&job, None, None, later(1)).await.unwrap();
                 }
             }
         });
     }
     tasks.join_all().await;
     // Whatever is left was asked for during the last runs; nothing is stuck in a lease.
-    while let Some(job) = s.lease("scan", "w", 1, HOUR, later(1)).await.unwrap().pop() {
-        s.complete(&job, None, later(1)).await.unwrap();
+    while let Some(job) = lease(&*s, 1, later(1)).await.pop() {
+        s.complete(&job, None, None, later(1)).await.unwrap();
     }
-    s.enqueue("scan", "k0", now(), 0).await.unwrap();
-    assert_eq!(s.lease("scan", "w", 9, HOUR, later(1)).await.unwrap().len(), 1);
+    enqueue(&*s, "k0", now(), Priority::Scheduled).await;
+    assert_eq!(lease(&*s, 9, later(1)).await.len(), 1);
 }
 
-pub async fn what_a_wrong_clock_put_years_ahead_is_drawn_back(place: &Place) {
+pub async fn jobs_that_a_wrong_clock_put_years_ahead_are_rescheduled(place: &Place) {
     let s = place.open().await;
     let year = later(365 * 24 * 60);
-    s.enqueue_many("scan", &[("near".into(), later(60)), ("far".into(), year)], 0).await.unwrap();
-    // Leased by a worker whose clock is a year ahead, and never given back.
-    s.enqueue("scan", "held", now(), 0).await.unwrap();
-    let held = s.lease("scan", "ahead", 1, HOUR, year).await.unwrap().remove(0);
-    s.enqueue("other", "far", year, 0).await.unwrap();
+    s.enqueue(&[(scan("near"), later(60)), (scan("far"), year)], Priority::Scheduled).await.unwrap();
+    // Leased by a worker whose clock is a year ahead, and never returned.
+    enqueue(&*s, "held", now(), Priority::Scheduled).await;
+    let held = s.lease(SCAN, "ahead", 1, year).await.unwrap().remove(0);
     let day = later(24 * 60);
-    let mut far = s.due_after("scan", day, 10).await.unwrap();
-    far.sort();
+    let far = s.far_future_jobs(SCAN, day, 10).await.unwrap();
     assert_eq!(far.len(), 2, "{far:?}");
-    assert!(far.contains(&held.key) && !far.contains(&"near".to_string()), "{far:?}");
-    assert_eq!(s.due_after("scan", day, 1).await.unwrap().len(), 1);
-    let times: Vec<_> = ["near", "far", &held.key].iter().map(|k| ((*k).to_string(), later(5))).collect();
-    assert_eq!(s.draw_back("scan", day, &times).await.unwrap(), 2, "what is near stays where it is");
-    assert!(s.due_after("scan", day, 10).await.unwrap().is_empty());
-    assert_eq!(s.due_after("other", day, 10).await.unwrap(), ["far"]);
-    assert_eq!(s.queue_lag("scan", later(5)).await.unwrap().0, 2);
+    assert!(far.contains(&held.job) && !far.contains(&scan("near")), "{far:?}");
+    assert_eq!(s.far_future_jobs(SCAN, day, 1).await.unwrap().len(), 1);
+    let times: Vec<_> =
+        [scan("near"), scan("far"), held.job.clone()].into_iter().map(|j| (j, later(5))).collect();
+    assert_eq!(s.reschedule_far_future(day, &times).await.unwrap(), 2, "what is near stays where it is");
+    assert!(s.far_future_jobs(SCAN, day, 10).await.unwrap().is_empty());
+    assert_eq!(due(&*s, later(5)).await, 2);
     // The worker with the wrong clock has lost its job.
-    s.complete(&held, None, year).await.unwrap();
-    let again = s.lease("scan", "w", 5, HOUR, later(6)).await.unwrap();
+    s.complete(&held, None, None, year).await.unwrap();
+    let again = lease(&*s, 5, later(6)).await;
     assert_eq!(again.len(), 2);
     assert!(again.iter().all(|j| j.run_at == later(5)));
 }

@@ -333,7 +333,7 @@ pub async fn what_was_taken_is_put_back_whole(place: &Place) {
     assert!(before.was_delegated && before.last_change_at.is_some());
 
     let names = ["b.example", "a.example", "zz.example"].map(name);
-    let taken = s.take(ONE, &names, later(2)).await.unwrap();
+    let taken = s.delete_returning(ONE, &names, later(2)).await.unwrap();
     assert_eq!(taken.iter().map(|i| i.name.as_str()).collect::<Vec<_>>(), ["a.example", "b.example"]);
     assert_eq!(taken[0], before);
     assert_eq!(s.list(ONE, &ListQuery::default(), later(2)).await.unwrap().total, 1);
@@ -348,8 +348,8 @@ pub async fn what_was_taken_is_put_back_whole(place: &Place) {
         (Ownership::Watched, Some(false), vec!["prod".into()])
     );
     assert_eq!(row.last_change_at, before.last_change_at);
-    let job = s.lease("scan", "w", 9, std::time::Duration::from_secs(60), later(3)).await.unwrap();
-    assert!(job.iter().any(|j| j.key == "a.example"), "it is scanned next");
+    let job = s.lease(store::JobKind::Scan, "w", 9, later(3)).await.unwrap();
+    assert!(job.iter().any(|j| j.job.key() == "a.example"), "it is scanned next");
     // Whoever it was taken from: it becomes a holding of the one who puts it back.
     assert_eq!(s.restore(TWO, &taken[..1], later(4)).await.unwrap(), [true]);
     assert_eq!(item(&*s, TWO, "a.example").await.0.org, TWO);
@@ -363,9 +363,9 @@ pub async fn empty_lists_have_empty_answers(place: &Place) {
     assert_eq!(s.add(ONE, &[], now()).await.unwrap(), Vec::<bool>::new());
     assert_eq!(s.remove(ONE, &[], now()).await.unwrap(), 0);
     s.update_judged(&[], now()).await.unwrap();
-    s.enqueue_many("scan", &[], 0).await.unwrap();
+    s.enqueue(&[], store::Priority::Scheduled).await.unwrap();
     assert_eq!(s.acknowledge(ONE, &[], "ann", now()).await.unwrap(), 0);
     assert_eq!(s.prune(now(), 400).await.unwrap(), 0);
-    assert_eq!(s.head().await.unwrap(), model::ids::Rv(0));
+    assert_eq!(s.head().await.unwrap(), model::ids::LogPosition(0));
     s.ping().await.unwrap();
 }

@@ -3,6 +3,7 @@
 //! SQLite stories run one by one, each in its own file; the PostgreSQL stories share one private cluster, each in
 //! its own database.
 
+mod accounts;
 mod budgets;
 mod cluster;
 mod crash;
@@ -10,7 +11,9 @@ mod history;
 mod jobs;
 mod lists;
 mod log;
+mod outbox;
 mod plain;
+mod saved;
 mod world;
 
 use world::Place;
@@ -39,6 +42,12 @@ macro_rules! stories {
 }
 
 stories! {
+    accounts::people_sign_in_and_are_signed_out_everywhere,
+    accounts::a_second_factor_counts_once_on_whichever_replica,
+    accounts::an_organisation_always_has_an_owner,
+    accounts::who_leaves_an_organisation_loses_its_sessions,
+    accounts::tokens_and_links_end,
+    accounts::failures_count_together_and_audit_is_kept_apart,
     budgets::replicas_change_a_budget_one_after_the_other,
     budgets::a_budget_nobody_needs_is_forgotten_and_begins_anew,
     history::a_scan_is_recorded_once_or_not_at_all,
@@ -52,7 +61,11 @@ stories! {
     history::texts_may_hold_anything,
     jobs::workers_never_share_a_job,
     jobs::a_lost_lease_is_retaken_and_fenced,
-    jobs::what_a_wrong_clock_put_years_ahead_is_drawn_back,
+    jobs::a_job_whose_worker_dies_every_time_is_parked_and_others_go_on,
+    jobs::failed_attempts_back_off_and_are_given_up_with_the_reason,
+    jobs::a_success_forgets_failures_and_a_release_counts_no_attempt,
+    jobs::active_jobs_are_seen_by_every_replica,
+    jobs::jobs_that_a_wrong_clock_put_years_ahead_are_rescheduled,
     jobs::asking_twice_makes_one_job,
     jobs::what_is_asked_for_meanwhile_runs_again,
     jobs::a_rush_of_askers_and_workers_loses_nothing,
@@ -62,5 +75,10 @@ stories! {
     lists::what_was_taken_is_put_back_whole,
     lists::empty_lists_have_empty_answers,
     log::a_reader_of_the_log_misses_nothing,
+    log::a_reader_below_the_pruned_part_is_told_to_read_anew,
     log::migrations_run_once_and_forward,
+    outbox::a_scan_with_events_makes_one_message_for_each_holder,
+    outbox::a_deliverer_that_dies_delivers_again_under_the_same_key,
+    outbox::failures_back_off_are_given_up_visibly_and_can_be_retried,
+    saved::a_database_of_schema_2_reads_as_it_did,
 }

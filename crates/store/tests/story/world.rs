@@ -3,15 +3,16 @@
 use jiff::{Timestamp, ToSpan};
 use model::detail::RawAnswer;
 use model::event::{Change, EventKind, Severity};
-use model::ids::{OrgId, Vantage};
+use model::ids::{LogPosition, OrgId, Vantage};
 use model::inventory::Row;
 use model::item::{Item, Ownership};
 use model::names::DomainName;
 use model::observation::Observation;
 use model::registration::{Party, Protocol};
+use model::scan::LogEntry;
 use std::path::PathBuf;
 use std::sync::Arc;
-use store::{ItemOutcome, NewItem, Record, Store};
+use store::{ItemOutcome, LogRead, NewItem, Record, Store};
 
 /// Where a store is kept; opening it twice gives two replicas.
 pub enum Place {
@@ -63,6 +64,14 @@ pub async fn add(store: &dyn Store, org: OrgId, names: &[&str]) {
 
 pub async fn item(store: &dyn Store, org: OrgId, n: &str) -> (Item, Row) {
     store.item(org, &name(n)).await.expect("reads").unwrap_or_else(|| panic!("{n} is held"))
+}
+
+/// The change log after a position, none of which was pruned.
+pub async fn log(store: &dyn Store, org: Option<OrgId>, after: LogPosition, limit: u32) -> Vec<LogEntry> {
+    match store.log_since(org, after, limit).await.expect("reads") {
+        LogRead::Entries(entries) => entries,
+        LogRead::ReadAnew => panic!("the log was pruned after {after:?}"),
+    }
 }
 
 pub fn change(new: &str) -> Change {

@@ -1,9 +1,9 @@
 //! The two drawings of a delegation. In: nodes and servers. Out: SVG; every text that may be cut has all of itself as
-//! its title, and every server is a link that says all about it.
+//! its title, and every server is a link with all its facts as its label.
 
-use super::{Line, Node, mark, row_id};
+use super::nodes::{Line, Node, mark, row_id};
 use crate::components::icon::icon_at;
-use crate::pages::domain::millis;
+use crate::components::time::millis;
 use leptos::prelude::*;
 use model::nameserver::{Condition, Nameserver, Seen};
 
@@ -121,7 +121,7 @@ pub(super) fn wide(nodes: &[Node], servers: &[Nameserver], slowest: f64, label: 
     .into_any()
 }
 
-/// What can be pressed, over what is drawn: says all about a server and leads to its row.
+/// The link over a drawn server: its label has all facts, its target is the row in the table.
 fn link(s: &Nameserver, place: usize, (x, y, width, height): (i32, i32, i32, i32)) -> AnyView {
     let (x, y) = (format!("{x}.5"), format!("{y}.5"));
     view! {

@@ -1,6 +1,8 @@
 //! DNSSEC15 (CDS and CDNSKEY agree), DNSSEC16 (CDS records) and DNSSEC17 (CDNSKEY records). RFC 7344 and RFC 8078.
 
-use super::{ByKey, Seal, Servers, add_by_key, add_servers, good, judge, keys_of, set_of, signatures_of};
+use super::{
+    ByKey, Servers, SignatureStatus, add_by_key, add_servers, good, judge, keys_of, set_of, signatures_of,
+};
 use crate::checks::context::Context;
 use crate::dnssec::verify;
 use crate::wire::{Data, Dnskey, Reply, Rr, Rtype};
@@ -117,10 +119,9 @@ fn examine(
             Pointer::Delete => continue,
             Pointer::Tag(ds) => {
                 // Of keys with one tag the one whose digest it is.
-                let mut mine: Vec<&Dnskey> =
-                    keys.iter().copied().filter(|k| k.key_tag == ds.key_tag).collect();
-                mine.sort_by_key(|k| !verify::ds_matches(ds, &c.zone, k));
-                (ds.key_tag, mine.first().copied())
+                let mut mine = keys.iter().copied().filter(|k| k.key_tag == ds.key_tag);
+                let first = mine.clone().next();
+                (ds.key_tag, mine.find(|k| c.ds_matches(ds, k)).or(first))
             }
             // A CDNSKEY record is the whole key: it matches itself only.
             Pointer::Key(own) => (own.key_tag, keys.iter().copied().find(|k| k == own)),
@@ -159,9 +160,11 @@ fn examine(
         sets.unsigned.insert(ip);
     }
     for sig in sigs {
-        match judge(&set, sig, &keys, &c.zone, c.now) {
-            Seal::NoKey => sets.unknown.entry(sig.key_tag).or_default().insert(ip),
-            Seal::Verified | Seal::Unsupported(_) => continue,
+        match judge(&set, sig, &keys, &c.zone, &c.verifier) {
+            SignatureStatus::NoKey => sets.unknown.entry(sig.key_tag).or_default().insert(ip),
+            SignatureStatus::Verified | SignatureStatus::Unsupported(_) | SignatureStatus::Unverified => {
+                continue;
+            }
             _ => sets.invalid.entry(sig.key_tag).or_default().insert(ip),
         };
     }
@@ -203,7 +206,7 @@ pub(in crate::checks) async fn dnssec15(c: &Context<'_>) -> Vec<Finding> {
                     (Some(Pointer::Tag(record)), Some(Pointer::Key(key))) => {
                         let known = verify::digest(&c.zone, key, record.digest_type).is_some();
                         if known {
-                            verify::ds_matches(record, &c.zone, key)
+                            c.ds_matches(record, key)
                         } else {
                             (record.key_tag, record.algorithm) == (key.key_tag, key.algorithm)
                         }

@@ -18,12 +18,12 @@ pub(super) use trust::{dnssec02, dnssec11, dnssec18};
 
 use super::context::{Context, authoritative, joined};
 use super::tags::Findings;
-use crate::dnssec::verify;
-use crate::session::Asked;
-use crate::trace::ds_of;
+use crate::delegation::trace::ds_of;
+use crate::dnssec::verifier::Verifier;
+use crate::dnssec::verify::{self, Fault};
+use crate::session::QueryResult;
 use crate::wire::{Dnskey, Name, Reply, Rr, Rrsig, Rtype};
 use hickory_proto::dnssec::Algorithm;
-use jiff::Timestamp;
 use model::registration::Ds;
 use serde::Deserialize;
 use serde_json::Value;
@@ -84,7 +84,7 @@ async fn ask_each(
     c: &Context<'_>,
     ips: impl IntoIterator<Item = IpAddr>,
     rtype: Rtype,
-) -> Vec<(IpAddr, Arc<Asked>)> {
+) -> Vec<(IpAddr, Arc<QueryResult>)> {
     let all = ips.into_iter().map(|ip| async move { (ip, c.ask_dnssec(ip, &c.zone, rtype).await) });
     let mut asked = futures::future::join_all(all).await;
     asked.retain(|(ip, _)| !c.is_disabled(*ip));
@@ -92,17 +92,17 @@ async fn ask_each(
 }
 
 /// The DNSKEY answers of all servers.
-async fn key_answers(c: &Context<'_>) -> Vec<(IpAddr, Arc<Asked>)> {
+async fn key_answers(c: &Context<'_>) -> Vec<(IpAddr, Arc<QueryResult>)> {
     ask_each(c, c.all_ips().await, Rtype::DNSKEY).await
 }
 
 /// A NOERROR reply with AA.
-fn good(asked: &Asked) -> Option<&Reply> {
+fn good(asked: &QueryResult) -> Option<&Reply> {
     asked.reply().filter(|r| r.aa && r.rcode == 0)
 }
 
 /// A "DNSSEC response": such a reply with EDNS and the DO flag.
-fn good_dnssec(asked: &Asked) -> Option<&Reply> {
+fn good_dnssec(asked: &QueryResult) -> Option<&Reply> {
     good(asked).filter(|r| r.edns.as_ref().is_some_and(|e| e.dnssec_ok))
 }
 
@@ -124,38 +124,41 @@ fn set_of<'r>(reply: &'r Reply, zone: &Name, rtype: Rtype) -> Vec<&'r Rr> {
     authoritative(Some(reply), zone, rtype).unwrap_or_default()
 }
 
-/// How one signature over a set fares with the keys of its zone.
+/// The status of one signature over a set, verified with the keys of its zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seal {
+enum SignatureStatus {
     Verified,
     NoKey,
     Expired,
     NotYet,
     Unsupported(u8),
-    False,
+    Invalid,
+    /// Not computed for want of budget: nothing is said about it.
+    Unverified,
 }
 
 /// Key tags find the key; the algorithm and the signer's name have to be those of the zone's key too (RFC 4035 section
 /// 5.3.1).
-fn judge(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], zone: &Name, now: Timestamp) -> Seal {
+fn judge(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], zone: &Name, verifier: &Verifier) -> SignatureStatus {
     let mine: Vec<&&Dnskey> = keys.iter().filter(|k| k.key_tag == sig.key_tag).collect();
     if mine.is_empty() {
-        return Seal::NoKey;
+        return SignatureStatus::NoKey;
     }
     if !Algorithm::from_u8(sig.algorithm).is_supported() {
-        return Seal::Unsupported(sig.algorithm);
+        return SignatureStatus::Unsupported(sig.algorithm);
     }
-    let mut seal = Seal::False;
+    let mut status = SignatureStatus::Invalid;
     for key in mine.into_iter().filter(|k| k.algorithm == sig.algorithm && sig.signer == *zone) {
-        match verify::check_signature(set, sig, key, now) {
-            Ok(()) => return Seal::Verified,
-            Err(verify::Fault::Expired(_)) => seal = Seal::Expired,
-            Err(verify::Fault::NotYet(_)) => seal = Seal::NotYet,
-            Err(verify::Fault::Unsupported(algorithm)) => seal = Seal::Unsupported(algorithm),
+        match verifier.check_signature(set, sig, key) {
+            Ok(()) => return SignatureStatus::Verified,
+            Err(Fault::Expired(_)) => status = SignatureStatus::Expired,
+            Err(Fault::NotYet(_)) => status = SignatureStatus::NotYet,
+            Err(Fault::Unsupported(algorithm)) => status = SignatureStatus::Unsupported(algorithm),
+            Err(Fault::OutOfBudget) => return SignatureStatus::Unverified,
             Err(_) => {}
         }
     }
-    seal
+    status
 }
 
 #[cfg(test)]

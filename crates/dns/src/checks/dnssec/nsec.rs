@@ -3,10 +3,10 @@
 
 use super::signatures::judge_by_time;
 use super::{
-    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, good, key_answers, keys_of, row, signatures_of,
+    ByKey, Servers, SignatureStatus, TABLES, add_by_key, add_servers, good, key_answers, keys_of, row,
+    signatures_of,
 };
 use crate::checks::context::Context;
-use crate::dnssec::denial::nsec3_hash;
 use crate::present::base32hex;
 use crate::wire::{Data, Dnskey, Name, Reply, Rr, Rtype};
 use model::finding::Finding;
@@ -30,7 +30,7 @@ struct Way {
     no_key: ByKey<u16>,
     expired: ByKey<u16>,
     not_yet: ByKey<u16>,
-    false_seal: ByKey<u16>,
+    invalid_signature: ByKey<u16>,
     verified: Servers,
 }
 
@@ -104,8 +104,9 @@ async fn examine_nsec(c: &Context<'_>, ip: IpAddr, keys: &[&Dnskey], sets: &mut 
     }
     if let Data::Nsec3(n) = &first.data {
         // `None`: more iterations than anybody should be made to compute; whose record it is stays open then.
-        let hash = nsec3_hash(&c.zone, &n.salt, n.iterations).map(|h| base32hex(&h));
-        let label = first.name.labels().first().map(Vec::as_slice);
+        let hash =
+            c.verifier.nsec3_hash(&c.zone, &n.salt, n.iterations).ok().flatten().map(|h| base32hex(&h));
+        let label = first.name.labels().next();
         if hash.is_some_and(|h| label != Some(h.as_bytes())) {
             sets.nsec3.mismatch.insert(ip);
         } else {
@@ -113,7 +114,7 @@ async fn examine_nsec(c: &Context<'_>, ip: IpAddr, keys: &[&Dnskey], sets: &mut 
             type_list(&n.types, &wanted, &[Rtype::NSEC, Rtype::NSEC3], ip, &mut sets.nsec3);
         }
     }
-    seals(c, ip, reply, first, keys, &mut sets.nsec3, &mut sets.unsupported);
+    check_signatures(c, ip, reply, first, keys, &mut sets.nsec3, &mut sets.unsupported);
 }
 
 /// The question for NSEC3PARAM: the record in the answer, or an NSEC that denies it.
@@ -151,7 +152,7 @@ async fn examine_nsec3param(c: &Context<'_>, ip: IpAddr, keys: &[&Dnskey], sets:
         let wanted = [Rtype::SOA, Rtype::NS, Rtype::DNSKEY, Rtype::NSEC, Rtype::RRSIG];
         type_list(types, &wanted, &[Rtype::NSEC3PARAM, Rtype::NSEC3], ip, &mut sets.nsec);
     }
-    seals(c, ip, reply, first, keys, &mut sets.nsec, &mut sets.unsupported);
+    check_signatures(c, ip, reply, first, keys, &mut sets.nsec, &mut sets.unsupported);
 }
 
 fn type_list(types: &[Rtype], wanted: &[Rtype], unwanted: &[Rtype], ip: IpAddr, way: &mut Way) {
@@ -172,7 +173,7 @@ fn soa_of_denial(c: &Context<'_>, ip: IpAddr, reply: &Reply, way: &mut Way) {
     }
 }
 
-fn seals(
+fn check_signatures(
     c: &Context<'_>,
     ip: IpAddr,
     reply: &Reply,
@@ -188,20 +189,25 @@ fn seals(
     for sig in sigs {
         // The key comes first, then the time, then the algorithm; DNSSEC08 and DNSSEC09 begin with the time.
         let known = keys.iter().any(|k| k.key_tag == sig.key_tag);
-        let seal = if known { judge_by_time(&[rr], sig, keys, &c.zone, c.now) } else { Seal::NoKey };
-        let map = match seal {
-            Seal::Verified => {
+        let status = if known {
+            judge_by_time(&[rr], sig, keys, &c.zone, &c.verifier)
+        } else {
+            SignatureStatus::NoKey
+        };
+        let map = match status {
+            // One that was not computed might hold: nothing is said against the server.
+            SignatureStatus::Verified | SignatureStatus::Unverified => {
                 way.verified.insert(ip);
                 continue;
             }
-            Seal::Unsupported(algorithm) => {
+            SignatureStatus::Unsupported(algorithm) => {
                 unsupported.entry((sig.key_tag, algorithm)).or_default().insert(ip);
                 continue;
             }
-            Seal::NoKey => &mut way.no_key,
-            Seal::Expired => &mut way.expired,
-            Seal::NotYet => &mut way.not_yet,
-            Seal::False => &mut way.false_seal,
+            SignatureStatus::NoKey => &mut way.no_key,
+            SignatureStatus::Expired => &mut way.expired,
+            SignatureStatus::NotYet => &mut way.not_yet,
+            SignatureStatus::Invalid => &mut way.invalid_signature,
         };
         map.entry(sig.key_tag).or_default().insert(ip);
     }
@@ -234,7 +240,7 @@ async fn report(c: &Context<'_>, sets: &Sets, all: &Servers) -> Vec<Finding> {
             ("NO_DNSKEY", &way.no_key),
             ("EXPIRED", &way.expired),
             ("NOT_YET_VALID", &way.not_yet),
-            ("VERIFY_ERROR", &way.false_seal),
+            ("VERIFY_ERROR", &way.invalid_signature),
         ] {
             add_by_key(c, &mut out, &format!("DS10_{name}_RRSIG_{what}"), map).await;
             failed.extend(map.values().flatten());

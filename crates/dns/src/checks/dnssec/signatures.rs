@@ -3,35 +3,44 @@
 
 use super::signatures_of;
 use super::{
-    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, good, judge, key_answers, keys_of, row, set_of,
+    ByKey, Servers, SignatureStatus, TABLES, add_by_key, add_servers, good, judge, key_answers, keys_of, row,
+    set_of,
 };
 use crate::checks::context::Context;
+use crate::dnssec::verifier::Verifier;
 use crate::wire::{Dnskey, Name, Reply, Rr, Rrsig, Rtype};
 use hickory_proto::dnssec::Algorithm;
-use jiff::Timestamp;
 use model::finding::Finding;
 use model::serial::later;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// As DNSSEC08 and DNSSEC09 have it: the time first, then the algorithm, then the key (DNSSEC10 begins with the key).
-pub(super) fn judge_by_time(set: &[&Rr], sig: &Rrsig, keys: &[&Dnskey], zone: &Name, now: Timestamp) -> Seal {
-    let seconds = now.as_second() as u32;
+pub(super) fn judge_by_time(
+    set: &[&Rr],
+    sig: &Rrsig,
+    keys: &[&Dnskey],
+    zone: &Name,
+    verifier: &Verifier,
+) -> SignatureStatus {
+    let seconds = verifier.now().as_second() as u32;
     if later(sig.inception, seconds) {
-        return Seal::NotYet;
+        return SignatureStatus::NotYet;
     }
     if later(seconds, sig.expiration) {
-        return Seal::Expired;
+        return SignatureStatus::Expired;
     }
-    match judge(set, sig, keys, zone, now) {
-        Seal::NoKey if !Algorithm::from_u8(sig.algorithm).is_supported() => Seal::Unsupported(sig.algorithm),
-        seal => seal,
+    match judge(set, sig, keys, zone, verifier) {
+        SignatureStatus::NoKey if !Algorithm::from_u8(sig.algorithm).is_supported() => {
+            SignatureStatus::Unsupported(sig.algorithm)
+        }
+        status => status,
     }
 }
 
 /// What became of the signatures of one set on all servers.
 #[derive(Default)]
-struct Seals {
+struct Signatures {
     missing: Servers,
     no_key: ByKey<u16>,
     expired: ByKey<u16>,
@@ -40,7 +49,7 @@ struct Seals {
     unsupported: ByKey<(u16, u8)>,
 }
 
-impl Seals {
+impl Signatures {
     fn add(&mut self, c: &Context<'_>, ip: IpAddr, reply: &Reply, rtype: Rtype, keys: &[&Dnskey]) {
         let mut set: Vec<&Rr> = set_of(reply, &c.zone, rtype);
         if rtype == Rtype::SOA {
@@ -52,16 +61,16 @@ impl Seals {
             self.missing.insert(ip);
         }
         for sig in sigs {
-            let map = match judge_by_time(&set, sig, keys, &c.zone, c.now) {
-                Seal::Verified => continue,
-                Seal::Unsupported(algorithm) => {
+            let map = match judge_by_time(&set, sig, keys, &c.zone, &c.verifier) {
+                SignatureStatus::Verified | SignatureStatus::Unverified => continue,
+                SignatureStatus::Unsupported(algorithm) => {
                     self.unsupported.entry((sig.key_tag, algorithm)).or_default().insert(ip);
                     continue;
                 }
-                Seal::NoKey => &mut self.no_key,
-                Seal::Expired => &mut self.expired,
-                Seal::NotYet => &mut self.not_yet,
-                Seal::False => &mut self.invalid,
+                SignatureStatus::NoKey => &mut self.no_key,
+                SignatureStatus::Expired => &mut self.expired,
+                SignatureStatus::NotYet => &mut self.not_yet,
+                SignatureStatus::Invalid => &mut self.invalid,
             };
             map.entry(sig.key_tag).or_default().insert(ip);
         }
@@ -89,19 +98,19 @@ impl Seals {
 }
 
 pub(in crate::checks) async fn dnssec08(c: &Context<'_>) -> Vec<Finding> {
-    let mut seals = Seals::default();
+    let mut signatures = Signatures::default();
     for (ip, asked) in key_answers(c).await {
         let Some(reply) = good(&asked) else { continue };
         let keys = keys_of(reply, &c.zone);
         if !keys.is_empty() {
-            seals.add(c, ip, reply, Rtype::DNSKEY, &keys);
+            signatures.add(c, ip, reply, Rtype::DNSKEY, &keys);
         }
     }
-    seals.report(c, "DNSSEC08", "DS08", "DNSKEY").await
+    signatures.report(c, "DNSSEC08", "DS08", "DNSKEY").await
 }
 
 pub(in crate::checks) async fn dnssec09(c: &Context<'_>) -> Vec<Finding> {
-    let mut seals = Seals::default();
+    let mut signatures = Signatures::default();
     for (ip, asked) in key_answers(c).await {
         let keys = good(&asked).map(|r| keys_of(r, &c.zone)).unwrap_or_default();
         if keys.is_empty() {
@@ -109,10 +118,10 @@ pub(in crate::checks) async fn dnssec09(c: &Context<'_>) -> Vec<Finding> {
         }
         let soa = c.ask_dnssec(ip, &c.zone, Rtype::SOA).await;
         if let Some(reply) = good(&soa).filter(|r| r.answers_of(&c.zone, Rtype::SOA).next().is_some()) {
-            seals.add(c, ip, reply, Rtype::SOA, &keys);
+            signatures.add(c, ip, reply, Rtype::SOA, &keys);
         }
     }
-    seals.report(c, "DNSSEC09", "DS09", "SOA").await
+    signatures.report(c, "DNSSEC09", "DS09", "SOA").await
 }
 
 const HALF_A_DAY: i64 = 12 * 3_600;
@@ -234,13 +243,13 @@ mod tests {
             signer: Name::root(),
             signature: Vec::new(),
         };
-        let now = Timestamp::from_second(1000).unwrap();
-        let judged = |s: &Rrsig| judge_by_time(&[], s, &[], &Name::root(), now);
-        assert_eq!(judged(&sig(13, 1001, 2000)), Seal::NotYet);
-        assert_eq!(judged(&sig(13, 10, 999)), Seal::Expired);
-        assert_eq!(judged(&sig(200, 10, 999)), Seal::Expired);
-        assert_eq!(judged(&sig(200, 10, 2000)), Seal::Unsupported(200));
-        assert_eq!(judged(&sig(13, 10, 2000)), Seal::NoKey);
+        let verifier = Verifier::new(jiff::Timestamp::from_second(1000).unwrap());
+        let judged = |s: &Rrsig| judge_by_time(&[], s, &[], &Name::root(), &verifier);
+        assert_eq!(judged(&sig(13, 1001, 2000)), SignatureStatus::NotYet);
+        assert_eq!(judged(&sig(13, 10, 999)), SignatureStatus::Expired);
+        assert_eq!(judged(&sig(200, 10, 999)), SignatureStatus::Expired);
+        assert_eq!(judged(&sig(200, 10, 2000)), SignatureStatus::Unsupported(200));
+        assert_eq!(judged(&sig(13, 10, 2000)), SignatureStatus::NoKey);
     }
 
     #[test]

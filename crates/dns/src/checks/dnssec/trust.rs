@@ -2,14 +2,13 @@
 //! are signed by a key that a DS record names).
 
 use super::{
-    ByKey, Seal, Servers, TABLES, add_by_key, add_servers, addresses, ask_each, good, good_dnssec, judge,
-    key_answers,
+    ByKey, Servers, SignatureStatus, TABLES, add_by_key, add_servers, addresses, ask_each, good, good_dnssec,
+    judge, key_answers,
 };
 use super::{keys_of, row, set_of, signatures_of, valid_ds};
 use crate::checks::context::{Context, serves};
 use crate::checks::methods;
-use crate::dnssec::verify;
-use crate::session::Asked;
+use crate::session::QueryResult;
 use crate::wire::{Reply, Rr, Rtype};
 use hickory_proto::dnssec::DigestType;
 use model::finding::Finding;
@@ -17,7 +16,7 @@ use model::registration::Ds;
 use std::net::IpAddr;
 
 /// All DS records: what the user gave, or what the parent's servers give in answers that will do.
-async fn all_ds(c: &Context<'_>, will_do: fn(&Asked) -> Option<&Reply>) -> Vec<Ds> {
+async fn all_ds(c: &Context<'_>, will_do: fn(&QueryResult) -> Option<&Reply>) -> Vec<Ds> {
     if !c.undelegated.ds.is_empty() || c.is_undelegated() {
         return c.undelegated.ds.clone();
     }
@@ -95,7 +94,7 @@ fn match_ds(c: &Context<'_>, ip: IpAddr, reply: &Reply, ds: &[Ds], sets: &mut Se
     for record in ds {
         let candidates: Vec<_> = keys.iter().filter(|k| k.key_tag == record.key_tag).collect();
         let known = DigestType::from(record.digest_type).is_supported();
-        let matching = candidates.iter().find(|k| !known || verify::ds_matches(record, &c.zone, k));
+        let matching = candidates.iter().find(|k| !known || c.ds_matches(record, k));
         let Some(key) = matching.or(candidates.first()) else {
             sets.no_key.entry(record.key_tag).or_default().insert(ip);
             continue;
@@ -116,11 +115,13 @@ fn match_ds(c: &Context<'_>, ip: IpAddr, reply: &Reply, ds: &[Ds], sets: &mut Se
             sets.no_signature.entry(key.key_tag).or_default().insert(ip);
             continue;
         }
-        let seals: Vec<Seal> = mine.iter().map(|sig| judge(&set, sig, &[**key], &c.zone, c.now)).collect();
-        if seals.contains(&Seal::Verified) {
+        let statuses: Vec<SignatureStatus> =
+            mine.iter().map(|sig| judge(&set, sig, &[**key], &c.zone, &c.verifier)).collect();
+        // One that was not computed might hold.
+        if statuses.iter().any(|s| matches!(s, SignatureStatus::Verified | SignatureStatus::Unverified)) {
             sets.with_signature.insert(ip);
-        } else if let Some(Seal::Unsupported(algorithm)) =
-            seals.iter().find(|s| matches!(s, Seal::Unsupported(_)))
+        } else if let Some(SignatureStatus::Unsupported(algorithm)) =
+            statuses.iter().find(|s| matches!(s, SignatureStatus::Unsupported(_)))
         {
             sets.unsupported.entry((key.key_tag, *algorithm)).or_default().insert(ip);
         } else {

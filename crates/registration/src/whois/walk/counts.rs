@@ -1,9 +1,9 @@
 //! Whose a field is that a block of somebody else states. In: a label and where it stands; out: whether it is the
 //! domain's.
 
-use super::super::compose;
-use super::super::tables::{Field, Kind, Meaning};
-use super::Walk;
+use super::state::Walk;
+use crate::whois::layout::infer_label;
+use crate::whois::vocabulary::tables::{Field, Kind, Meaning};
 
 /// Added to the rank of a day that stands in another party's block: any day of the domain's own is believed more.
 const OF_ANOTHER: u8 = 20;
@@ -12,7 +12,7 @@ impl Walk<'_, '_> {
     /// How much a label is believed in the block it stands in.
     pub(super) fn rank_here(&self, m: &Meaning, label: &str) -> u8 {
         let party = matches!(self.section, Kind::Registrar | Kind::Contact | Kind::Registrant);
-        let doubted = party && is_day(m.field) && !compose::names_the_domain(label);
+        let doubted = party && is_day(m.field) && !infer_label::names_the_domain(label);
         if doubted { m.rank + OF_ANOTHER } else { m.rank }
     }
 
@@ -26,7 +26,7 @@ impl Walk<'_, '_> {
             Kind::Registrar | Kind::Contact | Kind::Registrant
                 if is_day(field) && (deeper || self.section_object && self.section == Kind::Contact) =>
             {
-                compose::names_the_domain(label)
+                infer_label::names_the_domain(label)
             }
             // .it: whether the registrar can do DNSSEC says nothing about the domain.
             Kind::Registrar => field != Field::Dnssec || !deeper,

@@ -1,6 +1,6 @@
 //! Test-only: fields of blocks that belong to somebody else, in layouts with invented data.
 
-use super::super::parse_whois;
+use crate::whois::parse_whois;
 use model::registration::Registration;
 
 fn read(text: &str) -> Registration {

@@ -1,0 +1,55 @@
+//! What a page reads in one call: model types, put together with the server's clock.
+
+use model::detail::RawAnswer;
+use serde::{Deserialize, Serialize};
+use service::Session;
+
+/// The inventory as a page shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Inventory {
+    /// The rows, and counts for the filters.
+    pub page: model::inventory::Page,
+    /// Scans that wait or run among the rows.
+    pub scans: Vec<model::scan::ScanProgress>,
+    /// The server's clock.
+    pub now: model::Timestamp,
+}
+
+/// What the frame around every page shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Who looks, at what.
+    pub session: Session,
+    /// The figures of the organisation.
+    pub summary: model::inventory::Summary,
+    /// The server's clock.
+    pub now: model::Timestamp,
+}
+
+/// A page of the event log, with the clock to read its times by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventLog {
+    /// The events.
+    pub page: model::event::EventPage,
+    /// The server's clock.
+    pub now: model::Timestamp,
+}
+
+/// What the History tab shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// Kept states, newest first.
+    pub snapshots: Vec<model::detail::SnapshotMeta>,
+    /// The older of the two compared.
+    pub from: Option<model::detail::SnapshotMeta>,
+    /// The newer of the two compared.
+    pub to: Option<model::detail::SnapshotMeta>,
+    /// Their fields side by side.
+    pub fields: Vec<model::fields::FieldDiff>,
+    /// What held from when to when, from the newest states.
+    pub lanes: Vec<model::timeline::Lane>,
+    /// Raw answers of the newer one.
+    pub raw: Vec<RawAnswer>,
+    /// The server's clock.
+    pub now: model::Timestamp,
+}

@@ -1,0 +1,409 @@
+//! One operation: its bounds on questions, time and memory, and its replies (no question is sent twice to one address).
+//! In: an address and a question. Out: a [`QueryResult`], always; servers that fail are results, not errors.
+
+mod family;
+mod ipv6;
+mod memory;
+mod observed;
+mod silence;
+pub(crate) mod transport;
+
+use family::Family;
+pub(crate) use ipv6::{QUORUM, V6_NOWHERE};
+pub(crate) use memory::Memory;
+pub(crate) use observed::Observed;
+use silence::Silence;
+
+use crate::settings::Settings;
+use crate::wire::{Name, Question, Reply};
+use model::dns::{NsName, Transport};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{OnceCell, Semaphore};
+use transport::{Exchange, Failure, Sending};
+
+/// How a question is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum QueryMode {
+    /// UDP with random letter case; TCP when truncated or when the letters come back changed; without EDNS when the
+    /// server does not know it. What a good resolver does.
+    #[default]
+    Resolver,
+    /// TCP only, without EDNS when the server does not know it.
+    Tcp,
+    /// UDP, TCP when truncated; letters and EDNS exactly as given, no fallback. What the test cases prescribe.
+    Exact,
+    /// UDP only, as given, a truncated answer is the answer.
+    ExactUdp,
+    /// TCP only, as given.
+    ExactTcp,
+    /// UDP only, as given but for the letters, whose case is random.
+    Cased,
+}
+
+/// The outcome of one question to one address.
+#[derive(Debug, Clone)]
+pub struct QueryResult {
+    /// The reply, or why there is none.
+    pub result: Result<Reply, Failure>,
+    /// How the reply that counts was carried.
+    pub transport: Transport,
+    /// UDP was truncated.
+    pub truncated: bool,
+    /// Time of the exchange that counts.
+    pub latency: Duration,
+    /// What was odd, in words.
+    pub notes: Vec<String>,
+    /// The question came back with its letters as they were sent.
+    pub letters_kept: bool,
+}
+
+impl QueryResult {
+    /// The reply, if any.
+    pub fn reply(&self) -> Option<&Reply> {
+        self.result.as_ref().ok()
+    }
+
+    fn refused(why: String) -> Self {
+        QueryResult {
+            result: Err(Failure::NotAsked(why)),
+            transport: Transport::Udp,
+            truncated: false,
+            latency: Duration::ZERO,
+            notes: Vec::new(),
+            letters_kept: true,
+        }
+    }
+}
+
+/// Octets charged for a question besides its reply: the key, the outcome, and the note of who answered how fast.
+const KEPT_PER_QUESTION: usize = 1_024;
+
+type Key = (IpAddr, Question, QueryMode);
+/// Address asked and address an answer came from.
+type Source = Option<(IpAddr, IpAddr)>;
+type Sources = HashMap<(IpAddr, Question), Arc<OnceCell<Source>>>;
+
+/// Servers of a zone as a referral named them.
+#[derive(Debug, Clone)]
+pub(crate) struct Learned {
+    pub servers: Arc<Vec<NsName>>,
+    /// Seconds for which the referral holds: the smallest TTL of its NS and glue records; 0 when it is not to be kept.
+    pub ttl: u32,
+}
+
+/// One operation's state; shared by all its tasks.
+pub(crate) struct Session {
+    pub settings: Arc<Settings>,
+    /// Ask for signatures (the DO bit) on the way down too.
+    pub signatures: bool,
+    /// Questions this session may send; those of the settings unless it shares a budget with others.
+    pub max_queries: u32,
+    start: Instant,
+    sent: AtomicU32,
+    exhausted: AtomicBool,
+    v4: Family,
+    v6: Family,
+    slots: Semaphore,
+    replies: Mutex<HashMap<Key, Arc<OnceCell<Arc<QueryResult>>>>>,
+    sources: Mutex<Sources>,
+    /// The budget of memory; `replies` above are charged to it.
+    pub budget: Memory,
+    seen: Mutex<HashMap<IpAddr, Observed>>,
+    pub silence: Silence,
+    /// Delegations learned in this operation (or lent by the infrastructure cache).
+    pub zones: Mutex<HashMap<Name, Learned>>,
+}
+
+pub(crate) const NO_V6: &str = "IPv6 servers were not asked: this host has no IPv6 route";
+const NO_V4: &str = "IPv4 servers were not reached: this host has no IPv4 route";
+
+impl Session {
+    pub fn new(settings: Arc<Settings>) -> Self {
+        Session {
+            signatures: false,
+            max_queries: settings.max_queries,
+            start: Instant::now(),
+            sent: AtomicU32::new(0),
+            exhausted: AtomicBool::new(false),
+            v4: Family::default(),
+            v6: Family::default(),
+            slots: Semaphore::new(settings.parallel.max(1)),
+            replies: Mutex::default(),
+            sources: Mutex::default(),
+            budget: Memory::new(settings.memory),
+            seen: Mutex::default(),
+            silence: Silence::default(),
+            zones: Mutex::default(),
+            settings,
+        }
+    }
+
+    /// Datagrams and TCP questions sent so far.
+    pub fn queries(&self) -> u32 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Milliseconds since the operation began.
+    pub fn elapsed_ms(&self) -> f64 {
+        self.start.elapsed().as_secs_f64() * 1000.0
+    }
+
+    /// True when a bound stopped something.
+    pub fn exhausted(&self) -> bool {
+        self.exhausted.load(Ordering::Relaxed)
+    }
+
+    /// True when this host has no IPv6: there was no route to any IPv6 address, or none leads anywhere.
+    pub fn lacks_v6(&self) -> bool {
+        self.v6.has_no_route() || self.v6_leads_nowhere()
+    }
+
+    /// True when this host has no IPv4: there was no route to any IPv4 address.
+    pub fn lacks_v4(&self) -> bool {
+        self.v4.has_no_route()
+    }
+
+    /// Latency and identifiers observed of every address so far.
+    pub(crate) fn seen(&self) -> HashMap<IpAddr, Observed> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes that hold for the whole operation.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.lacks_v4() {
+            notes.push(NO_V4.to_string());
+        }
+        if self.v6.has_no_route() {
+            notes.push(NO_V6.to_string());
+        } else if self.v6_leads_nowhere() {
+            notes.push(V6_NOWHERE.to_string());
+        }
+        if self.budget.is_used_up() {
+            notes.push(format!("stopped: {}", self.budget.words()));
+        } else if self.exhausted() {
+            notes.push(format!(
+                "stopped at the bound of this operation ({} questions, {:.1} s)",
+                self.queries(),
+                self.start.elapsed().as_secs_f64()
+            ));
+        }
+        notes
+    }
+
+    fn left(&self) -> Duration {
+        self.settings.budget.saturating_sub(self.start.elapsed())
+    }
+
+    /// Counts one question, or refuses it.
+    fn permit(&self) -> bool {
+        let allowed = self.sent.fetch_add(1, Ordering::Relaxed) < self.max_queries;
+        if !allowed {
+            self.sent.fetch_sub(1, Ordering::Relaxed);
+            self.exhausted.store(true, Ordering::Relaxed);
+        }
+        allowed
+    }
+
+    /// Asks once; the same question to the same address is answered from memory.
+    pub async fn ask(&self, address: IpAddr, question: &Question, mode: QueryMode) -> Arc<QueryResult> {
+        let cell = {
+            let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
+            replies.entry((address, question.clone(), mode)).or_default().clone()
+        };
+        cell.get_or_init(|| async { Arc::new(self.send(address, question, mode).await) }).await.clone()
+    }
+
+    async fn send(&self, address: IpAddr, question: &Question, mode: QueryMode) -> QueryResult {
+        if let Some(what) = net::guard::is_private(address).filter(|_| !self.settings.allow_private) {
+            return QueryResult::refused(format!("{what}: not asked unless the operator allows it"));
+        }
+        let tcp = matches!(mode, QueryMode::Tcp | QueryMode::ExactTcp);
+        if self.silence.is_silent(address, tcp) {
+            return QueryResult {
+                result: Err(Failure::Timeout),
+                notes: vec!["silent so far in this check: not asked again".into()],
+                ..QueryResult::refused(String::new())
+            };
+        }
+        if self.budget.is_used_up() {
+            return self.out_of_memory();
+        }
+        if address.is_ipv6() && self.v6_leads_nowhere() {
+            return QueryResult::refused(V6_NOWHERE.into());
+        }
+        let Ok(_slot) = self.slots.acquire().await else {
+            return QueryResult::refused("the operation has ended".into());
+        };
+        let asked = self.converse(address, question, mode).await;
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).entry(address).or_default().record(&asked);
+        let family = if address.is_ipv6() { &self.v6 } else { &self.v4 };
+        family.take_note(&asked.result);
+        let octets = KEPT_PER_QUESTION + asked.reply().map_or(0, |reply| reply.memory);
+        if !self.budget.charge(octets) {
+            return self.out_of_memory();
+        }
+        match asked.result {
+            Err(Failure::NoRoute) if address.is_ipv6() => return QueryResult::refused(NO_V6.into()),
+            Err(Failure::NotAsked(_)) => self.exhausted.store(true, Ordering::Relaxed),
+            _ => self.silence.note(address, tcp, asked.result.is_ok()),
+        }
+        asked
+    }
+
+    /// The operation has kept as much as it may: whatever came is dropped.
+    fn out_of_memory(&self) -> QueryResult {
+        self.exhausted.store(true, Ordering::Relaxed);
+        QueryResult::refused(self.budget.words())
+    }
+
+    async fn converse(&self, address: IpAddr, question: &Question, mode: QueryMode) -> QueryResult {
+        let resolver = mode == QueryMode::Resolver;
+        if matches!(mode, QueryMode::Tcp | QueryMode::ExactTcp) {
+            return self.over_tcp(address, question, mode == QueryMode::Tcp).await;
+        }
+        let mut notes = Vec::new();
+        let random = resolver || mode == QueryMode::Cased;
+        let mut exchange = self.over_udp(address, question, random, resolver).await;
+        note_ignored(&exchange, &mut notes);
+        if exchange.plain {
+            notes.push("answers only without EDNS: questions with EDNS got no answer".into());
+        }
+        let mut bare = question.clone();
+        bare.edns = None;
+        let mut current = question;
+        if resolver && question.edns.is_some() && refuses_edns(&exchange) {
+            let rcode = exchange.result.as_ref().map_or(0, |r| r.rcode);
+            notes.push(format!("answers EDNS with {}; asked again without", crate::wire::rcode_text(rcode)));
+            current = &bare;
+            exchange = self.over_udp(address, current, true, false).await;
+        }
+        if resolver && exchange.folded {
+            let again = self.over_tcp(address, current, false).await;
+            if again.result.is_ok() {
+                notes
+                    .push("does not repeat the letters of the question as sent; asked again over TCP".into());
+                return QueryResult { notes, ..again };
+            }
+            notes.push("does not repeat the letters of the question as sent, and TCP fails".into());
+            exchange = self.over_udp(address, current, false, false).await;
+        }
+        let truncated = exchange.result.as_ref().is_ok_and(|r| r.tc);
+        if truncated && !matches!(mode, QueryMode::ExactUdp | QueryMode::Cased) {
+            let again = self.over_tcp(address, current, resolver).await;
+            if again.result.is_ok() {
+                return QueryResult { truncated: true, notes, ..again };
+            }
+            notes.push("truncates over UDP and does not answer over TCP".into());
+            return QueryResult {
+                result: again.result,
+                transport: Transport::Tcp,
+                truncated,
+                latency: exchange.latency,
+                notes,
+                letters_kept: !exchange.folded,
+            };
+        }
+        QueryResult {
+            result: exchange.result,
+            transport: Transport::Udp,
+            truncated,
+            latency: exchange.latency,
+            notes,
+            letters_kept: !exchange.folded,
+        }
+    }
+
+    /// The address an answer comes from, whatever it is: for servers with several addresses that answer from the
+    /// wrong one. `None` without an answer. QueryResult once, like any question.
+    pub async fn source_of(&self, address: IpAddr, question: &Question) -> Source {
+        let cell = {
+            let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+            sources.entry((address, question.clone())).or_default().clone()
+        };
+        *cell.get_or_init(|| self.find_source(address, question)).await
+    }
+
+    async fn find_source(&self, address: IpAddr, question: &Question) -> Source {
+        let target = self.settings.address_map.dial((address, self.settings.port).into());
+        let forbidden = !self.settings.allow_private && net::guard::is_private(address).is_some();
+        if forbidden || !self.permit() {
+            return None;
+        }
+        let _slot = self.slots.acquire().await.ok()?;
+        let timeout = self.settings.timeout.min(self.left());
+        transport::source_of(target, question, timeout).await.map(|source| (target.ip(), source))
+    }
+
+    async fn over_udp(
+        &self,
+        address: IpAddr,
+        question: &Question,
+        randomise: bool,
+        drop_edns: bool,
+    ) -> Exchange {
+        let timeout = self.settings.timeout.min(self.left());
+        if timeout.is_zero() {
+            self.exhausted.store(true, Ordering::Relaxed);
+            return not_asked();
+        }
+        let target = self.settings.address_map.dial((address, self.settings.port).into());
+        let sending = Sending { timeout, tries: self.settings.tries, randomise, drop_edns };
+        transport::udp(target, question, sending, &|| self.permit()).await
+    }
+
+    async fn over_tcp(&self, address: IpAddr, question: &Question, edns_fallback: bool) -> QueryResult {
+        let target = self.settings.address_map.dial((address, self.settings.port).into());
+        let mut notes = Vec::new();
+        let mut edns = true;
+        let exchange = loop {
+            let timeout = self.settings.timeout.min(self.left());
+            if timeout.is_zero() || !self.permit() {
+                self.exhausted.store(true, Ordering::Relaxed);
+                break not_asked();
+            }
+            let exchange = transport::tcp(target, question, edns, timeout).await;
+            if edns && edns_fallback && question.edns.is_some() && refuses_edns(&exchange) {
+                edns = false;
+                continue;
+            }
+            break exchange;
+        };
+        note_ignored(&exchange, &mut notes);
+        QueryResult {
+            result: exchange.result,
+            transport: Transport::Tcp,
+            truncated: false,
+            latency: exchange.latency,
+            notes,
+            letters_kept: true,
+        }
+    }
+}
+
+fn not_asked() -> Exchange {
+    Exchange {
+        result: Err(Failure::NotAsked("the bound of this operation was reached".into())),
+        latency: Duration::ZERO,
+        folded: false,
+        plain: false,
+        ignored: 0,
+    }
+}
+
+fn refuses_edns(exchange: &Exchange) -> bool {
+    // FORMERR, NOTIMP, BADVERS: what servers from before EDNS, or broken ones, say to it.
+    exchange.result.as_ref().is_ok_and(|r| matches!(r.rcode, 1 | 4 | 16))
+}
+
+fn note_ignored(exchange: &Exchange, notes: &mut Vec<String>) {
+    match exchange.ignored {
+        0 => {}
+        1 => notes.push("one message that was no answer to the question was ignored".into()),
+        n => notes.push(format!("{n} messages that were no answer to the question were ignored")),
+    }
+}

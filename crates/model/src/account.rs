@@ -1,0 +1,219 @@
+//! People, organisations and their access: what pages, the API and the store share. No secret is in these types.
+
+pub use crate::base::ids::UserId;
+use crate::base::ids::{OrgId, Role};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    /// Identity.
+    pub id: UserId,
+    /// E-mail address, lower case: what one signs in with.
+    pub email: String,
+    /// Name as shown to others.
+    pub name: String,
+    /// When the account was made.
+    pub created_at: Timestamp,
+    /// Whether a second factor is set up.
+    pub has_second_factor: bool,
+}
+
+/// A person's place in an organisation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Membership {
+    /// The organisation.
+    pub org: OrgId,
+    /// Its unguessable identifier in addresses.
+    pub org_key: String,
+    /// Its name.
+    pub org_name: String,
+    /// What the person may do there.
+    pub role: Role,
+}
+
+/// A member of an organisation, as the others see them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Who.
+    pub user: User,
+    /// What they may do.
+    pub role: Role,
+    /// Since when.
+    pub since: Timestamp,
+    /// Last use of any of their sessions.
+    pub last_seen_at: Option<Timestamp>,
+}
+
+/// A session as its owner sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionInfo {
+    /// Identifier for revoking; not the secret.
+    pub id: String,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// Last use, to within some minutes.
+    pub seen_at: Timestamp,
+    /// Browser and system as it named itself.
+    pub client: String,
+    /// Address it began from.
+    pub address: String,
+    /// True for the one that asks.
+    pub is_current: bool,
+}
+
+/// What an API token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenScope {
+    /// Reads everything of the organisation.
+    Read,
+    /// Adds, changes and rescans domains too.
+    Write,
+    /// Changes settings, members and tokens too.
+    Admin,
+}
+
+impl TokenScope {
+    /// All, least first.
+    pub const ALL: [TokenScope; 3] = [TokenScope::Read, TokenScope::Write, TokenScope::Admin];
+
+    /// The stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TokenScope::Read => "read",
+            TokenScope::Write => "write",
+            TokenScope::Admin => "admin",
+        }
+    }
+
+    /// Reads the stable word.
+    pub fn from_word(word: &str) -> Option<TokenScope> {
+        TokenScope::ALL.into_iter().find(|scope| scope.as_str() == word)
+    }
+
+    /// The role a caller with this scope acts in.
+    pub fn role(self) -> Role {
+        match self {
+            TokenScope::Read => Role::Viewer,
+            TokenScope::Write => Role::Member,
+            TokenScope::Admin => Role::Admin,
+        }
+    }
+}
+
+/// An API token as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenInfo {
+    /// Identifier for revoking; not the secret.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// What it may do.
+    pub scope: TokenScope,
+    /// Who made it.
+    pub created_by: String,
+    /// When.
+    pub created_at: Timestamp,
+    /// When it ends; `None` for one that does not.
+    pub expires_at: Option<Timestamp>,
+    /// Last use, to within some minutes.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// An invitation that was not accepted yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invitation {
+    /// Identifier for withdrawing; not the secret.
+    pub id: String,
+    /// Whom.
+    pub email: String,
+    /// To do what.
+    pub role: Role,
+    /// Who invited.
+    pub invited_by: String,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// An entry of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// Place in the log.
+    pub id: i64,
+    /// When.
+    pub at: Timestamp,
+    /// Who: a person's name, a token's name, or `system`.
+    pub who: String,
+    /// Address of the client; empty for the product itself.
+    pub address: String,
+    /// What was done (`domain.add`, `member.role`): stable words.
+    pub action: String,
+    /// To what.
+    pub object: String,
+    /// Value before.
+    pub old: Option<String>,
+    /// Value after.
+    pub new: Option<String>,
+}
+
+impl Role {
+    /// All, least first.
+    pub const ALL: [Role; 4] = [Role::Viewer, Role::Member, Role::Admin, Role::Owner];
+
+    /// The stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Viewer => "viewer",
+            Role::Member => "member",
+            Role::Admin => "admin",
+            Role::Owner => "owner",
+        }
+    }
+
+    /// Reads the stable word.
+    pub fn from_word(word: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.as_str() == word)
+    }
+
+    /// What the role may do, in a sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Role::Viewer => "Sees everything, changes nothing.",
+            Role::Member => "Adds, tags and rescans domains.",
+            Role::Admin => "Changes settings, members and tokens too.",
+            Role::Owner => "Everything, owners included.",
+        }
+    }
+}
+
+/// Normalises an e-mail address: trimmed, lower case. `None` when it is none: without exactly one `@` between two parts
+/// that are not empty, with white space or control characters, or longer than 254 characters (RFC 5321).
+pub fn normal_email(text: &str) -> Option<String> {
+    let text = text.trim().to_lowercase();
+    let (local, domain) = text.split_once('@')?;
+    let is_plain = !text.chars().any(|c| c.is_whitespace() || c.is_control() || "<>,;\"".contains(c));
+    let is_whole = !local.is_empty() && !domain.is_empty() && !domain.contains('@');
+    (is_plain && is_whole && text.len() <= 254).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_folded_or_refused() {
+        assert_eq!(normal_email("  Ada@Alder.Example ").as_deref(), Some("ada@alder.example"));
+        for wrong in ["", "ada", "@alder.example", "ada@", "a@b@c", "a b@c.d", "a@c.d\nbcc: x@y.z", "<a@b.c>"]
+        {
+            assert_eq!(normal_email(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_never_acts_as_owner() {
+        assert!(TokenScope::ALL.iter().all(|scope| scope.role() < Role::Owner));
+        assert!(Role::ALL.iter().all(|role| Role::from_word(role.as_str()) == Some(*role)));
+    }
+}

@@ -1,0 +1,7 @@
+//! What everything else is written in: names, times, identifiers.
+
+pub mod ids;
+pub mod names;
+pub mod serial;
+pub mod time;
+pub mod url;

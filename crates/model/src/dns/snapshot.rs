@@ -1,0 +1,29 @@
+//! The watched records of a zone at one time.
+
+use serde::{Deserialize, Serialize};
+
+/// One RRset of a zone snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RrSet {
+    /// Owner name.
+    pub name: String,
+    /// Type mnemonic.
+    #[serde(rename = "type")]
+    pub rtype: String,
+    /// TTL, seconds.
+    pub ttl: u32,
+    /// RDATA in presentation form, sorted.
+    pub data: Vec<String>,
+}
+
+/// The records of a zone that are watched.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ZoneSnapshot {
+    /// RRsets that exist, sorted by name and type.
+    pub rrsets: Vec<RrSet>,
+    /// Whether a name that surely does not exist was answered: the zone has a wildcard at its apex.
+    pub wildcard: Option<bool>,
+    /// Questions no authoritative server answered (`www.example.com AAAA`): unknown, not absent.
+    pub unanswered: Vec<String>,
+}

@@ -1,0 +1,87 @@
+//! What is known after a new attempt: the new observation laid over the stored one.
+//!
+//! A part that failed keeps its last good value; a field that a source stopped stating is kept and marked.
+
+use crate::dns::DnssecStatus;
+use crate::dns::latency::merge_latency;
+use crate::observation::{Observation, Part, PartError};
+use crate::registration::{Registration, RegistrationState};
+
+/// What is known after a new attempt: each part as it was read now, or its last good value with the error of now.
+/// Fields that the newest good answer no longer states are carried on from the one before.
+pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -> Observation {
+    fn keep<T: Clone>(previous: Option<&Part<T>>, current: &mut Part<T>) {
+        if let (Some(error), Some(at)) = (current.error.clone(), current.attempted_at) {
+            *current = Part::failed(previous.cloned().unwrap_or_default(), at, error);
+        } else if current.attempted_at.is_none()
+            && let Some(p) = previous
+        {
+            *current = p.clone();
+        }
+    }
+    if let Some(d) = &current.dnssec.value
+        && d.status == DnssecStatus::Indeterminate
+        && previous.is_some_and(|p| p.dnssec.value.is_some())
+    {
+        let error = PartError {
+            label: "indeterminate".into(),
+            sentence: format!("DNSSEC could not be told: {}", d.reason),
+            retry_at: None,
+        };
+        current.dnssec.error = Some(error);
+    }
+    // Findings are read from the delegation: while that is an older one, so are they.
+    let asked = current.delegation.attempted_at.is_some() && current.delegation.error.is_none();
+    if let (false, Some(p)) = (asked, previous) {
+        current.findings.clone_from(&p.findings);
+    }
+    if asked && let Some(d) = &mut current.delegation.value {
+        let before = previous.and_then(|p| p.delegation.value.as_ref()).map(|d| &d.latency);
+        d.latency = merge_latency(before, std::mem::take(&mut d.latency));
+        d.latency.speak(&d.zone, &mut current.findings);
+    }
+    keep(previous.map(|p| &p.registration), &mut current.registration);
+    keep(previous.map(|p| &p.delegation), &mut current.delegation);
+    keep(previous.map(|p| &p.zone), &mut current.zone);
+    keep(previous.map(|p| &p.dnssec), &mut current.dnssec);
+    if let Some(p) = previous
+        && current.registration.error.is_none()
+        && let Some(RegistrationState::Registered(old)) = &p.registration.value
+        && let Some(RegistrationState::Registered(new)) = &mut current.registration.value
+    {
+        carry_fields(old, new);
+    }
+    current
+}
+
+/// Copies what `old` stated and `new` does not, unless the name was registered anew in between.
+fn carry_fields(old: &Registration, new: &mut Registration) {
+    if let (Some(a), Some(b)) = (old.created, new.created)
+        && !a.agrees_with(&b)
+    {
+        return;
+    }
+    let mut carried = Vec::new();
+    macro_rules! carry {
+        ($($field:ident),*) => {$(
+            if new.$field.is_none() && old.$field.is_some() {
+                new.$field = old.$field.clone();
+                carried.push(stringify!($field));
+            }
+        )*};
+    }
+    carry!(created, updated, expires, registrar_expires, statuses, nameservers, dnssec, registry_id);
+    if new.registrar.is_empty() && !old.registrar.is_empty() {
+        new.registrar = old.registrar.clone();
+        carried.push("registrar");
+    }
+    for field in carried {
+        if let Some(p) = old.provenance.get(field) {
+            new.provenance.insert(field.to_string(), p.clone());
+        }
+        let words = format!("{field} is not stated any more; the last stated value is kept");
+        if !new.warnings.contains(&words) {
+            new.warnings.push(words);
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Comparing two observations: the changes people are told about, and the field-by-field table of History.
+//!
+//! Order, case, formatting and a switch of source are not changes. A part whose last attempt failed is not
+//! compared; a field that a source stopped stating is not a change to "none".
+
+use crate::base::time::StatedTime;
+use crate::dns::{Delegation, DnssecStatus, RrSet, ServerHealth};
+use crate::judgement::event::{Change, EventKind, Severity};
+use crate::observation::{Observation, Part};
+use crate::registration::{DnssecStated, Ds, Registrar, Registration, RegistrationState, same_company};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All changes between two observations of the same name. Both sides of every change come from a part that was
+/// read well in both; the first good reading of a part is a baseline.
+pub fn diff(previous: &Observation, current: &Observation) -> Vec<Change> {
+    let mut out = Vec::new();
+    if let Some((a, b)) = comparable(&previous.registration, &current.registration) {
+        let source = current.registration.source.clone().unwrap_or_default();
+        registration_state(a, b, &source, &mut out);
+    }
+    nameservers(previous, current, &mut out);
+    ds_set(previous, current, &mut out);
+    if let Some((a, b)) = comparable(&previous.delegation, &current.delegation) {
+        delegation(a, b, &mut out);
+    }
+    if let Some((a, b)) = comparable(&previous.dnssec, &current.dnssec)
+        && a.status != b.status
+        && ![a.status, b.status].contains(&DnssecStatus::Indeterminate)
+    {
+        let severity = if b.status == DnssecStatus::Bogus { Severity::Critical } else { Severity::Notice };
+        let (old, new) = (a.status.label().to_string(), b.status.label().to_string());
+        let note = if b.status == DnssecStatus::Bogus { b.reason.clone() } else { String::new() };
+        let mut c =
+            change(EventKind::DnssecStatusChanged, severity, "dnssec_status", Some(old), Some(new), DNS);
+        c.note = note;
+        out.push(c);
+    }
+    if let Some((a, b)) = comparable(&previous.zone, &current.zone) {
+        let told = out.iter().any(|c| c.kind == EventKind::NameserversChanged);
+        records(&a.rrsets, &b.rrsets, &a.unanswered, &b.unanswered, &mut out);
+        // The zone's own NS set moves with the delegation: one event tells both.
+        let apex_ns = format!("{} NS", current.name);
+        out.retain(|c| !(told && c.kind == EventKind::RecordChanged && c.field == apex_ns));
+    }
+    // What matters most is said first; within a severity the order above holds.
+    out.sort_by_key(|c| std::cmp::Reverse(c.severity));
+    out
+}
+
+const DNS: &str = "authoritative servers";
+
+/// Both values, when the current one was read well.
+fn comparable<'a, T>(a: &'a Part<T>, b: &'a Part<T>) -> Option<(&'a T, &'a T)> {
+    if b.error.is_some() {
+        return None;
+    }
+    a.value.as_ref().zip(b.value.as_ref())
+}
+
+fn change(
+    kind: EventKind,
+    severity: Severity,
+    field: &str,
+    old: Option<String>,
+    new: Option<String>,
+    source: &str,
+) -> Change {
+    Change { kind, severity, field: field.into(), old, new, source: source.into(), note: String::new() }
+}
+
+fn registration_state(a: &RegistrationState, b: &RegistrationState, source: &str, out: &mut Vec<Change>) {
+    use RegistrationState::Registered;
+    match (a, b) {
+        (Registered(a), Registered(b)) => registration(a, b, source, out),
+        (Registered(r), other) => {
+            let old = r.registrar.name.clone().unwrap_or_else(|| "registered".into());
+            let new = other.outcome().as_str().to_string();
+            out.push(change(
+                EventKind::Released,
+                Severity::Critical,
+                "outcome",
+                Some(old),
+                Some(new),
+                source,
+            ));
+        }
+        (before, Registered(r)) => {
+            let new = r.registrar.name.clone().unwrap_or_else(|| "registered".into());
+            let old = before.outcome().as_str().to_string();
+            out.push(change(
+                EventKind::Registered,
+                Severity::Warning,
+                "outcome",
+                Some(old),
+                Some(new),
+                source,
+            ));
+        }
+        (a, b) if a.outcome() != b.outcome() => {
+            let (old, new) = (a.outcome().as_str().to_string(), b.outcome().as_str().to_string());
+            let kind = EventKind::Released;
+            out.push(change(kind, Severity::Notice, "outcome", Some(old), Some(new), source));
+        }
+        _ => {}
+    }
+}
+
+fn registration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<Change>) {
+    if let (Some(x), Some(y)) = (a.created, b.created)
+        && !x.agrees_with(&y)
+    {
+        let (old, new) = (Some(x.to_string()), Some(y.to_string()));
+        out.push(change(EventKind::CreationChanged, Severity::Critical, "created", old, new, source));
+    }
+    if registrar_differs(&a.registrar, &b.registrar) {
+        let name = |r: &Registrar| r.name.clone().or_else(|| r.iana_id.as_ref().map(|i| format!("IANA {i}")));
+        let (old, new) = (name(&a.registrar), name(&b.registrar));
+        out.push(change(EventKind::RegistrarChanged, Severity::Critical, "registrar", old, new, source));
+    }
+    expiration(a, b, source, out);
+    if let (Some(x), Some(y)) = (a.updated, b.updated)
+        && !x.agrees_with(&y)
+    {
+        let (old, new) = (Some(x.to_string()), Some(y.to_string()));
+        out.push(change(EventKind::ModifiedChanged, Severity::Info, "updated", old, new, source));
+    }
+    statuses(a, b, source, out);
+}
+
+/// Two registrars differ when their IANA ids do, or, where one states none, when their names do after folding
+/// case, punctuation and the legal form.
+fn registrar_differs(a: &Registrar, b: &Registrar) -> bool {
+    match (&a.iana_id, &b.iana_id, &a.name, &b.name) {
+        (Some(x), Some(y), ..) => x != y,
+        (_, _, Some(x), Some(y)) => !same_company(x, y),
+        _ => false,
+    }
+}
+
+fn expiration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<Change>) {
+    let day = |t: StatedTime| Some(t.to_string());
+    let unpaid = |r: &Registration| {
+        r.has("autoRenewPeriod")
+            || matches!((r.expires, r.registrar_expires), (Some(x), Some(y)) if y.nominal() < x.nominal() && !y.agrees_with(&x))
+    };
+    if let (Some(x), Some(y)) = (a.expires, b.expires) {
+        if !x.agrees_with(&y) {
+            let later = y.nominal() > x.nominal();
+            let kind = if later && !unpaid(b) { EventKind::Renewed } else { EventKind::ExpirationChanged };
+            let severity = if later { Severity::Info } else { Severity::Warning };
+            let mut c = change(kind, severity, "expires", day(x), day(y), source);
+            if later && unpaid(b) {
+                c.note = "The registry moved the date on by itself; that does not say anybody paid".into();
+            }
+            out.push(c);
+        } else if a.has("autoRenewPeriod") && b.statuses.is_some() && !unpaid(b) {
+            // The grace period ended with the name still there: only now the renewal is a fact.
+            let mut c = change(EventKind::Renewed, Severity::Info, "expires", day(x), day(y), source);
+            c.note = "The auto-renew grace period has ended".into();
+            out.push(c);
+        }
+    }
+    if let (Some(x), Some(y)) = (a.registrar_expires, b.registrar_expires)
+        && !x.agrees_with(&y)
+    {
+        let kind = EventKind::ExpirationChanged;
+        let severity = if y.nominal() > x.nominal() { Severity::Info } else { Severity::Warning };
+        out.push(change(kind, severity, "registrar_expires", day(x), day(y), source));
+    }
+}
+
+fn statuses(a: &Registration, b: &Registration, source: &str, out: &mut Vec<Change>) {
+    let (Some(x), Some(y)) = (&a.statuses, &b.statuses) else { return };
+    let by = |r: &Registration| r.provenance.get("statuses").map(|p| p.protocol);
+    let switched = by(a) != by(b);
+    // "ok" only says that nothing else is set; a registry's own words count only within one protocol.
+    let kept = |s: &BTreeSet<crate::registration::epp::EppStatus>| -> BTreeSet<String> {
+        s.iter()
+            .filter(|s| s.as_str() != "ok" && (!switched || s.explained().is_some()))
+            .map(|s| s.as_str().to_string())
+            .collect()
+    };
+    let (x, y) = (kept(x), kept(y));
+    for gone in x.difference(&y) {
+        let severity = match gone.as_str() {
+            s if s.ends_with("TransferProhibited") => Severity::Warning,
+            s if s.ends_with("Prohibited") => Severity::Notice,
+            _ => Severity::Info,
+        };
+        let kind = EventKind::StatusRemoved;
+        out.push(change(kind, severity, "statuses", Some(gone.clone()), None, source));
+    }
+    for new in y.difference(&x) {
+        let severity = match new.as_str() {
+            "clientHold" | "serverHold" | "pendingDelete" | "pendingRestore" | "redemptionPeriod"
+            | "pendingTransfer" | "inactive" => Severity::Critical,
+            "autoRenewPeriod" | "pendingUpdate" | "clientRenewProhibited" | "serverRenewProhibited" => {
+                Severity::Warning
+            }
+            _ => Severity::Info,
+        };
+        out.push(change(EventKind::StatusAdded, severity, "statuses", None, Some(new.clone()), source));
+    }
+}
+
+/// A value that two sources state, each with its own part. A change is told once: by the source that shows it
+/// first; the other catching up with what was told is not another change.
+fn told_once<T: PartialEq + Clone>(registry: &Sides<T>, parent: &Sides<T>) -> Option<(T, T, bool)> {
+    let differs = |(a, b): &Sides<T>| match (a, b) {
+        (Some(a), Some(b)) if a != b => Some((a.clone(), b.clone())),
+        _ => None,
+    };
+    match (differs(registry), differs(parent)) {
+        (Some((a, b)), None) if parent.0.as_ref() != Some(&b) => Some((a, b, true)),
+        (None, Some((a, b))) if registry.0.as_ref() != Some(&b) => Some((a, b, false)),
+        (Some((a, b)), Some(_)) => Some((a, b, true)),
+        _ => None,
+    }
+}
+
+/// A value before and after.
+type Sides<T> = (Option<T>, Option<T>);
+
+fn stated(o: &Observation) -> Option<&Registration> {
+    o.registration.value.as_ref().and_then(RegistrationState::registration)
+}
+
+/// The current side of a part that failed counts as not known.
+fn current_registration(o: &Observation) -> Option<&Registration> {
+    if o.registration.error.is_some() { None } else { stated(o) }
+}
+
+fn current_delegation(o: &Observation) -> Option<&Delegation> {
+    if o.delegation.error.is_some() { None } else { o.delegation.value.as_ref() }
+}
+
+fn nameservers(previous: &Observation, current: &Observation, out: &mut Vec<Change>) {
+    let of_registry = |r: &Registration| r.nameservers.as_ref().map(|n| normal_set(n.iter()));
+    let of_parent = |d: &Delegation| normal_set(d.parent_ns.iter().map(|n| &n.name));
+    let registry =
+        (stated(previous).and_then(of_registry), current_registration(current).and_then(of_registry));
+    let parent =
+        (previous.delegation.value.as_ref().map(of_parent), current_delegation(current).map(of_parent));
+    if let Some((old, new, by_registry)) = told_once(&registry, &parent) {
+        let source = if by_registry {
+            current.registration.source.clone().unwrap_or_default()
+        } else {
+            "parent zone".to_string()
+        };
+        let words = |s: &[String]| (!s.is_empty()).then(|| s.join(", "));
+        let kind = EventKind::NameserversChanged;
+        out.push(change(kind, Severity::Warning, "nameservers", words(&old), words(&new), &source));
+    }
+}
+
+fn normal_set<S: AsRef<str>>(names: impl Iterator<Item = S>) -> Vec<String> {
+    let set: BTreeSet<String> =
+        names.map(|n| n.as_ref().trim_end_matches('.').to_ascii_lowercase()).collect();
+    set.into_iter().collect()
+}
+
+fn ds_set(previous: &Observation, current: &Observation, out: &mut Vec<Change>) {
+    let of_registry = |r: &Registration| r.dnssec.as_ref().map(|d| d.signed);
+    let of_parent = |d: &Delegation| d.delegated.then_some(!d.ds.is_empty());
+    let registry =
+        (stated(previous).and_then(of_registry), current_registration(current).and_then(of_registry));
+    let parent = (
+        previous.delegation.value.as_ref().and_then(of_parent),
+        current_delegation(current).and_then(of_parent),
+    );
+    let word = |signed: bool| if signed { "signed" } else { "unsigned" }.to_string();
+    if let Some((old, new, by_registry)) = told_once(&registry, &parent) {
+        let source = if by_registry {
+            current.registration.source.clone().unwrap_or_default()
+        } else {
+            "parent zone".to_string()
+        };
+        let severity = if new { Severity::Notice } else { Severity::Warning };
+        let kind = EventKind::DnssecChanged;
+        out.push(change(kind, severity, "dnssec", Some(word(old)), Some(word(new)), &source));
+        return;
+    }
+    let sets = |r: Option<&Registration>, d: Option<&Delegation>| {
+        let of_r = r.and_then(|r| r.dnssec.as_ref()).filter(|d| !d.ds.is_empty()).map(ds_words);
+        let of_d = d.filter(|d| !d.ds.is_empty()).map(|d| d.ds.iter().map(ds_word).collect::<BTreeSet<_>>());
+        (of_r, of_d)
+    };
+    let before = sets(stated(previous), previous.delegation.value.as_ref());
+    let after = sets(current_registration(current), current_delegation(current));
+    if let Some((old, new, by_registry)) = told_once(&(before.0, after.0), &(before.1, after.1)) {
+        let text = |s: BTreeSet<String>| Some(s.into_iter().collect::<Vec<_>>().join(", "));
+        let source = if by_registry {
+            current.registration.source.clone().unwrap_or_default()
+        } else {
+            "parent zone".to_string()
+        };
+        let kind = EventKind::DnssecChanged;
+        out.push(change(kind, Severity::Notice, "ds", text(old), text(new), &source));
+    }
+}
+
+fn ds_words(d: &DnssecStated) -> BTreeSet<String> {
+    d.ds.iter().map(ds_word).collect()
+}
+
+fn ds_word(d: &Ds) -> String {
+    format!("{} {} {} {}", d.key_tag, d.algorithm, d.digest_type, d.digest.to_ascii_uppercase())
+}
+
+fn delegation(a: &Delegation, b: &Delegation, out: &mut Vec<Change>) {
+    if let (Some(x), Some(y)) = (&a.provider, &b.provider)
+        && x.name != y.name
+    {
+        let (old, new) = (Some(x.name.clone()), Some(y.name.clone()));
+        out.push(change(EventKind::ProviderChanged, Severity::Notice, "provider", old, new, DNS));
+    }
+    // A server that is listed on both sides and began or ceased to answer. Slow is not a change: it flaps.
+    let health = |d: &Delegation| -> BTreeMap<String, ServerHealth> {
+        d.servers
+            .iter()
+            .filter(|s| s.health != ServerHealth::NotAsked)
+            .map(|s| {
+                let address = s.address.map(|a| format!(" {a}")).unwrap_or_default();
+                let health =
+                    if s.health == ServerHealth::Slow { ServerHealth::Authoritative } else { s.health };
+                (format!("{}{address}", s.name), health)
+            })
+            .collect()
+    };
+    let (x, y) = (health(a), health(b));
+    for (server, new) in &y {
+        let Some(old) = x.get(server).filter(|old| *old != new) else { continue };
+        let better = *new == ServerHealth::Authoritative;
+        let severity = if better { Severity::Info } else { Severity::Warning };
+        let (old, new) = (Some(old.label().to_string()), Some(new.label().to_string()));
+        out.push(change(EventKind::DelegationHealthChanged, severity, server, old, new, DNS));
+    }
+}
+
+fn records(
+    a: &[RrSet],
+    b: &[RrSet],
+    unanswered_before: &[String],
+    unanswered_now: &[String],
+    out: &mut Vec<Change>,
+) {
+    let index = |s: &[RrSet]| -> BTreeMap<String, String> {
+        s.iter()
+            .map(|r| {
+                let mut data = r.data.clone();
+                data.sort();
+                data.dedup();
+                (format!("{} {}", r.name.to_ascii_lowercase(), r.rtype), data.join(" · "))
+            })
+            .collect()
+    };
+    let unknown: BTreeSet<String> = unanswered_before
+        .iter()
+        .chain(unanswered_now)
+        .map(|u| u.split_once(' ').map_or(u.clone(), |(n, t)| format!("{} {t}", n.to_ascii_lowercase())))
+        .collect();
+    let (x, y) = (index(a), index(b));
+    let keys: BTreeSet<&String> = x.keys().chain(y.keys()).collect();
+    for key in keys {
+        let (old, new) = (x.get(key), y.get(key));
+        if old == new || unknown.contains(key) {
+            continue;
+        }
+        let severity = if new.is_none() { Severity::Notice } else { Severity::Info };
+        let (old, new) = (old.cloned(), new.cloned());
+        out.push(change(EventKind::RecordChanged, severity, key, old, new, DNS));
+    }
+}

@@ -1,0 +1,270 @@
+//! Changes and events: what differs between two observations, and the entry of the event log made of it.
+
+use crate::base::ids::{EventId, OrgId};
+use crate::base::names::DomainName;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing happened. The snake_case words are stable (rules, API, feeds).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// A name that was not registered is now.
+    Registered,
+    /// A name that was registered no longer is.
+    Released,
+    /// The creation date changed: the name was dropped and registered anew.
+    CreationChanged,
+    /// Another registrar.
+    RegistrarChanged,
+    /// The expiration moved.
+    ExpirationChanged,
+    /// The expiration moved on and nothing speaks against it having been paid.
+    Renewed,
+    /// The registry's "last changed" date moved.
+    ModifiedChanged,
+    /// An EPP status code appeared.
+    StatusAdded,
+    /// An EPP status code went away.
+    StatusRemoved,
+    /// The NS set at the registry or parent changed.
+    NameserversChanged,
+    /// DNSSEC was switched on or off, or the DS set changed.
+    DnssecChanged,
+    /// Validation went from one state to another.
+    DnssecStatusChanged,
+    /// Another DNS provider.
+    ProviderChanged,
+    /// A name server began or ceased to answer for the zone.
+    DelegationHealthChanged,
+    /// A watched RRset changed.
+    RecordChanged,
+}
+
+impl EventKind {
+    /// Every kind, in the order filters list them.
+    pub const ALL: [EventKind; 15] = [
+        EventKind::Registered,
+        EventKind::Released,
+        EventKind::CreationChanged,
+        EventKind::RegistrarChanged,
+        EventKind::ExpirationChanged,
+        EventKind::Renewed,
+        EventKind::ModifiedChanged,
+        EventKind::StatusAdded,
+        EventKind::StatusRemoved,
+        EventKind::NameserversChanged,
+        EventKind::DnssecChanged,
+        EventKind::DnssecStatusChanged,
+        EventKind::ProviderChanged,
+        EventKind::DelegationHealthChanged,
+        EventKind::RecordChanged,
+    ];
+
+    /// The stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EventKind::Registered => "registered",
+            EventKind::Released => "released",
+            EventKind::CreationChanged => "creation_changed",
+            EventKind::RegistrarChanged => "registrar_changed",
+            EventKind::ExpirationChanged => "expiration_changed",
+            EventKind::Renewed => "renewed",
+            EventKind::ModifiedChanged => "modified_changed",
+            EventKind::StatusAdded => "status_added",
+            EventKind::StatusRemoved => "status_removed",
+            EventKind::NameserversChanged => "nameservers_changed",
+            EventKind::DnssecChanged => "dnssec_changed",
+            EventKind::DnssecStatusChanged => "dnssec_status_changed",
+            EventKind::ProviderChanged => "provider_changed",
+            EventKind::DelegationHealthChanged => "delegation_health_changed",
+            EventKind::RecordChanged => "record_changed",
+        }
+    }
+
+    /// Reads the stable word.
+    pub fn from_word(word: &str) -> Option<EventKind> {
+        EventKind::ALL.into_iter().find(|k| k.as_str() == word)
+    }
+
+    /// The words people see.
+    pub fn label(self) -> &'static str {
+        match self {
+            EventKind::Registered => "Registered",
+            EventKind::Released => "No longer registered",
+            EventKind::CreationChanged => "Registered anew",
+            EventKind::RegistrarChanged => "Registrar changed",
+            EventKind::ExpirationChanged => "Expiration changed",
+            EventKind::Renewed => "Renewed",
+            EventKind::ModifiedChanged => "Modified date changed",
+            EventKind::StatusAdded => "Status flag added",
+            EventKind::StatusRemoved => "Status flag removed",
+            EventKind::NameserversChanged => "Nameservers changed",
+            EventKind::DnssecChanged => "DNSSEC changed",
+            EventKind::DnssecStatusChanged => "DNSSEC validation changed",
+            EventKind::ProviderChanged => "DNS provider changed",
+            EventKind::DelegationHealthChanged => "Nameserver health changed",
+            EventKind::RecordChanged => "Record changed",
+        }
+    }
+
+    /// True for changes of the registration itself: they set *Last Change Detected* and tint the row.
+    pub fn is_registration_change(self) -> bool {
+        !matches!(
+            self,
+            EventKind::DnssecStatusChanged
+                | EventKind::ProviderChanged
+                | EventKind::DelegationHealthChanged
+                | EventKind::RecordChanged
+        )
+    }
+}
+
+/// How much an event asks for attention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Good to know.
+    Info,
+    /// Look at it some time.
+    Notice,
+    /// Look at it today.
+    Warning,
+    /// Look at it now.
+    Critical,
+}
+
+impl Severity {
+    /// All, least first.
+    pub const ALL: [Severity; 4] = [Severity::Info, Severity::Notice, Severity::Warning, Severity::Critical];
+
+    /// The stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Notice => "notice",
+            Severity::Warning => "warning",
+            Severity::Critical => "critical",
+        }
+    }
+
+    /// Reads the stable word.
+    pub fn from_word(word: &str) -> Option<Severity> {
+        Severity::ALL.into_iter().find(|s| s.as_str() == word)
+    }
+
+    /// The word people see.
+    pub fn label(self) -> &'static str {
+        match self {
+            Severity::Info => "Info",
+            Severity::Notice => "Notice",
+            Severity::Warning => "Warning",
+            Severity::Critical => "Critical",
+        }
+    }
+}
+
+/// One difference between two observations, explained by exactly one field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// What happened.
+    pub kind: EventKind,
+    /// How bad.
+    pub severity: Severity,
+    /// The field that differs (`registrar`, `nameservers`, `www A`, ...).
+    pub field: String,
+    /// Value before, as people read it; `None` when there was none.
+    pub old: Option<String>,
+    /// Value after.
+    pub new: Option<String>,
+    /// Who said the new value.
+    pub source: String,
+    /// What has to be known beside the two values; empty mostly.
+    #[serde(default)]
+    pub note: String,
+}
+
+impl Change {
+    /// The change in a sentence without the domain name.
+    pub fn sentence(&self) -> String {
+        let none = "none";
+        let (old, new) = (self.old.as_deref().unwrap_or(none), self.new.as_deref().unwrap_or(none));
+        let mut s = match self.kind {
+            EventKind::StatusAdded => format!("Status flag {new} was set"),
+            EventKind::StatusRemoved => format!("Status flag {old} was removed"),
+            EventKind::Registered => "The name was registered".to_string(),
+            EventKind::Released => "The name is no longer registered".to_string(),
+            EventKind::Renewed => format!("Renewed until {new}"),
+            EventKind::DelegationHealthChanged => format!("{} went from {old} to {new}", self.field),
+            EventKind::RecordChanged => match (&self.old, &self.new) {
+                (None, Some(n)) => format!("{} was added: {n}", self.field),
+                (Some(o), None) => format!("{} was removed: {o}", self.field),
+                _ => format!("{} went from {old} to {new}", self.field),
+            },
+            _ => format!("{} went from {old} to {new}", self.kind.label().trim_end_matches(" changed")),
+        };
+        if !self.note.is_empty() {
+            s.push_str(". ");
+            s.push_str(&self.note);
+        }
+        s
+    }
+}
+
+/// Who acknowledged an event, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acknowledged {
+    /// Name of the person.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An entry of an organisation's event log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Identity; also the dedupe key of notifications.
+    pub id: EventId,
+    /// Whose log.
+    pub org: OrgId,
+    /// The domain.
+    pub domain: DomainName,
+    /// When it was detected.
+    pub at: Timestamp,
+    /// What changed.
+    #[serde(flatten)]
+    pub change: Change,
+    /// Acknowledgement, if any.
+    pub acknowledged: Option<Acknowledged>,
+}
+
+/// A selection of the event log, newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EventQuery {
+    /// Only this domain.
+    pub domain: Option<DomainName>,
+    /// Only these kinds; empty for all.
+    pub kinds: Vec<EventKind>,
+    /// At least this severity.
+    pub at_least: Option<Severity>,
+    /// Only those not acknowledged yet.
+    pub unacknowledged: bool,
+    /// 1-based page.
+    pub page: u32,
+    /// Rows a page, at most 200.
+    pub per_page: u32,
+}
+
+/// A page of the event log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventPage {
+    /// Newest first.
+    pub events: Vec<Event>,
+    /// How many match in all.
+    pub total: u64,
+    /// 1-based page.
+    pub page: u32,
+    /// Rows a page.
+    pub per_page: u32,
+}

@@ -1,0 +1,124 @@
+//! An item: an organisation's holding of a domain. What is owned, not what is observed.
+
+use super::status::Status;
+use crate::base::ids::OrgId;
+use crate::base::names::DomainName;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+/// Whether the organisation is responsible for a domain or only looks at it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ownership {
+    /// Responsible: counts in "is anything on fire".
+    #[default]
+    Owned,
+    /// Only looked at: stays out of it.
+    Watched,
+}
+
+impl Ownership {
+    /// The stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Ownership::Owned => "owned",
+            Ownership::Watched => "watched",
+        }
+    }
+
+    /// Reads the stable word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "owned" => Some(Ownership::Owned),
+            "watched" => Some(Ownership::Watched),
+            _ => None,
+        }
+    }
+}
+
+/// An organisation's holding of a domain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// Whose.
+    pub org: OrgId,
+    /// Which domain.
+    pub name: DomainName,
+    /// Owned or watched.
+    pub ownership: Ownership,
+    /// Tags, sorted, each once.
+    pub tags: Vec<String>,
+    /// Free text.
+    pub note: String,
+    /// Expiration set by hand, for registries that publish none.
+    pub manual_expires: Option<Date>,
+    /// Auto-renew as marked by hand; `None` when nobody said.
+    pub auto_renew: Option<bool>,
+    /// Whether the domain was ever seen delegated.
+    pub was_delegated: bool,
+    /// When it was added.
+    pub added_at: Timestamp,
+    /// Status as judged last.
+    pub status: Status,
+    /// Time of the newest detected registration change.
+    pub last_change_at: Option<Timestamp>,
+    /// When its schedule scans it next.
+    pub next_scan_at: Option<Timestamp>,
+}
+
+impl Item {
+    /// A new holding that nothing is known about yet.
+    pub fn new(org: OrgId, name: DomainName, ownership: Ownership, now: Timestamp) -> Self {
+        Item {
+            org,
+            name,
+            ownership,
+            tags: Vec::new(),
+            note: String::new(),
+            manual_expires: None,
+            auto_renew: None,
+            was_delegated: false,
+            added_at: now,
+            status: Status::never_scanned(),
+            last_change_at: None,
+            next_scan_at: Some(now),
+        }
+    }
+}
+
+/// Changes to what an organisation says about its holding; `None` leaves a field as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ItemPatch {
+    /// Owned or watched.
+    pub ownership: Option<Ownership>,
+    /// The whole set of tags.
+    pub tags: Option<Vec<String>>,
+    /// The note.
+    pub note: Option<String>,
+    /// Expiration by hand; `Some(None)` (in JSON `null`) clears it.
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub manual_expires: Option<Option<Date>>,
+    /// Auto-renew by hand; `Some(None)` (in JSON `null`) clears it.
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub auto_renew: Option<Option<bool>>,
+}
+
+/// A field that is there, be it `null`, was said; only one that is left out was not.
+fn said<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
+    field: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(field).map(Some)
+}
+
+/// Longest note, in characters.
+pub const NOTE_MAX: usize = 10_000;
+
+/// Longest tag, in characters.
+pub const TAG_MAX: usize = 40;
+
+/// Normalises a tag: trimmed, inner white space folded; `None` when nothing is left or it is too long.
+pub fn normal_tag(tag: &str) -> Option<String> {
+    let t = tag.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!t.is_empty() && t.chars().count() <= TAG_MAX && !t.contains(',')).then_some(t)
+}

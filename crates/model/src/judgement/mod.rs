@@ -1,0 +1,14 @@
+//! What observations come to: differences and events, the status of a domain, verdicts on checks, advice. Pure
+//! functions of observation, holding, thresholds and now.
+
+pub mod advice;
+pub mod attention;
+pub mod carry;
+pub mod cause;
+pub mod diff;
+pub mod event;
+pub mod item;
+pub mod judge;
+pub mod latency;
+pub mod status;
+pub mod verdict;

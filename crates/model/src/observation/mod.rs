@@ -1,0 +1,159 @@
+//! Observations: what was seen, from where, when, from which source, each part with its own time and error.
+//!
+//! A part that failed keeps its last good value, is stale, and never produces a change.
+
+use crate::base::ids::Vantage;
+use crate::base::names::DomainName;
+use crate::dns::{Delegation, Dnssec, ZoneSnapshot};
+use crate::finding::Finding;
+use crate::registration::RegistrationState;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The parts of an observation; each is looked up, fails and ages by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartKind {
+    /// RDAP or WHOIS.
+    Registration,
+    /// NS sets and name servers.
+    Delegation,
+    /// Records of the zone.
+    Zone,
+    /// DNSSEC chain.
+    Dnssec,
+}
+
+impl PartKind {
+    /// All parts in the order they are looked up.
+    pub const ALL: [PartKind; 4] =
+        [PartKind::Registration, PartKind::Delegation, PartKind::Zone, PartKind::Dnssec];
+
+    /// The word people see.
+    pub fn label(self) -> &'static str {
+        match self {
+            PartKind::Registration => "Registration",
+            PartKind::Delegation => "Delegation",
+            PartKind::Zone => "Zone",
+            PartKind::Dnssec => "DNSSEC",
+        }
+    }
+}
+
+/// Why a part could not be read. `label` values are stable (metrics, API).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartError {
+    /// `timeout`, `throttled`, `refused`, `unparsable`, `unreachable`, `too_large`, `blocked`, `no_server`, `internal`.
+    pub label: String,
+    /// In a sentence: what failed, at which server.
+    pub sentence: String,
+    /// Earliest instant to ask again, when the server said so.
+    #[serde(default)]
+    pub retry_at: Option<Timestamp>,
+}
+
+/// One part of an observation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part<T> {
+    /// The last good value.
+    pub value: Option<T>,
+    /// When `value` was seen.
+    pub observed_at: Option<Timestamp>,
+    /// Who said it (`RDAP https://…`, `WHOIS whois.nic.io`, `authoritative servers`).
+    pub source: Option<String>,
+    /// When it was last tried.
+    pub attempted_at: Option<Timestamp>,
+    /// Why the last try failed; `None` when it did not.
+    pub error: Option<PartError>,
+}
+
+impl<T> Default for Part<T> {
+    fn default() -> Self {
+        Part { value: None, observed_at: None, source: None, attempted_at: None, error: None }
+    }
+}
+
+impl<T> Part<T> {
+    /// A part that was read well.
+    pub fn good(value: T, at: Timestamp, source: impl Into<String>) -> Self {
+        Part {
+            value: Some(value),
+            observed_at: Some(at),
+            source: Some(source.into()),
+            attempted_at: Some(at),
+            error: None,
+        }
+    }
+
+    /// The last good value of `previous`, with the error of a new attempt.
+    pub fn failed(previous: Part<T>, at: Timestamp, error: PartError) -> Self {
+        Part { attempted_at: Some(at), error: Some(error), ..previous }
+    }
+
+    /// True when there is a value and the last attempt failed.
+    pub fn is_stale(&self) -> bool {
+        self.value.is_some() && self.error.is_some()
+    }
+}
+
+/// Everything seen about a name from one vantage. A public fact: kept once, however many organisations hold the name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// The name.
+    pub name: DomainName,
+    /// From where.
+    pub vantage: Vantage,
+    /// RDAP or WHOIS.
+    #[serde(default)]
+    pub registration: Part<RegistrationState>,
+    /// NS sets and name servers.
+    #[serde(default)]
+    pub delegation: Part<Delegation>,
+    /// Records of the zone.
+    #[serde(default)]
+    pub zone: Part<ZoneSnapshot>,
+    /// DNSSEC chain.
+    #[serde(default)]
+    pub dnssec: Part<Dnssec>,
+    /// What the checks noticed in this observation.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+}
+
+impl Observation {
+    /// A name nothing is known about yet.
+    pub fn empty(name: DomainName, vantage: Vantage) -> Self {
+        Observation {
+            name,
+            vantage,
+            registration: Part::default(),
+            delegation: Part::default(),
+            zone: Part::default(),
+            dnssec: Part::default(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// The latest time any part was tried.
+    pub fn last_scan(&self) -> Option<Timestamp> {
+        [
+            self.registration.attempted_at,
+            self.delegation.attempted_at,
+            self.zone.attempted_at,
+            self.dnssec.attempted_at,
+        ]
+        .into_iter()
+        .flatten()
+        .max()
+    }
+
+    /// The error of a part's last attempt.
+    pub fn error_of(&self, part: PartKind) -> Option<&PartError> {
+        match part {
+            PartKind::Registration => self.registration.error.as_ref(),
+            PartKind::Delegation => self.delegation.error.as_ref(),
+            PartKind::Zone => self.zone.error.as_ref(),
+            PartKind::Dnssec => self.dnssec.error.as_ref(),
+        }
+    }
+}

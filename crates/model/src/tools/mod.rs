@@ -1,0 +1,11 @@
+//! What the tools show: a host name from several places ([`fqdn`]), and resolvers beside the authoritative servers
+//! ([`compare`]). Shared by both: chains of aliases, answers of resolvers, and when two record sets are equal.
+
+pub mod chain;
+pub mod compare;
+pub mod doh_json;
+pub mod flush;
+pub mod fqdn;
+pub mod rdata;
+pub mod resolver_answer;
+pub mod resolvers;

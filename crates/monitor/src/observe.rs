@@ -1,0 +1,126 @@
+//! The observation of one scan: which parts are due, and whether a registry's rate limit allows the registration now.
+//! In: the stored observation and the time; out: what was observed; parts that were not due are left untried.
+
+use crate::Scanner;
+use crate::observer::{DnsParts, InTurn, Progress};
+use jiff::Timestamp;
+use model::detail::RawAnswer;
+use model::ids::Vantage;
+use model::names::DomainName;
+use model::observation::{Observation, Part};
+use model::registration::{Registration, RegistrationState};
+use model::scan::{Stage, StageResult};
+use store::Versioned;
+
+/// What a scan observed.
+pub(crate) struct Observed {
+    pub observation: Observation,
+    pub raw: Vec<RawAnswer>,
+    /// When our own rate limit allows the registration, if that is all that delayed it.
+    pub later: Option<Timestamp>,
+}
+
+impl Observed {
+    /// True when nothing was asked, so that there is nothing to record.
+    pub fn is_empty(&self) -> bool {
+        let o = &self.observation;
+        o.registration.attempted_at.is_none() && o.delegation.attempted_at.is_none()
+    }
+}
+
+impl Scanner {
+    /// Observes the parts that are due.
+    pub(crate) async fn observe(
+        &self,
+        name: &DomainName,
+        previous: Option<&Versioned>,
+        asked: bool,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> Observed {
+        let stored = previous.map(|p| &p.observation);
+        let fresh = stored.is_some_and(|o| self.registration_is_fresh(o, asked, now));
+        // A scheduled scan follows the last one by half an interval at least. An earlier one is the rest of that scan:
+        // the registration, which a rate limit had delayed.
+        let rest = !asked && !fresh && stored.is_some_and(|o| self.dns_is_recent(o, now));
+        // No rate limit delays longer than this; a later instant was written by a wrong clock.
+        let longest = net::budget::LONGEST_QUEUE.as_secs().cast_signed();
+        let ahead = |at: &Timestamp| (1..=longest).contains(&(at.as_second() - now.as_second()));
+        let turn =
+            stored.and_then(|o| o.registration.error.as_ref()?.retry_at).filter(|at| !asked && ahead(at));
+        let registration = async {
+            if fresh {
+                let words = "cached result".to_string();
+                progress.done(StageResult { stage: Stage::Registration, ok: true, words, ms: 0 });
+                // An untried part keeps what is stored.
+                return InTurn::default();
+            }
+            if turn.is_some() {
+                let words = "waiting for the registry's rate limit".to_string();
+                progress.done(StageResult { stage: Stage::Registration, ok: true, words, ms: 0 });
+                return InTurn::default();
+            }
+            if asked {
+                let (part, raw) = self.observer.registration(name, now, progress).await;
+                return InTurn { part, raw, later: false };
+            }
+            self.observer.registration_in_turn(name, now, progress).await
+        };
+        let dns =
+            async { if rest { DnsParts::default() } else { self.observer.dns(name, now, progress).await } };
+        let (InTurn { mut part, mut raw, later }, dns) = futures::join!(registration, dns);
+        // Answers of a failed look-up do not replace the good ones that are stored.
+        if part.error.is_some() && previous.is_some() {
+            raw.clear();
+        }
+        // A short delay by our own limit is no failure: what is stored stays.
+        let soon = part.error.as_ref().and_then(|e| e.retry_at).filter(|at| {
+            let good =
+                stored.is_some_and(|o| o.registration.value.is_some() && o.registration.error.is_none());
+            later && (good || rest) && at.as_second() - now.as_second() <= self.policy.interval_s / 2
+        });
+        if soon.is_some() {
+            part = Part::default();
+        }
+        let DnsParts { delegation, zone, dnssec, findings } = dns;
+        let vantage = Vantage::local();
+        let observation = Observation {
+            name: name.clone(),
+            vantage,
+            registration: part,
+            delegation,
+            zone,
+            dnssec,
+            findings,
+        };
+        Observed { observation, raw, later: soon }
+    }
+
+    /// True when the DNS was observed less than half an interval ago.
+    fn dns_is_recent(&self, stored: &Observation, now: Timestamp) -> bool {
+        let recent =
+            |at: Timestamp| (0..self.policy.interval_s / 2).contains(&(now.as_second() - at.as_second()));
+        stored.delegation.attempted_at.is_some_and(recent)
+    }
+
+    fn registration_is_fresh(&self, stored: &Observation, asked: bool, now: Timestamp) -> bool {
+        let part = &stored.registration;
+        let Some(at) = part.observed_at.filter(|_| part.error.is_none()) else { return false };
+        let age = now.as_second() - at.as_second();
+        // Read in the future, by a clock that was wrong: it would stay fresh for as long.
+        if age < 0 {
+            return false;
+        }
+        if asked {
+            return age < self.policy.freshness_s;
+        }
+        let days_left = part
+            .value
+            .as_ref()
+            .and_then(RegistrationState::registration)
+            .and_then(Registration::effective_expires)
+            .map(|e| e.days_from(now));
+        let near = days_left.is_some_and(|d| d <= self.policy.thresholds.warning_days);
+        age < if near { self.policy.freshness_s } else { self.policy.registration_interval_s }
+    }
+}

@@ -1,0 +1,158 @@
+//! Sign-in by password and second factor.
+
+use super::{Client, Identity};
+use accounts::second_factor::{TotpSecret, recovery_hash};
+use accounts::{PasswordError, Secret, Throttle, ThrottleRule};
+use jiff::SignedDuration;
+use model::account::normal_email;
+use model::ids::{Caller, OrgId};
+use store::Credentials;
+
+/// The credentials of one sign-in attempt.
+#[derive(Debug, Clone, Default)]
+pub struct Attempt {
+    /// E-mail address.
+    pub email: String,
+    /// Password.
+    pub password: String,
+    /// Code of the second factor or a recovery code; empty when none was typed.
+    pub code: String,
+}
+
+/// Why a sign-in was refused. The sentences do not disclose whether an account exists.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SignInError {
+    /// No such account, or another password.
+    #[error("Email and password do not match.")]
+    Wrong,
+    /// The password is right; the account has a second factor.
+    #[error("Enter the 6-digit code of your authenticator app, or a recovery code.")]
+    CodeNeeded,
+    /// The code is wrong, used already, or too old.
+    #[error("This code is not valid, or was used already. Enter a new one.")]
+    WrongCode,
+    /// The account is a member of no organisation any more.
+    #[error("This account belongs to no organisation. Ask an owner for an invitation.")]
+    NoOrganisation,
+    /// Too many failed attempts.
+    #[error("Too many failed attempts. Try again in {0}.")]
+    Throttled(String),
+    /// Too many others sign in at this moment, or the database does not answer.
+    #[error("Signing in is not possible at this moment. Try again in a few seconds.")]
+    Unavailable,
+}
+
+impl SignInError {
+    /// The HTTP status of a page that shows it.
+    pub fn status(&self) -> u16 {
+        match self {
+            SignInError::Wrong | SignInError::CodeNeeded | SignInError::WrongCode => 401,
+            SignInError::NoOrganisation => 403,
+            SignInError::Throttled(_) => 429,
+            SignInError::Unavailable => 503,
+        }
+    }
+}
+
+impl From<store::Error> for SignInError {
+    fn from(e: store::Error) -> Self {
+        tracing::error!(error = %e, label = e.label(), "the store failed during sign-in");
+        SignInError::Unavailable
+    }
+}
+
+impl From<PasswordError> for SignInError {
+    fn from(e: PasswordError) -> Self {
+        tracing::warn!(error = %e, "a password was not computed");
+        SignInError::Unavailable
+    }
+}
+
+impl Identity {
+    /// Signs a person in; the secret of the new session.
+    ///
+    /// # Errors
+    /// Says what to do; never whether an account exists.
+    pub async fn sign_in(&self, attempt: &Attempt, client: &Client) -> Result<Secret, SignInError> {
+        let found = self.authenticate(attempt, client).await?;
+        let memberships = self.store.memberships(&found.user.id).await?;
+        let Some(first) = memberships.first() else { return Err(SignInError::NoOrganisation) };
+        let secret = self
+            .begin_session(&found.user.id, first.org, client)
+            .await
+            .map_err(|_| SignInError::Unavailable)?;
+        let who = Caller::new(first.org, found.user.name.clone(), first.role);
+        self.log(&who, client, "session.sign_in", &found.user.email, None, None).await?;
+        Ok(secret)
+    }
+
+    /// Checks password and second factor without beginning a session.
+    pub(super) async fn authenticate(
+        &self,
+        attempt: &Attempt,
+        client: &Client,
+    ) -> Result<Credentials, SignInError> {
+        let now = self.now();
+        let email = normal_email(&attempt.email).unwrap_or_default();
+        let account = format!("account:{email}");
+        let address = client.prefix.as_ref().map(|prefix| format!("address:{prefix}"));
+        let mut keys = vec![(account.as_str(), ThrottleRule::ACCOUNT)];
+        keys.extend(address.as_deref().map(|key| (key, ThrottleRule::ADDRESS)));
+        for (key, rule) in &keys {
+            let (failures, last_at) = self.store.failures(key).await?;
+            if let Err(left) = (Throttle { failures, last_at }).check(now, rule) {
+                return Err(SignInError::Throttled(words(left)));
+            }
+        }
+        // Counted before the password is computed, and judged again by what was counted before: of attempts made at the
+        // same time no more get through than of attempts one after the other.
+        for (key, rule) in &keys {
+            let (failures, last_at) = self.store.count_failure(key, now - rule.forget, now).await?;
+            if let Err(left) = (Throttle { failures, last_at }).check(now, rule) {
+                return Err(SignInError::Throttled(words(left)));
+            }
+        }
+        let found = if email.is_empty() { None } else { self.store.credentials(&email).await? };
+        let stored = found.as_ref().and_then(|found| found.password.as_deref());
+        let is_right = self.passwords.verify(attempt.password.clone(), stored).await?;
+        let Some(found) = found.filter(|_| is_right) else { return Err(SignInError::Wrong) };
+        if let Some(secret) = &found.totp_secret {
+            self.second_factor(&found, secret, attempt.code.trim()).await?;
+        }
+        self.store.clear_failures(&account).await?;
+        Ok(found)
+    }
+
+    pub(super) async fn second_factor(
+        &self,
+        found: &Credentials,
+        secret: &str,
+        code: &str,
+    ) -> Result<(), SignInError> {
+        if code.is_empty() {
+            return Err(SignInError::CodeNeeded);
+        }
+        let user = &found.user.id;
+        let step = TotpSecret::from_base32(secret).and_then(|s| s.check(code, self.now(), found.totp_step));
+        let is_valid = match step {
+            Some(step) => self.store.use_totp_step(user, step).await?,
+            None => self.store.use_recovery_code(user, recovery_hash(code).as_str()).await?,
+        };
+        if is_valid { Ok(()) } else { Err(SignInError::WrongCode) }
+    }
+
+    /// The organisation a person signs in to first.
+    pub(super) async fn first_org(&self, found: &Credentials) -> Result<Option<OrgId>, store::Error> {
+        Ok(self.store.memberships(&found.user.id).await?.first().map(|membership| membership.org))
+    }
+}
+
+/// `40 seconds`, `15 minutes`.
+fn words(left: SignedDuration) -> String {
+    let seconds = left.as_secs().max(1);
+    match seconds {
+        1 => "1 second".into(),
+        2..=90 => format!("{seconds} seconds"),
+        _ => format!("{} minutes", (seconds + 59) / 60),
+    }
+}

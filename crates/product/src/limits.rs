@@ -1,0 +1,306 @@
+//! Limits of look-ups: how many a caller may start a minute and run at once, and how many run for all callers together.
+//! In: a caller and a kind of work. Out: a permit, released when dropped, or an error that says when to try again. One
+//! limiter for every page, function, stream and address; scheduled scans are bounded by their queue instead.
+
+use model::ids::Caller;
+use service::{ApiError, ApiResult};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
+
+const WINDOW: Duration = Duration::from_secs(60);
+/// How long a caller waits for a permit before it is refused.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+/// `Retry-After` of a caller that got no permit; when one is free can't be known.
+const RETRY_SOON: Duration = Duration::from_secs(5);
+/// Most callers that are tracked.
+const MAX_CALLERS: usize = 10_000;
+
+/// A kind of work, each with its price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// A trace from the root.
+    Trace,
+    /// What the authoritative servers say, before resolvers are asked.
+    Authority,
+    /// A domain scan: registration and DNS.
+    Scan,
+    /// A whole comparison: some forty resolvers.
+    Compare,
+    /// A host name followed to its end.
+    Analysis,
+    /// The health checks: each server is asked everything.
+    Check,
+    /// A comparison repeated until a record is everywhere.
+    Watch,
+}
+
+impl Work {
+    /// Points of the caller's rate limit.
+    fn price(self) -> u32 {
+        match self {
+            Work::Trace | Work::Authority => 1,
+            Work::Scan => 2,
+            Work::Compare | Work::Analysis | Work::Check | Work::Watch => 3,
+        }
+    }
+}
+
+/// The bounds.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Points of one caller a minute; 0: as many as it likes.
+    pub a_minute: u32,
+    /// Look-ups of one caller at the same time; a watch is one as long as it lasts.
+    pub at_once: usize,
+    /// Look-ups of all callers at the same time.
+    pub in_all: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds { a_minute: 60, at_once: 3, in_all: 24 }
+    }
+}
+
+impl Bounds {
+    /// As many may wait for a permit as three rounds of those who hold one.
+    fn max_waiters(permits: usize) -> usize {
+        permits * 3
+    }
+}
+
+/// Counts what callers do. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Limits(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    bounds: Bounds,
+    places: Arc<Semaphore>,
+    callers: Mutex<Callers>,
+}
+
+#[derive(Debug, Default)]
+struct Callers {
+    known: HashMap<String, Use>,
+    /// Waiting for a permit of all callers.
+    waiting: usize,
+}
+
+#[derive(Debug)]
+struct Use {
+    places: Arc<Semaphore>,
+    spent: VecDeque<(Instant, u32)>,
+    /// Waiting for a permit of this caller.
+    waiting: usize,
+    watches: usize,
+    /// When it may try again.
+    retry_at: Option<Instant>,
+}
+
+/// Permission for one look-up; released when dropped.
+#[derive(Debug)]
+pub struct Permit {
+    limits: Limits,
+    key: String,
+    work: Work,
+    _own: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.work == Work::Watch
+            && let Some(u) = self.limits.callers().known.get_mut(&self.key)
+        {
+            u.watches = u.watches.saturating_sub(1);
+        }
+    }
+}
+
+/// A request in the queue; leaves it when the request is dropped.
+struct Waiter<'a> {
+    limits: &'a Limits,
+    key: Option<&'a str>,
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        let mut callers = self.limits.callers();
+        let count = match self.key {
+            Some(key) => callers.known.get_mut(key).map(|u| &mut u.waiting),
+            None => Some(&mut callers.waiting),
+        };
+        if let Some(count) = count {
+            *count = count.saturating_sub(1);
+        }
+    }
+}
+
+impl Limits {
+    /// Limits with these bounds, unused yet.
+    pub fn new(bounds: Bounds) -> Self {
+        let places = Arc::new(Semaphore::new(bounds.in_all));
+        Limits(Arc::new(Shared { bounds, places, callers: Mutex::default() }))
+    }
+
+    /// Acquires a permit for one piece of work, waiting a few seconds where others are ahead.
+    ///
+    /// # Errors
+    /// [`TooManyRequests`](service::ErrorKind::TooManyRequests) when the caller has used its share, [`Unavailable`](service::ErrorKind::Unavailable) when all permits are held by
+    /// others; both say when to try again, and [`Limits::retry_after`] gives it in seconds.
+    pub async fn enter(&self, caller: &Caller, work: Work) -> ApiResult<Permit> {
+        let key = key(caller);
+        let price = self.price(work);
+        let (spent_at, own) = self.pay(&key, price)?;
+        match self.acquire(&key, &own).await {
+            Ok((own, of_all)) => {
+                if let (Work::Watch, Some(u)) = (work, self.callers().known.get_mut(&key)) {
+                    u.watches += 1;
+                }
+                Ok(Permit { limits: self.clone(), key, work, _own: own, _of_all: of_all })
+            }
+            Err(failure) => {
+                if let Some(u) = self.callers().known.get_mut(&key) {
+                    // Refund: the work was not done.
+                    if let Some(at) = u.spent.iter().position(|s| *s == (spent_at, price)) {
+                        u.spent.remove(at);
+                    }
+                    u.retry_at = Some(Instant::now() + RETRY_SOON);
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Seconds after which a refused caller may try again.
+    pub fn retry_after(&self, caller: &Caller) -> Option<u64> {
+        let left = self.callers().known.get(&key(caller))?.retry_at?.checked_duration_since(Instant::now())?;
+        (!left.is_zero()).then(|| seconds(left))
+    }
+
+    fn callers(&self) -> MutexGuard<'_, Callers> {
+        self.0.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// No price exceeds the rate limit: under a small limit the most expensive work is still possible once a minute.
+    fn price(&self, work: Work) -> u32 {
+        match self.0.bounds.a_minute {
+            0 => work.price(),
+            most => work.price().min(most),
+        }
+    }
+
+    /// Charges the price to the caller's rate limit (a sliding window of a minute).
+    fn pay(&self, key: &str, price: u32) -> ApiResult<(Instant, Arc<Semaphore>)> {
+        let Bounds { a_minute, at_once, .. } = self.0.bounds;
+        let now = Instant::now();
+        let mut callers = self.callers();
+        if callers.known.len() >= MAX_CALLERS {
+            callers.known.retain(|_, u| {
+                let idle = u.waiting == 0 && u.places.available_permits() == at_once;
+                !idle || u.spent.back().is_some_and(|(t, _)| now.duration_since(*t) < WINDOW)
+            });
+        }
+        let u = callers.known.entry(key.to_string()).or_insert_with(|| Use {
+            places: Arc::new(Semaphore::new(at_once)),
+            spent: VecDeque::new(),
+            waiting: 0,
+            watches: 0,
+            retry_at: None,
+        });
+        while u.spent.front().is_some_and(|(t, _)| now.duration_since(*t) >= WINDOW) {
+            u.spent.pop_front();
+        }
+        // Without a rate limit there is nothing to count.
+        if a_minute > 0 {
+            let mut left = u.spent.iter().map(|(_, p)| p).sum::<u32>() + price;
+            if left > a_minute {
+                // The oldest charges expire first; the price fits when enough of them have.
+                let free_at = u.spent.iter().find_map(|(t, p)| {
+                    left = left.saturating_sub(*p);
+                    (left <= a_minute).then_some(*t + WINDOW)
+                });
+                let wait = free_at.map_or(WINDOW, |t| t.saturating_duration_since(now));
+                u.retry_at = Some(now + wait);
+                return Err(ApiError::too_many_requests(format!(
+                    "Too many look-ups within a minute; each queries many servers. Try again in {} s.",
+                    seconds(wait)
+                )));
+            }
+            u.spent.push_back((now, price));
+        }
+        Ok((now, u.places.clone()))
+    }
+
+    /// Acquires a permit of the caller's own, then one of all callers.
+    async fn acquire(
+        &self,
+        key: &str,
+        own: &Arc<Semaphore>,
+    ) -> ApiResult<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+        let Bounds { at_once, in_all, .. } = self.0.bounds;
+        let own = match own.clone().try_acquire_owned() {
+            Ok(place) => place,
+            Err(_) => {
+                let full = || {
+                    ApiError::too_many_requests(format!(
+                        "{at_once} of your look-ups are running already. Wait for one to finish, or close its page."
+                    ))
+                };
+                let waiter = {
+                    let mut callers = self.callers();
+                    let Some(u) = callers.known.get_mut(key) else { return Err(full()) };
+                    // Watches run for minutes: waiting for one to end is no use.
+                    if u.waiting >= Bounds::max_waiters(at_once) || u.watches >= at_once {
+                        return Err(full());
+                    }
+                    u.waiting += 1;
+                    Waiter { limits: self, key: Some(key) }
+                };
+                let place = timeout(MAX_WAIT, own.clone().acquire_owned()).await;
+                drop(waiter);
+                place.map_err(|_| full())?.map_err(|_| full())?
+            }
+        };
+        let of_all = match self.0.places.clone().try_acquire_owned() {
+            Ok(place) => place,
+            Err(_) => {
+                let full = || {
+                    ApiError::unavailable(format!(
+                        "The server is at its limit of {in_all} look-ups at once. Nothing was sent; try again in {} s.",
+                        RETRY_SOON.as_secs()
+                    ))
+                };
+                let waiter = {
+                    let mut callers = self.callers();
+                    if callers.waiting >= Bounds::max_waiters(in_all) {
+                        return Err(full());
+                    }
+                    callers.waiting += 1;
+                    Waiter { limits: self, key: None }
+                };
+                let place = timeout(MAX_WAIT, self.0.places.clone().acquire_owned()).await;
+                drop(waiter);
+                place.map_err(|_| full())?.map_err(|_| full())?
+            }
+        };
+        Ok((own, of_all))
+    }
+}
+
+/// Whole seconds, rounded up, at least 1.
+fn seconds(left: Duration) -> u64 {
+    left.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX).max(1)
+}
+
+fn key(caller: &Caller) -> String {
+    format!("{}/{}", caller.org, caller.who)
+}
+
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod tests;

@@ -1,0 +1,173 @@
+//! The analysis tools behind pages, REST and live streams: comparison, watch, FQDN analyzer. In: a caller and what was
+//! typed. Out: types of the model, or an error.
+
+use super::{Bounds, Limits, Permit, Services, Work, query_error, unavailable};
+use dns::compare::{Asking, Comparer, Watch};
+use dns::fqdn::{Here, Vantage as Place, analyze};
+use model::compare::{CompareEvent, Comparison, Earlier, EndKind, Ended};
+use model::fqdn::FqdnReport;
+use model::ids::{Caller, Vantage};
+use model::names::Fqdn;
+use model::observation::Observation;
+use monitor::observer::cause_at_registry;
+use service::policy::{Action, authorize};
+use service::{ApiError, ApiResult};
+use std::sync::Arc;
+
+/// Kept states that are read for values a name had before.
+const STATES_READ: usize = 10;
+
+/// What the tools need beyond the engine. Cheap to clone.
+#[derive(Clone)]
+pub struct Tools {
+    /// Compares authoritative servers and resolvers.
+    pub comparer: Comparer,
+    /// What callers may set in motion.
+    pub limits: Limits,
+}
+
+impl Tools {
+    /// With this comparer and these bounds.
+    pub fn new(comparer: Comparer, bounds: Bounds) -> Self {
+        Tools { comparer, limits: Limits::new(bounds) }
+    }
+}
+
+/// A comparison under way: see [`Services::live_comparison`].
+pub struct LiveComparison {
+    comparer: Comparer,
+    asking: Asking,
+    watch: Option<Watch>,
+    _permit: Permit,
+}
+
+impl LiveComparison {
+    /// Runs to the end; the last event is [`CompareEvent::End`].
+    pub async fn run(self, report: &mut (dyn FnMut(CompareEvent) + Send)) {
+        let failed = match &self.watch {
+            // A watch reports its own end.
+            Some(watch) => self.comparer.watch(&self.asking, watch, report).await.err(),
+            None => match self.comparer.run(&self.asking, report).await {
+                Ok(done) => {
+                    let sentence = done.summary.sentence;
+                    report(CompareEvent::End(Ended { kind: EndKind::Done, sentence }));
+                    None
+                }
+                Err(e) => Some(e),
+            },
+        };
+        if let Some(e) = failed {
+            report(CompareEvent::End(Ended { kind: EndKind::Failed, sentence: e.to_string() }));
+        }
+    }
+}
+
+fn invalid(e: &dyn std::fmt::Display) -> ApiError {
+    ApiError::invalid(e.to_string())
+}
+
+impl Services {
+    /// What is to be compared, with the values the inventory knows of from before.
+    ///
+    /// # Errors
+    /// `Invalid` for what is not a name or not a type, `Forbidden`, `Unavailable` when the store fails.
+    async fn question(&self, caller: &Caller, name: &str, rtype: &str, force: bool) -> ApiResult<Asking> {
+        let name = Fqdn::read(name).map_err(|e| invalid(&e))?.name;
+        let rtype = if rtype.trim().is_empty() { "A" } else { rtype.trim() };
+        dns::known_type(rtype).map_err(|e| query_error(&e))?;
+        let mut asking = Asking::new(name, rtype);
+        asking.force = force;
+        asking.earlier = self.earlier(caller, &asking).await?;
+        Ok(asking)
+    }
+
+    /// Values that kept states of the caller's inventory show for the name.
+    async fn earlier(&self, caller: &Caller, asking: &Asking) -> ApiResult<Earlier> {
+        let mut earlier = Earlier::default();
+        let Some(domain) = asking.name.registrable() else { return Ok(earlier) };
+        if self.store().item(caller.org, &domain).await.map_err(unavailable)?.is_none() {
+            return Ok(earlier);
+        }
+        let mut take = |o: &Observation| {
+            for set in o.zone.value.iter().flat_map(|z| &z.rrsets) {
+                let same = set.name == asking.name.as_str() && set.rtype == asking.rtype;
+                if same && !earlier.values.contains(&set.data) {
+                    earlier.values.push(set.data.clone());
+                }
+            }
+        };
+        if let Some(now) = self.store().observation(&domain, &Vantage::local()).await.map_err(unavailable)? {
+            take(&now.observation);
+        }
+        let kept =
+            self.store().snapshots(caller.org, &domain, STATES_READ as u32).await.map_err(unavailable)?;
+        for meta in kept {
+            take(
+                &self.store().snapshot(caller.org, &domain, meta.id).await.map_err(unavailable)?.observation,
+            );
+        }
+        Ok(earlier)
+    }
+
+    /// A comparison, or with `watch` one that repeats until the record is everywhere, that reports each step. It holds its
+    /// permit from here on.
+    ///
+    /// # Errors
+    /// As [`Services::question`], and `TooManyRequests` or `Unavailable` where the limits refuse.
+    pub async fn live_comparison(
+        &self,
+        caller: &Caller,
+        (name, rtype, force): (&str, &str, bool),
+        watch: Option<Watch>,
+    ) -> ApiResult<LiveComparison> {
+        authorize(caller, Action::Compare)?;
+        let asking = self.question(caller, name, rtype, force).await?;
+        let work = if watch.is_some() { Work::Watch } else { Work::Compare };
+        let permit = self.tools.limits.enter(caller, work).await?;
+        Ok(LiveComparison { comparer: self.tools.comparer.clone(), asking, watch, _permit: permit })
+    }
+
+    pub(super) async fn tool_authority(
+        &self,
+        caller: &Caller,
+        name: &str,
+        rtype: &str,
+    ) -> ApiResult<Comparison> {
+        let asking = self.question(caller, name, rtype, false).await?;
+        let _permit = self.tools.limits.enter(caller, Work::Authority).await?;
+        let started = self.tools.comparer.start(&asking).await.map_err(|e| query_error(&e))?;
+        Ok(self.with_cause(started, &asking.name).await)
+    }
+
+    pub(super) async fn tool_compare(
+        &self,
+        caller: &Caller,
+        name: &str,
+        rtype: &str,
+        force: bool,
+    ) -> ApiResult<Comparison> {
+        let asking = self.question(caller, name, rtype, force).await?;
+        let _permit = self.tools.limits.enter(caller, Work::Compare).await?;
+        let done = self.tools.comparer.run(&asking, &mut |_| ()).await.map_err(|e| query_error(&e))?;
+        Ok(self.with_cause(done, &asking.name).await)
+    }
+
+    /// Where nothing was compared the registration may say why.
+    async fn with_cause(&self, done: Comparison, name: &Fqdn) -> Comparison {
+        if done.stopped.is_none() || done.authority.cause.is_some() {
+            return done;
+        }
+        done.because(cause_at_registry(self.scanner.observer.as_ref(), name, self.now()).await)
+    }
+
+    pub(super) async fn tool_fqdn(&self, caller: &Caller, name: &str) -> ApiResult<FqdnReport> {
+        let name = Fqdn::read(name).map_err(|e| invalid(&e))?.name;
+        let _permit = self.tools.limits.enter(caller, Work::Analysis).await?;
+        let here: Arc<dyn Place> = Arc::new(Here::new(self.engine.clone()));
+        let report = analyze(&name, &[here], self.now()).await;
+        if !report.wants_registration() {
+            return Ok(report);
+        }
+        Ok(report.because(cause_at_registry(self.scanner.observer.as_ref(), &name, self.now()).await))
+    }
+}

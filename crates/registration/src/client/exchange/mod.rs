@@ -1,0 +1,4 @@
+//! One question and its answer, by either protocol.
+
+pub(super) mod rdap;
+pub(super) mod whois;

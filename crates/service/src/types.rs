@@ -1,0 +1,67 @@
+//! Results of calls beyond the model's own types: the session, a one-off scan, the health checks.
+
+use model::account::Membership;
+use model::detail::RawAnswer;
+use model::ids::Caller;
+use model::names::DomainName;
+use model::observation::Observation;
+use serde::{Deserialize, Serialize};
+
+/// What a page needs to know about the process and the visitor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Who looks.
+    pub caller: Caller,
+    /// Name of the organisation.
+    pub organisation: String,
+    /// Every organisation the visitor is a member of, by name.
+    #[serde(default)]
+    pub memberships: Vec<Membership>,
+    /// True when the product runs against its own lab.
+    pub demo: bool,
+    /// Version of the product.
+    pub version: String,
+}
+
+/// A look at a domain that need not be in the inventory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScanReport {
+    /// What was typed came to this name.
+    pub name: DomainName,
+    /// The name as people read it.
+    pub unicode: String,
+    /// What had to be understood, in words.
+    pub note: Option<String>,
+    /// What was seen.
+    pub observation: Observation,
+    /// Raw registration answers.
+    pub raw: Vec<RawAnswer>,
+    /// True when the inventory holds it.
+    pub in_inventory: bool,
+    /// When it was looked at.
+    pub now: model::Timestamp,
+}
+
+/// What the health checks found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckOutcome {
+    /// The zone, as it goes on the wire.
+    pub zone: String,
+    /// True when servers or DS were given, as if the parent published them.
+    pub before_a_move: bool,
+    /// Why the registry takes the name off the net, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<model::cause::Cause>,
+    /// In the order of the test cases.
+    pub findings: Vec<model::finding::Finding>,
+    /// Test cases that ran.
+    pub test_cases: Vec<String>,
+    /// Questions sent.
+    pub queries: u32,
+    /// Wall time in milliseconds.
+    pub elapsed_ms: f64,
+    /// What holds for the whole.
+    pub notes: Vec<String>,
+    /// When it was asked.
+    pub now: model::Timestamp,
+}

@@ -1,0 +1,308 @@
+//! People, organisations, sessions, tokens, links and the audit log. Secrets come in as hashes only.
+//!
+//! Whatever takes something away (a session, a membership, a token) is effective for every replica with the next
+//! request: nothing here is cached.
+
+mod access;
+mod audit;
+mod users;
+
+use crate::api::Result;
+use crate::store::Database;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use model::account::{AuditEntry, Invitation, Member, Membership, SessionInfo, TokenInfo, User, UserId};
+use model::ids::{OrgId, Role};
+
+/// An account with what signing in needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The person.
+    pub user: User,
+    /// PHC string of the password; `None` when none is set.
+    pub password: Option<String>,
+    /// Base32 secret of the second factor.
+    pub totp_secret: Option<String>,
+    /// Time step of the code accepted last.
+    pub totp_step: Option<u64>,
+}
+
+/// Who presented a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionOwner {
+    /// Identifier of the session, not its secret.
+    pub id: String,
+    /// The person.
+    pub user: User,
+    /// The organisation the session acts in.
+    pub org: OrgId,
+    /// The role there; `None` when the person is no member of it any more.
+    pub role: Option<Role>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// Last use as stored.
+    pub seen_at: Timestamp,
+}
+
+/// A new session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSession {
+    /// Hash of the secret.
+    pub hash: String,
+    /// Identifier in lists.
+    pub id: String,
+    /// The person.
+    pub user: UserId,
+    /// The organisation it acts in first.
+    pub org: OrgId,
+    /// Browser and system as it named itself, at most 200 characters.
+    pub client: String,
+    /// Address it began from.
+    pub address: String,
+}
+
+/// A link that works once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OneTimeLink {
+    /// Identifier in lists.
+    pub id: String,
+    /// What it is for (`setup`, `reset`, `invitation`).
+    pub kind: String,
+    /// The organisation it is about.
+    pub org: Option<OrgId>,
+    /// What it carries, as JSON.
+    pub payload: String,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// Why a membership was not changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberChange {
+    /// Done.
+    Changed,
+    /// The person is no member of the organisation.
+    NotAMember,
+    /// It would leave the organisation without an owner.
+    LastOwner,
+}
+
+/// The part of the store that knows people.
+#[async_trait]
+pub trait AccountStore: Send + Sync + 'static {
+    // ---- people --------------------------------------------------------------------------------
+    /// How many accounts there are; 0 on a first start.
+    async fn user_count(&self) -> Result<u64>;
+    /// Makes an account; false when the address has one already.
+    async fn create_user(&self, id: &UserId, email: &str, name: &str, now: Timestamp) -> Result<bool>;
+    /// The account of an address with its credentials.
+    async fn credentials(&self, email: &str) -> Result<Option<Credentials>>;
+    /// The account of an identity with its credentials.
+    async fn credentials_of(&self, user: &UserId) -> Result<Option<Credentials>>;
+    /// Sets the password (a PHC string) and ends every session of the account but `keep` (an identifier).
+    async fn set_password(&self, user: &UserId, phc: &str, keep: Option<&str>) -> Result<()>;
+    /// Sets or removes the second factor with the hashes of its recovery codes.
+    async fn set_second_factor(&self, user: &UserId, secret: Option<&str>, recovery: &[String])
+    -> Result<()>;
+    /// Marks a time step as used; false when it, or a later one, was used already, on whichever replica.
+    async fn use_totp_step(&self, user: &UserId, step: u64) -> Result<bool>;
+    /// Uses up a recovery code; false when there is no such code.
+    async fn use_recovery_code(&self, user: &UserId, hash: &str) -> Result<bool>;
+
+    // ---- organisations -------------------------------------------------------------------------
+    /// Makes an organisation with its first owner.
+    async fn create_org(&self, org_key: &str, name: &str, owner: &UserId, now: Timestamp) -> Result<OrgId>;
+    /// Renames an organisation.
+    async fn rename_org(&self, org: OrgId, name: &str) -> Result<()>;
+    /// Adds a member, or changes the role of one that is.
+    async fn add_member(&self, org: OrgId, user: &UserId, role: Role, now: Timestamp) -> Result<()>;
+    /// Changes the role of a member (`None` removes it). Never leaves an organisation without an owner.
+    async fn change_member(&self, org: OrgId, user: &UserId, role: Option<Role>) -> Result<MemberChange>;
+    /// Organisations of a person, by name.
+    async fn memberships(&self, user: &UserId) -> Result<Vec<Membership>>;
+    /// Members of an organisation, by name.
+    async fn members(&self, org: OrgId) -> Result<Vec<Member>>;
+
+    // ---- sessions ------------------------------------------------------------------------------
+    /// Begins a session.
+    async fn create_session(&self, session: &NewSession, now: Timestamp) -> Result<()>;
+    /// Whose session it is.
+    async fn session(&self, hash: &str) -> Result<Option<SessionOwner>>;
+    /// Writes the time of the last use.
+    async fn touch_session(&self, hash: &str, now: Timestamp) -> Result<()>;
+    /// Lets a session act in another organisation of its owner; false when the person is no member there.
+    async fn switch_org(&self, hash: &str, org: OrgId) -> Result<bool>;
+    /// Sessions of a person, newest use first; `current` is an identifier.
+    async fn sessions(&self, user: &UserId, current: &str) -> Result<Vec<SessionInfo>>;
+    /// Ends one session of a person, or all but `keep`.
+    async fn end_sessions(&self, user: &UserId, only: Option<&str>, keep: Option<&str>) -> Result<u64>;
+
+    // ---- tokens --------------------------------------------------------------------------------
+    /// Makes an API token.
+    async fn create_token(&self, org: OrgId, hash: &str, token: &TokenInfo) -> Result<()>;
+    /// Organisation and description of a token that has not ended.
+    async fn token(&self, hash: &str, now: Timestamp) -> Result<Option<(OrgId, TokenInfo)>>;
+    /// Writes the time of the last use.
+    async fn touch_token(&self, hash: &str, now: Timestamp) -> Result<()>;
+    /// Tokens of an organisation, newest first.
+    async fn tokens(&self, org: OrgId) -> Result<Vec<TokenInfo>>;
+    /// Revokes a token; false when there is none.
+    async fn revoke_token(&self, org: OrgId, id: &str) -> Result<bool>;
+
+    // ---- links that work once ------------------------------------------------------------------
+    /// Makes a link.
+    async fn create_link(&self, hash: &str, link: &OneTimeLink) -> Result<()>;
+    /// What a link carries, without using it up.
+    async fn peek_link(&self, hash: &str, now: Timestamp) -> Result<Option<OneTimeLink>>;
+    /// Uses a link up. Of several callers one gets it.
+    async fn take_link(&self, hash: &str, now: Timestamp) -> Result<Option<OneTimeLink>>;
+    /// Withdraws a link by its identifier, or all of a kind without an organisation.
+    async fn withdraw_links(&self, org: Option<OrgId>, kind: &str, id: Option<&str>) -> Result<u64>;
+    /// Invitations of an organisation that have not ended.
+    async fn invitations(&self, org: OrgId, now: Timestamp) -> Result<Vec<Invitation>>;
+
+    // ---- failed attempts -----------------------------------------------------------------------
+    /// Failures of a key and the time of the newest.
+    async fn failures(&self, key: &str) -> Result<(u32, Option<Timestamp>)>;
+    /// Counts a failure; those before `forget` no longer count. Answers what was counted before it: of callers at the
+    /// same time, each sees those before it.
+    async fn count_failure(
+        &self,
+        key: &str,
+        forget: Timestamp,
+        now: Timestamp,
+    ) -> Result<(u32, Option<Timestamp>)>;
+    /// Forgets a key's failures.
+    async fn clear_failures(&self, key: &str) -> Result<()>;
+
+    // ---- audit log -----------------------------------------------------------------------------
+    /// Appends an entry; its `id` is given by the log.
+    async fn audit(&self, org: OrgId, entry: &AuditEntry) -> Result<()>;
+    /// Entries of an organisation before `before` (`None`: the newest), newest first.
+    async fn audit_log(&self, org: OrgId, before: Option<i64>, limit: u32) -> Result<Vec<AuditEntry>>;
+
+    /// Deletes sessions, links and failures that ended before `before`; audit entries older than `audit_before`.
+    async fn prune_accounts(&self, before: Timestamp, audit_before: Timestamp) -> Result<u64>;
+}
+
+#[async_trait]
+impl AccountStore for Database {
+    async fn user_count(&self) -> Result<u64> {
+        users::count(&self.db).await
+    }
+    async fn create_user(&self, id: &UserId, email: &str, name: &str, now: Timestamp) -> Result<bool> {
+        users::create(&self.db, id, email, name, now).await
+    }
+    async fn credentials(&self, email: &str) -> Result<Option<Credentials>> {
+        users::credentials(&self.db, "email", email).await
+    }
+    async fn credentials_of(&self, user: &UserId) -> Result<Option<Credentials>> {
+        users::credentials(&self.db, "id", &user.0).await
+    }
+    async fn set_password(&self, user: &UserId, phc: &str, keep: Option<&str>) -> Result<()> {
+        users::set_password(&self.db, user, phc, keep).await
+    }
+    async fn set_second_factor(
+        &self,
+        user: &UserId,
+        secret: Option<&str>,
+        recovery: &[String],
+    ) -> Result<()> {
+        users::set_second_factor(&self.db, user, secret, recovery).await
+    }
+    async fn use_totp_step(&self, user: &UserId, step: u64) -> Result<bool> {
+        users::use_totp_step(&self.db, user, step).await
+    }
+    async fn use_recovery_code(&self, user: &UserId, hash: &str) -> Result<bool> {
+        users::use_recovery_code(&self.db, user, hash).await
+    }
+    async fn create_org(&self, org_key: &str, name: &str, owner: &UserId, now: Timestamp) -> Result<OrgId> {
+        users::create_org(&self.db, org_key, name, owner, now).await
+    }
+    async fn rename_org(&self, org: OrgId, name: &str) -> Result<()> {
+        users::rename_org(&self.db, org, name).await
+    }
+    async fn add_member(&self, org: OrgId, user: &UserId, role: Role, now: Timestamp) -> Result<()> {
+        users::add_member(&self.db, org, user, role, now).await
+    }
+    async fn change_member(&self, org: OrgId, user: &UserId, role: Option<Role>) -> Result<MemberChange> {
+        users::change_member(&self.db, org, user, role).await
+    }
+    async fn memberships(&self, user: &UserId) -> Result<Vec<Membership>> {
+        users::memberships(&self.db, user).await
+    }
+    async fn members(&self, org: OrgId) -> Result<Vec<Member>> {
+        users::members(&self.db, org).await
+    }
+    async fn create_session(&self, session: &NewSession, now: Timestamp) -> Result<()> {
+        access::create_session(&self.db, session, now).await
+    }
+    async fn session(&self, hash: &str) -> Result<Option<SessionOwner>> {
+        access::session(&self.db, hash).await
+    }
+    async fn touch_session(&self, hash: &str, now: Timestamp) -> Result<()> {
+        access::touch_session(&self.db, hash, now).await
+    }
+    async fn switch_org(&self, hash: &str, org: OrgId) -> Result<bool> {
+        access::switch_org(&self.db, hash, org).await
+    }
+    async fn sessions(&self, user: &UserId, current: &str) -> Result<Vec<SessionInfo>> {
+        access::sessions(&self.db, user, current).await
+    }
+    async fn end_sessions(&self, user: &UserId, only: Option<&str>, keep: Option<&str>) -> Result<u64> {
+        access::end_sessions(&self.db, user, only, keep).await
+    }
+    async fn create_token(&self, org: OrgId, hash: &str, token: &TokenInfo) -> Result<()> {
+        access::create_token(&self.db, org, hash, token).await
+    }
+    async fn token(&self, hash: &str, now: Timestamp) -> Result<Option<(OrgId, TokenInfo)>> {
+        access::token(&self.db, hash, now).await
+    }
+    async fn touch_token(&self, hash: &str, now: Timestamp) -> Result<()> {
+        access::touch_token(&self.db, hash, now).await
+    }
+    async fn tokens(&self, org: OrgId) -> Result<Vec<TokenInfo>> {
+        access::tokens(&self.db, org).await
+    }
+    async fn revoke_token(&self, org: OrgId, id: &str) -> Result<bool> {
+        access::revoke_token(&self.db, org, id).await
+    }
+    async fn create_link(&self, hash: &str, link: &OneTimeLink) -> Result<()> {
+        access::create_link(&self.db, hash, link).await
+    }
+    async fn peek_link(&self, hash: &str, now: Timestamp) -> Result<Option<OneTimeLink>> {
+        access::peek_link(&self.db, hash, now).await
+    }
+    async fn take_link(&self, hash: &str, now: Timestamp) -> Result<Option<OneTimeLink>> {
+        access::take_link(&self.db, hash, now).await
+    }
+    async fn withdraw_links(&self, org: Option<OrgId>, kind: &str, id: Option<&str>) -> Result<u64> {
+        access::withdraw_links(&self.db, org, kind, id).await
+    }
+    async fn invitations(&self, org: OrgId, now: Timestamp) -> Result<Vec<Invitation>> {
+        access::invitations(&self.db, org, now).await
+    }
+    async fn failures(&self, key: &str) -> Result<(u32, Option<Timestamp>)> {
+        audit::failures(&self.db, key).await
+    }
+    async fn count_failure(
+        &self,
+        key: &str,
+        forget: Timestamp,
+        now: Timestamp,
+    ) -> Result<(u32, Option<Timestamp>)> {
+        audit::count_failure(&self.db, key, forget, now).await
+    }
+    async fn clear_failures(&self, key: &str) -> Result<()> {
+        audit::clear_failures(&self.db, key).await
+    }
+    async fn audit(&self, org: OrgId, entry: &AuditEntry) -> Result<()> {
+        audit::append(&self.db, org, entry).await
+    }
+    async fn audit_log(&self, org: OrgId, before: Option<i64>, limit: u32) -> Result<Vec<AuditEntry>> {
+        audit::list(&self.db, org, before, limit).await
+    }
+    async fn prune_accounts(&self, before: Timestamp, audit_before: Timestamp) -> Result<u64> {
+        audit::prune(&self.db, before, audit_before).await
+    }
+}

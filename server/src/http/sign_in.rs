@@ -1,0 +1,317 @@
+//! The forms in front of the product: sign-in and -out, and the links that work once. Each answers with a page or with
+//! a redirection and a cookie. Secrets travel in form bodies and cookies; a link's secret is in its address once.
+
+use super::AppState;
+use super::access::{self, Presented};
+use app::{AccessField, AccessPage, access_document};
+use axum::Form;
+use axum::extract::{FromRequest as _, Query, Request, State};
+use axum::http::header::{CACHE_CONTROL, LOCATION, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+use product::identity::{Attempt, Client, LinkView, NewPerson, SignInError};
+use serde::Deserialize;
+
+/// The page after sign-in when no other was requested.
+const HOME: &str = "/domains";
+
+/// Query of the pages.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Asked {
+    key: String,
+    to: String,
+}
+
+/// Fields of all forms; each uses its own.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Fields {
+    key: String,
+    to: String,
+    name: String,
+    organisation: String,
+    email: String,
+    password: String,
+    code: String,
+    org: String,
+}
+
+/// `GET /sign-in`.
+pub async fn sign_in_page(State(state): State<AppState>, Query(asked): Query<Asked>) -> Response {
+    match state.access.identity.is_set_up().await {
+        Ok(true) => show(&state, StatusCode::OK, &sign_in_form(&asked.to, "", false, None)),
+        Ok(false) => show(&state, StatusCode::OK, &not_set_up()),
+        Err(e) => show(
+            &state,
+            StatusCode::SERVICE_UNAVAILABLE,
+            &notice("Sign in", &SignInError::from(e).to_string()),
+        ),
+    }
+}
+
+/// `POST /sign-in`.
+pub async fn sign_in(State(state): State<AppState>, request: Request) -> Response {
+    let (client, encrypted, fields) = match read(&state, request).await {
+        Ok(read) => read,
+        Err(refused) => return refused,
+    };
+    let attempt = Attempt { email: fields.email, password: fields.password, code: fields.code };
+    match state.access.identity.sign_in(&attempt, &client).await {
+        Ok(secret) => enter(secret.expose(), encrypted, &fields.to),
+        Err(e) => {
+            let status = StatusCode::from_u16(e.status()).unwrap_or(StatusCode::UNAUTHORIZED);
+            // The password is typed again with the code: it is never sent back to the browser.
+            let wants_code = matches!(e, SignInError::CodeNeeded | SignInError::WrongCode);
+            let form = sign_in_form(&fields.to, &attempt.email, wants_code, Some(e.to_string()));
+            show(&state, status, &form)
+        }
+    }
+}
+
+/// `POST /sign-out`.
+pub async fn sign_out(State(state): State<AppState>, request: Request) -> Response {
+    if access::is_cross_site(request.method(), request.headers()) {
+        return access::cross_site_refusal();
+    }
+    let (client, encrypted) = (access::client(&state, &request), access::is_encrypted(&request));
+    if let Some(Presented::Cookie(secret)) = access::presented(request.headers(), encrypted)
+        && let Err(e) = state.access.identity.sign_out(&secret, &client).await
+    {
+        tracing::warn!(error = %e, "a session was not ended");
+        let words = "You are still signed in: the database did not answer. Try again in a moment.";
+        return show(&state, StatusCode::SERVICE_UNAVAILABLE, &notice("Sign out", words));
+    }
+    let gone = access::cookie("", encrypted, 0);
+    see_other("/sign-in", Some(gone))
+}
+
+/// `POST /switch-organisation`.
+pub async fn switch_org(State(state): State<AppState>, request: Request) -> Response {
+    let presented = access::presented(request.headers(), access::is_encrypted(&request));
+    let (_, _, fields) = match read(&state, request).await {
+        Ok(read) => read,
+        Err(refused) => return refused,
+    };
+    let Some(Presented::Cookie(secret)) = presented else { return see_other("/sign-in", None) };
+    match state.access.identity.switch_org(&secret, &fields.org).await {
+        Ok(true) => see_other(HOME, None),
+        Ok(false) => {
+            let words = "You are not a member of this organisation any more.";
+            show(&state, StatusCode::FORBIDDEN, &notice("Switch organisation", words))
+        }
+        Err(e) => {
+            let words = SignInError::from(e).to_string();
+            show(&state, StatusCode::SERVICE_UNAVAILABLE, &notice("Switch organisation", &words))
+        }
+    }
+}
+
+/// `GET /setup`, `/invite`, `/reset`: what a link is for.
+pub async fn link_page(State(state): State<AppState>, Query(asked): Query<Asked>) -> Response {
+    match state.access.identity.open_link(&asked.key).await {
+        Ok(view) => show(&state, StatusCode::OK, &link_form(&view, &asked.key, &NewPerson::default(), None)),
+        Err(e) => {
+            let status = StatusCode::from_u16(e.status()).unwrap_or(StatusCode::FORBIDDEN);
+            show(&state, status, &notice("This link does not work", &e.detail))
+        }
+    }
+}
+
+/// `POST /accept`: carries out what a link is for.
+pub async fn accept(State(state): State<AppState>, request: Request) -> Response {
+    let (client, encrypted, fields) = match read(&state, request).await {
+        Ok(read) => read,
+        Err(refused) => return refused,
+    };
+    let person = NewPerson {
+        name: fields.name,
+        email: fields.email,
+        password: fields.password,
+        code: fields.code,
+        organisation: fields.organisation,
+    };
+    match state.access.identity.accept(&fields.key, &person, &client).await {
+        Ok(secret) => enter(secret.expose(), encrypted, HOME),
+        Err(e) => {
+            let status = StatusCode::from_u16(e.status()).unwrap_or(StatusCode::BAD_REQUEST);
+            match state.access.identity.open_link(&fields.key).await {
+                Ok(view) => show(&state, status, &link_form(&view, &fields.key, &person, Some(e.detail))),
+                Err(gone) => show(&state, status, &notice("This link does not work", &gone.detail)),
+            }
+        }
+    }
+}
+
+/// The client, whether the request came encrypted, and the form.
+async fn read(state: &AppState, request: Request) -> Result<(Client, bool, Fields), Response> {
+    if access::is_cross_site(request.method(), request.headers()) {
+        return Err(access::cross_site_refusal());
+    }
+    let (client, encrypted) = (access::client(state, &request), access::is_encrypted(&request));
+    let Form(fields) =
+        Form::<Fields>::from_request(request, &()).await.map_err(IntoResponse::into_response)?;
+    Ok((client, encrypted, fields))
+}
+
+fn sign_in_form(to: &str, email: &str, wants_code: bool, error: Option<String>) -> AccessPage {
+    let mut fields = vec![
+        AccessField {
+            name: "email",
+            label: "Email",
+            kind: "email",
+            autocomplete: "username",
+            value: email.into(),
+            ..AccessField::default()
+        },
+        AccessField {
+            name: "password",
+            label: "Password",
+            kind: "password",
+            autocomplete: "current-password",
+            ..AccessField::default()
+        },
+    ];
+    fields.extend(wants_code.then(code_field));
+    AccessPage {
+        title: "Sign in to Domainscope".into(),
+        action: "/sign-in",
+        hidden: vec![("to", own_path(to).to_string())],
+        fields,
+        error,
+        button: "Sign in",
+        footer: "Access is by invitation. Forgot your password? Ask an administrator of this server for a reset link.",
+        ..AccessPage::default()
+    }
+}
+
+fn code_field() -> AccessField {
+    AccessField {
+        name: "code",
+        label: "Authentication code",
+        kind: "text",
+        autocomplete: "one-time-code",
+        hint: "6 digits from your authenticator app, or a recovery code",
+        ..AccessField::default()
+    }
+}
+
+fn link_form(view: &LinkView, key: &str, person: &NewPerson, error: Option<String>) -> AccessPage {
+    let text = |name, label, autocomplete, value: &str| AccessField {
+        name,
+        label,
+        kind: if name == "email" { "email" } else { "text" },
+        autocomplete,
+        value: value.into(),
+        ..AccessField::default()
+    };
+    let new_password = || AccessField {
+        name: "password",
+        label: "New password",
+        kind: "password",
+        autocomplete: "new-password",
+        hint: "At least 12 characters",
+        ..AccessField::default()
+    };
+    let page = AccessPage {
+        action: "/accept",
+        hidden: vec![("key", key.to_string())],
+        error,
+        ..AccessPage::default()
+    };
+    match view {
+        LinkView::Setup => AccessPage {
+            title: "Set up Domainscope".into(),
+            text: "Create the first account. It owns this installation.".into(),
+            fields: vec![
+                text("organisation", "Organisation", "organization", &person.organisation),
+                text("name", "Your name", "name", &person.name),
+                text("email", "Email", "username", &person.email),
+                new_password(),
+            ],
+            button: "Create account",
+            ..page
+        },
+        LinkView::Invitation { email, organisation, role, invited_by, has_account } => AccessPage {
+            title: format!("Join {organisation}"),
+            text: format!("{invited_by} invited {email} as {}. {}", role.as_str(), role.sentence()),
+            fields: if *has_account {
+                let password = AccessField {
+                    label: "Your password",
+                    autocomplete: "current-password",
+                    hint: "",
+                    ..new_password()
+                };
+                let code = AccessField { is_optional: true, ..code_field() };
+                vec![password, code]
+            } else {
+                vec![text("name", "Your name", "name", &person.name), new_password()]
+            },
+            button: "Join",
+            ..page
+        },
+        LinkView::Reset { email } => AccessPage {
+            title: "Set a new password".into(),
+            text: format!("For {email}. All other sessions of this account are signed out."),
+            fields: vec![new_password(), AccessField { is_optional: true, ..code_field() }],
+            button: "Set password",
+            ..page
+        },
+    }
+}
+
+fn not_set_up() -> AccessPage {
+    notice(
+        "Domainscope is not set up yet",
+        "Open the set-up link that the server printed when it started. “domainscope admin link” prints a new one.",
+    )
+}
+
+fn notice(title: &str, text: &str) -> AccessPage {
+    AccessPage { title: title.into(), text: text.into(), ..AccessPage::default() }
+}
+
+fn show(state: &AppState, status: StatusCode, page: &AccessPage) -> Response {
+    let html = access_document(state.bundle.style_tags(), page);
+    (status, [(CACHE_CONTROL, HeaderValue::from_static("no-store"))], Html(html)).into_response()
+}
+
+fn enter(secret: &str, encrypted: bool, to: &str) -> Response {
+    see_other(own_path(to), Some(access::cookie(secret, encrypted, access::COOKIE_SECONDS)))
+}
+
+fn see_other(to: &str, cookie: Option<String>) -> Response {
+    let mut headers = HeaderMap::new();
+    headers.insert(LOCATION, HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static(HOME)));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(value) = cookie.and_then(|cookie| HeaderValue::from_str(&cookie).ok()) {
+        headers.insert(SET_COOKIE, value);
+    }
+    (StatusCode::SEE_OTHER, headers).into_response()
+}
+
+/// A path of this server; never another site's address, which `//host`, `/\host` or a tab in it would be to a browser.
+fn own_path(to: &str) -> &str {
+    let is_own = to.starts_with('/')
+        && !to.starts_with("//")
+        && !to.chars().any(|c| c == '\\' || c.is_control())
+        && !["/sign-", "/accept", "/api/"].iter().any(|taken| to.starts_with(taken));
+    if is_own { to } else { HOME }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_to_another_site() {
+        for own in ["/domains?q=a", "/domains/q7.io/dns"] {
+            assert_eq!(own_path(own), own);
+        }
+        for foreign in
+            ["", "https://evil.example", "//evil.example", "/\\evil.example", "/\t/evil.example", "/sign-in"]
+        {
+            assert_eq!(own_path(foreign), HOME, "{foreign:?}");
+        }
+    }
+}
