@@ -22,7 +22,7 @@ export default defineConfig({
   reporter: [["list"], ["html", { outputFolder: "out/report", open: "never" }]],
   forbidOnly: process.env.CI !== undefined,
   workers: 1,
-  retries: 0,
+  retries: process.env.CI ? 1 : 0,
   timeout: 60_000,
   expect: { timeout: 10_000 },
   use: {

@@ -99,7 +99,8 @@ fn has_advisories() -> bool {
 
 fn unit_tests() -> Result<()> {
     if sh::which("cargo-nextest").is_some() {
-        sh::run(sh::cargo().args(["nextest", "run", "--workspace", "--no-fail-fast"]))
+        let profile = if std::env::var_os("CI").is_some() { "ci" } else { "default" };
+        sh::run(sh::cargo().args(["nextest", "run", "--workspace", "--no-fail-fast", "--profile", profile]))
     } else {
         sh::say("cargo-nextest is not installed; using cargo test");
         // Benchmarks are compiled by the lints; running them here would take minutes and measure nothing.
