@@ -77,7 +77,7 @@ async fn the_first_paint_has_the_authority_and_everybody_pending() {
 async fn the_whole_page_judges_each_resolver() {
     let t = text(&html("/tools/compare?name=www.alder.example&type=A&whole=1").await);
     says(&t, &["1 of 5 resolvers agrees with the authoritative servers; 1 still gives an old answer"]);
-    says(&t, &["Longshore Stale Canada Longshore Ltd · over DoH 198.51.100.44 right at 14:26"]);
+    says(&t, &["Longshore Stale Canada Longshore Ltd · over DoH 198.51.100.44 expires 14:26"]);
     says(&t, &["Kestrel Cached “no” Chile Kestrel Ltd · over DoH NXDOMAIN gone by 14:15"]);
     says(&t, &["Kelp Same Norway Kelp Ltd · over DoH 203.0.113.80 TTL 212"]);
     says(&t, &["Filtering resolvers", "Broom Filtered Ireland · filters malware", "0.0.0.0 expected"]);
@@ -85,7 +85,7 @@ async fn the_whole_page_judges_each_resolver() {
         &t,
         &[
             "Wattle Failing",
-            "SERVFAIL asked in vain",
+            "SERVFAIL no usable answer",
             "How to flush your own cache",
             "resolvectl flush-caches",
         ],

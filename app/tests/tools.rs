@@ -81,7 +81,7 @@ async fn all_well_nothing_yet_and_refused_are_different_pages() {
     let r = story();
     says(
         &read(&r, "/tools/check?zone=q7.io").await,
-        &["q7.io is in order", "All 5 test cases found nothing"],
+        &["q7.io is in order", "All 5 test cases found no problem"],
     );
     says(&read(&r, "/tools/check").await, &["Is this zone healthy?"]);
     let (_, html) = page(&r, "/tools/check?zone=exa+mple").await;

@@ -13,7 +13,7 @@ test("each resolver is judged as it answers, and the browser asks for itself", a
   await expect(found.getByText("14 of 14 answered")).toBeVisible({ timeout: 30_000 });
   const tile = (name: string) => found.getByRole("listitem").filter({ hasText: name });
   await expect(tile("Longshore")).toContainText("Stale");
-  await expect(tile("Longshore")).toContainText(/right at \d\d:\d\d/);
+  await expect(tile("Longshore")).toContainText(/expires \d\d:\d\d/);
   await expect(found.getByRole("status").filter({ hasText: "with the authoritative servers" })).toBeVisible();
   // The same judgement for what the browser was told.
   await expect(found.getByText(/\d+ of \d+ resolvers queried by your browser agree/)).toBeVisible();
@@ -50,7 +50,7 @@ test("a watch says how far it is, and can be stopped", async ({ page, server }) 
   await hydrated(page);
   await page.getByRole("link", { name: "Watch propagation" }).click();
   await expect(page).toHaveURL(/watch=1/);
-  await expect(page.getByText(/resolvers have it; next look at \d\d:\d\d:\d\d UTC/)).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText(/resolvers have it; next check at \d\d:\d\d:\d\d UTC/)).toBeVisible({ timeout: 30_000 });
   await expect(page.getByText(/stops at \d\d:\d\d UTC/)).toBeVisible();
   await expectAccessible(page);
   await pictures(page, "compare-watch");

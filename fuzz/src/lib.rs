@@ -8,4 +8,5 @@ pub mod input;
 pub mod names;
 pub mod rdap;
 pub mod reading;
+pub mod session;
 pub mod whois;

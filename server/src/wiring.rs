@@ -4,7 +4,7 @@ use crate::settings::{EngineArgs, Wrong};
 use anyhow::{Context, Result, anyhow};
 use async_trait::async_trait;
 use model::names::Fqdn;
-use monitor::{Internet, StoreBootstrapCache, StoreLedger};
+use monitor::{NetworkObserver, StoreBootstrapCache, StoreLedger};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl net::Resolve for EngineResolver {
 ///
 /// # Errors
 /// When a file they name can't be read or used; the message names the setting.
-pub fn internet(args: &EngineArgs) -> Result<Internet> {
+pub fn internet(args: &EngineArgs) -> Result<NetworkObserver> {
     build(args, net::Budgets::new(), usize::MAX, None)
 }
 
@@ -34,7 +34,10 @@ pub fn internet(args: &EngineArgs) -> Result<Internet> {
 ///
 /// # Errors
 /// As [`internet`].
-pub fn internet_sharing(args: &EngineArgs, store: &Arc<dyn Store>) -> Result<(Internet, net::Budgets)> {
+pub fn internet_sharing(
+    args: &EngineArgs,
+    store: &Arc<dyn Store>,
+) -> Result<(NetworkObserver, net::Budgets)> {
     let budgets = net::Budgets::shared(Arc::new(StoreLedger(store.clone())), jiff::Timestamp::now);
     let cache = Arc::new(StoreBootstrapCache(store.clone()));
     Ok((build(args, budgets.clone(), MAX_WAITERS, Some(cache))?, budgets))
@@ -48,7 +51,7 @@ fn build(
     budgets: net::Budgets,
     max_waiters: usize,
     cache: Option<Arc<dyn registration::BootstrapCache>>,
-) -> Result<Internet> {
+) -> Result<NetworkObserver> {
     let address_map = match &args.address_map {
         Some(path) => net::AddressMap::read(path).map_err(|e| anyhow!("address map: {e}"))?,
         None => net::AddressMap::default(),
@@ -69,7 +72,7 @@ fn build(
         cache,
     )
     .map_err(|e| anyhow!("registration settings: {e}"))?;
-    Ok(Internet { client, engine })
+    Ok(NetworkObserver { client, engine })
 }
 
 fn agreed_limits(args: &EngineArgs) -> Result<registration::Limits> {

@@ -12,11 +12,11 @@ use model::names::{DomainName, Fqdn};
 use model::observation::Observation;
 use model::registration::RegistrationState;
 use monitor::observer::NoProgress;
-use monitor::{Internet, Observer};
+use monitor::{NetworkObserver, Observer};
 use server::settings::EngineArgs;
 use server::wiring;
 
-async fn observe(internet: &Internet, name: &str) -> Observation {
+async fn observe(internet: &NetworkObserver, name: &str) -> Observation {
     let name = DomainName::trusted(name);
     let now = jiff::Timestamp::now();
     let (registration, raw) = internet.registration(&name, now, &NoProgress).await;
@@ -27,7 +27,7 @@ async fn observe(internet: &Internet, name: &str) -> Observation {
 }
 
 /// Every fact of q7.io that the specification names, wherever it was read.
-async fn assert_q7(internet: &Internet) {
+async fn assert_q7(internet: &NetworkObserver) {
     let o = observe(internet, "q7.io").await;
     assert_eq!(o.registration.error, None);
     let Some(RegistrationState::Registered(r)) = &o.registration.value else {

@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// Targets, as the programs of `fuzz/` are called.
-pub const TARGETS: &[&str] = &["whois", "rdap", "encodings", "dns_wire", "names"];
+pub const TARGETS: &[&str] = &["whois", "rdap", "encodings", "dns_wire", "names", "session"];
 
 /// What cargo-fuzz passes, without a sanitizer (those need nightly; there is no unsafe code of ours to watch) and without
 /// traced comparisons (the Public Suffix List would compile for four minutes).

@@ -4,8 +4,9 @@
 //! The modules stand on floors; each imports only from the floors below it:
 //!
 //! 1. [`wire`]: messages to types and back, names, digests, bounds on one message.
-//! 2. `error`, `settings`, `input`, [`present`]: errors, settings, names and types as callers write them, records as text.
-//! 3. `session`: one operation with its bounds on questions, time and memory; `session::transport` has the sockets.
+//! 2. `error`, [`sockets`], `settings`, `input`, [`present`]: errors, what carries messages, settings, names and types as
+//!    callers write them, records as text.
+//! 3. `session`: one operation with its bounds on questions, time and memory; `session::transport` is one exchange.
 //! 4. `resolve`: what a reply amounts to, iterative resolution, the network an address belongs to.
 //! 5. `delegation`: trace, both sides of a delegation, records of a zone, provider.
 //! 6. [`dnssec`]: signatures, denials and the chain of trust, within one budget of verifications.
@@ -24,6 +25,7 @@ pub mod recursive;
 mod resolve;
 mod session;
 mod settings;
+pub mod sockets;
 mod tools;
 pub mod wire;
 
@@ -34,4 +36,4 @@ pub use input::known_type;
 pub use net::AddressMap;
 pub use settings::{RootHints, Settings, TrustAnchors};
 pub use tools::chain::{Chain, ChainQuestion};
-pub use tools::{compare, fqdn, fqdn_text, render};
+pub use tools::{compare, fqdn};

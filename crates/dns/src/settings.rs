@@ -1,6 +1,7 @@
 //! How the engine behaves: root hints, port, time, bounds, and the address map of closed networks.
 
 use crate::error::Error;
+use crate::sockets::{Network, System};
 use crate::wire::{Dnskey, Name, digest};
 use data_encoding::BASE64;
 use model::dns::NsName;
@@ -8,6 +9,7 @@ use model::registration::Ds;
 use net::AddressMap;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Settings of an [`crate::Engine`].
@@ -38,6 +40,8 @@ pub struct Settings {
     /// Networks whose addresses are as good as globally reachable ones, because everybody who matters is inside; empty
     /// on the real Internet.
     pub own_networks: Vec<(IpAddr, u8)>,
+    /// What carries messages: the sockets of the operating system, except in fuzz targets.
+    pub network: Arc<dyn Network>,
     /// Zone in which origin AS and prefix of an address are looked up (`origin.` and `origin6.` below it, rows in the
     /// form of Team Cymru); empty: not looked up.
     pub asn_zone: String,
@@ -58,6 +62,7 @@ impl Default for Settings {
             allow_private: false,
             address_map: AddressMap::default(),
             own_networks: Vec::new(),
+            network: Arc::new(System),
             asn_zone: "asnlookup.zonemaster.net".into(),
         }
     }

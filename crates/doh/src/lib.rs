@@ -7,7 +7,7 @@
 //! | Layer | Modules |
 //! | --- | --- |
 //! | Values and tools | `codes`, `client`, `cache`, `limit`, `share`, `message`, `counts` |
-//! | Data about names | `entry`, `steps`, `local`, `prepared` |
+//! | Data about names | `entry`, `steps`, `local`, `prepared`, `signed` |
 //! | Sources of data | `validate`, `backend`, `upstream` |
 //! | Resolution | `resolver`, `answer`, `json` |
 //! | HTTP | `http_reply`, `http` |
@@ -23,6 +23,7 @@ mod share;
 mod entry;
 mod local;
 mod prepared;
+mod signed;
 mod steps;
 
 mod backend;

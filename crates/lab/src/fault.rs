@@ -49,6 +49,8 @@ pub enum Fault {
     RateLimit(u32),
     Bomb(u32),
     ManyRecords(u32),
+    Dnames(u32),
+    CollidingKeys(u32),
 }
 
 /// What a fault takes after its name.
@@ -106,6 +108,12 @@ pub const TABLE: &[(&str, Argument, &str)] = &[
         "every TCP answer holds so many NS records with one target of 255 octets, as far as 64 KB go",
     ),
     ("many-records", Argument::Number(4_000), "every TCP answer holds so many A records, as far as 64 KB go"),
+    ("dnames", Argument::Number(4_500), "every TCP answer holds so many DNAME records, as far as 64 KB go"),
+    (
+        "colliding-keys",
+        Argument::Number(580),
+        "over TCP a signed zone has so many keys of one tag and up to 500 signatures a set, none of which holds",
+    ),
 ];
 
 impl Fault {
@@ -149,6 +157,8 @@ impl Fault {
             Self::RateLimit(n) => ("rate-limit", Some(n.to_string())),
             Self::Bomb(n) => ("bomb", Some(n.to_string())),
             Self::ManyRecords(n) => ("many-records", Some(n.to_string())),
+            Self::Dnames(n) => ("dnames", Some(n.to_string())),
+            Self::CollidingKeys(n) => ("colliding-keys", Some(n.to_string())),
         }
     }
 
@@ -288,6 +298,8 @@ impl FromStr for Fault {
             "redirect-loop" => Self::RedirectLoop,
             "bomb" => Self::Bomb(number),
             "many-records" => Self::ManyRecords(number),
+            "dnames" => Self::Dnames(number),
+            "colliding-keys" => Self::CollidingKeys(number),
             _ => Self::RateLimit(number),
         })
     }

@@ -14,7 +14,7 @@ mod worker;
 
 pub use hub::Hub;
 pub use notify::{Dispatcher, LogNotifier, Notifier};
-pub use observer::{DnsParts, InTurn, Internet, Observer};
+pub use observer::{DnsParts, InTurn, NetworkObserver, Observer};
 pub use scanner::{Policy, ScanError, Scanned, Scanner};
 pub use shared::{StoreBootstrapCache, StoreLedger, report_blocked_hosts};
 pub use worker::Worker;

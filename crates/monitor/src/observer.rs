@@ -92,7 +92,7 @@ pub async fn cause_at_registry(
 }
 
 /// The observer of the network that the settings describe.
-pub struct Internet {
+pub struct NetworkObserver {
     /// RDAP and WHOIS.
     pub client: registration::Client,
     /// The DNS engine.
@@ -105,7 +105,7 @@ fn failed<T>(now: Timestamp, label: &str, sentence: String) -> Part<T> {
 }
 
 #[async_trait]
-impl Observer for Internet {
+impl Observer for NetworkObserver {
     async fn registration(
         &self,
         name: &DomainName,
@@ -128,9 +128,9 @@ impl Observer for Internet {
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts {
         progress.started(Stage::Delegation);
         let began = Instant::now();
-        let mut delegation = match self.engine.delegation(name.as_str()).await {
-            Ok(d) => Part::good(d, now, SERVERS),
-            Err(e) => failed(now, e.label(), e.to_string()),
+        let (mut delegation, mut findings) = match self.engine.scan(name.as_str(), now).await {
+            Ok((d, findings)) => (Part::good(d, now, SERVERS), findings),
+            Err(e) => (failed(now, e.label(), e.to_string()), Vec::new()),
         };
         let words = delegation.value.as_ref().map_or_else(
             || delegation.error.as_ref().map(|e| e.sentence.clone()).unwrap_or_default(),
@@ -146,8 +146,6 @@ impl Observer for Internet {
                     (failed(now, &e.label, why.clone()), failed(now, &e.label, why))
                 }
             };
-            let undelegated = delegation.value.as_ref();
-            let findings = undelegated.map_or_else(Vec::new, |d| dns::checks::health(d, None, None, now));
             return DnsParts { delegation, zone, dnssec, findings };
         };
         let (zone, dnssec, networks) = futures::join!(
@@ -158,10 +156,9 @@ impl Observer for Internet {
         if let Some(d) = &mut delegation.value {
             d.latency.stamp(now, &networks);
         }
-        let findings = match &delegation.value {
-            Some(d) => dns::checks::health(d, zone.value.as_ref(), dnssec.value.as_ref(), now),
-            None => Vec::new(),
-        };
+        if let Some(chain) = &dnssec.value {
+            findings.extend(dns::checks::chain_of_trust(name.as_str(), chain, now));
+        }
         DnsParts { delegation, zone, dnssec, findings }
     }
 }
@@ -217,7 +214,7 @@ fn source_of(state: &RegistrationState, raw: &[RawAnswer]) -> String {
 
 const SERVERS: &str = "authoritative servers";
 
-impl Internet {
+impl NetworkObserver {
     async fn zone(
         &self,
         name: &DomainName,

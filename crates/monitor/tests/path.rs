@@ -154,7 +154,7 @@ impl Stage {
 async fn a_baseline_a_change_a_failure_and_its_end() {
     let s = Stage::new().await;
     let first = s.scanner.scan(&s.name, true).await.unwrap();
-    assert!(first.sentence.starts_with("First scan") && s.events().await.is_empty());
+    assert!(first.sentence.starts_with("Baseline saved") && s.events().await.is_empty());
 
     s.later(7);
     s.world_is(Ok(registration("2030-07-06T13:58:57Z")));

@@ -9,6 +9,7 @@ use model::fqdn::FqdnReport;
 use model::ids::{Caller, Vantage};
 use model::names::Fqdn;
 use model::observation::Observation;
+use monitor::Observer;
 use monitor::observer::cause_at_registry;
 use service::policy::{Action, authorize};
 use service::{ApiError, ApiResult};
@@ -35,6 +36,7 @@ impl Tools {
 
 /// A comparison under way: see [`Services::live_comparison`].
 pub struct LiveComparison {
+    observer: Arc<dyn Observer>,
     comparer: Comparer,
     asking: Asking,
     watch: Option<Watch>,
@@ -48,7 +50,15 @@ impl LiveComparison {
             // A watch reports its own end.
             Some(watch) => self.comparer.watch(&self.asking, watch, report).await.err(),
             None => match self.comparer.run(&self.asking, report).await {
-                Ok(done) => {
+                Ok(mut done) => {
+                    if wants_registration(&done) {
+                        let cause =
+                            cause_at_registry(self.observer.as_ref(), &self.asking.name, done.now).await;
+                        done = done.because(cause);
+                        // The reader replaces what it was told before.
+                        report(CompareEvent::Authority(Box::new(done.clone())));
+                        report(CompareEvent::Summary(done.summary.clone()));
+                    }
                     let sentence = done.summary.sentence;
                     report(CompareEvent::End(Ended { kind: EndKind::Done, sentence }));
                     None
@@ -60,6 +70,11 @@ impl LiveComparison {
             report(CompareEvent::End(Ended { kind: EndKind::Failed, sentence: e.to_string() }));
         }
     }
+}
+
+/// Where nothing was compared and the answers show no cause, the registration may say why.
+fn wants_registration(done: &Comparison) -> bool {
+    done.stopped.is_some() && done.authority.cause.is_none()
 }
 
 fn invalid(e: &dyn std::fmt::Display) -> ApiError {
@@ -124,7 +139,8 @@ impl Services {
         let asking = self.question(caller, name, rtype, force).await?;
         let work = if watch.is_some() { Work::Watch } else { Work::Compare };
         let permit = self.tools.limits.enter(caller, work).await?;
-        Ok(LiveComparison { comparer: self.tools.comparer.clone(), asking, watch, _permit: permit })
+        let (observer, comparer) = (self.scanner.observer.clone(), self.tools.comparer.clone());
+        Ok(LiveComparison { observer, comparer, asking, watch, _permit: permit })
     }
 
     pub(super) async fn tool_authority(
@@ -152,9 +168,8 @@ impl Services {
         Ok(self.with_cause(done, &asking.name).await)
     }
 
-    /// Where nothing was compared the registration may say why.
     async fn with_cause(&self, done: Comparison, name: &Fqdn) -> Comparison {
-        if done.stopped.is_none() || done.authority.cause.is_some() {
+        if !wants_registration(&done) {
             return done;
         }
         done.because(cause_at_registry(self.scanner.observer.as_ref(), name, self.now()).await)

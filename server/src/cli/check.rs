@@ -8,7 +8,6 @@ use clap::Args;
 use dns::checks::{CheckOptions, CheckReport};
 use model::cause::Cause;
 use model::finding::{Finding, Level};
-use model::fqdn::Tone;
 use model::names::{Fqdn, both_forms};
 use model::verdict::{CheckVerdict, finding_groups};
 use monitor::observer::cause_at_registry;
@@ -73,8 +72,7 @@ pub(super) async fn run(args: &CheckArgs, engine: &EngineArgs, json: bool) -> Re
         };
         print(&words(&report, moving, args.all, cause.as_ref()))?;
     }
-    let bad = report.findings.iter().any(Finding::is_urgent);
-    Ok(if bad { Outcome::Problems } else { Outcome::Done })
+    Ok(if report.findings.iter().any(Finding::is_urgent) { Outcome::Problems } else { Outcome::Done })
 }
 
 fn options(args: &CheckArgs) -> Result<CheckOptions, String> {
@@ -95,12 +93,7 @@ fn words(report: &CheckReport, moving: bool, all: bool, cause: Option<&Cause>) -
     let verdict =
         CheckVerdict::of(&both_forms(&report.zone), &report.findings, report.test_cases.len(), moving)
             .because(cause);
-    let title = match verdict.tone {
-        Tone::Ok => verdict.title.green().to_string(),
-        Tone::Notice => verdict.title.cyan().to_string(),
-        Tone::Warning => verdict.title.yellow().to_string(),
-        Tone::Critical => verdict.title.red().to_string(),
-    };
+    let title = super::text::Paint(true).severity(verdict.tone.severity(), &verdict.title);
     let _ = writeln!(out, "{}\n{}", title.bold(), verdict.text);
     let asked = format!(
         "{} test cases, {} queries, {:.0} ms",
@@ -110,11 +103,11 @@ fn words(report: &CheckReport, moving: bool, all: bool, cause: Option<&Cause>) -
     );
     let _ = writeln!(out, "{}", asked.dimmed());
     let least = if all { Level::Debug } else { Level::Notice };
-    for matter in
+    for group in
         finding_groups(&report.findings).iter().filter(|m| m.first().is_some_and(|f| f.level >= least))
     {
         out.push('\n');
-        super::report::matter(&mut out, matter);
+        super::report::finding_group(&mut out, group);
     }
     for note in &report.notes {
         let _ = writeln!(out, "\n{}", note.dimmed());

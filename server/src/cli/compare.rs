@@ -2,12 +2,12 @@
 
 use super::output::note;
 use super::stops::Stops;
+use super::text::compare::{answer_line, comparison, flush_advice};
 use super::{Outcome, complain, print, print_json, usage};
 use crate::settings::EngineArgs;
 use crate::wiring;
 use anyhow::Result;
 use clap::Args;
-use dns::compare::text::{answer_line, comparison, flush_advice};
 use dns::compare::{Asking, Watch};
 use model::compare::{CompareEvent, Comparison, EndKind, StopReason};
 use model::names::Fqdn;
@@ -67,7 +67,7 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
         let watch = Watch { expect: args.expect.clone(), patience_s: i64::from(args.give_up) * 60 };
         // Installed before the first line: a reader may answer it with Ctrl-C.
         let mut stops = Stops::catch()?;
-        let mut seen = Seen::default();
+        let mut seen = Shown::default();
         let mut tell = |event: CompareEvent| {
             progress(&event, json);
             seen.take(event);
@@ -126,9 +126,9 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
 
 /// The events of a watch so far.
 #[derive(Default)]
-struct Seen(Option<Comparison>);
+struct Shown(Option<Comparison>);
 
-impl Seen {
+impl Shown {
     fn take(&mut self, event: CompareEvent) {
         match (event, &mut self.0) {
             (CompareEvent::Authority(c), seen) => *seen = Some(*c),
@@ -144,7 +144,7 @@ impl Seen {
 }
 
 /// Ctrl-C (or SIGTERM) during a watch: prints the last result and that the watch is incomplete.
-fn stopped(seen: Seen, json: bool) -> Result<Outcome> {
+fn stopped(seen: Shown, json: bool) -> Result<Outcome> {
     match seen.0 {
         Some(last) if json => print_json(&last)?,
         Some(last) => print(comparison(&last, true).trim_end())?,

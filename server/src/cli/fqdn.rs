@@ -6,8 +6,6 @@ use crate::wiring;
 use anyhow::Result;
 use clap::Args;
 use dns::fqdn::{Here, Vantage, analyze};
-use model::finding::Level;
-use model::fqdn::Tone;
 use model::names::Fqdn;
 use monitor::observer::cause_at_registry;
 use std::sync::Arc;
@@ -39,7 +37,7 @@ pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Res
     if json {
         print_json(&report)?;
     } else {
-        print(dns::fqdn_text::report(&report, true).trim_end())?;
+        print(super::text::fqdn::report(&report, true).trim_end())?;
     }
     if report.chain.is_empty() {
         let why = report.vantages.iter().find_map(|v| v.error.clone()).unwrap_or_default();
@@ -47,6 +45,5 @@ pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Res
         let why = if json { format!(": {why}") } else { String::new() };
         anyhow::bail!("{name} could not be analyzed{why}");
     }
-    let bad = report.tone == Tone::Critical || report.worst() >= Some(Level::Warning);
-    Ok(if bad { Outcome::Problems } else { Outcome::Done })
+    Ok(if report.is_problem() { Outcome::Problems } else { Outcome::Done })
 }

@@ -17,6 +17,7 @@ mod report;
 mod scan;
 mod serve;
 mod stops;
+pub mod text;
 mod trace;
 mod wrap;
 

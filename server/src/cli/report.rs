@@ -54,7 +54,7 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
     match &o.registration.value {
         Some(RegistrationState::Registered(r)) => registration(&mut out, r, now),
         Some(RegistrationState::Available) => {
-            line(&mut out, "Outcome", "available: this name is not registered");
+            line(&mut out, "Outcome", "available: not registered");
         }
         Some(RegistrationState::Reserved) => {
             line(&mut out, "Outcome", "reserved: the registry does not allow its registration");
@@ -82,22 +82,22 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
     if !groups.is_empty() {
         let _ = writeln!(out, "\n{}", "Findings".bold());
         for m in &groups {
-            matter(&mut out, m);
+            finding_group(&mut out, m);
         }
     }
     out.trim_end().to_string()
 }
 
-/// Findings of one matter: level, tag and test case, then what each means, and what to do.
-pub(super) fn matter(out: &mut String, matter: &FindingGroup<'_>) {
-    let Some(first) = matter.first() else { return };
+/// Findings of one tag: level, tag and test case, then what each means, and what to do.
+pub(super) fn finding_group(out: &mut String, group: &FindingGroup<'_>) {
+    let Some(first) = group.first() else { return };
     let level = match first.level {
         Level::Critical | Level::Error => first.level.as_str().red().to_string(),
         Level::Warning => first.level.as_str().yellow().to_string(),
         _ => first.level.as_str().dimmed().to_string(),
     };
     let _ = writeln!(out, "  {level} {} {}", first.tag, first.test_case.dimmed());
-    for finding in matter {
+    for finding in group {
         let _ = writeln!(out, "    {}", finding.message);
     }
     if !first.fix.is_empty() {

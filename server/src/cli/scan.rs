@@ -11,7 +11,6 @@ use model::item::{Item, Ownership};
 use model::judge::{Thresholds, judge};
 use model::names::DomainName;
 use model::observation::{Observation, PartKind};
-use model::status::StatusKind;
 use monitor::Observer;
 use monitor::observer::NoProgress;
 
@@ -77,6 +76,5 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
     if all_failed {
         anyhow::bail!("no data about {} could be read", observation.name);
     }
-    let bad = matches!(status.kind, StatusKind::Critical | StatusKind::Warning | StatusKind::Unknown);
-    Ok(if bad { Outcome::Problems } else { Outcome::Done })
+    Ok(if status.kind.is_problem() { Outcome::Problems } else { Outcome::Done })
 }

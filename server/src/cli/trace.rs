@@ -37,7 +37,7 @@ pub(super) async fn run(args: &TraceArgs, engine: &EngineArgs, json: bool) -> Re
     if json {
         print_json(&trace)?;
     } else {
-        print(&dns::render::trace_tree(&trace, true))?;
+        print(&super::text::trace::trace_tree(&trace, true))?;
     }
     let good = matches!(trace.outcome, TraceOutcome::Answer | TraceOutcome::NoData | TraceOutcome::NxDomain)
         && trace.circle().is_none();

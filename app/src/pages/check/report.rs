@@ -10,6 +10,7 @@ use crate::components::tool::{Again, Tool, counted, elapsed, result_bar};
 use crate::components::{icon, icon_sm};
 use leptos::prelude::*;
 use model::culprit::command;
+use model::event::Severity;
 use model::finding::{Finding, Level};
 use model::time::human_clock;
 use model::verdict::{CheckVerdict, FindingGroup, as_text, finding_groups};
@@ -222,28 +223,28 @@ fn tested(o: &CheckOutcome) -> AnyView {
 
 /// The colour of a level.
 pub(crate) fn level_class(level: Level) -> &'static str {
-    match level {
-        Level::Critical | Level::Error => "t-critical",
-        Level::Warning => "t-warn",
-        Level::Notice => "t-info",
-        Level::Info | Level::Debug => "muted",
+    match level.severity() {
+        Severity::Critical => "t-critical",
+        Severity::Warning => "t-warn",
+        Severity::Notice => "t-info",
+        Severity::Info => "muted",
     }
 }
 
 fn icon_class(level: Level) -> &'static str {
-    match level {
-        Level::Critical | Level::Error => "i t-critical",
-        Level::Warning => "i t-warn",
-        Level::Notice => "i t-info",
-        Level::Info | Level::Debug => "i muted",
+    match level.severity() {
+        Severity::Critical => "i t-critical",
+        Severity::Warning => "i t-warn",
+        Severity::Notice => "i t-info",
+        Severity::Info => "i muted",
     }
 }
 
 /// Its icon.
 pub(crate) fn level_icon(level: Level) -> &'static str {
-    match level {
-        Level::Critical | Level::Error => "critical",
-        Level::Warning => "warning",
-        _ => "info",
+    match level.severity() {
+        Severity::Critical => "critical",
+        Severity::Warning => "warning",
+        Severity::Notice | Severity::Info => "info",
     }
 }

@@ -12,7 +12,7 @@ use crate::server_fns;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 use model::detail::Detail;
-use model::finding::{Finding, Level};
+use model::finding::{Finding, Level, test_case};
 use model::inventory::percent;
 
 /// The tab.
@@ -126,13 +126,23 @@ pub(crate) fn findings(all: &[Finding], zone: &str) -> AnyView {
         })
         .collect();
     let body = if rows.is_empty() {
-        view! { <div class="card-body row"><span class="t-ok">{icon("ok")}</span>"The checks of a scan found nothing: delegation, servers over UDP and TCP, serial numbers, glue, signatures. “Run all checks” makes the other test cases."</div> }.into_any()
+        view! { <div class="card-body row"><span class="t-ok">{icon("ok")}</span>"The checks of the last scan found no problem."</div> }.into_any()
     } else {
         view! { <dl class="facts">{rows}</dl> }.into_any()
     };
     let check = format!("/tools/check?zone={}", percent(zone));
     view! {
-        <section class="card"><div class="card-head"><h2>"Health by test"</h2><div class="aside">{n}<a class="btn btn-sm" href=check>{icon_sm("shield")}"Run all checks"</a></div></div>{body}</section>
+        <section class="card"><div class="card-head"><h2>"Health by test"</h2><div class="aside">{n}<a class="btn btn-sm" href=check>{icon_sm("shield")}"Run all checks"</a></div></div>{body}{scanned()}</section>
     }
     .into_any()
+}
+
+/// Which test cases a scan makes; the full check makes the others too.
+fn scanned() -> AnyView {
+    let all = test_case::SCAN.iter().map(|case| {
+        view! { <li><span class="mono xs">{*case}</span>" "{test_case::title(case).unwrap_or_default()}</li> }
+    });
+    let summary = format!("A scan makes {} of the {} test cases", test_case::SCAN.len(), test_case::count());
+    view! { <details class="more"><summary>{summary}</summary><ul class="card-body tests">{all.collect::<Vec<_>>()}</ul></details> }
+        .into_any()
 }

@@ -224,11 +224,11 @@ mod tests {
     fn the_slowest_server_stands_out_in_words() {
         let html = html(14, 180.0);
         for words in [
-            "ns1.q7.io/192.0.2.2, takes 180 ms in the median of 13 looks",
+            "ns1.q7.io/192.0.2.2, takes 180 ms in the median of 13 samples",
             "14 samples: 180 ms to 180 ms, 1 without an answer",
             "192.0.2.0/24 · AS64500",
             "The server of the parent zones",
-            "nothing says anycast",
+            "no sign of anycast",
         ] {
             assert!(html.contains(words), "{words}: {html}");
         }

@@ -90,8 +90,8 @@ fn difference(a: &NsMap, b: &NsMap) -> Vec<String> {
 /// Addresses the parent's servers give for names outside the zone.
 async fn extended_glue(c: &Context<'_>) -> NsMap {
     let mut map = NsMap::new();
-    if c.is_undelegated() {
-        let outside = c.undelegated.servers.iter().filter(|(n, _)| !n.is_at_or_below(&c.zone));
+    if let Some(servers) = c.stated() {
+        let outside = servers.iter().filter(|(n, _)| !n.is_at_or_below(&c.zone));
         map.extend(outside.map(|(n, ips)| (n.clone(), ips.clone())));
         return map;
     }

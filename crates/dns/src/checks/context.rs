@@ -11,7 +11,7 @@ pub(crate) use crate::resolve::classify::{authoritative, plain, serves};
 use crate::session::{QueryMode, QueryResult, Session};
 use crate::wire::{Dnskey, Edns, Name, Question, Rtype};
 use futures::future::join_all;
-use model::dns::NsName;
+use model::dns::{Delegation, NsName};
 use model::registration::Ds;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -43,6 +43,8 @@ pub(crate) struct Context<'s> {
     /// The zone as text, for findings.
     pub text: String,
     pub undelegated: Undelegated,
+    /// Names and glue of the parent's referral, where it was read before this check.
+    referral: Option<NsMap>,
     pub asn_zone: String,
     pub now: jiff::Timestamp,
     /// Verifies signatures within one budget for the whole check.
@@ -74,6 +76,7 @@ impl<'s> Context<'s> {
             text: zone.to_string(),
             zone,
             undelegated,
+            referral: None,
             asn_zone: if options.asn_zone.is_empty() {
                 session.settings.asn_zone.clone()
             } else {
@@ -90,6 +93,19 @@ impl<'s> Context<'s> {
             zone_names: OnceCell::new(),
             zone_servers: OnceCell::new(),
         }
+    }
+
+    /// Takes the parent's side from an observation of the delegation in place of a walk to the parent.
+    pub fn observe(&mut self, delegation: &Delegation) {
+        let glue = |s: &NsName| if s.glue { s.addresses.iter().copied().collect() } else { BTreeSet::new() };
+        let servers = delegation.parent_ns.iter();
+        self.referral =
+            Some(servers.filter_map(|s| Some((Name::from_text(&s.name).ok()?, glue(s)))).collect());
+    }
+
+    /// Servers of the delegation that need not be asked for: given by a person, or read from the parent before.
+    pub fn stated(&self) -> Option<&NsMap> {
+        if self.is_undelegated() { Some(&self.undelegated.servers) } else { self.referral.as_ref() }
     }
 
     pub fn findings(&self, test_case: &'static str) -> Findings<'_> {

@@ -54,10 +54,10 @@ impl Context<'_> {
     }
 
     async fn find_delegation(&self) -> Option<NsMap> {
-        if self.is_undelegated() {
-            let servers = self.undelegated.servers.iter();
+        if let Some(servers) = self.stated() {
             return Some(
                 servers
+                    .iter()
                     .map(|(name, ips)| {
                         let inside = name.is_at_or_below(&self.zone);
                         (name.clone(), if inside { ips.clone() } else { BTreeSet::new() })

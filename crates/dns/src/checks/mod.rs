@@ -1,5 +1,6 @@
 //! Health checks: the test cases of the Zonemaster specifications, each a small unit over one shared set of answers
-//! (the session remembers every answer, so nothing is asked twice). Tags, levels and sentences: `data/findings.toml`.
+//! (the session remembers every answer, so nothing is asked twice). A scan makes some of them, in the session that read
+//! the delegation and with the name server sets found there. Tags, levels and sentences: `data/findings.toml`.
 
 mod address;
 mod authority;
@@ -11,11 +12,11 @@ mod delegation;
 mod dnssec;
 mod echo;
 mod edns;
-mod health;
 mod latency;
 mod methods;
 mod names;
 mod nameserver;
+mod own;
 mod soa;
 mod spf;
 mod syntax;
@@ -23,13 +24,14 @@ mod tags;
 mod walk;
 mod zone;
 
-pub use health::health;
+pub use own::chain_of_trust;
 
 use crate::error::Error;
 use crate::session::Session;
 use context::{Context, Undelegated};
 use futures::future::{BoxFuture, join_all};
-use model::finding::Finding;
+use model::dns::Delegation;
+use model::finding::{Finding, Level, test_case};
 use model::registration::Ds;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -188,41 +190,31 @@ pub(crate) async fn check(
 ) -> Result<CheckReport, Error> {
     let undelegated = Undelegated::new(options)?;
     let context = Context::new(session, crate::input::wire_name(zone)?, undelegated, options);
+    let whole = options.test_cases.is_none();
     let wanted = |name: &str| {
         options.test_cases.as_ref().is_none_or(|list| list.iter().any(|w| w.eq_ignore_ascii_case(name)))
     };
-    if options.test_cases.is_none() {
+    if whole {
         connectivity::knock(&context).await;
     }
-    let mut findings = Vec::new();
-    let mut ran = Vec::new();
-    let (first, mut rest): (Vec<_>, Vec<_>) =
-        CASES.iter().filter(|(name, _)| wanted(name)).partition(|(name, _)| name.starts_with("Basic"));
-    for (name, run) in first {
-        findings.extend(run(&context).await);
-        ran.push((*name).to_string());
-    }
+    let (mut findings, mut ran) = basic(&context, wanted).await;
     // Where the root itself can't be asked, "no parent" and "no delegation" would be our network's fault, not the zone's.
     if context.walk_found_no_server() && !context.is_undelegated() {
         crate::resolve::reach::root_is_there(session).await?;
     }
     // Nothing else can be checked of a zone that does not exist or that no server serves.
-    let pointless = options.test_cases.is_none()
-        && findings
-            .iter()
-            .any(|f: &Finding| matches!(f.tag.as_str(), "B02_NO_WORKING_NS" | "B02_NO_DELEGATION"));
-    if pointless && let Some(enclosing) = enclosing_zone(&context.text, &findings) {
+    let pointless = whole && serves_nothing(&findings);
+    if pointless && let Some(dead) = dead_zone_above(&context, &findings).await {
+        findings.retain(|f| !matches!(f.tag.as_str(), "B01_NO_CHILD" | "B02_NO_DELEGATION"));
+        findings.extend(dead);
+    } else if pointless && let Some(enclosing) = enclosing_zone(&context.text, &findings) {
         findings.retain(|f| !matches!(f.tag.as_str(), "B01_NO_CHILD" | "B02_NO_DELEGATION"));
         let args = [("domain", context.text.as_str().into()), ("enclosing", enclosing.into())];
         findings.push(tags::finding(latency::NAME, &context.text, "NOT_A_ZONE", &args));
     }
-    // Nor has one whose servers this host cannot ask: Connectivity01 says so.
-    if options.test_cases.is_none() && context.is_out_of_reach().await {
-        rest.retain(|(name, _)| *name == "Connectivity01");
-    }
     if !pointless {
-        ran.extend(rest.iter().map(|(name, _)| (*name).to_string()));
-        let results = join_all(rest.iter().map(|(_, run)| run(&context))).await;
+        let (results, rest) = remaining(&context, wanted, whole).await;
+        ran.extend(rest);
         // By DNSSEC07 nothing else of DNSSEC is to be checked where the zone is not signed; but DNSSEC11 always is: a DS
         // record without keys takes the zone off the net.
         let unsigned = results.iter().flatten().any(|f| f.tag == "DS07_NOT_SIGNED");
@@ -231,8 +223,10 @@ pub(crate) async fn check(
             !unsigned || !f.test_case.starts_with("DNSSEC") || always.contains(&f.test_case.as_str())
         };
         findings.extend(results.into_iter().flatten().filter(kept));
-        // Last: it judges by how long all the answers of this check took.
         if wanted(latency::NAME) {
+            findings.extend(own::apex_alias(&context).await);
+            findings.extend(own::chain(&context).await);
+            // Last: it judges by how long all the answers of this check took.
             findings.extend(latency::domainscope(&context).await);
             ran.push(latency::NAME.to_string());
         }
@@ -245,6 +239,68 @@ pub(crate) async fn check(
         elapsed_ms: session.elapsed_ms(),
         notes: session.notes().into_iter().chain(context.verifier.note()).collect(),
     })
+}
+
+/// The test cases that a scan makes, in the session that read `delegation` and with the sets it found: the same code
+/// as in [`check`], so that the two never contradict each other. Out: what is worth a look, from NOTICE up.
+pub(crate) async fn scan(session: &Session, delegation: &Delegation, now: jiff::Timestamp) -> Vec<Finding> {
+    let Ok(zone) = crate::input::wire_name(&delegation.zone) else { return Vec::new() };
+    let mut context = Context::new(session, zone, Undelegated::default(), &CheckOptions::new(now));
+    context.observe(delegation);
+    let wanted = |name: &str| test_case::SCAN.contains(&name);
+    let (mut findings, _) = basic(&context, wanted).await;
+    if !serves_nothing(&findings) {
+        let (results, _) = remaining(&context, wanted, true).await;
+        findings.extend(results.into_iter().flatten());
+        findings.extend(own::apex_alias(&context).await);
+        findings.extend(own::slow(delegation));
+    }
+    findings.retain(|f| f.level >= Level::Notice);
+    findings
+}
+
+/// The findings of the cases of group Basic, which decide whether the rest is worth asking, and which cases these are.
+async fn basic(context: &Context<'_>, wanted: impl Fn(&str) -> bool) -> (Vec<Finding>, Vec<String>) {
+    let (mut findings, mut ran) = (Vec::new(), Vec::new());
+    for (name, run) in CASES.iter().filter(|(name, _)| name.starts_with("Basic") && wanted(name)) {
+        findings.extend(run(context).await);
+        ran.push((*name).to_string());
+    }
+    (findings, ran)
+}
+
+/// The findings of all other cases, made at once, and which these are. Of a zone whose servers this host cannot ask only
+/// Connectivity01 says something, in a run of more than chosen cases.
+async fn remaining(
+    context: &Context<'_>,
+    wanted: impl Fn(&str) -> bool,
+    whole: bool,
+) -> (Vec<Vec<Finding>>, Vec<String>) {
+    let out_of_reach = whole && context.is_out_of_reach().await;
+    let cases: Vec<_> = CASES
+        .iter()
+        .filter(|(name, _)| !name.starts_with("Basic") && wanted(name))
+        .filter(|(name, _)| !out_of_reach || *name == "Connectivity01")
+        .collect();
+    let findings = join_all(cases.iter().map(|(_, run)| run(context))).await;
+    (findings, cases.iter().map(|(name, _)| (*name).to_string()).collect())
+}
+
+/// True when no server serves the zone: nothing else can be checked of it.
+fn serves_nothing(findings: &[Finding]) -> bool {
+    findings.iter().any(|f| matches!(f.tag.as_str(), "B02_NO_WORKING_NS" | "B02_NO_DELEGATION"))
+}
+
+/// What Basic02 finds of the registered domain above a host whose own zone cannot be found, where none of its servers
+/// works: then the host is not missing but out of reach. A single test case keeps Zonemaster's tags.
+async fn dead_zone_above(context: &Context<'_>, findings: &[Finding]) -> Option<Vec<Finding>> {
+    findings.iter().find(|f| f.tag == "B02_NO_DELEGATION")?;
+    let domain = model::names::Fqdn::read(&context.text).ok()?.name.registrable()?;
+    let zone = crate::input::wire_name(domain.as_str()).ok().filter(|zone| context.zone.is_below(zone))?;
+    let options = CheckOptions { asn_zone: context.asn_zone.clone(), ..CheckOptions::new(context.now) };
+    let above = Context::new(context.session, zone, Undelegated::default(), &options);
+    let found = basic::basic02(&above).await;
+    found.iter().any(|f| f.tag == "B02_NO_WORKING_NS").then_some(found)
 }
 
 /// The zone that holds a host below a registered domain. Such a host is usually no zone of its own, so that it has no

@@ -8,7 +8,7 @@ pub(crate) mod trace;
 
 use crate::error::Error;
 use crate::present;
-use crate::resolve::classify::{kind, milliseconds, ns_names};
+use crate::resolve::classify::{kind, milliseconds, ns_names, plain};
 use crate::resolve::{HostAddresses, MAX_SERVERS};
 use crate::session::transport::Failure;
 use crate::session::{QueryMode, QueryResult, Session};
@@ -99,19 +99,22 @@ pub(crate) fn authoritative_addresses(states: &[ServerState]) -> Vec<IpAddr> {
 }
 
 /// Asks the servers everything at once that is needed of them later: dead ones then cost one timeout, not one per
-/// question. The answers wait in the session's memory.
+/// question. The plain questions are those of the health checks. The answers wait in the session's memory.
 async fn ask_ahead(session: &Session, zone: &Name, servers: &[NsName]) {
     let ns = trace::question(zone, Rtype::NS);
     let soa = Question::new(zone.clone(), Rtype::SOA);
-    let (ns, soa) = (&ns, &soa);
-    join_all(servers.iter().flat_map(|s| &s.addresses).map(|ip| async move {
-        futures::join!(
-            session.ask(*ip, ns, QueryMode::Resolver),
-            session.ask(*ip, soa, QueryMode::Resolver),
-            session.ask(*ip, soa, QueryMode::Tcp)
-        )
-    }))
-    .await;
+    let (plain_ns, plain_soa) = (plain(zone, Rtype::NS), plain(zone, Rtype::SOA));
+    let questions = [
+        (&ns, QueryMode::Resolver),
+        (&soa, QueryMode::Resolver),
+        (&plain_ns, QueryMode::Exact),
+        (&plain_ns, QueryMode::ExactTcp),
+        (&plain_soa, QueryMode::Exact),
+        (&plain_soa, QueryMode::ExactTcp),
+    ];
+    let addresses = servers.iter().flat_map(|s| &s.addresses);
+    join_all(addresses.flat_map(|ip| questions.map(|(question, mode)| session.ask(*ip, question, mode))))
+        .await;
 }
 
 /// Union of the NS sets that the zone's authoritative servers give.
@@ -188,7 +191,11 @@ async fn all_servers(
         }
         if addresses.is_empty() {
             let why = found.problem.unwrap_or_else(|| "no address".into());
-            out.push(state(None, Some(ServerProblem::NoAddress { cyclic: found.cyclic }), vec![why]));
+            out.push(state(
+                None,
+                Some(ServerProblem::NoAddress { cyclic: !found.cycle.is_empty() }),
+                vec![why],
+            ));
         }
     }
     tracing::debug!(zone = %zone, servers = out.len(), "name servers collected");
@@ -214,9 +221,10 @@ async fn examine(session: &Session, zone: &Name, c: Candidate) -> ServerState {
     };
     let Some(ip) = c.address else { return state };
     let question = Question::new(zone.clone(), Rtype::SOA);
+    let bare = plain(zone, Rtype::SOA);
     let (udp, tcp) = futures::join!(
         session.ask(ip, &question, QueryMode::Resolver),
-        session.ask(ip, &question, QueryMode::Tcp)
+        session.ask(ip, &bare, QueryMode::ExactTcp)
     );
     let authoritative = |asked: &QueryResult| {
         asked.reply().is_some_and(|r| r.aa && r.rcode == 0 && r.answers_of(zone, Rtype::SOA).next().is_some())

@@ -4,7 +4,7 @@
 use crate::present;
 use crate::resolve::classify::{kind, referral_zone, server_answer};
 use crate::resolve::reach::intercepted;
-use crate::resolve::{MAX_ALIASES, MAX_REFERRALS, alias, referred};
+use crate::resolve::{CIRCULAR, MAX_ALIASES, MAX_REFERRALS, alias, referred};
 use crate::session::{QueryMode, QueryResult, Session};
 use crate::wire::{Data, Edns, Name, Question, Reply, Rr, Rtype};
 use futures::future::join_all;
@@ -116,7 +116,7 @@ pub(crate) async fn descend(
                         return (steps, TraceOutcome::Answer);
                     }
                     if next.iter().all(|s| s.addresses.is_empty())
-                        && inherited.iter().any(|n| n.contains("cyclic:"))
+                        && inherited.iter().any(|n| n.contains(CIRCULAR))
                     {
                         let notes = std::mem::take(&mut inherited);
                         let replies = ask_all(session, &to, &next, &question, QueryMode::Resolver).await;

@@ -47,11 +47,11 @@ struct ZoneEvidence {
     denial: Option<DenialProof>,
 }
 
-pub(crate) async fn dnssec(session: &Session, zone: &Name, now: Timestamp) -> Dnssec {
+pub(crate) async fn dnssec(session: &Session, zone: &Name, verifier: &Verifier) -> Dnssec {
     let (steps, _) = descend(session, zone, Rtype::SOA, None).await;
     let cuts: Vec<Name> = steps.iter().skip(1).map(|s| s.zone.clone()).collect();
     let mut evidence = ZoneEvidence::default();
-    let Verdict(status, reason) = chain(session, zone, cuts, &Verifier::new(now), &mut evidence).await;
+    let Verdict(status, reason) = chain(session, zone, cuts, verifier, &mut evidence).await;
     let mut key_tags: Vec<u16> = evidence.keys.iter().map(|k| k.key_tag).collect();
     key_tags.sort_unstable();
     key_tags.dedup();

@@ -8,6 +8,7 @@ pub use fetch::{Fetched, QuestionBudget};
 use crate::checks::{self, CheckOptions, CheckReport, MethodsV2};
 use crate::delegation::{self, snapshot, trace};
 use crate::dnssec;
+use crate::dnssec::verifier::Verifier;
 use crate::error::Error;
 use crate::input::{wire_name, wire_type};
 use crate::present;
@@ -18,6 +19,7 @@ use crate::settings::Settings;
 use crate::wire::{Name, Rtype};
 use jiff::Timestamp;
 use model::dns::{AnswerKind, ChainEnd, Delegation, Dnssec, Record, Soa, Trace, ZoneSnapshot};
+use model::finding::Finding;
 use model::names::Fqdn;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -94,6 +96,28 @@ impl Engine {
         delegation
     }
 
+    /// The delegation and what the checks of a scan find, in one operation; `now` judges what ends by itself. Where the
+    /// operation reached a bound no check is made, because what was not asked would look like faults of the zone; a note
+    /// of the delegation says so.
+    pub async fn scan(&self, zone: &str, now: Timestamp) -> Result<(Delegation, Vec<Finding>), Error> {
+        let mut settings = (*self.settings).clone();
+        settings.max_queries = settings.max_queries.saturating_mul(2);
+        let (session, zone) = (Session::new(Arc::new(settings)), wire_name(zone)?);
+        let delegation = delegation::delegation(&session, &zone).await;
+        within_memory(&session, &zone)?;
+        let mut delegation = delegation?;
+        let mut findings = checks::scan(&session, &delegation, now).await;
+        if session.exhausted() {
+            findings.clear();
+            delegation.notes.push(format!(
+                "the checks were not made to their end: the scan stopped at its bound after {} questions in {:.1} s",
+                session.queries(),
+                session.elapsed_ms() / 1000.0
+            ));
+        }
+        Ok((delegation, findings))
+    }
+
     /// The watched records of `zone`, from the servers its delegation shows to be authoritative.
     pub async fn zone_snapshot(&self, zone: &str, delegation: &Delegation) -> Result<ZoneSnapshot, Error> {
         let (session, zone) = (self.session(), wire_name(zone)?);
@@ -105,7 +129,7 @@ impl Engine {
     /// The DNSSEC chain from the closest trust anchor to `zone`; `now` is what signatures are judged by.
     pub async fn dnssec(&self, zone: &str, now: Timestamp) -> Result<Dnssec, Error> {
         let (session, zone) = (self.session(), wire_name(zone)?);
-        let dnssec = dnssec::dnssec(&session, &zone, now).await;
+        let dnssec = dnssec::dnssec(&session, &zone, &Verifier::new(now)).await;
         within_memory(&session, &zone)?;
         Ok(dnssec)
     }

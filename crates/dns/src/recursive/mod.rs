@@ -14,6 +14,7 @@ use crate::input::{wire_name, wire_type};
 use crate::present;
 use crate::session::transport;
 use crate::settings::Settings;
+use crate::sockets::System;
 use crate::wire::{Edns, Question, Reply, Rtype, rcode_text};
 use guarded::Target;
 use jiff::Timestamp;
@@ -149,7 +150,7 @@ impl Recursive {
             // looks for, so the engine's own reader, which keeps them, reads the answer.
             Err(Failure::Undecodable(why)) => {
                 let dialled = self.address_map.dial(to.into());
-                let again = transport::tcp(dialled, exchange.question, true, exchange.limit).await;
+                let again = transport::tcp(&System, dialled, exchange.question, true, exchange.limit).await;
                 return (Carried::Tcp, again.result.map_err(|_| Failure::Undecodable(why).to_string()));
             }
             Ok(_) => true,

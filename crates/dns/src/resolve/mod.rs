@@ -49,11 +49,14 @@ pub(crate) struct Resolved {
     pub aliases: Vec<(Name, Name)>,
 }
 
+/// How a circle of look-ups is called in words.
+pub(crate) const CIRCULAR: &str = "circular dependency";
+
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stuck {
-    /// Looking the name up needs the name itself.
-    Cycle(Name),
+    /// Looking up the first name needs the others in turn; the last is the first again.
+    Cycle(Vec<Name>),
     /// Too many referrals or nested look-ups.
     TooDeep,
     /// Aliases lead in a circle or are too many.
@@ -67,7 +70,10 @@ pub(crate) enum Stuck {
 impl Stuck {
     pub(crate) fn words(&self) -> String {
         match self {
-            Stuck::Cycle(name) => format!("cyclic: finding {name} needs {name} itself"),
+            Stuck::Cycle(names) => {
+                let names: Vec<String> = names.iter().map(Name::to_string).collect();
+                format!("{CIRCULAR}: {}", names.join(" → "))
+            }
             Stuck::TooDeep => "the delegations are nested too deep".into(),
             Stuck::AliasLoop(name) => format!("the aliases of {name} lead in a circle or are too many"),
             Stuck::NoServer(zone) => format!("no server of {zone} answers usefully"),
@@ -84,8 +90,8 @@ pub(crate) struct HostAddresses {
     pub alias: Option<Name>,
     /// Why there is no address.
     pub problem: Option<String>,
-    /// Finding the address needs the name itself.
-    pub cyclic: bool,
+    /// The names in a circle, where finding the address needs the name itself; else empty.
+    pub cycle: Vec<Name>,
 }
 
 impl Session {
@@ -194,9 +200,9 @@ impl Session {
             if addresses.is_empty() {
                 let Some(server) = glueless.next() else { break };
                 let Ok(host) = Name::from_text(&server.name) else { continue };
-                let found = self.host(host.clone(), stack.to_vec()).await;
+                let found = self.host(host, stack.to_vec()).await;
                 if found.addresses.is_empty() {
-                    cycle = cycle.or(found.cyclic.then_some(host));
+                    cycle = cycle.or(Some(found.cycle).filter(|names| !names.is_empty()));
                     continue;
                 }
                 addresses = found.addresses;
@@ -225,16 +231,17 @@ impl Session {
         }
         match (weak.into_iter().next(), cycle) {
             (Some(weak), _) => Ok((weak, AnswerKind::NonAuthoritative)),
-            (None, Some(name)) => Err(Stuck::Cycle(name)),
+            (None, Some(names)) => Err(Stuck::Cycle(names)),
             (None, None) => Err(Stuck::NoServer(zone.clone())),
         }
     }
 
     /// IPv4 and IPv6 addresses of a host.
     pub(crate) async fn host(&self, host: Name, mut stack: Vec<Name>) -> HostAddresses {
-        if stack.contains(&host) {
-            let problem = Some(Stuck::Cycle(host).words());
-            return HostAddresses { problem, cyclic: true, ..HostAddresses::default() };
+        if let Some(first) = stack.iter().position(|name| *name == host) {
+            let cycle = [&stack[first..], &[host]].concat();
+            let problem = Some(Stuck::Cycle(cycle.clone()).words());
+            return HostAddresses { problem, cycle, ..HostAddresses::default() };
         }
         if stack.len() >= MAX_NESTING {
             return HostAddresses { problem: Some(Stuck::TooDeep.words()), ..HostAddresses::default() };
@@ -258,8 +265,10 @@ impl Session {
                         .extend(records.iter().filter(|rr| rr.name == found.owner).filter_map(address));
                 }
                 Err(stuck) => {
-                    out.cyclic |= matches!(stuck, Stuck::Cycle(_));
                     out.problem = Some(stuck.words());
+                    if let Stuck::Cycle(names) = stuck {
+                        out.cycle = names;
+                    }
                 }
             }
         }

@@ -1,13 +1,13 @@
 //! One question to one socket address over UDP or TCP (RFC 1035 section 4.2, RFC 7766, RFC 5452).
 //! Every datagram has its own random id on a fresh socket; what is not the answer to it is ignored until time is up.
 
+use crate::sockets::Network;
 use crate::wire::{Question, Reply, WireError};
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// Why no reply came.
@@ -98,23 +98,16 @@ fn id_of(message: &[u8]) -> u16 {
 
 /// Asks over UDP. `permit` is called before each datagram and may forbid it.
 pub(crate) async fn udp(
+    network: &dyn Network,
     target: SocketAddr,
     question: &Question,
     sending: Sending,
     permit: &(dyn Fn() -> bool + Sync),
 ) -> Exchange {
-    let local: SocketAddr = match target {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    };
-    // A connected socket: the kernel drops what comes from elsewhere and tells us about closed ports.
-    let socket = match UdpSocket::bind(local).await {
+    let socket = match network.datagrams(target, true).await {
         Ok(socket) => socket,
         Err(e) => return Exchange::failed(failure_of(&e), 0),
     };
-    if let Err(e) = socket.connect(target).await {
-        return Exchange::failed(failure_of(&e), 0);
-    }
     let start = Instant::now();
     let end = start + sending.timeout;
     let tries = sending.tries.max(1);
@@ -144,8 +137,8 @@ pub(crate) async fn udp(
         }
         let wake = if sent < tries { next.min(end) } else { end };
         tokio::select! {
-            received = socket.recv(&mut buffer) => match received {
-                Ok(length) => {
+            received = socket.receive(&mut buffer) => match received {
+                Ok((length, _)) => {
                     let message = &buffer[..length];
                     let reply = match Reply::read(message) {
                         Ok(reply) => reply,
@@ -194,19 +187,20 @@ pub(crate) async fn udp(
 }
 
 /// Asks over UDP on a socket that hears everybody, and says which address answers the question.
-pub(crate) async fn source_of(target: SocketAddr, question: &Question, limit: Duration) -> Option<IpAddr> {
-    let local: SocketAddr = match target {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    };
+pub(crate) async fn source_of(
+    network: &dyn Network,
+    target: SocketAddr,
+    question: &Question,
+    limit: Duration,
+) -> Option<IpAddr> {
     let end = Instant::now() + limit;
-    let socket = UdpSocket::bind(local).await.ok()?;
+    let socket = network.datagrams(target, false).await.ok()?;
     let id: u16 = rand::random();
     let (bytes, exact) = question.encode(id, true, || false);
-    socket.send_to(&bytes, target).await.ok()?;
+    socket.send(&bytes).await.ok()?;
     let mut buffer = vec![0u8; 65_535];
     loop {
-        let (length, source) = timeout_at(end, socket.recv_from(&mut buffer)).await.ok()?.ok()?;
+        let (length, source) = timeout_at(end, socket.receive(&mut buffer)).await.ok()?.ok()?;
         if Reply::read(&buffer[..length]).is_ok_and(|r| r.id == id && answers(&r, question, &exact).0) {
             return Some(source.ip());
         }
@@ -214,11 +208,17 @@ pub(crate) async fn source_of(target: SocketAddr, question: &Question, limit: Du
 }
 
 /// Asks over TCP.
-pub(crate) async fn tcp(target: SocketAddr, question: &Question, edns: bool, limit: Duration) -> Exchange {
+pub(crate) async fn tcp(
+    network: &dyn Network,
+    target: SocketAddr,
+    question: &Question,
+    edns: bool,
+    limit: Duration,
+) -> Exchange {
     let start = Instant::now();
     let end = start + limit;
     let talk = async {
-        let mut stream = TcpStream::connect(target).await?;
+        let mut stream = network.stream(target).await?;
         let id: u16 = rand::random();
         let (bytes, exact) = question.encode(id, edns, || false);
         let mut framed = (bytes.len() as u16).to_be_bytes().to_vec();

@@ -3,5 +3,3 @@
 pub(crate) mod chain;
 pub mod compare;
 pub mod fqdn;
-pub mod fqdn_text;
-pub mod render;

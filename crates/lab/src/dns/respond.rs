@@ -170,12 +170,17 @@ fn behave(
     let swollen = faults.iter().find_map(|fault| match fault {
         Fault::Bomb(count) => Some(bomb::of_ns(request, query, *count)),
         Fault::ManyRecords(count) => Some(bomb::of_addresses(request, query, *count)),
+        Fault::Dnames(count) => Some(bomb::of_dnames(request, query, *count)),
         _ => None,
     });
     if tcp && let Some(bytes) = swollen {
         return Deed::Send(bytes);
     }
-    if !tcp && (has(&Fault::TcOnly) || swollen.is_some()) {
+    let colliding = faults.iter().find_map(|f| if let Fault::CollidingKeys(n) = f { Some(*n) } else { None });
+    if tcp && let Some(count) = colliding {
+        bomb::collide(&mut response, count);
+    }
+    if !tcp && (has(&Fault::TcOnly) || swollen.is_some() || colliding.is_some()) {
         response = truncated(&response);
     }
     let limit = edns.map_or(512, |e| e.max_payload().clamp(512, UDP_LIMIT));

@@ -104,9 +104,4 @@ impl Caller {
     pub fn new(org: OrgId, who: impl Into<String>, role: Role) -> Self {
         Caller { org, who: who.into(), role, user: None, session: None }
     }
-
-    /// True when the caller may change things.
-    pub fn may_write(&self) -> bool {
-        self.role >= Role::Member
-    }
 }

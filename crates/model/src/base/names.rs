@@ -128,7 +128,7 @@ pub enum NameError {
         input: String,
     },
     /// An address instead of a name.
-    #[error("“{input}” is an IP address: a domain name is wanted here")]
+    #[error("“{input}” is an IP address. Enter a domain name")]
     Address {
         /// What was typed.
         input: String,

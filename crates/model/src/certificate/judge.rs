@@ -88,7 +88,7 @@ pub fn judge(probe: &Probe, now: Timestamp) -> Vec<ProbeFinding> {
                 ProbeKind::ClaimableTarget,
                 Level::Critical,
                 format!(
-                    "{} has a {} record to {}, which is not claimed at {service}: whoever claims it there controls this name.",
+                    "{} has a {} record to {}, which is not claimed at {service}: anyone who claims it there controls this name.",
                     d.owner, d.rtype, d.target
                 ),
                 "Remove the record, or claim the target again.",

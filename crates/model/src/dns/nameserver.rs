@@ -39,7 +39,7 @@ impl Condition {
 
 /// One address of a name server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct ObservedAddress {
     /// The address; none when the name has none.
     pub address: Option<IpAddr>,
     /// How it is.
@@ -58,7 +58,7 @@ pub struct Nameserver {
     /// Who alone lists it, in words; empty when parent and zone both do.
     pub listed: &'static str,
     /// Its addresses, at least one entry.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<ObservedAddress>,
 }
 
 impl Nameserver {
@@ -143,7 +143,7 @@ pub fn tally(servers: &[Nameserver]) -> String {
 }
 
 /// One address as it was met, beside the newest serial of all.
-pub fn seen(s: &ServerState, newest: Option<u32>) -> Seen {
+pub fn seen(s: &ServerState, newest: Option<u32>) -> ObservedAddress {
     let older = s.serial.filter(|mine| newest.is_some_and(|n| n != *mine));
     let (condition, words) = match (s.health, older) {
         (ServerHealth::Authoritative | ServerHealth::Slow, Some(serial)) => {
@@ -156,7 +156,7 @@ pub fn seen(s: &ServerState, newest: Option<u32>) -> Seen {
         (ServerHealth::Unresolvable, _) => (Condition::Dead, ServerHealth::Unresolvable.label().into()),
         (ServerHealth::NotAsked, _) => (Condition::NotAsked, ServerHealth::NotAsked.label().into()),
     };
-    Seen { address: s.address, condition, words, latency_ms: s.latency_ms }
+    ObservedAddress { address: s.address, condition, words, latency_ms: s.latency_ms }
 }
 
 /// What a lame server said, short enough for a picture.

@@ -1,6 +1,7 @@
 //! Findings: what a check noticed, in Zonemaster's terms where the check is one of theirs.
 
 pub mod culprit;
+pub mod severity;
 pub mod test_case;
 
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,22 @@ pub enum Tone {
     Warning,
     /// It does not resolve.
     Critical,
+}
+
+/// The findings, worst first, those about one server at one address as the worst of them with the number of the others:
+/// a server that refuses the zone makes a dozen test cases complain.
+pub fn by_server<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<(&'a Finding, usize)> {
+    let mut sorted: Vec<&Finding> = findings.collect();
+    sorted.sort_by_key(|f| std::cmp::Reverse(f.level));
+    let mut out: Vec<(&Finding, usize)> = Vec::new();
+    for f in sorted {
+        let server = |f: &Finding| f.args.get("ns").and_then(Value::as_str).map(str::to_string);
+        match out.iter_mut().find(|(first, _)| server(f).is_some() && server(first) == server(f)) {
+            Some((_, more)) => *more += 1,
+            None => out.push((f, 0)),
+        }
+    }
+    out
 }
 
 /// One thing a check noticed.

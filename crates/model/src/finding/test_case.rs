@@ -19,6 +19,29 @@ static TITLES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
         .cases
 });
 
+/// The test cases that every scan makes: who serves the zone, over UDP and TCP, by the same names and addresses as the
+/// parent says, and the chain of trust. The full check makes all ([`count`]).
+pub const SCAN: [&str; 13] = [
+    "Basic02",
+    "Connectivity01",
+    "Connectivity02",
+    "Consistency01",
+    "Consistency05",
+    "Delegation01",
+    "Delegation02",
+    "Delegation04",
+    "Delegation05",
+    "Delegation07",
+    "Nameserver01",
+    "Nameserver06",
+    "Domainscope",
+];
+
+/// How many test cases there are.
+pub fn count() -> usize {
+    TITLES.len()
+}
+
 /// What a test case looks at; `None` for one that is not known.
 pub fn title(case: &str) -> Option<&'static str> {
     TITLES.get(case).map(String::as_str)
@@ -48,6 +71,7 @@ mod tests {
         }
         assert_eq!(title("Delegation04"), Some("Name servers answer with authority"));
         assert_eq!(title("delegation99"), None);
+        assert!(SCAN.iter().all(|case| title(case).is_some()));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What asks for attention on a domain's page: the reasons of its status and its findings, worst first, each with
 //! what it means and what to do. In: status, observation, item. Out: entries every surface shows as they are.
 
-use crate::finding::{Finding, Level};
+use crate::finding::severity::Severity;
+use crate::finding::{Finding, Level, by_server};
+use crate::judgement::cause::Cause;
 use crate::judgement::item::{Item, Ownership};
 use crate::judgement::status::{Reason, Rule, Status, StatusKind};
 use crate::observation::Observation;
@@ -43,16 +45,32 @@ pub fn attention(item: &Item, status: &Status, observation: Option<&Observation>
         .reasons
         .iter()
         .filter(|r| r.rule != Rule::Finding && r.kind <= StatusKind::Unlocked)
+        // A name that is being deleted needs no lock.
+        .filter(|r| r.rule != Rule::NoLock || !is_deleted(observation))
         .map(|r| of_reason(r, item, observation))
         .collect();
     if let Some(o) = observation {
-        // A name that is not registered has no delegation either: one cause, said once.
-        let unregistered = status.reasons.iter().any(|r| matches!(r.rule, Rule::Available | Rule::Reserved));
-        let told = |f: &&Finding| f.level >= Level::Notice && !(unregistered && f.tag == "B02_NO_DELEGATION");
-        out.extend(o.findings.iter().filter(told).map(of_finding));
+        // A name that the registry keeps out of the DNS has no delegation either: one cause, said once.
+        let cause = o.registration.value.as_ref().and_then(|r| Cause::of_registration(o.name.as_str(), r));
+        let at_registry = cause.is_some_and(|c| !matches!(c, Cause::NoNameservers { .. }));
+        // How many servers have IPv6 is a lasting property of the zone, and the findings on the DNS tab.
+        let lasting = |f: &Finding| matches!(f.test_case.as_str(), "Delegation01" | "Connectivity01");
+        let told = |f: &&Finding| {
+            (f.level >= Level::Warning || (f.level == Level::Notice && !lasting(f)))
+                && !(at_registry && f.tag == "B02_NO_DELEGATION")
+        };
+        out.extend(by_server(o.findings.iter().filter(told)).into_iter().map(of_finding));
     }
     out.sort_by_key(|a| rank(a.kind));
     out
+}
+
+fn is_deleted(observation: Option<&Observation>) -> bool {
+    let registration = observation.and_then(|o| o.registration.value.as_ref());
+    let flags = ["pendingDelete", "redemptionPeriod", "pendingRestore"];
+    registration
+        .and_then(RegistrationState::registration)
+        .is_some_and(|r| flags.iter().any(|flag| r.has(flag)))
 }
 
 /// Here an unknown is less urgent than a warning: it asks for a look, not for an action.
@@ -85,7 +103,7 @@ fn of_reason(r: &Reason, item: &Item, observation: Option<&Observation>) -> Atte
             vec![Help::Rescan],
         ),
         Rule::Expired => (
-            "The name may stop resolving at any moment; after the grace periods anybody can register it."
+            "The name may stop resolving at any moment; after the grace periods anyone can register it."
                 .into(),
             format!("Renew {at} today, then rescan."),
             vec![Help::Rescan],
@@ -105,12 +123,12 @@ fn of_reason(r: &Reason, item: &Item, observation: Option<&Observation>) -> Atte
         }
         Rule::NeverRead | Rule::Stale => (
             "What is shown below is the last that was read well; it may have changed since.".into(),
-            "Look again; if it keeps failing, the sentence above names the server to ask about.".into(),
+            "Rescan; if it keeps failing, the sentence above names the server to ask about.".into(),
             vec![Help::Rescan],
         ),
         Rule::NothingPublished => (
             "Without a date no alert can be sent before it ends.".into(),
-            "Set the expiration by hand; alerts follow it.".into(),
+            "Set the expiration; alerts follow it.".into(),
             vec![Help::SetExpiration],
         ),
         Rule::Available if item.ownership == Ownership::Owned => (
@@ -118,20 +136,17 @@ fn of_reason(r: &Reason, item: &Item, observation: Option<&Observation>) -> Atte
             "Register it, or mark it as watched.".into(),
             vec![Help::Rescan],
         ),
-        Rule::Available => (
-            "It can probably be registered. An event is recorded when somebody does.".into(),
-            String::new(),
-            vec![],
-        ),
-        Rule::Reserved => ("Nobody can register it at present.".into(), String::new(), vec![]),
+        Rule::Available => {
+            ("It can probably be registered. An event is recorded when it is.".into(), String::new(), vec![])
+        }
+        Rule::Reserved => ("It can't be registered at present.".into(), String::new(), vec![]),
         Rule::NoLock => (
-            "Whoever gets into the registrar account can move, change or delete the name at once.".into(),
+            "Anyone with access to the registrar account can move, change or delete the name at once.".into(),
             format!("Switch the transfer lock on {at}."),
             vec![],
         ),
         Rule::NoNameserver => (
-            "Nobody can resolve any name under this domain, except from caches that still remember it."
-                .into(),
+            "No name below this domain resolves, except from caches that still hold it.".into(),
             "Bring a nameserver back, or change the delegation at the registrar.".into(),
             vec![Help::ShowPath, Help::Rescan],
         ),
@@ -170,16 +185,20 @@ fn flag_todo(sentence: &str) -> String {
     crate::registration::epp::EppStatus::new(code).explained().map(|m| m.todo.clone()).unwrap_or_default()
 }
 
-fn of_finding(f: &Finding) -> Attention {
-    let kind = match f.level {
-        Level::Critical | Level::Error => StatusKind::Critical,
-        Level::Warning => StatusKind::Warning,
-        _ => StatusKind::Unlocked,
+fn of_finding((f, more): (&Finding, usize)) -> Attention {
+    let kind = match f.level.severity() {
+        Severity::Critical => StatusKind::Critical,
+        Severity::Warning => StatusKind::Warning,
+        Severity::Notice | Severity::Info => StatusKind::Unlocked,
     };
     Attention {
         kind,
-        title: if f.message.is_empty() { f.tag.clone() } else { f.message.clone() },
-        means: String::new(),
+        title: f.words().to_string(),
+        means: match more {
+            0 => String::new(),
+            1 => "Another finding is about this server; the DNS tab lists it.".to_string(),
+            n => format!("{n} more findings are about this server; the DNS tab lists them."),
+        },
         todo: f.fix.clone(),
         evidence: Some(format!("{} {}, {}", f.level.as_str(), f.tag, f.test_case)),
         help: vec![Help::ShowPath],

@@ -1,5 +1,7 @@
 //! Changes and events: what differs between two observations, and the entry of the event log made of it.
 
+pub use crate::finding::severity::Severity;
+
 use crate::base::ids::{EventId, OrgId};
 use crate::base::names::DomainName;
 use jiff::Timestamp;
@@ -123,50 +125,6 @@ impl EventKind {
     /// is none: the zone is the same.
     pub fn is_dns_change(self) -> bool {
         matches!(self, EventKind::DnssecStatusChanged | EventKind::ProviderChanged | EventKind::RecordChanged)
-    }
-}
-
-/// How much an event asks for attention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Good to know.
-    Info,
-    /// Look at it some time.
-    Notice,
-    /// Look at it today.
-    Warning,
-    /// Look at it now.
-    Critical,
-}
-
-impl Severity {
-    /// All, least first.
-    pub const ALL: [Severity; 4] = [Severity::Info, Severity::Notice, Severity::Warning, Severity::Critical];
-
-    /// The stable word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Severity::Info => "info",
-            Severity::Notice => "notice",
-            Severity::Warning => "warning",
-            Severity::Critical => "critical",
-        }
-    }
-
-    /// Reads the stable word.
-    pub fn from_word(word: &str) -> Option<Severity> {
-        Severity::ALL.into_iter().find(|s| s.as_str() == word)
-    }
-
-    /// The word people see.
-    pub fn label(self) -> &'static str {
-        match self {
-            Severity::Info => "Info",
-            Severity::Notice => "Notice",
-            Severity::Warning => "Warning",
-            Severity::Critical => "Critical",
-        }
     }
 }
 

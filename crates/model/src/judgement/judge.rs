@@ -4,8 +4,8 @@
 use super::item::{Item, Ownership};
 use super::status::{Reason, Rule, Status, StatusKind};
 use crate::base::time::{StatedTime, clock_utc, human_date, human_day};
-use crate::dns::DnssecStatus;
-use crate::finding::Finding;
+use crate::dns::{Delegation, DnssecStatus, ServerProblem};
+use crate::finding::{Finding, by_server};
 use crate::observation::Observation;
 use crate::registration::{Registration, RegistrationState};
 use jiff::{Timestamp, ToSpan};
@@ -114,6 +114,10 @@ pub fn judge(item: &Item, observation: &Observation, limits: &Thresholds, now: T
     }
     judge_dns(&mut b, observation, now);
 
+    if b.reasons.is_empty() {
+        let words = "No problem was found; the source publishes no status flags";
+        b.say(StatusKind::Normal, Rule::NothingPublished, words);
+    }
     // Reasons are ranked by the table; within a row what takes the name off the net comes first.
     b.reasons.sort_by_key(|r| (r.kind.rank(), r.rule.order(r.kind)));
     let kind = b.reasons.first().map_or(StatusKind::Normal, |r| r.kind);
@@ -153,7 +157,7 @@ fn judge_expiration(
             b.say(
                 StatusKind::Unknown,
                 Rule::NothingPublished,
-                "The registry publishes neither an expiration nor status flags; set the expiration by hand",
+                "The registry publishes neither an expiration nor status flags; set the expiration yourself",
             );
         }
         return;
@@ -236,17 +240,37 @@ fn are(words: &[&str]) -> String {
 /// Signatures that end within this many hours are a warning: most signers renew a week before.
 const SIGNATURES_SOON_HOURS: i64 = 7 * 24;
 
+/// Why no nameserver answers for a delegated zone.
+fn no_nameserver(d: &Delegation) -> String {
+    let names = d.server_names();
+    let below = |name: &&String| **name == d.zone || name.ends_with(&format!(".{}", d.zone));
+    if d.servers.iter().any(|s| s.address.is_some()) || names.is_empty() {
+        return match names.len() {
+            1 => "The only nameserver does not answer for the zone".to_string(),
+            n => format!("None of the {n} nameservers answers for the zone"),
+        };
+    }
+    let inside: Vec<&str> = names.iter().filter(below).map(String::as_str).collect();
+    let cyclic = d.servers.iter().any(|s| s.problems.contains(&ServerProblem::NoAddress { cyclic: true }));
+    match (inside.as_slice(), cyclic) {
+        ([], true) => format!(
+            "No nameserver has an address: finding one needs this zone itself (circular dependency through {})",
+            names.join(", ")
+        ),
+        ([], false) => format!("No nameserver has an address: {}", names.join(", ")),
+        (inside, _) => format!(
+            "No nameserver can be found: the parent gives no glue (address) for {}, inside the zone",
+            inside.join(", ")
+        ),
+    }
+}
+
 fn judge_dns(b: &mut ReasonCollector, observation: &Observation, now: Timestamp) {
     if let Some(d) = &observation.delegation.value
         && d.delegated
         && d.all_silent()
     {
-        let n = d.server_names().len();
-        let words = match n {
-            1 => "The only nameserver does not answer for the zone".to_string(),
-            n => format!("None of the {n} nameservers answers for the zone"),
-        };
-        b.say(StatusKind::Critical, Rule::NoNameserver, words);
+        b.say(StatusKind::Critical, Rule::NoNameserver, no_nameserver(d));
     }
     if let Some(s) = &observation.dnssec.value
         && s.status == DnssecStatus::Bogus
@@ -269,9 +293,8 @@ fn judge_dns(b: &mut ReasonCollector, observation: &Observation, now: Timestamp)
             _ => false,
         }
     };
-    let mut urgent: Vec<&Finding> = observation.findings.iter().filter(counts).filter(|f| !said(f)).collect();
-    urgent.sort_by_key(|f| std::cmp::Reverse(f.level));
-    for f in urgent {
+    let urgent: Vec<&Finding> = observation.findings.iter().filter(counts).filter(|f| !said(f)).collect();
+    for (f, _) in by_server(urgent.into_iter()) {
         b.say(StatusKind::Warning, Rule::Finding, f.words());
     }
 }

@@ -32,7 +32,7 @@ impl LatencyHistory {
                 tag: SLOW_PARENT.into(),
                 level: Level::Info,
                 message: format!(
-                    "The slowest server of the chain is {} of {}: {} in the median of {} looks.",
+                    "The slowest server of the chain is {} of {}: {} in the median of {} samples.",
                     server.label(),
                     server.zone,
                     rounded(stats.median),
@@ -82,7 +82,7 @@ impl LatencyHistory {
             tag: SLOW_UNICAST.into(),
             level: if all_slow || one_place { Level::Warning } else { Level::Notice },
             message: format!(
-                "The slowest server, {}, takes {} in the median of {} looks ({} in the worst 5 %); {}; nothing says anycast.",
+                "The slowest server, {}, takes {} in the median of {} samples (p95 {}); {}; no sign of anycast.",
                 server.label(),
                 rounded(stats.median),
                 stats.looks,

@@ -63,7 +63,7 @@ fn few_looks_say_nothing_and_enough_say_it_with_numbers() {
         (f.tag.as_str(), f.level, f.test_case.as_str()),
         (SLOW_UNICAST, Level::Warning, "Domainscope")
     );
-    for part in ["ns2.a.example/198.51.100.2", "180 ms", "24 looks", "198.51.100.0/24, AS64500"] {
+    for part in ["ns2.a.example/198.51.100.2", "180 ms", "24 samples", "198.51.100.0/24, AS64500"] {
         assert!(f.message.contains(part), "{part}: {}", f.message);
     }
     assert_eq!(f.args["median"], 180.0);

@@ -1,5 +1,6 @@
 //! The status of a domain: one word with its reasons, and when it must be judged again. `judgement::judge` decides it.
 
+use crate::finding::severity::Severity;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,21 @@ impl StatusKind {
             StatusKind::Secure => "Secure · registry lock",
             StatusKind::Normal => "Normal",
         }
+    }
+
+    /// Its place on the scale of severity.
+    pub fn severity(self) -> Severity {
+        match self {
+            StatusKind::Critical => Severity::Critical,
+            StatusKind::Unknown | StatusKind::Warning => Severity::Warning,
+            StatusKind::Unlocked => Severity::Notice,
+            StatusKind::Secure | StatusKind::Normal => Severity::Info,
+        }
+    }
+
+    /// True when a command that reports it ends with exit code 1.
+    pub fn is_problem(self) -> bool {
+        self.severity() >= Severity::Warning
     }
 
     /// Position for sorting, 0 is worst.

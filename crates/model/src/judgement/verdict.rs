@@ -44,14 +44,14 @@ impl CheckVerdict {
                 Tone::Critical,
                 format!("Don’t switch yet: {bad}"),
                 format!(
-                    "With the delegation of {zone} pointing at these servers, some people would not reach it. Mend \
-                     what stands first below, then check again."
+                    "With the delegation of {zone} pointing at these servers, some users would not reach it. Fix what \
+                     comes first below, then check again."
                 ),
             ),
             (true, false, false) => (
                 Tone::Warning,
                 format!("These servers can take over {zone}, with {bad}"),
-                "Nothing here breaks the zone; better mend it while nobody depends on it.".to_string(),
+                "Nothing here breaks the zone; fix it before the switch.".to_string(),
             ),
             (true, false, true) => (
                 Tone::Ok,
@@ -62,15 +62,15 @@ impl CheckVerdict {
             ),
             (false, true, _) => (
                 if any(Level::Critical) { Tone::Critical } else { Tone::Warning },
-                format!("{zone}: {}", worst_words(findings)),
+                headline(zone, findings),
                 format!(
-                    "{}. Errors break the zone for some people, critical ones for everyone. The worst stand first.",
+                    "{}. Errors break the zone for some users, critical findings for all of them. The worst come first.",
                     capital(&bad)
                 ),
             ),
             (false, false, false) if findings.iter().any(Finding::is_urgent) => (
                 Tone::Warning,
-                format!("{zone} works, but {}", worst_words(findings)),
+                format!("{zone} works, but: {}", worst_words(findings)),
                 format!("{}. What is broken now, or breaks by itself, is in the headline.", capital(&bad)),
             ),
             (false, false, false) => (
@@ -81,7 +81,7 @@ impl CheckVerdict {
             (false, false, true) => {
                 let all =
                     if test_cases == 1 { "The test case".to_string() } else { format!("All {test_cases} test cases") };
-                (Tone::Ok, format!("{zone} is in order"), format!("{all} found nothing to complain about."))
+                (Tone::Ok, format!("{zone} is in order"), format!("{all} found no problem."))
             }
         };
         let culprit =
@@ -93,6 +93,24 @@ impl CheckVerdict {
 /// The zone that holds a name which is no zone itself and no registrable domain either, where the checks found that.
 fn enclosing_zone(findings: &[Finding]) -> Option<&str> {
     findings.iter().find(|f| f.tag == "NOT_A_ZONE")?.args.get("enclosing")?.as_str()
+}
+
+/// The worst finding, behind the name of the zone unless it names it.
+fn headline(zone: &str, findings: &[Finding]) -> String {
+    let glueless: Vec<&str> = findings
+        .iter()
+        .filter(|f| f.tag == "B02_NS_NO_IP_ADDR")
+        .filter_map(|f| f.args.get("nsname")?.as_str())
+        .collect();
+    let answers = findings.iter().any(|f| f.tag.starts_with("B02_") && f.args.contains_key("ns"));
+    if findings.iter().any(|f| f.tag == "B02_NO_WORKING_NS") && !glueless.is_empty() && !answers {
+        return format!(
+            "{zone} does not resolve: its name servers have no address ({})",
+            glueless.join(", ")
+        );
+    }
+    let words = worst_words(findings);
+    if words.split([' ', ':', ',']).any(|word| word == zone) { words } else { format!("{zone}: {words}") }
 }
 
 /// The sentence of the worst finding: by level, then what is broken now.

@@ -74,7 +74,7 @@ impl ScanResult {
     /// The result in words. `failed` names the parts that could not be read, with the reason.
     pub fn new(first: bool, changes: Vec<Change>, failed: &[(PartKind, String)]) -> Self {
         let mut sentence = match changes.as_slice() {
-            [] if first => "First scan: this is the state later scans are compared with".to_string(),
+            [] if first => "Baseline saved".to_string(),
             [] => "Nothing changed".to_string(),
             [one] => format!("1 change: {}", one.sentence()),
             many => {

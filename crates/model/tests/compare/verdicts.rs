@@ -294,7 +294,7 @@ fn words_say_when_it_will_be_right() {
     let knows = Earlier { values: vec![vec!["198.51.100.44".into()]], ..Earlier::default() };
     let serves = serving(&["203.0.113.80"]);
     let stale = verdict(&serves, &open, &said(vec![a("198.51.100.44", 2160)]), &knows);
-    assert_eq!((stale.shows.as_str(), stale.short.as_str()), ("198.51.100.44", "right at 14:41"));
+    assert_eq!((stale.shows.as_str(), stale.short.as_str()), ("198.51.100.44", "expires 14:41"));
     assert!(stale.sentence.contains("14:41 UTC"), "{}", stale.sentence);
     let no = verdict(&serves, &open, &no("NXDOMAIN", Some(soa("alder.example", 1020, 1800))), &knows);
     assert_eq!((no.shows.as_str(), no.short.as_str()), ("NXDOMAIN", "gone by 14:22"));

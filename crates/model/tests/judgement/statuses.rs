@@ -66,7 +66,7 @@ fn auto_renew_softens_and_hand_set_dates_count() {
     i.auto_renew = None;
     let s = judge(&i, &observe(r.clone()), &Thresholds::default(), now());
     assert_eq!(s.kind, StatusKind::Unknown);
-    assert!(s.why().contains("set the expiration by hand"), "{}", s.why());
+    assert!(s.why().contains("set the expiration yourself"), "{}", s.why());
     i.manual_expires = Some("2026-11-21".parse().unwrap());
     let s = judge(&i, &observe(r), &Thresholds::default(), now());
     assert_eq!((s.kind, s.why()), (StatusKind::Critical, "Expires tomorrow, on Nov 21, 2026".into()));

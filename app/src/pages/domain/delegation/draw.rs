@@ -5,7 +5,7 @@ use super::nodes::{Line, Node, mark, row_id};
 use crate::components::icon::icon_at;
 use crate::components::time::millis;
 use leptos::prelude::*;
-use model::nameserver::{Condition, Nameserver, Seen};
+use model::nameserver::{Condition, Nameserver, ObservedAddress};
 
 /// Of a card in the wide picture: its left edge, its width, the height of its head and of an address.
 const CARD: (i32, i32, i32, i32) = (680, 448, 32, 20);
@@ -62,7 +62,7 @@ fn height(s: &Nameserver, head: i32, row: i32) -> i32 {
     head + count(s.seen.len()) * row + 8
 }
 
-fn bar(s: &Seen, slowest: f64, x: i32, y: i32, width: i32) -> AnyView {
+fn bar(s: &ObservedAddress, slowest: f64, x: i32, y: i32, width: i32) -> AnyView {
     let part = s.latency_ms.map_or(0.0, |ms| (ms / slowest).clamp(0.02, 1.0) * f64::from(width));
     view! {
         <rect x=x y=y width=width height="4" rx="2" class="f-line"/>
@@ -71,7 +71,7 @@ fn bar(s: &Seen, slowest: f64, x: i32, y: i32, width: i32) -> AnyView {
     .into_any()
 }
 
-fn address(s: &Seen) -> String {
+fn address(s: &ObservedAddress) -> String {
     s.address.map_or_else(|| "–".to_string(), |a| a.to_string())
 }
 

@@ -2,7 +2,6 @@
 //! resolver at once, answers told as they arrive. In: a name and type. Out: `model::compare::Comparison` and its events.
 
 mod clock;
-pub mod text;
 mod watch;
 
 pub use clock::{Clock, SystemClock};

@@ -103,7 +103,7 @@ impl WatchProgress {
         now: Timestamp,
     ) -> Self {
         let next =
-            next_look.map_or_else(String::new, |t| format!("; next look at {}", seconds_clock(t, now)));
+            next_look.map_or_else(String::new, |t| format!("; next check at {}", seconds_clock(t, now)));
         let sentence = match phase {
             WatchPhase::Authority => {
                 format!(

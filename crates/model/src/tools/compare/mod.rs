@@ -218,7 +218,7 @@ pub struct Judged {
     pub verdict: Verdict,
     /// What it answers, for a tile: `203.0.113.80`, `NXDOMAIN`, `no answer in time`.
     pub shows: String,
-    /// What goes with it, for a tile: `TTL 212`, `right at 14:41`, `expected`, `by location`.
+    /// What goes with it, for a tile: `TTL 212`, `expires 14:41`, `expected`, `by location`.
     pub short: String,
     /// The verdict in a sentence.
     pub sentence: String,

@@ -61,7 +61,7 @@ fn short(
             Some(t) => format!("TTL {t}"),
             None => "agrees".into(),
         },
-        Verdict::Stale { until } => format!("right at {}", clock(*until, now)),
+        Verdict::Stale { until } => format!("expires {}", clock(*until, now)),
         Verdict::Different { cause: Cause::Location, .. } => "by location".into(),
         Verdict::Different { cause: Cause::Disagreement, .. } => "as one server says".into(),
         Verdict::Different { cause: Cause::OldOrLocation, until } => match until {
@@ -72,7 +72,7 @@ fn short(
         Verdict::NegativeCached { until: None } => "until unknown".into(),
         Verdict::Filtered if row.filtering == Filtering::None => "blocked".into(),
         Verdict::Filtered => "expected".into(),
-        Verdict::Failing => "asked in vain".into(),
+        Verdict::Failing => "no usable answer".into(),
     }
 }
 

@@ -141,7 +141,7 @@ fn end_of(step: &ChainStep, last: bool, after_alias: bool) -> Option<ChainProble
     if any(TypeOutcome::NxDomain) {
         let sentence = if after_alias {
             format!(
-                "{} does not exist: the alias leads nowhere, and whoever can create that name takes it over.",
+                "{} does not exist: the alias leads nowhere, and anyone who can create that name takes it over.",
                 step.owner
             )
         } else {
@@ -197,7 +197,7 @@ fn other_hands(step: &ChainStep) -> ChainProblem {
         Level::Info,
         "Other provider",
         format!(
-            "From here on {who} decides ({}); changes there need no leave from the owner of the first name.",
+            "From here on {who} decides ({}); changes there don't need the approval of the first name's owner.",
             step.zone
         ),
         "",

@@ -106,6 +106,12 @@ impl FqdnReport {
         self
     }
 
+    /// True when the name does not resolve or its chain has a problem of level WARNING or worse: a command that reports
+    /// it ends with exit code 1.
+    pub fn is_problem(&self) -> bool {
+        self.tone.is_problem() || self.worst() >= Some(Level::Warning)
+    }
+
     /// The worst of all problems.
     pub fn worst(&self) -> Option<Level> {
         self.chain.iter().flat_map(|s| &s.problems).map(|p| p.level).max()
