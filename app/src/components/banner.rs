@@ -91,6 +91,7 @@ pub(crate) fn failure_with(what: &str, f: &ApiError, action: impl IntoView + 'st
         | ErrorKind::TooManyRequests
         | ErrorKind::Internal => "",
         ErrorKind::Forbidden => "Ask an administrator of the organisation for access.",
+        ErrorKind::Conflict | ErrorKind::Changed => "Reload the page and try again.",
         ErrorKind::Invalid => "Check the name and try again.",
         ErrorKind::Unavailable => "Nothing was lost.",
     };

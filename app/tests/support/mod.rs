@@ -2,6 +2,7 @@
 
 #![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
+pub mod accounts;
 pub mod backend;
 pub mod check;
 pub mod compare;
@@ -29,7 +30,8 @@ pub fn now() -> Timestamp {
 }
 
 pub fn caller() -> Caller {
-    Caller::new(OrgId::BUILT_IN, "Mira Holt", Role::Owner)
+    let user = Some(model::ids::UserId("mira".into()));
+    Caller { user, ..Caller::new(OrgId::BUILT_IN, "Mira Holt", Role::Owner) }
 }
 
 /// The application as a server mounts it: pages, and server functions under /api/fn/.

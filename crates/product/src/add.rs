@@ -2,7 +2,7 @@
 //! runs the same plan without writing.
 
 use super::{Services, unavailable};
-use model::ids::OrgId;
+use model::ids::{Caller, OrgId};
 use model::inventory::{AddPreview, AddResult, AddedLine};
 use model::item::{Item, ItemPatch, Ownership, normal_tag};
 use model::names::DomainName;
@@ -16,24 +16,28 @@ const TEXT_MAX: usize = 4 << 20;
 const PART: usize = 500;
 
 impl Services {
-    /// Adds the names of a text to an organisation. The caller is authorised before.
+    /// Adds the names of a text to the caller's organisation, as far as its quota allows. The caller is authorised before.
     pub(super) async fn add_text(
         &self,
-        org: OrgId,
+        caller: &Caller,
         text: &str,
         ownership: Ownership,
         tags: &[String],
     ) -> ApiResult<Vec<AddedLine>> {
         let Plan { mut lines, new, .. } = plan(text, ownership, tags)?;
+        let org = caller.org;
+        let mut room = self.room(org).await?;
         for chunk in new.chunks(PART) {
+            let chunk = &self.within_quota(org, chunk, room, &mut lines).await?[..];
             let items: Vec<_> = chunk.iter().map(|(line, name)| new_item(name, &lines[*line].set)).collect();
             let now = self.now();
-            let added = self.store().add(org, &items, now).await.map_err(unavailable)?;
+            let added = self.store().add_by(&caller.actor(), org, &items, now).await.map_err(unavailable)?;
             let mut stated = Vec::new();
             for ((line, name), is_new) in chunk.iter().zip(added) {
                 let line = &mut lines[*line];
                 if is_new {
-                    stated.extend(self.patch_renewal(org, name, &line.set).await?);
+                    room = room.saturating_sub(1);
+                    stated.extend(self.patch_renewal(caller, name, &line.set).await?);
                     self.scanner.hub.queued(name, now);
                 } else {
                     already_held(line, name);
@@ -54,10 +58,13 @@ impl Services {
         tags: &[String],
     ) -> ApiResult<AddPreview> {
         let Plan { mut lines, new, ignored_columns } = plan(text, ownership, tags)?;
+        let mut room = self.room(org).await?;
         for chunk in new.chunks(PART) {
+            let chunk = &self.within_quota(org, chunk, room, &mut lines).await?[..];
             let names: Vec<_> = chunk.iter().map(|(_, name)| name.clone()).collect();
             let held: HashSet<_> =
                 self.store().held(org, &names).await.map_err(unavailable)?.into_iter().collect();
+            room = room.saturating_sub(names.len() - held.len());
             for (line, name) in chunk.iter().filter(|(_, name)| held.contains(name)) {
                 already_held(&mut lines[*line], name);
             }
@@ -65,8 +72,50 @@ impl Services {
         Ok(AddPreview { lines, ignored_columns })
     }
 
+    /// How many domains the organisation may still add.
+    async fn room(&self, org: OrgId) -> ApiResult<usize> {
+        let held = self.store().summary(org, self.now()).await.map_err(unavailable)?.total;
+        Ok(usize::try_from(self.quotas.domains.saturating_sub(held)).unwrap_or(usize::MAX))
+    }
+
+    /// Those of some names that are held already or have room in the quota; the others' lines say why they were not
+    /// added.
+    async fn within_quota(
+        &self,
+        org: OrgId,
+        chunk: &[(usize, DomainName)],
+        room: usize,
+        lines: &mut [AddedLine],
+    ) -> ApiResult<Vec<(usize, DomainName)>> {
+        if chunk.len() <= room {
+            return Ok(chunk.to_vec());
+        }
+        let names: Vec<_> = chunk.iter().map(|(_, name)| name.clone()).collect();
+        let held = self.store().held(org, &names).await.map_err(unavailable)?;
+        let mut left = room;
+        let mut out = Vec::new();
+        for (line, name) in chunk {
+            if held.contains(name) {
+                out.push((*line, name.clone()));
+            } else if left > 0 {
+                left -= 1;
+                out.push((*line, name.clone()));
+            } else {
+                let limit = self.quotas.domains;
+                let reason = format!("the quota of {limit} domains of this organisation is used up");
+                lines[*line].result = AddResult::Refused { reason };
+            }
+        }
+        Ok(out)
+    }
+
     /// Stores expiration and auto-renew of an imported line; the item when there was anything to store.
-    async fn patch_renewal(&self, org: OrgId, name: &DomainName, set: &ItemPatch) -> ApiResult<Option<Item>> {
+    async fn patch_renewal(
+        &self,
+        caller: &Caller,
+        name: &DomainName,
+        set: &ItemPatch,
+    ) -> ApiResult<Option<Item>> {
         if set.manual_expires.is_none() && set.auto_renew.is_none() {
             return Ok(None);
         }
@@ -75,7 +124,8 @@ impl Services {
             auto_renew: set.auto_renew,
             ..ItemPatch::default()
         };
-        self.store().patch(org, name, &patch, self.now()).await.map(Some).map_err(unavailable)
+        let patched = self.store().patch_by(&caller.actor(), caller.org, name, &patch, self.now()).await;
+        patched.map(Some).map_err(unavailable)
     }
 }
 

@@ -65,7 +65,7 @@ fn after(query: &ListQuery, found: &Page) -> Option<ListQuery> {
 }
 
 /// A file that is made while it is sent.
-fn download(
+pub(super) fn download(
     media: &'static str,
     file: &'static str,
     parts: impl Stream<Item = Part> + Send + 'static,
@@ -74,7 +74,7 @@ fn download(
     (headers, Body::from_stream(parts)).into_response()
 }
 
-type Part = Result<Vec<u8>, BoxError>;
+pub(super) type Part = Result<Vec<u8>, BoxError>;
 
 fn part(text: &str) -> Part {
     Ok(text.as_bytes().to_vec())
@@ -138,7 +138,7 @@ const HEAD: [&str; 13] = [
     column::AUTO_RENEW,
 ];
 
-fn lines(
+pub(super) fn lines(
     write: impl FnOnce(&mut csv::Writer<Vec<u8>>) -> Result<(), csv::Error>,
 ) -> Result<Vec<u8>, csv::Error> {
     let mut out = csv::Writer::from_writer(Vec::new());

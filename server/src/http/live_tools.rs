@@ -118,6 +118,7 @@ pub fn api() -> Router<AppState> {
     Router::new().route("/compare", get(api_compare)).route("/fqdn", get(api_fqdn))
 }
 
+/// Authoritative servers beside public resolvers, as `compare --json` prints it.
 async fn api_compare(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -132,6 +133,7 @@ struct Host {
     name: String,
 }
 
+/// A host name from every vantage point, as `fqdn --json` prints it.
 async fn api_fqdn(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,

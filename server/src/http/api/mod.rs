@@ -1,17 +1,21 @@
-//! The REST API, version 1. In: requests with a caller. Out: JSON of [`v1`], or problem details.
+//! The REST API, version 1. In: requests with a caller. Out: JSON of [`v1`] and [`v1_access`], or problem details.
 
+mod access;
+mod once;
 pub mod v1;
+pub mod v1_access;
 
 use super::AppState;
 use super::export::list_query;
 use super::response::{rejections_as_problems, respond};
 use axum::extract::{Path, Query, RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use axum::{Extension, Json, Router};
 use model::event::{EventKind, EventQuery, Severity};
 use model::ids::{Caller, SnapshotId};
 use product::{not_held, read_name};
+use serde::Serialize;
 use service::{ApiError, ApiResult, Backend};
 use std::collections::HashMap;
 
@@ -25,6 +29,14 @@ pub fn router() -> Router<AppState> {
         .route("/domains/{name}/snapshots/{id}", get(snapshot))
         .route("/events", get(events))
         .route("/summary", get(summary))
+        .route("/members", get(access::members))
+        .route("/members/{id}", get(access::member).patch(access::set_role).delete(access::remove_member))
+        .route("/invitations", get(access::invitations).post(access::invite))
+        .route("/invitations/{id}", delete(access::revoke_invitation))
+        .route("/tokens", get(access::tokens).post(access::create_token))
+        .route("/tokens/{id}", delete(access::revoke_token))
+        .route("/organisation", get(access::organisation).patch(access::rename))
+        .route("/audit", get(access::audit))
         .merge(super::live_tools::api())
         .fallback(|| async {
             respond::<()>(Err(ApiError::not_found("Unknown address in version 1 of the API.")))
@@ -32,6 +44,24 @@ pub fn router() -> Router<AppState> {
         .layer(axum::middleware::map_response(rejections_as_problems))
 }
 
+/// The part of a list that a cursor asks for: what follows the thing it names.
+fn page_of<T: Serialize>(
+    all: impl Iterator<Item = T>,
+    id: impl Fn(&T) -> &String,
+    cursor: &access::Cursor,
+) -> v1_access::Part<T> {
+    let mut items: Vec<T> = all.collect();
+    if let Some(after) = &cursor.cursor {
+        let at = items.iter().position(|item| id(item) == after).map_or(items.len(), |at| at + 1);
+        items.drain(..at);
+    }
+    let more = items.len() > cursor.limit();
+    items.truncate(cursor.limit());
+    let next = items.last().filter(|_| more).map(|last| id(last).clone());
+    v1_access::Part { items, next }
+}
+
+/// A page of the inventory with facet counts.
 async fn list(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -41,6 +71,7 @@ async fn list(
     respond(page.map(v1::DomainPage::from))
 }
 
+/// Adds domains; the answer says line by line what became of each.
 async fn add(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -50,6 +81,7 @@ async fn add(
     respond(lines.map(all::<_, v1::AddedEntry>))
 }
 
+/// One domain with all that is known.
 async fn detail(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -59,6 +91,7 @@ async fn detail(
     respond(read.await.map(v1::DomainDetail::from))
 }
 
+/// Changes what is said about a domain. A field that is left out stays, one that is `null` is cleared.
 async fn patch(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -69,6 +102,7 @@ async fn patch(
     respond(change.await)
 }
 
+/// Removes a domain from the inventory.
 async fn remove(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -84,6 +118,7 @@ async fn remove(
     respond(remove.await)
 }
 
+/// Queues a scan that goes before scheduled ones.
 async fn rescan(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -93,6 +128,7 @@ async fn rescan(
     respond(queue.await.map(|queued| v1::Queued { queued }))
 }
 
+/// Kept states of a domain, newest first.
 async fn snapshots(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -102,6 +138,7 @@ async fn snapshots(
     respond(read.await.map(all::<_, v1::SnapshotEntry>))
 }
 
+/// One kept state.
 async fn snapshot(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -111,6 +148,7 @@ async fn snapshot(
     respond(read.await.map(v1::SnapshotDetail::from))
 }
 
+/// The event log, newest first.
 async fn events(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -133,6 +171,7 @@ fn event_query(query: &HashMap<String, String>) -> ApiResult<EventQuery> {
     })
 }
 
+/// Totals of the organisation.
 async fn summary(State(state): State<AppState>, Extension(caller): Extension<Caller>) -> Response {
     respond(state.services.summary(&caller).await.map(v1::Totals::from))
 }

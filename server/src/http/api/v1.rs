@@ -103,7 +103,7 @@ impl Problem {
                 ErrorKind::NotFound => "not_found",
                 ErrorKind::SignInRequired => "sign_in",
                 ErrorKind::Forbidden => "forbidden",
-                ErrorKind::Invalid => "invalid",
+                ErrorKind::Invalid | ErrorKind::Conflict | ErrorKind::Changed => "invalid",
                 ErrorKind::TooManyRequests => "too_many",
                 ErrorKind::Unavailable | ErrorKind::Internal => "unavailable",
             },
