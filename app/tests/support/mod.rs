@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod check;
+pub mod claims;
 pub mod compare;
 pub mod fqdn;
 pub mod legion;

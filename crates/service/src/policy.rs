@@ -58,11 +58,16 @@ pub enum Action {
     Compare,
     BrowserResolvers,
     Fqdn,
+    Claims,
+    Claim,
+    StartClaim,
+    CheckClaim,
+    WithdrawClaim,
 }
 
 impl Action {
     /// All actions, in the order of the trait.
-    pub const ALL: [Action; 25] = [
+    pub const ALL: [Action; 30] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -88,6 +93,11 @@ impl Action {
         Action::Compare,
         Action::BrowserResolvers,
         Action::Fqdn,
+        Action::Claims,
+        Action::Claim,
+        Action::StartClaim,
+        Action::CheckClaim,
+        Action::WithdrawClaim,
     ];
 
     /// The row of an action: who may, and what it does.
@@ -120,6 +130,11 @@ impl Action {
             Action::Compare => ("compare", Member, Query, "compare resolvers"),
             Action::BrowserResolvers => ("browser_resolvers", Viewer, Read, "see public resolvers"),
             Action::Fqdn => ("fqdn", Member, Query, "analyze host names"),
+            Action::Claims => ("claims", Viewer, Read, "see ownership claims"),
+            Action::Claim => ("claim", Viewer, Read, "see ownership claims"),
+            Action::StartClaim => ("start_claim", Member, Write, "claim domains"),
+            Action::CheckClaim => ("check_claim", Member, Write, "check ownership claims"),
+            Action::WithdrawClaim => ("withdraw_claim", Member, Write, "withdraw ownership claims"),
         };
         Rule { name, least, effect, does }
     }

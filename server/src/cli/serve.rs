@@ -67,6 +67,9 @@ pub(super) struct ServeArgs {
     /// Look-ups a minute of one caller: a trace counts 1, a scan 2, a comparison, analysis or check 3; 0 for no limit
     #[arg(long, default_value_t = 60, env = "DOMAINSCOPE_LOOKUP_RATE", value_name = "N")]
     lookup_rate: u32,
+    /// Domain of yours below which CNAME ownership challenges point, as in verify.example.net
+    #[arg(long, env = "DOMAINSCOPE_CLAIM_SUFFIX", value_name = "DOMAIN", value_parser = claim_suffix)]
+    claim_suffix: Option<String>,
     #[command(flatten)]
     doh: super::doh::DohArgs,
 }
@@ -78,6 +81,16 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         "write ADDRESS:PORT, as in 127.0.0.1:8080 (this machine), 0.0.0.0:8080 or [::]:8080 (every interface)"
             .into()
     })
+}
+
+/// A host name, in the form it is compared in.
+fn claim_suffix(text: &str) -> Result<String, String> {
+    let name = model::names::Fqdn::read(text).map_err(|e| e.to_string())?.name;
+    if name.as_str().is_empty() {
+        Err("the root can't be the domain of challenges".into())
+    } else {
+        Ok(name.to_string())
+    }
 }
 
 /// Time for requests in progress when the server stops.
@@ -128,6 +141,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     let policy = Policy {
         interval_s: i64::from(args.interval),
         concurrency: usize::from(args.concurrency),
+        claim_suffix: args.claim_suffix.clone(),
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
         ..Policy::default()
     };
@@ -143,7 +157,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &random_id()[..6]));
     let services = Services { scanner, worker: worker.clone(), engine: dns, tools, demo: args.demo };
     if let Some(lab) = &lab {
-        demo::inventory(&services, &lab.endpoints().domains).await?;
+        demo::inventory(&services, lab).await?;
     }
 
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new()

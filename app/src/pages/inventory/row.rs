@@ -3,7 +3,7 @@
 use super::state::InventoryState;
 use crate::components::icon;
 use crate::components::scan::busy_pill;
-use crate::components::status::{provider, status_pill};
+use crate::components::status::{claim_tag, provider, status_pill};
 use crate::components::time::day;
 use leptos::prelude::*;
 use model::Timestamp;
@@ -98,7 +98,8 @@ fn badges(r: &Row, changed: bool) -> impl IntoView + use<> {
         .collect();
     let more = (more > 0).then(|| view! { <span class="tag" title=rest>{format!("+{more}")}</span> });
     let badge = changed.then(|| view! { <span class="tag badge-new">"New change"</span> });
-    view! { {badge}{watched}{tags}{more} }.into_any()
+    let claim = r.claim.map(claim_tag);
+    view! { {badge}{watched}{claim}{tags}{more} }.into_any()
 }
 
 /// The expiration date; a second line only where it adds something.
