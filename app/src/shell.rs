@@ -88,6 +88,7 @@ pub fn App() -> impl IntoView {
                         <Route path=path!("history") view=pages::domain::history::HistoryTab ssr=SsrMode::Async/>
                         <Route path=path!("events") view=pages::domain::events::EventsTab ssr=SsrMode::Async/>
                         <Route path=path!("dns") view=pages::domain::dns::DnsTab ssr=SsrMode::Async/>
+                        <Route path=path!("ownership") view=pages::domain::ownership::OwnershipTab ssr=SsrMode::Async/>
                     </ParentRoute>
                     <Route path=path!("/events") view=pages::events::EventsPage ssr=SsrMode::Async/>
                     <Route path=path!("/settings") view=|| view! { <Redirect path="/settings/members"/> } ssr=SsrMode::Async/>

@@ -382,3 +382,51 @@ async fn settings_read_without_script_and_their_forms_go_to_their_own_address() 
     let t = read(&story(), "/settings/organisation").await;
     says(&t, &["Alder Labs", "312 of 100000 domains"]);
 }
+
+#[tokio::test]
+async fn a_claim_says_what_to_publish_where_and_why_it_does_not_count_yet() {
+    let t = read(&story(), "/domains/q7.io/ownership").await;
+    says(
+        &t,
+        &[
+            "Pending",
+            "Record to create at Digital Ocean",
+            "At Digital Ocean, enter only “_domainscope-challenge” as the host name",
+            "Digital Ocean appended the domain to a name that ended in it",
+            "ns1.digitalocean.com",
+            "2026112001",
+            "NXDOMAIN",
+            "no reply within 5 s",
+            "Next check in 30 s",
+            "Check now",
+            "up to 60 min",
+        ],
+    );
+    let t = read(&story(), "/domains/fernhill.example/ownership").await;
+    says(&t, &["Verified since", "fernhill.example and the names below it", "Withdraw the claim"]);
+    let t = read(&story(), "/domains/alder.example/ownership").await;
+    says(&t, &["Prove that alder.example is yours", "TXT record (recommended)", "Start verification"]);
+}
+
+#[tokio::test]
+async fn claims_work_as_plain_forms() {
+    let sample = Sample::story();
+    let calls = sample.calls.clone();
+    let router = router(sample, "");
+    for (path, body) in [
+        ("start_claim", "name=q7.io&method=cname"),
+        ("check_claim", "name=q7.io"),
+        ("withdraw_claim", "name=q7.io"),
+    ] {
+        let request = Request::post(format!("/api/fn/{path}"))
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("accept", "text/html")
+            .header("referer", "http://localhost/domains/q7.io/ownership")
+            .body(Body::from(body))
+            .expect("a request");
+        let (status, ..) = send(&router, request).await;
+        assert_eq!(status, 302, "{path}");
+    }
+    let wanted = ["claim q7.io by cname", "check the claim to q7.io", "withdraw the claim to q7.io"];
+    assert_eq!(*calls.lock().expect("the calls"), wanted);
+}

@@ -59,6 +59,36 @@ pub struct EngineArgs {
     /// Allow connections to private, loopback and link-local addresses
     #[arg(long, global = true, env = "DOMAINSCOPE_ALLOW_PRIVATE", hide_short_help = true)]
     pub allow_private: bool,
+    /// Networks that connections may go to although they are private (a list with commas), as in 10.20.0.0/16
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_ALLOW_NETWORKS",
+        value_name = "PREFIX",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pub allow_networks: Vec<String>,
+    /// Networks that connections must not go to (a list with commas); wins over allowed ones
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_DENY_NETWORKS",
+        value_name = "PREFIX",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pub deny_networks: Vec<String>,
+    /// Ports of web servers beside 80, 443, 8080 and 8443 (a list with commas)
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_WEB_PORTS",
+        value_name = "PORT",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pub web_ports: Vec<u16>,
     /// Address map, connects to B instead of A: lines "A:PORT" = "B:PORT"
     #[arg(long, global = true, env = "DOMAINSCOPE_ADDRESS_MAP", value_name = "FILE", hide = true)]
     pub address_map: Option<PathBuf>,
@@ -112,10 +142,13 @@ impl EngineArgs {
             trust_anchor: self.trust_anchor.or(file.trust_anchor),
             extra_ca: self.extra_ca.or(file.extra_ca),
             allow_private: self.allow_private || file.allow_private,
+            allow_networks: list(self.allow_networks, file.allow_networks),
+            deny_networks: list(self.deny_networks, file.deny_networks),
+            web_ports: list(self.web_ports, file.web_ports),
             address_map: self.address_map.or(file.address_map),
             resolvers: self.resolvers.or(file.resolvers),
             asn_zone: self.asn_zone.or(file.asn_zone),
-            own_networks: if self.own_networks.is_empty() { file.own_networks } else { self.own_networks },
+            own_networks: list(self.own_networks, file.own_networks),
             registry_limits: self.registry_limits.or(file.registry_limits),
             freshness: self.freshness.or(file.freshness),
             registry_spacing: self.registry_spacing.or(file.registry_spacing),
@@ -126,6 +159,11 @@ impl EngineArgs {
 fn read_file(path: &Path) -> Result<EngineArgs> {
     let text = std::fs::read_to_string(path).with_context(|| format!("settings file {}", path.display()))?;
     toml::from_str(&text).with_context(|| format!("settings file {}", path.display()))
+}
+
+/// The list of the flags, or that of the file when there is none.
+fn list<T>(flags: Vec<T>, file: Vec<T>) -> Vec<T> {
+    if flags.is_empty() { file } else { flags }
 }
 
 #[cfg(test)]

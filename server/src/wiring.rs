@@ -58,6 +58,8 @@ fn build(
     };
     let engine = dns_engine(args, address_map)?;
     let dialer = dialer(args, &engine)?;
+    // Proofs on web servers are looked for at addresses from the authoritative servers, not from a resolver's cache.
+    let web = dialer_with(args, &engine, Arc::new(EngineResolver(engine.clone())))?;
     let client = registration::Client::sharing(
         registration::Settings {
             rdap_bootstrap: args.rdap_bootstrap.clone(),
@@ -72,7 +74,7 @@ fn build(
         cache,
     )
     .map_err(|e| anyhow!("registration settings: {e}"))?;
-    Ok(NetworkObserver { client, engine })
+    Ok(NetworkObserver { client, engine, web })
 }
 
 fn agreed_limits(args: &EngineArgs) -> Result<registration::Limits> {
@@ -91,6 +93,14 @@ pub fn dialer(args: &EngineArgs, engine: &dns::Engine) -> Result<net::Dialer> {
     } else {
         Arc::new(net::SystemResolver)
     };
+    dialer_with(args, engine, resolver)
+}
+
+fn dialer_with(
+    args: &EngineArgs,
+    engine: &dns::Engine,
+    resolver: Arc<dyn net::Resolve>,
+) -> Result<net::Dialer> {
     let extra_ca = match &args.extra_ca {
         Some(path) => Some(authorities(path).with_context(|| format!("extra CA {}", path.display()))?),
         None => None,
@@ -98,6 +108,8 @@ pub fn dialer(args: &EngineArgs, engine: &dns::Engine) -> Result<net::Dialer> {
     Ok(net::Dialer::new(net::Settings {
         resolver,
         allow_private: args.allow_private,
+        networks: networks(args)?,
+        ports: args.web_ports.clone(),
         extra_ca,
         address_map: engine.settings().address_map.clone(),
         ..net::Settings::default()
@@ -137,8 +149,12 @@ pub fn comparer(args: &EngineArgs, engine: &dns::Engine) -> Result<dns::compare:
 }
 
 fn dns_engine(args: &EngineArgs, address_map: net::AddressMap) -> Result<dns::Engine> {
-    let mut settings =
-        dns::Settings { allow_private: args.allow_private, address_map, ..dns::Settings::default() };
+    let mut settings = dns::Settings {
+        allow_private: args.allow_private,
+        networks: networks(args)?,
+        address_map,
+        ..dns::Settings::default()
+    };
     if let Some(path) = &args.root_hints {
         settings.root_hints =
             dns::RootHints::parse(&read(path, "root hints")?).with_context(|| path.display().to_string())?;
@@ -164,6 +180,18 @@ fn dns_engine(args: &EngineArgs, address_map: net::AddressMap) -> Result<dns::En
         };
     }
     Ok(dns::Engine::new(settings))
+}
+
+/// The prefixes the operator allows and denies.
+fn networks(args: &EngineArgs) -> Result<net::Networks, Wrong> {
+    let read = |what: &str, list: &[String]| {
+        let each = list.iter().map(|text| text.parse().map_err(|e| Wrong(format!("{what}: {e}"))));
+        each.collect::<Result<Vec<_>, _>>()
+    };
+    Ok(net::Networks {
+        allow: read("allow_networks", &args.allow_networks)?,
+        deny: read("deny_networks", &args.deny_networks)?,
+    })
 }
 
 /// `10.0.0.0/8`, `2001:db8::/32`.
@@ -213,6 +241,8 @@ mod tests {
             EngineArgs { dns_port: Some(0), ..EngineArgs::default() },
             EngineArgs { asn_zone: Some("a b".into()), ..EngineArgs::default() },
             EngineArgs { own_networks: vec!["10.0.0.0".into()], ..EngineArgs::default() },
+            EngineArgs { allow_networks: vec!["10.0.0.0/40".into()], ..EngineArgs::default() },
+            EngineArgs { deny_networks: vec!["ten".into()], ..EngineArgs::default() },
         ];
         for args in wrong {
             let e = internet(&args).err().unwrap();

@@ -4,6 +4,7 @@ use crate::components::icon;
 use leptos::prelude::*;
 use model::dns::ServerHealth;
 use model::event::Severity;
+use model::ownership::Standing;
 use model::status::{Status, StatusKind};
 
 pub(crate) fn status_class(kind: StatusKind) -> &'static str {
@@ -71,6 +72,32 @@ pub(crate) fn health_pill(health: ServerHealth) -> AnyView {
         ServerHealth::NotAsked => ("pill pill-plain", "unknown"),
     };
     view! { <span class=class>{icon(picture)}<span>{health.label()}</span></span> }.into_any()
+}
+
+/// The picture of an ownership claim and its pill.
+fn claim_look(standing: Standing) -> (&'static str, &'static str) {
+    match standing {
+        Standing::Verified => ("pill pill-secure", "shield"),
+        Standing::Pending => ("pill pill-unknown", "clock"),
+        Standing::Waiting => ("pill pill-unlocked", "clock"),
+        Standing::Lapsing | Standing::Contested => ("pill pill-warning", "warning"),
+        Standing::Lapsed => ("pill pill-critical", "critical"),
+        Standing::Expired | Standing::Refused => ("pill pill-plain", "info"),
+    }
+}
+
+/// Where an ownership claim stands.
+pub(crate) fn claim_pill(standing: Standing) -> AnyView {
+    let (class, picture) = claim_look(standing);
+    view! { <span class=class>{icon(picture)}<span>{standing.label()}</span></span> }.into_any()
+}
+
+/// The same as a tag beside a domain's name.
+pub(crate) fn claim_tag(standing: Standing) -> AnyView {
+    let (_, picture) = claim_look(standing);
+    let title = format!("Ownership: {}", standing.label());
+    let words = if standing == Standing::Pending { "Claim pending" } else { standing.label() };
+    view! { <span class="tag" title=title>{icon(picture)}{words}</span> }.into_any()
 }
 
 /// A nameserver that answers with authority from an older copy of the zone.

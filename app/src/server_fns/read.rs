@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use model::detail::Detail;
 use model::dns::Trace;
 use model::inventory::{AddedLine, Row};
+use model::ownership::ClaimView;
 use service::{ApiError, CheckOutcome, ScanReport};
 
 /// What the frame around every page shows.
@@ -150,4 +151,11 @@ pub async fn explain(lines: Vec<String>) -> Result<Vec<AddedLine>, ApiError> {
         })
     });
     Ok(explained.collect())
+}
+
+/// Where the organisation's ownership claim to a name stands, and what to publish.
+#[server(name = ReadClaim, prefix = "/api/fn", endpoint = "claim")]
+pub async fn claim(name: String) -> Result<ClaimView, ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.claim(&caller, &name).await
 }

@@ -155,6 +155,38 @@ pub async fn set_renewal(
     Ok(())
 }
 
+/// Starts an ownership claim, or changes the method of an open one (`txt`, `txt_apex`, `cname`, `http`).
+#[server(prefix = "/api/fn", endpoint = "start_claim")]
+pub async fn start_claim(name: String, #[server(default)] method: String) -> Result<(), ApiError> {
+    use model::ownership::Method;
+    let (backend, caller) = context::backend()?;
+    let word = if method.is_empty() { "txt" } else { &method };
+    let method = Method::from_word(word).ok_or_else(|| {
+        ApiError::invalid(format!("“{word}” is no method: use txt, txt_apex, cname or http."))
+    })?;
+    backend.start_claim(&caller, &name, method).await?;
+    context::go_back(&[]);
+    Ok(())
+}
+
+/// Asks the authoritative servers for the record of an ownership claim now.
+#[server(prefix = "/api/fn", endpoint = "check_claim")]
+pub async fn check_claim(name: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.check_claim(&caller, &name).await?;
+    context::go_back(&[]);
+    Ok(())
+}
+
+/// Withdraws an ownership claim.
+#[server(prefix = "/api/fn", endpoint = "withdraw_claim")]
+pub async fn withdraw_claim(name: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.withdraw_claim(&caller, &name).await?;
+    context::go_back(&[]);
+    Ok(())
+}
+
 /// Marks events as seen.
 #[server(prefix = "/api/fn", endpoint = "acknowledge")]
 pub async fn acknowledge(#[server(default)] ids: Vec<i64>) -> Result<u64, ApiError> {

@@ -13,6 +13,7 @@ use model::inventory::{
 };
 use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
+use model::ownership::{ClaimBadge, ClaimView, Method};
 use model::registration::{Party, Protocol, RegistrationState};
 use model::resolvers::PublicResolver;
 use model::scan::{ScanProgress, Stage, StageResult};
@@ -423,5 +424,30 @@ impl Backend for Sample {
     async fn fqdn(&self, _: &Caller, name: &str) -> ApiResult<model::fqdn::FqdnReport> {
         self.up()?;
         super::fqdn::sample(name)
+    }
+
+    async fn claims(&self, _: &Caller) -> ApiResult<Vec<ClaimBadge>> {
+        self.up()?;
+        Ok(Vec::new())
+    }
+
+    async fn claim(&self, _: &Caller, name: &str) -> ApiResult<ClaimView> {
+        self.find(&DomainName::trusted(name))?;
+        super::claims::sample(name)
+    }
+
+    async fn start_claim(&self, _: &Caller, name: &str, method: Method) -> ApiResult<ClaimView> {
+        self.note(format!("claim {name} by {}", method.as_str()));
+        super::claims::sample(name)
+    }
+
+    async fn check_claim(&self, _: &Caller, name: &str) -> ApiResult<ClaimView> {
+        self.note(format!("check the claim to {name}"));
+        super::claims::sample(name)
+    }
+
+    async fn withdraw_claim(&self, _: &Caller, name: &str) -> ApiResult<()> {
+        self.note(format!("withdraw the claim to {name}"));
+        Ok(())
     }
 }

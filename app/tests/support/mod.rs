@@ -5,6 +5,7 @@
 pub mod accounts;
 pub mod backend;
 pub mod check;
+pub mod claims;
 pub mod compare;
 pub mod fqdn;
 pub mod legion;

@@ -63,6 +63,7 @@ impl Domain {
             last_scan_at: o.last_scan(),
             registered_read_at: o.registration.observed_at,
             error: o.registration.error.map(|e| e.sentence),
+            claim: None,
         }
     }
 

@@ -35,6 +35,8 @@ pub struct Settings {
     pub trust_anchors: TrustAnchors,
     /// Whether private, loopback and link-local servers may be asked.
     pub allow_private: bool,
+    /// Prefixes the operator allows or denies.
+    pub networks: net::Networks,
     /// Translation of addresses in closed networks.
     pub address_map: AddressMap,
     /// Networks whose addresses are as good as globally reachable ones, because everybody who matters is inside; empty
@@ -60,6 +62,7 @@ impl Default for Settings {
             parallel: 64,
             trust_anchors: TrustAnchors::shipped(),
             allow_private: false,
+            networks: net::Networks::default(),
             address_map: AddressMap::default(),
             own_networks: Vec::new(),
             network: Arc::new(System),

@@ -1,6 +1,7 @@
 //! The path: schedule → observe → compare → record → notify → show. Everything the product does to a domain goes through
 //! [`Scanner::scan`]; workers lease what is due from the store, so any number of processes share the work.
 
+pub mod claims;
 pub mod hub;
 mod notify;
 mod observe;
@@ -10,8 +11,10 @@ mod scanner;
 pub mod schedule;
 mod shared;
 mod upkeep;
+mod web_file;
 mod worker;
 
+pub use claims::Checked;
 pub use hub::Hub;
 pub use notify::{Dispatcher, LogNotifier, Notifier};
 pub use observer::{DnsParts, InTurn, NetworkObserver, Observer};

@@ -7,6 +7,7 @@ use model::dns::{Delegation, Dnssec, ServerHealth, ZoneSnapshot};
 use model::finding::Finding;
 use model::names::DomainName;
 use model::observation::{Part, PartError};
+use model::ownership::{Challenge, ExpectedRecord, Method, Observed};
 use model::registration::{Party, RegistrationState};
 use model::scan::{Stage, StageResult};
 use registration::Pace;
@@ -77,6 +78,22 @@ pub trait Observer: Send + Sync + 'static {
 
     /// Delegation, zone, DNSSEC and findings.
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts;
+
+    /// What is published for an ownership challenge: by every address of every authoritative server, or for
+    /// [`Method::Http`] by the web server.
+    ///
+    /// # Errors
+    /// Why nothing could be asked, in a sentence.
+    async fn ownership(
+        &self,
+        challenge: &Challenge,
+        method: Method,
+        expected: &ExpectedRecord,
+        now: Timestamp,
+    ) -> Result<Observed, String> {
+        let _ = (challenge, method, expected, now);
+        Err("Ownership challenges can't be read here.".into())
+    }
 }
 
 /// Why the registry takes a name off the net, looked up for names that do not resolve; `None` where the registration
@@ -97,6 +114,8 @@ pub struct NetworkObserver {
     pub client: registration::Client,
     /// The DNS engine.
     pub engine: dns::Engine,
+    /// Connections to web servers with ownership proofs: guarded, and host names resolved by the DNS engine.
+    pub web: net::Dialer,
 }
 
 fn failed<T>(now: Timestamp, label: &str, sentence: String) -> Part<T> {
@@ -160,6 +179,19 @@ impl Observer for NetworkObserver {
             findings.extend(dns::checks::chain_of_trust(name.as_str(), chain, now));
         }
         DnsParts { delegation, zone, dnssec, findings }
+    }
+
+    async fn ownership(
+        &self,
+        challenge: &Challenge,
+        method: Method,
+        expected: &ExpectedRecord,
+        now: Timestamp,
+    ) -> Result<Observed, String> {
+        if method.is_dns() {
+            return self.engine.ownership(challenge, expected, now).await.map_err(|e| e.to_string());
+        }
+        Ok(crate::web_file::web_file(&self.web, challenge, expected, now).await)
     }
 }
 

@@ -13,12 +13,13 @@ use model::item::Item;
 use model::judge::{Thresholds, judge};
 use model::names::DomainName;
 use model::observation::{Observation, PartKind};
+use model::ownership::ClaimPolicy;
 use model::scan::{ScanResult, Stage, StageResult};
 use std::sync::Arc;
 use store::{ItemOutcome, Record, Store, Versioned};
 
 /// Intervals, thresholds and limits of scans. Times are seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// Between two scheduled scans of a domain.
     pub interval_s: i64,
@@ -32,6 +33,10 @@ pub struct Policy {
     pub concurrency: usize,
     /// Days history is kept.
     pub keep_days: u32,
+    /// Times of ownership claims.
+    pub claims: ClaimPolicy,
+    /// Domain below which CNAME challenges point; without one that method is not offered.
+    pub claim_suffix: Option<String>,
 }
 
 impl Default for Policy {
@@ -43,6 +48,8 @@ impl Default for Policy {
             thresholds: Thresholds::default(),
             concurrency: 16,
             keep_days: 400,
+            claims: ClaimPolicy::default(),
+            claim_suffix: None,
         }
     }
 }
@@ -215,7 +222,10 @@ impl Scanner {
                 at: now,
             };
             match self.store.record(&record).await {
-                Ok(_) => return Ok(ScanResult::new(first, changes, &failed)),
+                Ok(_) => {
+                    self.review_claims(name, &changes).await;
+                    return Ok(ScanResult::new(first, changes, &failed));
+                }
                 Err(store::Error::Conflict) => previous = self.stored(name).await?,
                 Err(e) => return Err(e.into()),
             }

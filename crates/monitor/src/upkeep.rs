@@ -57,16 +57,17 @@ pub(crate) async fn reschedule_far_future(scanner: &Scanner) -> Result<u64, stor
     let mut moved = 0;
     loop {
         let jobs = scanner.store.far_future_jobs(JobKind::Scan, furthest, TOGETHER).await?;
+        let found = jobs.len();
         let times: Vec<_> = jobs
             .into_iter()
-            .map(|job| {
-                let Job::Scan(name) = &job;
+            .filter_map(|job| {
+                let Job::Scan(name) = &job else { return None };
                 let at = place(name);
-                (job, at)
+                Some((job, at))
             })
             .collect();
         moved += scanner.store.reschedule_far_future(furthest, &times).await?;
-        if times.len() < TOGETHER as usize {
+        if found < TOGETHER as usize {
             return Ok(moved);
         }
     }

@@ -24,7 +24,7 @@ const LAST_SCANS: Duration = Duration::from_secs(3);
 #[derive(Clone)]
 pub struct Worker {
     pub(crate) scanner: Scanner,
-    name: String,
+    pub(crate) name: String,
     wake: Arc<Notify>,
 }
 
@@ -47,6 +47,7 @@ impl Worker {
         let notifiers: Vec<Box<dyn crate::Notifier>> = vec![Box::new(LogNotifier)];
         let dispatcher = Dispatcher::new(scanner.store.clone(), scanner.clock.clone(), notifiers);
         tasks.spawn(self.clone().scans(stop.clone(), hurry.clone(), tasks.clone()));
+        tasks.spawn(crate::claims::run(self.clone(), stop.clone(), tasks.clone()));
         tasks.spawn(upkeep::judgements(scanner.clone(), stop.clone()));
         tasks.spawn(upkeep::prune(scanner.clone(), stop.clone()));
         tasks.spawn(upkeep::far_future(scanner.clone(), stop.clone()));
@@ -101,7 +102,7 @@ impl Worker {
     }
 
     async fn one(&self, job: &LeasedJob) {
-        let Job::Scan(name) = &job.job;
+        let Job::Scan(name) = &job.job else { return };
         let deadline = JobKind::Scan.policy().deadline;
         let scan = self.scanner.scan_in_turn(name, job.priority == Priority::Requested);
         // A scan that panics is a failed attempt like any other; nothing it held outlives it.
@@ -188,7 +189,7 @@ fn at_second(at: Timestamp) -> String {
     at.strftime("%H:%M:%S UTC").to_string()
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|s| (*s).to_string());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
     format!("an internal error: {}", text.unwrap_or_else(|| "no message".into()))

@@ -1,7 +1,7 @@
 //! Dialling: resolve once, guard every address, connect with a timeout.
 
 use crate::pool::Pool;
-use crate::{AddressMap, Error, guard};
+use crate::{AddressMap, Error, Networks};
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -42,6 +42,10 @@ pub struct Settings {
     pub resolver: Arc<dyn Resolve>,
     /// Whether private, loopback and link-local targets are allowed.
     pub allow_private: bool,
+    /// Prefixes the operator allows or denies.
+    pub networks: Networks,
+    /// Ports of HTTP beside those of web servers; all where private targets are allowed.
+    pub ports: Vec<u16>,
     /// Certificate authorities trusted beside the public ones, PEM.
     pub extra_ca: Option<Vec<u8>>,
     /// What is dialled instead of an address.
@@ -57,6 +61,8 @@ impl Default for Settings {
         Settings {
             resolver: Arc::new(SystemResolver),
             allow_private: false,
+            networks: Networks::default(),
+            ports: Vec::new(),
             extra_ca: None,
             address_map: AddressMap::default(),
             connect_timeout: Duration::from_secs(5),
@@ -87,6 +93,8 @@ pub(crate) enum Offer {
     Both,
 }
 
+/// Ports of web servers: others belong to services that could take a request for a command of their own.
+const WEB_PORTS: [u16; 4] = [80, 443, 8080, 8443];
 /// Addresses that are tried: enough to find a live one, and few enough to end in bounded time.
 const ADDRESSES: usize = 4;
 /// How long an address is tried before the next one is tried beside it (RFC 8305 section 5, at leisure).
@@ -155,14 +163,18 @@ impl Dialer {
         if found.is_empty() {
             return Err(no_address("the name exists but has none".into()));
         }
-        if !self.0.settings.allow_private {
-            for address in &found {
-                if let Some(reason) = guard::is_private(*address) {
-                    return Err(Error::Blocked { host: host.to_string(), address: *address, reason });
-                }
+        for address in &found {
+            if let Some(reason) = self.0.settings.networks.refuses(*address, self.0.settings.allow_private) {
+                return Err(Error::Blocked { host: host.to_string(), address: *address, reason });
             }
         }
         Ok(found)
+    }
+
+    /// True when HTTP requests may go to the port.
+    pub(crate) fn is_web_port(&self, port: u16) -> bool {
+        let settings = &self.0.settings;
+        settings.allow_private || WEB_PORTS.contains(&port) || settings.ports.contains(&port)
     }
 
     /// Connects to a host: its addresses in order, the next one beside a slow one, until one answers.

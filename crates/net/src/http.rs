@@ -161,6 +161,9 @@ impl Dialer {
             other => return Err(refuse(&format!("{other} is not a scheme that is asked"))),
         };
         let vetted = self.addresses(&host).await?;
+        if !self.is_web_port(port) {
+            return Err(refuse(&format!("port {port} is not one of a web server (80, 443, 8080, 8443)")));
+        }
         if keep && let Some((key, mut open)) = self.pool().take(&host, port, tls, &vetted) {
             match open.ask(question).await {
                 // What some servers say to an idle connection before they close it.

@@ -12,6 +12,7 @@ mod exchange;
 pub mod guard;
 mod http;
 mod line;
+mod networks;
 mod pool;
 
 pub use address_map::AddressMap;
@@ -20,3 +21,4 @@ pub use dial::{Dialer, Resolve, Settings, SystemResolver};
 pub use error::Error;
 pub use http::{HttpAnswer, REDIRECTS};
 pub use line::Line;
+pub use networks::{Networks, Prefix};

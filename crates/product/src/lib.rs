@@ -2,6 +2,7 @@
 //! passes the caller's organisation to the store; isolation between organisations depends on these two alone.
 
 mod add;
+mod claims;
 pub mod identity;
 mod limits;
 mod members;

@@ -12,6 +12,7 @@ use model::ids::{Caller, EventId, OrgId, SnapshotId, Vantage};
 use model::inventory::{AddPreview, AddedLine, ListQuery, Page, Row, SortKey, Summary};
 use model::item::{Item, ItemPatch, NOTE_MAX, Ownership};
 use model::names::{DomainName, Fqdn};
+use model::ownership::{ClaimBadge, ClaimView, Method};
 use model::resolvers::PublicResolver;
 use model::scan::ScanProgress;
 use monitor::observer::{NoProgress, cause_at_registry};
@@ -107,7 +108,9 @@ impl Backend for Services {
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> ApiResult<Page> {
         authorize(caller, Action::List)?;
-        self.store().list(caller.org, query, self.now()).await.map_err(unavailable)
+        let mut page = self.store().list(caller.org, query, self.now()).await.map_err(unavailable)?;
+        self.mark_claims(caller.org, &mut page.rows).await?;
+        Ok(page)
     }
 
     async fn summary(&self, caller: &Caller) -> ApiResult<Summary> {
@@ -262,12 +265,13 @@ impl Backend for Services {
         let name = read_name(name.as_str())?;
         // Read first, so that later changes are sent to the page again.
         let rv = self.store().head().await.map_err(unavailable)?;
-        let (item, row) = self
+        let (item, mut row) = self
             .store()
             .item(caller.org, &name)
             .await
             .map_err(unavailable)?
             .ok_or_else(|| not_held(&name))?;
+        self.mark_claims(caller.org, std::slice::from_mut(&mut row)).await?;
         let observation = self
             .store()
             .observation(&name, &Vantage::local())
@@ -389,5 +393,30 @@ impl Backend for Services {
     async fn fqdn(&self, caller: &Caller, name: &str) -> ApiResult<FqdnReport> {
         authorize(caller, Action::Fqdn)?;
         self.tool_fqdn(caller, name).await
+    }
+
+    async fn claims(&self, caller: &Caller) -> ApiResult<Vec<ClaimBadge>> {
+        authorize(caller, Action::Claims)?;
+        self.claim_list(caller.org).await
+    }
+
+    async fn claim(&self, caller: &Caller, name: &str) -> ApiResult<ClaimView> {
+        authorize(caller, Action::Claim)?;
+        self.claim_view(caller.org, name).await
+    }
+
+    async fn start_claim(&self, caller: &Caller, name: &str, method: Method) -> ApiResult<ClaimView> {
+        authorize(caller, Action::StartClaim)?;
+        self.claim_start(caller.org, name, method).await
+    }
+
+    async fn check_claim(&self, caller: &Caller, name: &str) -> ApiResult<ClaimView> {
+        authorize(caller, Action::CheckClaim)?;
+        self.claim_check(caller, name).await
+    }
+
+    async fn withdraw_claim(&self, caller: &Caller, name: &str) -> ApiResult<()> {
+        authorize(caller, Action::WithdrawClaim)?;
+        self.claim_withdraw(caller.org, name).await
     }
 }

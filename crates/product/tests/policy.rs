@@ -10,6 +10,7 @@ use model::inventory::ListQuery;
 use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
 use model::observation::Part;
+use model::ownership::Method;
 use model::registration::RegistrationState;
 use monitor::observer::Progress;
 use monitor::{DnsParts, Hub, Observer, Policy, Scanner, SystemClock, Worker};
@@ -99,6 +100,11 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::Compare => s.compare(caller, host, "A", false).await.map(drop),
         Action::BrowserResolvers => s.browser_resolvers(caller).await.map(drop),
         Action::Fqdn => s.fqdn(caller, host).await.map(drop),
+        Action::Claims => s.claims(caller).await.map(drop),
+        Action::Claim => s.claim(caller, "q7.io").await.map(drop),
+        Action::StartClaim => s.start_claim(caller, "q7.io", Method::Txt).await.map(drop),
+        Action::CheckClaim => s.check_claim(caller, "q7.io").await.map(drop),
+        Action::WithdrawClaim => s.withdraw_claim(caller, "q7.io").await,
         Action::Members => s.members(caller).await.map(drop),
         Action::SetRole => s.set_role(caller, &ada, Role::Viewer).await,
         Action::RemoveMember => s.remove_member(caller, &ada).await,

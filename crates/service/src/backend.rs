@@ -11,6 +11,7 @@ use model::ids::{Caller, EventId, SnapshotId};
 use model::inventory::{AddPreview, AddedLine, ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
+use model::ownership::{ClaimBadge, ClaimView, Method};
 use model::resolvers::PublicResolver;
 use model::scan::ScanProgress;
 use std::sync::Arc;
@@ -98,6 +99,16 @@ pub trait Backend: AccountBackend {
     async fn browser_resolvers(&self, caller: &Caller) -> ApiResult<Vec<PublicResolver>>;
     /// A host name from every vantage point there is, uncached; its chain, problems and TTL plan.
     async fn fqdn(&self, caller: &Caller, name: &str) -> ApiResult<FqdnReport>;
+    /// The organisation's ownership claims by name, at most 1000.
+    async fn claims(&self, caller: &Caller) -> ApiResult<Vec<ClaimBadge>>;
+    /// Where the claim to a name stands and what to publish; the registered domain must be in the inventory.
+    async fn claim(&self, caller: &Caller, name: &str) -> ApiResult<ClaimView>;
+    /// Starts a claim, starts one again that is over, or changes the method of an open one.
+    async fn start_claim(&self, caller: &Caller, name: &str, method: Method) -> ApiResult<ClaimView>;
+    /// Asks the authoritative servers for the record now, whatever the schedule says.
+    async fn check_claim(&self, caller: &Caller, name: &str) -> ApiResult<ClaimView>;
+    /// Withdraws a claim; a verified one stops to count at once.
+    async fn withdraw_claim(&self, caller: &Caller, name: &str) -> ApiResult<()>;
 }
 
 /// The backend as pages and handlers share it.

@@ -63,6 +63,11 @@ pub enum Action {
     Compare,
     BrowserResolvers,
     Fqdn,
+    Claims,
+    Claim,
+    StartClaim,
+    CheckClaim,
+    WithdrawClaim,
     Members,
     SetRole,
     RemoveMember,
@@ -85,7 +90,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 46] = [
+    pub const ALL: [Action; 51] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -114,6 +119,11 @@ impl Action {
         Action::Compare,
         Action::BrowserResolvers,
         Action::Fqdn,
+        Action::Claims,
+        Action::Claim,
+        Action::StartClaim,
+        Action::CheckClaim,
+        Action::WithdrawClaim,
         Action::Members,
         Action::SetRole,
         Action::RemoveMember,
@@ -167,6 +177,11 @@ impl Action {
             Action::Compare => ("compare", Member, Query, "compare resolvers"),
             Action::BrowserResolvers => ("browser_resolvers", Viewer, Read, "see public resolvers"),
             Action::Fqdn => ("fqdn", Member, Query, "analyze host names"),
+            Action::Claims => ("claims", Viewer, Read, "see ownership claims"),
+            Action::Claim => ("claim", Viewer, Read, "see ownership claims"),
+            Action::StartClaim => ("start_claim", Member, Write, "claim domains"),
+            Action::CheckClaim => ("check_claim", Member, Write, "check ownership claims"),
+            Action::WithdrawClaim => ("withdraw_claim", Member, Write, "withdraw ownership claims"),
             Action::Members => ("members", Viewer, Read, "see members"),
             Action::SetRole => ("set_role", Admin, Write, "change roles"),
             Action::RemoveMember => ("remove_member", Admin, Write, "remove members"),

@@ -121,6 +121,7 @@ fn judged(d: &mut Dice, new: &NewItem) -> (Item, Row) {
         last_scan_at: Some(now()),
         registered_read_at: Some(now()),
         error: None,
+        claim: None,
     };
     (item, row)
 }

@@ -88,6 +88,7 @@ pub(crate) fn first_row(name: &DomainName, unicode: &str, ownership: Ownership, 
         last_scan_at: None,
         registered_read_at: None,
         error: None,
+        claim: None,
     }
 }
 

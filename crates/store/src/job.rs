@@ -11,6 +11,8 @@ use std::time::Duration;
 pub enum Job {
     /// Observe a domain, compare, record.
     Scan(DomainName),
+    /// Check an organisation's claim to a domain, named by its identifier.
+    Claim(String),
 }
 
 impl Job {
@@ -18,6 +20,7 @@ impl Job {
     pub fn kind(&self) -> JobKind {
         match self {
             Job::Scan(_) => JobKind::Scan,
+            Job::Claim(_) => JobKind::Claim,
         }
     }
 
@@ -25,6 +28,7 @@ impl Job {
     pub fn key(&self) -> &str {
         match self {
             Job::Scan(name) => name.as_str(),
+            Job::Claim(id) => id,
         }
     }
 
@@ -32,6 +36,7 @@ impl Job {
     pub(crate) fn of(kind: JobKind, key: &str) -> Job {
         match kind {
             JobKind::Scan => Job::Scan(DomainName::trusted(key)),
+            JobKind::Claim => Job::Claim(key.to_string()),
         }
     }
 }
@@ -41,6 +46,8 @@ impl Job {
 pub enum JobKind {
     /// [`Job::Scan`].
     Scan,
+    /// [`Job::Claim`].
+    Claim,
 }
 
 /// What holds for all jobs of a kind.
@@ -65,14 +72,17 @@ const SCAN: JobPolicy = JobPolicy {
     },
 };
 
+const CLAIM: JobPolicy = JobPolicy { name: "claim", ..SCAN };
+
 impl JobKind {
     /// All kinds.
-    pub const ALL: [JobKind; 1] = [JobKind::Scan];
+    pub const ALL: [JobKind; 2] = [JobKind::Scan, JobKind::Claim];
 
     /// What holds for all jobs of this kind.
     pub fn policy(self) -> &'static JobPolicy {
         match self {
             JobKind::Scan => &SCAN,
+            JobKind::Claim => &CLAIM,
         }
     }
 

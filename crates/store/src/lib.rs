@@ -7,6 +7,7 @@
 mod accounts;
 mod api;
 mod budgets;
+mod claims;
 mod codec;
 mod db;
 mod events;
@@ -28,6 +29,7 @@ pub use accounts::{
     AccountStore, Audit, Credentials, MemberChange, NewSession, OneTimeLink, Replay, SessionOwner,
 };
 pub use api::*;
+pub use claims::{ClaimStore, ClaimWrite, StoredClaim};
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
 pub use open::{open, open_postgres, open_sqlite};
 pub use outbox::{Channel, DELIVERY, FailedNotification, Notification, OutboxStats};

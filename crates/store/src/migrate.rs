@@ -5,6 +5,7 @@
 use crate::api::{Error, Result};
 use crate::db::{Db, Tx, args};
 use jiff::Timestamp;
+use std::collections::BTreeSet;
 
 /// A step of the schema in the words of both databases.
 pub(crate) struct Migration {
@@ -39,6 +40,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         version: 5,
         sqlite: include_str!("../migrations/sqlite/0005_members.sql"),
         postgres: include_str!("../migrations/postgres/0005_members.sql"),
+    },
+    Migration {
+        version: 6,
+        sqlite: include_str!("../migrations/sqlite/0006_claims.sql"),
+        postgres: include_str!("../migrations/postgres/0006_claims.sql"),
     },
     Migration {
         version: 10,

@@ -11,6 +11,7 @@ use crate::codec::{
 use crate::db::{Db, Tx, args};
 use crate::log::{self, Line};
 use crate::outbox::{self, Channel};
+use jiff::Timestamp;
 use model::event::{Change, Severity};
 use model::ids::{LogPosition, OrgId};
 use model::inventory::Row;
@@ -28,8 +29,7 @@ pub(crate) async fn record(db: &Db, record: &Record) -> Result<LogPosition> {
     outcomes.sort_by_key(|o| o.item.org);
     outcomes.dedup_by_key(|o| o.item.org);
     let mut lines = Vec::new();
-    let mut events: Vec<(usize, OrgId, &Change)> = Vec::new();
-    let mut messages: Vec<(usize, usize, OrgId)> = Vec::new();
+    let mut events: Vec<(OrgId, Vec<&Change>)> = Vec::new();
     for outcome in outcomes {
         // Removed meanwhile: nothing of this organisation is written.
         if !holding(db, &mut tx, outcome).await? {
@@ -37,38 +37,47 @@ pub(crate) async fn record(db: &Db, record: &Record) -> Result<LogPosition> {
         }
         let org = outcome.item.org;
         lines.push(Line::item(org, name.as_str(), Op::Update));
-        let first_event = lines.len();
-        for change in &outcome.changes {
-            events.push((lines.len(), org, change));
-            lines.push(Line::new_event(org));
-        }
-        if lines.len() > first_event {
-            messages.push((first_event, lines.len() - 1, org));
-        }
+        events.push((org, outcome.changes.iter().collect()));
     }
-    let last = i64::try_from(lines.len()).unwrap_or(0);
-    let first = log::append(&mut tx, lines, record.at).await?.0;
-    let id_at = |place: usize| first + i64::try_from(place).unwrap_or(0);
-    let mut rows = Vec::with_capacity(events.len());
-    for (place, org, change) in events {
-        let id = id_at(place);
-        rows.push(args![
-            id,
-            org.0,
-            name.as_str(),
-            micros(record.at),
-            change.kind.as_str(),
-            severity_rank(change.severity),
-            json(change)?
-        ]);
+    let last = append_events(&mut tx, name, lines, &events, record.at).await?;
+    tx.commit().await?;
+    Ok(last)
+}
+
+/// Appends log entries, then the events of some organisations about one name with a message for each organisation and
+/// channel. Returns the last position. Late in a transaction: see [`log::append`].
+pub(crate) async fn append_events(
+    tx: &mut Tx,
+    name: &DomainName,
+    mut lines: Vec<Line>,
+    events: &[(OrgId, Vec<&Change>)],
+    at: Timestamp,
+) -> Result<LogPosition> {
+    let before = lines.len();
+    lines.extend(events.iter().flat_map(|(org, changes)| changes.iter().map(|_| Line::new_event(*org))));
+    let place = |n: usize| i64::try_from(n).unwrap_or(0);
+    let last = place(lines.len());
+    let first = log::append(tx, lines, at).await?.0;
+    let mut id = first + place(before);
+    let (mut rows, mut messages) = (Vec::new(), Vec::new());
+    for (org, changes) in events.iter().filter(|(_, changes)| !changes.is_empty()) {
+        let from = id;
+        for change in changes {
+            rows.push(args![
+                id,
+                org.0,
+                name.as_str(),
+                micros(at),
+                change.kind.as_str(),
+                severity_rank(change.severity),
+                json(change)?
+            ]);
+            id += 1;
+        }
+        messages.extend(Channel::ALL.map(|channel| outbox::row(channel, *org, name, from, id - 1, at)));
     }
     tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json)", rows, "").await?;
-    let message = |channel, (from, to, org): (usize, usize, OrgId)| {
-        outbox::row(channel, org, name, id_at(from), id_at(to), record.at)
-    };
-    let messages = messages.into_iter().flat_map(|m| Channel::ALL.map(|channel| message(channel, m)));
-    outbox::put(&mut tx, messages.collect()).await?;
-    tx.commit().await?;
+    outbox::put(tx, messages).await?;
     Ok(LogPosition(first + last - 1))
 }
 

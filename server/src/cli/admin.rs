@@ -30,6 +30,8 @@ pub(super) struct AdminArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// List the ownership claims of all organisations: what is claimed, where it stands, when it is checked next
+    Claims,
     /// Print a link to set up an installation that has no account yet
     Link {
         /// No effect, kept for scripts: every link is a new one
@@ -101,6 +103,7 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
         }
         Action::Token { name, scope, days } => token(&*store, &name, &scope, days, json).await?,
         Action::Jobs { retry } => jobs(&*store, &retry, json).await?,
+        Action::Claims => claims(&*store, json).await?,
         Action::Notifications { retry } => notifications(&*store, retry, json).await?,
     }
     Ok(Outcome::Done)
@@ -160,10 +163,7 @@ async fn jobs(store: &dyn Store, retry: &[String], json: bool) -> Result<()> {
         names.push(DomainName::read(text).map_err(|e| Wrong(format!("--retry {text}: {e}")))?.name);
     }
     let now = jiff::Timestamp::now();
-    let chosen = |job: &Job| {
-        let Job::Scan(name) = job;
-        all || names.contains(name)
-    };
+    let chosen = |job: &Job| all || matches!(job, Job::Scan(name) if names.contains(name));
     let retried: Vec<_> = parked.iter().filter(|s| chosen(&s.job)).map(|s| (s.job.clone(), now)).collect();
     store.enqueue(&retried, Priority::Requested).await?;
     let since = |s: &JobState| match s.phase {
@@ -198,6 +198,34 @@ async fn jobs(store: &dyn Store, retry: &[String], json: bool) -> Result<()> {
     }
     if retry.is_empty() && !parked.is_empty() {
         lines.push("Scan again: domainscope admin jobs --retry DOMAIN, or --retry all".into());
+    }
+    print(&lines.join("\n"))
+}
+
+async fn claims(store: &dyn Store, json: bool) -> Result<()> {
+    let claims = store.all_claims("", LISTED).await?;
+    if json {
+        let row = |c: &store::StoredClaim| {
+            serde_json::json!({
+                "organisation": c.org.0,
+                "name": c.name,
+                "method": c.claim.method.as_str(),
+                "state": c.claim.standing().as_str(),
+                "next_check_at": c.claim.next_check_at,
+                "last_proven_at": c.claim.last_proven_at,
+                "outcome": c.round.as_ref().map(|r| r.outcome),
+            })
+        };
+        return print_json(&serde_json::json!({ "claims": claims.iter().map(row).collect::<Vec<_>>() }));
+    }
+    let mut lines = vec![format!("{} ownership claims", claims.len())];
+    for c in &claims {
+        let next = c
+            .claim
+            .next_check_at
+            .map_or_else(|| "no further check".into(), |at| format!("next check {}", second(at)));
+        let (method, state) = (c.claim.method.as_str(), c.claim.standing().label());
+        lines.push(format!("  {}  organisation {}  {method}  {state}, {next}", c.name, c.org.0));
     }
     print(&lines.join("\n"))
 }

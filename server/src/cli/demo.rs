@@ -1,5 +1,7 @@
 //! What `serve --demo` has that others have not: the lab underneath, and an inventory of its domains.
 
+mod claims;
+
 use crate::settings::EngineArgs;
 use accounts::random_id;
 use anyhow::{Context, Result};
@@ -53,7 +55,7 @@ pub(super) async fn people(identity: &Identity, store: &Arc<dyn Store>) -> Resul
 }
 
 /// Fills an empty demo inventory; an existing one is kept.
-pub(super) async fn inventory(services: &Services, domains: &[String]) -> Result<()> {
+pub(super) async fn inventory(services: &Services, lab: &lab::Lab) -> Result<()> {
     use model::inventory::ListQuery;
     use model::item::Ownership;
     let operator = Caller::system();
@@ -71,7 +73,7 @@ pub(super) async fn inventory(services: &Services, domains: &[String]) -> Result
         _ => (Ownership::Owned, ""),
     };
     let mut groups: Vec<((Ownership, &str), Vec<String>)> = Vec::new();
-    for domain in domains {
+    for domain in &lab.endpoints().domains {
         match groups.iter_mut().find(|(k, _)| *k == kind(domain)) {
             Some((_, names)) => names.push(domain.clone()),
             None => groups.push((kind(domain), vec![domain.clone()])),
@@ -79,6 +81,13 @@ pub(super) async fn inventory(services: &Services, domains: &[String]) -> Result
     }
     for ((ownership, tag), names) in groups {
         services.add(&operator, &names.join("\n"), ownership, &[tag.to_string()]).await?;
+    }
+    // The second organisation of the visitor's.
+    let credentials = services.store().credentials(VISITOR).await?;
+    let Some(visitor) = credentials else { return Ok(()) };
+    let memberships = services.store().memberships(&visitor.user.id).await?;
+    if let Some(other) = memberships.iter().find(|m| m.org != operator.org) {
+        claims::start(services, lab, other.org).await?;
     }
     Ok(())
 }

@@ -73,6 +73,9 @@ pub(super) struct ServeArgs {
     /// Most domains of one organisation
     #[arg(long, default_value_t = Quotas::default().domains, env = "DOMAINSCOPE_MAX_DOMAINS", value_name = "N")]
     max_domains: u64,
+    /// Domain of yours below which CNAME ownership challenges point, as in verify.example.net
+    #[arg(long, env = "DOMAINSCOPE_CLAIM_SUFFIX", value_name = "DOMAIN", value_parser = claim_suffix)]
+    claim_suffix: Option<String>,
     #[command(flatten)]
     doh: super::doh::DohArgs,
 }
@@ -84,6 +87,16 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         "write ADDRESS:PORT, as in 127.0.0.1:8080 (this machine), 0.0.0.0:8080 or [::]:8080 (every interface)"
             .into()
     })
+}
+
+/// A host name, in the form it is compared in.
+fn claim_suffix(text: &str) -> Result<String, String> {
+    let name = model::names::Fqdn::read(text).map_err(|e| e.to_string())?.name;
+    if name.as_str().is_empty() {
+        Err("the root can't be the domain of challenges".into())
+    } else {
+        Ok(name.to_string())
+    }
 }
 
 /// Time for requests in progress when the server stops.
@@ -134,6 +147,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     let policy = Policy {
         interval_s: i64::from(args.interval),
         concurrency: usize::from(args.concurrency),
+        claim_suffix: args.claim_suffix.clone(),
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
         ..Policy::default()
     };
@@ -157,7 +171,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         demo: args.demo,
     };
     if let Some(lab) = &lab {
-        demo::inventory(&services, &lab.endpoints().domains).await?;
+        demo::inventory(&services, lab).await?;
     }
 
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new()

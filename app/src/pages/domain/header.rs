@@ -5,7 +5,7 @@ use super::{settings, tabs};
 use crate::components::banner::{Tone, banner};
 use crate::components::copy::copy_button;
 use crate::components::scan::stages;
-use crate::components::status::{provider, status_pill};
+use crate::components::status::{claim_tag, provider, status_pill};
 use crate::components::time::Ago;
 use crate::components::toast::Toaster;
 use crate::components::{icon, icon_sm};
@@ -28,6 +28,7 @@ pub(crate) fn header(dom: DomainState, d: &Detail) -> AnyView {
     let badge = (badge, dns_badge(row, d.now));
     let watched = (row.ownership == Ownership::Watched)
         .then(|| view! { <span class="tag">{icon("eye")}"Watched"</span> });
+    let claim = row.claim.map(claim_tag);
     let why = row.status.why();
     let why = if why.is_empty() { String::new() } else { format!("{}.", why.trim_end_matches('.')) };
     view! {
@@ -37,7 +38,7 @@ pub(crate) fn header(dom: DomainState, d: &Detail) -> AnyView {
                     <div class="dom-title">
                         <h1 class="dom-name">{row.unicode.clone()}</h1>
                         {copy_button(&name, name.clone())}
-                        {status_pill(&row.status)}{badge}{watched}{alabel}
+                        {status_pill(&row.status)}{badge}{claim}{watched}{alabel}
                     </div>
                     <p class="dom-why" id="why">{why}</p>
                 </div>

@@ -10,6 +10,7 @@ mod header;
 pub(crate) mod history;
 mod nameservers;
 pub(crate) mod overview;
+pub(crate) mod ownership;
 mod records;
 mod settings;
 mod soa;

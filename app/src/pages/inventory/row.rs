@@ -3,7 +3,7 @@
 use super::state::InventoryState;
 use crate::components::icon;
 use crate::components::scan::busy_pill;
-use crate::components::status::{provider, status_pill};
+use crate::components::status::{claim_tag, provider, status_pill};
 use crate::components::time::day;
 use leptos::prelude::*;
 use model::Timestamp;
@@ -91,7 +91,8 @@ fn badges(r: &Row, now: Timestamp) -> impl IntoView + use<> {
     let more = (more > 0).then(|| view! { <span class="tag" title=rest>{format!("+{more}")}</span> });
     let badge = r.changed_recently(now).then(|| view! { <span class="tag badge-new">"New change"</span> });
     let dns = dns_badge(r, now);
-    view! { {badge}{dns}{watched}{tags}{more} }.into_any()
+    let claim = r.claim.map(claim_tag);
+    view! { {badge}{dns}{watched}{claim}{tags}{more} }.into_any()
 }
 
 /// Says that DNS changed in the last days: a quiet badge, and no tint, which is for the registration.

@@ -4,6 +4,7 @@
 pub mod denial;
 #[cfg(test)]
 mod signer;
+pub(crate) mod validate;
 pub mod verifier;
 pub mod verify;
 

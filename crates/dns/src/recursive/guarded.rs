@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use hickory_resolver::net::runtime::iocompat::AsyncIoTokioAsStd;
 use hickory_resolver::net::runtime::{DnsUdpSocket, RuntimeProvider, TokioHandle, TokioTime};
-use net::{AddressMap, Dialer};
+use net::{AddressMap, Dialer, Networks};
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -31,6 +31,8 @@ pub(super) enum Target {
     Address {
         /// Whether private, loopback and link-local addresses may be dialled.
         allow_private: bool,
+        /// Prefixes the operator allows or denies.
+        networks: Networks,
         /// What is dialled in place of an address.
         map: AddressMap,
     },
@@ -55,15 +57,15 @@ impl Guarded {
 
     /// The address to dial for `server`.
     fn checked(&self, server: SocketAddr) -> io::Result<SocketAddr> {
-        let Target::Address { allow_private, map } = &self.target else {
+        let Target::Address { allow_private, networks, map } = &self.target else {
             return Err(io::Error::other("a host by name is asked over a stream"));
         };
-        match net::guard::is_private(server.ip()) {
-            Some(what) if !allow_private => Err(io::Error::other(format!(
+        match networks.refuses(server.ip(), *allow_private) {
+            Some(what) => Err(io::Error::other(format!(
                 "{} is {what}: not asked unless the operator allows it",
                 server.ip()
             ))),
-            _ => Ok(map.dial(server)),
+            None => Ok(map.dial(server)),
         }
     }
 

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use model::compare::{Carried, ExtendedError, ResolverAnswer};
 use model::names::Fqdn;
 use model::resolvers::PublicResolver;
-use net::{AddressMap, Dialer};
+use net::{AddressMap, Dialer, Networks};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 use transports::{Exchange, Failure};
@@ -58,6 +58,7 @@ pub struct Recursive {
     dialer: Dialer,
     port: u16,
     allow_private: bool,
+    networks: Networks,
     address_map: AddressMap,
     patience: Patience,
 }
@@ -69,6 +70,7 @@ impl Recursive {
             dialer,
             port: settings.port,
             allow_private: settings.allow_private,
+            networks: settings.networks.clone(),
             address_map: settings.address_map.clone(),
             patience: Patience::default(),
         }
@@ -142,7 +144,11 @@ impl Recursive {
 
     /// UDP, and TCP where the answer was truncated or UDP brought none (RFC 1035 section 4.2, RFC 7766).
     async fn plain(&self, to: (IpAddr, u16), exchange: &Exchange<'_>) -> (Carried, Result<Reply, String>) {
-        let target = Target::Address { allow_private: self.allow_private, map: self.address_map.clone() };
+        let target = Target::Address {
+            allow_private: self.allow_private,
+            networks: self.networks.clone(),
+            map: self.address_map.clone(),
+        };
         let truncated = match exchange.udp(target.clone(), to).await {
             Ok(reply) if !reply.tc => return (Carried::Udp, Ok(reply)),
             Err(Failure::Other(why)) => return (Carried::Udp, Err(why)),

@@ -218,7 +218,7 @@ impl Session {
     }
 
     async fn send(&self, address: IpAddr, question: &Question, mode: QueryMode) -> QueryResult {
-        if let Some(what) = net::guard::is_private(address).filter(|_| !self.settings.allow_private) {
+        if let Some(what) = self.settings.networks.refuses(address, self.settings.allow_private) {
             return QueryResult::refused(format!("{what}: not asked unless the operator allows it"));
         }
         let tcp = mode == QueryMode::ExactTcp;
@@ -272,7 +272,7 @@ impl Session {
 
     async fn find_source(&self, address: IpAddr, question: &Question) -> Source {
         let target = self.settings.address_map.dial((address, self.settings.port).into());
-        let forbidden = !self.settings.allow_private && net::guard::is_private(address).is_some();
+        let forbidden = self.settings.networks.refuses(address, self.settings.allow_private).is_some();
         if forbidden || !self.permit() {
             return None;
         }

@@ -41,11 +41,19 @@ pub enum EventKind {
     DelegationHealthChanged,
     /// A watched RRset changed.
     RecordChanged,
+    /// Control of the domain was proven, or proven again.
+    OwnershipVerified,
+    /// A verified claim lapses soon unless its record is published.
+    OwnershipAtRisk,
+    /// A verified claim lapsed.
+    OwnershipLost,
+    /// A claim ended without a proof.
+    OwnershipNotProven,
 }
 
 impl EventKind {
     /// Every kind, in the order filters list them.
-    pub const ALL: [EventKind; 15] = [
+    pub const ALL: [EventKind; 19] = [
         EventKind::Registered,
         EventKind::Released,
         EventKind::CreationChanged,
@@ -61,6 +69,10 @@ impl EventKind {
         EventKind::ProviderChanged,
         EventKind::DelegationHealthChanged,
         EventKind::RecordChanged,
+        EventKind::OwnershipVerified,
+        EventKind::OwnershipAtRisk,
+        EventKind::OwnershipLost,
+        EventKind::OwnershipNotProven,
     ];
 
     /// The stable word.
@@ -81,6 +93,10 @@ impl EventKind {
             EventKind::ProviderChanged => "provider_changed",
             EventKind::DelegationHealthChanged => "delegation_health_changed",
             EventKind::RecordChanged => "record_changed",
+            EventKind::OwnershipVerified => "ownership_verified",
+            EventKind::OwnershipAtRisk => "ownership_at_risk",
+            EventKind::OwnershipLost => "ownership_lost",
+            EventKind::OwnershipNotProven => "ownership_not_proven",
         }
     }
 
@@ -107,7 +123,22 @@ impl EventKind {
             EventKind::ProviderChanged => "DNS provider changed",
             EventKind::DelegationHealthChanged => "Nameserver health changed",
             EventKind::RecordChanged => "Record changed",
+            EventKind::OwnershipVerified => "Ownership verified",
+            EventKind::OwnershipAtRisk => "Ownership at risk",
+            EventKind::OwnershipLost => "Ownership lost",
+            EventKind::OwnershipNotProven => "Ownership not proven",
         }
+    }
+
+    /// True for what happened to a claim of the organisation to the domain.
+    pub fn is_about_ownership(self) -> bool {
+        matches!(
+            self,
+            EventKind::OwnershipVerified
+                | EventKind::OwnershipAtRisk
+                | EventKind::OwnershipLost
+                | EventKind::OwnershipNotProven
+        )
     }
 
     /// True for changes of the registration itself: they set *Last Change Detected* and tint the row.
@@ -118,7 +149,7 @@ impl EventKind {
                 | EventKind::ProviderChanged
                 | EventKind::DelegationHealthChanged
                 | EventKind::RecordChanged
-        )
+        ) && !self.is_about_ownership()
     }
 
     /// True for changes of what the zone publishes: they set the row's DNS badge. A server that fails or recovers
@@ -154,6 +185,7 @@ impl Change {
         let none = "none";
         let (old, new) = (self.old.as_deref().unwrap_or(none), self.new.as_deref().unwrap_or(none));
         let mut s = match self.kind {
+            kind if kind.is_about_ownership() => new.to_string(),
             EventKind::StatusAdded => format!("Status flag {new} was set"),
             EventKind::StatusRemoved => format!("Status flag {old} was removed"),
             EventKind::Registered => "The name was registered".to_string(),

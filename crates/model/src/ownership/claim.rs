@@ -114,6 +114,8 @@ pub enum LapseReason {
     ProofGone,
     /// The new challenge was not answered in time.
     ChallengeNotAnswered,
+    /// It was proven by a file on a web server, and another organisation proved the name by DNS, which wins.
+    DnsProof,
 }
 
 /// What happened to a claim; becomes an event of its organisation.
@@ -235,6 +237,11 @@ impl Claim {
             ClaimState::Waiting { .. } if is_proven && !held_by_other => {
                 Some(self.verified(now, ClaimEvent::Verified))
             }
+            // The holder answered, or another organisation took over meanwhile: the contest begins again.
+            ClaimState::Waiting { until } if now >= until && held_by_other => {
+                self.enter(ClaimState::Pending);
+                None
+            }
             ClaimState::Waiting { .. } if self.is_gone(outcome, now, policy) => {
                 self.enter(ClaimState::Pending);
                 None
@@ -269,8 +276,8 @@ impl Claim {
         (self, event)
     }
 
-    /// Opens the question anew: the holder must publish a new nonce in time. A claim that does not count, or is
-    /// contested already, stays as it is: nobody can prolong a contest by repeating it.
+    /// Opens the question again: the holder must publish a new nonce in time. A claim that does not count, or is
+    /// contested already, stays as it is: a contest is not prolonged by repeating it.
     pub fn contest(
         mut self,
         reason: ContestReason,
@@ -298,14 +305,14 @@ impl Claim {
         (self, Some(event))
     }
 
-    fn enter(&mut self, state: ClaimState) {
+    pub(super) fn enter(&mut self, state: ClaimState) {
         self.state = state;
         self.checks = 0;
         self.first_denied_at = None;
         self.few = None;
     }
 
-    fn end(&mut self, state: ClaimState, event: ClaimEvent) -> ClaimEvent {
+    pub(super) fn end(&mut self, state: ClaimState, event: ClaimEvent) -> ClaimEvent {
         self.enter(state);
         event
     }

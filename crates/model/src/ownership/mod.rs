@@ -9,18 +9,24 @@
 //! * [`round`]: one round of questions to every authoritative server, judged.
 //! * [`near_miss`]: why a record that is almost right does not count.
 //! * [`claim`]: the life of a claim: pending, verified, grace, lapsed, contested.
+//! * [`decide`](mod@decide): what a round means for the claims of other organisations to the same name.
+//! * [`view`]: what pages and the API show.
 
 pub mod challenge;
 pub mod claim;
+pub mod decide;
 pub mod near_miss;
 pub mod round;
 #[cfg(feature = "names")]
 pub mod scope;
+pub mod view;
 
 pub use challenge::{Challenge, ExpectedRecord, Method, Nonce};
 pub use claim::{Claim, ClaimEvent, ClaimPolicy, ClaimState};
+pub use decide::{Decided, decide};
 pub use near_miss::NearMiss;
 pub use round::{Elsewhere, Observed, Outcome, Reply, Round, ServerAnswer, ServerVerdict, Value};
+pub use view::{ClaimBadge, ClaimRecord, ClaimView, Offer, Standing};
 
 #[cfg(test)]
 mod tests;

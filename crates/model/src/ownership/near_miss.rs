@@ -91,6 +91,35 @@ pub enum NearMiss {
 }
 
 impl NearMiss {
+    /// What happened and what to do at this DNS provider, where it is known.
+    pub fn sentence_at(&self, provider: Option<&str>) -> String {
+        match (self, provider) {
+            (NearMiss::ZoneAppendedTwice { found_at, host }, Some(provider)) => format!(
+                "The record is at {found_at}: {provider} appended the domain to a name that ended in it. At \
+                 {provider}, enter only “{host}” as the host name."
+            ),
+            _ => self.sentence(),
+        }
+    }
+
+    /// What is published instead, where that is a name or a value: what it is, and its text.
+    pub fn found(&self) -> Option<(&'static str, &str)> {
+        match self {
+            NearMiss::ZoneAppendedTwice { found_at, .. } | NearMiss::WrongName { found_at, .. } => {
+                Some(("Name", found_at))
+            }
+            NearMiss::WrongType { found, .. } => Some(("Type", found)),
+            NearMiss::QuotesInValue { found }
+            | NearMiss::WhiteSpace { found }
+            | NearMiss::Truncated { found, .. }
+            | NearMiss::LetterCase { found }
+            | NearMiss::Prefix { found, .. }
+            | NearMiss::OtherChallenge { found }
+            | NearMiss::WrongSuffix { found, .. } => Some(("Value", found)),
+            NearMiss::NotFound { .. } | NearMiss::OldCopy { .. } => None,
+        }
+    }
+
     /// What happened and what to do, in a sentence or two.
     pub fn sentence(&self) -> String {
         match self {
@@ -254,7 +283,11 @@ fn at_the_name(
 }
 
 fn at_another_name(challenge: &Challenge, expected: &ExpectedRecord, place: &Elsewhere) -> Option<NearMiss> {
-    place.values.iter().find(|value| contains_nonce(&value.text, challenge.nonce.as_str()))?;
+    let value = place.values.iter().find(|value| contains_nonce(&value.text, challenge.nonce.as_str()))?;
+    if place.name.eq_ignore_ascii_case(&expected.name) {
+        let (found, expected) = (value.rtype.clone(), expected.rtype.clone());
+        return (found != expected).then_some(NearMiss::WrongType { found, expected });
+    }
     let twice = format!("{}.{}", expected.name, challenge.domain);
     Some(if place.name.eq_ignore_ascii_case(&twice) {
         let host = expected.name.strip_suffix(&challenge.domain).unwrap_or("").trim_end_matches('.');

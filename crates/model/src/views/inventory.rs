@@ -9,6 +9,7 @@ use crate::dns::Provider;
 use crate::judgement::item::{Item, ItemPatch, Ownership};
 use crate::judgement::status::Status;
 use crate::observation::Observation;
+use crate::ownership::Standing;
 use crate::registration::{Outcome, Registration, RegistrationState};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -55,6 +56,9 @@ pub struct Row {
     pub registered_read_at: Option<Timestamp>,
     /// Why the last registration look-up failed, if it did.
     pub error: Option<String>,
+    /// Where the organisation's ownership claim stands. Not stored with the row: put there when it is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Standing>,
 }
 
 impl Row {
@@ -81,6 +85,7 @@ impl Row {
             last_scan_at: observation.and_then(Observation::last_scan),
             registered_read_at: observation.and_then(|o| o.registration.observed_at),
             error: observation.and_then(|o| o.registration.error.as_ref()).map(|e| e.sentence.clone()),
+            claim: None,
         }
     }
 

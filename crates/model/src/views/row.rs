@@ -112,6 +112,7 @@ mod tests {
             last_scan_at: None,
             registered_read_at: Some(at("2026-11-16T14:05:00Z")),
             error: None,
+            claim: None,
         }
     }
 

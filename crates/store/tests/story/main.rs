@@ -5,6 +5,7 @@
 
 mod accounts;
 mod budgets;
+mod claims;
 mod cluster;
 mod crash;
 mod history;
@@ -52,6 +53,8 @@ stories! {
     accounts::a_request_with_a_key_is_carried_out_once,
     budgets::replicas_change_a_budget_one_after_the_other,
     budgets::a_budget_nobody_needs_is_forgotten_and_begins_anew,
+    claims::a_claim_is_written_with_its_events_and_its_next_check,
+    claims::claims_of_rivals_change_together_and_each_sees_its_own,
     history::a_scan_is_recorded_once_or_not_at_all,
     history::of_several_first_settings_one_counts,
     history::two_scans_of_one_name_conflict,

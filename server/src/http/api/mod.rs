@@ -27,6 +27,9 @@ pub fn router() -> Router<AppState> {
         .route("/domains/{name}/rescan", post(rescan))
         .route("/domains/{name}/snapshots", get(snapshots))
         .route("/domains/{name}/snapshots/{id}", get(snapshot))
+        .route("/domains/{name}/ownership", get(claim).put(start_claim).delete(withdraw_claim))
+        .route("/domains/{name}/ownership/check", post(check_claim))
+        .route("/ownership", get(claims))
         .route("/events", get(events))
         .route("/summary", get(summary))
         .route("/members", get(access::members))
@@ -146,6 +149,43 @@ async fn snapshot(
 ) -> Response {
     let read = async { state.services.snapshot(&caller, &read_name(&name)?, SnapshotId(id)).await };
     respond(read.await.map(v1::SnapshotDetail::from))
+}
+
+async fn claims(State(state): State<AppState>, Extension(caller): Extension<Caller>) -> Response {
+    respond(state.services.claims(&caller).await.map(all::<_, v1::ClaimEntry>))
+}
+
+async fn claim(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Response {
+    respond(state.services.claim(&caller, &name).await.map(v1::ClaimDetail::from))
+}
+
+async fn start_claim(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+    Json(body): Json<v1::ClaimRequest>,
+) -> Response {
+    respond(state.services.start_claim(&caller, &name, body.method).await.map(v1::ClaimDetail::from))
+}
+
+async fn check_claim(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Response {
+    respond(state.services.check_claim(&caller, &name).await.map(v1::ClaimDetail::from))
+}
+
+async fn withdraw_claim(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Response {
+    respond(state.services.withdraw_claim(&caller, &name).await.map(|()| v1::Removed { removed: 1 }))
 }
 
 /// The event log, newest first.

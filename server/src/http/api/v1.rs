@@ -112,6 +112,9 @@ impl Problem {
     }
 }
 
+mod claims;
+pub use claims::{ClaimDetail, ClaimEntry, ClaimRequest};
+
 /// How many domains were removed.
 #[derive(Debug, Serialize)]
 pub struct Removed {

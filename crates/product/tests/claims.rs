@@ -1,0 +1,201 @@
+//! Ownership claims as a caller meets them: what is refused and why, quotas, and two organisations that see nothing of
+//! each other.
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use model::detail::RawAnswer;
+use model::dns::DnssecStatus;
+use model::ids::{Caller, OrgId, Role};
+use model::item::Ownership;
+use model::names::DomainName;
+use model::observation::Part;
+use model::ownership::decide::MAX_PENDING;
+use model::ownership::{Challenge, ExpectedRecord, Method, Observed, Reply, ServerAnswer, Standing, Value};
+use model::registration::RegistrationState;
+use monitor::observer::Progress;
+use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner, Worker};
+use product::{Bounds, Services, Tools};
+use service::{Backend, ErrorKind};
+use std::sync::{Arc, Mutex};
+
+/// Name servers that hold these values, and a clock.
+struct World {
+    published: Mutex<Vec<String>>,
+    now: Mutex<Timestamp>,
+}
+
+#[async_trait]
+impl Observer for World {
+    async fn registration(
+        &self,
+        _: &DomainName,
+        _: Timestamp,
+        _: &dyn Progress,
+    ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+        (Part::default(), vec![])
+    }
+
+    async fn dns(&self, _: &DomainName, _: Timestamp, _: &dyn Progress) -> DnsParts {
+        DnsParts::default()
+    }
+
+    async fn ownership(
+        &self,
+        _: &Challenge,
+        _: Method,
+        expected: &ExpectedRecord,
+        now: Timestamp,
+    ) -> Result<Observed, String> {
+        let published = self.published.lock().unwrap().clone();
+        let values = published.into_iter().map(|text| Value { rtype: expected.rtype.clone(), text });
+        let server = ServerAnswer {
+            nameserver: "ns1.q7.io".into(),
+            address: Some([192, 0, 2, 1].into()),
+            serial: Some(1),
+            reply: Reply::Records { values: values.collect() },
+        };
+        Ok(Observed {
+            at: now,
+            servers: vec![server],
+            dnssec: DnssecStatus::Insecure,
+            elsewhere: vec![],
+            negative_ttl: None,
+        })
+    }
+}
+
+impl Clock for World {
+    fn now(&self) -> Timestamp {
+        *self.now.lock().unwrap()
+    }
+}
+
+async fn stage(folder: &tempfile::TempDir) -> (Services, Arc<World>) {
+    let now = Mutex::new("2026-11-20T12:00:00Z".parse().unwrap());
+    let world = Arc::new(World { published: Mutex::default(), now });
+    let scanner = Scanner {
+        store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
+        observer: world.clone(),
+        clock: world.clone(),
+        hub: Hub::default(),
+        policy: Policy::default(),
+    };
+    let engine = dns::Engine::new(dns::Settings::default());
+    let dialer = net::Dialer::new(net::Settings::default()).unwrap();
+    let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
+    let comparer =
+        dns::compare::Comparer::new(engine.clone(), recursive, vec![], Arc::new(dns::compare::SystemClock));
+    let bounds = Bounds { a_minute: 0, ..Bounds::default() };
+    let worker = Worker::new(scanner.clone(), "test");
+    (Services { worker, scanner, engine, tools: Tools::new(comparer, bounds), demo: false }, world)
+}
+
+fn caller(org: i64) -> Caller {
+    Caller::new(OrgId(org), "Ann", Role::Member)
+}
+
+async fn value(s: &Services, who: &Caller) -> String {
+    let claim = s.claim(who, "q7.io").await.unwrap().claim.unwrap();
+    claim.claim.challenge.nonce.to_string()
+}
+
+async fn standing(s: &Services, who: &Caller) -> Standing {
+    s.claim(who, "q7.io").await.unwrap().claim.unwrap().claim.standing()
+}
+
+#[tokio::test]
+async fn what_can_not_be_claimed_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let (s, _) = stage(&folder).await;
+    let ann = caller(1);
+    s.add(&ann, "q7.io", Ownership::Owned, &[]).await.unwrap();
+    for (name, method, kind, words) in [
+        ("co.uk", Method::Txt, ErrorKind::Invalid, "public suffix"),
+        ("github.io", Method::Http, ErrorKind::Invalid, "DNS record only"),
+        ("other.example", Method::Txt, ErrorKind::NotFound, "not in this inventory"),
+        ("q7.io", Method::Cname, ErrorKind::Invalid, "no domain for CNAME"),
+        ("not a name", Method::Txt, ErrorKind::Invalid, "not a name"),
+    ] {
+        let e = s.start_claim(&ann, name, method).await.expect_err(name);
+        assert!(e.kind == kind && e.detail.contains(words), "{name}: {e}");
+    }
+    let suffix = s.start_claim(&ann, "github.io", Method::Txt).await.unwrap();
+    assert_eq!(suffix.domain.as_str(), "github.io");
+    assert_eq!(s.check_claim(&ann, "q7.io").await.unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(s.withdraw_claim(&ann, "q7.io").await.unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(s.claim(&ann, "q7.io").await.unwrap().claim, None);
+}
+
+#[tokio::test]
+async fn a_claim_is_started_once_checked_and_withdrawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let (s, world) = stage(&folder).await;
+    let ann = caller(1);
+    s.add(&ann, "q7.io", Ownership::Owned, &[]).await.unwrap();
+    s.start_claim(&ann, "q7.io", Method::Txt).await.unwrap();
+    let first = value(&s, &ann).await;
+    s.start_claim(&ann, "q7.io", Method::TxtApex).await.unwrap();
+    assert_eq!(value(&s, &ann).await, first, "another method keeps the value");
+    s.start_claim(&ann, "q7.io", Method::Txt).await.unwrap();
+    assert_eq!(
+        s.check_claim(&ann, "q7.io").await.unwrap().claim.unwrap().claim.standing(),
+        Standing::Pending
+    );
+    world.published.lock().unwrap().push(first.clone());
+    s.check_claim(&ann, "q7.io").await.unwrap();
+    assert_eq!(standing(&s, &ann).await, Standing::Verified);
+    let page = s.list(&ann, &model::inventory::ListQuery::default()).await.unwrap();
+    assert_eq!(page.rows[0].claim, Some(Standing::Verified));
+    let below = s.claim(&ann, "www.q7.io").await.unwrap();
+    assert_eq!((below.claim, below.covered_by.as_deref()), (None, Some("q7.io")));
+    s.withdraw_claim(&ann, "q7.io").await.unwrap();
+    s.start_claim(&ann, "q7.io", Method::Txt).await.unwrap();
+    assert_ne!(value(&s, &ann).await, first, "a withdrawn value is not used again");
+}
+
+#[tokio::test]
+async fn organisations_see_nothing_of_each_other_and_a_refused_rival_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let (s, world) = stage(&folder).await;
+    let (ann, ben) = (caller(1), caller(2));
+    for who in [&ann, &ben] {
+        s.add(who, "q7.io", Ownership::Owned, &[]).await.unwrap();
+        s.start_claim(who, "q7.io", Method::Txt).await.unwrap();
+    }
+    assert_ne!(value(&s, &ann).await, value(&s, &ben).await);
+    let publish = async |who: &Caller| {
+        let value = value(&s, who).await;
+        world.published.lock().unwrap().push(value);
+        s.check_claim(who, "q7.io").await.unwrap();
+    };
+    publish(&ann).await;
+    publish(&ben).await;
+    assert_eq!(
+        (standing(&s, &ann).await, standing(&s, &ben).await),
+        (Standing::Contested, Standing::Waiting)
+    );
+    let told = s.claim(&ben, "q7.io").await.unwrap().claim.unwrap().claim.meaning();
+    assert!(told.contains("Another organisation"), "{told}");
+    publish(&ann).await;
+    assert_eq!((standing(&s, &ann).await, standing(&s, &ben).await), (Standing::Verified, Standing::Refused));
+    let e = s.start_claim(&ben, "q7.io", Method::Txt).await.unwrap_err();
+    assert!(e.detail.contains("again from Nov 27, 2026"), "{e}");
+    *world.now.lock().unwrap() += SignedDuration::from_hours(7 * 24 + 1);
+    s.start_claim(&ben, "q7.io", Method::Txt).await.unwrap();
+    assert_eq!(s.claims(&ben).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn pending_claims_have_a_quota() {
+    let folder = tempfile::tempdir().unwrap();
+    let (s, _) = stage(&folder).await;
+    let ann = caller(1);
+    s.add(&ann, "q7.io", Ownership::Owned, &[]).await.unwrap();
+    for n in 0..MAX_PENDING {
+        s.start_claim(&ann, &format!("h{n}.q7.io"), Method::Txt).await.unwrap();
+    }
+    let e = s.start_claim(&ann, "q7.io", Method::Txt).await.unwrap_err();
+    assert!(e.detail.contains("at most 100"), "{e}");
+    s.withdraw_claim(&ann, "h7.q7.io").await.unwrap();
+    s.start_claim(&ann, "q7.io", Method::Txt).await.unwrap();
+}

@@ -1,0 +1,168 @@
+//! Ownership claims as version 1 shows them.
+
+use model::Timestamp;
+use model::ownership::{
+    ClaimBadge, ClaimView, Method, Offer, Outcome, Reply, Round, ServerAnswer, ServerVerdict,
+};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// A claim to start, or the method an open one changes to.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimRequest {
+    /// `txt`, `txt_apex`, `cname` or `http`.
+    pub method: Method,
+}
+
+/// A claim in the list of all.
+#[derive(Debug, Serialize)]
+pub struct ClaimEntry {
+    name: String,
+    method: Method,
+    state: &'static str,
+    verified: bool,
+    next_check_at: Option<Timestamp>,
+}
+
+impl From<ClaimBadge> for ClaimEntry {
+    fn from(c: ClaimBadge) -> Self {
+        ClaimEntry {
+            name: c.name,
+            method: c.method,
+            state: c.standing.as_str(),
+            verified: c.standing.counts(),
+            next_check_at: c.next_check_at,
+        }
+    }
+}
+
+/// The claim to a name.
+#[derive(Debug, Serialize)]
+pub struct ClaimDetail {
+    name: String,
+    domain: String,
+    /// `none` where nothing is claimed.
+    state: &'static str,
+    verified: bool,
+    /// The verified name above it that covers it.
+    covered_by: Option<String>,
+    methods: Vec<Method>,
+    method: Option<Method>,
+    meaning: Option<String>,
+    challenge_expires_at: Option<Timestamp>,
+    next_check_at: Option<Timestamp>,
+    last_proven_at: Option<Timestamp>,
+    records: Vec<RecordV1>,
+    round: Option<RoundV1>,
+}
+
+#[derive(Debug, Serialize)]
+struct RecordV1 {
+    method: Method,
+    name: String,
+    #[serde(rename = "type")]
+    rtype: String,
+    value: String,
+    host: String,
+    hint: String,
+}
+
+impl From<Offer> for RecordV1 {
+    fn from(o: Offer) -> Self {
+        RecordV1 {
+            method: o.method,
+            name: o.record.name,
+            rtype: o.record.rtype,
+            value: o.record.value,
+            host: o.host,
+            hint: o.hint,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct RoundV1 {
+    at: Timestamp,
+    outcome: Outcome,
+    sentence: &'static str,
+    servers: Vec<ServerV1>,
+    /// What is wrong with what was found, in sentences.
+    problems: Vec<String>,
+    wait_seconds: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+struct ServerV1 {
+    server: String,
+    address: Option<IpAddr>,
+    serial: Option<u32>,
+    /// `holds`, `lacks` or `unusable`.
+    verdict: &'static str,
+    /// Why it does not count.
+    reason: Option<String>,
+    values: Vec<ValueV1>,
+}
+
+#[derive(Debug, Serialize)]
+struct ValueV1 {
+    #[serde(rename = "type")]
+    rtype: String,
+    value: String,
+}
+
+fn server((answer, verdict): (ServerAnswer, ServerVerdict)) -> ServerV1 {
+    let (verdict, reason) = match verdict {
+        ServerVerdict::Holds => ("holds", None),
+        ServerVerdict::Lacks => ("lacks", None),
+        ServerVerdict::Unusable { reason } => ("unusable", Some(reason)),
+    };
+    let values = match answer.reply {
+        Reply::Records { values } => values,
+        Reply::NoSuchName | Reply::Unusable { .. } => Vec::new(),
+    };
+    ServerV1 {
+        server: answer.nameserver,
+        address: answer.address,
+        serial: answer.serial,
+        verdict,
+        reason,
+        values: values.into_iter().map(|v| ValueV1 { rtype: v.rtype, value: v.text }).collect(),
+    }
+}
+
+fn round(r: Round, provider: Option<&str>) -> RoundV1 {
+    RoundV1 {
+        at: r.at,
+        outcome: r.outcome,
+        sentence: r.outcome.sentence(),
+        problems: r.near_misses.iter().map(|m| m.sentence_at(provider)).collect(),
+        servers: r.servers.into_iter().map(server).collect(),
+        wait_seconds: r.wait_s,
+    }
+}
+
+impl From<ClaimView> for ClaimDetail {
+    fn from(v: ClaimView) -> Self {
+        let claim = v.claim.as_ref().map(|r| &r.claim);
+        ClaimDetail {
+            domain: v.domain.to_string(),
+            state: claim.map_or("none", |c| c.standing().as_str()),
+            verified: claim.is_some_and(model::ownership::Claim::counts),
+            covered_by: v.covered_by,
+            methods: v.methods,
+            method: claim.map(|c| c.method),
+            meaning: claim.map(model::ownership::Claim::meaning),
+            challenge_expires_at: claim.map(|c| c.challenge.expires_at),
+            next_check_at: claim.and_then(|c| c.next_check_at),
+            last_proven_at: claim.and_then(|c| c.last_proven_at),
+            name: v.name,
+            records: v
+                .claim
+                .as_ref()
+                .map(|r| r.offers.iter().cloned().map(RecordV1::from).collect())
+                .unwrap_or_default(),
+            round: v.claim.and_then(|r| r.round).map(|r| round(r, v.provider.as_deref())),
+        }
+    }
+}
