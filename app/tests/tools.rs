@@ -63,6 +63,29 @@ async fn a_check_says_what_is_wrong_worst_first_and_what_to_do() {
 }
 
 #[tokio::test]
+async fn a_service_is_chosen_described_planned_and_checked() {
+    let r = story();
+    let (_, html) = page(&r, "/tools/configure?domain=juniper-lab.example").await;
+    assert!(html.contains("/tools/configure?service=mail&amp;domain=juniper-lab.example"), "{html}");
+    let t = read(&r, "/tools/configure?domain=juniper-lab.example&service=web").await;
+    says(&t, &["Set up Web gateway", "Host name of the gateway", "Make the plan"]);
+    assert!(!t.contains("Live check"), "nothing is asked before the service is described");
+    let (status, html) =
+        page(&r, "/tools/configure?domain=juniper-lab.example&service=web&target=edge.northlake.example")
+            .await;
+    assert_eq!(status, 200);
+    let t = text(&html);
+    says(&t, &["Web gateway: Incomplete", "Plan 2 changes", "Delete A www", "Create CNAME www"]);
+    says(&t, &["What to do at Meridian DNS", "Zones › Records", "keep the dot at the end"]);
+    says(&t, &["When caches agree", "Live check 1 of 2 ready", "Zone appended twice", "Do not open www"]);
+    assert!(html.contains("download=\"juniper-lab.example.zone\""), "a file without script");
+    let (status, html) =
+        page(&r, "/tools/configure?domain=nowhere.example&service=web&target=x.example").await;
+    assert_eq!(status, 400);
+    says(&text(&html), &["The service could not be checked", "no zone of its own"]);
+}
+
+#[tokio::test]
 async fn findings_are_filtered_by_links() {
     let r = story();
     let (_, html) = page(&r, "/tools/check?zone=alder.example&level=warning").await;

@@ -4,6 +4,7 @@
 pub(crate) mod access;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod configure;
 pub(crate) mod domain;
 pub(crate) mod events;
 pub(crate) mod fqdn;

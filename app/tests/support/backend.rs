@@ -4,6 +4,7 @@ use super::now;
 use super::world::{self, Domain};
 use async_trait::async_trait;
 use jiff::ToSpan;
+use model::configure::{ServiceReport, ServiceSpec};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{Change, Event, EventKind, EventPage, EventQuery, Severity};
@@ -395,5 +396,11 @@ impl Backend for Sample {
     async fn fqdn(&self, _: &Caller, name: &str) -> ApiResult<model::fqdn::FqdnReport> {
         self.up()?;
         super::fqdn::sample(name)
+    }
+
+    async fn configure(&self, _: &Caller, domain: &str, spec: &ServiceSpec) -> ApiResult<ServiceReport> {
+        self.up()?;
+        self.note(format!("configure {domain} {}", spec.service.as_str()));
+        super::configure::report(domain, spec)
     }
 }

@@ -5,6 +5,7 @@
 pub mod backend;
 pub mod check;
 pub mod compare;
+pub mod configure;
 pub mod fqdn;
 pub mod legion;
 pub mod trace;

@@ -2,6 +2,7 @@
 //! passes the caller's organisation to the store; isolation between organisations depends on these two alone.
 
 mod add;
+pub mod configure;
 pub mod identity;
 mod limits;
 mod services;

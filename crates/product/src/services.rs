@@ -4,6 +4,7 @@ use super::add::normal_tags;
 use super::{BULK, Services, Work, checked, not_held, query_error, read_name, unavailable};
 use async_trait::async_trait;
 use model::compare::Comparison;
+use model::configure::{ServiceReport, ServiceSpec};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
@@ -351,5 +352,10 @@ impl Backend for Services {
     async fn fqdn(&self, caller: &Caller, name: &str) -> ApiResult<FqdnReport> {
         authorize(caller, Action::Fqdn)?;
         self.tool_fqdn(caller, name).await
+    }
+
+    async fn configure(&self, caller: &Caller, domain: &str, spec: &ServiceSpec) -> ApiResult<ServiceReport> {
+        authorize(caller, Action::Configure)?;
+        self.tool_configure(caller, domain, spec).await
     }
 }

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use model::Timestamp;
+use model::configure::{ServiceKind, ServiceSpec};
 use model::detail::RawAnswer;
 use model::event::EventQuery;
 use model::ids::{Caller, OrgId, Role, SnapshotId};
@@ -52,8 +53,8 @@ async fn services(folder: &tempfile::TempDir) -> Services {
     Services {
         worker: Worker::new(scanner.clone(), "test"),
         scanner,
+        tools: Tools::new(comparer, Bounds::default(), product::configure::Inspector::new(engine.clone())),
         engine,
-        tools: Tools::new(comparer, Bounds::default()),
         demo: false,
     }
 }
@@ -91,6 +92,10 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::Compare => s.compare(caller, host, "A", false).await.map(drop),
         Action::BrowserResolvers => s.browser_resolvers(caller).await.map(drop),
         Action::Fqdn => s.fqdn(caller, host).await.map(drop),
+        Action::Configure => {
+            let spec = ServiceSpec::new(ServiceKind::Proof, "", [("value", "x=1")]).unwrap();
+            s.configure(caller, "q7.io", &spec).await.map(drop)
+        }
     }
 }
 

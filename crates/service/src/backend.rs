@@ -3,6 +3,7 @@
 use crate::{ApiResult, CheckOutcome, ScanReport, Session};
 use async_trait::async_trait;
 use model::compare::Comparison;
+use model::configure::{ServiceReport, ServiceSpec};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
@@ -84,6 +85,8 @@ pub trait Backend: Send + Sync + 'static {
     async fn browser_resolvers(&self, caller: &Caller) -> ApiResult<Vec<PublicResolver>>;
     /// A host name from every vantage point there is, uncached; its chain, problems and TTL plan.
     async fn fqdn(&self, caller: &Caller, name: &str) -> ApiResult<FqdnReport>;
+    /// What a service needs on a domain, what every authoritative server has, and what to change.
+    async fn configure(&self, caller: &Caller, domain: &str, spec: &ServiceSpec) -> ApiResult<ServiceReport>;
 }
 
 /// The backend as pages and handlers share it.

@@ -58,11 +58,12 @@ pub enum Action {
     Compare,
     BrowserResolvers,
     Fqdn,
+    Configure,
 }
 
 impl Action {
     /// All actions, in the order of the trait.
-    pub const ALL: [Action; 25] = [
+    pub const ALL: [Action; 26] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -88,6 +89,7 @@ impl Action {
         Action::Compare,
         Action::BrowserResolvers,
         Action::Fqdn,
+        Action::Configure,
     ];
 
     /// The row of an action: who may, and what it does.
@@ -120,6 +122,7 @@ impl Action {
             Action::Compare => ("compare", Member, Query, "compare resolvers"),
             Action::BrowserResolvers => ("browser_resolvers", Viewer, Read, "see public resolvers"),
             Action::Fqdn => ("fqdn", Member, Query, "analyze host names"),
+            Action::Configure => ("configure", Member, Query, "check services"),
         };
         Rule { name, least, effect, does }
     }

@@ -124,6 +124,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
     let tools = Tools::new(
         wiring::comparer(&engine, &dns)?,
         Bounds { a_minute: args.lookup_rate, ..Bounds::default() },
+        wiring::inspector(&engine, &dns)?,
     );
     let policy = Policy {
         interval_s: i64::from(args.interval),

@@ -68,7 +68,7 @@ pub async fn site(demo: bool) -> Site {
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
-    let tools = Tools::new(comparer, Bounds::default());
+    let tools = Tools::new(comparer, Bounds::default(), product::configure::Inspector::new(engine.clone()));
     let services = Services { scanner: scanner.clone(), worker, engine, tools, demo };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();

@@ -5,11 +5,12 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 use model::detail::Detail;
 
-const TABS: [(&str, &str, &str); 4] = [
+const TABS: [(&str, &str, &str); 5] = [
     ("overview", "", "Overview"),
     ("history", "/history", "History"),
     ("events", "/events", "Event Log"),
     ("dns", "/dns", "DNS"),
+    ("configuration", "/configuration", "Configuration"),
 ];
 
 /// Which tab an address is.
@@ -30,7 +31,7 @@ pub(crate) fn tabs(d: &Detail) -> AnyView {
         .observation
         .as_ref()
         .map_or(0, |o| o.findings.iter().filter(|f| f.level >= model::finding::Level::Notice).count() as u64);
-    let counts = [0, d.snapshots, d.events, findings];
+    let counts = [0, d.snapshots, d.events, findings, 0];
     let each: Vec<_> = TABS
         .iter()
         .enumerate()

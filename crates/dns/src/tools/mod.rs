@@ -4,4 +4,5 @@ pub(crate) mod chain;
 pub mod compare;
 pub mod fqdn;
 pub mod fqdn_text;
+pub mod live;
 pub mod render;
