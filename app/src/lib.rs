@@ -22,6 +22,8 @@ pub use browser_dns::ASKING_PAGES;
 pub use clock::Clock;
 #[cfg(feature = "ssr")]
 pub use pages::access::{AccessField, AccessPage, access_document};
+#[cfg(feature = "ssr")]
+pub use pages::connect::{connect_document, connect_failed_document};
 pub use shell::{App, ShellAssets, THEME_SCRIPT, shell};
 
 /// Attaches to the page the server rendered. Trunk's script calls it once the module is loaded.

@@ -5,6 +5,8 @@ pub(crate) mod access;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod configure;
+#[cfg(feature = "ssr")]
+pub(crate) mod connect;
 pub(crate) mod domain;
 pub(crate) mod events;
 pub(crate) mod fqdn;

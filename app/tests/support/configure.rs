@@ -1,7 +1,11 @@
 //! A service in the middle of being set up.
 
 use super::now;
-use model::configure::*;
+use model::configure::{
+    ChangeAction, CopyFault, Export, FormHints, LiveRecord, PlannedChange, ProviderForm, RecordCheck,
+    RecordState, ServerCheck, ServiceKind, ServiceReport, ServiceSpec, ServiceState, StoredService,
+    when_caches_agree,
+};
 use service::{ApiError, ApiResult};
 
 pub fn report(domain: &str, spec: &ServiceSpec) -> ApiResult<ServiceReport> {
@@ -92,4 +96,29 @@ pub fn report(domain: &str, spec: &ServiceSpec) -> ApiResult<ServiceReport> {
         no_apply: String::new(),
         checked_at: now(),
     })
+}
+
+/// Services of one domain, in the states they can be in.
+pub fn services(domain: &str) -> Vec<StoredService> {
+    if domain != "alder.example" {
+        return vec![];
+    }
+    let one = |id: &str, kind, pairs: &[(&str, &str)], state, present, total| StoredService {
+        state,
+        present,
+        total,
+        worked_at: (state != ServiceState::NotSetUp).then(|| now() - jiff::SignedDuration::from_hours(22)),
+        checked_at: Some(now() - jiff::SignedDuration::from_mins(4)),
+        ..StoredService::new(
+            id.into(),
+            domain,
+            ServiceSpec::new(kind, "", pairs.iter().copied()).unwrap(),
+            now(),
+        )
+    };
+    vec![
+        one("web1", ServiceKind::Web, &[("target", "edge.northlake.example")], ServiceState::Working, 2, 2),
+        one("mail1", ServiceKind::Mail, &[("servers", "10 mx1.post.example")], ServiceState::Drifted, 4, 6),
+        one("acme1", ServiceKind::Acme, &[("target", "acme.alder.example")], ServiceState::NotSetUp, 0, 1),
+    ]
 }

@@ -253,7 +253,7 @@ impl Hub {
 
     /// The queue says that a scan waits or runs.
     fn active_elsewhere(&self, state: &JobState) {
-        let Job::Scan(name) = &state.job;
+        let Job::Scan(name) = &state.job else { return };
         let (JobPhase::Waiting { run_at } | JobPhase::Running { run_at }) = state.phase else { return };
         let stages: &[Stage] =
             if matches!(state.phase, JobPhase::Running { .. }) { &[] } else { &[Stage::Queued] };

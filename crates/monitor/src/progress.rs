@@ -47,7 +47,7 @@ pub(crate) fn result_of(state: &JobState, since: Timestamp) -> ScanResult {
 
 /// What a page shows of a job; `None` when nothing waits, runs, is suspended or has just ended for a person.
 fn of_state(state: &JobState, now: Timestamp) -> Option<ScanProgress> {
-    let Job::Scan(name) = &state.job;
+    let Job::Scan(name) = &state.job else { return None };
     let ended = |at: Timestamp| ScanProgress {
         running: vec![Stage::Done],
         result: Some(result_of(state, at)),

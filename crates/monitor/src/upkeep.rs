@@ -56,10 +56,10 @@ pub(crate) async fn reschedule_far_future(scanner: &Scanner) -> Result<u64, stor
         let jobs = scanner.store.far_future_jobs(JobKind::Scan, furthest, TOGETHER).await?;
         let times: Vec<_> = jobs
             .into_iter()
-            .map(|job| {
-                let Job::Scan(name) = &job;
+            .filter_map(|job| {
+                let Job::Scan(name) = &job else { return None };
                 let at = place(name);
-                (job, at)
+                Some((job, at))
             })
             .collect();
         moved += scanner.store.reschedule_far_future(furthest, &times).await?;

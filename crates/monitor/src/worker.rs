@@ -2,6 +2,7 @@
 
 use crate::notify::{Dispatcher, LogNotifier};
 use crate::scanner::ScanError;
+use crate::services::{self, ServiceInspector};
 use crate::{Scanner, schedule, upkeep};
 use futures::FutureExt;
 use jiff::Timestamp;
@@ -26,12 +27,19 @@ pub struct Worker {
     pub(crate) scanner: Scanner,
     name: String,
     wake: Arc<Notify>,
+    inspector: Option<Arc<dyn ServiceInspector>>,
 }
 
 impl Worker {
     /// A worker; `name` tells it from others in the lease table.
     pub fn new(scanner: Scanner, name: impl Into<String>) -> Self {
-        Worker { scanner, name: name.into(), wake: Arc::default() }
+        Worker { scanner, name: name.into(), wake: Arc::default(), inspector: None }
+    }
+
+    /// The same that also checks configured services again.
+    #[must_use]
+    pub fn with_services(self, inspector: Arc<dyn ServiceInspector>) -> Self {
+        Worker { inspector: Some(inspector), ..self }
     }
 
     /// Something was queued here: look now rather than at the next tick.
@@ -51,6 +59,9 @@ impl Worker {
         tasks.spawn(upkeep::prune(scanner.clone(), stop.clone()));
         tasks.spawn(upkeep::far_future(scanner.clone(), stop.clone()));
         tasks.spawn(dispatcher.run(stop.clone()));
+        if let Some(inspector) = self.inspector.clone() {
+            tasks.spawn(services::run(scanner.clone(), inspector, self.name.clone(), stop.clone()));
+        }
         stop.cancelled().await;
         tasks.close();
         if tokio::time::timeout(LAST_SCANS, tasks.wait()).await.is_err() {
@@ -101,7 +112,7 @@ impl Worker {
     }
 
     async fn one(&self, job: &LeasedJob) {
-        let Job::Scan(name) = &job.job;
+        let Job::Scan(name) = &job.job else { return };
         let deadline = JobKind::Scan.policy().deadline;
         let scan = self.scanner.scan_in_turn(name, job.priority == Priority::Requested);
         // A scan that panics is a failed attempt like any other; nothing it held outlives it.

@@ -5,14 +5,23 @@ use connect::sign::{PublishedKey, SigningKey};
 use dns::{Engine, RootHints, Settings, TrustAnchors};
 use lab::{Lab, Options, Scenario};
 use model::Timestamp;
+use model::configure::StoredService;
 use model::configure::{ChangeAction, RecordState, ServiceKind, ServiceReport, ServiceSpec, ServiceState};
+use model::detail::RawAnswer;
+use model::ids::OrgId;
+use model::item::Ownership;
 use model::names::{DomainName, Fqdn};
+use model::observation::Part;
+use model::registration::RegistrationState;
+use monitor::observer::Progress;
+use monitor::{DnsParts, Hub, Observer, Policy, Scanner, SystemClock};
 use product::configure::Inspector;
 use service::ErrorKind;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 const NOW: &str = "2026-11-20T14:05:00Z";
 
@@ -321,6 +330,105 @@ async fn input_that_cannot_be_planned_is_refused_with_the_rule() {
     assert!(e.detail.contains("addresses of the gateway"), "{e}");
     let wrong = spec(ServiceKind::Mail, &[("servers", "mx1")]);
     assert!(refused("bakery.example", wrong).await.detail.contains("\"mx1\""));
+}
+
+/// What the schedule does, with a clock that the test moves.
+async fn kept(w: &World, folder: &TempDir) -> (Scanner, store::VersionedService) {
+    let scanner = Scanner {
+        store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
+        observer: Arc::new(NoNetwork),
+        clock: Arc::new(SystemClock),
+        hub: Hub::default(),
+        policy: Policy::default(),
+    };
+    let domain = DomainName::trusted("shop.example");
+    let item = store::NewItem {
+        name: domain.clone(),
+        unicode: "shop.example".into(),
+        ownership: Ownership::Owned,
+        tags: vec![],
+        note: String::new(),
+    };
+    scanner.store.add(OrgId::BUILT_IN, &[item], now()).await.unwrap();
+    let caa = spec(ServiceKind::Caa, &[("issuers", "letsencrypt.org")]);
+    let service = StoredService::new("s1".into(), "shop.example", caa, now());
+    scanner.store.add_service(OrgId::BUILT_IN, &service, now()).await.unwrap();
+    let found = scanner.store.service("s1").await.unwrap().unwrap();
+    assert_eq!(w.look("shop.example", &found.service.spec).await.state, ServiceState::NotSetUp);
+    (scanner, found)
+}
+
+struct NoNetwork;
+
+#[async_trait]
+impl Observer for NoNetwork {
+    async fn registration(
+        &self,
+        _: &DomainName,
+        _: Timestamp,
+        _: &dyn Progress,
+    ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+        (Part::default(), vec![])
+    }
+
+    async fn dns(&self, _: &DomainName, _: Timestamp, _: &dyn Progress) -> DnsParts {
+        DnsParts::default()
+    }
+}
+
+#[tokio::test]
+async fn a_kept_service_is_ready_drifts_and_recovers_on_the_schedule() {
+    let (w, folder) = (World::start().await, TempDir::new().unwrap());
+    let (scanner, service) = kept(&w, &folder).await;
+    let id = service.service.id.clone();
+    w.tell(r#"add shop.example 300 CAA 0 issue "letsencrypt.org""#).await;
+    let due = [(store::Job::Service(id.clone()), Timestamp::now())];
+    scanner.store.enqueue(&due, store::Priority::Scheduled).await.unwrap();
+    let inspector = Arc::new(Inspector::new(w.engine.clone()));
+    let worker = monitor::Worker::new(scanner.clone(), "test").with_services(inspector);
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { worker.run(stop).await }
+    });
+    let kinds = || async {
+        let query = model::event::EventQuery { page: 1, per_page: 50, ..Default::default() };
+        let page = scanner.store.events(OrgId::BUILT_IN, &query).await.unwrap();
+        let mut kinds: Vec<&str> = page.events.iter().map(|e| e.change.kind.as_str()).collect();
+        kinds.reverse();
+        kinds
+    };
+    let until = |wanted: &'static [&'static str]| async move {
+        for _ in 0..300 {
+            if kinds().await == wanted {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("{wanted:?} is not {:?}", kinds().await);
+    };
+    let ask = || async {
+        let due = [(store::Job::Service(id.clone()), Timestamp::now())];
+        scanner.store.enqueue(&due, store::Priority::Scheduled).await.unwrap();
+    };
+    until(&["service_ready"]).await;
+    w.tell("remove shop.example CAA").await;
+    // The first look that misses the record is confirmed by a second one.
+    ask().await;
+    for _ in 0..300 {
+        if scanner.store.service(&id).await.unwrap().unwrap().service.misses == 1 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    until(&["service_ready"]).await;
+    ask().await;
+    until(&["service_ready", "service_drifted"]).await;
+    w.tell(r#"add shop.example 300 CAA 0 issue "letsencrypt.org""#).await;
+    ask().await;
+    until(&["service_ready", "service_drifted", "service_recovered"]).await;
+    stop.cancel();
+    running.await.unwrap();
 }
 
 /// A new key, and its public half as published in a TXT record, both by openssl, which is not what the product uses.

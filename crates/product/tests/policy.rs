@@ -15,7 +15,7 @@ use monitor::observer::Progress;
 use monitor::{DnsParts, Hub, Observer, Policy, Scanner, SystemClock, Worker};
 use product::{Bounds, Services, Tools};
 use service::policy::{Action, Effect};
-use service::{ApiResult, Backend, ErrorKind};
+use service::{ApiResult, Backend, ConnectRequest, ErrorKind};
 use std::sync::Arc;
 
 /// A network without servers.
@@ -95,6 +95,23 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::Configure => {
             let spec = ServiceSpec::new(ServiceKind::Proof, "", [("value", "x=1")]).unwrap();
             s.configure(caller, "q7.io", &spec).await.map(drop)
+        }
+        Action::Services => s.services(caller, &name).await.map(drop),
+        Action::AddService => {
+            let spec = ServiceSpec::new(ServiceKind::Proof, "", [("value", "x=1")]).unwrap();
+            s.add_service(caller, "q7.io", &spec).await.map(drop)
+        }
+        Action::RemoveService => s.remove_service(caller, &name, "x").await,
+        Action::CheckService => s.check_service(caller, &name, "x").await.map(drop),
+        Action::ConnectLink => {
+            let request = ConnectRequest {
+                service: "x".into(),
+                brand: "Northlake".into(),
+                accent: String::new(),
+                help: String::new(),
+                days: 7,
+            };
+            s.connect_link(caller, &name, &request).await.map(drop)
         }
     }
 }

@@ -8,4 +8,4 @@ mod types;
 
 pub use backend::{Backend, SharedBackend};
 pub use error::{ApiError, ApiResult, ErrorKind};
-pub use types::{CheckOutcome, ScanReport, Session};
+pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session};

@@ -59,11 +59,16 @@ pub enum Action {
     BrowserResolvers,
     Fqdn,
     Configure,
+    Services,
+    AddService,
+    RemoveService,
+    CheckService,
+    ConnectLink,
 }
 
 impl Action {
     /// All actions, in the order of the trait.
-    pub const ALL: [Action; 26] = [
+    pub const ALL: [Action; 31] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -90,6 +95,11 @@ impl Action {
         Action::BrowserResolvers,
         Action::Fqdn,
         Action::Configure,
+        Action::Services,
+        Action::AddService,
+        Action::RemoveService,
+        Action::CheckService,
+        Action::ConnectLink,
     ];
 
     /// The row of an action: who may, and what it does.
@@ -123,6 +133,11 @@ impl Action {
             Action::BrowserResolvers => ("browser_resolvers", Viewer, Read, "see public resolvers"),
             Action::Fqdn => ("fqdn", Member, Query, "analyze host names"),
             Action::Configure => ("configure", Member, Query, "check services"),
+            Action::Services => ("services", Viewer, Read, "see services"),
+            Action::AddService => ("add_service", Member, Write, "add services"),
+            Action::RemoveService => ("remove_service", Member, Write, "remove services"),
+            Action::CheckService => ("check_service", Member, Query, "check services"),
+            Action::ConnectLink => ("connect_link", Member, Write, "make customer links"),
         };
         Rule { name, least, effect, does }
     }

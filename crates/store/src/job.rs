@@ -11,6 +11,8 @@ use std::time::Duration;
 pub enum Job {
     /// Observe a domain, compare, record.
     Scan(DomainName),
+    /// Check a configured service again.
+    Service(String),
 }
 
 impl Job {
@@ -18,6 +20,7 @@ impl Job {
     pub fn kind(&self) -> JobKind {
         match self {
             Job::Scan(_) => JobKind::Scan,
+            Job::Service(_) => JobKind::Service,
         }
     }
 
@@ -25,6 +28,7 @@ impl Job {
     pub fn key(&self) -> &str {
         match self {
             Job::Scan(name) => name.as_str(),
+            Job::Service(id) => id,
         }
     }
 
@@ -32,6 +36,7 @@ impl Job {
     pub(crate) fn of(kind: JobKind, key: &str) -> Job {
         match kind {
             JobKind::Scan => Job::Scan(DomainName::trusted(key)),
+            JobKind::Service => Job::Service(key.to_string()),
         }
     }
 }
@@ -41,6 +46,8 @@ impl Job {
 pub enum JobKind {
     /// [`Job::Scan`].
     Scan,
+    /// [`Job::Service`].
+    Service,
 }
 
 /// What holds for all jobs of a kind.
@@ -65,14 +72,26 @@ const SCAN: JobPolicy = JobPolicy {
     },
 };
 
+const SERVICE: JobPolicy = JobPolicy {
+    name: "service",
+    deadline: Duration::from_secs(60),
+    retry: RetryPolicy {
+        lease: Duration::from_secs(90),
+        max_attempts: 5,
+        first_delay: Duration::from_secs(60),
+        max_delay: Duration::from_secs(3600),
+    },
+};
+
 impl JobKind {
     /// All kinds.
-    pub const ALL: [JobKind; 1] = [JobKind::Scan];
+    pub const ALL: [JobKind; 2] = [JobKind::Scan, JobKind::Service];
 
     /// What holds for all jobs of this kind.
     pub fn policy(self) -> &'static JobPolicy {
         match self {
             JobKind::Scan => &SCAN,
+            JobKind::Service => &SERVICE,
         }
     }
 

@@ -149,8 +149,8 @@ async fn jobs(store: &dyn Store, retry: &[String], json: bool) -> Result<()> {
     }
     let now = jiff::Timestamp::now();
     let chosen = |job: &Job| {
-        let Job::Scan(name) = job;
-        all || names.contains(name)
+        let is_named = matches!(job, Job::Scan(name) if names.contains(name));
+        all || is_named
     };
     let retried: Vec<_> = parked.iter().filter(|s| chosen(&s.job)).map(|s| (s.job.clone(), now)).collect();
     store.enqueue(&retried, Priority::Requested).await?;

@@ -121,10 +121,11 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
 
     let (internet, budgets) = wiring::internet_sharing(&engine, &store)?;
     let dns = internet.engine.clone();
+    let inspector = wiring::inspector(&engine, &dns)?;
     let tools = Tools::new(
         wiring::comparer(&engine, &dns)?,
         Bounds { a_minute: args.lookup_rate, ..Bounds::default() },
-        wiring::inspector(&engine, &dns)?,
+        inspector.clone(),
     );
     let policy = Policy {
         interval_s: i64::from(args.interval),
@@ -141,7 +142,8 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         hub: hub.clone(),
         policy,
     };
-    let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &random_id()[..6]));
+    let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &random_id()[..6]))
+        .with_services(Arc::new(inspector));
     let services = Services { scanner, worker: worker.clone(), engine: dns, tools, demo: args.demo };
     if let Some(lab) = &lab {
         demo::inventory(&services, &lab.endpoints().domains).await?;

@@ -5,6 +5,7 @@ mod access;
 mod activity;
 mod api;
 mod assets;
+mod connect;
 mod export;
 mod health;
 mod listen;
@@ -118,6 +119,7 @@ impl AppState {
             .route("/invite", get(sign_in::link_page))
             .route("/reset", get(sign_in::link_page))
             .route("/accept", post(sign_in::accept))
+            .route("/connect/{token}", get(connect::page))
             .route("/assets/{*file}", get(assets::file))
             .route("/favicon.svg", get(assets::icon))
             .route("/problems/{kind}", get(response::problem_type))

@@ -45,7 +45,7 @@ fn row(c: &PlannedChange) -> AnyView {
     view! {
         <tr role="row">
             <th scope="row" role="rowheader"><span class=class>{icon_sm(picture)}{c.action.label()}</span></th>
-            <td role="cell" data-l="Record"><span class="row" style="gap:.5rem"><span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host(&c.host)}</span></span></td>
+            <td role="cell" data-l="Record"><span class="row" style="gap:.5rem"><span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host_shown(&c.host)}</span></span></td>
             <td role="cell" data-l="Value"><span class="difflist">{value(&c.old, "diff diff-del", "−", "removed")}{value(&c.new, "diff diff-add", "+", "added")}</span></td>
             <td role="cell" data-l="Why" class="muted">{c.why.clone()}</td>
         </tr>
@@ -53,7 +53,8 @@ fn row(c: &PlannedChange) -> AnyView {
     .into_any()
 }
 
-fn host(typed: &str) -> String {
+/// The host as it is typed, or a word where the field stays empty.
+pub(crate) fn host_shown(typed: &str) -> String {
     if typed.is_empty() { "(empty)".into() } else { typed.to_string() }
 }
 
@@ -107,17 +108,18 @@ fn is_to_enter(c: &RecordCheck, r: &ServiceReport) -> bool {
         })
 }
 
-fn deletion(c: &PlannedChange) -> AnyView {
+/// What has to be deleted, in a line.
+pub(crate) fn deletion(c: &PlannedChange) -> AnyView {
     let values = c.old.join(", ");
     view! {
         <p class="row row-wrap" style="gap:.5rem"><span class="verb t-critical">{icon_sm("trash")}"Delete"</span>
-            <span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host(&c.host)}</span><span class="mono xs wrap muted">{values}</span></p>
+            <span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host_shown(&c.host)}</span><span class="mono xs wrap muted">{values}</span></p>
     }
     .into_any()
 }
 
 /// The fields of one record as they are typed, each with a copy button.
-pub(crate) fn entry(number: usize, c: &RecordCheck, form: &ProviderForm) -> AnyView {
+fn entry(number: usize, c: &RecordCheck, form: &ProviderForm) -> AnyView {
     let verb = if c.state == RecordState::Different { "Change" } else { "Create" };
     let title = format!("{number}. {verb} the {} record of {}", c.rtype, c.name);
     let usual = match c.rtype.as_str() {

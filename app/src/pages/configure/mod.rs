@@ -21,6 +21,8 @@ use model::time::human_clock;
 use std::time::Duration;
 
 pub(crate) use changes::{changes_card, to_do_card};
+#[cfg(feature = "ssr")]
+pub(crate) use changes::{deletion, host_shown};
 pub(crate) use check::servers_card;
 pub(crate) use expected::expected_card;
 pub(crate) use form::{kind_icon, kinds};
@@ -77,7 +79,7 @@ pub(crate) fn ConfigurePage() -> impl IntoView {
         {move || form::view(&wizard.get(), submit.clone())}
         <Transition fallback=|| waiting("Querying every authoritative server of the zone…")>
             {move || data.get().flatten().map(|d| match d {
-                Ok(r) => plan(&r, again),
+                Ok(r) => plan(&r, again, wizard.get().query()),
                 Err(f) => page_failure("The service could not be checked", &f),
             })}
         </Transition>
@@ -85,7 +87,7 @@ pub(crate) fn ConfigurePage() -> impl IntoView {
     .into_any()
 }
 
-fn plan(r: &ServiceReport, again: RwSignal<u32>) -> AnyView {
+fn plan(r: &ServiceReport, again: RwSignal<u32>, query: Option<String>) -> AnyView {
     let now = r.checked_at;
     let read = format!("zone read at {} UTC{}", human_clock(now), serial(r));
     view! {
@@ -101,7 +103,20 @@ fn plan(r: &ServiceReport, again: RwSignal<u32>) -> AnyView {
                 {servers_card(r)}
             </div></div>
             {check::live_card(r, again)}
+            {query.map(keep)}
         </div>
+    }
+    .into_any()
+}
+
+/// Keeps the service for the schedule. A plain form: works without script.
+fn keep(query: String) -> AnyView {
+    view! {
+        <form class="card card-body row row-wrap spread" method="post" action="/api/fn/add_service">
+            <input type="hidden" name="query" value=query/>
+            <span class="measure">"Keep this service: Domainscope checks it every hour and records an event when it is ready, when it drifts and when it recovers."</span>
+            <button class="btn" type="submit">{icon_sm("bell")}"Keep checking"</button>
+        </form>
     }
     .into_any()
 }

@@ -2,6 +2,7 @@
 
 mod attention;
 pub(crate) mod configuration;
+mod customer_link;
 mod delegation;
 pub(crate) mod dns;
 pub(crate) mod events;

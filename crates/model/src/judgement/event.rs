@@ -39,11 +39,17 @@ pub enum EventKind {
     DelegationHealthChanged,
     /// A watched RRset changed.
     RecordChanged,
+    /// A configured service has all its records for the first time.
+    ServiceReady,
+    /// A configured service worked and no longer does.
+    ServiceDrifted,
+    /// A configured service that had drifted works again.
+    ServiceRecovered,
 }
 
 impl EventKind {
     /// Every kind, in the order filters list them.
-    pub const ALL: [EventKind; 15] = [
+    pub const ALL: [EventKind; 18] = [
         EventKind::Registered,
         EventKind::Released,
         EventKind::CreationChanged,
@@ -59,6 +65,9 @@ impl EventKind {
         EventKind::ProviderChanged,
         EventKind::DelegationHealthChanged,
         EventKind::RecordChanged,
+        EventKind::ServiceReady,
+        EventKind::ServiceDrifted,
+        EventKind::ServiceRecovered,
     ];
 
     /// The stable word.
@@ -79,6 +88,9 @@ impl EventKind {
             EventKind::ProviderChanged => "provider_changed",
             EventKind::DelegationHealthChanged => "delegation_health_changed",
             EventKind::RecordChanged => "record_changed",
+            EventKind::ServiceReady => "service_ready",
+            EventKind::ServiceDrifted => "service_drifted",
+            EventKind::ServiceRecovered => "service_recovered",
         }
     }
 
@@ -105,6 +117,9 @@ impl EventKind {
             EventKind::ProviderChanged => "DNS provider changed",
             EventKind::DelegationHealthChanged => "Nameserver health changed",
             EventKind::RecordChanged => "Record changed",
+            EventKind::ServiceReady => "Service ready",
+            EventKind::ServiceDrifted => "Service drifted",
+            EventKind::ServiceRecovered => "Service recovered",
         }
     }
 
@@ -116,6 +131,9 @@ impl EventKind {
                 | EventKind::ProviderChanged
                 | EventKind::DelegationHealthChanged
                 | EventKind::RecordChanged
+                | EventKind::ServiceReady
+                | EventKind::ServiceDrifted
+                | EventKind::ServiceRecovered
         )
     }
 }

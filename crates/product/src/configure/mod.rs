@@ -6,6 +6,7 @@ mod exports;
 mod forms;
 mod needed;
 mod report;
+mod stored;
 mod zone;
 
 use crate::{Services, Work, query_error, read_name};

@@ -3,9 +3,13 @@
 //! REST and the command line show.
 
 pub mod caches;
+pub mod link;
 mod report;
 pub mod service;
+pub mod stored;
 
 pub use caches::{CacheStep, when_caches_agree};
+pub use link::ConnectLink;
 pub use report::*;
 pub use service::{Field, FieldKind, ServiceKind, ServiceSpec};
+pub use stored::StoredService;

@@ -124,7 +124,13 @@ impl StoredService {
         now.checked_add(wait).unwrap_or(now)
     }
 
-    fn change(&self, kind: EventKind, severity: Severity, old: ServiceState, report: &ServiceReport) -> Change {
+    fn change(
+        &self,
+        kind: EventKind,
+        severity: Severity,
+        old: ServiceState,
+        report: &ServiceReport,
+    ) -> Change {
         let wrong: Vec<String> = report
             .records
             .iter()
@@ -222,10 +228,7 @@ mod tests {
     #[test]
     fn one_look_that_misses_it_is_confirmed_soon_and_is_no_event() {
         use ServiceState::{NotSetUp, Working};
-        let (service, events) = run(&[
-            (Working, "2026-11-20T10:05:00Z"),
-            (NotSetUp, "2026-11-20T11:05:00Z"),
-        ]);
+        let (service, events) = run(&[(Working, "2026-11-20T10:05:00Z"), (NotSetUp, "2026-11-20T11:05:00Z")]);
         assert_eq!((service.state, events[1]), (Working, None));
         let now = "2026-11-20T11:05:00Z".parse().unwrap();
         assert_eq!(service.next_check(now), "2026-11-20T11:10:00Z".parse().unwrap());
@@ -241,8 +244,11 @@ mod tests {
     #[test]
     fn servers_that_do_not_answer_change_nothing() {
         use ServiceState::{Unknown, Working};
-        let (service, events) =
-            run(&[(Working, "2026-11-20T10:05:00Z"), (Unknown, "2026-11-20T11:05:00Z"), (Unknown, "2026-11-20T12:05:00Z")]);
+        let (service, events) = run(&[
+            (Working, "2026-11-20T10:05:00Z"),
+            (Unknown, "2026-11-20T11:05:00Z"),
+            (Unknown, "2026-11-20T12:05:00Z"),
+        ]);
         assert_eq!((service.state, service.misses, events[2]), (Working, 0, None));
         assert_eq!(service.error, "verdict");
         assert_eq!(service.checked_at, Some("2026-11-20T10:05:00Z".parse().unwrap()));
