@@ -176,3 +176,8 @@ pub(crate) fn form_query(event: &web_sys::SubmitEvent) -> Option<String> {
     let said: Vec<&str> = all.split('&').filter(|pair| !pair.ends_with('=')).collect();
     Some(said.join("&"))
 }
+
+/// Scheme, host and port of this page's address.
+pub(crate) fn origin() -> String {
+    leptos::prelude::window().location().origin().unwrap_or_default()
+}

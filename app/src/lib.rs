@@ -24,6 +24,7 @@ pub use clock::Clock;
 pub use pages::access::{AccessField, AccessPage, access_document};
 #[cfg(feature = "ssr")]
 pub use query::audit_query;
+pub use pages::connect::{connect_document, connect_failed_document};
 pub use shell::{App, NONCE_HEADER, ShellAssets, THEME_SCRIPT, shell};
 
 /// Attaches to the page the server rendered. Trunk's script calls it once the module is loaded.

@@ -32,6 +32,21 @@ pub(crate) fn list_query(search: &str) -> ListQuery {
     ListQuery::from_pairs(pairs.iter().map(|(k, v)| (k.as_str(), v.as_str())))
 }
 
+/// The domain and the service a query describes.
+///
+/// # Errors
+/// A sentence that names what is missing or wrong.
+#[cfg(feature = "ssr")]
+pub(crate) fn service(search: &str) -> Result<(String, model::configure::ServiceSpec), String> {
+    use model::configure::{ServiceKind, ServiceSpec};
+    let pairs = pairs(search);
+    let value = |key: &str| pairs.iter().find(|(k, _)| k == key).map_or("", |(_, v)| v.as_str());
+    let kind = ServiceKind::from_word(value("service")).ok_or("Choose a service.")?;
+    let fields = pairs.iter().filter(|(key, _)| kind.fields().iter().any(|f| f.key == key));
+    let spec = ServiceSpec::new(kind, value("host"), fields.map(|(k, v)| (k, v)))?;
+    Ok((value("domain").to_string(), spec))
+}
+
 /// Reads the query of an address; what is not understood is left out.
 pub(crate) fn event_query(search: &str) -> EventQuery {
     let mut q = EventQuery { page: 1, per_page: EVENTS_PER_PAGE, ..EventQuery::default() };

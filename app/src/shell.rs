@@ -89,6 +89,7 @@ pub fn App() -> impl IntoView {
                         <Route path=path!("events") view=pages::domain::events::EventsTab ssr=SsrMode::Async/>
                         <Route path=path!("dns") view=pages::domain::dns::DnsTab ssr=SsrMode::Async/>
                         <Route path=path!("ownership") view=pages::domain::ownership::OwnershipTab ssr=SsrMode::Async/>
+                        <Route path=path!("configuration") view=pages::domain::configuration::ConfigurationTab ssr=SsrMode::Async/>
                     </ParentRoute>
                     <Route path=path!("/events") view=pages::events::EventsPage ssr=SsrMode::Async/>
                     <Route path=path!("/settings") view=|| view! { <Redirect path="/settings/members"/> } ssr=SsrMode::Async/>
@@ -100,6 +101,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/tools/scan") view=pages::scan::ScanPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/check") view=pages::check::CheckPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/compare") view=pages::compare::ComparePage ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/configure") view=pages::configure::ConfigurePage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/fqdn") view=pages::fqdn::FqdnPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/trace") view=pages::trace::TracePage ssr=ssr/>
                 </Routes>

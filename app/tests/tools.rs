@@ -63,6 +63,77 @@ async fn a_check_says_what_is_wrong_worst_first_and_what_to_do() {
 }
 
 #[tokio::test]
+async fn a_service_is_chosen_described_planned_and_checked() {
+    let r = story();
+    let (_, html) = page(&r, "/tools/configure?domain=juniper-lab.example").await;
+    assert!(html.contains("/tools/configure?service=mail&amp;domain=juniper-lab.example"), "{html}");
+    let t = read(&r, "/tools/configure?domain=juniper-lab.example&service=web").await;
+    says(&t, &["Set up Web gateway", "Host name of the gateway", "Make the plan"]);
+    assert!(!t.contains("Live check"), "nothing is asked before the service is described");
+    let (status, html) =
+        page(&r, "/tools/configure?domain=juniper-lab.example&service=web&target=edge.northlake.example")
+            .await;
+    assert_eq!(status, 200);
+    let t = text(&html);
+    says(&t, &["Web gateway: Incomplete", "Plan 2 changes", "Delete A www", "Create CNAME www"]);
+    says(&t, &["What to do at Meridian DNS", "Zones › Records", "keep the dot at the end"]);
+    says(&t, &["When caches agree", "Live check 1 of 2 ready", "Zone appended twice", "Do not open www"]);
+    assert!(html.contains("download=\"juniper-lab.example.zone\""), "a file without script");
+    let (status, html) =
+        page(&r, "/tools/configure?domain=nowhere.example&service=web&target=x.example").await;
+    assert_eq!(status, 400);
+    says(&text(&html), &["The service could not be checked", "no zone of its own"]);
+}
+
+#[tokio::test]
+async fn kept_services_say_how_they_stand_and_open_beside_the_list() {
+    let sample = Sample::story();
+    let calls = sample.calls.clone();
+    let r = router(sample, "");
+    let t = read(&r, "/domains/alder.example/configuration").await;
+    says(&t, &["Services 3", "Web gateway", "Working", "2 of 2 as expected", "checked 4 minutes ago"]);
+    says(&t, &["Drifted", "4 of 6 as expected", "worked until 22 hours ago", "Not set up", "0 of 1"]);
+    let t = read(&r, "/domains/alder.example/configuration?service=mail1").await;
+    says(&t, &["Mail expected and live", "Zone appended twice", "What to do at Meridian DNS"]);
+    let t = read(&r, "/domains/q7.io/configuration").await;
+    says(&t, &["Set up a service", "Choose what this domain is for"]);
+    let form = axum::http::Request::post("/api/fn/add_service")
+        .header("accept", "text/html")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(axum::body::Body::from(
+            "query=service%3Dweb%26domain%3Dq7.io%26target%3Dedge.northlake.example",
+        ))
+        .expect("a request");
+    let answer = support::send(&r, form).await;
+    assert_eq!(answer.status().as_u16(), 302);
+    assert_eq!(answer.headers()["location"], "/domains/q7.io/configuration");
+    assert!(calls.lock().expect("not poisoned").contains(&"add_service q7.io web".to_string()));
+}
+
+#[test]
+fn the_customer_page_needs_no_script_and_names_what_went_wrong() {
+    use model::configure::{ConnectLink, ServiceKind, ServiceSpec};
+    let spec =
+        ServiceSpec::new(ServiceKind::Web, "", [("target", "edge.northlake.example")]).expect("a spec");
+    let link = ConnectLink {
+        service: "1".into(),
+        domain: "marigold-bakery.example".into(),
+        brand: "Northlake Shops".into(),
+        accent: "#0a7d4b".into(),
+        help: "help@northlake.example".into(),
+        expires_at: "2026-11-27T00:00:00Z".parse().expect("a time"),
+    };
+    let report = support::configure::report("marigold-bakery.example", &spec).expect("a report");
+    let html = app::connect_document("", &service::ConnectView { link, report });
+    let t = text(&html);
+    says(&t, &["Northlake Shops", "Connect marigold-bakery.example", "Almost: zone appended twice."]);
+    says(&t, &["At Meridian DNS, open Zones › Records.", "Record 1 of 2 found", "1 of 2 found"]);
+    says(&t, &["until Nov 27, 2026", "help@northlake.example"]);
+    assert!(html.contains("--accent-fill:#0a7d4b") && html.contains("http-equiv=\"refresh\""), "{html}");
+    assert!(!html.contains("<script"), "{html}");
+}
+
+#[tokio::test]
 async fn findings_are_filtered_by_links() {
     let r = story();
     let (_, html) = page(&r, "/tools/check?zone=alder.example&level=warning").await;

@@ -364,3 +364,73 @@ fn metrics_have_an_address_of_their_own_and_are_closed_to_strangers() {
     let (status, words) = get(&pages, "/metrics", "anybody.example");
     assert!(status.contains("401") && words.contains("--metrics-listen"), "{status} {words}");
 }
+
+#[test]
+fn configure_says_what_to_enter_and_turns_green_once_it_is_there() {
+    let lab = Lab::start();
+    let name = "plain.example";
+    let proof = ["configure", name, "--service", "proof", "--set", "value=x=1", "--set", "name=_proof"];
+    let missing = lab.run(&proof);
+    assert_eq!(missing.status.code(), Some(1), "{}", text(&missing.stderr));
+    let words = text(&missing.stdout);
+    for word in [
+        "Ownership proof",
+        "Not set up",
+        "Create",
+        "_proof TXT x=1",
+        "2 of 2 authoritative servers",
+        "does not exist",
+    ] {
+        assert!(words.contains(word), "{word}: {words}");
+    }
+    assert!(!words.contains(ESCAPE), "no colour into a pipe");
+    let bind = lab.run(&[&proof[..], &["--export", "bind"]].concat());
+    assert!(text(&bind.stdout).contains("_proof    300 IN TXT    \"x=1\""), "{}", text(&bind.stdout));
+    // Copied with the zone in the name: the fault has a name, and the answer says what to enter.
+    let tell = |command: &str| {
+        let mut args = vec!["lab", "ctl", "--state"];
+        let state = lab.folder.path().to_string_lossy().into_owned();
+        args.push(&state);
+        args.extend(command.split(' '));
+        let told = program().args(args).output().unwrap();
+        assert!(told.status.success(), "{command}: {}", text(&told.stderr));
+    };
+    tell("add _proof.plain.example.plain.example 300 TXT \"x=1\"");
+    let faulty = lab.run(&[&proof[..], &["--json"]].concat());
+    let report: serde_json::Value = serde_json::from_slice(&faulty.stdout).unwrap();
+    assert_eq!(report["records"][0]["faults"][0]["kind"], "zone_appended_twice", "{report}");
+    assert_eq!((&report["state"], &report["records"][0]["host"]), (&"not_set_up".into(), &"_proof".into()));
+    tell("add _proof.plain.example 300 TXT \"x=1\"");
+    let green = lab.run(&proof);
+    assert_eq!(green.status.code(), Some(0), "{}", text(&green.stdout));
+    for (wrong, word) in [
+        (vec!["configure"], "name a domain"),
+        (vec!["configure", name], "name a service"),
+        (vec!["configure", name, "--service", "web"], "target"),
+        (vec!["configure", name, "--service", "web", "--set", "colour=red"], "colour"),
+        (vec!["configure", name, "--service", "bakery"], "the services are"),
+        (
+            vec!["configure", "nowhere.example", "--service", "proof", "--set", "value=x"],
+            "no zone of its own",
+        ),
+    ] {
+        let refused = lab.run(&wrong);
+        assert_eq!(refused.status.code(), Some(2), "{wrong:?}");
+        assert!(text(&refused.stderr).contains(word), "{wrong:?}: {}", text(&refused.stderr));
+    }
+}
+
+#[test]
+fn probe_answers_people_and_programs() {
+    let lab = Lab::start();
+    // No web server listens there: the host has an address, and what failed is said.
+    let failed = lab.run(&["probe", "www.plain.example", "--json"]);
+    let probe: serde_json::Value = serde_json::from_slice(&failed.stdout).unwrap();
+    assert_eq!(probe["host"], "www.plain.example");
+    assert!(probe["findings"].as_array().is_some_and(|f| !f.is_empty()), "{probe}");
+    assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stderr));
+    let gone = lab.run(&["probe", "gone.plain.example"]);
+    assert_eq!(gone.status.code(), Some(3), "{}", text(&gone.stdout));
+    assert!(text(&gone.stderr).contains("gone.plain.example"), "{}", text(&gone.stderr));
+    assert_eq!(lab.run(&["probe", "a b"]).status.code(), Some(2));
+}

@@ -108,6 +108,24 @@ pub struct EngineArgs {
         hide_short_help = true
     )]
     pub own_networks: Vec<String>,
+    /// RSA key (PKCS #8, PEM) that signs Domain Connect links of templates that require it
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_DOMAIN_CONNECT_KEY",
+        value_name = "FILE",
+        hide_short_help = true
+    )]
+    pub domain_connect_key: Option<PathBuf>,
+    /// Label under which its public half is published below the template's syncPubKeyDomain [default: _dck1]
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_DOMAIN_CONNECT_KEY_LABEL",
+        value_name = "LABEL",
+        hide_short_help = true
+    )]
+    pub domain_connect_key_label: Option<String>,
     /// Rate limits agreed with registries, in place of the built-in table: TOML `[[limit]]` rows
     #[arg(
         long,
@@ -149,6 +167,8 @@ impl EngineArgs {
             resolvers: self.resolvers.or(file.resolvers),
             asn_zone: self.asn_zone.or(file.asn_zone),
             own_networks: list(self.own_networks, file.own_networks),
+            domain_connect_key: self.domain_connect_key.or(file.domain_connect_key),
+            domain_connect_key_label: self.domain_connect_key_label.or(file.domain_connect_key_label),
             registry_limits: self.registry_limits.or(file.registry_limits),
             freshness: self.freshness.or(file.freshness),
             registry_spacing: self.registry_spacing.or(file.registry_spacing),

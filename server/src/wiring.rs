@@ -148,6 +148,30 @@ pub fn comparer(args: &EngineArgs, engine: &dns::Engine) -> Result<dns::compare:
     Ok(dns::compare::Comparer::new(engine.clone(), recursive, resolvers, clock))
 }
 
+/// Looks at services with the provider's Domain Connect; links are signed where these settings name a key.
+///
+/// # Errors
+/// When the key can't be read or is none for RS256; the message names the setting.
+pub fn inspector(args: &EngineArgs, engine: &dns::Engine) -> Result<product::configure::Inspector> {
+    use rustls_pki_types::PrivatePkcs8KeyDer;
+    use rustls_pki_types::pem::PemObject;
+    let key = match &args.domain_connect_key {
+        None => None,
+        Some(path) => {
+            let what = || format!("Domain Connect key {}", path.display());
+            let label = args.domain_connect_key_label.as_deref().unwrap_or("_dck1");
+            let pem = std::fs::read(path).with_context(what)?;
+            let der = PrivatePkcs8KeyDer::from_pem_slice(&pem)
+                .map_err(|e| anyhow!("the file holds no PRIVATE KEY in PEM: {e}"))
+                .with_context(what)?;
+            let key = connect::sign::SigningKey::from_pkcs8(der.secret_pkcs8_der(), label);
+            Some(key.map_err(|e| anyhow!("{e}")).with_context(what)?)
+        }
+    };
+    let inspector = product::configure::Inspector::new(engine.clone());
+    Ok(inspector.with_domain_connect(dialer(args, engine)?, key))
+}
+
 fn dns_engine(args: &EngineArgs, address_map: net::AddressMap) -> Result<dns::Engine> {
     let mut settings = dns::Settings {
         allow_private: args.allow_private,

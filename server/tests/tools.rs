@@ -41,7 +41,8 @@ async fn site_with(bounds: Bounds) -> Site {
     let args = EngineArgs { config: Some(at.engine.clone()), ..EngineArgs::default() }.resolved().unwrap();
     let internet = server::wiring::internet(&args).unwrap();
     let engine = internet.engine.clone();
-    let tools = Tools::new(server::wiring::comparer(&args, &engine).unwrap(), bounds);
+    let inspector = server::wiring::inspector(&args, &engine).unwrap();
+    let tools = Tools::new(server::wiring::comparer(&args, &engine).unwrap(), bounds, inspector);
     let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
     let scanner = Scanner {
         store,

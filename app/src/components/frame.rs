@@ -118,6 +118,7 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             {link("/tools/fqdn", "split", "FQDN", nothing())}
             {link("/tools/compare", "compare", "Cache vs authoritative", nothing())}
             {link("/tools/trace", "route", "Trace", nothing())}
+            {link("/tools/configure", "sliders", "Configure", nothing())}
             <div class="rail-foot">
                 <a class="nav" href="/settings/members" title="Settings" aria-current=move || path.get().starts_with("/settings").then_some("page")>
                     {icon("gear")}<span class="l">"Settings"</span></a>
@@ -212,6 +213,13 @@ fn account_menu(session: Session) -> AnyView {
 fn initials(who: &str) -> String {
     let letters: String = who.split_whitespace().filter_map(|w| w.chars().next()).take(2).collect();
     letters.to_uppercase()
+}
+
+/// The breadcrumb of a page with several above it: address and name of each.
+pub(crate) fn trail(above: Vec<(String, String)>, here: String) -> AnyView {
+    let above = above.into_iter().map(|(url, name)| view! { <a href=url>{name}</a>{icon_sm("right")} });
+    view! { <nav class="crumbs" aria-label="Breadcrumb">{above.collect_view()}<span aria-current="page">{here}</span></nav> }
+        .into_any()
 }
 
 /// The breadcrumb of a page below the inventory.

@@ -4,6 +4,9 @@
 pub(crate) mod access;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod configure;
+#[cfg(feature = "ssr")]
+pub(crate) mod connect;
 pub(crate) mod domain;
 pub(crate) mod events;
 pub(crate) mod fqdn;

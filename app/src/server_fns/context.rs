@@ -39,6 +39,17 @@ pub(super) fn done(what: &str, count: u64) {
     go_back(&[("done", format!("{what}.{count}"))]);
 }
 
+/// Leads a browser that posted a form to a page of ours.
+pub(super) fn go_to(path: &str) {
+    if let Some(parts) = use_context::<axum::http::request::Parts>()
+        && use_context::<leptos_axum::ResponseOptions>().is_some()
+        && let Some(accept) = parts.headers.get(axum::http::header::ACCEPT)
+        && accept.to_str().is_ok_and(|a| a.contains("text/html"))
+    {
+        leptos_axum::redirect(path);
+    }
+}
+
 /// The same with any pairs.
 pub(super) fn go_back(pairs: &[(&str, String)]) {
     use leptos_axum::ResponseOptions;

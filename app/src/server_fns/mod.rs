@@ -9,6 +9,7 @@ mod payload;
 mod read;
 #[allow(missing_docs)]
 mod settings;
+mod services;
 #[allow(missing_docs)]
 mod tools;
 #[allow(missing_docs)]
@@ -17,5 +18,6 @@ mod write;
 pub use payload::*;
 pub use read::*;
 pub use settings::*;
+pub use services::*;
 pub use tools::*;
 pub use write::*;

@@ -35,6 +35,15 @@ pub struct EventLog {
     pub now: model::Timestamp,
 }
 
+/// The services of a domain, with the clock to read their times by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Services {
+    /// Oldest first.
+    pub services: Vec<model::configure::StoredService>,
+    /// The server's clock.
+    pub now: model::Timestamp,
+}
+
 /// What the History tab shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct History {

@@ -4,6 +4,7 @@
 use super::context;
 use leptos::prelude::*;
 use model::compare::Comparison;
+use model::configure::ServiceReport;
 use model::fqdn::FqdnReport;
 use model::resolvers::PublicResolver;
 use service::ApiError;
@@ -38,4 +39,12 @@ pub async fn browser_resolvers() -> Result<Vec<PublicResolver>, ApiError> {
 pub async fn fqdn(name: String) -> Result<FqdnReport, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.fqdn(&caller, &name).await
+}
+
+/// A service on a domain; `query` is that of the address.
+#[server(name = RunConfigure, prefix = "/api/fn", endpoint = "configure")]
+pub async fn configure(query: String) -> Result<ServiceReport, ApiError> {
+    let (backend, caller) = context::backend()?;
+    let (domain, spec) = crate::query::service(&query).map_err(ApiError::invalid)?;
+    backend.configure(&caller, &domain, &spec).await
 }

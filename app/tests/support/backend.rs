@@ -4,6 +4,7 @@ use super::now;
 use super::world::{self, Domain};
 use async_trait::async_trait;
 use jiff::ToSpan;
+use model::configure::{ServiceReport, ServiceSpec, StoredService};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{Change, Event, EventKind, EventPage, EventQuery, Severity};
@@ -19,7 +20,7 @@ use model::resolvers::PublicResolver;
 use model::scan::{ScanProgress, Stage, StageResult};
 use model::status::StatusKind;
 use service::Backend;
-use service::{ApiError, ApiResult, CheckOutcome, ScanReport, Session};
+use service::{ApiError, ApiResult, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -449,5 +450,35 @@ impl Backend for Sample {
     async fn withdraw_claim(&self, _: &Caller, name: &str) -> ApiResult<()> {
         self.note(format!("withdraw the claim to {name}"));
         Ok(())
+    }
+    async fn configure(&self, _: &Caller, domain: &str, spec: &ServiceSpec) -> ApiResult<ServiceReport> {
+        self.up()?;
+        self.note(format!("configure {domain} {}", spec.service.as_str()));
+        super::configure::report(domain, spec)
+    }
+
+    async fn services(&self, _: &Caller, name: &DomainName) -> ApiResult<Vec<StoredService>> {
+        self.up()?;
+        Ok(super::configure::services(name.as_str()))
+    }
+
+    async fn add_service(&self, _: &Caller, domain: &str, spec: &ServiceSpec) -> ApiResult<StoredService> {
+        self.note(format!("add_service {domain} {}", spec.service.as_str()));
+        Ok(StoredService::new("new".into(), domain, spec.clone(), now()))
+    }
+
+    async fn remove_service(&self, _: &Caller, name: &DomainName, id: &str) -> ApiResult<()> {
+        self.note(format!("remove_service {name} {id}"));
+        Ok(())
+    }
+
+    async fn check_service(&self, _: &Caller, name: &DomainName, id: &str) -> ApiResult<ServiceReport> {
+        let found = super::configure::services(name.as_str()).into_iter().find(|s| s.id == id);
+        let missing = || ApiError::not_found("no such service");
+        super::configure::report(name.as_str(), &found.ok_or_else(missing)?.spec)
+    }
+
+    async fn connect_link(&self, _: &Caller, _: &DomainName, _: &ConnectRequest) -> ApiResult<CreatedLink> {
+        Ok(CreatedLink { path: "/connect/dsc_x".into(), expires_at: now() })
     }
 }

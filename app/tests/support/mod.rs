@@ -7,6 +7,7 @@ pub mod backend;
 pub mod check;
 pub mod claims;
 pub mod compare;
+pub mod configure;
 pub mod fqdn;
 pub mod legion;
 pub mod trace;

@@ -28,16 +28,19 @@ pub enum SecretKind {
     OneTimeLink,
     /// The address of a calendar or feed.
     Feed,
+    /// The link of a customer page.
+    ConnectLink,
 }
 
 impl SecretKind {
     /// Every kind.
-    pub const ALL: [SecretKind; 5] = [
+    pub const ALL: [SecretKind; 6] = [
         SecretKind::Session,
         SecretKind::ApiToken,
         SecretKind::Invitation,
         SecretKind::OneTimeLink,
         SecretKind::Feed,
+        SecretKind::ConnectLink,
     ];
 
     /// The prefix.
@@ -48,6 +51,7 @@ impl SecretKind {
             SecretKind::Invitation => "dsi_",
             SecretKind::OneTimeLink => "dsl_",
             SecretKind::Feed => "dsf_",
+            SecretKind::ConnectLink => "dsc_",
         }
     }
 }

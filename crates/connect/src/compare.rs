@@ -72,6 +72,34 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// The stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::QuotesInValue => "quotes_in_value",
+            Self::MissingFinalDot => "missing_final_dot",
+            Self::ExtraDot => "extra_dot",
+            Self::ZoneAppendedTwice => "zone_appended_twice",
+            Self::HostInValue => "host_in_value",
+            Self::Whitespace => "whitespace",
+            Self::WrongType => "wrong_type",
+            Self::TwoSpfRecords => "two_spf_records",
+        }
+    }
+
+    /// Its name.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::QuotesInValue => "Quotes in the value",
+            Self::MissingFinalDot => "Zone appended to the target",
+            Self::ExtraDot => "Extra dot",
+            Self::ZoneAppendedTwice => "Zone appended twice",
+            Self::HostInValue => "Host in the value",
+            Self::Whitespace => "White space in the value",
+            Self::WrongType => "Wrong type",
+            Self::TwoSpfRecords => "Two SPF records",
+        }
+    }
+
     /// A sentence for people.
     pub fn sentence(self) -> &'static str {
         match self {

@@ -35,7 +35,10 @@ impl TemplateRecord {
 
     /// The record type in upper case: a mnemonic of RFC 6895 section 3.1, `TYPE123`, or a pseudo-type. Mnemonics are
     /// not looked up in the IANA registry, which grows.
-    pub(crate) fn kind(&self) -> Result<String> {
+    ///
+    /// # Errors
+    /// `TypeError` when the record has no type or one that DNS cannot hold.
+    pub fn kind(&self) -> Result<String> {
         let Some(Value::String(written)) = self.0.get("type") else {
             return Err(Error::shape("a record of the template has no type"));
         };

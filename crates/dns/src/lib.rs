@@ -36,4 +36,5 @@ pub use input::known_type;
 pub use net::AddressMap;
 pub use settings::{RootHints, Settings, TrustAnchors};
 pub use tools::chain::{Chain, ChainQuestion};
+pub use tools::live::{LiveServer, LiveZone};
 pub use tools::{compare, fqdn};

@@ -156,6 +156,7 @@ impl Lab {
             .local_addr()
             .map_err(|source| Error::Bind { what: "the control endpoint".into(), source })?;
         world.https_port = https.port;
+        world.announce_domain_connect(&options.scenario)?;
 
         let authority = Authority::new()?;
         let names: Vec<String> = https_hosts.iter().map(|(n, _)| n.clone()).collect();

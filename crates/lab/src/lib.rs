@@ -6,6 +6,7 @@ pub mod client;
 mod command;
 mod control;
 mod dns;
+mod domain_connect;
 mod error;
 mod export;
 mod fault;

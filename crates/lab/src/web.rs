@@ -10,6 +10,7 @@ use hyper::{
 };
 
 use crate::{
+    domain_connect,
     fault::Fault,
     http::{self, Body, broken_off, drip, huge, whole},
     lab::Shared,
@@ -30,6 +31,11 @@ pub(crate) async fn answer(shared: Arc<Shared>, host: String, request: Request<I
     let Some(site) = site else {
         return http::response(StatusCode::NOT_FOUND, HTML, whole("no such site\n"));
     };
+    if let Some(provider) = &site.domain_connect
+        && fault.is_none()
+    {
+        return domain_connect::answer(&shared, &site, provider, &request);
+    }
     let page = format!("<!doctype html><title>{host}</title><p>{host}, a web server of the lab.</p>\n");
     let body = site.files.get(&path).cloned().or(site.body).unwrap_or(page);
     let status = if site.files.contains_key(&path) { None } else { site.status };

@@ -32,7 +32,7 @@ pub use dns::nameserver;
 pub use finding::{culprit, test_case};
 pub use judgement::{advice, attention, carry, cause, diff, event, item, judge, status, verdict};
 pub use registration::epp;
-pub use tools::{compare, doh_json, flush, fqdn, resolvers};
+pub use tools::{compare, configure, doh_json, flush, fqdn, resolvers};
 pub use views::{detail, fields, inventory, list_query, paste, row, scan, timeline};
 
 /// Latency of the servers in a chain of delegation: what was measured, and the findings about it.

@@ -9,6 +9,7 @@ pub mod observer;
 mod progress;
 mod scanner;
 pub mod schedule;
+mod services;
 mod shared;
 mod upkeep;
 mod web_file;
@@ -19,6 +20,7 @@ pub use hub::Hub;
 pub use notify::{Dispatcher, LogNotifier, Notifier};
 pub use observer::{DnsParts, InTurn, NetworkObserver, Observer};
 pub use scanner::{Policy, ScanError, Scanned, Scanner};
+pub use services::{ServiceInspector, record_look};
 pub use shared::{StoreBootstrapCache, StoreLedger, report_blocked_hosts};
 pub use worker::Worker;
 

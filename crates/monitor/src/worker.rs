@@ -2,6 +2,7 @@
 
 use crate::notify::{Dispatcher, LogNotifier};
 use crate::scanner::ScanError;
+use crate::services::{self, ServiceInspector};
 use crate::{Scanner, schedule, upkeep};
 use futures::FutureExt;
 use jiff::Timestamp;
@@ -26,12 +27,19 @@ pub struct Worker {
     pub(crate) scanner: Scanner,
     pub(crate) name: String,
     wake: Arc<Notify>,
+    inspector: Option<Arc<dyn ServiceInspector>>,
 }
 
 impl Worker {
     /// A worker; `name` tells it from others in the lease table.
     pub fn new(scanner: Scanner, name: impl Into<String>) -> Self {
-        Worker { scanner, name: name.into(), wake: Arc::default() }
+        Worker { scanner, name: name.into(), wake: Arc::default(), inspector: None }
+    }
+
+    /// The same that also checks configured services again.
+    #[must_use]
+    pub fn with_services(self, inspector: Arc<dyn ServiceInspector>) -> Self {
+        Worker { inspector: Some(inspector), ..self }
     }
 
     /// Something was queued here: look now rather than at the next tick.
@@ -52,6 +60,9 @@ impl Worker {
         tasks.spawn(upkeep::prune(scanner.clone(), stop.clone()));
         tasks.spawn(upkeep::far_future(scanner.clone(), stop.clone()));
         tasks.spawn(dispatcher.run(stop.clone()));
+        if let Some(inspector) = self.inspector.clone() {
+            tasks.spawn(services::run(scanner.clone(), inspector, self.name.clone(), stop.clone()));
+        }
         stop.cancelled().await;
         tasks.close();
         if tokio::time::timeout(LAST_SCANS, tasks.wait()).await.is_err() {

@@ -3,6 +3,7 @@
 
 mod add;
 mod claims;
+pub mod configure;
 pub mod identity;
 mod limits;
 mod members;

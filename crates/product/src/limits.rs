@@ -31,6 +31,8 @@ pub enum Work {
     Compare,
     /// A host name followed to its end.
     Analysis,
+    /// A service: its records at every authoritative server.
+    Configure,
     /// The health checks: each server is asked everything.
     Check,
     /// A comparison repeated until a record is everywhere.
@@ -42,7 +44,7 @@ impl Work {
     fn price(self) -> u32 {
         match self {
             Work::Trace | Work::Authority => 1,
-            Work::Scan => 2,
+            Work::Scan | Work::Configure => 2,
             Work::Compare | Work::Analysis | Work::Check | Work::Watch => 3,
         }
     }

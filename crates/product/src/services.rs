@@ -4,6 +4,7 @@ use super::add::normal_tags;
 use super::{BULK, Services, Work, checked, not_held, query_error, read_name, unavailable};
 use async_trait::async_trait;
 use model::compare::Comparison;
+use model::configure::{ServiceReport, ServiceSpec, StoredService};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
@@ -18,8 +19,8 @@ use model::scan::ScanProgress;
 use monitor::observer::{NoProgress, cause_at_registry};
 use service::Backend;
 use service::policy::{Action, authorize};
-use service::{ApiError, ApiResult, CheckOutcome, ScanReport, Session};
 use std::collections::HashMap;
+use service::{ApiError, ApiResult, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session};
 use store::{Job, Priority};
 
 /// Scans of one call whose progress is reported.
@@ -418,5 +419,45 @@ impl Backend for Services {
     async fn withdraw_claim(&self, caller: &Caller, name: &str) -> ApiResult<()> {
         authorize(caller, Action::WithdrawClaim)?;
         self.claim_withdraw(caller.org, name).await
+    }
+
+    async fn configure(&self, caller: &Caller, domain: &str, spec: &ServiceSpec) -> ApiResult<ServiceReport> {
+        authorize(caller, Action::Configure)?;
+        self.tool_configure(caller, domain, spec).await
+    }
+
+    async fn services(&self, caller: &Caller, name: &DomainName) -> ApiResult<Vec<StoredService>> {
+        authorize(caller, Action::Services)?;
+        self.services_of(caller, name).await
+    }
+
+    async fn add_service(
+        &self,
+        caller: &Caller,
+        domain: &str,
+        spec: &ServiceSpec,
+    ) -> ApiResult<StoredService> {
+        authorize(caller, Action::AddService)?;
+        self.keep_service(caller, domain, spec).await
+    }
+
+    async fn remove_service(&self, caller: &Caller, name: &DomainName, id: &str) -> ApiResult<()> {
+        authorize(caller, Action::RemoveService)?;
+        self.drop_service(caller, name, id).await
+    }
+
+    async fn check_service(&self, caller: &Caller, name: &DomainName, id: &str) -> ApiResult<ServiceReport> {
+        authorize(caller, Action::CheckService)?;
+        self.look_at_service(caller, name, id).await
+    }
+
+    async fn connect_link(
+        &self,
+        caller: &Caller,
+        name: &DomainName,
+        request: &ConnectRequest,
+    ) -> ApiResult<CreatedLink> {
+        authorize(caller, Action::ConnectLink)?;
+        self.make_link(caller, name, request).await
     }
 }

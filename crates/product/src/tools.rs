@@ -2,6 +2,7 @@
 //! typed. Out: types of the model, or an error.
 
 use super::{Bounds, Limits, Permit, Services, Work, query_error, unavailable};
+use crate::configure::Inspector;
 use dns::compare::{Asking, Comparer, Watch};
 use dns::fqdn::{Here, Vantage as Place, analyze};
 use model::compare::{CompareEvent, Comparison, Earlier, EndKind, Ended};
@@ -25,12 +26,14 @@ pub struct Tools {
     pub comparer: Comparer,
     /// What callers may set in motion.
     pub limits: Limits,
+    /// Looks at services.
+    pub inspector: Inspector,
 }
 
 impl Tools {
-    /// With this comparer and these bounds.
-    pub fn new(comparer: Comparer, bounds: Bounds) -> Self {
-        Tools { comparer, limits: Limits::new(bounds) }
+    /// With this comparer, these bounds and this inspector.
+    pub fn new(comparer: Comparer, bounds: Bounds, inspector: Inspector) -> Self {
+        Tools { comparer, limits: Limits::new(bounds), inspector }
     }
 }
 

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use model::Timestamp;
 use model::account::{AuditQuery, TokenScope, UserId};
+use model::configure::{ServiceKind, ServiceSpec};
 use model::detail::RawAnswer;
 use model::event::EventQuery;
 use model::ids::{Caller, OrgId, Role, SnapshotId};
@@ -17,7 +18,7 @@ use monitor::{DnsParts, Hub, Observer, Policy, Scanner, SystemClock, Worker};
 use product::identity::Identity;
 use product::{Bounds, Quotas, Services, Tools};
 use service::policy::{Action, Effect};
-use service::{AccountBackend, ApiResult, Backend, ErrorKind, TokenRequest};
+use service::{AccountBackend, ApiResult, Backend, ConnectRequest, ErrorKind, TokenRequest};
 use std::sync::Arc;
 
 /// A network without servers.
@@ -57,8 +58,8 @@ async fn services(folder: &tempfile::TempDir) -> Services {
         identity: Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap(),
         quotas: Quotas::default(),
         scanner,
+        tools: Tools::new(comparer, Bounds::default(), product::configure::Inspector::new(engine.clone())),
         engine,
-        tools: Tools::new(comparer, Bounds::default()),
         demo: false,
     }
 }
@@ -126,6 +127,27 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::EnableSecondFactor => s.enable_second_factor(caller, "", "", "").await.map(drop),
         Action::DisableSecondFactor => s.disable_second_factor(caller, "", "").await,
         Action::EndSessions => s.end_sessions(caller, None).await.map(drop),
+        Action::Configure => {
+            let spec = ServiceSpec::new(ServiceKind::Proof, "", [("value", "x=1")]).unwrap();
+            s.configure(caller, "q7.io", &spec).await.map(drop)
+        }
+        Action::Services => s.services(caller, &name).await.map(drop),
+        Action::AddService => {
+            let spec = ServiceSpec::new(ServiceKind::Proof, "", [("value", "x=1")]).unwrap();
+            s.add_service(caller, "q7.io", &spec).await.map(drop)
+        }
+        Action::RemoveService => s.remove_service(caller, &name, "x").await,
+        Action::CheckService => s.check_service(caller, &name, "x").await.map(drop),
+        Action::ConnectLink => {
+            let request = ConnectRequest {
+                service: "x".into(),
+                brand: "Northlake".into(),
+                accent: String::new(),
+                help: String::new(),
+                days: 7,
+            };
+            s.connect_link(caller, &name, &request).await.map(drop)
+        }
     }
 }
 

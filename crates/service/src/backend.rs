@@ -1,8 +1,9 @@
 //! The one trait through which pages, REST and tests reach the product.
 
-use crate::{AccountBackend, ApiResult, CheckOutcome, ScanReport, Session};
+use crate::{AccountBackend, ApiResult, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session};
 use async_trait::async_trait;
 use model::compare::Comparison;
+use model::configure::{ServiceReport, ServiceSpec, StoredService};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
@@ -109,6 +110,28 @@ pub trait Backend: AccountBackend {
     async fn check_claim(&self, caller: &Caller, name: &str) -> ApiResult<ClaimView>;
     /// Withdraws a claim; a verified one stops to count at once.
     async fn withdraw_claim(&self, caller: &Caller, name: &str) -> ApiResult<()>;
+    /// What a service needs on a domain, what every authoritative server has, and what to change.
+    async fn configure(&self, caller: &Caller, domain: &str, spec: &ServiceSpec) -> ApiResult<ServiceReport>;
+    /// Services kept for a domain, oldest first.
+    async fn services(&self, caller: &Caller, name: &DomainName) -> ApiResult<Vec<StoredService>>;
+    /// Keeps a service, to be checked again on schedule. One that is kept already stays as it is.
+    async fn add_service(
+        &self,
+        caller: &Caller,
+        domain: &str,
+        spec: &ServiceSpec,
+    ) -> ApiResult<StoredService>;
+    /// Ends the checks of a service.
+    async fn remove_service(&self, caller: &Caller, name: &DomainName, id: &str) -> ApiResult<()>;
+    /// Checks a kept service now.
+    async fn check_service(&self, caller: &Caller, name: &DomainName, id: &str) -> ApiResult<ServiceReport>;
+    /// Makes a link to the page on which somebody without an account sets the service up.
+    async fn connect_link(
+        &self,
+        caller: &Caller,
+        name: &DomainName,
+        request: &ConnectRequest,
+    ) -> ApiResult<CreatedLink>;
 }
 
 /// The backend as pages and handlers share it.

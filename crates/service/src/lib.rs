@@ -12,4 +12,4 @@ pub use account::{
 };
 pub use backend::{Backend, SharedBackend};
 pub use error::{ApiError, ApiResult, ErrorKind};
-pub use types::{CheckOutcome, ScanReport, Session};
+pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session};

@@ -63,6 +63,12 @@ pub enum Action {
     Compare,
     BrowserResolvers,
     Fqdn,
+    Configure,
+    Services,
+    AddService,
+    RemoveService,
+    CheckService,
+    ConnectLink,
     Claims,
     Claim,
     StartClaim,
@@ -90,7 +96,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 51] = [
+    pub const ALL: [Action; 57] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -119,6 +125,12 @@ impl Action {
         Action::Compare,
         Action::BrowserResolvers,
         Action::Fqdn,
+        Action::Configure,
+        Action::Services,
+        Action::AddService,
+        Action::RemoveService,
+        Action::CheckService,
+        Action::ConnectLink,
         Action::Claims,
         Action::Claim,
         Action::StartClaim,
@@ -177,6 +189,12 @@ impl Action {
             Action::Compare => ("compare", Member, Query, "compare resolvers"),
             Action::BrowserResolvers => ("browser_resolvers", Viewer, Read, "see public resolvers"),
             Action::Fqdn => ("fqdn", Member, Query, "analyze host names"),
+            Action::Configure => ("configure", Member, Query, "check services"),
+            Action::Services => ("services", Viewer, Read, "see services"),
+            Action::AddService => ("add_service", Member, Write, "add services"),
+            Action::RemoveService => ("remove_service", Member, Write, "remove services"),
+            Action::CheckService => ("check_service", Member, Query, "check services"),
+            Action::ConnectLink => ("connect_link", Member, Write, "make customer links"),
             Action::Claims => ("claims", Viewer, Read, "see ownership claims"),
             Action::Claim => ("claim", Viewer, Read, "see ownership claims"),
             Action::StartClaim => ("start_claim", Member, Write, "claim domains"),

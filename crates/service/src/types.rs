@@ -42,6 +42,47 @@ pub struct ScanReport {
     pub now: model::Timestamp,
 }
 
+/// A link to the page on which somebody without an account sets a service up on their domain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectRequest {
+    /// Identifier of the service.
+    pub service: String,
+    /// In whose name the page speaks.
+    pub brand: String,
+    /// Accent colour, `#rrggbb`; empty: ours.
+    #[serde(default)]
+    pub accent: String,
+    /// Mailbox or https address of help; empty: none.
+    #[serde(default)]
+    pub help: String,
+    /// Days the link works.
+    #[serde(default = "week")]
+    pub days: u32,
+}
+
+fn week() -> u32 {
+    7
+}
+
+/// A link that was made. Its path holds the secret and is shown once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreatedLink {
+    /// Path on this server.
+    pub path: String,
+    /// From then on it does not work.
+    pub expires_at: model::Timestamp,
+}
+
+/// What a customer page shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConnectView {
+    /// Brand, help, expiry.
+    pub link: model::configure::ConnectLink,
+    /// The service now.
+    pub report: model::configure::ServiceReport,
+}
+
 /// What the health checks found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckOutcome {

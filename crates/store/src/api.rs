@@ -3,9 +3,11 @@
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
 use crate::outbox::{FailedNotification, Notification, OutboxStats};
 use crate::retry::Retry;
+use crate::services::VersionedService;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
+use model::configure::{ConnectLink, StoredService};
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{Change, EventPage, EventQuery};
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
@@ -264,6 +266,28 @@ pub trait Store: crate::accounts::AccountStore + crate::claims::ClaimStore {
     async fn reschedule_far_future(&self, after: Timestamp, times: &[(Job, Timestamp)]) -> Result<u64>;
     /// A queue in figures.
     async fn queue_stats(&self, kind: JobKind, now: Timestamp) -> Result<QueueStats>;
+
+    // ---- services ------------------------------------------------------------------------------
+    /// Adds a service to a domain the organisation holds.
+    async fn add_service(&self, org: OrgId, service: &StoredService, now: Timestamp) -> Result<()>;
+    /// The services of a domain, oldest first.
+    async fn services(&self, org: OrgId, name: &DomainName) -> Result<Vec<VersionedService>>;
+    /// A service by its identifier, of any organisation: for the schedule, and for callers that compare the organisation.
+    async fn service(&self, id: &str) -> Result<Option<VersionedService>>;
+    /// Writes a service after a look, with the event it led to, unless it was written meanwhile ([`Error::Conflict`]).
+    async fn record_service(
+        &self,
+        before: &VersionedService,
+        after: &StoredService,
+        change: Option<&Change>,
+        now: Timestamp,
+    ) -> Result<()>;
+    /// Removes a service; false when the domain has none of this identifier.
+    async fn remove_service(&self, org: OrgId, name: &DomainName, id: &str, now: Timestamp) -> Result<bool>;
+    /// Keeps the link of a customer page under the hash of its token.
+    async fn put_connect_link(&self, org: OrgId, token_hash: &str, link: &ConnectLink) -> Result<()>;
+    /// The link of a token, expired or not.
+    async fn connect_link(&self, token_hash: &str) -> Result<Option<(OrgId, ConnectLink)>>;
 
     // ---- budgets of registry hosts -------------------------------------------------------------
     /// What is kept about the budget of a registry host: its version and its text.

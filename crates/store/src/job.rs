@@ -13,6 +13,8 @@ pub enum Job {
     Scan(DomainName),
     /// Check an organisation's claim to a domain, named by its identifier.
     Claim(String),
+    /// Check a configured service again.
+    Service(String),
 }
 
 impl Job {
@@ -21,6 +23,7 @@ impl Job {
         match self {
             Job::Scan(_) => JobKind::Scan,
             Job::Claim(_) => JobKind::Claim,
+            Job::Service(_) => JobKind::Service,
         }
     }
 
@@ -29,6 +32,7 @@ impl Job {
         match self {
             Job::Scan(name) => name.as_str(),
             Job::Claim(id) => id,
+            Job::Service(id) => id,
         }
     }
 
@@ -37,6 +41,7 @@ impl Job {
         match kind {
             JobKind::Scan => Job::Scan(DomainName::trusted(key)),
             JobKind::Claim => Job::Claim(key.to_string()),
+            JobKind::Service => Job::Service(key.to_string()),
         }
     }
 }
@@ -48,6 +53,8 @@ pub enum JobKind {
     Scan,
     /// [`Job::Claim`].
     Claim,
+    /// [`Job::Service`].
+    Service,
 }
 
 /// What holds for all jobs of a kind.
@@ -74,15 +81,27 @@ const SCAN: JobPolicy = JobPolicy {
 
 const CLAIM: JobPolicy = JobPolicy { name: "claim", ..SCAN };
 
+const SERVICE: JobPolicy = JobPolicy {
+    name: "service",
+    deadline: Duration::from_secs(60),
+    retry: RetryPolicy {
+        lease: Duration::from_secs(90),
+        max_attempts: 5,
+        first_delay: Duration::from_secs(60),
+        max_delay: Duration::from_secs(3600),
+    },
+};
+
 impl JobKind {
     /// All kinds.
-    pub const ALL: [JobKind; 2] = [JobKind::Scan, JobKind::Claim];
+    pub const ALL: [JobKind; 3] = [JobKind::Scan, JobKind::Claim, JobKind::Service];
 
     /// What holds for all jobs of this kind.
     pub fn policy(self) -> &'static JobPolicy {
         match self {
             JobKind::Scan => &SCAN,
             JobKind::Claim => &CLAIM,
+            JobKind::Service => &SERVICE,
         }
     }
 

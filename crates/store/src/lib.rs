@@ -22,6 +22,7 @@ mod open;
 mod outbox;
 mod record;
 mod retry;
+mod services;
 mod store;
 mod upkeep;
 
@@ -34,3 +35,4 @@ pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, 
 pub use open::{open, open_postgres, open_sqlite};
 pub use outbox::{Channel, DELIVERY, FailedNotification, Notification, OutboxStats};
 pub use retry::{Retry, RetryPolicy};
+pub use services::VersionedService;

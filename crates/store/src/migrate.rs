@@ -47,6 +47,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/postgres/0006_claims.sql"),
     },
     Migration {
+        version: 8,
+        sqlite: include_str!("../migrations/sqlite/0008_services.sql"),
+        postgres: include_str!("../migrations/postgres/0008_services.sql"),
+    },
+    Migration {
         version: 10,
         sqlite: include_str!("../migrations/sqlite/0010_dns_changes.sql"),
         postgres: include_str!("../migrations/postgres/0010_dns_changes.sql"),

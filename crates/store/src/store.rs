@@ -7,12 +7,14 @@ use crate::items::By;
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
 use crate::outbox::{FailedNotification, Notification, OutboxStats};
 use crate::retry::Retry;
+use crate::services::{self, VersionedService};
 use crate::{budgets, events, history, items, jobs, log, outbox, record, upkeep};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
+use model::configure::{ConnectLink, StoredService};
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
-use model::event::{EventPage, EventQuery};
+use model::event::{Change, EventPage, EventQuery};
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
 use model::inventory::{ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch};
@@ -74,6 +76,40 @@ impl Store for Database {
         let plan = Plan::new(&ListQuery::default(), now);
         let (summary, _) = self.indexes.ask(&self.db, org, move |e| plan.summary(e)).await?;
         Ok(Summary { open_events: events::open(&self.db, org).await?, ..summary })
+    }
+
+    async fn add_service(&self, org: OrgId, service: &StoredService, now: Timestamp) -> Result<()> {
+        services::add(&self.db, org, service, now).await
+    }
+
+    async fn services(&self, org: OrgId, name: &DomainName) -> Result<Vec<VersionedService>> {
+        services::of_domain(&self.db, org, name).await
+    }
+
+    async fn service(&self, id: &str) -> Result<Option<VersionedService>> {
+        services::by_id(&self.db, id).await
+    }
+
+    async fn record_service(
+        &self,
+        before: &VersionedService,
+        after: &StoredService,
+        change: Option<&Change>,
+        now: Timestamp,
+    ) -> Result<()> {
+        services::record(&self.db, before, after, change, now).await
+    }
+
+    async fn remove_service(&self, org: OrgId, name: &DomainName, id: &str, now: Timestamp) -> Result<bool> {
+        services::remove(&self.db, org, name, id, now).await
+    }
+
+    async fn put_connect_link(&self, org: OrgId, token_hash: &str, link: &ConnectLink) -> Result<()> {
+        services::put_link(&self.db, org, token_hash, link).await
+    }
+
+    async fn connect_link(&self, token_hash: &str) -> Result<Option<(OrgId, ConnectLink)>> {
+        services::link(&self.db, token_hash).await
     }
 
     async fn item(&self, org: OrgId, name: &DomainName) -> Result<Option<(Item, Row)>> {

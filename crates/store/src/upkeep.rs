@@ -62,6 +62,7 @@ pub(crate) async fn prune_log(db: &Db, now: Timestamp, keep_days: u32) -> Result
 pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64> {
     let old = cutoff(now, keep_days);
     let mut gone = prune_log(db, now, keep_days).await?;
+    gone += crate::services::prune(db, now).await?;
     // The newest two states of a name are its newest change.
     gone += by_age(
         db,

@@ -1,7 +1,8 @@
-//! `domainscope configure`: what a service needs in a zone, from a Domain Connect template.
+//! `domainscope configure`: what a service needs on a domain, and Domain Connect templates applied to a zone.
 
 use super::output::{note, written};
 use super::{Outcome, complain, print_json, usage};
+use crate::settings::EngineArgs;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -9,12 +10,16 @@ use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 mod plan_text;
+mod service;
 
 /// Flags of `configure`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct ConfigureArgs {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    #[command(flatten)]
+    service: service::ServiceArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -87,6 +92,20 @@ enum Format {
     TerraformGoogle,
 }
 
+impl Format {
+    /// The stable word of exports.
+    fn word(self) -> &'static str {
+        match self {
+            Format::Bind => "bind",
+            Format::Dnscontrol => "dnscontrol",
+            Format::Octodns => "octodns",
+            Format::TerraformCloudflare => "terraform-cloudflare",
+            Format::TerraformRoute53 => "terraform-route53",
+            Format::TerraformGoogle => "terraform-google",
+        }
+    }
+}
+
 fn exported(plan: &connect::Plan, domain: &str, format: Format) -> String {
     use connect::export::{TerraformProvider, bind_plan, dnscontrol, octodns, terraform};
     let text = match format {
@@ -103,8 +122,10 @@ fn exported(plan: &connect::Plan, domain: &str, format: Format) -> String {
 /// Largest input that is read, and largest line of a batch.
 const CAP: u64 = 16 << 20;
 
-pub(super) fn run(args: &ConfigureArgs, json: bool) -> Result<Outcome> {
-    let Command::Plan(args) = &args.command;
+pub(super) async fn run(args: &ConfigureArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
+    let Some(Command::Plan(args)) = &args.command else {
+        return service::run(&args.service, engine, json).await;
+    };
     if args.batch {
         return batch(&args.templates);
     }

@@ -5,13 +5,14 @@ mod claims;
 use crate::settings::EngineArgs;
 use accounts::random_id;
 use anyhow::{Context, Result};
-use model::ids::{Caller, Role};
+use model::configure::{ServiceKind, ServiceSpec, ServiceState, StoredService};
+use model::ids::{Caller, OrgId, Role};
 use product::Services;
 use product::identity::Identity;
 use service::Backend;
 use std::path::Path;
 use std::sync::Arc;
-use store::Store;
+use store::{Job, Priority, Store};
 
 /// The lab of the demo, and the engine pointed at it.
 pub(super) async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<lab::Lab> {
@@ -54,6 +55,43 @@ pub(super) async fn people(identity: &Identity, store: &Arc<dyn Store>) -> Resul
     Ok(())
 }
 
+/// Services of the demo's domains, one in each state, and how they stood last.
+const SERVICES: [(&str, ServiceKind, &[(&str, &str)], ServiceState); 5] = [
+    ("alder.example", ServiceKind::Caa, &[("issuers", "ca.lantern.example")], ServiceState::Working),
+    (
+        "alder.example",
+        ServiceKind::Mail,
+        &[
+            ("servers", "10 mx1.alder.example, 20 mx2.alder.example"),
+            ("spf", "include:_spf.post.example"),
+            ("dkim", "post1 post1.dkim.post.example"),
+            ("dmarc", "quarantine"),
+            ("reports", "mailto:dmarc@alder.example"),
+        ],
+        ServiceState::Drifted,
+    ),
+    ("alder.example", ServiceKind::Acme, &[("target", "acme.alder.example")], ServiceState::NotSetUp),
+    ("juniper-lab.example", ServiceKind::Web, &[("target", "edge.northlake.example")], ServiceState::Partial),
+    ("ghost-ship.example", ServiceKind::Caa, &[("issuers", "ca.lantern.example")], ServiceState::Unknown),
+];
+
+/// Services for the demo's visitor; the schedule checks them from then on.
+async fn services_of(services: &Services) -> Result<()> {
+    let now = jiff::Timestamp::now();
+    for (domain, kind, pairs, state) in SERVICES {
+        let spec = ServiceSpec::new(kind, "", pairs.iter().copied()).map_err(anyhow::Error::msg)?;
+        let mut service = StoredService::new(random_id(), domain, spec, now);
+        service.state = state;
+        if matches!(state, ServiceState::Working | ServiceState::Drifted) {
+            service.worked_at = Some(now - jiff::SignedDuration::from_hours(22));
+            service.sentence = "Checked yesterday.".into();
+        }
+        services.store().add_service(OrgId::BUILT_IN, &service, now).await?;
+        services.store().enqueue(&[(Job::Service(service.id), now)], Priority::Scheduled).await?;
+    }
+    Ok(())
+}
+
 /// Fills an empty demo inventory; an existing one is kept.
 pub(super) async fn inventory(services: &Services, lab: &lab::Lab) -> Result<()> {
     use model::inventory::ListQuery;
@@ -82,6 +120,7 @@ pub(super) async fn inventory(services: &Services, lab: &lab::Lab) -> Result<()>
     for ((ownership, tag), names) in groups {
         services.add(&operator, &names.join("\n"), ownership, &[tag.to_string()]).await?;
     }
+    services_of(services).await?;
     // The second organisation of the visitor's.
     let credentials = services.store().credentials(VISITOR).await?;
     let Some(visitor) = credentials else { return Ok(()) };

@@ -66,7 +66,7 @@ enum Command {
     Probe(probe::ProbeArgs),
     /// Check the health of a zone, as delegated or as it would be after a move
     Check(check::CheckArgs),
-    /// Plan the records a service needs, from a Domain Connect template
+    /// Say which records a service needs on a domain, and check them at every authoritative server
     Configure(configure::ConfigureArgs),
     /// Parse WHOIS texts from standard input into fields
     ParseWhois(parse_whois::ParseWhoisArgs),
@@ -131,7 +131,7 @@ async fn run(cli: Cli, files: BuiltIn) -> Result<Outcome> {
         Command::Fqdn(args) => fqdn::run(&args, &engine, cli.json).await,
         Command::Probe(args) => probe::run(&args, &engine, cli.json).await,
         Command::Check(args) => check::run(&args, &engine, cli.json).await,
-        Command::Configure(args) => configure::run(&args, cli.json),
+        Command::Configure(args) => configure::run(&args, &engine, cli.json).await,
         Command::ParseWhois(args) => parse_whois::run(&args, cli.json),
         Command::Lab(args) => lab::run(args, cli.json).await,
         Command::Admin(args) => admin::run(args, cli.json).await,

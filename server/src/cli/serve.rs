@@ -140,9 +140,11 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
 
     let (internet, budgets) = wiring::internet_sharing(&engine, &store)?;
     let dns = internet.engine.clone();
+    let inspector = wiring::inspector(&engine, &dns)?;
     let tools = Tools::new(
         wiring::comparer(&engine, &dns)?,
         Bounds { a_minute: args.lookup_rate, ..Bounds::default() },
+        inspector.clone(),
     );
     let policy = Policy {
         interval_s: i64::from(args.interval),
@@ -160,7 +162,8 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         hub: hub.clone(),
         policy,
     };
-    let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &random_id()[..6]));
+    let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &random_id()[..6]))
+        .with_services(Arc::new(inspector));
     let services = Services {
         scanner,
         worker: worker.clone(),

@@ -7,6 +7,7 @@ mod api;
 mod assets;
 mod audit_export;
 mod etag;
+mod connect;
 mod export;
 mod harden;
 mod health;
@@ -168,6 +169,7 @@ impl AppState {
             .route("/invite", get(sign_in::link_page))
             .route("/reset", get(sign_in::link_page))
             .route("/accept", post(sign_in::accept))
+            .route("/connect/{token}", get(connect::page))
             .route("/assets/{*file}", get(assets::file))
             .route("/favicon.svg", get(assets::icon))
             .route("/problems/{kind}", get(response::problem_type))

@@ -74,7 +74,7 @@ pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
-    let tools = Tools::new(comparer, Bounds::default());
+    let tools = Tools::new(comparer, Bounds::default(), product::configure::Inspector::new(engine.clone()));
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();
     let services = Services {

@@ -4,6 +4,7 @@
 
 mod addresses;
 mod block_pages;
+mod provider_forms;
 mod providers;
 mod rdap;
 mod registrars;
@@ -78,6 +79,7 @@ fn build(input: &Input) -> Result<Vec<Table>> {
         rdap::servers(input)?,
         registrars::registrars(input)?,
         providers::providers(input)?,
+        provider_forms::provider_forms(input)?,
         resolvers::resolvers(input)?,
         addresses::special_addresses(input)?,
         addresses::local_zones(input)?,

@@ -1,6 +1,8 @@
 //! One domain: header with its scan, tabs as addresses, and what the tabs share.
 
 mod attention;
+pub(crate) mod configuration;
+mod customer_link;
 mod delegation;
 pub(crate) mod dns;
 pub(crate) mod events;

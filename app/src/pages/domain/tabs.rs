@@ -5,12 +5,13 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 use model::detail::Detail;
 
-const TABS: [(&str, &str, &str); 5] = [
+const TABS: [(&str, &str, &str); 6] = [
     ("overview", "", "Overview"),
     ("history", "/history", "History"),
     ("events", "/events", "Event Log"),
     ("dns", "/dns", "DNS"),
     ("ownership", "/ownership", "Ownership"),
+    ("configuration", "/configuration", "Configuration"),
 ];
 
 /// Which tab an address is.

@@ -5,3 +5,4 @@ pub(crate) mod chain;
 pub mod compare;
 pub mod fqdn;
 mod ownership;
+pub mod live;

@@ -24,6 +24,9 @@ pub struct Provider {
     /// Its servers are anycast: NSID and `hostname.bind` name one of these sites, depending on the client.
     #[serde(default)]
     pub anycast: Vec<String>,
+    /// Its Domain Connect host, a web server of the scenario; the zones hosted here name it at `_domainconnect`.
+    #[serde(default)]
+    pub domain_connect: Option<String>,
     /// Its servers; a domain hosted here is served by all of them.
     pub servers: Vec<Server>,
 }
@@ -124,6 +127,19 @@ pub enum Certificate {
     Incomplete,
 }
 
+/// A DNS provider's side of Domain Connect.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DomainConnect {
+    /// Identifier of the provider.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Templates it knows, each a JSON text.
+    #[serde(default)]
+    pub templates: Vec<String>,
+}
+
 /// A web server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -142,6 +158,9 @@ pub struct Web {
     /// Status when it does not redirect.
     #[serde(default)]
     pub status: Option<u16>,
+    /// Makes it the host of a Domain Connect provider.
+    #[serde(default)]
+    pub domain_connect: Option<DomainConnect>,
     /// Files by path, for example `/.well-known/x`.
     #[serde(default)]
     pub files: BTreeMap<String, String>,

@@ -91,6 +91,23 @@ fn bare_tld(name: &str, registry: &str, whois: WhoisStyle, dnssec: Signing) -> T
 }
 
 impl World {
+    /// Puts the record of Domain Connect into the zones of providers that support it, once the port is known.
+    pub(crate) fn announce_domain_connect(&mut self, scenario: &Scenario) -> Result<(), Error> {
+        for provider in &scenario.provider {
+            let Some(host) = &provider.domain_connect else { continue };
+            let hosted = scenario.domain.iter().filter(|d| d.provider.as_ref() == Some(&provider.id));
+            for name in hosted.map(|d| d.name.clone()).collect::<Vec<_>>() {
+                let Some(domain) = self.domains.get_mut(&name) else { continue };
+                let line =
+                    format!("{} 3600 TXT \"{host}:{}\"", crate::domain_connect::LABEL, self.https_port);
+                let wrong = |reason: String| Error::Scenario { file: scenario.file.clone(), reason };
+                domain.records.push(super::zones::record_line(&line, &name).map_err(wrong)?);
+                self.build_domain(&name)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Builds everything.
     pub(crate) fn build(scenario: &Scenario, clock: Clock, https_port: u16) -> Result<Self, Error> {
         let replay = scenario.replay.as_ref().map_or_else(|| Ok(BTreeMap::new()), replay::read)?;

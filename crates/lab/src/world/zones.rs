@@ -273,7 +273,7 @@ impl World {
         Ok(())
     }
 
-    fn build_domain(&mut self, name: &str) -> Result<(), Error> {
+    pub(super) fn build_domain(&mut self, name: &str) -> Result<(), Error> {
         let Some(domain) = self.domains.get(name).cloned() else { return Ok(()) };
         let origin = names::wire(name);
         if domain.standing != Standing::Registered || domain.served_by.is_empty() {

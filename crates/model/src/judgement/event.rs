@@ -49,11 +49,17 @@ pub enum EventKind {
     OwnershipLost,
     /// A claim ended without a proof.
     OwnershipNotProven,
+    /// A configured service has all its records for the first time.
+    ServiceReady,
+    /// A configured service worked and no longer does.
+    ServiceDrifted,
+    /// A configured service that had drifted works again.
+    ServiceRecovered,
 }
 
 impl EventKind {
     /// Every kind, in the order filters list them.
-    pub const ALL: [EventKind; 19] = [
+    pub const ALL: [EventKind; 22] = [
         EventKind::Registered,
         EventKind::Released,
         EventKind::CreationChanged,
@@ -73,6 +79,9 @@ impl EventKind {
         EventKind::OwnershipAtRisk,
         EventKind::OwnershipLost,
         EventKind::OwnershipNotProven,
+        EventKind::ServiceReady,
+        EventKind::ServiceDrifted,
+        EventKind::ServiceRecovered,
     ];
 
     /// The stable word.
@@ -97,6 +106,9 @@ impl EventKind {
             EventKind::OwnershipAtRisk => "ownership_at_risk",
             EventKind::OwnershipLost => "ownership_lost",
             EventKind::OwnershipNotProven => "ownership_not_proven",
+            EventKind::ServiceReady => "service_ready",
+            EventKind::ServiceDrifted => "service_drifted",
+            EventKind::ServiceRecovered => "service_recovered",
         }
     }
 
@@ -127,6 +139,9 @@ impl EventKind {
             EventKind::OwnershipAtRisk => "Ownership at risk",
             EventKind::OwnershipLost => "Ownership lost",
             EventKind::OwnershipNotProven => "Ownership not proven",
+            EventKind::ServiceReady => "Service ready",
+            EventKind::ServiceDrifted => "Service drifted",
+            EventKind::ServiceRecovered => "Service recovered",
         }
     }
 
@@ -149,6 +164,9 @@ impl EventKind {
                 | EventKind::ProviderChanged
                 | EventKind::DelegationHealthChanged
                 | EventKind::RecordChanged
+                | EventKind::ServiceReady
+                | EventKind::ServiceDrifted
+                | EventKind::ServiceRecovered
         ) && !self.is_about_ownership()
     }
 

@@ -3,6 +3,7 @@
 
 pub mod chain;
 pub mod compare;
+pub mod configure;
 pub mod doh_json;
 pub mod flush;
 pub mod fqdn;

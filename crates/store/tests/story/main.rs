@@ -15,6 +15,7 @@ mod log;
 mod outbox;
 mod plain;
 mod saved;
+mod services;
 mod world;
 
 use world::Place;
@@ -86,4 +87,6 @@ stories! {
     outbox::a_deliverer_that_dies_delivers_again_under_the_same_key,
     outbox::failures_back_off_are_given_up_visibly_and_can_be_retried,
     saved::a_database_of_schema_2_reads_as_it_did,
+    services::a_look_is_recorded_once_with_its_event,
+    services::links_of_customer_pages_end,
 }

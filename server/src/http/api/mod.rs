@@ -2,6 +2,7 @@
 
 mod access;
 mod once;
+mod services;
 pub mod v1;
 pub mod v1_access;
 
@@ -41,6 +42,7 @@ pub fn router() -> Router<AppState> {
         .route("/organisation", get(access::organisation).patch(access::rename))
         .route("/audit", get(access::audit))
         .merge(super::live_tools::api())
+        .merge(services::router())
         .fallback(|| async {
             respond::<()>(Err(ApiError::not_found("Unknown address in version 1 of the API.")))
         })

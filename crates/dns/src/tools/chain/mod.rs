@@ -4,14 +4,15 @@
 mod view;
 
 use crate::delegation::provider;
+use crate::delegation::random_label;
 use crate::delegation::trace::{ask_all, question};
-use crate::delegation::{child_set, random_label};
 use crate::engine::{Engine, within_memory};
 use crate::error::Error;
 use crate::input::{wire_name, wire_type};
 use crate::present;
 use crate::resolve::{MAX_ALIASES, Stuck, alias};
 use crate::session::{QueryMode, Session};
+use crate::tools::live::all_servers;
 use crate::wire::{Name, Rtype};
 use futures::future::join_all;
 use model::dns::{NsName, Soa};
@@ -130,7 +131,7 @@ impl Walk<'_> {
         let resolved = self.session.resolve(owner.clone(), *first, false, Vec::new()).await;
         let trouble = resolved.as_ref().err().map(Stuck::words);
         let zone = resolved.map_or_else(|_| self.session.closest_zone(owner).0, |r| r.zone);
-        let servers = self.servers(&zone).await;
+        let servers = all_servers(self.session, &zone).await;
         let types = self.questions(owner, &zone);
         let said = join_all(types.iter().map(|t| async {
             (*t, ask_all(self.session, &zone, &servers, &question(owner, *t), QueryMode::Resolver).await)
@@ -191,22 +192,6 @@ impl Walk<'_> {
         let mut seen = BTreeSet::new();
         types.retain(|t| seen.insert(*t));
         types
-    }
-
-    /// Every server of either side, with addresses.
-    async fn servers(&self, zone: &Name) -> Vec<NsName> {
-        let (_, known) = self.session.closest_zone(zone);
-        let mut servers = (*known).clone();
-        self.session.complete(&mut servers).await;
-        let child = child_set(self.session, zone, &servers).await;
-        let mut more: Vec<NsName> = child
-            .into_iter()
-            .filter(|n| servers.iter().all(|s| s.name != *n))
-            .map(|name| NsName { name, addresses: Vec::new(), glue: false })
-            .collect();
-        self.session.complete(&mut more).await;
-        servers.extend(more);
-        servers
     }
 
     /// The SOA each server gives; asked of the apex where the name itself is an alias.

@@ -1,0 +1,57 @@
+//! Server functions about services that are kept. Forms without JavaScript post to those that change something.
+
+#[cfg(feature = "ssr")]
+use super::context;
+use super::payload::Services;
+use leptos::prelude::*;
+use model::configure::ServiceReport;
+use service::{ApiError, CreatedLink};
+
+/// The services of a domain.
+#[server(name = ReadServices, prefix = "/api/fn", endpoint = "services")]
+pub async fn services(name: String) -> Result<Services, ApiError> {
+    let (backend, caller) = context::backend()?;
+    let services = backend.services(&caller, &context::name(&name)?).await?;
+    Ok(Services { services, now: context::now() })
+}
+
+/// Checks a kept service now.
+#[server(name = CheckService, prefix = "/api/fn", endpoint = "check_service")]
+pub async fn check_service(name: String, id: String) -> Result<ServiceReport, ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.check_service(&caller, &context::name(&name)?, &id).await
+}
+
+/// Keeps the service of a wizard's query, and leads to the domain's tab.
+#[server(name = AddService, prefix = "/api/fn", endpoint = "add_service")]
+pub async fn add_service(query: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    let (domain, spec) = crate::query::service(&query).map_err(ApiError::invalid)?;
+    let kept = backend.add_service(&caller, &domain, &spec).await?;
+    context::go_to(&format!("/domains/{}/configuration", kept.domain));
+    Ok(())
+}
+
+/// Ends the checks of a service.
+#[server(name = RemoveService, prefix = "/api/fn", endpoint = "remove_service")]
+pub async fn remove_service(name: String, id: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    let name = context::name(&name)?;
+    backend.remove_service(&caller, &name, &id).await?;
+    context::go_to(&format!("/domains/{name}/configuration"));
+    Ok(())
+}
+
+/// Makes a link to the customer page of a service, for 7 days.
+#[server(name = MakeConnectLink, prefix = "/api/fn", endpoint = "connect_link")]
+pub async fn connect_link(
+    name: String,
+    id: String,
+    brand: String,
+    #[server(default)] help: String,
+) -> Result<CreatedLink, ApiError> {
+    use service::ConnectRequest;
+    let (backend, caller) = context::backend()?;
+    let request = ConnectRequest { service: id, brand, accent: String::new(), help, days: 7 };
+    backend.connect_link(&caller, &context::name(&name)?, &request).await
+}
