@@ -75,6 +75,7 @@ pub(crate) fn failure(what: &str, f: &ApiError) -> AnyView {
         ErrorKind::Unavailable if said.to_lowercase().contains("try again") => "",
         ErrorKind::NotFound
         | ErrorKind::SignInRequired
+        | ErrorKind::Conflict
         | ErrorKind::TooManyRequests
         | ErrorKind::Internal => "",
         ErrorKind::Forbidden => "Ask an administrator of the organisation for access.",

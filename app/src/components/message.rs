@@ -19,6 +19,8 @@ pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
         "owned" => format!("{domains} marked as owned"),
         "watched" => format!("{domains} marked as watched"),
         "saved" => "Saved".into(),
+        "claimed" => "Claim saved; its state is in the list".into(),
+        "released" => "Claim released".into(),
         "acknowledged" if count == 1 => "1 event acknowledged".into(),
         "acknowledged" => format!("{count} events acknowledged"),
         _ => return None,

@@ -7,6 +7,7 @@ pub mod check;
 pub mod compare;
 pub mod fqdn;
 pub mod legion;
+pub mod numbers;
 pub mod trace;
 pub mod world;
 

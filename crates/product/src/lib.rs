@@ -4,6 +4,7 @@
 mod add;
 pub mod identity;
 mod limits;
+mod resources;
 mod services;
 mod tools;
 pub mod undelegated;

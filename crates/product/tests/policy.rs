@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use model::Timestamp;
 use model::detail::RawAnswer;
 use model::event::EventQuery;
-use model::ids::{Caller, OrgId, Role, SnapshotId};
+use model::ids::{Caller, EventId, LogPosition, OrgId, Role, SnapshotId};
 use model::inventory::ListQuery;
 use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
@@ -14,8 +14,10 @@ use monitor::observer::Progress;
 use monitor::{DnsParts, Hub, Observer, Policy, Scanner, SystemClock, Worker};
 use product::{Bounds, Services, Tools};
 use service::policy::{Action, Effect};
+use service::resources::{ClaimDraft, ResourceBackend};
 use service::{ApiResult, Backend, ErrorKind};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A network without servers.
 struct NoNetwork;
@@ -58,6 +60,12 @@ async fn services(folder: &tempfile::TempDir) -> Services {
     }
 }
 
+fn claim() -> ClaimDraft {
+    let spec = serde_json::json!({ "addressSpace": [{ "prefix": "10.0.0.0/24", "reference": { "resource": "x" } }] });
+    let spec = serde_json::from_value(spec).unwrap();
+    ClaimDraft { name: "a".into(), expected: None, metadata: "{}".into(), spec, dry_run: false }
+}
+
 /// Calls the method of an action; what it returns beyond success or refusal does not matter here.
 async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
     let name = DomainName::trusted("q7.io");
@@ -91,6 +99,17 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::Compare => s.compare(caller, host, "A", false).await.map(drop),
         Action::BrowserResolvers => s.browser_resolvers(caller).await.map(drop),
         Action::Fqdn => s.fqdn(caller, host).await.map(drop),
+        Action::LogHead => s.log_head(caller).await.map(drop),
+        Action::Changes => s.changes(caller, LogPosition(0), Duration::ZERO).await.map(drop),
+        Action::DomainObjects => s.domain_objects(caller, "", 9).await.map(drop),
+        Action::DomainObject => s.domain_object(caller, &name).await.map(drop),
+        Action::SetDomainMetadata => s.set_domain_metadata(caller, &name, LogPosition(0), "{}").await,
+        Action::EventObjects => s.event_objects(caller, EventId(0), 9).await.map(drop),
+        Action::Claims => s.claims(caller, "", 9).await.map(drop),
+        Action::Claim => s.claim(caller, "a").await.map(drop),
+        Action::SaveClaim => s.save_claim(caller, &claim()).await.map(drop),
+        Action::DeleteClaim => s.delete_claim(caller, "a", None).await.map(drop),
+        Action::Covering => s.covering(caller, &[]).await.map(drop),
     }
 }
 

@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Forbidden,
     /// The input breaks a rule; the detail names both.
     Invalid,
+    /// It was changed meanwhile, or exists already; read it again.
+    Conflict,
     /// The caller exceeds a limit; the detail says when to try again.
     TooManyRequests,
     /// It can't be done now; trying again later may work.
@@ -38,11 +40,12 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds.
-    pub const ALL: [ErrorKind; 7] = [
+    pub const ALL: [ErrorKind; 8] = [
         ErrorKind::NotFound,
         ErrorKind::SignInRequired,
         ErrorKind::Forbidden,
         ErrorKind::Invalid,
+        ErrorKind::Conflict,
         ErrorKind::TooManyRequests,
         ErrorKind::Unavailable,
         ErrorKind::Internal,
@@ -55,6 +58,7 @@ impl ErrorKind {
             ErrorKind::SignInRequired => "sign-in-required",
             ErrorKind::Forbidden => "forbidden",
             ErrorKind::Invalid => "invalid",
+            ErrorKind::Conflict => "conflict",
             ErrorKind::TooManyRequests => "too-many-requests",
             ErrorKind::Unavailable => "unavailable",
             ErrorKind::Internal => "internal",
@@ -73,6 +77,7 @@ impl ErrorKind {
             ErrorKind::SignInRequired => "Sign-in required",
             ErrorKind::Forbidden => "Not allowed",
             ErrorKind::Invalid => "Invalid input",
+            ErrorKind::Conflict => "Changed meanwhile",
             ErrorKind::TooManyRequests => "Too many requests",
             ErrorKind::Unavailable => "Temporarily unavailable",
             ErrorKind::Internal => "Internal error",
@@ -95,6 +100,9 @@ impl ErrorKind {
                 "The caller's role does not allow this, or the request came from another site."
             }
             ErrorKind::Invalid => "The input breaks a rule; the detail names both. Correct it.",
+            ErrorKind::Conflict => {
+                "It was changed since it was read, or exists already. Read it again, then repeat the change."
+            }
             ErrorKind::TooManyRequests => "The caller exceeds a limit. Try again after Retry-After seconds.",
             ErrorKind::Unavailable => "It can't be done now. Nothing was changed; try again later.",
             ErrorKind::Internal => "A defect of this server. Its cause is in the server log.",
@@ -108,6 +116,7 @@ impl ErrorKind {
             ErrorKind::SignInRequired => 401,
             ErrorKind::Forbidden => 403,
             ErrorKind::NotFound => 404,
+            ErrorKind::Conflict => 409,
             ErrorKind::TooManyRequests => 429,
             ErrorKind::Internal => 500,
             ErrorKind::Unavailable => 503,
@@ -139,6 +148,11 @@ impl ApiError {
     /// The input breaks a rule.
     pub fn invalid(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, detail)
+    }
+
+    /// It was changed meanwhile, or exists already.
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Conflict, detail)
     }
 
     /// The caller exceeds a limit.

@@ -4,8 +4,12 @@
 mod backend;
 mod error;
 pub mod policy;
+pub mod resources;
 mod types;
 
 pub use backend::{Backend, SharedBackend};
+/// Address space: prefixes, claims, and what they mean.
+pub use numbers;
+
 pub use error::{ApiError, ApiResult, ErrorKind};
 pub use types::{CheckOutcome, ScanReport, Session};

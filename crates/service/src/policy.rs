@@ -58,11 +58,22 @@ pub enum Action {
     Compare,
     BrowserResolvers,
     Fqdn,
+    LogHead,
+    Changes,
+    DomainObjects,
+    DomainObject,
+    SetDomainMetadata,
+    EventObjects,
+    Claims,
+    Claim,
+    SaveClaim,
+    DeleteClaim,
+    Covering,
 }
 
 impl Action {
     /// All actions, in the order of the trait.
-    pub const ALL: [Action; 25] = [
+    pub const ALL: [Action; 36] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -88,6 +99,17 @@ impl Action {
         Action::Compare,
         Action::BrowserResolvers,
         Action::Fqdn,
+        Action::LogHead,
+        Action::Changes,
+        Action::DomainObjects,
+        Action::DomainObject,
+        Action::SetDomainMetadata,
+        Action::EventObjects,
+        Action::Claims,
+        Action::Claim,
+        Action::SaveClaim,
+        Action::DeleteClaim,
+        Action::Covering,
     ];
 
     /// The row of an action: who may, and what it does.
@@ -120,6 +142,17 @@ impl Action {
             Action::Compare => ("compare", Member, Query, "compare resolvers"),
             Action::BrowserResolvers => ("browser_resolvers", Viewer, Read, "see public resolvers"),
             Action::Fqdn => ("fqdn", Member, Query, "analyze host names"),
+            Action::LogHead => ("log_head", Viewer, Read, "read the change log"),
+            Action::Changes => ("changes", Viewer, Read, "read the change log"),
+            Action::DomainObjects => ("domain_objects", Viewer, Read, "list domains"),
+            Action::DomainObject => ("domain_object", Viewer, Read, "see a domain"),
+            Action::SetDomainMetadata => ("set_domain_metadata", Member, Write, "change domains"),
+            Action::EventObjects => ("event_objects", Viewer, Read, "see events"),
+            Action::Claims => ("claims", Viewer, Read, "list claims of address space"),
+            Action::Claim => ("claim", Viewer, Read, "see a claim of address space"),
+            Action::SaveClaim => ("save_claim", Member, Write, "claim address space"),
+            Action::DeleteClaim => ("delete_claim", Member, Write, "release address space"),
+            Action::Covering => ("covering", Viewer, Read, "see claims of address space"),
         };
         Rule { name, least, effect, does }
     }
@@ -154,7 +187,7 @@ mod tests {
 
     /// Names of the methods of the trait, from its source.
     fn methods() -> Vec<&'static str> {
-        let source = include_str!("backend.rs");
+        let source = concat!(include_str!("backend.rs"), include_str!("resources.rs"));
         source
             .split("async fn ")
             .skip(1)

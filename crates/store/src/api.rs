@@ -115,7 +115,7 @@ pub enum LogRead {
 
 /// The store. Every method is safe to call from many tasks and, on PostgreSQL, from many processes.
 #[async_trait]
-pub trait Store: crate::accounts::AccountStore {
+pub trait Store: crate::accounts::AccountStore + crate::resources::ResourceStore {
     // ---- holdings ------------------------------------------------------------------------------
     /// A page of an organisation's inventory with facet counts.
     async fn list(&self, org: OrgId, query: &ListQuery, now: Timestamp) -> Result<Page>;

@@ -5,6 +5,7 @@ use crate::db::{Db, args};
 use crate::index::{Indexes, Plan};
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
 use crate::outbox::{FailedNotification, Notification, OutboxStats};
+use crate::resources::SpaceCache;
 use crate::retry::Retry;
 use crate::{budgets, events, history, items, jobs, log, outbox, record, upkeep};
 use async_trait::async_trait;
@@ -21,6 +22,7 @@ use std::collections::HashMap;
 pub(crate) struct Database {
     pub(crate) db: Db,
     pub(crate) indexes: Indexes,
+    pub(crate) space: SpaceCache,
 }
 
 impl Database {

@@ -12,6 +12,7 @@ mod live;
 mod live_tools;
 mod per_client;
 mod records;
+mod resources;
 mod response;
 mod sign_in;
 mod streams;
@@ -103,6 +104,7 @@ impl AppState {
             .route("/domains.csv", get(export::csv))
             .route("/domains.json", get(export::json))
             .nest("/api/v1", api::router())
+            .merge(resources::router())
             // The pages, and every server function there is.
             .leptos_routes_with_context(&self, routes, context, shell)
             .fallback(not_found)
@@ -126,9 +128,13 @@ impl AppState {
             .route("/metrics", get(health::metrics))
             .layer(middleware::from_fn_with_state(self.clone(), access::harden))
             .layer(tower_http::limit::RequestBodyLimitLayer::new(8 << 20))
+            .layer(middleware::from_fn(resources::refusals_as_status))
             .layer(
                 tower_http::compression::CompressionLayer::new().compress_when(
                     tower_http::compression::predicate::NotForContentType::new("text/event-stream")
+                        .and(tower_http::compression::predicate::NotForContentType::new(
+                            ::resources::WATCH_TYPE,
+                        ))
                         .and(tower_http::compression::predicate::DefaultPredicate::new()),
                 ),
             )

@@ -104,6 +104,7 @@ impl Problem {
                 ErrorKind::SignInRequired => "sign_in",
                 ErrorKind::Forbidden => "forbidden",
                 ErrorKind::Invalid => "invalid",
+                ErrorKind::Conflict => "conflict",
                 ErrorKind::TooManyRequests => "too_many",
                 ErrorKind::Unavailable | ErrorKind::Internal => "unavailable",
             },
