@@ -1,5 +1,6 @@
 //! The resource API with Debian's `kubectl` (1.20), unchanged, against a running server.
 
+#[allow(dead_code, reason = "other tests use the rest")]
 #[path = "http/site.rs"]
 mod site;
 

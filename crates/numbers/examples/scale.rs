@@ -1,7 +1,9 @@
 //! Allocates 100,000 prefixes out of one block and looks addresses up in it; prints times.
 //! `cargo run --release -p domainscope-numbers --example scale`
 
-use numbers::{AddressRequest, ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, Reference, Space, allocate};
+use numbers::{
+    AddressRequest, ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, Reference, Space, allocate,
+};
 use std::time::{Duration, Instant};
 
 const COUNT: usize = 100_000;
@@ -53,5 +55,9 @@ fn main() {
         covered += usize::from(space.covering(1, address).is_some());
         times.push(start.elapsed());
     }
-    println!("{} prefixes held; who covers: p99 {:?}, {covered} of {COUNT} covered", space.len(), p99(&mut times));
+    println!(
+        "{} prefixes held; who covers: p99 {:?}, {covered} of {COUNT} covered",
+        space.len(),
+        p99(&mut times)
+    );
 }

@@ -106,6 +106,7 @@ mod tests {
             ("*/*", Form::Json),
             ("application/json", Form::Json),
             ("application/yaml", Form::Yaml),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", Form::Text),
             (
                 "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
                 Form::Table("v1"),

@@ -104,7 +104,8 @@ fn split(text: &str) -> Vec<String> {
 fn test(text: &str) -> Result<Test, Failure> {
     let word = |w: &str| {
         let w = w.trim();
-        let fine = !w.is_empty() && w.len() <= 317 && !w.contains(char::is_whitespace);
+        let fine =
+            !w.is_empty() && w.len() <= 317 && !w.contains(|c: char| c.is_whitespace() || "(),".contains(c));
         if fine {
             Ok(w.to_string())
         } else {

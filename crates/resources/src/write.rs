@@ -53,6 +53,17 @@ fn manager(options: &Options, request: &Request) -> String {
     if name.is_empty() { "unknown".into() } else { name }
 }
 
+/// Refuses what is no object, or has metadata that is none.
+fn is_object(body: &Value) -> Result<(), Failure> {
+    if !body.is_object() {
+        return Err(Failure::bad_request("the body is not an object"));
+    }
+    match body.get("metadata") {
+        Some(m) if !m.is_object() => Err(Failure::bad_request("metadata is not an object")),
+        _ => Ok(()),
+    }
+}
+
 /// Checks a client's object and gives it the fixed parts of the one before it.
 fn admit(
     objects: &Objects,
@@ -61,9 +72,7 @@ fn admit(
     options: &Options,
 ) -> Result<(Value, Vec<String>), Failure> {
     let kind = objects.kind;
-    if !new.is_object() {
-        return Err(Failure::bad_request("the body is not an object"));
-    }
+    is_object(&new)?;
     for (key, expected) in [("apiVersion", Kind::api_version()), ("kind", kind.name.to_string())] {
         match new.get(key).and_then(Value::as_str) {
             Some(v) if v == expected => {}
@@ -168,6 +177,7 @@ async fn create_object(
     now: Timestamp,
     is_apply: bool,
 ) -> Result<Written, Failure> {
+    is_object(&new)?;
     if new["metadata"]["name"].is_null() {
         let prefix = new["metadata"]["generateName"].as_str().unwrap_or_default().to_string();
         if prefix.is_empty() {
@@ -303,14 +313,12 @@ async fn apply_patch(
         return Err(Failure::bad_request("fieldManager is required for apply patch"));
     }
     let mut intent = body::read(&request.body, "application/yaml")?;
+    is_object(&intent)?;
     if intent["metadata"]["managedFields"].as_array().is_some_and(|m| !m.is_empty()) {
         return Err(Failure::bad_request("metadata.managedFields must be nil"));
     }
     if intent["metadata"]["name"].as_str().is_some_and(|n| n != name) {
         return Err(Failure::bad_request("the name of the object does not match the name on the URL"));
-    }
-    if !intent.is_object() {
-        return Err(Failure::bad_request("the body is not an object"));
     }
     intent["metadata"]["name"] = name.into();
     let who = (manager, options.is_set("force"));

@@ -51,7 +51,7 @@ async fn refusals_are_status_objects_with_field_and_rule() {
         (
             "PUT",
             web.clone(),
-            with("/metadata/resourceVersion", "1".into()),
+            with("/metadata/resourceVersion", "999".into()),
             409,
             "Conflict",
             "has been modified",
