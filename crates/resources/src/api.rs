@@ -2,6 +2,7 @@
 
 use crate::access;
 use crate::body::{self, Form};
+use crate::delete;
 use crate::discovery;
 use crate::failure::Failure;
 use crate::kind::{Kind, Verb};
@@ -137,7 +138,7 @@ impl Api {
                         written(c.kind, write::patch(&objects, &name, request, options, now).await?)
                     }
                     "DELETE" if allows(c, Verb::Delete) => {
-                        let value = write::delete(&objects, &name, request, options, now).await?;
+                        let value = delete::delete(&objects, &name, request, options, now).await?;
                         let kind = (value["kind"] != "Status").then_some(c.kind);
                         Ok(Answer { status: 200, value, kind, warnings: vec![] })
                     }
@@ -179,7 +180,7 @@ async fn delete_all(
     let all = list::list(objects, &selector, options).await?;
     for object in all["items"].as_array().into_iter().flatten() {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        match write::delete(objects, name, request, options, now).await {
+        match delete::delete(objects, name, request, options, now).await {
             Err(e) if e.code == 404 => {}
             other => drop(other?),
         }

@@ -43,3 +43,34 @@ fn definition(kind: &Kind) -> Value {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A structural schema: every node has a type, and what an array or map holds is described.
+    fn structural(schema: &Value, path: &str) {
+        let kind = schema["type"].as_str().unwrap_or_else(|| panic!("{path} has no type"));
+        assert!(kind != "array" || schema["items"].is_object(), "{path}");
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            structural(property, &format!("{path}.{name}"));
+        }
+        if schema["items"].is_object() {
+            structural(&schema["items"], &format!("{path}[]"));
+        }
+    }
+
+    #[test]
+    fn definitions_are_structural_and_survive_yaml() {
+        for d in definitions() {
+            let name = d["metadata"]["name"].as_str().unwrap();
+            let version = &d["spec"]["versions"][0];
+            structural(&version["schema"]["openAPIV3Schema"], name);
+            for column in version["additionalPrinterColumns"].as_array().unwrap() {
+                assert!(column["jsonPath"].as_str().unwrap().starts_with('.'), "{column}");
+            }
+            let text = crate::store::to_yaml(&d).unwrap();
+            assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), d, "{text}");
+        }
+    }
+}

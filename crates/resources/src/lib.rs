@@ -7,10 +7,12 @@
 //! Conventions: <https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md>
 
 mod access;
+mod admit;
 mod api;
 mod apply;
 mod body;
 mod crd;
+mod delete;
 mod discovery;
 mod failure;
 mod fields;

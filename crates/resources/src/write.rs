@@ -1,9 +1,9 @@
-//! Writing: create, update, patches, server-side apply and delete, each with validation, dry run and field managers.
+//! Writing: create, update, patches and server-side apply, each with validation, dry run and field managers.
 
+use crate::admit::{Unknown, admit, is_object};
 use crate::apply;
 use crate::body;
-use crate::failure::{Failure, success};
-use crate::kind::Kind;
+use crate::failure::Failure;
 use crate::meta;
 use crate::request::{Options, Request};
 use crate::schema::{self, Violation};
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// How often a write without a `resourceVersion` is tried when others write at the same time.
-const TRIES: usize = 5;
+pub(crate) const TRIES: usize = 5;
 /// Most operations of one JSON patch.
 const OPERATIONS_MAX: usize = 1_000;
 
@@ -23,27 +23,6 @@ pub(crate) struct Written {
     pub(crate) warnings: Vec<String>,
 }
 
-/// What to do with fields that the schema does not know.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Unknown {
-    Refuse,
-    Warn,
-    Drop,
-}
-
-impl Unknown {
-    fn read(options: &Options) -> Result<Self, Failure> {
-        match options.get("fieldValidation") {
-            "Strict" => Ok(Unknown::Refuse),
-            "" | "Warn" => Ok(Unknown::Warn),
-            "Ignore" => Ok(Unknown::Drop),
-            other => Err(Failure::bad_request(format!(
-                "fieldValidation is {other:?}, must be Strict, Warn or Ignore"
-            ))),
-        }
-    }
-}
-
 /// The manager that a write is noted under.
 fn manager(options: &Options, request: &Request) -> String {
     let named = options.get("fieldManager");
@@ -51,112 +30,6 @@ fn manager(options: &Options, request: &Request) -> String {
     let name = if named.is_empty() { agent } else { named };
     let name: String = name.chars().filter(|c| !c.is_control()).take(128).collect();
     if name.is_empty() { "unknown".into() } else { name }
-}
-
-/// Refuses what is no object, or has metadata that is none.
-fn is_object(body: &Value) -> Result<(), Failure> {
-    if !body.is_object() {
-        return Err(Failure::bad_request("the body is not an object"));
-    }
-    match body.get("metadata") {
-        Some(m) if !m.is_object() => Err(Failure::bad_request("metadata is not an object")),
-        _ => Ok(()),
-    }
-}
-
-/// Checks a client's object and gives it the fixed parts of the one before it.
-fn admit(
-    objects: &Objects,
-    mut new: Value,
-    old: Option<&Value>,
-    options: &Options,
-) -> Result<(Value, Vec<String>), Failure> {
-    let kind = objects.kind;
-    is_object(&new)?;
-    for (key, expected) in [("apiVersion", Kind::api_version()), ("kind", kind.name.to_string())] {
-        match new.get(key).and_then(Value::as_str) {
-            Some(v) if v == expected => {}
-            None if new.get(key).is_none() => new[key] = expected.into(),
-            _ => {
-                let message = format!("{key} is {}, at this address it must be {expected:?}", new[key]);
-                return Err(Failure::bad_request(message));
-            }
-        }
-    }
-    if let Some(map) = new.as_object_mut() {
-        // Only the server writes the status.
-        map.remove("status");
-        map.entry("metadata").or_insert_with(|| json!({}));
-    }
-    let name = new["metadata"]["name"].as_str().unwrap_or_default().to_string();
-    let mut whole = (kind.schema)();
-    whole["properties"]["metadata"] = schema::metadata();
-    let mut unknown = Vec::new();
-    let mut violations = schema::check(&whole, &mut new, "", &mut unknown);
-    let policy = Unknown::read(options)?;
-    if policy == Unknown::Refuse && !unknown.is_empty() {
-        let list: Vec<String> = unknown.iter().map(|f| format!("unknown field {f:?}")).collect();
-        return Err(Failure::bad_request(format!("strict decoding error: {}", list.join(", "))));
-    }
-    if let Some(ns) = new["metadata"]["namespace"].as_str().filter(|ns| *ns != objects.namespace) {
-        let words = "the namespace of the provided object does not match the namespace sent on the request";
-        return Err(Failure::bad_request(format!("{words}: {ns:?} and {:?}", objects.namespace)));
-    }
-    violations.extend(meta::check(&new));
-    if violations.is_empty() {
-        violations.extend((kind.validate)(&new, old));
-    }
-    if let Some(old) = old {
-        keep_fixed(&mut new, old, &mut violations);
-    }
-    if !violations.is_empty() {
-        return Err(Failure::invalid(kind, &name, &violations));
-    }
-    let warn = |f: String| format!("unknown field {f:?}");
-    let warnings = if policy == Unknown::Warn { unknown.into_iter().map(warn).collect() } else { Vec::new() };
-    Ok((new, warnings))
-}
-
-/// Fields of metadata that the server sets stay as they are; identity may be repeated, not changed.
-fn keep_fixed(new: &mut Value, old: &Value, violations: &mut Vec<Violation>) {
-    for key in ["name", "uid"] {
-        let (is, was) = (new["metadata"][key].clone(), &old["metadata"][key]);
-        if !is.is_null() && is != *was {
-            let shown = is.as_str().unwrap_or_default();
-            violations.push(Violation::invalid(format!("metadata.{key}"), shown, "field is immutable"));
-        }
-    }
-    for key in [
-        "name",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "creationTimestamp",
-        "generation",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
-        match old["metadata"].get(key) {
-            Some(value) => new["metadata"][key] = value.clone(),
-            None => drop(new["metadata"].as_object_mut().and_then(|m| m.remove(key))),
-        }
-    }
-    if old["metadata"].get("deletionTimestamp").is_some() {
-        let had = |f: &Value| old["metadata"]["finalizers"].as_array().is_some_and(|l| l.contains(f));
-        let added = new["metadata"]["finalizers"].as_array().is_some_and(|l| !l.iter().all(had));
-        if added {
-            let mut v = Violation::invalid(
-                "metadata.finalizers",
-                "",
-                "no new finalizers can be added if the object is being deleted",
-            );
-            v.reason = "FieldValueForbidden";
-            violations.push(v);
-        }
-    }
-    if new["spec"] != old["spec"] {
-        new["metadata"]["generation"] = (old["metadata"]["generation"].as_i64().unwrap_or(1) + 1).into();
-    }
 }
 
 pub(crate) async fn create(
@@ -397,69 +270,4 @@ fn same(old: &Value, new: &Value) -> bool {
         o
     };
     bare(old) == bare(new)
-}
-
-/// Deletes one object. With finalizers it is marked, and goes when the last of them is taken out.
-pub(crate) async fn delete(
-    objects: &Objects,
-    name: &str,
-    request: &Request,
-    options: &Options,
-    now: Timestamp,
-) -> Result<Value, Failure> {
-    let wishes = if request.body.iter().all(u8::is_ascii_whitespace) {
-        json!({})
-    } else {
-        body::read(&request.body, &request.content_type)?
-    };
-    let dry_run = options.dry_run()? || wishes["dryRun"].as_array().is_some_and(|d| !d.is_empty());
-    let policy = wishes["propagationPolicy"].as_str().unwrap_or(options.get("propagationPolicy"));
-    if !["", "Orphan", "Background", "Foreground"].contains(&policy) {
-        let message = format!("propagationPolicy is {policy:?}, must be Orphan, Background or Foreground");
-        return Err(Failure::bad_request(message));
-    }
-    let mut last = Failure::outdated(objects.kind, name);
-    for _ in 0..TRIES {
-        let old = objects.get(name).await?.ok_or_else(|| Failure::not_found(objects.kind, name))?;
-        for key in ["uid", "resourceVersion"] {
-            let wanted = &wishes["preconditions"][key];
-            if wanted.is_string() && *wanted != old["metadata"][key] {
-                let why = format!(
-                    "Precondition failed: {key} in precondition: {wanted}, in object: {}",
-                    old["metadata"][key]
-                );
-                return Err(Failure::conflict(objects.kind, name, &why));
-            }
-        }
-        let held = old["metadata"]["finalizers"].as_array().is_some_and(|f| !f.is_empty());
-        if held {
-            if old["metadata"].get("deletionTimestamp").is_some() {
-                return Ok(old);
-            }
-            let mut marked = old.clone();
-            marked["metadata"]["deletionTimestamp"] = meta::instant(now).into();
-            marked["metadata"]["deletionGracePeriodSeconds"] = 0.into();
-            match objects.update(&marked, position(&old), dry_run).await {
-                Err(e) if e.reason == "Conflict" => last = e,
-                other => return other,
-            }
-            continue;
-        }
-        let details = json!({
-            "name": name, "group": crate::kind::GROUP, "kind": objects.kind.plural, "uid": old["metadata"]["uid"],
-        });
-        if dry_run {
-            service::policy::authorize(
-                &objects.caller,
-                (objects.kind.action)(crate::kind::Verb::Delete).unwrap_or(service::policy::Action::Remove),
-            )?;
-            return Ok(success(details));
-        }
-        match objects.delete(&old).await {
-            Ok(()) => return Ok(success(details)),
-            Err(e) if e.reason == "Conflict" => last = e,
-            Err(e) => return Err(e),
-        }
-    }
-    Err(last)
 }
