@@ -63,10 +63,10 @@ pub(crate) async fn delete(
                 &objects.caller,
                 (objects.kind.action)(crate::kind::Verb::Delete).unwrap_or(service::policy::Action::Remove),
             )?;
-            return Ok(success(details));
+            return Ok(success(&details));
         }
         match objects.delete(&old).await {
-            Ok(()) => return Ok(success(details)),
+            Ok(()) => return Ok(success(&details)),
             Err(e) if e.reason == "Conflict" => last = e,
             Err(e) => return Err(e),
         }

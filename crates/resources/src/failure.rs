@@ -129,6 +129,6 @@ impl From<ApiError> for Failure {
 }
 
 /// The `Status` of something that was done and has no object to return.
-pub(crate) fn success(details: Value) -> Value {
+pub(crate) fn success(details: &Value) -> Value {
     json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
 }

@@ -60,9 +60,11 @@ fn answer(kind: &Kind, items: Vec<Value>, rv: LogPosition, token: Option<String>
     if let Some(token) = token {
         metadata["continue"] = token.into();
     }
-    json!({
-        "apiVersion": Kind::api_version(), "kind": format!("{}List", kind.name), "metadata": metadata, "items": items,
-    })
+    let mut list = json!({
+        "apiVersion": Kind::api_version(), "kind": format!("{}List", kind.name), "metadata": metadata,
+    });
+    list["items"] = items.into();
+    list
 }
 
 /// Where a list goes on. Its position stays that of the first chunk, so that a watch from there misses nothing; once
