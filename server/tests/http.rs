@@ -4,6 +4,8 @@
 mod rest_access;
 #[path = "http/settings.rs"]
 mod settings;
+#[path = "http/resources.rs"]
+mod resources;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/site.rs"]

@@ -60,6 +60,12 @@ const TESTS: &[Need] = &[
         why: "verdicts of DNSSEC in tests of validator and lab",
     },
     Need { program: "openssl", debian: "openssl", brew: "openssl", why: "certificates of interop tests" },
+    Need {
+        program: "kubectl",
+        debian: "kubernetes-client",
+        brew: "kubernetes-cli",
+        why: "resource API tests",
+    },
     Need { program: "curl", debian: "curl", brew: "curl", why: "DNS over HTTPS tests" },
     Need { program: "dnsperf", debian: "dnsperf", brew: "dnsperf", why: "DNS over HTTPS under load" },
     Need { program: "nginx", debian: "nginx-light", brew: "nginx", why: "TLS of interop tests and probes" },

@@ -29,6 +29,8 @@ pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
         "second_factor_off" => "Two-factor sign-in is off".into(),
         "ended" if count == 1 => "1 session ended".into(),
         "ended" => format!("{count} sessions ended"),
+        "claimed" => "Claim saved; its state is in the list".into(),
+        "released" => "Claim released".into(),
         "acknowledged" if count == 1 => "1 event acknowledged".into(),
         "acknowledged" => format!("{count} events acknowledged"),
         _ => return None,

@@ -11,6 +11,7 @@ pub(crate) mod domain;
 pub(crate) mod events;
 pub(crate) mod fqdn;
 pub(crate) mod inventory;
+pub(crate) mod networks;
 pub(crate) mod not_found;
 pub(crate) mod scan;
 pub(crate) mod settings;

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "ssr")]
 mod context;
+#[allow(missing_docs)]
+mod networks;
 mod payload;
 // The arguments of a server function become fields that cannot be documented.
 #[allow(missing_docs)]
@@ -15,6 +17,7 @@ mod tools;
 #[allow(missing_docs)]
 mod write;
 
+pub use networks::*;
 pub use payload::*;
 pub use read::*;
 pub use settings::*;

@@ -10,6 +10,7 @@ pub mod compare;
 pub mod configure;
 pub mod fqdn;
 pub mod legion;
+pub mod numbers;
 pub mod trace;
 pub mod world;
 

@@ -7,6 +7,7 @@ pub mod configure;
 pub mod identity;
 mod limits;
 mod members;
+mod resources;
 mod services;
 mod tools;
 pub mod undelegated;

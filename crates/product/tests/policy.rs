@@ -6,7 +6,7 @@ use model::account::{AuditQuery, TokenScope, UserId};
 use model::configure::{ServiceKind, ServiceSpec};
 use model::detail::RawAnswer;
 use model::event::EventQuery;
-use model::ids::{Caller, OrgId, Role, SnapshotId};
+use model::ids::{Caller, EventId, LogPosition, OrgId, Role, SnapshotId};
 use model::inventory::ListQuery;
 use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
@@ -18,8 +18,10 @@ use monitor::{DnsParts, Hub, Observer, Policy, Scanner, SystemClock, Worker};
 use product::identity::Identity;
 use product::{Bounds, Quotas, Services, Tools};
 use service::policy::{Action, Effect};
+use service::resources::{ClaimDraft, ResourceBackend};
 use service::{AccountBackend, ApiResult, Backend, ConnectRequest, ErrorKind, TokenRequest};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A network without servers.
 struct NoNetwork;
@@ -62,6 +64,12 @@ async fn services(folder: &tempfile::TempDir) -> Services {
         engine,
         demo: false,
     }
+}
+
+fn claim() -> ClaimDraft {
+    let spec = serde_json::json!({ "addressSpace": [{ "prefix": "10.0.0.0/24", "reference": { "resource": "x" } }] });
+    let spec = serde_json::from_value(spec).unwrap();
+    ClaimDraft { name: "a".into(), expected: None, metadata: "{}".into(), spec, dry_run: false }
 }
 
 /// Calls the method of an action; what it returns beyond success or refusal does not matter here.
@@ -148,6 +156,17 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
             };
             s.connect_link(caller, &name, &request).await.map(drop)
         }
+        Action::LogHead => s.log_head(caller).await.map(drop),
+        Action::Changes => s.changes(caller, LogPosition(0), Duration::ZERO).await.map(drop),
+        Action::DomainObjects => s.domain_objects(caller, "", 9).await.map(drop),
+        Action::DomainObject => s.domain_object(caller, &name).await.map(drop),
+        Action::SetDomainMetadata => s.set_domain_metadata(caller, &name, LogPosition(0), "{}").await,
+        Action::EventObjects => s.event_objects(caller, EventId(0), 9).await.map(drop),
+        Action::NetworkClaims => s.network_claims(caller, "", 9).await.map(drop),
+        Action::NetworkClaim => s.network_claim(caller, "a").await.map(drop),
+        Action::SaveNetworkClaim => s.save_network_claim(caller, &claim()).await.map(drop),
+        Action::DeleteNetworkClaim => s.delete_network_claim(caller, "a", None).await.map(drop),
+        Action::Covering => s.covering(caller, &[]).await.map(drop),
     }
 }
 

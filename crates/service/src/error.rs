@@ -157,6 +157,11 @@ impl ApiError {
         Self::new(ErrorKind::Invalid, detail)
     }
 
+    /// It was changed meanwhile, or exists already.
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Conflict, detail)
+    }
+
     /// The caller exceeds a limit.
     pub fn too_many_requests(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::TooManyRequests, detail)

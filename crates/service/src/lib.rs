@@ -5,11 +5,15 @@ mod account;
 mod backend;
 mod error;
 pub mod policy;
+pub mod resources;
 mod types;
 
 pub use account::{
     AccountBackend, Enrolment, NewInvitation, NewToken, Organisation, Profile, TokenRequest, Usage,
 };
 pub use backend::{Backend, SharedBackend};
+/// Address space: prefixes, claims, and what they mean.
+pub use numbers;
+
 pub use error::{ApiError, ApiResult, ErrorKind};
 pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session};

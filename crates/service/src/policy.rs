@@ -63,6 +63,17 @@ pub enum Action {
     Compare,
     BrowserResolvers,
     Fqdn,
+    LogHead,
+    Changes,
+    DomainObjects,
+    DomainObject,
+    SetDomainMetadata,
+    EventObjects,
+    NetworkClaims,
+    NetworkClaim,
+    SaveNetworkClaim,
+    DeleteNetworkClaim,
+    Covering,
     Configure,
     Services,
     AddService,
@@ -96,7 +107,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 57] = [
+    pub const ALL: [Action; 68] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -125,6 +136,17 @@ impl Action {
         Action::Compare,
         Action::BrowserResolvers,
         Action::Fqdn,
+        Action::LogHead,
+        Action::Changes,
+        Action::DomainObjects,
+        Action::DomainObject,
+        Action::SetDomainMetadata,
+        Action::EventObjects,
+        Action::NetworkClaims,
+        Action::NetworkClaim,
+        Action::SaveNetworkClaim,
+        Action::DeleteNetworkClaim,
+        Action::Covering,
         Action::Configure,
         Action::Services,
         Action::AddService,
@@ -189,6 +211,17 @@ impl Action {
             Action::Compare => ("compare", Member, Query, "compare resolvers"),
             Action::BrowserResolvers => ("browser_resolvers", Viewer, Read, "see public resolvers"),
             Action::Fqdn => ("fqdn", Member, Query, "analyze host names"),
+            Action::LogHead => ("log_head", Viewer, Read, "read the change log"),
+            Action::Changes => ("changes", Viewer, Read, "read the change log"),
+            Action::DomainObjects => ("domain_objects", Viewer, Read, "list domains"),
+            Action::DomainObject => ("domain_object", Viewer, Read, "see a domain"),
+            Action::SetDomainMetadata => ("set_domain_metadata", Member, Write, "change domains"),
+            Action::EventObjects => ("event_objects", Viewer, Read, "see events"),
+            Action::NetworkClaims => ("network_claims", Viewer, Read, "list claims of address space"),
+            Action::NetworkClaim => ("network_claim", Viewer, Read, "see a claim of address space"),
+            Action::SaveNetworkClaim => ("save_network_claim", Member, Write, "claim address space"),
+            Action::DeleteNetworkClaim => ("delete_network_claim", Member, Write, "release address space"),
+            Action::Covering => ("covering", Viewer, Read, "see claims of address space"),
             Action::Configure => ("configure", Member, Query, "check services"),
             Action::Services => ("services", Viewer, Read, "see services"),
             Action::AddService => ("add_service", Member, Write, "add services"),
@@ -250,7 +283,8 @@ mod tests {
 
     /// Names of the methods of the trait, from its source.
     fn methods() -> Vec<&'static str> {
-        let source = concat!(include_str!("backend.rs"), include_str!("account.rs"));
+        let source =
+            concat!(include_str!("backend.rs"), include_str!("resources.rs"), include_str!("account.rs"));
         source
             .split("async fn ")
             .skip(1)

@@ -52,6 +52,12 @@ pub(crate) async fn events(db: &Db, org: OrgId, query: &EventQuery) -> Result<Ev
     Ok(EventPage { events, total: u64::try_from(total).unwrap_or(0), page, per_page })
 }
 
+/// Events after an identifier, oldest first.
+pub(crate) async fn after(db: &Db, org: OrgId, after: EventId, limit: u32) -> Result<Vec<Event>> {
+    let sql = "SELECT id, org, name, at, json, ack_by, ack_at FROM events WHERE org = $1 AND id > $2 ORDER BY id LIMIT $3";
+    db.rows(sql, args![org.0, after.0, i64::from(limit)]).await?.iter().map(read).collect()
+}
+
 fn read(r: &Cells) -> Result<Event> {
     let acknowledged = match (r.text_or_null(5)?, r.int_or_null(6)?) {
         (Some(by), Some(at)) => Some(Acknowledged { by, at: instant(at)? }),

@@ -12,6 +12,7 @@ use crate::job::{Job, Priority};
 use crate::jobs;
 use crate::log::{self, Line};
 use crate::record::locked;
+use crate::resources;
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::OrgId;
@@ -195,7 +196,11 @@ pub(crate) async fn delete_returning(db: &Db, by: &By<'_>, names: &[DomainName])
         let lines = gone.iter().map(|i| Line::item(org, i.name.as_str(), Op::Delete)).collect();
         jobs::forget_parked_scans(db, &mut tx, gone.iter().map(|i| i.name.as_str().to_string()).collect())
             .await?;
-        log::append(&mut tx, lines, now).await?;
+        let names = gone.iter().map(|i| i.name.as_str().to_string()).collect();
+        let metadata = resources::forget(db, &mut tx, org, names).await?;
+        let first = log::append(&mut tx, lines, now).await?;
+        let kept = resources::tombstones_of_items(first, &gone, &metadata);
+        resources::tombstone_rows(&mut tx, kept).await?;
         let entries: Vec<_> = gone
             .iter()
             .map(|item| (item.name.as_str().to_string(), Some(facts(item).join("; ")), None))

@@ -12,6 +12,8 @@ use model::scan::{LogEntry, Op};
 
 /// Kind of entries about holdings.
 pub(crate) const ITEM: &str = "item";
+/// Kind of entries about claims of address space.
+pub(crate) const CLAIM: &str = "claim";
 /// Kind of entries about events.
 pub(crate) const EVENT: &str = "event";
 /// Kind of entries about settings.
@@ -45,6 +47,7 @@ pub(crate) async fn append(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Resu
         .ok_or_else(|| Error::Broken("the head of the change log is missing".into()))?
         .int(0)?;
     let first = head - n + 1;
+    let holdings = lines.iter().any(|l| l.kind == ITEM && l.op != Op::Delete);
     let rows = (first..)
         .zip(lines)
         .map(|(rv, l)| {
@@ -53,6 +56,12 @@ pub(crate) async fn append(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Resu
         })
         .collect();
     tx.insert("INSERT INTO change_log (rv, org, kind, name, op, at)", rows, "").await?;
+    if holdings {
+        // A holding's version is the position of the newest entry about it.
+        let sql = "UPDATE items SET rv = c.rv FROM change_log AS c \
+                   WHERE c.rv >= $1 AND c.kind = $2 AND c.org = items.org AND c.name = items.name";
+        tx.execute(sql, args![first, ITEM]).await?;
+    }
     Ok(LogPosition(first))
 }
 

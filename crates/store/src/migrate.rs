@@ -52,6 +52,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/postgres/0008_services.sql"),
     },
     Migration {
+        version: 9,
+        sqlite: include_str!("../migrations/sqlite/0009_resources.sql"),
+        postgres: include_str!("../migrations/postgres/0009_resources.sql"),
+    },
+    Migration {
         version: 10,
         sqlite: include_str!("../migrations/sqlite/0010_dns_changes.sql"),
         postgres: include_str!("../migrations/postgres/0010_dns_changes.sql"),

@@ -4,6 +4,7 @@ use crate::api::{Error, Result, Store};
 use crate::db::Db;
 use crate::index::Indexes;
 use crate::migrate;
+use crate::resources::SpaceCache;
 use crate::store::Database;
 use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -25,12 +26,20 @@ const FILE: &str = "domainscope.db";
 
 /// Opens a SQLite file, creating it and its folder when missing, and brings it to the newest schema.
 pub async fn open_sqlite(path: &Path) -> Result<Arc<dyn Store>> {
-    Ok(Arc::new(Database { db: sqlite(path).await?, indexes: Indexes::default() }))
+    Ok(Arc::new(Database {
+        db: sqlite(path).await?,
+        indexes: Indexes::default(),
+        space: SpaceCache::default(),
+    }))
 }
 
 /// Opens a PostgreSQL database by URL and brings it to the newest schema.
 pub async fn open_postgres(url: &str) -> Result<Arc<dyn Store>> {
-    Ok(Arc::new(Database { db: postgres(url).await?, indexes: Indexes::default() }))
+    Ok(Arc::new(Database {
+        db: postgres(url).await?,
+        indexes: Indexes::default(),
+        space: SpaceCache::default(),
+    }))
 }
 
 /// Opens what is named: a `postgres://` or `postgresql://` URL, `sqlite:` and a file, or a data folder, in which

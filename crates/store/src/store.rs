@@ -6,6 +6,7 @@ use crate::index::{Indexes, Plan};
 use crate::items::By;
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
 use crate::outbox::{FailedNotification, Notification, OutboxStats};
+use crate::resources::SpaceCache;
 use crate::retry::Retry;
 use crate::services::{self, VersionedService};
 use crate::{budgets, events, history, items, jobs, log, outbox, record, upkeep};
@@ -25,6 +26,7 @@ use std::collections::HashMap;
 pub(crate) struct Database {
     pub(crate) db: Db,
     pub(crate) indexes: Indexes,
+    pub(crate) space: SpaceCache,
 }
 
 impl Database {

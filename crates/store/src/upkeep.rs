@@ -87,6 +87,9 @@ pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64
     let sql = "DELETE FROM outbox WHERE failed_at < $2 AND (id, channel) IN \
                (SELECT id, channel FROM outbox WHERE failed_at < $2 LIMIT $1)";
     gone += in_batches(db, sql, old).await?;
+    let sql = "DELETE FROM prefixes WHERE released_at < $2 AND id IN \
+               (SELECT id FROM prefixes WHERE released_at < $2 LIMIT $1)";
+    gone += in_batches(db, sql, old).await?;
     // The age is compared again: a host may be asked between being found and being deleted.
     let sql = "DELETE FROM host_budgets WHERE changed_at < $2 AND host IN \
                (SELECT host FROM host_budgets WHERE changed_at < $2 LIMIT $1)";
@@ -171,6 +174,7 @@ async fn log_entries(db: &Db, old: i64) -> Result<u64> {
     while from <= end {
         let to = (from + BATCH - 1).min(end);
         gone += db.write("DELETE FROM change_log WHERE rv BETWEEN $1 AND $2", args![from, to]).await?;
+        db.write("DELETE FROM tombstones WHERE rv BETWEEN $1 AND $2", args![from, to]).await?;
         from = to + 1;
     }
     Ok(gone)

@@ -66,6 +66,8 @@ enum Action {
         #[arg(long, value_name = "DOMAIN", num_args = 1..)]
         retry: Vec<String>,
     },
+    /// Print custom resource definitions (YAML) for the kinds of the resource API, so that a cluster can hold them
+    Crds,
     /// List notifications that could not be delivered, with the reason
     Notifications {
         /// Deliver all of them again
@@ -74,10 +76,21 @@ enum Action {
     },
 }
 
+/// The custom resource definitions as YAML documents.
+fn crds() -> Result<String> {
+    let texts =
+        resources::definitions().into_iter().map(|d| resources::to_yaml(&d).map_err(anyhow::Error::msg));
+    Ok(texts.collect::<Result<Vec<_>>>()?.join("---\n"))
+}
+
 /// Rows of a list that are printed.
 const LISTED: u32 = 1000;
 
 pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
+    if let Action::Crds = args.action {
+        print(crds()?.trim_end())?;
+        return Ok(Outcome::Done);
+    }
     // Opening would create the database; a link to an empty installation is useless.
     if args.database.is_none() && !args.data.join("domainscope.db").exists() {
         anyhow::bail!(
@@ -87,6 +100,8 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
     }
     let store = place::open(&args.data, args.database.as_deref()).await?;
     match args.action {
+        // Answered above, without a database.
+        Action::Crds => {}
         Action::Link { renew: _, url } => {
             let Some(link) = identity(&store)?.setup_link().await? else {
                 anyhow::bail!(

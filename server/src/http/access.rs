@@ -139,6 +139,9 @@ pub async fn caller(State(state): State<AppState>, mut request: Request, next: N
         return response;
     }
     let path = request.uri().path();
+    if super::resources::is_resource(path) {
+        return super::resources::unauthorized();
+    }
     let is_program = path.starts_with("/api/") || path.starts_with("/live");
     if is_program || *request.method() != Method::GET {
         let words = "Sign in first, or send an API token: Authorization: Bearer dst_…";

@@ -17,6 +17,7 @@ mod live_tools;
 mod origin;
 mod per_client;
 mod records;
+mod resources;
 mod response;
 mod settings;
 mod sign_in;
@@ -153,6 +154,7 @@ impl AppState {
             .route("/domains.csv", get(export::csv).post(export::csv_of_selected))
             .route("/domains.json", get(export::json))
             .nest("/api/v1", api::router())
+            .merge(resources::router())
             // The pages, and every server function there is.
             .leptos_routes_with_context(&self, routes, context, shell)
             .fallback(not_found)
@@ -179,9 +181,13 @@ impl AppState {
             .layer(middleware::from_fn_with_state(self.clone(), harden::harden))
             .layer(middleware::from_fn_with_state(self.clone(), origin::resolve))
             .layer(tower_http::limit::RequestBodyLimitLayer::new(8 << 20))
+            .layer(middleware::from_fn(resources::refusals_as_status))
             .layer(
                 tower_http::compression::CompressionLayer::new().compress_when(
                     tower_http::compression::predicate::NotForContentType::new("text/event-stream")
+                        .and(tower_http::compression::predicate::NotForContentType::new(
+                            ::resources::WATCH_TYPE,
+                        ))
                         .and(tower_http::compression::predicate::DefaultPredicate::new()),
                 ),
             )

@@ -1,5 +1,6 @@
 //! The DNS tab: the path as a picture and as a table, the records, the findings by test, and a trace made now.
 
+use super::addresses::AddressCard;
 use super::state::DomainState;
 use super::{delegation, nameservers, records, speed, states, with_detail};
 use crate::components::banner::failure;
@@ -85,7 +86,7 @@ fn dns(_: DomainState, d: &Detail) -> AnyView {
         {path}
         {speed}
         <div class="cols">
-            <div class="stack">{records::records(&o.zone, &name, d.now)}</div>
+            <div class="stack">{records::records(&o.zone, &name, d.now)}<AddressCard name=name.clone() now=d.now/></div>
             <div class="stack">{findings(&o.findings, &name)}</div>
         </div>
     }

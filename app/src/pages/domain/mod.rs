@@ -1,5 +1,6 @@
 //! One domain: header with its scan, tabs as addresses, and what the tabs share.
 
+mod addresses;
 mod attention;
 pub(crate) mod configuration;
 mod customer_link;

@@ -12,6 +12,7 @@ mod history;
 mod jobs;
 mod lists;
 mod log;
+mod numbers;
 mod outbox;
 mod plain;
 mod saved;
@@ -83,6 +84,10 @@ stories! {
     log::a_reader_of_the_log_misses_nothing,
     log::a_reader_below_the_pruned_part_is_told_to_read_anew,
     log::migrations_run_once_and_forward,
+    numbers::claims_are_allocated_whole_and_released,
+    numbers::replicas_that_claim_at_once_never_overlap,
+    numbers::a_released_prefix_goes_to_the_claim_that_waited,
+    numbers::holdings_have_positions_metadata_and_tombstones,
     outbox::a_scan_with_events_makes_one_message_for_each_holder,
     outbox::a_deliverer_that_dies_delivers_again_under_the_same_key,
     outbox::failures_back_off_are_given_up_visibly_and_can_be_retried,

@@ -1,0 +1,67 @@
+//! The claims in a block with their state, refused ones first.
+
+use crate::components::icon;
+use crate::components::time::Ago;
+use crate::server_fns::{ClaimRow, Networks};
+use leptos::prelude::*;
+use model::Timestamp;
+
+/// Where the live object can be read and copied.
+fn object(claim: &str) -> String {
+    format!("/apis/datumapis.com/v1alpha/namespaces/default/networkclaims/{claim}")
+}
+
+/// The card.
+pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
+    if n.total == 0 {
+        return view! {
+            <section class="card empty">{icon::icon_in("network", "i i-lg")}
+                <h2>"No address space is claimed"</h2>
+                <p>"Claim a prefix for each component. Addresses in DNS are then shown with the claim that covers them."</p>
+            </section>
+        }
+        .into_any();
+    }
+    let rows: Vec<_> = n.claims.iter().map(|r| row(r, n.now)).collect();
+    view! {
+        <section class="card tbl-wrap">
+            <div class="card-head"><h2>"Claims in "<span class="mono">{shown.to_string()}</span></h2><span class="muted">{n.claims.len()}</span></div>
+            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Claims, table">
+                <table class="tbl">
+                    <thead><tr>
+                        <th scope="col">"Claim"</th><th scope="col" class="not-phone">"Component"</th>
+                        <th scope="col">"State and reason"</th><th scope="col" class="not-phone num">"Since"</th>
+                        <th scope="col"><span class="vh">"Actions"</span></th>
+                    </tr></thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
+    let (class, picture, word) = if r.allocated {
+        ("pill pill-normal", "ok", "Allocated")
+    } else {
+        ("pill pill-critical", "critical", "Unavailable")
+    };
+    let label = format!("Release {}", r.claim);
+    view! {
+        <tr>
+            <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{r.claim.clone()}</small></span></th>
+            <td class="not-phone"><span class="mono xs">{r.reference.clone()}</span></td>
+            <td class="wrap"><span class=class>{icon(picture)}<span>{word}</span></span>" "<span class="xs">{r.words.clone()}</span></td>
+            <td class="num not-phone"><Ago at=r.date now=now/></td>
+            <td><span class="row">
+                <a class="btn btn-sm" href=object(&r.claim) rel="external">"YAML"</a>
+                <form method="post" action="/api/fn/release">
+                    <input type="hidden" name="name" value=r.claim.clone()/>
+                    <button class="btn btn-sm" type="submit" aria-label=label>"Release"</button>
+                </form>
+            </span></td>
+        </tr>
+    }
+    .into_any()
+}

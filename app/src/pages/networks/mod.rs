@@ -1,0 +1,94 @@
+//! Networks: the registry of address space. The block that is shown and the form's values are in the address, so that all
+//! of it works without script.
+
+mod claims;
+mod form;
+mod space;
+
+use crate::components::banner::{Tone, banner, page_failure};
+use crate::components::pager::grouped;
+use crate::server_fns::{self, Block, Networks};
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+use model::inventory::percent;
+
+/// The page.
+#[component]
+pub(crate) fn NetworksPage() -> impl IntoView {
+    let search = use_location().search;
+    let data = Resource::new(move || search.get(), server_fns::networks);
+    view! {
+        <Title text="Networks"/>
+        <Suspense>
+            {move || data.get().map(|d| match d {
+                Ok(n) => page(&n, &search.get()),
+                Err(e) => page_failure("The registry could not be read", &e),
+            })}
+        </Suspense>
+    }
+    .into_any()
+}
+
+/// The address that shows a block.
+fn showing(prefix: &str) -> String {
+    format!("/networks?block={}", percent(prefix))
+}
+
+fn page(n: &Networks, search: &str) -> AnyView {
+    let counts =
+        format!("registry of address space · {} blocks, {} claims", n.blocks.len(), grouped(n.total as u64));
+    let wrong = n.error.clone().map(|e| banner(Tone::Warn, "That block can't be shown", e));
+    let space = n.space.as_ref().map(space::card);
+    let shown = n.space.as_ref().map(|s| s.block.prefix.clone()).unwrap_or_default();
+    let form = form::card(n, &shown, search);
+    let list = claims::card(n, &shown);
+    view! {
+        <div class="page-head"><h1>"Networks"</h1><span class="sub">{counts}</span></div>
+        <div class="stack">
+            {wrong}
+            {space}
+            <div class="cols">
+                <div class="stack">{list}</div>
+                <div class="stack">{form}{blocks(&n.blocks, &shown)}</div>
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+fn blocks(all: &[Block], shown: &str) -> AnyView {
+    if all.is_empty() {
+        return ().into_any();
+    }
+    let rows: Vec<_> = all
+        .iter()
+        .map(|b| {
+            let full = b.used >= 90.0;
+            let free = b.largest_free.clone().map_or_else(|| "full".to_string(), |p| format!("largest free {p}"));
+            let width = format!("flex:0 0 {:.1}%", b.used);
+            view! {
+                <tr class:selected=b.prefix == shown>
+                    <th scope="row"><span class="two"><a class="mono" href=showing(&b.prefix)>{b.prefix.clone()}</a><small>{free}</small></span></th>
+                    <td><span class="row">
+                        <span class="meter grow" aria-hidden="true"><i class=if full { "m-warn" } else { "m-grey" } style=width></i></span>
+                        <span class="num">{format!("{:.0} %", b.used)}</span>
+                    </span></td>
+                    <td class="num not-phone">{grouped(b.claims as u64)}</td>
+                </tr>
+            }
+        })
+        .collect();
+    view! {
+        <section class="card tbl-wrap">
+            <div class="card-head"><h2>"Blocks"</h2><span class="muted">{all.len()}</span></div>
+            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Blocks, table">
+                <table class="tbl">
+                    <thead><tr><th scope="col">"Block"</th><th scope="col">"Used"</th><th scope="col" class="not-phone num">"Claims"</th></tr></thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        </section>
+    }
+    .into_any()
+}

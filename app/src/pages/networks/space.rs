@@ -1,0 +1,82 @@
+//! Free and used space of a block as a picture that one can zoom into, with the same facts as a list.
+
+use super::showing;
+use crate::components::icon;
+use crate::server_fns::{Cell, Space};
+use leptos::prelude::*;
+
+/// Widest part that has no room for its own words, per cent.
+const NARROW: f64 = 7.0;
+
+/// The card.
+pub(super) fn card(s: &Space) -> AnyView {
+    let crumbs: Vec<_> = s
+        .parents
+        .iter()
+        .map(|p| view! { <a class="mono" href=showing(p)>{p.clone()}</a>{icon("right")} })
+        .collect();
+    let used = format!("{:.0} % used", s.block.used);
+    let label = format!("Free and used space in {}", s.block.prefix);
+    let cells: Vec<_> = s.cells.iter().map(cell).collect();
+    let more = (s.more > 0).then(|| {
+        view! { <p class="xs muted">{format!("{} more parts are not drawn. Select a prefix to zoom in.", s.more)}</p> }
+    });
+    view! {
+        <section class="card">
+            <div class="card-head"><h2>"Space"</h2><div class="aside">{used}</div></div>
+            <div class="card-body stack">
+                <nav class="crumbs" aria-label="Zoom">{crumbs}<span class="mono strong" aria-current="true">{s.block.prefix.clone()}</span></nav>
+                <div class="pic">
+                    <svg height="74" role="img" aria-label=label>{cells}</svg>
+                </div>
+                <div class="row"><span class="mono xs muted">{s.ends.0.clone()}</span><span class="grow"></span><span class="mono xs muted">{s.ends.1.clone()}</span></div>
+                <div class="row row-wrap">{parts(s)}</div>
+                {more}
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+fn cell(c: &Cell) -> AnyView {
+    let (x, width) = (format!("{:.4}%", c.start), format!("{:.4}%", c.width.max(0.1)));
+    let class = match (&c.claim, c.preview) {
+        (_, true) => "f-accent-soft accent",
+        (Some(_), _) => "f-line",
+        (None, _) => "f-surface dash",
+    };
+    let stroke = if c.claim.is_some() { "var(--line-strong)" } else { "var(--control)" };
+    let words = (c.width > NARROW).then(|| {
+        view! {
+            <svg x=x.clone() y="1" width=width.clone() height="70">
+                <text x="6" y="20" class="p-mono">{c.prefix.clone()}</text>
+                <text x="6" y="38" class="p-mute">{state(c)}</text>
+            </svg>
+        }
+    });
+    view! {
+        <a href=showing(&c.prefix) aria-label=format!("{}, {}", c.prefix, state(c))>
+            <rect x=x y="1" width=width height="70" class=class stroke=stroke><title>{format!("{} · {}", c.prefix, state(c))}</title></rect>
+            {words}
+        </a>
+    }
+    .into_any()
+}
+
+fn state(c: &Cell) -> String {
+    match (&c.claim, c.preview) {
+        (_, true) => "preview of your claim".into(),
+        (Some(claim), _) => claim.clone(),
+        (None, _) => "free".into(),
+    }
+}
+
+/// The free parts as links, for those that have no room in the picture.
+fn parts(s: &Space) -> Vec<AnyView> {
+    let free = s.cells.iter().filter(|c| c.claim.is_none()).take(12);
+    free.map(|c| {
+        let words = if c.preview { "preview" } else { "free" };
+        view! { <a class="chip" href=showing(&c.prefix)><span class="mono">{c.prefix.clone()}</span><span class="muted">{words}</span></a> }.into_any()
+    })
+    .collect()
+}

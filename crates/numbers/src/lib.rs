@@ -1,0 +1,18 @@
+//! A registry of address space in the way IANA runs one: claims for prefixes, allocated whole or refused with reasons.
+//!
+//! Pure: no I/O, no clock, knows nothing else of the product. [`prefix`] is the algebra of single prefixes, [`RangeSet`]
+//! of sets of addresses, [`Space`] is who holds what, [`claim`] is what a component asks for and what it gets. A client
+//! can use the same types to write a claim, to read its status, and to find out which claim covers an address.
+
+mod allocate;
+pub mod claim;
+pub mod prefix;
+mod ranges;
+mod space;
+
+pub use allocate::allocate;
+pub use claim::{AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, RecordState, Reference};
+pub use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+pub use prefix::PrefixError;
+pub use ranges::RangeSet;
+pub use space::{Holder, Holding, Overlap, Policy, Space, Tenant};

@@ -1,0 +1,206 @@
+//! Claims of address space, and holdings and events as objects of the resource API.
+
+use super::{Services, read_name, unavailable};
+use async_trait::async_trait;
+use model::event::Event;
+use model::ids::{Caller, EventId, LogPosition};
+use model::names::DomainName;
+use model::scan::{Live, LogEntry, Op};
+use numbers::Policy;
+use service::policy::{Action, authorize};
+use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
+use service::{ApiError, ApiResult};
+use std::net::IpAddr;
+use std::time::Duration;
+use store::{NetworkClaimWrite, LogRead, StoredNetworkClaim, StoredCover, StoredDomain};
+use tokio::sync::broadcast::error::RecvError;
+
+/// Log entries that one call returns.
+const LOG_READ: u32 = 1_000;
+/// Addresses of one call.
+const ADDRESSES_MAX: usize = 1_000;
+/// Objects of one call.
+const OBJECTS_MAX: u32 = 1_000;
+
+fn claim(c: StoredNetworkClaim) -> Claim {
+    let StoredNetworkClaim { name, rv, metadata, spec, status, created_at, .. } = c;
+    Claim { name, rv, metadata, spec, status, created_at }
+}
+
+fn cover(c: StoredCover) -> Cover {
+    let StoredCover { prefix, claim, reference, since, released_at } = c;
+    Cover { prefix, claim, reference, since, released_at }
+}
+
+fn domain(d: StoredDomain) -> DomainObject {
+    let StoredDomain { item, row, rv, observation, metadata } = d;
+    DomainObject { item, row, rv, observation, metadata }
+}
+
+fn changed(name: &str) -> impl Fn(store::Error) -> ApiError {
+    move |e| match e {
+        store::Error::Conflict => {
+            ApiError::conflict(format!("{name} was changed meanwhile, or exists already. Read it again."))
+        }
+        store::Error::NotFound => ApiError::not_found(format!("{name} does not exist in this organisation.")),
+        e => unavailable(e),
+    }
+}
+
+#[async_trait]
+impl ResourceBackend for Services {
+    async fn log_head(&self, caller: &Caller) -> ApiResult<LogPosition> {
+        authorize(caller, Action::LogHead)?;
+        self.store().head().await.map_err(unavailable)
+    }
+
+    async fn changes(&self, caller: &Caller, after: LogPosition, wait: Duration) -> ApiResult<Changes> {
+        authorize(caller, Action::Changes)?;
+        let until = tokio::time::Instant::now() + wait;
+        // Subscribed before the log is read, so that nothing falls between.
+        let mut live = self.scanner.hub.subscribe();
+        loop {
+            let head = self.store().head().await.map_err(unavailable)?;
+            let read =
+                self.store().log_since(Some(caller.org), after, LOG_READ).await.map_err(unavailable)?;
+            let LogRead::Entries(entries) = read else { return Ok(Changes { entries: None, upto: head }) };
+            if !entries.is_empty() || tokio::time::Instant::now() >= until {
+                let last = entries.last().map_or(after, |e| e.rv);
+                let complete = entries.len() < LOG_READ as usize;
+                let upto = if complete { last.max(head) } else { last };
+                return Ok(Changes { entries: Some(self.with_tombstones(entries).await?), upto });
+            }
+            loop {
+                match tokio::time::timeout_at(until, live.recv()).await {
+                    Ok(Ok(Live::Changed(e))) if e.org == caller.org && e.rv > after => break,
+                    Ok(Ok(Live::Reset { .. }) | Err(RecvError::Lagged(_))) | Err(_) => break,
+                    Ok(Ok(_)) => {}
+                    // The hub ends with the process.
+                    Ok(Err(RecvError::Closed)) => {
+                        return Err(ApiError::unavailable(
+                            "The server is stopping. Connect again in a moment.",
+                        ));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn domain_objects(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<DomainObject>> {
+        authorize(caller, Action::DomainObjects)?;
+        let read = self.store().domain_objects(caller.org, after, limit.min(OBJECTS_MAX)).await;
+        Ok(read.map_err(unavailable)?.into_iter().map(domain).collect())
+    }
+
+    async fn domain_object(&self, caller: &Caller, name: &DomainName) -> ApiResult<DomainObject> {
+        authorize(caller, Action::DomainObject)?;
+        let name = read_name(name.as_str())?;
+        let read = self.store().domain_object(caller.org, &name).await.map_err(unavailable)?;
+        read.map(domain).ok_or_else(|| super::not_held(&name))
+    }
+
+    async fn set_domain_metadata(
+        &self,
+        caller: &Caller,
+        name: &DomainName,
+        expected: LogPosition,
+        metadata: &str,
+    ) -> ApiResult<()> {
+        authorize(caller, Action::SetDomainMetadata)?;
+        let name = read_name(name.as_str())?;
+        let write = self.store().set_domain_metadata(caller.org, &name, expected, metadata, self.now());
+        write.await.map_err(changed(name.as_str()))?;
+        self.scanner.hub.recorded();
+        Ok(())
+    }
+
+    async fn event_objects(&self, caller: &Caller, after: EventId, limit: u32) -> ApiResult<Vec<Event>> {
+        authorize(caller, Action::EventObjects)?;
+        self.store().event_objects(caller.org, after, limit.min(OBJECTS_MAX)).await.map_err(unavailable)
+    }
+
+    async fn network_claims(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<Claim>> {
+        authorize(caller, Action::NetworkClaims)?;
+        let read = self.store().network_claims(caller.org, after, limit.min(OBJECTS_MAX)).await;
+        Ok(read.map_err(unavailable)?.into_iter().map(claim).collect())
+    }
+
+    async fn network_claim(&self, caller: &Caller, name: &str) -> ApiResult<Claim> {
+        authorize(caller, Action::NetworkClaim)?;
+        let read = self.store().network_claim(caller.org, name).await.map_err(unavailable)?;
+        read.map(claim).ok_or_else(|| changed(name)(store::Error::NotFound))
+    }
+
+    async fn save_network_claim(&self, caller: &Caller, draft: &ClaimDraft) -> ApiResult<Claim> {
+        authorize(caller, Action::SaveNetworkClaim)?;
+        checked_claim_name(&draft.name)?;
+        if let Some(e) = numbers::claim::validate(&draft.spec).first() {
+            return Err(ApiError::invalid(e.to_string()));
+        }
+        let write = NetworkClaimWrite {
+            org: caller.org,
+            name: draft.name.clone(),
+            expected: draft.expected,
+            metadata: draft.metadata.clone(),
+            spec: draft.spec.clone(),
+            policy: Policy::default(),
+            dry_run: draft.dry_run,
+        };
+        let written = self.store().write_network_claim(&write, self.now()).await.map_err(changed(&draft.name))?;
+        self.scanner.hub.recorded();
+        Ok(claim(written))
+    }
+
+    async fn delete_network_claim(
+        &self,
+        caller: &Caller,
+        name: &str,
+        expected: Option<LogPosition>,
+    ) -> ApiResult<Claim> {
+        authorize(caller, Action::DeleteNetworkClaim)?;
+        let policy = Policy::default();
+        let gone = self.store().delete_network_claim(caller.org, name, expected, &policy, self.now()).await;
+        let gone = gone.map_err(changed(name))?;
+        self.scanner.hub.recorded();
+        Ok(claim(gone))
+    }
+
+    async fn covering(&self, caller: &Caller, addresses: &[IpAddr]) -> ApiResult<Vec<Option<Cover>>> {
+        authorize(caller, Action::Covering)?;
+        if addresses.len() > ADDRESSES_MAX {
+            return Err(ApiError::invalid(format!("At most {ADDRESSES_MAX} addresses at once.")));
+        }
+        let covers = self.store().covering(caller.org, addresses).await.map_err(unavailable)?;
+        Ok(covers.into_iter().map(|c| c.map(cover)).collect())
+    }
+}
+
+impl Services {
+    async fn with_tombstones(&self, entries: Vec<LogEntry>) -> ApiResult<Vec<(LogEntry, Option<String>)>> {
+        let deleted: Vec<_> = entries.iter().filter(|e| e.op == Op::Delete).map(|e| e.rv).collect();
+        let mut kept = self.store().tombstones(&deleted).await.map_err(unavailable)?;
+        let entries = entries.into_iter().map(|e| {
+            let at = kept.iter().position(|(rv, _)| *rv == e.rv);
+            (e, at.map(|i| kept.swap_remove(i).1))
+        });
+        Ok(entries.collect())
+    }
+}
+
+/// Checks the name of a claim: an RFC 1123 subdomain, as names of Kubernetes objects are.
+fn checked_claim_name(name: &str) -> ApiResult<()> {
+    let label = |l: &str| {
+        !l.is_empty()
+            && l.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && !l.starts_with('-')
+            && !l.ends_with('-')
+    };
+    if name.len() <= 253 && name.split('.').all(label) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    Err(ApiError::invalid(format!(
+        "“{shown}” is not a valid name of a claim: use lower-case letters, digits, “-” and “.”, at most 253 characters, \
+         beginning and ending with a letter or digit."
+    )))
+}

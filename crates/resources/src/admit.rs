@@ -1,0 +1,136 @@
+//! What every written object passes: its schema, the rules of its kind, and the fields that only the server sets.
+
+use crate::failure::Failure;
+use crate::kind::Kind;
+use crate::meta;
+use crate::request::Options;
+use crate::schema::{self, Violation};
+use crate::store::Objects;
+use serde_json::{Value, json};
+
+/// What to do with fields that the schema does not know.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    Refuse,
+    Warn,
+    Drop,
+}
+
+impl Unknown {
+    pub(crate) fn read(options: &Options) -> Result<Self, Failure> {
+        match options.get("fieldValidation") {
+            "Strict" => Ok(Unknown::Refuse),
+            "" | "Warn" => Ok(Unknown::Warn),
+            "Ignore" => Ok(Unknown::Drop),
+            other => Err(Failure::bad_request(format!(
+                "fieldValidation is {other:?}, must be Strict, Warn or Ignore"
+            ))),
+        }
+    }
+}
+
+/// Refuses what is no object, or has metadata that is none.
+pub(crate) fn is_object(body: &Value) -> Result<(), Failure> {
+    if !body.is_object() {
+        return Err(Failure::bad_request("the body is not an object"));
+    }
+    match body.get("metadata") {
+        Some(m) if !m.is_object() => Err(Failure::bad_request("metadata is not an object")),
+        _ => Ok(()),
+    }
+}
+
+/// Checks a client's object and gives it the fixed parts of the one before it.
+pub(crate) fn admit(
+    objects: &Objects,
+    mut new: Value,
+    old: Option<&Value>,
+    options: &Options,
+) -> Result<(Value, Vec<String>), Failure> {
+    let kind = objects.kind;
+    is_object(&new)?;
+    for (key, expected) in [("apiVersion", Kind::api_version()), ("kind", kind.name.to_string())] {
+        match new.get(key).and_then(Value::as_str) {
+            Some(v) if v == expected => {}
+            None if new.get(key).is_none() => new[key] = expected.into(),
+            _ => {
+                let message = format!("{key} is {}, at this address it must be {expected:?}", new[key]);
+                return Err(Failure::bad_request(message));
+            }
+        }
+    }
+    if let Some(map) = new.as_object_mut() {
+        // Only the server writes the status.
+        map.remove("status");
+        map.entry("metadata").or_insert_with(|| json!({}));
+    }
+    let name = new["metadata"]["name"].as_str().unwrap_or_default().to_string();
+    let mut whole = (kind.schema)();
+    whole["properties"]["metadata"] = schema::metadata();
+    let mut unknown = Vec::new();
+    let mut violations = schema::check(&whole, &mut new, "", &mut unknown);
+    let policy = Unknown::read(options)?;
+    if policy == Unknown::Refuse && !unknown.is_empty() {
+        let list: Vec<String> = unknown.iter().map(|f| format!("unknown field {f:?}")).collect();
+        return Err(Failure::bad_request(format!("strict decoding error: {}", list.join(", "))));
+    }
+    if let Some(ns) = new["metadata"]["namespace"].as_str().filter(|ns| *ns != objects.namespace) {
+        let words = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Failure::bad_request(format!("{words}: {ns:?} and {:?}", objects.namespace)));
+    }
+    violations.extend(meta::check(&new));
+    if violations.is_empty() {
+        violations.extend((kind.validate)(&new, old));
+    }
+    if let Some(old) = old {
+        keep_fixed(&mut new, old, &mut violations);
+    }
+    if !violations.is_empty() {
+        return Err(Failure::invalid(kind, &name, &violations));
+    }
+    let warn = |f: String| format!("unknown field {f:?}");
+    let warnings = if policy == Unknown::Warn { unknown.into_iter().map(warn).collect() } else { Vec::new() };
+    Ok((new, warnings))
+}
+
+/// Fields of metadata that the server sets stay as they are; identity may be repeated, not changed.
+fn keep_fixed(new: &mut Value, old: &Value, violations: &mut Vec<Violation>) {
+    for key in ["name", "uid"] {
+        let (is, was) = (new["metadata"][key].clone(), &old["metadata"][key]);
+        if !is.is_null() && is != *was {
+            let shown = is.as_str().unwrap_or_default();
+            violations.push(Violation::invalid(format!("metadata.{key}"), shown, "field is immutable"));
+        }
+    }
+    for key in [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "generation",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
+        match old["metadata"].get(key) {
+            Some(value) => new["metadata"][key] = value.clone(),
+            None => drop(new["metadata"].as_object_mut().and_then(|m| m.remove(key))),
+        }
+    }
+    if old["metadata"].get("deletionTimestamp").is_some() {
+        let had = |f: &Value| old["metadata"]["finalizers"].as_array().is_some_and(|l| l.contains(f));
+        let added = new["metadata"]["finalizers"].as_array().is_some_and(|l| !l.iter().all(had));
+        if added {
+            let mut v = Violation::invalid(
+                "metadata.finalizers",
+                "",
+                "no new finalizers can be added if the object is being deleted",
+            );
+            v.reason = "FieldValueForbidden";
+            violations.push(v);
+        }
+    }
+    if new["spec"] != old["spec"] {
+        new["metadata"]["generation"] = (old["metadata"]["generation"].as_i64().unwrap_or(1) + 1).into();
+    }
+}

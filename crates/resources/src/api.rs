@@ -1,0 +1,232 @@
+//! One request: what it names, what it does, and in which form it is answered.
+
+use crate::access;
+use crate::body::{self, Form};
+use crate::delete;
+use crate::discovery;
+use crate::failure::Failure;
+use crate::kind::{Kind, Verb};
+use crate::list;
+use crate::openapi;
+use crate::request::{Collection, Options, Reply, Request, Target, target};
+use crate::selector::Selector;
+use crate::store::Objects;
+use crate::table::{Include, table};
+use crate::watch;
+use crate::write::{self, Written};
+use jiff::Timestamp;
+use model::ids::Caller;
+use serde_json::Value;
+use service::SharedBackend;
+
+/// The API over a backend.
+#[derive(Clone)]
+pub struct Api {
+    backend: SharedBackend,
+}
+
+/// What a request came to.
+struct Answer {
+    status: u16,
+    value: Value,
+    /// The kind of its objects, which have tables.
+    kind: Option<&'static Kind>,
+    warnings: Vec<String>,
+}
+
+impl Api {
+    /// The API over a backend.
+    pub fn new(backend: SharedBackend) -> Self {
+        Api { backend }
+    }
+
+    /// Answers a request of a caller.
+    pub async fn answer(&self, caller: &Caller, request: Request) -> Reply {
+        let options = Options::read(&request.query);
+        let is_watch = request.method == "GET" && options.is_set("watch");
+        let target = match target(&request.path, caller) {
+            Ok(target) => target,
+            Err(failure) => return failed(&failure),
+        };
+        if let Target::Document(path) = &target {
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            return document(&path, &request);
+        }
+        if let (true, Target::Collection(c, ns)) = (is_watch, &target) {
+            return match self.watch(caller, *c, ns, &options, &request).await {
+                Ok(reply) => reply,
+                Err(failure) => failed(&failure),
+            };
+        }
+        match self.act(caller, target, &request, &options).await {
+            Ok(answer) => finished(answer, &request, &options),
+            Err(failure) => failed(&failure),
+        }
+    }
+
+    fn objects(&self, caller: &Caller, c: Collection, namespace: &str) -> Objects {
+        Objects {
+            backend: self.backend.clone(),
+            caller: caller.clone(),
+            kind: c.kind,
+            namespace: namespace.to_string(),
+        }
+    }
+
+    async fn watch(
+        &self,
+        caller: &Caller,
+        c: Collection,
+        namespace: &str,
+        options: &Options,
+        request: &Request,
+    ) -> Result<Reply, Failure> {
+        let selector = Selector::read(c.kind, options.get("labelSelector"), options.get("fieldSelector"))?;
+        let objects = self.objects(caller, c, namespace);
+        Ok(Reply::Watch(watch::watch(objects, selector, options, body::form(&request.accept)).await?))
+    }
+
+    async fn act(
+        &self,
+        caller: &Caller,
+        target: Target,
+        request: &Request,
+        options: &Options,
+    ) -> Result<Answer, Failure> {
+        let method = request.method.as_str();
+        let now = Timestamp::now();
+        match target {
+            Target::AccessReview if method == "POST" => Ok(Answer {
+                status: 201,
+                value: access::review(caller, request)?,
+                kind: None,
+                warnings: vec![],
+            }),
+            Target::AccessReview => Err(Failure::method_not_allowed(method)),
+            Target::Document(_) => Err(Failure::no_such_path()),
+            Target::Collection(c, ns) => {
+                let objects = self.objects(caller, c, &ns);
+                match method {
+                    "GET" => {
+                        let selector = Selector::read(
+                            c.kind,
+                            options.get("labelSelector"),
+                            options.get("fieldSelector"),
+                        )?;
+                        Ok(of(c.kind, list::list(&objects, &selector, options).await?))
+                    }
+                    "POST" if allows(c, Verb::Create) => {
+                        written(c.kind, write::create(&objects, request, options, now).await?)
+                    }
+                    "DELETE" if allows(c, Verb::DeleteCollection) => {
+                        delete_all(&objects, request, options, now).await.map(|v| of(c.kind, v))
+                    }
+                    _ => Err(Failure::method_not_allowed(method)),
+                }
+            }
+            Target::Object(c, ns, name) => {
+                let objects = self.objects(caller, c, &ns);
+                match method {
+                    "GET" => {
+                        let object = objects.get(&name).await?;
+                        Ok(of(c.kind, object.ok_or_else(|| Failure::not_found(c.kind, &name))?))
+                    }
+                    "PUT" if allows(c, Verb::Update) => {
+                        written(c.kind, write::update(&objects, &name, request, options, now).await?)
+                    }
+                    "PATCH" if allows(c, Verb::Patch) => {
+                        written(c.kind, write::patch(&objects, &name, request, options, now).await?)
+                    }
+                    "DELETE" if allows(c, Verb::Delete) => {
+                        let value = delete::delete(&objects, &name, request, options, now).await?;
+                        let kind = (value["kind"] != "Status").then_some(c.kind);
+                        Ok(Answer { status: 200, value, kind, warnings: vec![] })
+                    }
+                    _ => Err(Failure::method_not_allowed(method)),
+                }
+            }
+            Target::Status(c, ns, name) if method == "GET" => {
+                let object = self.objects(caller, c, &ns).get(&name).await?;
+                Ok(of(c.kind, object.ok_or_else(|| Failure::not_found(c.kind, &name))?))
+            }
+            // The status is what was observed or decided: nobody but the server writes it.
+            Target::Status(..) => Err(Failure::method_not_allowed(method)),
+        }
+    }
+}
+
+fn allows(c: Collection, verb: Verb) -> bool {
+    (c.kind.action)(verb).is_some()
+}
+
+fn of(kind: &'static Kind, value: Value) -> Answer {
+    Answer { status: 200, value, kind: Some(kind), warnings: vec![] }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "one form for all arms")]
+fn written(kind: &'static Kind, w: Written) -> Result<Answer, Failure> {
+    let status = if w.created { 201 } else { 200 };
+    Ok(Answer { status, value: w.object, kind: Some(kind), warnings: w.warnings })
+}
+
+/// Deletes all objects that the options select; those that were there.
+async fn delete_all(
+    objects: &Objects,
+    request: &Request,
+    options: &Options,
+    now: Timestamp,
+) -> Result<Value, Failure> {
+    let selector = Selector::read(objects.kind, options.get("labelSelector"), options.get("fieldSelector"))?;
+    let all = list::list(objects, &selector, options).await?;
+    for object in all["items"].as_array().into_iter().flatten() {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        match delete::delete(objects, name, request, options, now).await {
+            Err(e) if e.code == 404 => {}
+            other => drop(other?),
+        }
+    }
+    Ok(all)
+}
+
+fn finished(answer: Answer, request: &Request, options: &Options) -> Reply {
+    let form = body::form(&request.accept);
+    let value = match (form, answer.kind) {
+        (Form::Table(version), Some(kind)) => {
+            table(kind, &answer.value, version, Include::read(options.get("includeObject")), Timestamp::now())
+        }
+        (Form::Partial, Some(_)) => body::partial(&answer.value),
+        _ => answer.value,
+    };
+    let (body, content_type) = body::write(&value, form);
+    Reply::Whole { status: answer.status, content_type, warnings: answer.warnings, retry_after: None, body }
+}
+
+fn failed(failure: &Failure) -> Reply {
+    let retry_after = failure.details["retryAfterSeconds"].as_u64();
+    let (body, content_type) = body::write(&failure.status(), Form::Json);
+    Reply::Whole { status: failure.code, content_type, warnings: vec![], retry_after, body }
+}
+
+/// Discovery and descriptions, which only read.
+fn document(path: &[&str], request: &Request) -> Reply {
+    if request.method != "GET" && request.method != "HEAD" {
+        return failed(&Failure::method_not_allowed(&request.method));
+    }
+    if path == ["openapi", "v2"] && request.accept.contains("proto-openapi") {
+        let body = crate::protobuf::document(&openapi::v2());
+        let content_type = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+        return Reply::Whole { status: 200, content_type, warnings: vec![], retry_after: None, body };
+    }
+    let aggregated = discovery::document(path, &request.accept);
+    let found = aggregated.or_else(|| openapi::document(path));
+    let Some(value) = found else { return failed(&Failure::no_such_path()) };
+    let (body, mut content_type) = body::write(&value, Form::Json);
+    if value["kind"] == "APIGroupDiscoveryList" {
+        content_type = if value["apiVersion"] == "apidiscovery.k8s.io/v2" {
+            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+        } else {
+            "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+        };
+    }
+    Reply::Whole { status: 200, content_type, warnings: vec![], retry_after: None, body }
+}

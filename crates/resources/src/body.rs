@@ -1,0 +1,137 @@
+//! Bodies: JSON or YAML in, JSON, YAML, a table or metadata alone out, as the client accepts.
+
+use crate::failure::Failure;
+use serde_json::{Value, json};
+
+/// Longest body, octets. The server's own limit is larger.
+const BODY_MAX: usize = 3 << 20;
+
+/// Reads a body as one value.
+pub(crate) fn read(body: &[u8], content_type: &str) -> Result<Value, Failure> {
+    if body.len() > BODY_MAX {
+        let message = format!("the request body has {} octets, the limit is {BODY_MAX}", body.len());
+        return Err(Failure::new(413, "RequestEntityTooLarge", message));
+    }
+    let media = content_type.split(';').next().unwrap_or("").trim();
+    if media.contains("protobuf") || media.contains("cbor") {
+        let message =
+            format!("the media type {media:?} is not supported: send application/json or application/yaml");
+        return Err(Failure::new(415, "UnsupportedMediaType", message));
+    }
+    if media.contains("yaml") {
+        let text = std::str::from_utf8(body).map_err(|_| Failure::bad_request("the body is not UTF-8"))?;
+        return serde_saphyr::from_str(text).map_err(|e| {
+            Failure::bad_request(format!("the body is not YAML: {}", first_line(&e.to_string())))
+        });
+    }
+    serde_json::from_slice(body).map_err(|e| Failure::bad_request(format!("the body is not JSON: {e}")))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Json,
+    Yaml,
+    /// YAML as plain text, for a browser to show.
+    Text,
+    /// A table in the `meta.k8s.io` version that was asked for.
+    Table(&'static str),
+    /// Metadata alone.
+    Partial,
+}
+
+/// The first form of an `Accept` header that can be produced; JSON when there is none.
+pub(crate) fn form(accept: &str) -> Form {
+    for range in accept.split(',') {
+        let mut parts = range.split(';').map(str::trim);
+        let media = parts.next().unwrap_or("");
+        let parameters: Vec<_> = parts.collect();
+        let has = |p: &str| parameters.contains(&p);
+        if media.ends_with("yaml") {
+            return Form::Yaml;
+        }
+        if media == "text/html" {
+            return Form::Text;
+        }
+        if media != "application/json" {
+            continue;
+        }
+        if has("as=Table") && has("g=meta.k8s.io") {
+            return Form::Table(if has("v=v1beta1") { "v1beta1" } else { "v1" });
+        }
+        if has("as=PartialObjectMetadata") || has("as=PartialObjectMetadataList") {
+            return Form::Partial;
+        }
+        if !parameters.iter().any(|p| p.starts_with("as=")) {
+            return Form::Json;
+        }
+    }
+    Form::Json
+}
+
+/// The metadata of an object or of the objects of a list.
+pub(crate) fn partial(object: &Value) -> Value {
+    let meta = |o: &Value, kind: &str| json!({ "kind": kind, "apiVersion": "meta.k8s.io/v1", "metadata": o["metadata"] });
+    let Some(items) = object["items"].as_array() else { return meta(object, "PartialObjectMetadata") };
+    let mut list = meta(object, "PartialObjectMetadataList");
+    list["items"] = items.iter().map(|o| meta(o, "PartialObjectMetadata")).collect();
+    list
+}
+
+/// The bytes of an answer and their media type.
+pub(crate) fn write(value: &Value, form: Form) -> (Vec<u8>, &'static str) {
+    if matches!(form, Form::Yaml | Form::Text)
+        && let Ok(text) = serde_saphyr::to_string(value)
+    {
+        let media = if form == Form::Text { "text/plain; charset=utf-8" } else { "application/yaml" };
+        return (text.into_bytes(), media);
+    }
+    let mut bytes = serde_json::to_vec(value).unwrap_or_default();
+    bytes.push(b'\n');
+    (bytes, "application/json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_form_that_can_be_produced_is_taken() {
+        for (accept, expected) in [
+            ("", Form::Json),
+            ("*/*", Form::Json),
+            ("application/json", Form::Json),
+            ("application/yaml", Form::Yaml),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", Form::Text),
+            (
+                "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+                Form::Table("v1"),
+            ),
+            ("application/json;as=Table;v=v1beta1;g=meta.k8s.io, application/json", Form::Table("v1beta1")),
+            ("application/vnd.kubernetes.protobuf,application/json", Form::Json),
+            ("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Form::Partial),
+        ] {
+            assert_eq!(form(accept), expected, "{accept}");
+        }
+    }
+
+    #[test]
+    fn bodies_that_cannot_be_read_say_why() {
+        let yaml = read(b"kind: Domain\nspec: { name: q7.io }\n", "application/yaml").unwrap();
+        assert_eq!(yaml["spec"]["name"], "q7.io");
+        for (body, media, code, words) in [
+            (&b"{"[..], "application/json", 400, "is not JSON"),
+            (b"a: [", "application/yaml", 400, "is not YAML"),
+            (b"", "application/vnd.kubernetes.protobuf", 415, "application/json or application/yaml"),
+            (&vec![b' '; BODY_MAX + 1], "application/json", 413, "the limit is 3145728"),
+        ] {
+            let e = read(body, media).unwrap_err();
+            assert_eq!(e.code, code);
+            assert!(e.message.contains(words), "{}", e.message);
+        }
+    }
+}

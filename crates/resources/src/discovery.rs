@@ -1,0 +1,99 @@
+//! Discovery: which groups, versions and resources there are, one by one and aggregated.
+
+use crate::kind::{GROUP, Kind, VERSION};
+use crate::kinds;
+use serde_json::{Value, json};
+
+/// The answer for a path of discovery, if it is one; `accept` may ask for the aggregated form.
+pub(crate) fn document(path: &[&str], accept: &str) -> Option<Value> {
+    let aggregated = accept.split(',').find(|r| r.contains("as=APIGroupDiscoveryList"));
+    Some(match path {
+        ["version"] => version(),
+        ["api"] => match aggregated {
+            Some(range) => discovery_list(range, &[]),
+            // Nothing is served in the group without a name: the address belongs to the REST API.
+            None => json!({ "kind": "APIVersions", "versions": [], "serverAddressByClientCIDRs": [] }),
+        },
+        ["apis"] => match aggregated {
+            Some(range) => discovery_list(range, &[group_discovery()]),
+            None => json!({
+                "kind": "APIGroupList", "apiVersion": "v1", "groups": [group(GROUP, VERSION), group(AUTHORIZATION, "v1")],
+            }),
+        },
+        ["apis", g] if *g == GROUP => with_type(group(GROUP, VERSION)),
+        ["apis", g] if *g == AUTHORIZATION => with_type(group(AUTHORIZATION, "v1")),
+        ["apis", g, v] if (*g, *v) == (GROUP, VERSION) => resources(),
+        ["apis", g, "v1"] if *g == AUTHORIZATION => json!({
+            "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "authorization.k8s.io/v1",
+            "resources": [{
+                "name": "selfsubjectaccessreviews", "singularName": "", "namespaced": false,
+                "kind": "SelfSubjectAccessReview", "verbs": ["create"],
+            }],
+        }),
+        _ => return None,
+    })
+}
+
+const AUTHORIZATION: &str = "authorization.k8s.io";
+
+/// The version of the conventions that are followed, with our own in `gitVersion`.
+fn version() -> Value {
+    json!({
+        "major": "1", "minor": "31", "gitVersion": concat!("v1.31.0+domainscope.", env!("CARGO_PKG_VERSION")),
+        "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "",
+        "compiler": "rustc", "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
+}
+
+fn group(name: &str, version: &str) -> Value {
+    let v = json!({ "groupVersion": format!("{name}/{version}"), "version": version });
+    json!({ "name": name, "versions": [v], "preferredVersion": v })
+}
+
+fn with_type(mut group: Value) -> Value {
+    group["kind"] = "APIGroup".into();
+    group["apiVersion"] = "v1".into();
+    group
+}
+
+fn resources() -> Value {
+    let one = |k: &&Kind| {
+        json!({
+            "name": k.plural, "singularName": k.singular, "namespaced": true, "kind": k.name, "verbs": k.verbs(),
+            "shortNames": k.short, "categories": ["all", "domainscope"],
+        })
+    };
+    let status = |k: &&Kind| {
+        json!({
+            "name": format!("{}/status", k.plural), "singularName": "", "namespaced": true, "kind": k.name, "verbs": ["get"],
+        })
+    };
+    let list: Vec<Value> = kinds::ALL.iter().flat_map(|k| [one(k), status(k)]).collect();
+    json!({
+        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": Kind::api_version(), "resources": list,
+    })
+}
+
+fn group_discovery() -> Value {
+    let kind = |k: &&Kind| json!({ "group": GROUP, "version": VERSION, "kind": k.name });
+    let resource = |k: &&Kind| {
+        json!({
+            "resource": k.plural, "responseKind": kind(k), "scope": "Namespaced", "singularResource": k.singular,
+            "verbs": k.verbs(), "shortNames": k.short, "categories": ["all", "domainscope"],
+            "subresources": [{ "subresource": "status", "responseKind": kind(k), "verbs": ["get"] }],
+        })
+    };
+    let resources: Vec<Value> = kinds::ALL.iter().map(resource).collect();
+    json!({
+        "metadata": { "name": GROUP, "creationTimestamp": null },
+        "versions": [{ "version": VERSION, "resources": resources, "freshness": "Current" }],
+    })
+}
+
+fn discovery_list(range: &str, items: &[Value]) -> Value {
+    let version = if range.contains("v=v2beta1") { "v2beta1" } else { "v2" };
+    json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": format!("apidiscovery.k8s.io/{version}"),
+        "metadata": {}, "items": items,
+    })
+}

@@ -1,0 +1,134 @@
+//! Refusals and errors as `Status` objects with reason, details and causes.
+
+use crate::kind::{GROUP, Kind};
+use crate::schema::Violation;
+use serde_json::{Value, json};
+use service::{ApiError, ErrorKind};
+
+/// An error that a client gets as a `Status` object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// HTTP status.
+    pub code: u16,
+    /// Stable word that clients act on.
+    pub reason: &'static str,
+    /// What happened, in a sentence.
+    pub message: String,
+    /// What it is about: name, kind, causes.
+    pub details: Value,
+}
+
+impl Failure {
+    pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Failure { code, reason, message: message.into(), details: json!({}) }
+    }
+
+    /// The request itself can't be understood.
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Failure::new(400, "BadRequest", message)
+    }
+
+    pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
+        let message = format!("{}.{GROUP} \"{name}\" not found", kind.plural);
+        Failure::new(404, "NotFound", message).about(kind, name)
+    }
+
+    /// No such address.
+    pub(crate) fn no_such_path() -> Self {
+        Failure::new(404, "NotFound", "the server could not find the requested resource")
+    }
+
+    pub(crate) fn method_not_allowed(method: &str) -> Self {
+        let message = format!("the server does not allow the method {method} on the requested resource");
+        Failure::new(405, "MethodNotAllowed", message)
+    }
+
+    pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {}.{GROUP} \"{name}\": {why}", kind.plural);
+        Failure::new(409, "Conflict", message).about(kind, name)
+    }
+
+    /// The object was changed since the client read it.
+    pub(crate) fn outdated(kind: &Kind, name: &str) -> Self {
+        let why =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        Failure::conflict(kind, name, why)
+    }
+
+    pub(crate) fn exists(kind: &Kind, name: &str) -> Self {
+        let message = format!("{}.{GROUP} \"{name}\" already exists", kind.plural);
+        Failure::new(409, "AlreadyExists", message).about(kind, name)
+    }
+
+    /// Positions that were pruned from the change log.
+    pub(crate) fn expired() -> Self {
+        Failure::new(410, "Expired", "the resourceVersion is too old: list again and watch from the new one")
+    }
+
+    /// A position that is ahead of the log.
+    pub(crate) fn too_large(asked: i64, head: i64) -> Self {
+        let message = format!("Too large resource version: {asked}, current: {head}");
+        let mut failure = Failure::new(504, "Timeout", message);
+        failure.details = json!({
+            "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
+            "retryAfterSeconds": 1,
+        });
+        failure
+    }
+
+    /// An object that breaks rules, each with its field.
+    pub(crate) fn invalid(kind: &Kind, name: &str, violations: &[Violation]) -> Self {
+        let words: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        let all = if words.len() == 1 { words.concat() } else { format!("[{}]", words.join(", ")) };
+        let message = format!("{}.{GROUP} \"{name}\" is invalid: {all}", kind.name);
+        let mut failure = Failure::new(422, "Invalid", message).about(kind, name);
+        let causes = violations
+            .iter()
+            .map(|v| json!({ "reason": v.reason, "message": v.message(), "field": v.field }));
+        failure.details["causes"] = causes.collect();
+        failure
+    }
+
+    /// The same error with the object it is about.
+    pub(crate) fn about(mut self, kind: &Kind, name: &str) -> Self {
+        self.details["group"] = GROUP.into();
+        self.details["kind"] = kind.plural.into();
+        if !name.is_empty() {
+            self.details["name"] = name.into();
+        }
+        self
+    }
+
+    /// The `Status` object.
+    pub fn status(&self) -> Value {
+        json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "reason": self.reason, "details": self.details, "code": self.code,
+        })
+    }
+}
+
+impl From<ApiError> for Failure {
+    fn from(e: ApiError) -> Self {
+        let (code, reason) = match e.kind {
+            ErrorKind::NotFound => (404, "NotFound"),
+            ErrorKind::SignInRequired => (401, "Unauthorized"),
+            ErrorKind::Forbidden => (403, "Forbidden"),
+            ErrorKind::Invalid => (422, "Invalid"),
+            ErrorKind::Conflict => (409, "Conflict"),
+            ErrorKind::TooManyRequests => (429, "TooManyRequests"),
+            ErrorKind::Unavailable => (503, "ServiceUnavailable"),
+            ErrorKind::Internal => (500, "InternalError"),
+        };
+        let mut failure = Failure::new(code, reason, e.detail);
+        if matches!(code, 429 | 503) {
+            failure.details = json!({ "retryAfterSeconds": 2 });
+        }
+        failure
+    }
+}
+
+/// The `Status` of something that was done and has no object to return.
+pub(crate) fn success(details: &Value) -> Value {
+    json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
+}

@@ -1,0 +1,250 @@
+//! `Domain`: a holding of an organisation with what was observed about it. Creating one starts its scan.
+
+use crate::kind::{Column, Kind, Verb};
+use crate::meta::{self, Identity, instant};
+use crate::schema::{Violation, conditions};
+use model::dns::DnssecStatus;
+use model::ids::{LogPosition, OrgId};
+use model::names::DomainName;
+use model::observation::Observation;
+use model::registration::{Registration, RegistrationState};
+use model::status::StatusKind;
+use serde_json::{Value, json};
+use service::policy::Action;
+use service::resources::DomainObject;
+
+/// The kind.
+pub static DOMAIN: Kind = Kind {
+    name: "Domain",
+    plural: "domains",
+    singular: "domain",
+    short: &["dom"],
+    description: "A domain name that the organisation holds, and what was observed about it.",
+    log_kind: "item",
+    columns: &[
+        column("Registrar", "string", 0, ".status.registrarIANAname", "Registrar as the registry states it."),
+        column("Expiration", "string", 0, ".status.expirationDate", "Expiration date."),
+        column(
+            "Status",
+            "string",
+            0,
+            ".status.state",
+            "Status as judged: Critical, Warning, Normal and so on.",
+        ),
+        column(
+            "Observed",
+            "string",
+            0,
+            r#".status.conditions[?(@.type=="Observed")].status"#,
+            "Whether the last scan succeeded.",
+        ),
+        column("IANA ID", "string", 1, ".status.registrarIANAID", "IANA identifier of the registrar."),
+        column("DNSSEC", "string", 1, ".status.DNSSEC", "Result of DNSSEC validation."),
+        column("Nameservers", "string", 1, ".status.nameservers[*]", "Delegated name servers."),
+        column("Age", "date", 0, ".metadata.creationTimestamp", "Time since the domain was added."),
+    ],
+    schema,
+    selectable: &["spec.name"],
+    action: |verb| {
+        Some(match verb {
+            Verb::Get => Action::DomainObject,
+            Verb::List => Action::DomainObjects,
+            Verb::Watch => Action::Changes,
+            Verb::Create => Action::Add,
+            Verb::Update | Verb::Patch => Action::SetDomainMetadata,
+            Verb::Delete | Verb::DeleteCollection => Action::Remove,
+        })
+    },
+    validate,
+};
+
+const fn column(
+    name: &'static str,
+    kind: &'static str,
+    priority: i32,
+    path: &'static str,
+    description: &'static str,
+) -> Column {
+    Column { name, kind, description, priority, path }
+}
+
+fn schema() -> Value {
+    let date = |what: &str| json!({ "type": "string", "description": format!("{what}: a date, a local time or an instant, never more precise than the source states.") });
+    json!({
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": { "type": "string" },
+            "kind": { "type": "string" },
+            "spec": {
+                "type": "object",
+                "description": "What is held.",
+                "required": ["name"],
+                "properties": {
+                    "name": { "type": "string", "minLength": 1, "maxLength": 1000, "description": "The registrable domain name. It is also metadata.name, and immutable." },
+                },
+            },
+            "status": {
+                "type": "object",
+                "description": "What was observed. Written by the server only.",
+                "properties": {
+                    "state": { "type": "string", "description": "Status as judged: Critical, Warning, Unlocked, Secure, Normal or Unknown." },
+                    "registrarIANAID": { "type": "string", "description": "IANA identifier of the registrar." },
+                    "registrarIANAname": { "type": "string", "description": "Name of the registrar as stated." },
+                    "createdDate": date("Creation"),
+                    "modifiedDate": date("Last change at the registry"),
+                    "expirationDate": date("Expiration that alerts follow"),
+                    "nameservers": { "type": "array", "items": { "type": "string" }, "description": "Delegated name servers." },
+                    "dnsProvider": { "type": "string", "description": "DNS provider, by its name servers." },
+                    "DNSSEC": { "type": "string", "enum": ["secure", "insecure", "bogus", "indeterminate"], "description": "Result of DNSSEC validation." },
+                    "statusFlags": { "type": "array", "items": { "type": "string" }, "description": "EPP status codes (RFC 5731, RFC 8056)." },
+                    "outcome": { "type": "string", "description": "Outcome of the last good look-up: registered, available or reserved." },
+                    "verification": { "type": "string", "description": "State of the proof of ownership." },
+                    "lastScanTime": { "type": "string", "format": "date-time", "description": "When it was last scanned." },
+                    "conditions": conditions(),
+                },
+            },
+        },
+    })
+}
+
+fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {
+    let mut out = Vec::new();
+    let name = new["spec"]["name"].as_str().unwrap_or_default();
+    let field = "spec.name";
+    if let Some(old) = old.filter(|o| o["spec"]["name"] != new["spec"]["name"]) {
+        let mut v =
+            Violation::invalid(field, name, format!("field is immutable, it is {}", old["spec"]["name"]));
+        v.reason = "FieldValueInvalid";
+        out.push(v);
+        return out;
+    }
+    match DomainName::read(name) {
+        Err(e) => out.push(Violation::invalid(field, name, e.to_string())),
+        Ok(read) if read.name.as_str() != name => {
+            out.push(Violation::invalid(field, name, format!("must be written as {:?}", read.name.as_str())));
+        }
+        Ok(read) => {
+            if let Some(object) = new["metadata"]["name"].as_str().filter(|n| *n != read.name.as_str()) {
+                let rule = format!("must be equal to spec.name, {:?}", read.name.as_str());
+                out.push(Violation::invalid("metadata.name", object, rule));
+            }
+        }
+    }
+    out
+}
+
+/// The object of a holding.
+pub(crate) fn object(org: OrgId, namespace: &str, d: &DomainObject) -> Value {
+    let identity = Identity {
+        kind: &DOMAIN,
+        org,
+        namespace,
+        name: d.item.name.as_str(),
+        rv: d.rv,
+        created: d.item.added_at,
+    };
+    json!({
+        "apiVersion": Kind::api_version(),
+        "kind": DOMAIN.name,
+        "metadata": meta::metadata(&identity, d.metadata.as_deref().unwrap_or("{}")),
+        "spec": { "name": d.item.name.as_str() },
+        "status": status(d),
+    })
+}
+
+/// The last state of a removed holding, from its tombstone.
+pub(crate) fn deleted(
+    org: OrgId,
+    namespace: &str,
+    name: &str,
+    rv: LogPosition,
+    kept: &Value,
+) -> Option<Value> {
+    let created = jiff::Timestamp::from_microsecond(kept["added_at"].as_i64()?).ok()?;
+    let identity = Identity { kind: &DOMAIN, org, namespace, name, rv, created };
+    let stored = if kept["metadata"].is_object() { kept["metadata"].to_string() } else { "{}".into() };
+    Some(json!({
+        "apiVersion": Kind::api_version(),
+        "kind": DOMAIN.name,
+        "metadata": meta::metadata(&identity, &stored),
+        "spec": { "name": name },
+    }))
+}
+
+fn status(d: &DomainObject) -> Value {
+    let observation = d.observation.as_ref();
+    let state = observation.and_then(|o| o.registration.value.as_ref());
+    let registration = state.and_then(RegistrationState::registration);
+    let mut status = json!({
+        "state": d.row.status.kind.label().split(" · ").next(),
+        "registrarIANAID": registration.and_then(|r| r.registrar.iana_id.clone()),
+        "registrarIANAname": registration.and_then(|r| r.registrar.name.clone()),
+        "createdDate": registration.and_then(|r| r.created).map(|t| t.to_string()),
+        "modifiedDate": registration.and_then(|r| r.updated).map(|t| t.to_string()),
+        "expirationDate": d.row.expires.map(|t| t.to_string()),
+        "nameservers": nameservers(registration, observation),
+        "dnsProvider": d.row.provider.as_ref().map(|p| p.name.clone()),
+        "DNSSEC": observation.and_then(|o| o.dnssec.value.as_ref()).map(|v| dnssec_word(v.status)),
+        "statusFlags": registration.and_then(|r| r.statuses.as_ref()).map(|s| s.iter().map(|f| f.as_str().to_string()).collect::<Vec<_>>()),
+        "outcome": d.row.outcome.map(model::registration::Outcome::as_str),
+        "lastScanTime": d.row.last_scan_at.map(instant),
+        "conditions": domain_conditions(d),
+    });
+    if let Some(map) = status.as_object_mut() {
+        map.retain(|_, v| !v.is_null());
+    }
+    status
+}
+
+fn nameservers(
+    registration: Option<&Registration>,
+    observation: Option<&Observation>,
+) -> Option<Vec<String>> {
+    let delegation = observation.and_then(|o| o.delegation.value.as_ref()).filter(|d| d.delegated);
+    let parent = delegation.map(|d| d.parent_ns.iter().map(|n| n.name.clone()).collect());
+    parent.or_else(|| registration.and_then(|r| r.nameservers.clone()))
+}
+
+fn dnssec_word(status: DnssecStatus) -> &'static str {
+    match status {
+        DnssecStatus::Secure => "secure",
+        DnssecStatus::Insecure => "insecure",
+        DnssecStatus::Bogus => "bogus",
+        DnssecStatus::Indeterminate => "indeterminate",
+    }
+}
+
+fn domain_conditions(d: &DomainObject) -> Vec<Value> {
+    let scanned = d.row.last_scan_at.unwrap_or(d.item.added_at);
+    let condition = |kind: &str, holds: &str, reason: &str, message: &str, at| {
+        json!({
+            "type": kind, "status": holds, "reason": reason, "message": message,
+            "observedGeneration": 1, "lastTransitionTime": instant(at),
+        })
+    };
+    let observed = match (&d.row.error, d.row.last_scan_at) {
+        (_, None) => ("False", "NotScanned", "The first scan has not ended yet.".to_string()),
+        (Some(error), _) => ("False", "LookupFailed", error.clone()),
+        (None, _) => ("True", "Scanned", "The last scan read the registration.".to_string()),
+    };
+    let sentences: Vec<&str> = d.row.status.reasons.iter().map(|r| r.sentence.as_str()).collect();
+    let healthy = match d.row.status.kind {
+        StatusKind::Critical => ("False", "Critical"),
+        StatusKind::Warning => ("False", "Warning"),
+        StatusKind::Unknown => ("Unknown", "Unknown"),
+        StatusKind::Unlocked | StatusKind::Secure | StatusKind::Normal => ("True", "AsExpected"),
+    };
+    vec![
+        condition("Accepted", "True", "Held", "The organisation holds the name.", d.item.added_at),
+        condition("Observed", observed.0, observed.1, &observed.2, scanned),
+        condition("Healthy", healthy.0, healthy.1, &sentences.join(" "), scanned),
+        condition(
+            "Verified",
+            "Unknown",
+            "NotReported",
+            "Proofs of ownership are not reported here yet.",
+            d.item.added_at,
+        ),
+    ]
+}

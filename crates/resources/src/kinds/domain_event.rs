@@ -1,0 +1,118 @@
+//! `DomainEvent`: an entry of the event log. Read-only.
+
+use crate::kind::{Column, Kind, Verb};
+use crate::meta::{self, Identity, instant};
+use model::event::Event;
+use model::ids::{EventId, LogPosition, OrgId};
+use serde_json::{Value, json};
+use service::policy::Action;
+
+/// The kind.
+pub static DOMAIN_EVENT: Kind = Kind {
+    name: "DomainEvent",
+    plural: "domainevents",
+    singular: "domainevent",
+    short: &["domev"],
+    description: "A change of a domain that was detected: an entry of the event log.",
+    log_kind: "event",
+    columns: &[
+        column("Last Seen", "date", ".spec.time", "Time since it was detected."),
+        column("Severity", "string", ".spec.severity", "How much it asks for attention."),
+        column("Reason", "string", ".spec.reason", "What kind of change it is."),
+        column("Domain", "string", ".spec.domain", "The domain."),
+        column("Message", "string", ".spec.message", "What changed, in a sentence."),
+    ],
+    schema,
+    selectable: &["spec.domain", "spec.reason", "spec.severity"],
+    action: |verb| match verb {
+        Verb::Get | Verb::List => Some(Action::EventObjects),
+        Verb::Watch => Some(Action::Changes),
+        _ => None,
+    },
+    validate: |_, _| Vec::new(),
+};
+
+const fn column(
+    name: &'static str,
+    kind: &'static str,
+    path: &'static str,
+    description: &'static str,
+) -> Column {
+    Column { name, kind, description, priority: 0, path }
+}
+
+fn schema() -> Value {
+    let text = |what: &str| json!({ "type": "string", "description": what });
+    json!({
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": { "type": "string" },
+            "kind": { "type": "string" },
+            "spec": {
+                "type": "object",
+                "description": "What happened. It never changes.",
+                "properties": {
+                    "domain": text("The domain."),
+                    "time": { "type": "string", "format": "date-time", "description": "When it was detected." },
+                    "reason": text("Stable word for the kind of change, such as registrar_changed."),
+                    "severity": { "type": "string", "enum": ["info", "notice", "warning", "critical"], "description": "How much it asks for attention." },
+                    "field": text("The field that differs."),
+                    "old": text("The value before."),
+                    "new": text("The value after."),
+                    "source": text("Who stated the new value."),
+                    "message": text("What changed, in a sentence."),
+                },
+            },
+            "status": {
+                "type": "object",
+                "description": "Who has seen it.",
+                "properties": {
+                    "acknowledgedBy": text("Who acknowledged it."),
+                    "acknowledgedTime": { "type": "string", "format": "date-time", "description": "When." },
+                },
+            },
+        },
+    })
+}
+
+/// The name of an event's object.
+fn name(id: EventId) -> String {
+    format!("event-{}", id.0)
+}
+
+/// The identifier in the name of an event's object.
+pub(crate) fn id(name: &str) -> Option<EventId> {
+    let digits = name.strip_prefix("event-").filter(|d| !d.starts_with(['+', '-', '0']))?;
+    digits.parse().ok().map(EventId)
+}
+
+/// The object of an event; `rv` is the position of its newest log entry.
+pub(crate) fn object(org: OrgId, namespace: &str, event: &Event, rv: LogPosition) -> Value {
+    let name = name(event.id);
+    let identity = Identity { kind: &DOMAIN_EVENT, org, namespace, name: &name, rv, created: event.at };
+    let mut object = json!({
+        "apiVersion": Kind::api_version(),
+        "kind": DOMAIN_EVENT.name,
+        "metadata": meta::metadata(&identity, "{}"),
+        "spec": {
+            "domain": event.domain.as_str(),
+            "time": instant(event.at),
+            "reason": event.change.kind.as_str(),
+            "severity": event.change.severity.as_str(),
+            "field": event.change.field,
+            "old": event.change.old,
+            "new": event.change.new,
+            "source": event.change.source,
+            "message": event.change.sentence(),
+        },
+        "status": {},
+    });
+    if let Some(spec) = object["spec"].as_object_mut() {
+        spec.retain(|_, v| !v.is_null());
+    }
+    if let Some(seen) = &event.acknowledged {
+        object["status"] = json!({ "acknowledgedBy": seen.by, "acknowledgedTime": instant(seen.at) });
+    }
+    object
+}

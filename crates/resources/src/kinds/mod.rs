@@ -1,0 +1,50 @@
+//! The kinds there are, each declared in its file.
+
+mod domain;
+mod domain_event;
+mod network_claim;
+
+use crate::kind::Kind;
+
+pub use domain::DOMAIN;
+pub(crate) use domain::{deleted as deleted_domain, object as domain};
+pub use domain_event::DOMAIN_EVENT;
+pub(crate) use domain_event::{id as event_id, object as domain_event};
+pub use network_claim::NETWORK_CLAIM;
+pub(crate) use network_claim::{deleted as deleted_claim, object as network_claim, spec as claim_spec};
+
+/// All kinds, by plural.
+pub static ALL: [&Kind; 3] = [&DOMAIN_EVENT, &DOMAIN, &NETWORK_CLAIM];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::Verb;
+
+    #[test]
+    fn every_kind_is_declared_whole() {
+        for kind in ALL {
+            let schema = (kind.schema)();
+            assert!(schema["properties"]["spec"]["description"].is_string(), "{}", kind.name);
+            assert!((kind.action)(Verb::Get).is_some() && (kind.action)(Verb::List).is_some());
+            assert!(kind.columns.iter().any(|c| c.priority == 0), "{}", kind.name);
+            described(&schema, kind.name);
+        }
+        assert!(ALL.windows(2).all(|w| w[0].plural < w[1].plural));
+    }
+
+    /// Every property says what it is: `kubectl explain` shows it.
+    fn described(schema: &serde_json::Value, path: &str) {
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{name}");
+            assert!(
+                property["description"].is_string()
+                    || path.ends_with(".apiVersion")
+                    || path.ends_with(".kind"),
+                "{path}"
+            );
+            described(property, &path);
+            described(&property["items"], &path);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! `NetworkClaim`: prefixes that a component claims, and what the registry decided.
+
+use crate::kind::{Column, Kind, Verb};
+use crate::meta::{self, Identity, instant};
+use crate::schema::{Violation, conditions};
+use model::ids::{LogPosition, OrgId};
+use numbers::claim::{DESCRIPTION_MAX, REFERENCE_MAX, REQUESTS_MAX};
+use numbers::{ClaimSpec, RecordState};
+use serde_json::{Value, json};
+use service::policy::Action;
+use service::resources::Claim;
+
+/// The kind.
+pub static NETWORK_CLAIM: Kind = Kind {
+    name: "NetworkClaim",
+    plural: "networkclaims",
+    singular: "networkclaim",
+    short: &["netclaim"],
+    description: "Address space that a component claims. It is allocated whole, or its refused records say why.",
+    log_kind: "claim",
+    columns: &[
+        column(
+            "Allocated",
+            "string",
+            0,
+            r#".status.conditions[?(@.type=="Allocated")].status"#,
+            "Whether all of it is allocated.",
+        ),
+        column("Prefixes", "string", 0, ".status.addressSpace[*].prefix", "The prefixes."),
+        column("Reason", "string", 1, r#".status.conditions[?(@.type=="Allocated")].message"#, "Why not."),
+        column(
+            "Reference",
+            "string",
+            1,
+            ".spec.addressSpace[*].reference.resource",
+            "The components that use it.",
+        ),
+        column("Age", "date", 0, ".metadata.creationTimestamp", "Time since the claim was created."),
+    ],
+    schema,
+    selectable: &["spec.addressSpace.reference.group", "spec.addressSpace.reference.resource"],
+    action: |verb| {
+        Some(match verb {
+            Verb::Get => Action::Claim,
+            Verb::List => Action::Claims,
+            Verb::Watch => Action::Changes,
+            Verb::Create | Verb::Update | Verb::Patch => Action::SaveClaim,
+            Verb::Delete | Verb::DeleteCollection => Action::DeleteClaim,
+        })
+    },
+    validate,
+};
+
+const fn column(
+    name: &'static str,
+    kind: &'static str,
+    priority: i32,
+    path: &'static str,
+    description: &'static str,
+) -> Column {
+    Column { name, kind, description, priority, path }
+}
+
+fn schema() -> Value {
+    let reference = json!({
+        "type": "object",
+        "description": "The component that uses the prefix.",
+        "required": ["resource"],
+        "properties": {
+            "group": { "type": "string", "maxLength": REFERENCE_MAX, "description": "API group or system, such as kube-apiserver." },
+            "resource": { "type": "string", "minLength": 1, "maxLength": REFERENCE_MAX, "description": "Resource in it, such as services." },
+        },
+    });
+    let description =
+        json!({ "type": "string", "maxLength": DESCRIPTION_MAX, "description": "What it is for." });
+    let text = |what: &str| json!({ "type": "string", "description": what });
+    json!({
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": { "type": "string" },
+            "kind": { "type": "string" },
+            "spec": {
+                "type": "object",
+                "description": "What is asked for.",
+                "required": ["addressSpace"],
+                "properties": {
+                    "addressSpace": {
+                        "type": "array",
+                        "maxItems": REQUESTS_MAX,
+                        "x-kubernetes-list-type": "atomic",
+                        "description": "Prefixes, all or none of which are allocated.",
+                        "items": {
+                            "type": "object",
+                            "required": ["reference"],
+                            "properties": {
+                                "prefix": text("An exact prefix, such as 192.0.2.0/24. Host bits must be zero."),
+                                "from": text("The block to take a prefix from; with prefix, the block it must lie in."),
+                                "prefixLength": { "type": "integer", "minimum": 0, "maximum": 128, "description": "The length wanted out of the block." },
+                                "reference": reference,
+                                "description": description,
+                            },
+                        },
+                    },
+                },
+            },
+            "status": {
+                "type": "object",
+                "description": "What the registry decided. Written by the server only.",
+                "properties": {
+                    "addressSpace": {
+                        "type": "array",
+                        "description": "One record for each entry of spec.addressSpace, in its order.",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "prefix": text("The prefix; absent when a block has none of the length wanted."),
+                                "reference": reference,
+                                "description": description,
+                                "date": { "type": "string", "format": "date-time", "description": "When it was allocated or refused." },
+                                "status": { "type": "string", "enum": ["allocated", "unavailable"], "description": "Whether the prefix is the claim's." },
+                                "message": text("Why it is unavailable."),
+                                "heldBy": text("The claim of this organisation that holds the addresses."),
+                                "heldPrefix": text("What that claim holds."),
+                            },
+                        },
+                    },
+                    "conditions": conditions(),
+                },
+            },
+        },
+    })
+}
+
+/// The claim's spec in an object that has passed the schema.
+pub(crate) fn spec(object: &Value) -> ClaimSpec {
+    serde_json::from_value(object["spec"].clone()).unwrap_or_default()
+}
+
+fn validate(new: &Value, _: Option<&Value>) -> Vec<Violation> {
+    let errors = numbers::claim::validate(&spec(new));
+    errors.into_iter().map(|e| Violation::invalid(e.field, &e.value, e.rule)).collect()
+}
+
+/// The object of a claim.
+pub(crate) fn object(org: OrgId, namespace: &str, claim: &Claim) -> Value {
+    let identity = Identity {
+        kind: &NETWORK_CLAIM,
+        org,
+        namespace,
+        name: &claim.name,
+        rv: claim.rv,
+        created: claim.created_at,
+    };
+    let metadata = meta::metadata(&identity, &claim.metadata);
+    let records = &claim.status.address_space;
+    let refused = records
+        .iter()
+        .find(|r| r.held_by.is_some() || (r.status == RecordState::Unavailable && r.prefix.is_none()));
+    let refused = refused.or_else(|| records.iter().find(|r| r.status == RecordState::Unavailable));
+    let (holds, reason, message) = match refused {
+        Some(r) => ("False", "Unavailable", r.message.clone().unwrap_or_default()),
+        None => ("True", "Allocated", "All prefixes are allocated.".to_string()),
+    };
+    let at = records.iter().map(|r| r.date).max().unwrap_or(claim.created_at);
+    json!({
+        "apiVersion": Kind::api_version(),
+        "kind": NETWORK_CLAIM.name,
+        "spec": claim.spec,
+        "status": {
+            "addressSpace": claim.status.address_space,
+            "conditions": [{
+                "type": "Allocated", "status": holds, "reason": reason, "message": message,
+                "observedGeneration": metadata["generation"], "lastTransitionTime": instant(at),
+            }],
+        },
+        "metadata": metadata,
+    })
+}
+
+/// The last state of a deleted claim, from its tombstone.
+pub(crate) fn deleted(
+    org: OrgId,
+    namespace: &str,
+    name: &str,
+    rv: LogPosition,
+    kept: &Value,
+) -> Option<Value> {
+    let claim = Claim {
+        name: name.to_string(),
+        rv,
+        metadata: kept["metadata"].to_string(),
+        spec: serde_json::from_value(kept["spec"].clone()).ok()?,
+        status: serde_json::from_value(kept["status"].clone()).ok()?,
+        created_at: serde_json::from_value(kept["created_at"].clone()).ok()?,
+    };
+    Some(object(org, namespace, &claim))
+}

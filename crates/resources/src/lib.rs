@@ -1,0 +1,39 @@
+//! The state of the product as resources, served with the conventions of the Kubernetes API, so that `kubectl`, its client
+//! libraries and GitOps tools work against it unchanged.
+//!
+//! In: a caller and an HTTP request without its framework ([`Request`]). Out: a [`Reply`]. Every read and write goes
+//! through [`service::Backend`], which authorises it. Kinds are declared in [`kinds`], one file each: schema, columns,
+//! validation, and how a stored thing becomes an object; everything else is derived from these declarations.
+//! Conventions: <https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md>
+
+mod access;
+mod admit;
+mod api;
+mod apply;
+mod body;
+mod crd;
+mod delete;
+mod discovery;
+mod failure;
+mod fields;
+mod kind;
+pub mod kinds;
+mod list;
+mod meta;
+mod openapi;
+mod paths;
+mod protobuf;
+mod request;
+mod schema;
+mod selector;
+mod store;
+mod table;
+mod watch;
+mod write;
+
+pub use api::Api;
+pub use crd::definitions;
+pub use failure::Failure;
+pub use kind::{Column, GROUP, Kind, VERSION, Verb};
+pub use request::{Reply, Request, WATCH_TYPE};
+pub use store::{to_yaml, yaml_of};

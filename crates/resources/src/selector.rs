@@ -1,0 +1,180 @@
+//! Label and field selectors.
+
+use crate::failure::Failure;
+use crate::kind::Kind;
+use crate::paths;
+use serde_json::Value;
+
+/// A condition on a label or field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Test {
+    Is(String, String),
+    IsNot(String, String),
+    In(String, Vec<String>),
+    NotIn(String, Vec<String>),
+    Has(String),
+    HasNot(String),
+}
+
+/// What a list or watch is restricted to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selector {
+    labels: Vec<Test>,
+    fields: Vec<Test>,
+}
+
+impl Selector {
+    /// Reads both selectors of a request.
+    pub(crate) fn read(kind: &Kind, labels: &str, fields: &str) -> Result<Self, Failure> {
+        let labels = split(labels).into_iter().map(|t| test(&t)).collect::<Result<_, _>>()?;
+        let fields: Vec<Test> = split(fields).into_iter().map(|t| test(&t)).collect::<Result<_, _>>()?;
+        for field in &fields {
+            let (Test::Is(path, _) | Test::IsNot(path, _)) = field else {
+                return Err(Failure::bad_request("field selectors support =, == and != only"));
+            };
+            let known = ["metadata.name", "metadata.namespace"].contains(&path.as_str());
+            if !known && !kind.selectable.contains(&path.as_str()) {
+                return Err(Failure::bad_request(format!("field label not supported: {path}")));
+            }
+        }
+        Ok(Selector { labels, fields })
+    }
+
+    /// The one name that can match, if the selector says so.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.fields.iter().find_map(|t| match t {
+            Test::Is(path, value) if path == "metadata.name" => Some(value.as_str()),
+            _ => None,
+        })
+    }
+
+    /// True when an object can go from matching to not matching while it exists.
+    pub(crate) fn follows_changes(&self) -> bool {
+        let fixed = |t: &Test| matches!(t, Test::Is(p, _) | Test::IsNot(p, _) if p.starts_with("metadata."));
+        !self.labels.is_empty() || !self.fields.iter().all(fixed)
+    }
+
+    /// True when an object matches.
+    pub(crate) fn matches(&self, object: &Value) -> bool {
+        let label = |key: &str| {
+            object["metadata"]["labels"][key].as_str().map(|v| vec![v.to_string()]).unwrap_or_default()
+        };
+        let field = |path: &str| {
+            let texts =
+                paths::values(object, &format!(".{}", path.replace("addressSpace.", "addressSpace[*].")));
+            let texts: Vec<String> =
+                texts.into_iter().filter_map(|v| v.as_str().map(str::to_owned)).collect();
+            if texts.is_empty() { vec![String::new()] } else { texts }
+        };
+        self.labels.iter().all(|t| t.holds(&label)) && self.fields.iter().all(|t| t.holds(&field))
+    }
+}
+
+impl Test {
+    fn holds(&self, values: &dyn Fn(&str) -> Vec<String>) -> bool {
+        match self {
+            Test::Is(k, v) => values(k).contains(v),
+            Test::IsNot(k, v) => !values(k).contains(v),
+            Test::In(k, list) => values(k).iter().any(|v| list.contains(v)),
+            Test::NotIn(k, list) => !values(k).iter().any(|v| list.contains(v)),
+            Test::Has(k) => !values(k).is_empty(),
+            Test::HasNot(k) => values(k).is_empty(),
+        }
+    }
+}
+
+/// Splits at commas outside parentheses.
+fn split(text: &str) -> Vec<String> {
+    let (mut parts, mut depth) = (vec![String::new()], 0);
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        match (c, parts.last_mut()) {
+            (',', _) if depth == 0 => parts.push(String::new()),
+            (_, Some(last)) => last.push(c),
+            _ => {}
+        }
+    }
+    parts.iter().map(|p| p.trim().to_string()).filter(|p| !p.is_empty()).collect()
+}
+
+fn test(text: &str) -> Result<Test, Failure> {
+    let word = |w: &str| {
+        let w = w.trim();
+        let fine =
+            !w.is_empty() && w.len() <= 317 && !w.contains(|c: char| c.is_whitespace() || "(),".contains(c));
+        if fine {
+            Ok(w.to_string())
+        } else {
+            Err(Failure::bad_request(format!("unable to parse requirement: {text:?}")))
+        }
+    };
+    for (operator, negative) in [("!=", true), ("==", false), ("=", false)] {
+        if let Some((key, value)) = text.split_once(operator) {
+            let (key, value) = (word(key)?, value.trim().to_string());
+            return Ok(if negative { Test::IsNot(key, value) } else { Test::Is(key, value) });
+        }
+    }
+    if let Some(list) = text.strip_suffix(')') {
+        let (head, list) = list
+            .split_once('(')
+            .ok_or_else(|| Failure::bad_request(format!("unable to parse requirement: {text:?}")))?;
+        let list = list.split(',').map(|v| v.trim().to_string()).collect();
+        let head = head.trim();
+        if let Some(key) = head.strip_suffix(" notin") {
+            return Ok(Test::NotIn(word(key)?, list));
+        }
+        if let Some(key) = head.strip_suffix(" in") {
+            return Ok(Test::In(word(key)?, list));
+        }
+        return Err(Failure::bad_request(format!("unable to parse requirement: {text:?}")));
+    }
+    match text.strip_prefix('!') {
+        Some(key) => Ok(Test::HasNot(word(key)?)),
+        None => Ok(Test::Has(word(text)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds;
+
+    #[test]
+    fn labels_and_fields_select() {
+        let object = serde_json::json!({
+            "metadata": { "name": "a", "labels": { "app": "web", "tier": "1" } },
+            "spec": { "addressSpace": [{ "reference": { "group": "kube-apiserver", "resource": "services" } }] },
+        });
+        let matches = |labels: &str, fields: &str| {
+            Selector::read(&kinds::NETWORK_CLAIM, labels, fields).unwrap().matches(&object)
+        };
+        for yes in [
+            "",
+            "app=web",
+            "app==web,tier!=2",
+            "app in (web, db)",
+            "tier notin (2,3)",
+            "app",
+            "!other",
+            "other!=x",
+        ] {
+            assert!(matches(yes, ""), "{yes}");
+        }
+        for no in ["app=db", "app!=web", "other", "!app", "app in (db)", "tier notin (1)", "app=web,tier=2"] {
+            assert!(!matches(no, ""), "{no}");
+        }
+        let services =
+            "spec.addressSpace.reference.group=kube-apiserver,spec.addressSpace.reference.resource=services";
+        assert!(matches("", services) && matches("", "metadata.name=a") && !matches("", "metadata.name!=a"));
+        for (labels, fields) in
+            [("a b", ""), ("(", ""), ("x (a)", ""), ("", "spec.name=x"), ("", "metadata.name")]
+        {
+            let e = Selector::read(&kinds::NETWORK_CLAIM, labels, fields).err();
+            assert_eq!(e.map(|e| e.code), Some(400), "{labels} {fields}");
+        }
+    }
+}

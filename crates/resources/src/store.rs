@@ -1,0 +1,216 @@
+//! Objects of each kind, read and written through the backend.
+
+use crate::failure::Failure;
+use crate::kind::Kind;
+use crate::kinds::{self, DOMAIN, DOMAIN_EVENT};
+use crate::meta;
+use model::ids::{Caller, EventId, LogPosition};
+use model::item::Ownership;
+use model::names::DomainName;
+use model::scan::LogEntry;
+use serde_json::Value;
+use service::resources::ClaimDraft;
+use service::{ApiError, ErrorKind, SharedBackend};
+use std::ptr;
+
+/// The objects of a kind that a caller sees.
+#[derive(Clone)]
+pub(crate) struct Objects {
+    pub(crate) backend: SharedBackend,
+    pub(crate) caller: Caller,
+    pub(crate) kind: &'static Kind,
+    pub(crate) namespace: String,
+}
+
+/// The position in an object's `resourceVersion`.
+pub(crate) fn position(object: &Value) -> LogPosition {
+    let text = object["metadata"]["resourceVersion"].as_str();
+    LogPosition(text.and_then(|t| t.parse().ok()).unwrap_or(0))
+}
+
+impl Objects {
+    fn is(&self, kind: &'static Kind) -> bool {
+        ptr::eq(self.kind, kind)
+    }
+
+    fn failure(&self, e: ApiError, name: &str) -> Failure {
+        match e.kind {
+            ErrorKind::NotFound => Failure::not_found(self.kind, name),
+            ErrorKind::Conflict => Failure::outdated(self.kind, name),
+            _ => Failure::from(e).about(self.kind, name),
+        }
+    }
+
+    /// One object, if it exists.
+    pub(crate) async fn get(&self, name: &str) -> Result<Option<Value>, Failure> {
+        let (caller, org, ns) = (&self.caller, self.caller.org, self.namespace.as_str());
+        let found = if self.is(&DOMAIN) {
+            let Ok(read) = DomainName::read(name) else { return Ok(None) };
+            if read.name.as_str() != name {
+                return Ok(None);
+            }
+            self.backend.domain_object(caller, &read.name).await.map(|d| kinds::domain(org, ns, &d))
+        } else if self.is(&DOMAIN_EVENT) {
+            let Some(id) = kinds::event_id(name) else { return Ok(None) };
+            let mut found = self.backend.event_objects(caller, EventId(id.0 - 1), 1).await?;
+            let event = found.pop().filter(|e| e.id == id);
+            return Ok(event.map(|e| kinds::domain_event(org, ns, &e, LogPosition(id.0))));
+        } else {
+            self.backend.network_claim(caller, name).await.map(|c| kinds::network_claim(org, ns, &c))
+        };
+        match found {
+            Ok(object) => Ok(Some(object)),
+            Err(e) if e.kind == ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(self.failure(e, name)),
+        }
+    }
+
+    /// Objects after a name (for events: after an identifier), in order.
+    pub(crate) async fn after(&self, after: &str, limit: u32) -> Result<Vec<Value>, Failure> {
+        let (caller, org, ns) = (&self.caller, self.caller.org, self.namespace.as_str());
+        Ok(if self.is(&DOMAIN) {
+            let found = self.backend.domain_objects(caller, after, limit).await?;
+            found.iter().map(|d| kinds::domain(org, ns, d)).collect()
+        } else if self.is(&DOMAIN_EVENT) {
+            let after = kinds::event_id(after).unwrap_or(EventId(0));
+            let found = self.backend.event_objects(caller, after, limit).await?;
+            found.iter().map(|e| kinds::domain_event(org, ns, e, LogPosition(e.id.0))).collect()
+        } else {
+            let found = self.backend.network_claims(caller, after, limit).await?;
+            found.iter().map(|c| kinds::network_claim(org, ns, c)).collect()
+        })
+    }
+
+    /// Creates an object that has passed validation.
+    pub(crate) async fn create(&self, object: &Value, dry_run: bool) -> Result<Value, Failure> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        if self.get(name).await?.is_some() {
+            return Err(Failure::exists(self.kind, name));
+        }
+        if !self.is(&DOMAIN) {
+            return match self.save_network_claim(object, None, dry_run).await {
+                Err(e) if e.reason == "Conflict" => Err(Failure::exists(self.kind, name)),
+                other => other,
+            };
+        }
+        service::policy::authorize(&self.caller, service::policy::Action::Add)?;
+        if dry_run {
+            let mut preview = object.clone();
+            preview["metadata"]["namespace"] = self.namespace.as_str().into();
+            return Ok(preview);
+        }
+        let added = self.backend.add(&self.caller, name, Ownership::Owned, &[]).await;
+        added.map_err(|e| self.failure(e, name))?;
+        let made = self.get(name).await?.ok_or_else(|| Failure::outdated(self.kind, name))?;
+        let stored = meta::stored(object);
+        if stored == "{}" { Ok(made) } else { self.set_metadata(name, position(&made), &stored).await }
+    }
+
+    /// Writes an object over the one at a position.
+    pub(crate) async fn update(
+        &self,
+        object: &Value,
+        expected: LogPosition,
+        dry_run: bool,
+    ) -> Result<Value, Failure> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        if !self.is(&DOMAIN) {
+            return self.save_network_claim(object, Some(expected), dry_run).await;
+        }
+        if dry_run {
+            service::policy::authorize(&self.caller, service::policy::Action::SetDomainMetadata)?;
+            return Ok(object.clone());
+        }
+        self.set_metadata(name, expected, &meta::stored(object)).await
+    }
+
+    async fn set_metadata(&self, name: &str, expected: LogPosition, stored: &str) -> Result<Value, Failure> {
+        let domain = DomainName::trusted(name);
+        let written = self.backend.set_domain_metadata(&self.caller, &domain, expected, stored).await;
+        written.map_err(|e| self.failure(e, name))?;
+        self.get(name).await?.ok_or_else(|| Failure::not_found(self.kind, name))
+    }
+
+    async fn save_network_claim(
+        &self,
+        object: &Value,
+        expected: Option<LogPosition>,
+        dry_run: bool,
+    ) -> Result<Value, Failure> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let draft = ClaimDraft {
+            name: name.to_string(),
+            expected,
+            metadata: meta::stored(object),
+            spec: kinds::claim_spec(object),
+            dry_run,
+        };
+        let saved = self.backend.save_network_claim(&self.caller, &draft).await.map_err(|e| self.failure(e, name))?;
+        Ok(kinds::network_claim(self.caller.org, &self.namespace, &saved))
+    }
+
+    /// Deletes an object at a position.
+    pub(crate) async fn delete(&self, object: &Value) -> Result<(), Failure> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let gone = if self.is(&DOMAIN) {
+            let removed = self.backend.remove(&self.caller, &[DomainName::trusted(name)]).await;
+            removed.map(|r| r.len())
+        } else {
+            self.backend.delete_network_claim(&self.caller, name, Some(position(object))).await.map(|_| 1)
+        };
+        match gone {
+            Ok(0) => Err(Failure::not_found(self.kind, name)),
+            Ok(_) => Ok(()),
+            Err(e) => Err(self.failure(e, name)),
+        }
+    }
+
+    /// The name of the object that an entry of the change log is about.
+    pub(crate) fn name_of(&self, entry: &LogEntry) -> String {
+        if self.is(&DOMAIN_EVENT) { format!("event-{}", entry.name) } else { entry.name.clone() }
+    }
+
+    /// The last state of a deleted object.
+    pub(crate) fn deleted(&self, name: &str, rv: LogPosition, kept: Option<&str>) -> Value {
+        let (org, ns) = (self.caller.org, self.namespace.as_str());
+        let kept: Value = kept.and_then(|k| serde_json::from_str(k).ok()).unwrap_or_default();
+        let object = if self.is(&DOMAIN) {
+            kinds::deleted_domain(org, ns, name, rv, &kept)
+        } else {
+            kinds::deleted_claim(org, ns, name, rv, &kept)
+        };
+        object.unwrap_or_else(|| {
+            serde_json::json!({
+                "apiVersion": Kind::api_version(), "kind": self.kind.name,
+                "metadata": { "name": name, "namespace": ns, "resourceVersion": rv.0.to_string() },
+            })
+        })
+    }
+}
+
+/// The live object of a kind as YAML, for people to copy.
+///
+/// # Errors
+/// As the API would answer.
+pub async fn yaml_of(
+    backend: SharedBackend,
+    caller: &Caller,
+    kind: &'static Kind,
+    name: &str,
+) -> Result<String, Failure> {
+    let namespace = crate::request::namespace_of(caller.org);
+    let objects = Objects { backend, caller: caller.clone(), kind, namespace };
+    let mut object = objects.get(name).await?.ok_or_else(|| Failure::not_found(kind, name))?;
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+    }
+    to_yaml(&object).map_err(|e| Failure::new(500, "InternalError", e))
+}
+
+/// An object as YAML.
+///
+/// # Errors
+/// When it can't be written as YAML.
+pub fn to_yaml(object: &Value) -> Result<String, String> {
+    serde_saphyr::to_string(object).map_err(|e| e.to_string())
+}

@@ -1,0 +1,273 @@
+//! Writing: create, update, patches and server-side apply, each with validation, dry run and field managers.
+
+use crate::admit::{Unknown, admit, is_object};
+use crate::apply;
+use crate::body;
+use crate::failure::Failure;
+use crate::meta;
+use crate::request::{Options, Request};
+use crate::schema::{self, Violation};
+use crate::store::{Objects, position};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+/// How often a write without a `resourceVersion` is tried when others write at the same time.
+pub(crate) const TRIES: usize = 5;
+/// Most operations of one JSON patch.
+const OPERATIONS_MAX: usize = 1_000;
+
+/// An object that was written, and what the client is warned of.
+pub(crate) struct Written {
+    pub(crate) object: Value,
+    pub(crate) created: bool,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The manager that a write is noted under.
+fn manager(options: &Options, request: &Request) -> String {
+    let named = options.get("fieldManager");
+    let agent = request.user_agent.split('/').next().unwrap_or("");
+    let name = if named.is_empty() { agent } else { named };
+    let name: String = name.chars().filter(|c| !c.is_control()).take(128).collect();
+    if name.is_empty() { "unknown".into() } else { name }
+}
+
+pub(crate) async fn create(
+    objects: &Objects,
+    request: &Request,
+    options: &Options,
+    now: Timestamp,
+) -> Result<Written, Failure> {
+    let new = body::read(&request.body, &request.content_type)?;
+    create_object(objects, new, request, options, now, false).await
+}
+
+async fn create_object(
+    objects: &Objects,
+    mut new: Value,
+    request: &Request,
+    options: &Options,
+    now: Timestamp,
+    is_apply: bool,
+) -> Result<Written, Failure> {
+    is_object(&new)?;
+    if new["metadata"]["name"].is_null() {
+        let prefix = new["metadata"]["generateName"].as_str().unwrap_or_default().to_string();
+        if prefix.is_empty() {
+            let words = "name or generateName is required";
+            return Err(Failure::invalid(
+                objects.kind,
+                "",
+                &[Violation::invalid("metadata.name", "", words)],
+            ));
+        }
+        new["metadata"]["name"] = meta::generated(&prefix).into();
+    }
+    if let Some(rv) = new["metadata"]["resourceVersion"].as_str().filter(|v| !v.is_empty()) {
+        let message = format!("resourceVersion should not be set on objects to be created, it is {rv:?}");
+        return Err(Failure::bad_request(message));
+    }
+    let (mut new, warnings) = admit(objects, new, None, options)?;
+    for key in ["generation", "uid", "creationTimestamp", "deletionTimestamp", "selfLink"] {
+        if let Some(metadata) = new["metadata"].as_object_mut() {
+            metadata.remove(key);
+        }
+    }
+    new["metadata"]["generation"] = 1.into();
+    if !is_apply {
+        apply::updated(None, &mut new, &manager(options, request), now);
+    }
+    let object = objects.create(&new, options.dry_run()?).await?;
+    Ok(Written { object, created: true, warnings })
+}
+
+pub(crate) async fn update(
+    objects: &Objects,
+    name: &str,
+    request: &Request,
+    options: &Options,
+    now: Timestamp,
+) -> Result<Written, Failure> {
+    let sent = body::read(&request.body, &request.content_type)?;
+    if sent["metadata"]["name"].as_str().is_some_and(|n| n != name) {
+        let message = "the name of the object does not match the name on the URL";
+        return Err(Failure::bad_request(format!("{message}: {} and {name:?}", sent["metadata"]["name"])));
+    }
+    change(objects, name, request, options, now, &|_| Ok(sent.clone())).await
+}
+
+pub(crate) async fn patch(
+    objects: &Objects,
+    name: &str,
+    request: &Request,
+    options: &Options,
+    now: Timestamp,
+) -> Result<Written, Failure> {
+    let media = request.content_type.split(';').next().unwrap_or("").trim();
+    match media {
+        "application/merge-patch+json" => {
+            let patch = body::read(&request.body, "application/json")?;
+            change(objects, name, request, options, now, &|old| {
+                let mut new = old.clone();
+                json_patch::merge(&mut new, &patch);
+                Ok(new)
+            })
+            .await
+        }
+        "application/json-patch+json" => {
+            let patch = body::read(&request.body, "application/json")?;
+            let patch: json_patch::Patch = serde_json::from_value(patch)
+                .map_err(|e| Failure::bad_request(format!("the body is not a JSON patch (RFC 6902): {e}")))?;
+            if patch.0.len() > OPERATIONS_MAX {
+                let message =
+                    format!("the patch has {} operations, the limit is {OPERATIONS_MAX}", patch.0.len());
+                return Err(Failure::new(413, "RequestEntityTooLarge", message));
+            }
+            change(objects, name, request, options, now, &|old| {
+                let mut new = old.clone();
+                json_patch::patch(&mut new, &patch).map_err(|e| {
+                    Failure::new(422, "Invalid", format!("the patch does not apply: {e}"))
+                        .about(objects.kind, name)
+                })?;
+                Ok(new)
+            })
+            .await
+        }
+        "application/apply-patch+yaml" => apply_patch(objects, name, request, options, now).await,
+        _ => {
+            let message = format!(
+                "the media type {media:?} is not supported: send application/merge-patch+json, \
+                 application/json-patch+json or application/apply-patch+yaml"
+            );
+            Err(Failure::new(415, "UnsupportedMediaType", message))
+        }
+    }
+}
+
+/// Changes an object; repeats the change when others write at the same time and the client named no version.
+async fn change(
+    objects: &Objects,
+    name: &str,
+    request: &Request,
+    options: &Options,
+    now: Timestamp,
+    edit: &(dyn Fn(&Value) -> Result<Value, Failure> + Send + Sync),
+) -> Result<Written, Failure> {
+    let mut last = Failure::outdated(objects.kind, name);
+    for _ in 0..TRIES {
+        let old = objects.get(name).await?.ok_or_else(|| Failure::not_found(objects.kind, name))?;
+        let edited = edit(&old)?;
+        let named =
+            edited["metadata"]["resourceVersion"].as_str().filter(|v| !v.is_empty()).map(str::to_owned);
+        if named.as_deref().is_some_and(|v| v != old["metadata"]["resourceVersion"]) {
+            return Err(Failure::outdated(objects.kind, name));
+        }
+        let (mut new, warnings) = admit(objects, edited, Some(&old), options)?;
+        apply::updated(Some(&old), &mut new, &manager(options, request), now);
+        match store(objects, &old, new, options).await {
+            // What a patch names is the version it was made from; one that names none may be repeated.
+            Err(e) if e.reason == "Conflict" && request.method != "PUT" => last = e,
+            Err(e) if e.reason == "Conflict" && named.is_none() => last = e,
+            other => return other.map(|object| Written { object, created: false, warnings }),
+        }
+    }
+    Err(last)
+}
+
+async fn apply_patch(
+    objects: &Objects,
+    name: &str,
+    request: &Request,
+    options: &Options,
+    now: Timestamp,
+) -> Result<Written, Failure> {
+    let manager = options.get("fieldManager");
+    if manager.is_empty() {
+        return Err(Failure::bad_request("fieldManager is required for apply patch"));
+    }
+    let mut intent = body::read(&request.body, "application/yaml")?;
+    is_object(&intent)?;
+    if intent["metadata"]["managedFields"].as_array().is_some_and(|m| !m.is_empty()) {
+        return Err(Failure::bad_request("metadata.managedFields must be nil"));
+    }
+    if intent["metadata"]["name"].as_str().is_some_and(|n| n != name) {
+        return Err(Failure::bad_request("the name of the object does not match the name on the URL"));
+    }
+    intent["metadata"]["name"] = name.into();
+    let who = (manager, options.is_set("force"));
+    let mut last = Failure::outdated(objects.kind, name);
+    for _ in 0..TRIES {
+        let old = objects.get(name).await?;
+        let named = intent["metadata"]["resourceVersion"].as_str().unwrap_or("");
+        if old.as_ref().is_some_and(|o| !named.is_empty() && o["metadata"]["resourceVersion"] != named) {
+            return Err(Failure::outdated(objects.kind, name));
+        }
+        // Unknown fields of the intent are refused or dropped before anyone manages them.
+        let mut checked = intent.clone();
+        let mut unknown = Vec::new();
+        let mut whole = (objects.kind.schema)();
+        whole["properties"]["metadata"] = schema::metadata();
+        let mut own = whole.clone();
+        own["required"] = json!([]);
+        schema::check(&own, &mut checked, "", &mut unknown);
+        if Unknown::read(options)? == Unknown::Refuse && !unknown.is_empty() {
+            let list: Vec<String> = unknown.iter().map(|f| format!("unknown field {f:?}")).collect();
+            return Err(Failure::bad_request(format!("strict decoding error: {}", list.join(", "))));
+        }
+        let warn = |f: &String| format!("unknown field {f:?}");
+        let unknown: Vec<String> = unknown.iter().map(warn).collect();
+        let new = apply::applied(objects.kind, name, old.as_ref(), &checked, who, now)?;
+        let Some(old) = old else {
+            match create_object(objects, new, request, options, now, true).await {
+                Err(e) if e.reason == "AlreadyExists" => last = e,
+                other => return other.map(|w| Written { warnings: unknown, ..w }),
+            }
+            continue;
+        };
+        let (new, _) = admit(objects, new, Some(&old), options)?;
+        match store(objects, &old, new, options).await {
+            Err(e) if e.reason == "Conflict" => last = e,
+            other => return other.map(|object| Written { object, created: false, warnings: unknown }),
+        }
+    }
+    Err(last)
+}
+
+/// Stores a changed object, unless nothing changed; one whose last finalizer goes while it is being deleted goes too.
+async fn store(objects: &Objects, old: &Value, mut new: Value, options: &Options) -> Result<Value, Failure> {
+    let dry_run = options.dry_run()?;
+    new["status"] = old["status"].clone();
+    let deleting = new["metadata"].get("deletionTimestamp").is_some();
+    let held = new["metadata"]["finalizers"].as_array().is_some_and(|f| !f.is_empty());
+    if same(old, &new) {
+        return Ok(old.clone());
+    }
+    if deleting && !held && !dry_run {
+        objects.delete(old).await?;
+        return Ok(new);
+    }
+    objects.update(&new, position(old), dry_run).await
+}
+
+/// True when two states differ in nothing but the times of their managers.
+fn same(old: &Value, new: &Value) -> bool {
+    let bare = |o: &Value| {
+        let mut o = o.clone();
+        for entry in o["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+            entry["time"] = Value::Null;
+        }
+        for key in ["managedFields", "labels", "annotations", "finalizers", "ownerReferences"] {
+            let empty = |v: &Value| {
+                v.as_array().is_some_and(Vec::is_empty)
+                    || v.as_object().is_some_and(serde_json::Map::is_empty)
+            };
+            if o["metadata"].get(key).is_some_and(empty)
+                && let Some(metadata) = o["metadata"].as_object_mut()
+            {
+                metadata.remove(key);
+            }
+        }
+        o
+    };
+    bare(old) == bare(new)
+}

@@ -1,0 +1,126 @@
+//! What the resource API, the Networks page and the command line need: claims of address space, and holdings and events
+//! as objects with positions in the change log.
+
+use crate::ApiResult;
+use async_trait::async_trait;
+use model::event::Event;
+use model::ids::{Caller, EventId, LogPosition};
+use model::inventory::Row;
+use model::item::Item;
+use model::names::DomainName;
+use model::observation::Observation;
+use model::scan::LogEntry;
+use numbers::{ClaimSpec, ClaimStatus, IpNet, Reference};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// A claim of address space.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Unique in the organisation: a DNS label or several (RFC 1123).
+    pub name: String,
+    /// Position of the newest change.
+    pub rv: LogPosition,
+    /// Metadata as JSON text: labels, annotations and the like.
+    pub metadata: String,
+    /// What is asked for.
+    pub spec: ClaimSpec,
+    /// What is allocated.
+    pub status: ClaimStatus,
+    /// When it was created.
+    pub created_at: model::Timestamp,
+}
+
+/// A claim to create or change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimDraft {
+    /// Its name.
+    pub name: String,
+    /// The position it must have; `None`: it must not exist yet.
+    pub expected: Option<LogPosition>,
+    /// Metadata as JSON text.
+    pub metadata: String,
+    /// What is asked for.
+    pub spec: ClaimSpec,
+    /// True to preview the decision and store nothing.
+    pub dry_run: bool,
+}
+
+/// What covers an address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cover {
+    /// The prefix.
+    pub prefix: IpNet,
+    /// The claim that holds it, or held it last.
+    pub claim: String,
+    /// The component that uses it.
+    pub reference: Reference,
+    /// When it was allocated.
+    pub since: model::Timestamp,
+    /// When it was released; `None` while it is allocated.
+    pub released_at: Option<model::Timestamp>,
+}
+
+/// A holding with all that is known of it.
+#[derive(Debug, Clone)]
+pub struct DomainObject {
+    /// The holding.
+    pub item: Item,
+    /// The table row that shows it.
+    pub row: Row,
+    /// Position of the newest change.
+    pub rv: LogPosition,
+    /// What was observed; `None` before the first scan.
+    pub observation: Option<Observation>,
+    /// Metadata as JSON text, if any was written.
+    pub metadata: Option<String>,
+}
+
+/// What was recorded after a position of the change log.
+#[derive(Debug, Clone)]
+pub struct Changes {
+    /// The entries of the organisation in order, each with what was kept of the object if it was deleted; `None` when some
+    /// were pruned or the position is of another log: the reader reads the state again.
+    pub entries: Option<Vec<(LogEntry, Option<String>)>>,
+    /// Everything up to this position is in `entries`.
+    pub upto: LogPosition,
+}
+
+/// The calls. Each method is an [`Action`](crate::policy::Action) of the same name.
+#[async_trait]
+pub trait ResourceBackend: Send + Sync + 'static {
+    /// The newest position of the change log.
+    async fn log_head(&self, caller: &Caller) -> ApiResult<LogPosition>;
+    /// What was recorded in the organisation after a position; waits up to `wait` for something.
+    async fn changes(&self, caller: &Caller, after: LogPosition, wait: Duration) -> ApiResult<Changes>;
+    /// Holdings after a name, by name, at most `limit`.
+    async fn domain_objects(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<DomainObject>>;
+    /// One holding.
+    async fn domain_object(&self, caller: &Caller, name: &DomainName) -> ApiResult<DomainObject>;
+    /// Writes the metadata of a holding that is still at the expected position.
+    async fn set_domain_metadata(
+        &self,
+        caller: &Caller,
+        name: &DomainName,
+        expected: LogPosition,
+        metadata: &str,
+    ) -> ApiResult<()>;
+    /// Events after an identifier, oldest first, at most `limit`.
+    async fn event_objects(&self, caller: &Caller, after: EventId, limit: u32) -> ApiResult<Vec<Event>>;
+    /// Claims after a name, by name, at most `limit`.
+    async fn network_claims(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<Claim>>;
+    /// One claim.
+    async fn network_claim(&self, caller: &Caller, name: &str) -> ApiResult<Claim>;
+    /// Creates or changes a claim and decides about it, or previews that.
+    async fn save_network_claim(&self, caller: &Caller, draft: &ClaimDraft) -> ApiResult<Claim>;
+    /// Deletes a claim and releases its prefixes; returns it as it was, at the position of its deletion.
+    async fn delete_network_claim(
+        &self,
+        caller: &Caller,
+        name: &str,
+        expected: Option<LogPosition>,
+    ) -> ApiResult<Claim>;
+    /// What covers each of these addresses.
+    async fn covering(&self, caller: &Caller, addresses: &[IpAddr]) -> ApiResult<Vec<Option<Cover>>>;
+}

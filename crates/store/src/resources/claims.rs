@@ -1,0 +1,385 @@
+//! Claims: each write decides about the claim in the transaction that stores it, under the one lock of the address space.
+
+use super::space::{Cached, SpaceCache};
+use super::{NetworkClaimWrite, StoredNetworkClaim, held};
+use crate::api::{Error, Result};
+use crate::codec::{instant, json, micros, read_json};
+use crate::db::{Arg, Cells, Db, Tx, args};
+use crate::log::{self, Line};
+use jiff::Timestamp;
+use model::ids::{LogPosition, OrgId};
+use model::scan::Op;
+use numbers::{AddressRecord, ClaimStatus, Holder, Holding, IpNet, Policy};
+use std::collections::BTreeSet;
+
+/// Refused claims that are decided about again when prefixes become free.
+const RETRIED: i64 = 50;
+
+const CLAIM: &str = "org, name, rv, metadata, spec, status, created_at";
+
+fn read(r: &Cells) -> Result<StoredNetworkClaim> {
+    Ok(StoredNetworkClaim {
+        org: OrgId(r.int(0)?),
+        name: r.text(1)?,
+        rv: LogPosition(r.int(2)?),
+        metadata: r.text(3)?,
+        spec: read_json(&r.text(4)?)?,
+        status: read_json(&r.text(5)?)?,
+        created_at: instant(r.int(6)?)?,
+    })
+}
+
+pub(super) async fn list(db: &Db, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredNetworkClaim>> {
+    let sql = format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name > $2 ORDER BY name LIMIT $3");
+    db.rows(sql, args![org.0, after, i64::from(limit)]).await?.iter().map(read).collect()
+}
+
+pub(super) async fn read_one(db: &Db, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
+    let sql = format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name = $2");
+    db.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()
+}
+
+async fn read_in(tx: &mut Tx, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
+    let sql = format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name = $2");
+    tx.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()
+}
+
+/// Changes of a transaction that the index gets once they are committed.
+#[derive(Default)]
+struct Changes {
+    released: Vec<(IpNet, OrgId, String)>,
+    allocated: Vec<Holding>,
+    lines: Vec<Line>,
+    /// Claims whose rows get the positions of `lines`, in the same order; `None` for a deletion.
+    claims: Vec<Option<(OrgId, String)>>,
+}
+
+pub(super) async fn write(
+    db: &Db,
+    cache: &SpaceCache,
+    write: &NetworkClaimWrite,
+    now: Timestamp,
+) -> Result<StoredNetworkClaim> {
+    let mut cached = cache.0.lock().await;
+    let mut tx = db.begin().await?;
+    let version = SpaceCache::lock_table(&mut tx, &mut cached).await?;
+    let before = read_in(&mut tx, write.org, &write.name).await?;
+    if before.as_ref().map(|b| b.rv) != write.expected {
+        return Err(if before.is_none() { Error::NotFound } else { Error::Conflict });
+    }
+    let old = before.as_ref().map(|b| b.status.clone()).unwrap_or_default();
+    let mut claim = StoredNetworkClaim {
+        org: write.org,
+        name: write.name.clone(),
+        rv: LogPosition(0),
+        metadata: write.metadata.clone(),
+        spec: write.spec.clone(),
+        status: decide(known(&mut cached)?, &write.policy, write, &old, now),
+        created_at: before.as_ref().map_or(now, |b| b.created_at),
+    };
+    if write.dry_run {
+        claim.rv = write.expected.unwrap_or_default();
+        return Ok(claim);
+    }
+    let mut changes = Changes::default();
+    let op = if before.is_some() { Op::Update } else { Op::Create };
+    store(&mut tx, &claim, &old, op, version, &mut changes, now).await?;
+    if !changes.released.is_empty() {
+        retry_refused(&mut tx, known(&mut cached)?, &write.policy, version, &mut changes, now).await?;
+    }
+    claim.rv = commit(tx, &mut cached, version, changes, now).await?;
+    Ok(claim)
+}
+
+pub(super) async fn delete(
+    db: &Db,
+    cache: &SpaceCache,
+    (org, name): (OrgId, &str),
+    expected: Option<LogPosition>,
+    policy: &Policy,
+    now: Timestamp,
+) -> Result<StoredNetworkClaim> {
+    let mut cached = cache.0.lock().await;
+    let mut tx = db.begin().await?;
+    let version = SpaceCache::lock_table(&mut tx, &mut cached).await?;
+    let mut claim = read_in(&mut tx, org, name).await?.ok_or(Error::NotFound)?;
+    if expected.is_some_and(|e| e != claim.rv) {
+        return Err(Error::Conflict);
+    }
+    tx.execute("DELETE FROM network_claims WHERE org = $1 AND name = $2", args![org.0, name]).await?;
+    let mut changes = Changes::default();
+    for (prefix, _) in held(&claim.status) {
+        release(&mut tx, &claim, prefix, version, now).await?;
+        changes.released.push((prefix, org, name.to_string()));
+    }
+    changes.lines.push(Line { org, kind: log::CLAIM, name: Some(name.to_string()), op: Op::Delete });
+    changes.claims.push(None);
+    let kept = serde_json::json!({
+        "metadata": serde_json::from_str::<serde_json::Value>(&claim.metadata)?,
+        "spec": claim.spec, "status": claim.status, "created_at": claim.created_at,
+    });
+    retry_refused(&mut tx, known(&mut cached)?, policy, version, &mut changes, now).await?;
+    // The deletion is the first line, so its position is known before it is appended only by being first.
+    let position = commit_with(tx, &mut cached, version, changes, now, Some(kept.to_string())).await?;
+    claim.rv = position;
+    Ok(claim)
+}
+
+fn known(cached: &mut Option<Cached>) -> Result<&mut Cached> {
+    cached.as_mut().ok_or_else(|| Error::Broken("the index of the address space is missing".into()))
+}
+
+/// The decision about a claim, whose own prefixes are out of the way meanwhile.
+fn decide(
+    cached: &mut Cached,
+    policy: &Policy,
+    write: &NetworkClaimWrite,
+    old: &ClaimStatus,
+    now: Timestamp,
+) -> ClaimStatus {
+    let mut own = Vec::new();
+    for (prefix, _) in held(old) {
+        let holding = cached
+            .space
+            .within(&prefix)
+            .find(|h| h.prefix == prefix && h.holder.tenant == write.org.0 && h.holder.claim == write.name);
+        own.extend(holding.cloned());
+        cached.space.remove(&prefix, write.org.0, &write.name);
+    }
+    let claimant = (write.org.0, write.name.as_str());
+    let status = numbers::allocate(&cached.space, policy, claimant, &write.spec, old, now);
+    own.into_iter().for_each(|h| cached.space.insert(h));
+    status
+}
+
+/// Writes a claim's row and what its decision changes in the table of prefixes.
+async fn store(
+    tx: &mut Tx,
+    claim: &StoredNetworkClaim,
+    old: &ClaimStatus,
+    op: Op,
+    version: i64,
+    changes: &mut Changes,
+    now: Timestamp,
+) -> Result<()> {
+    let values = args![
+        claim.org.0,
+        claim.name.as_str(),
+        claim.metadata.as_str(),
+        json(&claim.spec)?,
+        json(&claim.status)?,
+        !claim.status.is_allocated(),
+        micros(claim.created_at),
+    ];
+    tx.execute(
+        "INSERT INTO network_claims (org, name, rv, metadata, spec, status, refused, created_at) \
+         VALUES ($1, $2, 0, $3, $4, $5, $6, $7) ON CONFLICT (org, name) DO UPDATE SET \
+         metadata = excluded.metadata, spec = excluded.spec, status = excluded.status, refused = excluded.refused",
+        values,
+    )
+    .await?;
+    let (was, is) = (held(old), held(&claim.status));
+    let stays = |p: &IpNet, list: &[(IpNet, AddressRecord)]| list.iter().any(|(q, _)| q == p);
+    for (prefix, _) in was.iter().filter(|(p, _)| !stays(p, &is)) {
+        release(tx, claim, *prefix, version, now).await?;
+        changes.released.push((*prefix, claim.org, claim.name.clone()));
+    }
+    let mut new = Vec::new();
+    for (prefix, record) in &is {
+        let holding = holding(claim, *prefix, record);
+        let same = was.iter().any(|(p, r)| p == prefix && r == record);
+        if same {
+            continue;
+        }
+        if stays(prefix, &was) {
+            tx.execute(
+                "UPDATE prefixes SET reference_group = $4, reference_resource = $5, description = $6, version = $7 \
+                 WHERE org = $1 AND claim = $2 AND prefix = $3 AND released_at IS NULL",
+                args![
+                    claim.org.0,
+                    claim.name.as_str(),
+                    prefix.to_string(),
+                    record.reference.group.as_str(),
+                    record.reference.resource.as_str(),
+                    record.description.as_str(),
+                    version,
+                ],
+            )
+            .await?;
+        } else {
+            new.push(holding.clone());
+        }
+        changes.allocated.push(holding);
+    }
+    insert(tx, &new, version).await?;
+    changes.lines.push(Line { org: claim.org, kind: log::CLAIM, name: Some(claim.name.clone()), op });
+    changes.claims.push(Some((claim.org, claim.name.clone())));
+    Ok(())
+}
+
+fn holding(claim: &StoredNetworkClaim, prefix: IpNet, record: &AddressRecord) -> Holding {
+    Holding {
+        prefix,
+        holder: Holder {
+            tenant: claim.org.0,
+            claim: claim.name.clone(),
+            reference: record.reference.clone(),
+            description: record.description.clone(),
+            since: record.date,
+        },
+    }
+}
+
+async fn insert(tx: &mut Tx, new: &[Holding], version: i64) -> Result<()> {
+    if new.is_empty() {
+        return Ok(());
+    }
+    let n = i64::try_from(new.len()).unwrap_or(i64::MAX);
+    let last = tx
+        .row("UPDATE space_head SET last_id = last_id + $1 WHERE id = 1 RETURNING last_id", args![n])
+        .await?
+        .ok_or_else(|| Error::Broken("the head of the address space is missing".into()))?
+        .int(0)?;
+    let rows = (last - n + 1..).zip(new).map(|(id, h)| {
+        args![
+            id,
+            h.holder.tenant,
+            h.holder.claim.as_str(),
+            h.prefix.to_string(),
+            h.holder.reference.group.as_str(),
+            h.holder.reference.resource.as_str(),
+            h.holder.description.as_str(),
+            micros(h.holder.since),
+            version,
+        ]
+    });
+    let head = "INSERT INTO prefixes (id, org, claim, prefix, reference_group, reference_resource, description, since, version)";
+    tx.insert(head, rows.collect(), "").await.map(drop)
+}
+
+async fn release(
+    tx: &mut Tx,
+    claim: &StoredNetworkClaim,
+    prefix: IpNet,
+    version: i64,
+    now: Timestamp,
+) -> Result<()> {
+    tx.execute(
+        "UPDATE prefixes SET released_at = $4, version = $5 \
+         WHERE org = $1 AND claim = $2 AND prefix = $3 AND released_at IS NULL",
+        args![claim.org.0, claim.name.as_str(), prefix.to_string(), micros(now), version],
+    )
+    .await
+    .map(drop)
+}
+
+/// Prefixes became free: refused claims that can be allocated now are, oldest first.
+async fn retry_refused(
+    tx: &mut Tx,
+    cached: &mut Cached,
+    policy: &Policy,
+    version: i64,
+    changes: &mut Changes,
+    now: Timestamp,
+) -> Result<()> {
+    let sql = format!("SELECT {CLAIM} FROM network_claims WHERE refused = 1 ORDER BY created_at, org, name LIMIT $1");
+    let refused = tx.rows(sql, args![RETRIED]).await?.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let written: BTreeSet<_> = changes.claims.iter().flatten().cloned().collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    // Decided against the space as it will be, in a copy: what is not committed must not be in the index.
+    let mut draft = Cached { version, space: cached.space.clone() };
+    apply(&mut draft, changes);
+    for mut claim in refused {
+        if written.contains(&(claim.org, claim.name.clone())) {
+            continue;
+        }
+        let write = NetworkClaimWrite {
+            org: claim.org,
+            name: claim.name.clone(),
+            expected: Some(claim.rv),
+            metadata: claim.metadata.clone(),
+            spec: claim.spec.clone(),
+            policy: policy.clone(),
+            dry_run: false,
+        };
+        let status = decide(&mut draft, policy, &write, &claim.status, now);
+        if !status.is_allocated() {
+            continue;
+        }
+        let old = std::mem::replace(&mut claim.status, status);
+        store(tx, &claim, &old, Op::Update, version, changes, now).await?;
+        for (prefix, record) in held(&claim.status) {
+            draft.space.remove(&prefix, claim.org.0, &claim.name);
+            draft.space.insert(holding(&claim, prefix, &record));
+        }
+    }
+    Ok(())
+}
+
+fn apply(cached: &mut Cached, changes: &Changes) {
+    for (prefix, org, claim) in &changes.released {
+        cached.space.remove(prefix, org.0, claim);
+    }
+    for holding in &changes.allocated {
+        cached.space.remove(&holding.prefix, holding.holder.tenant, &holding.holder.claim);
+        cached.space.insert(holding.clone());
+    }
+}
+
+async fn commit(
+    tx: Tx,
+    cached: &mut Option<Cached>,
+    version: i64,
+    changes: Changes,
+    now: Timestamp,
+) -> Result<LogPosition> {
+    commit_with(tx, cached, version, changes, now, None).await
+}
+
+/// Appends the log entries, commits, and brings the index forward; the position of the first entry.
+async fn commit_with(
+    mut tx: Tx,
+    cached: &mut Option<Cached>,
+    version: i64,
+    mut changes: Changes,
+    now: Timestamp,
+    tombstone: Option<String>,
+) -> Result<LogPosition> {
+    let first = log::append(&mut tx, std::mem::take(&mut changes.lines), now).await?;
+    for (rv, claim) in (first.0..).zip(&changes.claims) {
+        let Some((org, name)) = claim else { continue };
+        let sql = "UPDATE network_claims SET rv = $3 WHERE org = $1 AND name = $2";
+        tx.execute(sql, args![org.0, name.as_str(), rv]).await?;
+    }
+    if let Some(kept) = tombstone {
+        tombstone_rows(&mut tx, vec![(first, kept)]).await?;
+    }
+    if let Err(e) = tx.commit().await {
+        // Whether it was committed is not known: the index is read again.
+        *cached = None;
+        return Err(e);
+    }
+    if let Some(known) = cached {
+        apply(known, &changes);
+        known.version = version;
+    }
+    Ok(first)
+}
+
+/// Writes what is kept of deleted objects.
+pub(crate) async fn tombstone_rows(tx: &mut Tx, kept: Vec<(LogPosition, String)>) -> Result<()> {
+    let rows: Vec<Vec<Arg>> = kept.into_iter().map(|(rv, text)| args![rv.0, text]).collect();
+    tx.insert("INSERT INTO tombstones (rv, json)", rows, "").await.map(drop)
+}
+
+pub(super) async fn tombstones(db: &Db, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>> {
+    let mut found = Vec::new();
+    for rv in positions {
+        if let Some(r) = db.row("SELECT json FROM tombstones WHERE rv = $1", args![rv.0]).await? {
+            found.push((*rv, r.text(0)?));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,95 @@
+//! Holdings as objects: with their position in the log, what was observed, and metadata written through the API.
+
+use super::StoredDomain;
+use crate::api::{Error, Result};
+use crate::codec::{ITEM, ITEM_LEN, micros, read_item, read_json};
+use crate::db::{Cells, Db, Tx, args};
+use crate::log::{self, Line};
+use jiff::Timestamp;
+use model::ids::{LogPosition, OrgId, Vantage};
+use model::item::Item;
+use model::names::DomainName;
+use model::scan::Op;
+use std::collections::HashMap;
+
+fn columns() -> String {
+    format!(
+        "{ITEM}, row_json, rv, (SELECT json FROM observations o WHERE o.name = items.name AND o.vantage = $1), \
+         (SELECT json FROM object_metadata m WHERE m.org = items.org AND m.kind = 'item' AND m.name = items.name)"
+    )
+}
+
+fn read(r: &Cells) -> Result<StoredDomain> {
+    Ok(StoredDomain {
+        item: read_item(r)?,
+        row: read_json(&r.text(ITEM_LEN)?)?,
+        rv: LogPosition(r.int(ITEM_LEN + 1)?),
+        observation: r.text_or_null(ITEM_LEN + 2)?.map(|t| read_json(&t)).transpose()?,
+        metadata: r.text_or_null(ITEM_LEN + 3)?,
+    })
+}
+
+pub(super) async fn list(db: &Db, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredDomain>> {
+    let sql = format!("SELECT {} FROM items WHERE org = $2 AND name > $3 ORDER BY name LIMIT $4", columns());
+    let values = args![Vantage::local().0, org.0, after, i64::from(limit)];
+    db.rows(sql, values).await?.iter().map(read).collect()
+}
+
+pub(super) async fn read_one(db: &Db, org: OrgId, name: &DomainName) -> Result<Option<StoredDomain>> {
+    let sql = format!("SELECT {} FROM items WHERE org = $2 AND name = $3", columns());
+    let values = args![Vantage::local().0, org.0, name.as_str()];
+    db.row(sql, values).await?.as_ref().map(read).transpose()
+}
+
+pub(super) async fn set_metadata(
+    db: &Db,
+    org: OrgId,
+    name: &DomainName,
+    expected: LogPosition,
+    json: &str,
+    now: Timestamp,
+) -> Result<()> {
+    let mut tx = db.begin().await?;
+    let sql = format!("SELECT rv FROM items WHERE org = $1 AND name = $2{}", db.for_update());
+    let rv = tx.row(sql, args![org.0, name.as_str()]).await?.ok_or(Error::NotFound)?.int(0)?;
+    if rv != expected.0 {
+        return Err(Error::Conflict);
+    }
+    tx.execute(
+        "INSERT INTO object_metadata (org, kind, name, json) VALUES ($1, 'item', $2, $3) \
+         ON CONFLICT (org, kind, name) DO UPDATE SET json = excluded.json",
+        args![org.0, name.as_str(), json],
+    )
+    .await?;
+    log::append(&mut tx, vec![Line::item(org, name.as_str(), Op::Update)], now).await?;
+    tx.commit().await
+}
+
+/// Deletes the metadata of removed holdings and returns it by name.
+pub(crate) async fn forget(
+    db: &Db,
+    tx: &mut Tx,
+    org: OrgId,
+    names: Vec<String>,
+) -> Result<HashMap<String, String>> {
+    let which = db.any("name", 2);
+    let sql = format!(
+        "DELETE FROM object_metadata WHERE org = $1 AND kind = 'item' AND {which} RETURNING name, json"
+    );
+    tx.rows(sql, args![org.0, names]).await?.iter().map(|r| Ok((r.text(0)?, r.text(1)?))).collect()
+}
+
+/// What is kept of removed holdings whose deletions are at consecutive positions from `first`.
+pub(crate) fn tombstones_of_items(
+    first: LogPosition,
+    gone: &[Item],
+    metadata: &HashMap<String, String>,
+) -> Vec<(LogPosition, String)> {
+    let kept = (first.0..).zip(gone).map(|(rv, item)| {
+        let metadata = metadata.get(item.name.as_str());
+        let metadata = metadata.and_then(|t| serde_json::from_str::<serde_json::Value>(t).ok());
+        let json = serde_json::json!({ "added_at": micros(item.added_at), "metadata": metadata });
+        (LogPosition(rv), json.to_string())
+    });
+    kept.collect()
+}

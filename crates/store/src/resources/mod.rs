@@ -1,0 +1,190 @@
+//! What the resource API needs of the store: claims with their allocation, holdings as objects, tombstones.
+
+mod claims;
+mod domains;
+mod space;
+
+pub(crate) use claims::tombstone_rows;
+pub(crate) use domains::{forget, tombstones_of_items};
+pub(crate) use space::SpaceCache;
+
+use crate::api::Result;
+use crate::store::Database;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use model::event::Event;
+use model::ids::{EventId, LogPosition, OrgId};
+use model::inventory::Row;
+use model::item::Item;
+use model::names::DomainName;
+use model::observation::Observation;
+use numbers::{AddressRecord, ClaimSpec, ClaimStatus, IpNet, Policy};
+use std::net::IpAddr;
+
+/// A claim as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredNetworkClaim {
+    /// Whose.
+    pub org: OrgId,
+    /// Its name, unique in the organisation.
+    pub name: String,
+    /// Position of the newest log entry about it.
+    pub rv: LogPosition,
+    /// Metadata as JSON text.
+    pub metadata: String,
+    /// What is asked for.
+    pub spec: ClaimSpec,
+    /// What is allocated.
+    pub status: ClaimStatus,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// A claim to write.
+#[derive(Debug, Clone)]
+pub struct NetworkClaimWrite {
+    /// Whose.
+    pub org: OrgId,
+    /// Its name.
+    pub name: String,
+    /// The position it must have; `None`: it must not exist yet.
+    pub expected: Option<LogPosition>,
+    /// Metadata as JSON text.
+    pub metadata: String,
+    /// What is asked for; it has passed [`numbers::claim::validate`].
+    pub spec: ClaimSpec,
+    /// Where organisations may overlap.
+    pub policy: Policy,
+    /// True to decide and write nothing.
+    pub dry_run: bool,
+}
+
+/// What covers an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredCover {
+    /// The prefix.
+    pub prefix: IpNet,
+    /// The claim that holds it, or held it last.
+    pub claim: String,
+    /// The component that uses it.
+    pub reference: numbers::Reference,
+    /// When it was allocated.
+    pub since: Timestamp,
+    /// When it was released; `None` while it is allocated.
+    pub released_at: Option<Timestamp>,
+}
+
+/// A holding with all that is known of it.
+#[derive(Debug, Clone)]
+pub struct StoredDomain {
+    /// The holding.
+    pub item: Item,
+    /// The table row that shows it.
+    pub row: Row,
+    /// Position of the newest log entry about it.
+    pub rv: LogPosition,
+    /// What was observed.
+    pub observation: Option<Observation>,
+    /// Metadata as JSON text, if any was written.
+    pub metadata: Option<String>,
+}
+
+/// The part of the store that serves resources.
+#[async_trait]
+pub trait ResourceStore: Send + Sync + 'static {
+    /// Claims of an organisation after a name, by name, at most `limit`.
+    async fn network_claims(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredNetworkClaim>>;
+    /// One claim.
+    async fn network_claim(&self, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>>;
+    /// Writes a claim and decides about it in the same transaction; one at a time, whatever process. `Conflict` when it is
+    /// not at the expected position.
+    async fn write_network_claim(&self, write: &NetworkClaimWrite, now: Timestamp) -> Result<StoredNetworkClaim>;
+    /// Deletes a claim, releases its prefixes, and decides again about refused claims, oldest first. Returns it as it was
+    /// with the position of its deletion.
+    async fn delete_network_claim(
+        &self,
+        org: OrgId,
+        name: &str,
+        expected: Option<LogPosition>,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<StoredNetworkClaim>;
+    /// What covers each of these addresses in the organisation: the claim that holds it, else the one that released it
+    /// last.
+    async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>>;
+    /// Prefixes that an organisation released inside a block, newest first, at most `limit`.
+    async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>>;
+    /// Holdings of an organisation after a name, by name, at most `limit`.
+    async fn domain_objects(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredDomain>>;
+    /// One holding.
+    async fn domain_object(&self, org: OrgId, name: &DomainName) -> Result<Option<StoredDomain>>;
+    /// Writes the metadata of a holding that is still at the expected position.
+    async fn set_domain_metadata(
+        &self,
+        org: OrgId,
+        name: &DomainName,
+        expected: LogPosition,
+        json: &str,
+        now: Timestamp,
+    ) -> Result<()>;
+    /// Events after an identifier, oldest first, at most `limit`.
+    async fn event_objects(&self, org: OrgId, after: EventId, limit: u32) -> Result<Vec<Event>>;
+    /// What was kept of objects deleted at these positions, as JSON texts.
+    async fn tombstones(&self, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>>;
+}
+
+#[async_trait]
+impl ResourceStore for Database {
+    async fn network_claims(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredNetworkClaim>> {
+        claims::list(&self.db, org, after, limit).await
+    }
+    async fn network_claim(&self, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
+        claims::read_one(&self.db, org, name).await
+    }
+    async fn write_network_claim(&self, write: &NetworkClaimWrite, now: Timestamp) -> Result<StoredNetworkClaim> {
+        claims::write(&self.db, &self.space, write, now).await
+    }
+    async fn delete_network_claim(
+        &self,
+        org: OrgId,
+        name: &str,
+        expected: Option<LogPosition>,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<StoredNetworkClaim> {
+        claims::delete(&self.db, &self.space, (org, name), expected, policy, now).await
+    }
+    async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>> {
+        space::covering(&self.db, &self.space, org, addresses).await
+    }
+    async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>> {
+        space::released(&self.db, org, limit).await
+    }
+    async fn domain_objects(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredDomain>> {
+        domains::list(&self.db, org, after, limit).await
+    }
+    async fn domain_object(&self, org: OrgId, name: &DomainName) -> Result<Option<StoredDomain>> {
+        domains::read_one(&self.db, org, name).await
+    }
+    async fn set_domain_metadata(
+        &self,
+        org: OrgId,
+        name: &DomainName,
+        expected: LogPosition,
+        json: &str,
+        now: Timestamp,
+    ) -> Result<()> {
+        domains::set_metadata(&self.db, org, name, expected, json, now).await
+    }
+    async fn event_objects(&self, org: OrgId, after: EventId, limit: u32) -> Result<Vec<Event>> {
+        crate::events::after(&self.db, org, after, limit).await
+    }
+    async fn tombstones(&self, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>> {
+        claims::tombstones(&self.db, positions).await
+    }
+}
+
+/// Records of a claim that hold a prefix, with the prefix.
+fn held(status: &ClaimStatus) -> Vec<(IpNet, AddressRecord)> {
+    status.allocated().map(|(p, r)| (p, r.clone())).collect()
+}

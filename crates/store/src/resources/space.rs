@@ -1,0 +1,166 @@
+//! The index of allocated prefixes: in memory, brought forward from the table by version, so that an allocation reads
+//! what changed since the last one and not all there is.
+
+use super::StoredCover;
+use crate::api::{Error, Result};
+use crate::codec::instant;
+use crate::db::{Cells, Db, Tx, args};
+use jiff::Timestamp;
+use model::ids::OrgId;
+use numbers::{Holder, Holding, IpNet, Reference, Space};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use tokio::sync::Mutex;
+
+/// The index and the version of the table it stands for.
+pub(crate) struct Cached {
+    pub(crate) version: i64,
+    pub(crate) space: Space,
+}
+
+/// The index of one process. Allocations hold it, so that they wait here rather than for the database.
+#[derive(Default)]
+pub(crate) struct SpaceCache(pub(crate) Mutex<Option<Cached>>);
+
+const COLUMNS: &str =
+    "org, claim, prefix, reference_group, reference_resource, description, since, released_at";
+
+struct Row {
+    holding: Holding,
+    released_at: Option<Timestamp>,
+}
+
+fn read(r: &Cells) -> Result<Row> {
+    let text = r.text(2)?;
+    let prefix = text.parse().map_err(|e| Error::Broken(format!("stored prefix {text}: {e}")))?;
+    Ok(Row {
+        holding: Holding {
+            prefix,
+            holder: Holder {
+                tenant: r.int(0)?,
+                claim: r.text(1)?,
+                reference: Reference { group: r.text(3)?, resource: r.text(4)? },
+                description: r.text(5)?,
+                since: instant(r.int(6)?)?,
+            },
+        },
+        released_at: r.int_or_null(7)?.map(instant).transpose()?,
+    })
+}
+
+impl Cached {
+    /// Applies changed rows in the order of their versions.
+    fn apply(&mut self, rows: &[Cells]) -> Result<()> {
+        for cells in rows {
+            let Row { holding, released_at } = read(cells)?;
+            self.space.remove(&holding.prefix, holding.holder.tenant, &holding.holder.claim);
+            if released_at.is_none() {
+                self.space.insert(holding);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SpaceCache {
+    /// Takes the table's lock and brings the index to the state before this transaction; the version that the
+    /// transaction's own changes get. The caller applies them and sets the version once they are committed.
+    pub(crate) async fn lock_table(tx: &mut Tx, cached: &mut Option<Cached>) -> Result<i64> {
+        let version = tx
+            .row("UPDATE space_head SET version = version + 1 WHERE id = 1 RETURNING version", args![])
+            .await?
+            .ok_or_else(|| Error::Broken("the head of the address space is missing".into()))?
+            .int(0)?;
+        let known = cached.get_or_insert_with(|| Cached { version: -1, space: Space::default() });
+        // Whoever else changed the table committed before this transaction got the lock.
+        if known.version != version - 1 {
+            let rows = tx.rows(changed_since(known.version), args![known.version]).await?;
+            known.apply(&rows)?;
+            known.version = version - 1;
+        }
+        Ok(version)
+    }
+}
+
+fn changed_since(version: i64) -> String {
+    // From nothing, what was released need not be read.
+    let only = if version < 0 { " AND released_at IS NULL" } else { "" };
+    format!("SELECT {COLUMNS} FROM prefixes WHERE version > $1{only} ORDER BY version, id")
+}
+
+/// Brings the index to what is committed, without a lock on the table.
+async fn refresh<'a>(db: &Db, cached: &'a mut Option<Cached>) -> Result<&'a Cached> {
+    let known = cached.get_or_insert_with(|| Cached { version: -1, space: Space::default() });
+    let version = version(db).await?;
+    if known.version != version {
+        // Rows newer than that version may be among them; they are applied again later, which changes nothing.
+        let rows = db.rows(changed_since(known.version), args![known.version]).await?;
+        known.apply(&rows)?;
+        known.version = version;
+    }
+    Ok(known)
+}
+
+async fn version(db: &Db) -> Result<i64> {
+    db.row("SELECT version FROM space_head WHERE id = 1", args![])
+        .await?
+        .ok_or_else(|| Error::Broken("the head of the address space is missing".into()))?
+        .int(0)
+}
+
+pub(super) async fn covering(
+    db: &Db,
+    cache: &SpaceCache,
+    org: OrgId,
+    addresses: &[IpAddr],
+) -> Result<Vec<Option<StoredCover>>> {
+    let mut found: Vec<Option<StoredCover>> = {
+        let mut cached = cache.0.lock().await;
+        let space = &refresh(db, &mut cached).await?.space;
+        addresses.iter().map(|a| space.covering(org.0, *a).map(|h| cover(h, None))).collect()
+    };
+    let mut ancestors: HashMap<String, Vec<usize>> = HashMap::new();
+    for (i, address) in addresses.iter().enumerate().filter(|(i, _)| found[*i].is_none()) {
+        let host = numbers::prefix::host(*address);
+        for len in 0..=host.max_prefix_len() {
+            if let Ok(net) = IpNet::new(*address, len) {
+                ancestors.entry(net.trunc().to_string()).or_default().push(i);
+            }
+        }
+    }
+    if ancestors.is_empty() {
+        return Ok(found);
+    }
+    let texts: Vec<String> = ancestors.keys().cloned().collect();
+    let sql = format!(
+        "SELECT {COLUMNS} FROM prefixes WHERE org = $1 AND released_at IS NOT NULL AND {}",
+        db.any("prefix", 2)
+    );
+    for cells in db.rows(sql, args![org.0, texts]).await? {
+        let Row { holding, released_at } = read(&cells)?;
+        for i in ancestors.get(&holding.prefix.to_string()).into_iter().flatten() {
+            if found[*i].as_ref().is_none_or(|f| f.released_at < released_at) {
+                found[*i] = Some(cover(&holding, released_at));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn cover(h: &Holding, released_at: Option<Timestamp>) -> StoredCover {
+    StoredCover {
+        prefix: h.prefix,
+        claim: h.holder.claim.clone(),
+        reference: h.holder.reference.clone(),
+        since: h.holder.since,
+        released_at,
+    }
+}
+
+pub(super) async fn released(db: &Db, org: OrgId, limit: u32) -> Result<Vec<StoredCover>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM prefixes WHERE org = $1 AND released_at IS NOT NULL ORDER BY released_at DESC, id DESC LIMIT $2"
+    );
+    let rows = db.rows(sql, args![org.0, i64::from(limit)]).await?;
+    rows.iter().map(|r| read(r).map(|row| cover(&row.holding, row.released_at))).collect()
+}

@@ -1,0 +1,197 @@
+//! Claims of address space and holdings as objects.
+
+use crate::world::{ONE, Place, TWO, add, later, log, name, now};
+use model::ids::{LogPosition, OrgId};
+use model::item::ItemPatch;
+use model::scan::Op;
+use numbers::prefix::overlaps;
+use numbers::{AddressRequest, ClaimSpec, IpNet, Policy, RecordState, Reference};
+use std::sync::Arc;
+use store::{NetworkClaimWrite, Error, Store, StoredNetworkClaim};
+
+fn request(prefix: Option<&str>, from: Option<&str>, len: Option<u8>) -> AddressRequest {
+    AddressRequest {
+        prefix: prefix.map(Into::into),
+        from: from.map(Into::into),
+        prefix_length: len,
+        reference: Reference { group: "apps".into(), resource: "services".into() },
+        description: "story".into(),
+    }
+}
+
+fn exact(prefix: &str) -> AddressRequest {
+    request(Some(prefix), None, None)
+}
+
+fn write(org: OrgId, name: &str, expected: Option<LogPosition>, requests: &[AddressRequest]) -> NetworkClaimWrite {
+    NetworkClaimWrite {
+        org,
+        name: name.into(),
+        expected,
+        metadata: r#"{"labels":{"app":"story"}}"#.into(),
+        spec: ClaimSpec { address_space: requests.to_vec() },
+        policy: Policy::default(),
+        dry_run: false,
+    }
+}
+
+async fn claim(s: &dyn Store, org: OrgId, name: &str, requests: &[AddressRequest]) -> StoredNetworkClaim {
+    s.write_network_claim(&write(org, name, None, requests), now()).await.expect("writes")
+}
+
+fn prefixes(c: &StoredNetworkClaim) -> Vec<String> {
+    c.status.allocated().map(|(p, _)| p.to_string()).collect()
+}
+
+pub async fn claims_are_allocated_whole_and_released(place: &Place) {
+    let s = place.open().await;
+    let web = claim(&*s, ONE, "web", &[exact("10.20.5.0/24")]).await;
+    assert_eq!(prefixes(&web), ["10.20.5.0/24"]);
+    assert_eq!(s.network_claim(ONE, "web").await.unwrap().as_ref(), Some(&web));
+    assert_eq!(s.network_claim(TWO, "web").await.unwrap(), None);
+    // Nothing is written on a dry run, and nothing when the claim exists or was changed.
+    let trial = NetworkClaimWrite {
+        dry_run: true,
+        ..write(ONE, "trial", None, &[request(None, Some("10.20.4.0/23"), Some(26))])
+    };
+    assert_eq!(prefixes(&s.write_network_claim(&trial, now()).await.unwrap()), ["10.20.4.0/26"]);
+    assert_eq!(s.network_claim(ONE, "trial").await.unwrap(), None);
+    let again = s.write_network_claim(&write(ONE, "web", None, &[exact("10.9.0.0/24")]), now()).await;
+    assert!(matches!(again, Err(Error::Conflict)), "{again:?}");
+    let stale = s.write_network_claim(&write(ONE, "web", Some(LogPosition(0)), &[exact("10.9.0.0/24")]), now()).await;
+    assert!(matches!(stale, Err(Error::Conflict)), "{stale:?}");
+    // Refused as a whole: the free half is not taken.
+    let edge = claim(&*s, ONE, "edge", &[exact("10.20.5.128/25"), exact("2001:db8::/48")]).await;
+    assert_eq!(prefixes(&edge), [""; 0]);
+    assert_eq!(edge.status.address_space[0].held_by.as_deref(), Some("web"));
+    let foreign = claim(&*s, TWO, "theirs", &[exact("10.20.5.0/25")]).await;
+    assert_eq!(foreign.status.address_space[0].held_by, None, "another organisation is not named");
+    assert_eq!(prefixes(&claim(&*s, TWO, "six", &[exact("2001:db8::/48")]).await), ["2001:db8::/48"]);
+    // An update moves; a new process sees the same.
+    let moved = write(ONE, "web", Some(web.rv), &[exact("10.20.6.0/24"), exact("10.20.7.0/24")]);
+    let moved = s.write_network_claim(&moved, later(1)).await.unwrap();
+    assert!(moved.rv > web.rv && moved.created_at == web.created_at);
+    let other = place.open().await;
+    let addresses =
+        ["10.20.6.1", "10.20.5.200", "10.20.5.1", "192.0.2.1", "2001:db8::1"].map(|a| a.parse().unwrap());
+    let covers = other.covering(ONE, &addresses).await.unwrap();
+    let words: Vec<_> =
+        covers.iter().map(|c| c.as_ref().map(|c| (c.claim.as_str(), c.released_at))).collect();
+    // 10.20.5.0/24 was released by the update; the claim that waited for half of it needs an IPv6 prefix that is taken.
+    assert_eq!(
+        words,
+        [Some(("web", None)), Some(("web", Some(later(1)))), Some(("web", Some(later(1)))), None, None]
+    );
+    let covers = other.covering(TWO, &addresses).await.unwrap();
+    assert_eq!(covers[4].as_ref().map(|c| c.claim.as_str()), Some("six"));
+    // Deleted: the position is that of the tombstone, which keeps what it was.
+    let gone = other.delete_network_claim(ONE, "web", Some(moved.rv), &Policy::default(), later(2)).await.unwrap();
+    assert_eq!(s.network_claim(ONE, "web").await.unwrap(), None);
+    let kept = s.tombstones(&[gone.rv]).await.unwrap();
+    assert!(kept[0].1.contains("10.20.6.0/24") && kept[0].1.contains("story"), "{kept:?}");
+    let deleted = s.delete_network_claim(ONE, "web", None, &Policy::default(), now()).await;
+    assert!(matches!(deleted, Err(Error::NotFound)));
+    assert_eq!(s.released(ONE, 10).await.unwrap().len(), 3);
+    let entries = log(&*s, Some(ONE), LogPosition(0), 100).await;
+    let ops: Vec<_> = entries.iter().filter(|e| e.name == "web").map(|e| (e.kind.as_str(), e.op)).collect();
+    assert_eq!(ops, [("claim", Op::Create), ("claim", Op::Update), ("claim", Op::Delete)]);
+    assert_eq!(
+        claim(&*s, ONE, "web", &[exact("10.20.6.0/23")]).await.status.address_space[0].status,
+        RecordState::Allocated
+    );
+}
+
+pub async fn replicas_that_claim_at_once_never_overlap(place: &Place) {
+    const EACH: usize = 24;
+    let mut replicas = tokio::task::JoinSet::new();
+    for r in 0..4 {
+        let s = place.open().await;
+        replicas.spawn(async move {
+            let org = if r % 2 == 0 { ONE } else { TWO };
+            for i in 0..EACH {
+                let len = 26 + u8::try_from(i % 3).unwrap();
+                let name = format!("r{r}-{i}");
+                let made = claim(&*s, org, &name, &[request(None, Some("10.0.0.0/20"), Some(len))]).await;
+                assert!(made.status.is_allocated(), "{:?}", made.status);
+                // Every third is released again, so that gaps appear under the others' feet.
+                if i % 3 == 2 {
+                    s.delete_network_claim(org, &name, Some(made.rv), &Policy::default(), now())
+                        .await
+                        .expect("releases");
+                }
+            }
+        });
+    }
+    replicas.join_all().await;
+    let s = place.open().await;
+    let mut held: Vec<IpNet> = Vec::new();
+    for org in [ONE, TWO] {
+        let claims = s.network_claims(org, "", 1000).await.unwrap();
+        assert_eq!(claims.len(), 2 * EACH * 2 / 3);
+        held.extend(claims.iter().flat_map(|c| c.status.allocated().map(|(p, _)| p).collect::<Vec<_>>()));
+    }
+    for (i, a) in held.iter().enumerate() {
+        assert!(held[i + 1..].iter().all(|b| !overlaps(a, b)), "{a} was allocated twice");
+    }
+    // No block was lost: what is free now and what is held is the whole block.
+    let free = numbers::RangeSet::of(&held).free(&"10.0.0.0/20".parse().unwrap());
+    for (i, prefix) in free.iter().enumerate() {
+        let whole = claim(&*s, ONE, &format!("rest-{i}"), &[exact(&prefix.to_string())]).await;
+        assert!(whole.status.is_allocated(), "{prefix} is free");
+    }
+    let full = claim(&*s, ONE, "full", &[request(None, Some("10.0.0.0/20"), Some(32))]).await;
+    assert_eq!(
+        full.status.address_space[0].message.as_deref(),
+        Some("No /32 is free in 10.0.0.0/20: the block is full.")
+    );
+}
+
+pub async fn a_released_prefix_goes_to_the_claim_that_waited(place: &Place) {
+    let s = place.open().await;
+    let first = claim(&*s, ONE, "first", &[exact("10.0.0.0/24")]).await;
+    for (name, at) in [("second", 1), ("third", 2)] {
+        let refused =
+            s.write_network_claim(&write(ONE, name, None, &[exact("10.0.0.0/25")]), later(at)).await.unwrap();
+        assert!(!refused.status.is_allocated());
+    }
+    s.delete_network_claim(ONE, "first", Some(first.rv), &Policy::default(), later(3)).await.unwrap();
+    let second = s.network_claim(ONE, "second").await.unwrap().unwrap();
+    assert_eq!(prefixes(&second), ["10.0.0.0/25"], "the older one");
+    assert_eq!(second.status.address_space[0].date, later(3));
+    assert!(!s.network_claim(ONE, "third").await.unwrap().unwrap().status.is_allocated());
+    let entries = log(&*s, Some(ONE), LogPosition(0), 100).await;
+    let last = entries.last().unwrap();
+    assert_eq!((last.name.as_str(), last.op, last.rv), ("second", Op::Update, second.rv));
+}
+
+pub async fn holdings_have_positions_metadata_and_tombstones(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example", "b.example", "c.example"]).await;
+    let listed = s.domain_objects(ONE, "a.example", 1).await.unwrap();
+    assert_eq!(listed.iter().map(|d| d.item.name.as_str()).collect::<Vec<_>>(), ["b.example"]);
+    let object = || async { s.domain_object(ONE, &name("b.example")).await.unwrap().unwrap() };
+    let before = object().await;
+    assert_eq!(before.rv, LogPosition(2));
+    s.patch(ONE, &name("b.example"), &ItemPatch { note: Some("x".into()), ..ItemPatch::default() }, now())
+        .await
+        .unwrap();
+    let patched = object().await;
+    assert_eq!(patched.rv, LogPosition(4), "the position of its newest entry");
+    let write = |rv| {
+        let s: Arc<dyn Store> = s.clone();
+        async move {
+            s.set_domain_metadata(ONE, &name("b.example"), rv, r#"{"labels":{"team":"web"}}"#, now()).await
+        }
+    };
+    assert!(matches!(write(before.rv).await, Err(Error::Conflict)));
+    write(patched.rv).await.unwrap();
+    assert_eq!(object().await.metadata.as_deref(), Some(r#"{"labels":{"team":"web"}}"#));
+    s.remove(ONE, &[name("a.example"), name("b.example")], now()).await.unwrap();
+    let head = s.head().await.unwrap();
+    let kept = s.tombstones(&[LogPosition(head.0 - 1), head]).await.unwrap();
+    assert!(kept[0].1.contains("added_at") && kept[1].1.contains("team"), "{kept:?}");
+    add(&*s, ONE, &["b.example"]).await;
+    assert_eq!(object().await.metadata, None, "a later holding of the name is another object");
+    s.prune_log(later(25 * 60), 400).await.unwrap();
+    assert!(s.tombstones(&[head]).await.unwrap().is_empty());
+}

@@ -1,0 +1,131 @@
+//! The resource API at `/apis`: requests handed to [`resources::Api`], and its replies as HTTP.
+
+use super::AppState;
+use axum::Extension;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCEPT, CONTENT_TYPE, HeaderName, RETRY_AFTER, USER_AGENT, WARNING, WWW_AUTHENTICATE,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use futures::StreamExt as _;
+use model::ids::Caller;
+use resources::{Failure, Reply, WATCH_TYPE};
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Watches of one process.
+const WATCHES_MAX: usize = 4_000;
+/// Longest body that is read, octets; the API has a lower limit of its own and says so.
+const BODY_MAX: usize = 8 << 20;
+
+static WATCHES: Semaphore = Semaphore::const_new(WATCHES_MAX);
+
+/// Its addresses.
+pub(super) fn router() -> axum::Router<AppState> {
+    axum::Router::new()
+        .route("/api", any(answer))
+        .route("/apis", any(answer))
+        .route("/apis/", any(answer))
+        .route("/apis/{*rest}", any(answer))
+        .route("/openapi/{*rest}", any(answer))
+        .route("/version", any(answer))
+}
+
+/// True for an address of the API.
+pub(super) fn is_resource(path: &str) -> bool {
+    matches!(path, "/api" | "/apis" | "/version")
+        || path.starts_with("/apis/")
+        || path.starts_with("/openapi/")
+}
+
+async fn answer(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, BODY_MAX).await else { return too_large() };
+    let text = |name: HeaderName| header(&parts.headers, &name);
+    let request = resources::Request {
+        method: parts.method.to_string(),
+        path: parts.uri.path().to_string(),
+        query: parts.uri.query().unwrap_or_default().to_string(),
+        accept: text(ACCEPT),
+        content_type: text(CONTENT_TYPE),
+        user_agent: text(USER_AGENT),
+        body: body.to_vec(),
+    };
+    let api = resources::Api::new(Arc::new(state.services));
+    match api.answer(&caller, request).await {
+        Reply::Whole { status, content_type, warnings, retry_after, body } => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            let mut response = (status, [(CONTENT_TYPE, content_type)], body).into_response();
+            for warning in warnings {
+                // 299 - "text" (RFC 9110 leaves it to RFC 7234 section 5.5).
+                let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
+                if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
+                    response.headers_mut().append(WARNING, value);
+                }
+            }
+            if let Some(seconds) = retry_after {
+                response.headers_mut().insert(RETRY_AFTER, seconds.into());
+            }
+            response
+        }
+        Reply::Watch(lines) => {
+            let Ok(permit) = WATCHES.try_acquire() else {
+                let status =
+                    status_object(429, "TooManyRequests", "too many watches are open: try again in a moment");
+                return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], axum::Json(status))
+                    .into_response();
+            };
+            let lines = lines.map(move |line| {
+                let _ = &permit;
+                Ok::<_, Infallible>(line)
+            });
+            ([(CONTENT_TYPE, WATCH_TYPE)], Body::from_stream(lines)).into_response()
+        }
+    }
+}
+
+fn header(headers: &HeaderMap, name: &HeaderName) -> String {
+    // A client may send several Accept headers; together they are one list.
+    let all: Vec<&str> = headers.get_all(name).iter().filter_map(|v| v.to_str().ok()).collect();
+    all.join(",")
+}
+
+fn status_object(code: u16, reason: &'static str, message: &str) -> Value {
+    Failure { code, reason, message: message.into(), details: json!({}) }.status()
+}
+
+fn too_large() -> Response {
+    let words = "the request body is too large: the limit is 3145728 octets";
+    let status = status_object(413, "RequestEntityTooLarge", words);
+    (StatusCode::PAYLOAD_TOO_LARGE, axum::Json(status)).into_response()
+}
+
+/// The refusal of a request without valid credentials.
+pub(super) fn unauthorized() -> Response {
+    let words = "send an API token: Authorization: Bearer dst_…";
+    let status = status_object(401, "Unauthorized", words);
+    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], axum::Json(status)).into_response()
+}
+
+/// Gives what outer layers refuse at these addresses the form that clients of the API read.
+pub(super) async fn refusals_as_status(request: Request, next: Next) -> Response {
+    let ours = is_resource(request.uri().path());
+    let response = next.run(request).await;
+    let is_json =
+        response.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"application/"));
+    if ours && response.status() == StatusCode::PAYLOAD_TOO_LARGE && !is_json {
+        too_large()
+    } else {
+        response
+    }
+}
