@@ -118,6 +118,21 @@ pub(crate) fn store(key: &str, value: Option<&str>) {
     }
 }
 
+/// What is kept under a key until this tab is closed.
+pub(crate) fn session_stored(key: &str) -> Option<String> {
+    window().session_storage().ok().flatten().and_then(|s| s.get_item(key).ok().flatten())
+}
+
+/// Keeps a text until this tab is closed, or forgets it.
+pub(crate) fn session_store(key: &str, value: Option<&str>) {
+    if let Some(s) = window().session_storage().ok().flatten() {
+        let _ = match value {
+            Some(v) => s.set_item(key, v),
+            None => s.remove_item(key),
+        };
+    }
+}
+
 /// The fields of the form an event came from.
 pub(crate) fn form_of(event: &web_sys::SubmitEvent) -> Option<FormData> {
     let form: HtmlFormElement = event.target()?.dyn_into().ok()?;
@@ -127,6 +142,30 @@ pub(crate) fn form_of(event: &web_sys::SubmitEvent) -> Option<FormData> {
 /// A field of a form, empty when absent.
 pub(crate) fn field(form: &FormData, name: &str) -> String {
     form.get(name).as_string().unwrap_or_default()
+}
+
+/// The text of the file chosen in an input; `None` when there is none or it can't be read.
+pub(crate) async fn chosen_text(input: HtmlInputElement) -> Option<String> {
+    let file = input.files()?.get(0)?;
+    wasm_bindgen_futures::JsFuture::from(file.text()).await.ok()?.as_string()
+}
+
+/// Sends a form that is not on the page: for an answer that the browser saves as a file.
+pub(crate) fn post_form(action: &str, name: &str, values: &[String]) -> Option<()> {
+    let form: HtmlFormElement = document().create_element("form").ok()?.dyn_into().ok()?;
+    form.set_method("post");
+    form.set_action(action);
+    for value in values {
+        let input: HtmlInputElement = document().create_element("input").ok()?.dyn_into().ok()?;
+        input.set_type("hidden");
+        input.set_name(name);
+        input.set_value(value);
+        form.append_child(&input).ok()?;
+    }
+    document().body()?.append_child(&form).ok()?;
+    form.submit().ok()?;
+    form.remove();
+    Some(())
 }
 
 /// The query a GET form would be sent with, fields left empty left out.

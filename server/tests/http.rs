@@ -124,6 +124,86 @@ async fn export_holds_the_current_filter_and_no_formula() {
     assert_eq!(serde_json::from_str::<Value>(&all).unwrap()["domains"].as_array().unwrap().len(), 2);
 }
 
+/// Fields of a form as a browser sends them.
+fn form(fields: &[(&str, &str)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+#[tokio::test]
+async fn our_own_export_is_imported_without_loss() {
+    let site = site(false).await;
+    let key = ("authorization", BEARER);
+    let names = ["alder.example", "q7.io", "halcyon.example"];
+    site.api("POST", "/api/v1/domains", json!({ "names": names })).await;
+    let said = json!({ "note": "=paid by card,\n\"Mira\" knows", "tags": ["prod", "=cmd", "two words"],
+        "manual_expires": "2031-05-06", "auto_renew": false, "ownership": "watched" });
+    site.api("PATCH", "/api/v1/domains/q7.io", said).await;
+    site.api("PATCH", "/api/v1/domains/alder.example", json!({ "note": "'-quoted", "auto_renew": true }))
+        .await;
+    let items = async || {
+        let mut items = Vec::new();
+        for name in names {
+            let (_, detail) = site.api("GET", &format!("/api/v1/domains/{name}"), Value::Null).await;
+            let item = &detail["item"];
+            items
+                .push(["ownership", "tags", "note", "manual_expires", "auto_renew"].map(|k| item[k].clone()));
+        }
+        items
+    };
+    let before = items().await;
+    let (status, csv) = site.ask("GET", "/domains.csv", &[key], "").await;
+    assert_eq!(status, StatusCode::OK, "{csv}");
+    for name in names {
+        site.api("DELETE", &format!("/api/v1/domains/{name}"), Value::Null).await;
+    }
+
+    let body = form(&[("text", &csv), ("ownership", "owned"), ("tags", "")]);
+    let (status, preview) = function(&site, "preview_add", &[key], &body).await;
+    assert_eq!(status, StatusCode::OK, "{preview}");
+    assert_eq!(preview["lines"].as_array().map(Vec::len), Some(3), "{preview}");
+    assert!(preview["ignored_columns"].to_string().contains("Registrar"), "{preview}");
+    let (_, page) = site.api("GET", "/api/v1/domains", Value::Null).await;
+    assert_eq!(page["total"], 0, "a preview changes nothing");
+
+    let (status, lines) = function(&site, "add", &[key], &body).await;
+    assert_eq!((status, lines.as_array().map(Vec::len)), (StatusCode::OK, Some(3)), "{lines}");
+    assert_eq!(items().await, before);
+    let (_, detail) = site.api("GET", "/api/v1/domains/q7.io", Value::Null).await;
+    assert_eq!(detail["row"]["expires"], "2031-05-06", "judged by what was imported");
+
+    let (_, again) = function(&site, "preview_add", &[key], &body).await;
+    let held = again["lines"].as_array().unwrap().iter().all(|l| l["result"]["result"] == "duplicate");
+    assert!(held, "{again}");
+}
+
+#[tokio::test]
+async fn a_file_is_refused_line_by_line_and_selected_domains_are_exported() {
+    let site = site(false).await;
+    let key = ("authorization", BEARER);
+    let text = "domain,ownership,tags\nq7.io,watched,core\nalder.example,mine,\nhalcyon.example,,\"a,b\"\n";
+    let (status, lines) = function(&site, "add", &[key], &form(&[("text", text), ("tags", "prod")])).await;
+    assert_eq!(status, StatusCode::OK, "{lines}");
+    assert_eq!(lines[1]["line"], 3);
+    assert!(lines[1]["result"]["reason"].as_str().unwrap().contains("“mine” is not an ownership"), "{lines}");
+    let (_, detail) = site.api("GET", "/api/v1/domains/q7.io", Value::Null).await;
+    assert_eq!(
+        (&detail["item"]["ownership"], &detail["item"]["tags"]),
+        (&json!("watched"), &json!(["core", "prod"]))
+    );
+    assert_eq!(site.api("GET", "/api/v1/domains/alder.example", Value::Null).await.0, StatusCode::NOT_FOUND);
+    let (status, said) =
+        function(&site, "add", &[key], &form(&[("text", "x.example"), ("ownership", "mine")])).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{said}");
+
+    let sent = ("content-type", "application/x-www-form-urlencoded");
+    let chosen = form(&[("names[]", "halcyon.example"), ("names[]", "never.example")]);
+    let (status, csv) = site.ask("POST", "/domains.csv", &[key, sent], &chosen).await;
+    assert_eq!((status, csv.lines().count()), (StatusCode::OK, 2), "{csv}");
+    assert!(csv.contains("halcyon.example,") && csv.contains("\"a, b, prod\""), "{csv}");
+    let (_, names) = function(&site, "names", &[key], "query=q%3Dalcyon").await;
+    assert_eq!(names, json!(["halcyon.example"]));
+}
+
 #[tokio::test]
 async fn owners_words_are_checked_and_kept() {
     let site = site(false).await;

@@ -30,6 +30,14 @@ pub async fn inventory(query: String) -> Result<Inventory, ApiError> {
     Ok(Inventory { page, scans, now })
 }
 
+/// Names of everything a list matches; `query` is that of the address.
+#[server(name = ReadNames, prefix = "/api/fn", endpoint = "names")]
+pub async fn names(query: String) -> Result<Vec<String>, ApiError> {
+    let (backend, caller) = context::backend()?;
+    let names = backend.names(&caller, &crate::query::list_query(&query)).await?;
+    Ok(names.into_iter().map(|n| n.as_str().to_string()).collect())
+}
+
 /// Up to 8 rows whose names contain the text.
 #[server(name = Suggest, prefix = "/api/fn", endpoint = "suggest")]
 pub async fn suggest(text: String) -> Result<Vec<Row>, ApiError> {
@@ -130,11 +138,15 @@ pub async fn explain(lines: Vec<String>) -> Result<Vec<AddedLine>, ApiError> {
     context::backend()?;
     let explained = lines.iter().take(100).filter_map(|l| {
         let (line, input) = l.split_once(':')?;
-        let reason = model::names::DomainName::read(input).err()?.to_string();
+        // Of a line of CSV the name may be fine; the address does not carry its other columns.
+        let reason = model::names::DomainName::read(input).err();
+        let reason =
+            reason.map_or_else(|| "a column of this line has an invalid value".into(), |e| e.to_string());
         Some(AddedLine {
             line: line.parse().ok()?,
             input: input.into(),
             result: AddResult::Refused { reason },
+            set: model::item::ItemPatch::default(),
         })
     });
     Ok(explained.collect())

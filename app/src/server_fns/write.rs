@@ -4,7 +4,7 @@
 #[cfg(feature = "ssr")]
 use super::context;
 use leptos::prelude::*;
-use model::inventory::AddedLine;
+use model::inventory::{AddPreview, AddedLine};
 use model::item::Item;
 use service::ApiError;
 
@@ -16,9 +16,8 @@ pub async fn add(
     #[server(default)] tags: String,
 ) -> Result<Vec<AddedLine>, ApiError> {
     use model::inventory::AddResult;
-    use model::item::Ownership;
     let (backend, caller) = context::backend()?;
-    let ownership = Ownership::from_word(&ownership).unwrap_or_default();
+    let ownership = ownership_or_owned(&ownership)?;
     let lines = backend.add(&caller, &text, ownership, &split_tags(&tags)?).await?;
     let added = lines.iter().filter(|l| matches!(l.result, AddResult::Added { .. })).count();
     let refused = lines.iter().filter(|l| matches!(l.result, AddResult::Refused { .. }));
@@ -30,6 +29,17 @@ pub async fn add(
     }));
     context::go_back(&back);
     Ok(lines)
+}
+
+/// What [`add`] would do with a text.
+#[server(prefix = "/api/fn", endpoint = "preview_add")]
+pub async fn preview_add(
+    text: String,
+    #[server(default)] ownership: String,
+    #[server(default)] tags: String,
+) -> Result<AddPreview, ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.preview_add(&caller, &text, ownership_or_owned(&ownership)?, &split_tags(&tags)?).await
 }
 
 /// Removes domains from the inventory; returns them with tags and notes, for [`restore`].
@@ -83,10 +93,9 @@ pub async fn tag(
 /// Marks domains as owned or watched.
 #[server(prefix = "/api/fn", endpoint = "ownership")]
 pub async fn ownership(#[server(default)] names: Vec<String>, ownership: String) -> Result<u64, ApiError> {
-    use model::item::{ItemPatch, Ownership};
+    use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
-    let ownership = Ownership::from_word(&ownership)
-        .ok_or_else(|| ApiError::invalid("A domain is either owned or watched."))?;
+    let ownership = read_ownership(&ownership)?;
     let patch = ItemPatch { ownership: Some(ownership), ..ItemPatch::default() };
     let mut n = 0;
     for name in context::names(&names)? {
@@ -154,6 +163,19 @@ pub async fn acknowledge(#[server(default)] ids: Vec<i64>) -> Result<u64, ApiErr
     let n = backend.acknowledge(&caller, &ids).await?;
     context::done("acknowledged", n);
     Ok(n)
+}
+
+/// The choice of a form; owned where it has none.
+#[cfg(feature = "ssr")]
+fn ownership_or_owned(word: &str) -> Result<model::item::Ownership, ApiError> {
+    if word.is_empty() { Ok(model::item::Ownership::default()) } else { read_ownership(word) }
+}
+
+#[cfg(feature = "ssr")]
+fn read_ownership(word: &str) -> Result<model::item::Ownership, ApiError> {
+    use model::item::Ownership;
+    let refused = || ApiError::invalid(format!("“{word}” is not an ownership: use owned or watched."));
+    Ownership::from_word(word).ok_or_else(refused)
 }
 
 #[cfg(feature = "ssr")]

@@ -8,7 +8,9 @@ use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{Change, Event, EventKind, EventPage, EventQuery, Severity};
 use model::ids::{Caller, EventId, LogPosition, OrgId, SnapshotId};
-use model::inventory::{AddResult, AddedLine, CalendarDay, Facet, Facets, ListQuery, Page, Row, Summary};
+use model::inventory::{
+    AddPreview, AddResult, AddedLine, CalendarDay, Facet, Facets, ListQuery, Page, Row, Summary,
+};
 use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
 use model::registration::{Party, Protocol, RegistrationState};
@@ -193,8 +195,10 @@ impl Backend for Sample {
             watched: rows.len() as u64 - owned,
             critical: of(StatusKind::Critical),
             warning: of(StatusKind::Warning),
+            expired: 1,
             expiring: 3,
             changed: 2,
+            dns_changed: 1,
             calendar: vec![day(3, 1), day(14, 1), day(23, 2), day(48, 1), day(62, 4), day(85, 2)],
             open_events: self.events.len() as u64,
         })
@@ -221,8 +225,32 @@ impl Backend for Sample {
                 Ok(u) => AddResult::Added { name: u.name, note: u.note },
                 Err(e) => AddResult::Refused { reason: e.to_string() },
             },
+            set: ItemPatch::default(),
         });
         Ok(lines.collect())
+    }
+
+    async fn preview_add(
+        &self,
+        caller: &Caller,
+        text: &str,
+        ownership: Ownership,
+        tags: &[String],
+    ) -> ApiResult<AddPreview> {
+        let lines = self.add(caller, text, ownership, tags).await?;
+        Ok(AddPreview { lines, ignored_columns: Vec::new() })
+    }
+
+    async fn names(&self, _: &Caller, q: &ListQuery) -> ApiResult<Vec<DomainName>> {
+        self.up()?;
+        let rows = self.domains.iter().map(Domain::row).filter(|r| r.unicode.contains(&q.search));
+        Ok(rows.map(|r| r.name).collect())
+    }
+
+    async fn holdings(&self, _: &Caller, names: &[DomainName]) -> ApiResult<Vec<(Item, Row)>> {
+        self.up()?;
+        let held = self.domains.iter().filter(|d| names.contains(&d.item.name));
+        Ok(held.map(|d| (d.item.clone(), d.row())).collect())
     }
 
     async fn remove(&self, _: &Caller, names: &[DomainName]) -> ApiResult<Vec<Item>> {

@@ -9,7 +9,7 @@ use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
 use model::fqdn::FqdnReport;
 use model::ids::{Caller, EventId, OrgId, SnapshotId, Vantage};
-use model::inventory::{AddedLine, ListQuery, Page, Row, SortKey, Summary};
+use model::inventory::{AddPreview, AddedLine, ListQuery, Page, Row, SortKey, Summary};
 use model::item::{Item, ItemPatch, NOTE_MAX, Ownership};
 use model::names::{DomainName, Fqdn};
 use model::resolvers::PublicResolver;
@@ -18,6 +18,7 @@ use monitor::observer::{NoProgress, cause_at_registry};
 use service::Backend;
 use service::policy::{Action, authorize};
 use service::{ApiError, ApiResult, CheckOutcome, ScanReport, Session};
+use std::collections::HashMap;
 use store::{Job, Priority};
 
 /// Scans of one call whose progress is reported.
@@ -51,7 +52,7 @@ impl Services {
     }
 
     /// Recomputes status and row from the stored observation, after the owner's data changed.
-    async fn rejudge(&self, items: Vec<Item>) -> ApiResult<()> {
+    pub(super) async fn rejudge(&self, items: Vec<Item>) -> ApiResult<()> {
         let mut judged = Vec::with_capacity(items.len());
         for item in items {
             let stored =
@@ -81,6 +82,7 @@ fn validated_for_restore(item: &Item, org: OrgId, now: model::Timestamp) -> ApiR
         tags: normal_tags(&item.tags)?,
         added_at: item.added_at.min(now),
         last_change_at: item.last_change_at.filter(|t| *t <= now),
+        last_dns_change_at: item.last_dns_change_at.filter(|t| *t <= now),
         ..item.clone()
     })
 }
@@ -131,6 +133,32 @@ impl Backend for Services {
         self.add_text(caller.org, text, ownership, tags).await
     }
 
+    async fn preview_add(
+        &self,
+        caller: &Caller,
+        text: &str,
+        ownership: Ownership,
+        tags: &[String],
+    ) -> ApiResult<AddPreview> {
+        authorize(caller, Action::PreviewAdd)?;
+        self.preview_text(caller.org, text, ownership, tags).await
+    }
+
+    async fn names(&self, caller: &Caller, query: &ListQuery) -> ApiResult<Vec<DomainName>> {
+        authorize(caller, Action::Names)?;
+        self.store().names(caller.org, query, BULK, self.now()).await.map_err(unavailable)
+    }
+
+    async fn holdings(&self, caller: &Caller, names: &[DomainName]) -> ApiResult<Vec<(Item, Row)>> {
+        authorize(caller, Action::Holdings)?;
+        let mut found: HashMap<_, _> = HashMap::new();
+        for part in checked(names)?.chunks(500) {
+            let held = self.store().holdings(caller.org, part).await.map_err(unavailable)?;
+            found.extend(held.into_iter().map(|(item, row)| (item.name.clone(), (item, row))));
+        }
+        Ok(names.iter().filter_map(|n| found.remove(n)).collect())
+    }
+
     async fn remove(&self, caller: &Caller, names: &[DomainName]) -> ApiResult<Vec<Item>> {
         authorize(caller, Action::Remove)?;
         let names = checked(names)?;
@@ -173,7 +201,7 @@ impl Backend for Services {
         authorize(caller, Action::Tag)?;
         let tags = normal_tags(&[tag.to_string()])?;
         let Some(tag) = tags.first() else {
-            return Err(ApiError::invalid("Type a tag first."));
+            return Err(ApiError::invalid("Enter a tag."));
         };
         let mut changed = 0;
         for name in checked(names)? {

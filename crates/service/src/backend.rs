@@ -8,7 +8,7 @@ use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
 use model::fqdn::FqdnReport;
 use model::ids::{Caller, EventId, SnapshotId};
-use model::inventory::{AddedLine, ListQuery, Page, Row, Summary};
+use model::inventory::{AddPreview, AddedLine, ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
 use model::resolvers::PublicResolver;
@@ -27,7 +27,9 @@ pub trait Backend: Send + Sync + 'static {
     async fn summary(&self, caller: &Caller) -> ApiResult<Summary>;
     /// Up to 8 rows whose names contain the text: for the command palette.
     async fn suggest(&self, caller: &Caller, text: &str) -> ApiResult<Vec<Row>>;
-    /// Adds the names of a pasted text (lines, commas, spaces between URLs; CSV with a header is understood).
+    /// Adds the names of a pasted text (lines, commas, spaces between URLs). Of CSV with a header the columns for
+    /// ownership, tags, note, manual expiration and auto-renew are read too; `tags` are added to those of a line, and
+    /// `ownership` holds where a line states none.
     async fn add(
         &self,
         caller: &Caller,
@@ -35,6 +37,18 @@ pub trait Backend: Send + Sync + 'static {
         ownership: Ownership,
         tags: &[String],
     ) -> ApiResult<Vec<AddedLine>>;
+    /// What [`Backend::add`] would do with a text; nothing is changed.
+    async fn preview_add(
+        &self,
+        caller: &Caller,
+        text: &str,
+        ownership: Ownership,
+        tags: &[String],
+    ) -> ApiResult<AddPreview>;
+    /// Names of everything a query matches, sorted by name: for bulk work. Paging is ignored.
+    async fn names(&self, caller: &Caller, query: &ListQuery) -> ApiResult<Vec<DomainName>>;
+    /// Holdings with their rows, in the order of the names; those not held are left out. For exports.
+    async fn holdings(&self, caller: &Caller, names: &[DomainName]) -> ApiResult<Vec<(Item, Row)>>;
     /// Removes holdings; hands them over as they were, for [`Backend::restore`].
     async fn remove(&self, caller: &Caller, names: &[DomainName]) -> ApiResult<Vec<Item>>;
     /// Puts removed holdings back with all that was said of them; how many. One that is held again stays as it is.

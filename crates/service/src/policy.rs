@@ -38,6 +38,9 @@ pub enum Action {
     Summary,
     Suggest,
     Add,
+    PreviewAdd,
+    Names,
+    Holdings,
     Remove,
     Restore,
     Patch,
@@ -62,12 +65,15 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the trait.
-    pub const ALL: [Action; 25] = [
+    pub const ALL: [Action; 28] = [
         Action::Session,
         Action::List,
         Action::Summary,
         Action::Suggest,
         Action::Add,
+        Action::PreviewAdd,
+        Action::Names,
+        Action::Holdings,
         Action::Remove,
         Action::Restore,
         Action::Patch,
@@ -100,6 +106,9 @@ impl Action {
             Action::Summary => ("summary", Viewer, Read, "see totals"),
             Action::Suggest => ("suggest", Viewer, Read, "search domains"),
             Action::Add => ("add", Member, Write, "add domains"),
+            Action::PreviewAdd => ("preview_add", Viewer, Read, "preview a list"),
+            Action::Names => ("names", Viewer, Read, "list domains"),
+            Action::Holdings => ("holdings", Viewer, Read, "export domains"),
             Action::Remove => ("remove", Member, Write, "remove domains"),
             Action::Restore => ("restore", Member, Write, "restore domains"),
             Action::Patch => ("patch", Member, Write, "change domains"),

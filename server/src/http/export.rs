@@ -1,9 +1,10 @@
 //! `/domains.csv` and `/domains.json`: the current list with its filters, all pages of it, sent as they are read.
+//! A CSV file can be imported again without loss of what the owner entered.
 
 use super::AppState;
 use super::api::v1::DomainRow;
 use super::response::problem;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
@@ -11,6 +12,9 @@ use axum::{BoxError, Extension};
 use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use model::ids::Caller;
 use model::inventory::{ListQuery, Page, Row};
+use model::item::Item;
+use model::paste::{column, escaped};
+use product::read_name;
 use service::{ApiError, ApiResult, Backend};
 use std::collections::HashSet;
 
@@ -76,11 +80,6 @@ fn part(text: &str) -> Part {
     Ok(text.as_bytes().to_vec())
 }
 
-/// A cell a spreadsheet would take for a formula is kept as text.
-fn cell(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_string() }
-}
-
 /// `/domains.csv`
 pub async fn csv(
     State(state): State<AppState>,
@@ -91,22 +90,52 @@ pub async fn csv(
         Ok(pages) => pages,
         Err(e) => return problem(&e),
     };
-    let body = pages.map(|rows| Ok(to_csv(&rows?)?));
+    let body = pages.then(move |rows| {
+        let (state, caller) = (state.clone(), caller.clone());
+        async move {
+            let names: Vec<_> = rows?.into_iter().map(|r| r.name).collect();
+            Ok(to_csv(&state.services.holdings(&caller, &names).await?)?)
+        }
+    });
+    csv_file(body)
+}
+
+/// `POST /domains.csv`: the domains of a form's `names[]` fields, which is what the bulk bar sends.
+pub async fn csv_of_selected(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    body: Bytes,
+) -> Response {
+    let fields = url::form_urlencoded::parse(&body);
+    let names = fields.filter(|(key, _)| key == "names[]").map(|(_, name)| read_name(&name));
+    let found = async { state.services.holdings(&caller, &names.collect::<ApiResult<Vec<_>>>()?).await };
+    match found.await {
+        Ok(found) => csv_file(stream::once(async move { Ok(to_csv(&found)?) })),
+        Err(e) => problem(&e),
+    }
+}
+
+/// The lines of a file below the header.
+fn csv_file(body: impl Stream<Item = Part> + Send + 'static) -> Response {
     let head = stream::once(async { Ok(lines(|out| out.write_record(HEAD))?) });
     download("text/csv; charset=utf-8", "attachment; filename=\"domains.csv\"", head.chain(body))
 }
 
-const HEAD: [&str; 10] = [
-    "Domain Name",
+/// The columns of [`column`] are read again by an import; the others are observed.
+const HEAD: [&str; 13] = [
+    column::NAME,
     "Expiration",
     "Registrar",
     "DNS Provider",
     "Status",
     "Reason",
     "Last Change Detected",
-    "Ownership",
-    "Tags",
+    column::OWNERSHIP,
+    column::TAGS,
     "Last Scan",
+    column::NOTE,
+    column::MANUAL_EXPIRATION,
+    column::AUTO_RENEW,
 ];
 
 fn lines(
@@ -117,21 +146,25 @@ fn lines(
     out.into_inner().map_err(|e| e.into_error().into())
 }
 
-fn to_csv(rows: &[Row]) -> Result<Vec<u8>, csv::Error> {
+fn to_csv(holdings: &[(Item, Row)]) -> Result<Vec<u8>, csv::Error> {
     let time = |t: Option<model::Timestamp>| t.map(|t| t.to_string()).unwrap_or_default();
+    let yes_or_no = |set: bool| if set { "yes" } else { "no" };
     lines(|out| {
-        rows.iter().try_for_each(|r| {
+        holdings.iter().try_for_each(|(item, r)| {
             out.write_record([
-                r.name.to_string(),
-                r.expires.map(|e| e.to_string()).unwrap_or_default(),
-                cell(r.registrar.as_deref().unwrap_or("")),
-                cell(r.provider.as_ref().map_or("", |p| p.name.as_str())),
-                r.status.kind.as_str().to_string(),
-                cell(&r.status.why()),
-                time(r.last_change_at),
-                r.ownership.as_str().to_string(),
-                cell(&r.tags.join(" ")),
-                time(r.last_scan_at),
+                r.name.as_str(),
+                &r.expires.map(|e| e.to_string()).unwrap_or_default(),
+                &escaped(r.registrar.as_deref().unwrap_or("")),
+                &escaped(r.provider.as_ref().map_or("", |p| p.name.as_str())),
+                r.status.kind.as_str(),
+                &escaped(&r.status.why()),
+                &time(r.last_change_at),
+                r.ownership.as_str(),
+                &escaped(&r.tags.join(", ")),
+                &time(r.last_scan_at),
+                &escaped(&item.note),
+                &item.manual_expires.map(|d| d.to_string()).unwrap_or_default(),
+                item.auto_renew.map_or("", yes_or_no),
             ])
         })
     })
@@ -168,12 +201,6 @@ pub async fn json(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn formulas_stay_text() {
-        assert_eq!(cell("=HYPERLINK(1)"), "'=HYPERLINK(1)");
-        assert_eq!(cell("NAMECHEAP INC"), "NAMECHEAP INC");
-    }
 
     #[test]
     fn the_query_of_a_url_is_read_whole() {

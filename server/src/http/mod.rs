@@ -100,7 +100,7 @@ impl AppState {
                 "/live/compare",
                 get(live_tools::compare).layer(middleware::map_response(response::rejections_as_problems)),
             )
-            .route("/domains.csv", get(export::csv))
+            .route("/domains.csv", get(export::csv).post(export::csv_of_selected))
             .route("/domains.json", get(export::json))
             .nest("/api/v1", api::router())
             // The pages, and every server function there is.

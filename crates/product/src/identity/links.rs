@@ -75,7 +75,7 @@ struct ResetPayload {
 }
 
 fn is_gone() -> ApiError {
-    ApiError::forbidden("This link was used already, was withdrawn, or has expired. Ask for a new one.")
+    ApiError::forbidden("This link was already used or revoked, or has expired. Ask for a new one.")
 }
 
 fn name_of(text: &str, what: &str) -> ApiResult<String> {
@@ -127,11 +127,11 @@ impl Identity {
         let email = normal_email(email)
             .ok_or_else(|| ApiError::invalid(format!("“{email}” is not an e-mail address.")))?;
         if role > caller.role {
-            return Err(ApiError::forbidden("You can't give a role above your own."));
+            return Err(ApiError::forbidden("You can't assign a role above your own."));
         }
         let members = self.store.members(caller.org).await.map_err(unavailable)?;
         if members.iter().any(|member| member.user.email == email) {
-            return Err(ApiError::invalid(format!("{email} is a member already.")));
+            return Err(ApiError::invalid(format!("{email} is already a member.")));
         }
         let organisation = self.organisation(caller).await.map_err(unavailable)?;
         let payload = InvitationPayload { email, role, invited_by: caller.who.clone(), organisation };

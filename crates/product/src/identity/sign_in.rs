@@ -29,16 +29,16 @@ pub enum SignInError {
     #[error("Enter the 6-digit code of your authenticator app, or a recovery code.")]
     CodeNeeded,
     /// The code is wrong, used already, or too old.
-    #[error("This code is not valid, or was used already. Enter a new one.")]
+    #[error("This code is invalid or was already used. Enter a new one.")]
     WrongCode,
     /// The account is a member of no organisation any more.
-    #[error("This account belongs to no organisation. Ask an owner for an invitation.")]
+    #[error("This account is not a member of any organisation. Ask an owner for an invitation.")]
     NoOrganisation,
     /// Too many failed attempts.
     #[error("Too many failed attempts. Try again in {0}.")]
     Throttled(String),
     /// Too many others sign in at this moment, or the database does not answer.
-    #[error("Signing in is not possible at this moment. Try again in a few seconds.")]
+    #[error("Sign-in is temporarily unavailable. Try again in a few seconds.")]
     Unavailable,
 }
 

@@ -149,7 +149,7 @@ async fn an_invitation_makes_a_member_and_no_role_above_the_inviter() {
     assert_eq!(refused.status(), 403);
     let refused =
         place.identity.invite(&owner, "ada@alder.example", Role::Viewer, &client()).await.unwrap_err();
-    assert!(refused.detail.contains("member already"), "{refused}");
+    assert!(refused.detail.contains("already a member"), "{refused}");
     let link = place.identity.invite(&owner, "Ben@Birch.example", Role::Viewer, &client()).await.unwrap();
     let LinkView::Invitation { email, organisation, has_account, .. } =
         place.identity.open_link(link.expose()).await.unwrap()
