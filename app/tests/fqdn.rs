@@ -31,7 +31,7 @@ async fn a_chain_is_steps_and_the_plan_has_the_names_own_dates() {
     says(&t, &["Planning a change?", "Lower the TTL to 300", "now, 14:05 UTC"]);
     says(&t, &["14:05 UTC tomorrow or later", "from 14:10 UTC tomorrow", "www 300 CNAME edge.cdn.example."]);
     says(&t, &["Remind me at 14:05 UTC tomorrow", "There is no AAAA record."]);
-    says(&t, &["With JavaScript, your browser adds"]);
+    says(&t, &["With JavaScript, your browser queries"]);
     assert!(!t.contains("How long it stays missing"), "{t}");
 }
 

@@ -69,6 +69,25 @@ async fn a_recent_change_is_tinted_and_says_so_in_words() {
 }
 
 #[tokio::test]
+async fn what_was_detected_here_is_told_apart_from_what_the_registry_states() {
+    let (_, html) = page(&story(), "/domains").await;
+    let t = text(&html);
+    // Expired is not expiring, a detected change is not a registry's date, DNS is not the registration.
+    says(&t, &["1 Expired", "3 Expire in 30 days", "2 Registration changes, 7 d", "1 DNS changes, 7 d"]);
+    says(&t, &["Aug 17, 2019 registry date", "DNS changed", "Registration, last 7 days", "DNS, last 7 days"]);
+    for filter in ["expires=expired", "expires=next-30d", "changed=7d", "dns_changed=7d"] {
+        assert!(html.contains(filter), "the strip links to {filter}");
+    }
+    let at = html.find("data-name=\"brightmoor.example\"").expect("the row is there");
+    let start = html[..at].rfind("<tr").expect("a row begins");
+    let row = html[start..].split("</tr>").next().expect("and ends");
+    assert!(row.contains("badge-dns") && !row.contains("bg-yellow-50"), "a badge without a tint: {row}");
+    let t = text(&page(&story(), "/domains?dns_changed=7d&expires=next-30d").await.1);
+    says(&t, &["DNS change detected, 7 days", "Expiration: in the next 30 days"]);
+    says(&read(&story(), "/domains/brightmoor.example").await, &["DNS changed"]);
+}
+
+#[tokio::test]
 async fn an_old_value_says_its_age_and_why() {
     let t = read(&story(), "/domains/meadow.example").await;
     says(&t, &["Unknown", "read", "Registration: rate limited by the server", "asks for fewer questions"]);
@@ -95,7 +114,7 @@ async fn sorting_and_filters_are_links_that_keep_the_rest() {
 async fn the_first_start_begins_the_work() {
     let empty = router(Sample::of(vec![]), "");
     let (_, html) = page(&empty, "/domains").await;
-    says(&text(&html), &["Which domains are yours to keep alive?", "none yet", "Domains, one per line"]);
+    says(&text(&html), &["Add your domains", "none yet", "Domains, one per line"]);
     assert!(html.contains("action=\"/api/fn/add\""));
 }
 
@@ -181,7 +200,7 @@ async fn an_idn_is_shown_readable_and_text_is_not_markup() {
     let (_, html) = page(&story(), "/domains/xn--bcherei-n2a.example").await;
     assert!(!html.contains("<b>Sorgen</b>") && html.contains("&lt;b&gt;Sorgen"), "a note is text");
     let t = text(&html);
-    says(&t, &["bücherei.example", "xn--bcherei-n2a.example", "Mar 1, 2027", "set by hand", "Self-hosted"]);
+    says(&t, &["bücherei.example", "xn--bcherei-n2a.example", "Mar 1, 2027", "set manually", "Self-hosted"]);
 }
 
 #[tokio::test]
@@ -284,7 +303,7 @@ async fn forms_work_without_javascript_and_lead_back() {
     let here = "http://localhost/domains?sort=name";
     let to = post(&r, "rescan", "names%5B%5D=q7.io&names%5B%5D=alder.example", here).await;
     assert_eq!(to, "/domains?sort=name&done=rescan.2");
-    says(&read(&r, &to).await, &["Rescan of 2 domains is queued"]);
+    says(&read(&r, &to).await, &["Rescan of 2 domains queued"]);
     let to = post(&r, "add", "text=new.example%0D%0Aexa+mple.com&ownership=watched&tags=b%2C+a", here).await;
     assert_eq!(to, "/domains?sort=name&done=added.1&refused=2:exa%20mple.com");
     let t = read(&r, &to.replace("/domains?", "/domains/add?")).await;

@@ -58,6 +58,7 @@ impl Domain {
             status,
             outcome: state.map(RegistrationState::outcome),
             last_change_at: self.item.last_change_at,
+            last_dns_change_at: self.item.last_dns_change_at,
             modified: r.and_then(|r| r.updated),
             last_scan_at: o.last_scan(),
             registered_read_at: o.registration.observed_at,

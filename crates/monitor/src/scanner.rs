@@ -234,6 +234,9 @@ impl Scanner {
         if changes.iter().any(|c| c.kind.is_registration_change()) {
             item.last_change_at = Some(now);
         }
+        if changes.iter().any(|c| c.kind.is_dns_change()) {
+            item.last_dns_change_at = Some(now);
+        }
         if current.delegation.value.as_ref().is_some_and(|d| d.delegated) {
             item.was_delegated = true;
         }

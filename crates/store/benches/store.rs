@@ -116,6 +116,7 @@ fn judged(d: &mut Dice, new: &NewItem) -> (Item, Row) {
         status: item.status.clone(),
         outcome: None,
         last_change_at: item.last_change_at,
+        last_dns_change_at: item.last_dns_change_at,
         modified: Some(StatedTime::utc(modified)),
         last_scan_at: Some(now()),
         registered_read_at: Some(now()),

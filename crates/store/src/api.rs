@@ -133,6 +133,8 @@ pub trait Store: crate::accounts::AccountStore {
     async fn item(&self, org: OrgId, name: &DomainName) -> Result<Option<(Item, Row)>>;
     /// Which of these names the organisation holds, in no order.
     async fn held(&self, org: OrgId, names: &[DomainName]) -> Result<Vec<DomainName>>;
+    /// Holdings of these names with their rows, in no order; those not held are left out.
+    async fn holdings(&self, org: OrgId, names: &[DomainName]) -> Result<Vec<(Item, Row)>>;
     /// Adds holdings; the answer says for each whether it was new. A scan is queued for each new one.
     /// Long lists are written in parts, so that other writers are not blocked; a name that is held already is skipped.
     async fn add(&self, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>>;

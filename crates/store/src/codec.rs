@@ -39,9 +39,9 @@ pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> Result<T> {
 
 /// Columns of [`read_item`], in order.
 pub(crate) const ITEM: &str = "org, name, ownership, tags, note, manual_expires, auto_renew, was_delegated, \
-                               added_at, status, last_change_at, next_scan_at";
+                               added_at, status, last_change_at, next_scan_at, last_dns_change_at";
 /// How many these are; further columns of a SELECT follow them.
-pub(crate) const ITEM_LEN: usize = 12;
+pub(crate) const ITEM_LEN: usize = 13;
 
 /// An item from the columns [`ITEM`].
 pub(crate) fn read_item(r: &Cells) -> Result<Item> {
@@ -64,6 +64,7 @@ pub(crate) fn read_item(r: &Cells) -> Result<Item> {
         status: read_json(&r.text(9)?)?,
         last_change_at: r.int_or_null(10)?.map(instant).transpose()?,
         next_scan_at: r.int_or_null(11)?.map(instant).transpose()?,
+        last_dns_change_at: r.int_or_null(12)?.map(instant).transpose()?,
     })
 }
 
@@ -82,6 +83,7 @@ pub(crate) fn first_row(name: &DomainName, unicode: &str, ownership: Ownership, 
         status: Status::never_scanned(),
         outcome: None,
         last_change_at: None,
+        last_dns_change_at: None,
         modified: None,
         last_scan_at: None,
         registered_read_at: None,
@@ -95,6 +97,7 @@ pub(crate) fn overlay(row: &mut Row, item: &Item) {
     row.ownership = item.ownership;
     row.tags.clone_from(&item.tags);
     row.auto_renew = item.auto_renew;
+    row.last_dns_change_at = row.last_dns_change_at.max(item.last_dns_change_at);
 }
 
 /// True when a judgement made for `judged` still holds for `stored`: what the organisation said since would

@@ -3,10 +3,10 @@
 
 use crate::api::{Error, NewItem, Result};
 use crate::codec::{
-    ITEM, ITEM_LEN, first_row, json, judged_args, judged_assignments, micros, overlay, read_item, read_json,
-    same_grounds, tidy,
+    ITEM, ITEM_LEN, first_row, instant, json, judged_args, judged_assignments, micros, overlay, read_item,
+    read_json, same_grounds, tidy,
 };
-use crate::db::{Db, args};
+use crate::db::{Cells, Db, args};
 use crate::job::{Job, Priority};
 use crate::jobs;
 use crate::log::{self, Line};
@@ -25,7 +25,14 @@ const PART: usize = 1000;
 pub(crate) async fn item(db: &Db, org: OrgId, name: &DomainName) -> Result<Option<(Item, Row)>> {
     let sql = format!("SELECT {ITEM}, row_json FROM items WHERE org = $1 AND name = $2");
     let Some(r) = db.row(sql, args![org.0, name.as_str()]).await? else { return Ok(None) };
-    Ok(Some((read_item(&r)?, read_json(&r.text(ITEM_LEN)?)?)))
+    with_row(&r).map(Some)
+}
+
+/// A holding and its row from the columns [`ITEM`] and `row_json`.
+fn with_row(r: &Cells) -> Result<(Item, Row)> {
+    let (item, mut row): (Item, Row) = (read_item(r)?, read_json(&r.text(ITEM_LEN)?)?);
+    row.last_dns_change_at = item.last_dns_change_at;
+    Ok((item, row))
 }
 
 /// Which of some names are held, in no order.
@@ -36,10 +43,23 @@ pub(crate) async fn held(db: &Db, org: OrgId, names: &[DomainName]) -> Result<Ve
     rows.iter().map(|r| Ok(DomainName::trusted(&r.text(0)?))).collect()
 }
 
+/// Some holdings with their rows, in no order.
+pub(crate) async fn holdings(db: &Db, org: OrgId, names: &[DomainName]) -> Result<Vec<(Item, Row)>> {
+    let names: Vec<String> = names.iter().map(|n| n.as_str().to_string()).collect();
+    let sql = format!("SELECT {ITEM}, row_json FROM items WHERE org = $1 AND {}", db.any("name", 2));
+    let rows = db.rows(sql, args![org.0, names]).await?;
+    rows.iter().map(with_row).collect()
+}
+
 /// Rows of some names, in no order.
 pub(crate) async fn rows(db: &Db, org: OrgId, names: Vec<String>) -> Result<Vec<Row>> {
-    let sql = format!("SELECT row_json FROM items WHERE org = $1 AND {}", db.any("name", 2));
-    db.rows(sql, args![org.0, names]).await?.iter().map(|r| read_json(&r.text(0)?)).collect()
+    let sql =
+        format!("SELECT row_json, last_dns_change_at FROM items WHERE org = $1 AND {}", db.any("name", 2));
+    let row = |r: &Cells| {
+        let row: Row = read_json(&r.text(0)?)?;
+        Ok(Row { last_dns_change_at: r.int_or_null(1)?.map(instant).transpose()?, ..row })
+    };
+    db.rows(sql, args![org.0, names]).await?.iter().map(row).collect()
 }
 
 pub(crate) async fn add(db: &Db, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>> {
@@ -83,6 +103,7 @@ async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestam
         let mut row = first_row(&item.name, unicode, item.ownership, &tags);
         row.auto_renew = item.auto_renew;
         row.last_change_at = item.last_change_at;
+        row.last_dns_change_at = item.last_dns_change_at;
         values.push(args![
             org.0,
             item.name.as_str(),
@@ -98,6 +119,7 @@ async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestam
             row.status.kind.rank(),
             item.last_change_at.map(micros),
             micros(now),
+            item.last_dns_change_at.map(micros),
             json(&row)?,
         ]);
     }
@@ -105,7 +127,8 @@ async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestam
     let added = tx
         .insert(
             "INSERT INTO items (org, name, unicode, ownership, tags, note, manual_expires, auto_renew, \
-             was_delegated, added_at, status, status_rank, last_change_at, next_scan_at, row_json)",
+             was_delegated, added_at, status, status_rank, last_change_at, next_scan_at, last_dns_change_at, \
+             row_json)",
             values,
             "ON CONFLICT (org, name) DO NOTHING RETURNING name",
         )

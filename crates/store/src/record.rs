@@ -159,13 +159,15 @@ async fn holding(db: &Db, tx: &mut Tx, outcome: &ItemOutcome) -> Result<bool> {
         item.name.as_str(),
         item.was_delegated,
         item.last_change_at.map(micros),
-        item.next_scan_at.map(micros)
+        item.next_scan_at.map(micros),
+        item.last_dns_change_at.map(micros)
     ];
     let first = values.len() + 1;
     values.extend(judged_args(&item.status, &row)?);
     debug_assert_eq!(values.len(), first - 1 + JUDGED.len());
     let sql = format!(
-        "UPDATE items SET was_delegated = $3, last_change_at = $4, next_scan_at = $5, {} WHERE org = $1 AND name = $2",
+        "UPDATE items SET was_delegated = $3, last_change_at = $4, next_scan_at = $5, \
+         last_dns_change_at = $6, {} WHERE org = $1 AND name = $2",
         judged_assignments(first)
     );
     tx.execute(sql, values).await?;

@@ -82,6 +82,10 @@ impl Store for Database {
         items::held(&self.db, org, names).await
     }
 
+    async fn holdings(&self, org: OrgId, names: &[DomainName]) -> Result<Vec<(Item, Row)>> {
+        items::holdings(&self.db, org, names).await
+    }
+
     async fn add(&self, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>> {
         items::add(&self.db, org, items, now).await
     }

@@ -9,6 +9,7 @@ use crate::components::status::{provider, status_pill};
 use crate::components::time::Ago;
 use crate::components::toast::Toaster;
 use crate::components::{icon, icon_sm};
+use crate::pages::inventory::dns_badge;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -24,6 +25,7 @@ pub(crate) fn header(dom: DomainState, d: &Detail) -> AnyView {
     let alabel = (row.unicode != name).then(|| view! { <span class="muted mono xs">{name.clone()}</span> });
     let badge =
         row.changed_recently(d.now).then(|| view! { <span class="tag badge-new">"New change"</span> });
+    let badge = (badge, dns_badge(row, d.now));
     let watched = (row.ownership == Ownership::Watched)
         .then(|| view! { <span class="tag">{icon("eye")}"Watched"</span> });
     let why = row.status.why();

@@ -19,6 +19,7 @@ pub(crate) fn filters(q: &ListQuery, d: &Inventory) -> AnyView {
         {menu("Registrar", registrar)}
         {menu("DNS provider", provider)}
         {expiration(q)}
+        {menu("Changed", changes(q))}
         {menu("Ownership", owner(q, &f.ownership))}
         {menu("Tag", tag)}
     }
@@ -104,12 +105,32 @@ fn owner(q: &ListQuery, facets: &[Facet]) -> Vec<Line> {
         .collect()
 }
 
+fn changes(q: &ListQuery) -> Vec<Line> {
+    let days = Some(u32::try_from(model::inventory::RECENT_DAYS).unwrap_or(7));
+    let line = |label: &str, on: bool, to: ListQuery| Line {
+        label: label.into(),
+        count: None,
+        on,
+        url: first_page(to),
+    };
+    let (registration, dns) = (q.changed_days.is_some(), q.dns_changed_days.is_some());
+    vec![
+        line(
+            "Registration, last 7 days",
+            registration,
+            ListQuery { changed_days: days.filter(|_| !registration), ..q.clone() },
+        ),
+        line("DNS, last 7 days", dns, ListQuery { dns_changed_days: days.filter(|_| !dns), ..q.clone() }),
+    ]
+}
+
 fn expiration(q: &ListQuery) -> AnyView {
     let choices = [
-        ("Expired or within 7 days", ExpiryFilter::Within(7)),
-        ("Within 30 days", ExpiryFilter::Within(30)),
-        ("Within 90 days", ExpiryFilter::Within(90)),
-        ("Within a year", ExpiryFilter::Within(365)),
+        ("Expired", ExpiryFilter::Expired),
+        ("In the next 7 days", ExpiryFilter::Next(7)),
+        ("In the next 30 days", ExpiryFilter::Next(30)),
+        ("In the next 90 days", ExpiryFilter::Next(90)),
+        ("In the next year", ExpiryFilter::Next(365)),
         ("Unknown", ExpiryFilter::Unknown),
     ];
     let lines: Vec<_> = choices
@@ -181,7 +202,9 @@ fn active(q: &ListQuery) -> Vec<AnyView> {
     if let Some(e) = q.expires {
         let date = |d: Option<jiff::civil::Date>| d.map_or_else(|| "…".to_string(), human_date);
         let words = match e {
-            ExpiryFilter::Within(n) => format!("within {n} days"),
+            ExpiryFilter::Within(n) => format!("expired or within {n} days"),
+            ExpiryFilter::Next(n) => format!("in the next {n} days"),
+            ExpiryFilter::Expired => "expired".into(),
             ExpiryFilter::Unknown => "unknown".into(),
             ExpiryFilter::Between(a, b) => format!("{} to {}", date(a), date(b)),
         };
@@ -192,7 +215,13 @@ fn active(q: &ListQuery) -> Vec<AnyView> {
         chip(word.into(), ListQuery { ownership: None, ..q.clone() });
     }
     if let Some(d) = q.changed_days {
-        chip(format!("Changed in {d} days"), ListQuery { changed_days: None, ..q.clone() });
+        chip(
+            format!("Registration change detected, {d} days"),
+            ListQuery { changed_days: None, ..q.clone() },
+        );
+    }
+    if let Some(d) = q.dns_changed_days {
+        chip(format!("DNS change detected, {d} days"), ListQuery { dns_changed_days: None, ..q.clone() });
     }
     if out.len() > 1 {
         let plain = ListQuery {

@@ -27,15 +27,7 @@ pub(crate) fn row(inv: InventoryState, r: &Row, now: Timestamp) -> AnyView {
     let changed = r.changed_recently(now);
     let key = StoredValue::new(name.clone());
     let selected = move || key.with_value(|k| inv.selected.with(|s| s.contains(k)));
-    let toggle = move |_| {
-        key.with_value(|k| {
-            inv.selected.update(|s| {
-                if !s.remove(k) {
-                    s.insert(k.clone());
-                }
-            });
-        });
-    };
+    let toggle = move |e: leptos::ev::MouseEvent| key.with_value(|k| inv.toggle(k, e.shift_key()));
     let judged = r.status.clone();
     let status = move || {
         let running = key.with_value(|k| inv.scans.with(|s| s.get(k).filter(|p| !p.finished()).cloned()));
@@ -52,11 +44,11 @@ pub(crate) fn row(inv: InventoryState, r: &Row, now: Timestamp) -> AnyView {
             <td class="c-check" role="cell">
                 <input
                     class="check" type="checkbox" name="names[]" value=name.clone() form="bulk"
-                    aria-label=format!("Select {}", r.unicode) prop:checked=selected on:change=toggle
+                    aria-label=format!("Select {}", r.unicode) prop:checked=selected on:click=toggle
                 />
             </td>
             <th class="c-name" scope="row" role="rowheader">
-                <span class="name"><a class="clip" href=url.clone() title=title(r)>{r.unicode.clone()}</a>{badges(r, changed)}</span>
+                <span class="name"><a class="clip" href=url.clone() title=title(r)>{r.unicode.clone()}</a>{badges(r, now)}</span>
             </th>
             <td class="c-exp num" role="cell">{expiration(r, now)}</td>
             <td class="c-reg" role="cell">{registrar}</td>
@@ -84,8 +76,8 @@ fn unknown() -> AnyView {
     view! { <span class="muted">"–"<span class="vh">"not known"</span></span> }.into_any()
 }
 
-/// Tags, "Watched" and "New change".
-fn badges(r: &Row, changed: bool) -> impl IntoView + use<> {
+/// Tags, "Watched", "New change" and "DNS changed".
+fn badges(r: &Row, now: Timestamp) -> impl IntoView + use<> {
     let watched = (r.ownership == Ownership::Watched)
         .then(|| view! { <span class="tag">{icon("eye")}"Watched"</span> });
     let more = r.tags.len().saturating_sub(2);
@@ -97,8 +89,17 @@ fn badges(r: &Row, changed: bool) -> impl IntoView + use<> {
         .map(|t| view! { <span class="tag" title=t.clone()><span class="clip">{t.clone()}</span></span> })
         .collect();
     let more = (more > 0).then(|| view! { <span class="tag" title=rest>{format!("+{more}")}</span> });
-    let badge = changed.then(|| view! { <span class="tag badge-new">"New change"</span> });
-    view! { {badge}{watched}{tags}{more} }.into_any()
+    let badge = r.changed_recently(now).then(|| view! { <span class="tag badge-new">"New change"</span> });
+    let dns = dns_badge(r, now);
+    view! { {badge}{dns}{watched}{tags}{more} }.into_any()
+}
+
+/// Says that DNS changed in the last days: a quiet badge, and no tint, which is for the registration.
+pub(crate) fn dns_badge(r: &Row, now: Timestamp) -> Option<impl IntoView + use<>> {
+    let at = r.last_dns_change_at.filter(|_| r.dns_changed_recently(now))?;
+    let title = format!("DNS change detected {}", model::time::human_instant(at));
+    let url = format!("/domains/{}/events", r.name.as_str());
+    Some(view! { <a class="tag badge-dns" href=url title=title>"DNS changed"</a> })
 }
 
 /// The expiration date; a second line only where it adds something.
@@ -122,9 +123,12 @@ fn change(r: &Row) -> AnyView {
     match (&r.last_change_at, &r.modified) {
         (Some(at), _) => day(*at).into_any(),
         (None, Some(m)) => {
-            let title = format!("{m}: modified, as the registry says; no change was detected here yet");
-            view! { <time class="muted" datetime=m.to_string() title=title>{human_date(m.date())}</time> }
-                .into_any()
+            let title = format!("{m}: the registry's “modified” date; no change was detected here yet");
+            view! {
+                <span class="two"><time class="muted" datetime=m.to_string() title=title>{human_date(m.date())}</time>
+                    <small class="quiet">"registry date"</small></span>
+            }
+            .into_any()
         }
         (None, None) => unknown(),
     }

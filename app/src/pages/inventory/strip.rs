@@ -31,13 +31,15 @@ pub(crate) fn Strip(inv: InventoryState) -> impl IntoView {
 fn figures(s: &Summary) -> impl IntoView + use<> {
     let owned = || ListQuery { ownership: Some(Ownership::Owned), ..ListQuery::default() };
     let status = |k| ListQuery { status: vec![k], ..owned() };
-    let expiring = ListQuery { expires: Some(ExpiryFilter::Within(30)), ..owned() };
+    let expires = |e| ListQuery { expires: Some(e), ..owned() };
     let days = u32::try_from(model::inventory::RECENT_DAYS).unwrap_or(7);
+    let dns = ListQuery { dns_changed_days: Some(days), ..owned() };
     let changed = ListQuery { changed_days: Some(days), sort: SortKey::Change, descending: true, ..owned() };
     let one = |class: &'static str, picture: &'static str, n: u64, label: &'static str, q: &ListQuery| {
+        let title = q.changed_days.or(q.dns_changed_days).map(|d| format!("Detected in the last {d} days"));
         let class = if n == 0 { "i muted" } else { class };
         view! {
-            <a href=q.to_url()>
+            <a href=q.to_url() title=title>
                 {icon::icon_in(picture, class)}<span class="fig">{grouped(n)}</span><span class="lab">{label}</span>
             </a>
         }
@@ -45,8 +47,10 @@ fn figures(s: &Summary) -> impl IntoView + use<> {
     view! {
         {one("i t-critical", "critical", s.critical, "Critical", &status(StatusKind::Critical))}
         {one("i t-warn", "warning", s.warning, "Warning", &status(StatusKind::Warning))}
-        {one("i muted", "calendar", s.expiring, "Expire in 30 days", &expiring)}
-        {one("i muted", "pulse", s.changed, "Changed in 7 days", &changed)}
+        {(s.expired > 0).then(|| one("i t-critical", "clock", s.expired, "Expired", &expires(ExpiryFilter::Expired)))}
+        {one("i muted", "calendar", s.expiring, "Expire in 30 days", &expires(ExpiryFilter::Next(30)))}
+        {one("i muted", "pulse", s.changed, "Registration changes, 7 d", &changed)}
+        {one("i muted", "network", s.dns_changed, "DNS changes, 7 d", &dns)}
     }
     .into_any()
 }

@@ -151,6 +151,7 @@ pub fn all() -> Vec<Domain> {
     bright.item.auto_renew = Some(true);
     bright.item.tags = vec!["edge".into()];
     bright.item.last_change_at = Some("2026-09-02T12:00:00Z".parse().unwrap());
+    bright.item.last_dns_change_at = Some("2026-11-19T12:00:00Z".parse().unwrap());
     let kestrel = plain(
         "kestrel-bank.example",
         "Registry Direct",

@@ -344,13 +344,13 @@ fn records(
     unanswered_now: &[String],
     out: &mut Vec<Change>,
 ) {
-    let index = |s: &[RrSet]| -> BTreeMap<String, String> {
+    let index = |s: &[RrSet]| -> BTreeMap<String, Vec<String>> {
         s.iter()
             .map(|r| {
                 let mut data = r.data.clone();
                 data.sort();
                 data.dedup();
-                (format!("{} {}", r.name.to_ascii_lowercase(), r.rtype), data.join(" · "))
+                (format!("{} {}", r.name.to_ascii_lowercase(), r.rtype), data)
             })
             .collect()
     };
@@ -366,8 +366,42 @@ fn records(
         if old == new || unknown.contains(key) {
             continue;
         }
-        let severity = if new.is_none() { Severity::Notice } else { Severity::Info };
-        let (old, new) = (old.cloned(), new.cloned());
-        out.push(change(EventKind::RecordChanged, severity, key, old, new, DNS));
+        let (severity, note) = match record_harm(key, old, new, &y, &unknown) {
+            Some(note) => (Severity::Warning, note),
+            None => (if new.is_none() { Severity::Notice } else { Severity::Info }, String::new()),
+        };
+        let words = |data: Option<&Vec<String>>| data.map(|d| d.join(" · "));
+        let changed = change(EventKind::RecordChanged, severity, key, words(old), words(new), DNS);
+        out.push(Change { note, ..changed });
+    }
+}
+
+/// What a changed record set breaks, in a sentence; `None` when it may well be intended.
+fn record_harm(
+    key: &str,
+    old: Option<&Vec<String>>,
+    new: Option<&Vec<String>>,
+    now: &BTreeMap<String, Vec<String>>,
+    unknown: &BTreeSet<String>,
+) -> Option<String> {
+    let (name, rtype) = key.split_once(' ')?;
+    let spf = |data: Option<&Vec<String>>| {
+        let is_spf = |d: &&String| d.trim_matches('"').to_ascii_lowercase().starts_with("v=spf1");
+        data.map_or(0, |d| d.iter().filter(is_spf).count())
+    };
+    match rtype {
+        "MX" if new.is_none() => Some(format!(
+            "No MX record is left for {name}: senders deliver to its A or AAAA record instead, or not at all"
+        )),
+        "TXT" if spf(new) > 1 && spf(old) < 2 => Some(format!(
+            "{name} has {} SPF records: receivers must treat this as a permanent error (RFC 7208 section 4.5)",
+            spf(new)
+        )),
+        "A" | "AAAA" | "CNAME" if new.is_none() && name.starts_with("www.") => {
+            let mut others = ["A", "AAAA", "CNAME"].into_iter().map(|t| format!("{name} {t}"));
+            let gone = others.all(|k| !now.contains_key(&k) && !unknown.contains(&k));
+            gone.then(|| format!("{name} no longer has an address"))
+        }
+        _ => None,
     }
 }

@@ -118,6 +118,12 @@ impl EventKind {
                 | EventKind::RecordChanged
         )
     }
+
+    /// True for changes of what the zone publishes: they set the row's DNS badge. A server that fails or recovers
+    /// is none: the zone is the same.
+    pub fn is_dns_change(self) -> bool {
+        matches!(self, EventKind::DnssecStatusChanged | EventKind::ProviderChanged | EventKind::RecordChanged)
+    }
 }
 
 /// How much an event asks for attention.

@@ -62,6 +62,9 @@ pub struct Item {
     pub status: Status,
     /// Time of the newest detected registration change.
     pub last_change_at: Option<Timestamp>,
+    /// Time of the newest detected DNS change.
+    #[serde(default)]
+    pub last_dns_change_at: Option<Timestamp>,
     /// When its schedule scans it next.
     pub next_scan_at: Option<Timestamp>,
 }
@@ -81,6 +84,7 @@ impl Item {
             added_at: now,
             status: Status::never_scanned(),
             last_change_at: None,
+            last_dns_change_at: None,
             next_scan_at: Some(now),
         }
     }

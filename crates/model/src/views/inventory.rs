@@ -6,7 +6,7 @@ use crate::base::names::DomainName;
 use crate::base::time::StatedTime;
 pub use crate::base::url::percent;
 use crate::dns::Provider;
-use crate::judgement::item::{Item, Ownership};
+use crate::judgement::item::{Item, ItemPatch, Ownership};
 use crate::judgement::status::Status;
 use crate::observation::Observation;
 use crate::registration::{Outcome, Registration, RegistrationState};
@@ -44,6 +44,9 @@ pub struct Row {
     pub outcome: Option<Outcome>,
     /// Newest detected registration change.
     pub last_change_at: Option<Timestamp>,
+    /// Newest detected DNS change.
+    #[serde(default)]
+    pub last_dns_change_at: Option<Timestamp>,
     /// The registry's own "modified", shown muted while nothing was detected.
     pub modified: Option<StatedTime>,
     /// When any part was last tried.
@@ -73,6 +76,7 @@ impl Row {
             status: item.status.clone(),
             outcome: registration.map(RegistrationState::outcome),
             last_change_at: item.last_change_at,
+            last_dns_change_at: item.last_dns_change_at,
             modified: stated.and_then(|r| r.updated),
             last_scan_at: observation.and_then(Observation::last_scan),
             registered_read_at: observation.and_then(|o| o.registration.observed_at),
@@ -82,8 +86,17 @@ impl Row {
 
     /// True while the newest detected change is recent: the row is tinted and carries "New change".
     pub fn changed_recently(&self, now: Timestamp) -> bool {
-        self.last_change_at.is_some_and(|at| now.as_second() - at.as_second() <= RECENT_DAYS * 86_400)
+        is_recent(self.last_change_at, now)
     }
+
+    /// True while the newest detected DNS change is recent: the row carries "DNS changed" and no tint.
+    pub fn dns_changed_recently(&self, now: Timestamp) -> bool {
+        is_recent(self.last_dns_change_at, now)
+    }
+}
+
+fn is_recent(at: Option<Timestamp>, now: Timestamp) -> bool {
+    at.is_some_and(|at| now.as_second() - at.as_second() <= RECENT_DAYS * 86_400)
 }
 
 /// A value of a filter with the number of rows it would list, all other filters applied.
@@ -151,10 +164,14 @@ pub struct Summary {
     pub critical: u64,
     /// Owned and Warning.
     pub warning: u64,
-    /// Owned and expired or expiring in 30 days.
+    /// Owned and expired: the expiration is before today, UTC.
+    pub expired: u64,
+    /// Owned and expiring in 30 days, today included.
     pub expiring: u64,
-    /// Owned and changed in the last 7 days.
+    /// Owned and with a registration change detected in the last 7 days.
     pub changed: u64,
+    /// Owned and with a DNS change detected in the last 7 days.
+    pub dns_changed: u64,
     /// Owned domains' expirations in the next 90 days, days without any left out.
     pub calendar: Vec<CalendarDay>,
     /// Events not acknowledged yet, of severity warning or more.
@@ -170,6 +187,18 @@ pub struct AddedLine {
     pub input: String,
     /// What it came to.
     pub result: AddResult,
+    /// What is stored with the name: ownership, tags, note.
+    #[serde(default)]
+    pub set: ItemPatch,
+}
+
+/// What adding a text would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddPreview {
+    /// Every line, as it would end.
+    pub lines: Vec<AddedLine>,
+    /// Headings of CSV columns that are not read.
+    pub ignored_columns: Vec<String>,
 }
 
 /// What became of a name to add.

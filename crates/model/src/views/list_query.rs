@@ -55,6 +55,10 @@ impl SortKey {
 pub enum ExpiryFilter {
     /// Expired, or expires within so many days.
     Within(u32),
+    /// Expires within so many days, today (UTC) included; not expired before.
+    Next(u32),
+    /// Expired before today, UTC.
+    Expired,
     /// Expires on or after the first and on or before the second date.
     Between(Option<Date>, Option<Date>),
     /// No expiration is known.
@@ -89,6 +93,8 @@ pub struct ListQuery {
     pub expires: Option<ExpiryFilter>,
     /// Registration change detected within so many days.
     pub changed_days: Option<u32>,
+    /// DNS change detected within so many days.
+    pub dns_changed_days: Option<u32>,
 }
 
 impl Default for ListQuery {
@@ -106,6 +112,7 @@ impl Default for ListQuery {
             ownership: None,
             expires: None,
             changed_days: None,
+            dns_changed_days: None,
         }
     }
 }
@@ -169,7 +176,8 @@ impl ListQuery {
                         q.expires = Some(ExpiryFilter::Between(a, b));
                     }
                 }
-                "changed" => q.changed_days = value.strip_suffix('d').unwrap_or(value).parse().ok(),
+                "changed" => q.changed_days = days(value),
+                "dns_changed" => q.dns_changed_days = days(value),
                 _ => {}
             }
         }
@@ -202,6 +210,8 @@ impl ListQuery {
                 "expires",
                 match e {
                     ExpiryFilter::Within(d) => format!("{d}d"),
+                    ExpiryFilter::Next(d) => format!("next-{d}d"),
+                    ExpiryFilter::Expired => "expired".into(),
                     ExpiryFilter::Unknown => "unknown".into(),
                     ExpiryFilter::Between(a, b) => {
                         let d = |d: Option<Date>| d.map(|d| d.to_string()).unwrap_or_default();
@@ -212,6 +222,9 @@ impl ListQuery {
         }
         if let Some(d) = self.changed_days {
             out.push(("changed", format!("{d}d")));
+        }
+        if let Some(d) = self.dns_changed_days {
+            out.push(("dns_changed", format!("{d}d")));
         }
         if self.per_page != plain.per_page {
             out.push(("per_page", self.per_page.to_string()));
@@ -234,14 +247,24 @@ impl ListQuery {
 }
 
 fn read_expires(value: &str) -> Option<ExpiryFilter> {
-    if value == "unknown" {
-        return Some(ExpiryFilter::Unknown);
+    match value {
+        "unknown" => return Some(ExpiryFilter::Unknown),
+        "expired" => return Some(ExpiryFilter::Expired),
+        _ => {}
+    }
+    if let Some(next) = value.strip_prefix("next-") {
+        return days(next).map(ExpiryFilter::Next);
     }
     if let Some((a, b)) = value.split_once("..") {
         let (a, b) = (a.parse().ok(), b.parse().ok());
         return (a.is_some() || b.is_some()).then_some(ExpiryFilter::Between(a, b));
     }
-    value.strip_suffix('d').unwrap_or(value).parse().ok().map(ExpiryFilter::Within)
+    days(value).map(ExpiryFilter::Within)
+}
+
+/// `7d` or `7`.
+fn days(value: &str) -> Option<u32> {
+    value.strip_suffix('d').unwrap_or(value).parse().ok()
 }
 
 #[cfg(test)]
@@ -265,6 +288,20 @@ mod tests {
         assert_eq!(ListQuery::from_pairs([("expires_from", ""), ("expires_to", "soon")]).expires, None);
     }
 
+    #[test]
+    fn every_expiration_filter_has_an_address() {
+        for (word, filter) in [
+            ("30d", ExpiryFilter::Within(30)),
+            ("next-30d", ExpiryFilter::Next(30)),
+            ("expired", ExpiryFilter::Expired),
+            ("unknown", ExpiryFilter::Unknown),
+        ] {
+            let q = ListQuery::from_pairs([("expires", word)]);
+            assert_eq!(q.expires, Some(filter));
+            assert_eq!(q.to_url(), format!("/domains?expires={word}"));
+        }
+    }
+
     proptest! {
         #[test]
         fn a_query_survives_the_url(
@@ -273,7 +310,7 @@ mod tests {
         ) {
             let q = ListQuery {
                 search: search.trim().into(), page, descending: desc, registrar,
-                expires: days.map(ExpiryFilter::Within), changed_days: days,
+                expires: days.map(ExpiryFilter::Within), changed_days: days, dns_changed_days: days,
                 status: vec![StatusKind::Critical], ..ListQuery::default()
             };
             let pairs = q.to_pairs();

@@ -107,6 +107,7 @@ mod tests {
             status: Status { kind: StatusKind::Warning, reasons, judge_again_at: None },
             outcome: None,
             last_change_at: None,
+            last_dns_change_at: None,
             modified: None,
             last_scan_at: None,
             registered_read_at: Some(at("2026-11-16T14:05:00Z")),

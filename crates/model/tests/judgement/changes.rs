@@ -166,6 +166,55 @@ fn records_and_health() {
 }
 
 #[test]
+fn a_record_whose_loss_breaks_something_is_a_warning_that_says_what() {
+    let zone = |sets: &[(&str, &str, &[&str])]| {
+        let mut o = observe(registration());
+        let set = |(name, rtype, data): &(&str, &str, &[&str])| RrSet {
+            name: (*name).into(),
+            rtype: (*rtype).into(),
+            ttl: 300,
+            data: data.iter().map(|d| (*d).to_string()).collect(),
+        };
+        let rrsets = sets.iter().map(set).collect();
+        o.zone = Part::good(ZoneSnapshot { rrsets, ..ZoneSnapshot::default() }, now(), "dns");
+        o
+    };
+    let spf = "\"v=spf1 include:_spf.example -all\"";
+    let full = zone(&[
+        ("q7.io", "MX", &["10 mx.q7.io."]),
+        ("q7.io", "TXT", &[spf]),
+        ("www.q7.io", "A", &["192.0.2.7"]),
+        ("www.q7.io", "AAAA", &["2001:db8::7"]),
+    ]);
+    let worst = |o: &Observation| {
+        let changes = diff(&full, o);
+        assert!(changes.iter().all(|c| c.kind.is_dns_change() && !c.kind.is_registration_change()));
+        changes.into_iter().next().unwrap()
+    };
+    let www = [("www.q7.io", "A", &["192.0.2.7"][..]), ("www.q7.io", "AAAA", &["2001:db8::7"])];
+    let mail = [("q7.io", "MX", &["10 mx.q7.io."][..]), ("q7.io", "TXT", &[spf])];
+
+    let c = worst(&zone(&[mail[1], www[0], www[1]]));
+    assert_eq!((c.field.as_str(), c.severity), ("q7.io MX", Severity::Warning));
+    assert!(c.note.starts_with("No MX record is left for q7.io"), "{c:?}");
+    let c = worst(&zone(&[mail[0], ("q7.io", "TXT", &[spf, "\"v=spf1 ~all\""]), www[0], www[1]]));
+    assert_eq!(c.severity, Severity::Warning);
+    assert!(c.note.contains("2 SPF records") && c.note.contains("RFC 7208"), "{c:?}");
+    let c = worst(&zone(&mail));
+    assert_eq!(c.severity, Severity::Warning);
+    assert!(c.note.contains("www.q7.io no longer has an address"), "{c:?}");
+
+    // One family less, or an alias instead of addresses: it still resolves.
+    assert_eq!(worst(&zone(&[mail[0], mail[1], www[0]])).severity, Severity::Notice);
+    let alias = ("www.q7.io", "CNAME", &["q7.edge.example."][..]);
+    assert_eq!(worst(&zone(&[mail[0], mail[1], alias])).severity, Severity::Notice);
+    assert_eq!(
+        worst(&zone(&[mail[0], ("q7.io", "TXT", &["\"v=spf1 -all\""]), www[0], www[1]])).severity,
+        Severity::Info
+    );
+}
+
+#[test]
 fn what_the_servers_did_not_answer_now_is_not_mended() {
     let mut a = observe(registration());
     a.delegation = Part::good(delegation(&["ns1.digitalocean.com"]), now(), "dns");

@@ -17,6 +17,7 @@ pub(crate) struct Raw {
     pub(crate) registrar: Option<String>,
     pub(crate) provider: Option<String>,
     pub(crate) last_change_at: Option<i64>,
+    pub(crate) last_dns_change_at: Option<i64>,
     pub(crate) modified_at: Option<i64>,
 }
 
@@ -30,6 +31,7 @@ pub(super) struct Entry {
     pub(super) signature: Signature,
     pub(super) expires: i64,
     pub(super) changed: i64,
+    pub(super) dns_changed: i64,
     pub(super) modified: i64,
     pub(super) registrar: u32,
     pub(super) provider: u32,
@@ -135,6 +137,7 @@ impl Entries {
             signature,
             expires: raw.expires_at.unwrap_or(NONE),
             changed: raw.last_change_at.unwrap_or(NONE),
+            dns_changed: raw.last_dns_change_at.unwrap_or(NONE),
             modified: raw.modified_at.unwrap_or(NONE),
             registrar: self.registrars.number(raw.registrar.as_deref().unwrap_or_default()),
             provider: self.providers.number(raw.provider.as_deref().unwrap_or_default()),

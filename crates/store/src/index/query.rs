@@ -84,21 +84,28 @@ impl Plan {
             None => true,
             Some(ExpiryFilter::Unknown) => e.expires == NONE,
             Some(_) if e.expires == NONE => false,
-            Some(ExpiryFilter::Within(days)) => day(e.expires) - day(self.now) <= i64::from(days),
+            Some(ExpiryFilter::Within(days)) => self.days_left(e) <= i64::from(days),
+            Some(ExpiryFilter::Next(days)) => (0..=i64::from(days)).contains(&self.days_left(e)),
+            Some(ExpiryFilter::Expired) => self.days_left(e) < 0,
             Some(ExpiryFilter::Between(from, to)) => {
                 from.is_none_or(|d| e.expires >= start(d))
                     && to.is_none_or(|d| day(e.expires) <= day(start(d)))
             }
         };
         expires
-            && self.query.changed_days.is_none_or(|d| self.changed_within(e, i64::from(d)))
+            && self.query.changed_days.is_none_or(|d| self.is_within(e.changed, i64::from(d)))
+            && self.query.dns_changed_days.is_none_or(|d| self.is_within(e.dns_changed, i64::from(d)))
             && self.named(e)
     }
 
-    /// Counted in seconds, as the row's tint is.
-    fn changed_within(&self, e: &Entry, days: i64) -> bool {
-        e.changed != NONE
-            && self.now.div_euclid(SECOND) - e.changed.div_euclid(SECOND) <= days.saturating_mul(86_400)
+    /// Days from today to the expiration, UTC; negative when it is before today.
+    fn days_left(&self, e: &Entry) -> i64 {
+        day(e.expires) - day(self.now)
+    }
+
+    /// Counted in seconds, as the row's tint and badge are.
+    fn is_within(&self, at: i64, days: i64) -> bool {
+        at != NONE && self.now.div_euclid(SECOND) - at.div_euclid(SECOND) <= days.saturating_mul(86_400)
     }
 
     fn named(&self, e: &Entry) -> bool {
@@ -190,10 +197,12 @@ impl Plan {
             s.owned += 1;
             s.critical += u64::from(i64::from(e.status) == StatusKind::Critical.rank());
             s.warning += u64::from(i64::from(e.status) == StatusKind::Warning.rank());
-            s.changed += u64::from(self.changed_within(e, RECENT_DAYS));
+            s.changed += u64::from(self.is_within(e.changed, RECENT_DAYS));
+            s.dns_changed += u64::from(self.is_within(e.dns_changed, RECENT_DAYS));
             if e.expires != NONE {
-                let left = day(e.expires) - day(self.now);
-                s.expiring += u64::from(left <= EXPIRING_DAYS);
+                let left = self.days_left(e);
+                s.expired += u64::from(left < 0);
+                s.expiring += u64::from((0..=EXPIRING_DAYS).contains(&left));
                 if let Some(n) = usize::try_from(left).ok().and_then(|i| calendar.get_mut(i)) {
                     *n += 1;
                 }

@@ -48,6 +48,7 @@ fn random_row(d: &mut Dice, mut row: Row) -> Row {
         .then(|| Provider { name: (*d.pick(&PROVIDERS)).to_string(), kind: ProviderKind::Known });
     row.status.kind = *d.pick(&StatusKind::ALL);
     row.last_change_at = d.maybe(()).map(|()| day(d).min(now()));
+    row.last_dns_change_at = d.maybe(()).map(|()| day(d).min(now()));
     row.modified = d.maybe(()).map(|()| StatedTime::utc(day(d)));
     row
 }
@@ -76,6 +77,7 @@ async fn fill(s: &dyn Store, d: &mut Dice, n: usize) -> Vec<Row> {
             let row = random_row(d, r.outcomes[0].row.clone());
             r.outcomes[0].item.status = row.status.clone();
             r.outcomes[0].item.last_change_at = row.last_change_at;
+            r.outcomes[0].item.last_dns_change_at = row.last_dns_change_at;
             r.outcomes[0].row = row;
             s.record(&r).await.unwrap();
         }
@@ -95,11 +97,13 @@ fn random_query(d: &mut Dice) -> ListQuery {
         let days = i64::try_from(d.roll(120)).unwrap() - 40;
         (now() + (24 * days).hours()).to_string()[..10].parse().unwrap()
     };
-    let expires = match d.roll(9) {
+    let expires = match d.roll(11) {
         0 => Some(ExpiryFilter::Unknown),
         1 => Some(ExpiryFilter::Within(u32::try_from(d.roll(60)).unwrap())),
         2 => Some(ExpiryFilter::Between(Some(day(d)), None)),
         3 => Some(ExpiryFilter::Between(Some(day(d)), Some(day(d)))),
+        4 => Some(ExpiryFilter::Next(u32::try_from(d.roll(60)).unwrap())),
+        5 => Some(ExpiryFilter::Expired),
         _ => None,
     };
     ListQuery {
@@ -122,6 +126,7 @@ fn random_query(d: &mut Dice) -> ListQuery {
         ownership: d.maybe(Ownership::Owned),
         expires,
         changed_days: d.maybe(()).map(|()| u32::try_from(d.roll(30)).unwrap()),
+        dns_changed_days: d.maybe(()).map(|()| u32::try_from(d.roll(30)).unwrap()),
     }
 }
 
@@ -168,8 +173,12 @@ pub async fn lists_answer_as_a_plain_filter_would(place: &Place) {
     assert_eq!(strip.watched, strip.total - strip.owned);
     assert_eq!(strip.critical, counted(&|r| r.status.kind == StatusKind::Critical));
     assert_eq!(strip.warning, counted(&|r| r.status.kind == StatusKind::Warning));
-    assert_eq!(strip.expiring, counted(&|r| r.expires.is_some_and(|e| e.days_from(now()) <= 30)));
+    let left = |days: std::ops::Range<i64>| {
+        counted(&|r| r.expires.is_some_and(|e| days.contains(&e.days_from(now()))))
+    };
+    assert_eq!((strip.expired, strip.expiring), (left(i64::MIN..0), left(0..31)));
     assert_eq!(strip.changed, counted(&|r| r.changed_recently(now())));
+    assert_eq!(strip.dns_changed, counted(&|r| r.dns_changed_recently(now())));
     let ahead = counted(&|r| r.expires.is_some_and(|e| (0..=90).contains(&e.days_from(now()))));
     assert_eq!(strip.calendar.iter().map(|c| c.count).sum::<u64>(), ahead);
     assert!(strip.calendar.windows(2).all(|w| w[0].day < w[1].day) && ahead > 10);
@@ -328,6 +337,7 @@ pub async fn what_was_taken_is_put_back_whole(place: &Place) {
     let mut r = scan(&*s, "a.example", &[change("two")], later(1)).await;
     r.outcomes[0].item.was_delegated = true;
     r.outcomes[0].item.last_change_at = Some(later(1));
+    r.outcomes[0].item.last_dns_change_at = Some(later(1));
     s.record(&r).await.unwrap();
     let before = item(&*s, ONE, "a.example").await.0;
     assert!(before.was_delegated && before.last_change_at.is_some());
@@ -348,6 +358,7 @@ pub async fn what_was_taken_is_put_back_whole(place: &Place) {
         (Ownership::Watched, Some(false), vec!["prod".into()])
     );
     assert_eq!(row.last_change_at, before.last_change_at);
+    assert_eq!((row.last_dns_change_at, before.last_dns_change_at), (Some(later(1)), Some(later(1))));
     let job = s.lease(store::JobKind::Scan, "w", 9, later(3)).await.unwrap();
     assert!(job.iter().any(|j| j.job.key() == "a.example"), "it is scanned next");
     // Whoever it was taken from: it becomes a holding of the one who puts it back.

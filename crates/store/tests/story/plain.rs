@@ -33,13 +33,18 @@ pub fn fails(q: &ListQuery, r: &Row) -> Vec<&'static str> {
         (Some(ExpiryFilter::Unknown), e) => e.is_none(),
         (Some(_), None) => false,
         (Some(ExpiryFilter::Within(d)), Some(e)) => e.days_from(now()) <= i64::from(d),
+        (Some(ExpiryFilter::Next(d)), Some(e)) => (0..=i64::from(d)).contains(&e.days_from(now())),
+        (Some(ExpiryFilter::Expired), Some(e)) => e.days_from(now()) < 0,
         (Some(ExpiryFilter::Between(a, b)), Some(e)) => {
             a.is_none_or(|a| day(e) >= a) && b.is_none_or(|b| day(e) <= b)
         }
     };
-    let changed_ok = q.changed_days.is_none_or(|d| {
-        r.last_change_at.is_some_and(|at| now().as_second() - at.as_second() <= i64::from(d) * 86_400)
-    });
+    let within = |at: Option<jiff::Timestamp>, days: Option<u32>| {
+        let near = |d| at.is_some_and(|at| now().as_second() - at.as_second() <= i64::from(d) * 86_400);
+        days.is_none_or(near)
+    };
+    let changed_ok =
+        within(r.last_change_at, q.changed_days) && within(r.last_dns_change_at, q.dns_changed_days);
     let named = r.name.as_str().contains(&needle) || r.unicode.to_lowercase().contains(&needle);
     if !(expires_ok && changed_ok && named) {
         out.push("other");

@@ -146,6 +146,14 @@ async fn values(s: &dyn Store) {
     assert_eq!(alder.status.kind, StatusKind::Warning);
     assert_eq!(row.registrar.as_deref(), Some("Lantern Registrar"));
     assert_eq!(row.expires.map(|e| e.to_string()[..10].to_string()).as_deref(), Some("2026-12-15"));
+    // Filled from the event log.
+    let recorded =
+        EventQuery { kinds: vec![EventKind::RecordChanged], page: 1, per_page: 200, ..EventQuery::default() };
+    for event in s.events(ONE, &recorded).await.unwrap().events {
+        let (item, row) = item(s, ONE, event.domain.as_str()).await;
+        assert!(item.last_dns_change_at >= Some(event.at), "{event:?}");
+        assert_eq!(row.last_dns_change_at, item.last_dns_change_at);
+    }
     let o = observation(s, "alder.example").await;
     let registration = o.registration.value.as_ref().and_then(RegistrationState::registration).unwrap();
     assert_eq!(registration.registrar.iana_id.as_deref(), Some("9994"));

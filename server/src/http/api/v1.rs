@@ -172,6 +172,7 @@ pub struct DomainRow {
     status: StatusV1,
     outcome: Option<&'static str>,
     last_change_at: Option<Timestamp>,
+    last_dns_change_at: Option<Timestamp>,
     modified: Option<StatedTime>,
     last_scan_at: Option<Timestamp>,
     registered_read_at: Option<Timestamp>,
@@ -193,6 +194,7 @@ impl From<Row> for DomainRow {
             status: r.status.into(),
             outcome: r.outcome.map(model::registration::Outcome::as_str),
             last_change_at: r.last_change_at,
+            last_dns_change_at: r.last_dns_change_at,
             modified: r.modified,
             last_scan_at: r.last_scan_at,
             registered_read_at: r.registered_read_at,
@@ -268,6 +270,7 @@ struct ItemV1 {
     added_at: Timestamp,
     status: StatusV1,
     last_change_at: Option<Timestamp>,
+    last_dns_change_at: Option<Timestamp>,
     next_scan_at: Option<Timestamp>,
 }
 
@@ -285,6 +288,7 @@ impl From<Item> for ItemV1 {
             added_at: i.added_at,
             status: i.status.into(),
             last_change_at: i.last_change_at,
+            last_dns_change_at: i.last_dns_change_at,
             next_scan_at: i.next_scan_at,
         }
     }
@@ -414,8 +418,10 @@ pub struct Totals {
     watched: u64,
     critical: u64,
     warning: u64,
+    expired: u64,
     expiring: u64,
     changed: u64,
+    dns_changed: u64,
     calendar: Vec<CalendarDayV1>,
     open_events: u64,
 }
@@ -435,8 +441,10 @@ impl From<Summary> for Totals {
             watched: s.watched,
             critical: s.critical,
             warning: s.warning,
+            expired: s.expired,
             expiring: s.expiring,
             changed: s.changed,
+            dns_changed: s.dns_changed,
             calendar: calendar.collect(),
             open_events: s.open_events,
         }

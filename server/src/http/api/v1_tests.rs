@@ -4,6 +4,7 @@ use super::*;
 use model::event::{Acknowledged, Change, EventKind, Severity};
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId};
 use model::inventory::CalendarDay;
+use model::item::ItemPatch;
 use serde_json::{Value, json};
 
 fn item() -> Item {
@@ -22,7 +23,7 @@ fn row() -> Value {
     json!({
         "name": "q7.io", "unicode": "q7.io", "ownership": "watched", "tags": [], "expires": null,
         "expires_by_hand": false, "auto_renew": null, "registrar": null, "provider": null, "status": unscanned,
-        "outcome": null, "last_change_at": null, "modified": null, "last_scan_at": null,
+        "outcome": null, "last_change_at": null, "last_dns_change_at": null, "modified": null, "last_scan_at": null,
         "registered_read_at": null, "error": null
     })
 }
@@ -61,7 +62,7 @@ fn a_domain_keeps_its_keys() {
         "item": {
             "org": 1, "name": "q7.io", "ownership": "watched", "tags": [], "note": "", "manual_expires": null,
             "auto_renew": null, "was_delegated": false, "added_at": epoch, "status": row()["status"],
-            "last_change_at": null, "next_scan_at": epoch
+            "last_change_at": null, "last_dns_change_at": null, "next_scan_at": epoch
         },
         "row": row(), "observation": null, "snapshots": 2, "events": 3, "scan": null, "rv": 7, "now": epoch
     });
@@ -98,10 +99,12 @@ fn events_totals_and_added_names_keep_their_keys() {
     let totals = json::<Totals>(Summary { calendar: vec![day], ..Summary::default() });
     assert_eq!(
         totals,
-        json!({ "total": 0, "owned": 0, "watched": 0, "critical": 0, "warning": 0, "expiring": 0, "changed": 0,
+        json!({ "total": 0, "owned": 0, "watched": 0, "critical": 0, "warning": 0, "expired": 0, "expiring": 0,
+            "changed": 0, "dns_changed": 0,
             "calendar": [{ "day": "2027-03-01", "count": 2 }], "open_events": 0 })
     );
-    let line = AddedLine { line: 1, input: "x".into(), result: AddResult::Refused { reason: "why".into() } };
+    let result = AddResult::Refused { reason: "why".into() };
+    let line = AddedLine { line: 1, input: "x".into(), result, set: ItemPatch::default() };
     assert_eq!(
         json::<AddedEntry>(line),
         json!({ "line": 1, "input": "x", "result": { "result": "refused", "reason": "why" } })
