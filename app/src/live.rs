@@ -24,6 +24,8 @@ pub(crate) struct LiveBus {
     pub(crate) lost: RwSignal<bool>,
     /// How often it was opened.
     opened: RwSignal<u32>,
+    /// How many streams were begun; only the newest reconnects.
+    turn: StoredValue<u32>,
 }
 
 /// Provides the bus in the context and, in the browser, opens the stream.
@@ -34,11 +36,19 @@ pub(crate) fn provide() {
         rv: StoredValue::new(None),
         lost: RwSignal::new(false),
         opened: RwSignal::new(0),
+        turn: StoredValue::new(0),
     };
     provide_context(bus);
     Effect::new(move |_| {
         // The page's own effects set the position first.
         set_timeout(move || bus.open(), Duration::from_millis(50));
+        // A browser that is online again may still wait half a minute before it reconnects.
+        let online = window_event_listener_untyped("online", move |_| {
+            if bus.lost.get_untracked() {
+                bus.open();
+            }
+        });
+        on_cleanup(move || online.remove());
     });
 }
 
@@ -74,6 +84,8 @@ impl LiveBus {
             None => "/live".to_string(),
         };
         let Ok(source) = EventSource::new(&url) else { return };
+        let turn = self.turn.get_value() + 1;
+        self.turn.set_value(turn);
         let on_message = Closure::<dyn Fn(MessageEvent)>::new(move |e: MessageEvent| {
             let Some(data) = e.data().as_string() else { return };
             for live in serde_json::from_str::<Vec<Live>>(&data).unwrap_or_default() {
@@ -82,7 +94,11 @@ impl LiveBus {
         });
         source.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         on_message.forget();
+        let opened = source.clone();
         let on_open = Closure::<dyn Fn()>::new(move || {
+            if self.turn.get_value() != turn {
+                return opened.close();
+            }
             self.lost.set(false);
             self.opened.update(|n| *n += 1);
         });
@@ -91,6 +107,9 @@ impl LiveBus {
         let gone = source.clone();
         // The browser reconnects by itself after an interruption; a refused stream is opened again here.
         let on_error = Closure::<dyn Fn()>::new(move || {
+            if self.turn.get_value() != turn {
+                return gone.close();
+            }
             self.lost.set(true);
             if gone.ready_state() == EventSource::CLOSED {
                 set_timeout(move || self.open(), Duration::from_secs(3));

@@ -67,8 +67,21 @@ pub(crate) fn page_failure(what: &str, f: &ApiError) -> AnyView {
     failure(what, f)
 }
 
-/// What a page shows where a part of it could not be read.
+/// What a page shows where a part of it could not be read. Retry loads the page once more, where that may help.
 pub(crate) fn failure(what: &str, f: &ApiError) -> AnyView {
+    // An empty reference is the address of the page (RFC 3986 section 4.4).
+    let retry = is_passing(f)
+        .then(|| view! { <a class="btn btn-sm end" href="" rel="external">{icon("refresh")}"Retry"</a> });
+    failure_with(what, f, retry)
+}
+
+/// True when the same request may succeed later.
+pub(crate) fn is_passing(f: &ApiError) -> bool {
+    matches!(f.kind, ErrorKind::Unavailable | ErrorKind::Internal)
+}
+
+/// A failure with what can be done about it at its end.
+pub(crate) fn failure_with(what: &str, f: &ApiError, action: impl IntoView + 'static) -> AnyView {
     let said = f.to_string();
     let advice = match f.kind {
         // The detail contains the advice.
@@ -79,9 +92,18 @@ pub(crate) fn failure(what: &str, f: &ApiError) -> AnyView {
         | ErrorKind::Internal => "",
         ErrorKind::Forbidden => "Ask an administrator of the organisation for access.",
         ErrorKind::Invalid => "Check the name and try again.",
-        ErrorKind::Unavailable => "Nothing was lost. Reload the page in a moment.",
+        ErrorKind::Unavailable => "Nothing was lost.",
     };
-    banner(Tone::Critical, what, sentences(&said, advice))
+    let what = what.to_string();
+    let text = sentences(&said, advice);
+    view! {
+        <div class=tone_class(Tone::Critical) role="status">
+            {icon(tone_icon(Tone::Critical))}
+            <div class="grow"><strong>{what}</strong><p>{text}</p></div>
+            {action.into_any()}
+        </div>
+    }
+    .into_any()
 }
 
 /// Two sentences one after the other; not every reason ends like one.

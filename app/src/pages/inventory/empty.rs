@@ -11,8 +11,8 @@ pub(crate) fn first_start() -> AnyView {
         <section class="card">
             <div class="empty empty-tight">
                 {icon::icon_in("scope", "i i-lg")}
-                <h2>"Which domains are yours to keep alive?"</h2>
-                <p>"Add one and its first scan is done in a few seconds: registration, delegation, records, DNSSEC. Nothing is changed anywhere."</p>
+                <h2>"Add your domains"</h2>
+                <p>"The first scan takes a few seconds and reads registration, delegation, records and DNSSEC. It changes nothing."</p>
             </div>
             <div class="first-form"><AddForm id="first"/></div>
             <div class="choices choices-two">

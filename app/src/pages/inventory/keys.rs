@@ -12,11 +12,12 @@ use web_sys::{Element, HtmlElement};
 const DIALOG: &str = "shortcuts";
 
 /// Every shortcut with its meaning.
-const SHORTCUTS: [(&str, &str); 9] = [
+const SHORTCUTS: [(&str, &str); 10] = [
     ("j", "next domain"),
     ("k", "previous domain"),
     ("Enter", "open the domain"),
     ("x", "toggle selection"),
+    ("Shift x", "select the range up to here"),
     ("r", "rescan the selected domains, or this one"),
     ("a", "add domains"),
     ("/", "search by name"),
@@ -28,26 +29,10 @@ const SHORTCUTS: [(&str, &str); 9] = [
 pub(crate) fn listen(inv: InventoryState) {
     Effect::new(move |_| {
         let keys = window_event_listener(leptos::ev::keydown, move |e| press(inv, &e));
-        let click = window_event_listener(leptos::ev::click, move |e| {
-            close_menus(e.target().and_then(|t| t.dyn_into::<Element>().ok()).as_ref());
-        });
         on_cleanup(move || {
             keys.remove();
-            click.remove();
         });
     });
-}
-
-/// Closes open menus that the element is not part of.
-fn close_menus(inside: Option<&Element>) {
-    let Ok(open) = document().query_selector_all("details.menu[open]") else { return };
-    for i in 0..open.length() {
-        if let Some(menu) = open.item(i).and_then(|n| n.dyn_into::<Element>().ok())
-            && !inside.is_some_and(|e| menu.contains(Some(e)))
-        {
-            let _ = menu.remove_attribute("open");
-        }
-    }
 }
 
 fn press(inv: InventoryState, e: &KeyboardEvent) {
@@ -55,8 +40,8 @@ fn press(inv: InventoryState, e: &KeyboardEvent) {
         return;
     }
     if e.key() == "Escape" {
-        close_menus(None);
-        if !browser::typing(e) {
+        // Not when it closed a menu.
+        if !browser::typing(e) && !e.default_prevented() {
             inv.selected.update(std::collections::BTreeSet::clear);
         }
         return;
@@ -70,13 +55,9 @@ fn press(inv: InventoryState, e: &KeyboardEvent) {
         "a" => browser::open_dialog(super::add::DIALOG),
         "j" => step(1),
         "k" => step(-1),
-        "x" => {
+        key @ ("x" | "X") => {
             if let Some(name) = here() {
-                inv.selected.update(|s| {
-                    if !s.remove(&name) {
-                        s.insert(name);
-                    }
-                });
+                inv.toggle(&name, key == "X");
             }
         }
         "r" => {

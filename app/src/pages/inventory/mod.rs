@@ -12,6 +12,8 @@ mod strip;
 mod table;
 mod toolbar;
 
+pub(crate) use row::dns_badge;
+
 use crate::components::frame::FrameResource;
 use crate::components::icon;
 use crate::components::pager::grouped;
@@ -26,6 +28,7 @@ use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 use model::inventory::ListQuery;
 use model::scan::Live;
+use service::ApiError;
 use state::InventoryState;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +51,9 @@ pub(crate) fn InventoryPage() -> impl IntoView {
         query,
         data,
         selected: RwSignal::new(BTreeSet::new()),
+        anchor: StoredValue::new(None),
+        total: RwSignal::new(0),
+        last: StoredValue::new(None),
         scans: RwSignal::new(BTreeMap::new()),
         toaster: use_toaster(),
         frame,
@@ -64,9 +70,7 @@ pub(crate) fn InventoryPage() -> impl IntoView {
         <Transition fallback=skeleton::list>
             {move || data.get().map(|answer| match answer {
                 Ok(inventory) => table::list(inv, &inventory),
-                Err(f) => {
-                    banner::page_failure("The inventory could not be read", &f)
-                }
+                Err(f) => unread(inv, &f),
             })}
         </Transition>
         <bulk::BulkBar inv=inv/>
@@ -76,15 +80,53 @@ pub(crate) fn InventoryPage() -> impl IntoView {
     .into_any()
 }
 
+/// The list could not be read: why, and the rows read last where they are of the same list.
+fn unread(inv: InventoryState, f: &ApiError) -> AnyView {
+    banner::set_status(f);
+    let retry = banner::is_passing(f).then(|| {
+        let again = move |e: leptos::ev::MouseEvent| {
+            e.prevent_default();
+            inv.data.refetch();
+        };
+        view! { <a class="btn btn-sm end" href="" rel="external" on:click=again>{icon("refresh")}"Retry"</a> }
+    });
+    let kept = inv.last_read();
+    let what = if kept.is_some() {
+        "The inventory could not be updated; it is shown as read last"
+    } else {
+        "The inventory could not be read"
+    };
+    view! { {banner::failure_with(what, f, retry)}{kept.map(|d| table::list(inv, &d))} }.into_any()
+}
+
+/// Seconds after which a list that could not be read is asked for again.
+const RETRY: std::time::Duration = std::time::Duration::from_secs(3);
+
 /// Keeps the rows as they are on the server: a scan that ends updates its row without a reload.
 fn follow(inv: InventoryState) {
     let calm = live::Debounce::new(250);
-    Effect::new(move |_| {
-        if let (Some(Ok(d)), Some(bus)) = (inv.data.get(), use_context::<live::LiveBus>()) {
-            bus.seen(d.page.rv);
+    let is_lost = move || inv.data.with_untracked(|d| matches!(d, Some(Err(f)) if banner::is_passing(f)));
+    Effect::new(move |_| match inv.data.get() {
+        Some(Ok(d)) => {
+            if let Some(bus) = use_context::<live::LiveBus>() {
+                bus.seen(d.page.rv);
+            }
+            inv.last.set_value(Some((inv.query.get_untracked(), d)));
         }
+        Some(Err(f)) if banner::is_passing(&f) => set_timeout(
+            move || {
+                if inv.last.try_get_value().is_some() && is_lost() {
+                    inv.data.refetch();
+                }
+            },
+            RETRY,
+        ),
+        _ => {}
     });
     live::on_open(move || {
+        if is_lost() {
+            inv.data.refetch();
+        }
         if inv.scans.with(|s| s.values().any(|p| !p.finished())) {
             inv.scans.set(BTreeMap::new());
             calm.call(move || inv.data.refetch());

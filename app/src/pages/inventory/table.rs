@@ -19,6 +19,7 @@ pub(crate) fn list(inv: InventoryState, d: &Inventory) -> AnyView {
         s.retain(|_, p| !p.finished());
         s.extend(d.scans.iter().map(|p| (p.name.as_str().to_string(), p.clone())));
     });
+    inv.total.set(d.page.total);
     let place = Place { page: d.page.page, per_page: d.page.per_page, total: d.page.total };
     let now = d.now;
     let rows: Vec<_> = d.page.rows.iter().map(|r| row::row(inv, r, now)).collect();

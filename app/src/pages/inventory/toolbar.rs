@@ -23,7 +23,7 @@ pub(crate) fn Toolbar(inv: InventoryState) -> impl IntoView {
             let q = inv.query.get();
             inv.data
                 .get()
-                .and_then(Result::ok)
+                .and_then(|d| d.ok().or_else(|| inv.last_read()))
                 .filter(|d| d.page.total > 0 || q.is_filtered())
                 .map(|d| view(&q, &d))
         }
