@@ -32,14 +32,14 @@ pub(super) struct AdminArgs {
 enum Action {
     /// Print a link to set up an installation that has no account yet
     Link {
-        /// Kept for scripts: every link is a new one
+        /// No effect, kept for scripts: every link is a new one
         #[arg(long, hide = true)]
         renew: bool,
         /// Address of the installation
         #[arg(long, default_value = "http://127.0.0.1:8080", value_name = "URL")]
         url: String,
     },
-    /// Print a link with which the owner of an account sets a new password; it works once, for 24 hours
+    /// Print a link to set a new password for an account; it works once, for 24 hours
     ResetLink {
         /// E-mail address of the account
         email: String,
@@ -49,22 +49,22 @@ enum Action {
     },
     /// Create an API token of the first organisation and print it once
     Token {
-        /// What it is called in lists and in the audit log
+        /// Name of the token in lists and in the audit log
         name: String,
-        /// read: sees everything; write: changes domains too; admin: changes settings and members too
+        /// read: read everything; write: also change domains; admin: also change settings and members
         #[arg(long, default_value = "read", value_parser = ["read", "write", "admin"])]
         scope: String,
-        /// Days until it ends, at most 366
+        /// Days until it expires, at most 366
         #[arg(long, default_value_t = 90, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=366))]
         days: u16,
     },
     /// List domains whose scans are suspended after repeated failures, with the reason
     Jobs {
-        /// Scan these again, or all that are suspended with “all”
+        /// Scan these domains again, or “all” that are suspended
         #[arg(long, value_name = "DOMAIN", num_args = 1..)]
         retry: Vec<String>,
     },
-    /// List notifications that were given up, with the reason
+    /// List notifications that could not be delivered, with the reason
     Notifications {
         /// Deliver all of them again
         #[arg(long)]
@@ -79,7 +79,7 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
     // Opening would create the database; a link to an empty installation is useless.
     if args.database.is_none() && !args.data.join("domainscope.db").exists() {
         anyhow::bail!(
-            "no installation is in {}: pass --data DIR (or --database URL) as it is given to serve",
+            "no installation is in {}: pass the same --data DIR (or --database URL) as to serve",
             args.data.display()
         );
     }
@@ -211,13 +211,13 @@ async fn notifications(store: &dyn Store, retry: bool, json: bool) -> Result<()>
             &serde_json::json!({ "waiting": stats.waiting, "failed": rows, "retried": retried }),
         );
     }
-    let mut lines = vec![format!("{} notifications waiting, {} given up", stats.waiting, stats.failed)];
+    let mut lines = vec![format!("{} notifications waiting, {} failed", stats.waiting, stats.failed)];
     for n in &failed {
         let (channel, at) = (n.channel.as_str(), second(n.failed_at));
-        lines.push(format!("  {}  {channel}  given up {at}  {}", n.domain.as_str(), n.reason));
+        lines.push(format!("  {}  {channel}  failed {at}  {}", n.domain.as_str(), n.reason));
     }
     if retry {
-        lines.push(format!("{retried} are delivered again"));
+        lines.push(format!("{retried} queued for delivery"));
     } else if !failed.is_empty() {
         lines.push("Deliver again: domainscope admin notifications --retry".into());
     }

@@ -27,13 +27,13 @@ pub(super) struct CheckArgs {
     /// Zone to check
     #[arg(value_name = "ZONE")]
     zone: String,
-    /// Only this test case (may be given more than once)
+    /// Only this test case; repeatable
     #[arg(long = "test-case", value_name = "CASE")]
     test_case: Vec<String>,
-    /// Name server as if the parent pointed there already
+    /// Name server to check as if the parent already delegated to it
     #[arg(long = "ns", value_name = "NAME[/ADDR]")]
     ns: Vec<String>,
-    /// DS record as if the parent published it
+    /// DS record to check as if the parent already published it
     #[arg(long = "ds", value_name = "KEYTAG,ALG,TYPE,DIGEST")]
     ds: Vec<String>,
     /// Show findings of every level [default: NOTICE and above]
@@ -82,7 +82,7 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, String> {
     if !args.test_case.is_empty() {
         let known = dns::checks::test_cases();
         if let Some(bad) = args.test_case.iter().find(|c| !known.iter().any(|k| k.eq_ignore_ascii_case(c))) {
-            return Err(format!("“{bad}” is no test case; there are {}", known.join(", ")));
+            return Err(format!("“{bad}” is not a test case; known: {}", known.join(", ")));
         }
         options.test_cases = Some(args.test_case.clone());
     }
@@ -103,7 +103,7 @@ fn words(report: &CheckReport, moving: bool, all: bool, cause: Option<&Cause>) -
     };
     let _ = writeln!(out, "{}\n{}", title.bold(), verdict.text);
     let asked = format!(
-        "{} test cases, {} questions, {:.0} ms",
+        "{} test cases, {} queries, {:.0} ms",
         report.test_cases.len(),
         report.queries,
         report.elapsed_ms

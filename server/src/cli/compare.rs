@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  domainscope compare www.example.com\n  domainscope compare example.com MX --json\n  \
     domainscope compare www.example.com --watch --expect 192.0.2.7\n\n\
-    The authoritative servers are asked first. When they deny the name no resolver is asked, because each would \
-    remember the “no”; --force asks all the same. Exit code 1 when a resolver differs, or a watch gives up."
+    The authoritative servers are queried first. If they deny the name, no resolver is queried, because each would \
+    cache the negative answer; --force queries them anyway. Exit code 1 if a resolver differs or a watch times out."
 )]
 pub(super) struct CompareArgs {
     /// Name to compare
@@ -30,22 +30,22 @@ pub(super) struct CompareArgs {
     /// Record type
     #[arg(value_name = "TYPE", default_value = "A")]
     rtype: String,
-    /// Ask resolvers even when the authoritative servers deny the name
+    /// Query resolvers even if the authoritative servers deny the name
     #[arg(long)]
     force: bool,
-    /// Look again until every resolver has what the authoritative servers serve
+    /// Repeat until every resolver has the authoritative answer
     #[arg(long)]
     watch: bool,
-    /// Value the record is to have; may be given more than once
+    /// Expected value of the record; repeatable
     #[arg(long, value_name = "VALUE", requires = "watch")]
     expect: Vec<String>,
-    /// Value the record had before: distinguishes old copies from answers by location
+    /// Earlier value of the record: tells old copies from answers that depend on location
     #[arg(long, value_name = "VALUE")]
     was: Vec<String>,
-    /// Minutes after which a watch gives up
+    /// Minutes after which a watch stops
     #[arg(long, value_name = "MINUTES", default_value_t = 60, requires = "watch")]
     give_up: u32,
-    /// File that names this machine's resolvers; "-" asks none [default: /etc/resolv.conf]
+    /// File that lists this machine's resolvers; "-" queries none [default: /etc/resolv.conf]
     #[arg(long, value_name = "FILE")]
     resolv_conf: Option<PathBuf>,
 }
@@ -105,7 +105,7 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
     } else {
         let mut text = comparison(&done, true);
         if done.stopped.as_ref().is_some_and(|s| s.reason == StopReason::Denied) {
-            text.push_str("To ask them all the same: --force\n");
+            text.push_str("To query them anyway: --force\n");
         }
         text.push_str(&flush_advice(&done.own, true));
         if let Some(end) = &end {
@@ -149,11 +149,11 @@ fn stopped(seen: Seen, json: bool) -> Result<Outcome> {
         Some(last) if json => print_json(&last)?,
         Some(last) => print(comparison(&last, true).trim_end())?,
         None => {
-            complain("stopped before the authoritative servers had answered; nothing was seen yet");
+            complain("stopped before the authoritative servers answered: no result");
             return Ok(Outcome::Stopped);
         }
     }
-    complain("stopped before the watch came to an end; the above is what was seen last");
+    complain("stopped before the watch ended; the result above is from the last check");
     Ok(Outcome::Stopped)
 }
 

@@ -24,26 +24,26 @@ pub(super) struct DohArgs {
     /// Answer DNS over HTTPS (/dns-query, /resolve) to every client; without it only to direct clients on loopback
     #[arg(long, env = "DOMAINSCOPE_DOH")]
     doh: bool,
-    /// DoH server to ask instead of the authoritative servers; may be repeated
+    /// DoH server to query instead of the authoritative servers; repeatable
     #[arg(long, env = "DOMAINSCOPE_DOH_UPSTREAM", value_name = "URL", value_delimiter = ',')]
     doh_upstream: Vec<String>,
-    /// DNS questions a second of one client (IPv4 address or IPv6 /56); 0 for no limit
+    /// DNS queries per second and client (IPv4 address or IPv6 /56); 0 for no limit
     #[arg(long, default_value_t = 100, env = "DOMAINSCOPE_DOH_RATE", value_name = "N")]
     doh_rate: u32,
-    /// Seconds past its TTL for which an answer may be given when no newer one can be had (RFC 8767); 0 for none
+    /// Seconds past its TTL for which stale data is served when a refresh fails (RFC 8767); 0 for none
     #[arg(long, default_value_t = 86_400, env = "DOMAINSCOPE_DOH_STALE", value_name = "SECONDS")]
     doh_stale: u32,
-    /// Answer names of private networks (RFC 6303) here instead of asking for them: auto leaves them to the servers of a
+    /// Answer names of private networks (RFC 6303) locally: auto leaves them to the servers of a
     /// network of your own (--root-hints, --allow-private, --doh-upstream)
     #[arg(long, value_enum, default_value_t = LocalZones::Auto, env = "DOMAINSCOPE_DOH_LOCAL_ZONES", value_name = "WHEN")]
     doh_local_zones: LocalZones,
-    /// Certificate chain, PEM; read again when it changes
+    /// Certificate chain, PEM; reloaded when it changes
     #[arg(long, env = "DOMAINSCOPE_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// Its private key, PEM
     #[arg(long, env = "DOMAINSCOPE_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Address of HTTPS, beside --listen [default: the address of --listen, port 8443]
+    /// HTTPS address, in addition to --listen [default: the address of --listen, port 8443]
     #[arg(long, env = "DOMAINSCOPE_TLS_LISTEN", value_name = "ADDR")]
     tls_listen: Option<SocketAddr>,
 }

@@ -45,7 +45,7 @@ pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Res
         let why = report.vantages.iter().find_map(|v| v.error.clone()).unwrap_or_default();
         // The report contains the reason.
         let why = if json { format!(": {why}") } else { String::new() };
-        anyhow::bail!("{name} could not be looked at{why}");
+        anyhow::bail!("{name} could not be analyzed{why}");
     }
     let bad = report.tone == Tone::Critical || report.worst() >= Some(Level::Warning);
     Ok(if bad { Outcome::Problems } else { Outcome::Done })

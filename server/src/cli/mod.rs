@@ -18,6 +18,7 @@ mod scan;
 mod serve;
 mod stops;
 mod trace;
+mod wrap;
 
 use crate::http::BuiltIn;
 use crate::settings::{EngineArgs, Wrong};
@@ -29,7 +30,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Domain names under watch: inventory, observation, and what is about to go wrong.
+/// Domain monitoring: inventory, registration, DNS and DNSSEC checks.
 #[derive(Debug, Parser)]
 #[command(
     name = "domainscope",
@@ -41,7 +42,7 @@ use std::time::Duration;
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Print JSON instead of words
+    /// Print JSON instead of text
     #[arg(long, global = true)]
     json: bool,
     #[command(flatten)]
@@ -52,25 +53,25 @@ struct Cli {
 enum Command {
     /// Serve the product: pages, API, schedule
     Serve(serve::ServeArgs),
-    /// Look a domain up afresh: registration, delegation, zone, DNSSEC
+    /// Scan a domain, uncached: registration, delegation, zone, DNSSEC
     Scan(scan::ScanArgs),
-    /// Walk from the root to the servers that answer for a name; nothing is taken from a cache
+    /// Trace a name from the root to its authoritative servers, uncached
     Trace(trace::TraceArgs),
-    /// Compare the authoritative servers with public resolvers: same, stale, cached “no”, filtered
+    /// Compare authoritative servers with public resolvers: same, stale, negative answer, filtered
     Compare(compare::CompareArgs),
-    /// Follow a host name to its end: chain, problems, and when it is safe to change it
+    /// Analyze a host name: CNAME chain, problems, and when it is safe to change
     Fqdn(fqdn::FqdnArgs),
-    /// Probe a host: certificates, HTTP(S) answers, records that lead nowhere
+    /// Probe a host: certificates, HTTP(S) responses, dangling records
     Probe(probe::ProbeArgs),
     /// Check the health of a zone, as delegated or as it would be after a move
     Check(check::CheckArgs),
     /// Plan the records a service needs, from a Domain Connect template
     Configure(configure::ConfigureArgs),
-    /// Read WHOIS texts (standard input) into fields
+    /// Parse WHOIS texts from standard input into fields
     ParseWhois(parse_whois::ParseWhoisArgs),
-    /// Run an Internet in a box on loopback, or change one that runs
+    /// Run a simulated Internet on loopback, or change a running one
     Lab(lab::LabArgs),
-    /// Look after an installation: its set-up link
+    /// Administer an installation: set-up link, passwords, tokens, failed jobs
     Admin(admin::AdminArgs),
 }
 

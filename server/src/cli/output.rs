@@ -1,18 +1,25 @@
 //! What commands write: results to standard output, complaints to standard error. A reader that has gone away
 //! (`| head`) is not an error, and neither stream can bring a command down.
 
-use super::Outcome;
+use super::{Outcome, wrap};
 use anyhow::{Context, Result};
 use std::io::{ErrorKind, Write};
 
 /// Prints a JSON value, indented.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value)?;
-    print(&text)
+    print_as_is(&text)
 }
 
-/// Prints a text.
+/// Prints a text for people, no wider than the terminal.
 pub(crate) fn print(text: &str) -> Result<()> {
+    match wrap::width() {
+        Some(width) => print_as_is(&wrap::wrapped(text, width)),
+        None => print_as_is(text),
+    }
+}
+
+fn print_as_is(text: &str) -> Result<()> {
     let mut out = anstream::stdout().lock();
     written(writeln!(out, "{text}").and_then(|()| out.flush()))
 }

@@ -1,7 +1,7 @@
 //! `domainscope parse-whois`: WHOIS texts into fields, one from standard input or a batch.
 
-use super::output::{note, written};
-use super::{Outcome, complain, print_json};
+use super::output::{note, usage, written};
+use super::{Outcome, print_json};
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  whois example.com | domainscope parse-whois --domain example.com\n  \
     domainscope parse-whois --batch < cases.jsonl     (lines {\"id\", \"domain\", \"tld\", \"raw_path\"})")]
 pub(super) struct ParseWhoisArgs {
-    /// Domain the text is about
+    /// Domain of the WHOIS text
     #[arg(long, value_name = "NAME", required_unless_present = "batch")]
     domain: Option<String>,
     /// TLD, when it can't be derived from the domain
@@ -50,9 +50,9 @@ pub(super) fn run(args: &ParseWhoisArgs, json: bool) -> Result<Outcome> {
     }
     stdin.lock().take(CAP).read_to_end(&mut text).context("standard input")?;
     if text.iter().all(u8::is_ascii_whitespace) {
-        complain(
-            "standard input is empty, so there is nothing to read: whois NAME | domainscope parse-whois …",
-        );
+        return Ok(usage(
+            "standard input is empty: pipe a WHOIS text into it, as in: whois NAME | domainscope parse-whois --domain NAME",
+        ));
     }
     let domain = args.domain.as_deref().unwrap_or_default();
     let reading = registration::parse_whois(domain, args.tld.as_deref(), args.server.as_deref(), &text);
@@ -90,7 +90,9 @@ fn batch() -> Result<Outcome> {
         written(out.flush())?;
     }
     if cases == 0 {
-        complain("standard input holds no case: lines {\"id\", \"domain\", \"raw_path\"} are wanted");
+        return Ok(usage(
+            "standard input is empty: each line must be a JSON object with the keys id, domain and raw_path",
+        ));
     }
     Ok(Outcome::Done)
 }

@@ -30,7 +30,7 @@ pub(super) async fn open(folder: &Path, database: Option<&str>) -> Result<Arc<dy
         }
     };
     opened.with_context(|| {
-        format!("the database at {at} (does PostgreSQL listen there, and may this user in?)")
+        format!("the database at {at} (is PostgreSQL listening there, and may this user connect?)")
     })
 }
 
@@ -58,7 +58,7 @@ pub(super) fn alone(folder: &Path) -> Result<File> {
 /// Host, port and name of a database URL: all of it that may be shown.
 fn address(url: &str) -> Result<String> {
     let wrong =
-        || Wrong("--database is no PostgreSQL URL: write postgres://USER:PASSWORD@HOST:PORT/NAME".into());
+        || Wrong("--database is not a PostgreSQL URL: write postgres://USER:PASSWORD@HOST:PORT/NAME".into());
     let read = url::Url::parse(url).map_err(|_| wrong())?;
     if !matches!(read.scheme(), "postgres" | "postgresql") {
         return Err(wrong().into());

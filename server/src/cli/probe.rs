@@ -102,11 +102,11 @@ fn text(probe: &Probe) -> String {
         let at = caa.found_at.as_deref();
         let records = caa.records.join(", ");
         let words = match (&caa.error, at, caa.permits) {
-            (Some(error), ..) => format!("not known ({error})"),
-            (None, None, _) => "no records: every authority may issue".to_string(),
+            (Some(error), ..) => format!("unknown ({error})"),
+            (None, None, _) => "no records: any certificate authority may issue".to_string(),
             (None, Some(at), Some(true)) => format!("{at}: {records} (permits the issuer)"),
             (None, Some(at), Some(false)) => format!("{at}: {records} (does not permit the issuer)"),
-            (None, Some(at), None) => format!("{at}: {records} (the issuer's CAA names are not known)"),
+            (None, Some(at), None) => format!("{at}: {records} (the issuer's CAA names are unknown)"),
         };
         let _ = writeln!(out, "\nCAA  {words}");
     }

@@ -54,10 +54,10 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
     match &o.registration.value {
         Some(RegistrationState::Registered(r)) => registration(&mut out, r, now),
         Some(RegistrationState::Available) => {
-            line(&mut out, "Outcome", "available: nobody has registered this name");
+            line(&mut out, "Outcome", "available: this name is not registered");
         }
         Some(RegistrationState::Reserved) => {
-            line(&mut out, "Outcome", "reserved: the registry withholds this name");
+            line(&mut out, "Outcome", "reserved: the registry does not allow its registration");
         }
         None => {}
     }
@@ -152,8 +152,7 @@ fn delegation(out: &mut String, d: &Delegation) {
             &format!(
                 "no: {}",
                 match d.parent.as_str() {
-                    "" | "." =>
-                        "the root does not delegate it; there is no such top-level domain".to_string(),
+                    "" | "." => "the root zone does not delegate this top-level domain".to_string(),
                     parent => format!("{parent} does not delegate this name"),
                 }
             ),
@@ -200,7 +199,7 @@ fn delegation(out: &mut String, d: &Delegation) {
             out,
             "",
             &format!(
-                "a name that was asked for before it existed may stay missing for {}; allow {}",
+                "a name queried before it existed may stay missing for {}; allow {}",
                 human_seconds(n.into()),
                 human_seconds(u64::from(n) * 2)
             )
@@ -226,7 +225,7 @@ fn zone(out: &mut String, z: &ZoneSnapshot) {
         }
     }
     if z.wildcard == Some(true) {
-        line(out, "Wildcard", "names that do not exist are answered");
+        line(out, "Wildcard", "names that do not exist are answered (wildcard record)");
     }
     if z.rrsets.is_empty() && !z.unanswered.is_empty() {
         line(out, "unanswered", &format!("all {} questions", z.unanswered.len()));

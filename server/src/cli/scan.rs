@@ -22,10 +22,10 @@ use monitor::observer::NoProgress;
     Exit code 1 when the status is Critical, Warning or Unknown."
 )]
 pub(super) struct ScanArgs {
-    /// Domain name; URLs, hosts and IDNs are understood
+    /// Domain name; URLs, host names and IDNs are accepted
     #[arg(value_name = "NAME")]
     name: String,
-    /// Show the raw RDAP and WHOIS answers too
+    /// Also print the raw RDAP and WHOIS responses
     #[arg(long)]
     raw: bool,
 }
@@ -75,7 +75,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
         }
     }
     if all_failed {
-        anyhow::bail!("nothing about {} could be read", observation.name);
+        anyhow::bail!("no data about {} could be read", observation.name);
     }
     let bad = matches!(status.kind, StatusKind::Critical | StatusKind::Warning | StatusKind::Unknown);
     Ok(if bad { Outcome::Problems } else { Outcome::Done })

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 /// Flags of `serve`.
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// Run against the built-in lab with a demo inventory; no internet, no sign-in from localhost
+    /// Run against the built-in lab with a demo inventory; needs no Internet access and no sign-in from localhost
     #[arg(long)]
     demo: bool,
     /// Address to listen on
@@ -52,7 +52,7 @@ pub(super) struct ServeArgs {
         value_parser = clap::value_parser!(u32).range(60..)
     )]
     interval: u32,
-    /// Scans at the same time
+    /// Concurrent scans
     #[arg(
         long,
         default_value_t = 16,
@@ -61,10 +61,10 @@ pub(super) struct ServeArgs {
         value_parser = clap::value_parser!(u16).range(1..=1024)
     )]
     concurrency: u16,
-    /// Address of its own for /metrics, /livez and /readyz, without sign-in: one that only your monitoring reaches
+    /// Separate address for /metrics, /livez and /readyz, without sign-in: choose one that only your monitoring can reach
     #[arg(long, env = "DOMAINSCOPE_METRICS_LISTEN", value_name = "ADDR", value_parser = address)]
     metrics_listen: Option<SocketAddr>,
-    /// Look-ups a minute of one caller: a trace counts 1, a scan 2, a comparison, analysis or check 3; 0 for no limit
+    /// Lookups per minute and caller: a trace counts 1, a scan 2, a comparison, analysis or check 3; 0 for no limit
     #[arg(long, default_value_t = 60, env = "DOMAINSCOPE_LOOKUP_RATE", value_name = "N")]
     lookup_rate: u32,
     #[command(flatten)]
@@ -260,7 +260,7 @@ fn announce(
             lab.endpoints().control
         ));
         say(format!(
-            "  Engine      {} points other commands at the same lab:",
+            "  Engine      {} lets other commands use the same lab:",
             lab.endpoints().engine.display()
         ));
         say(format!("              domainscope scan q7.io --config {}", lab.endpoints().engine.display()));
@@ -285,7 +285,7 @@ fn announce(
         say(format!(
             "  Data        {}{}",
             folder.display(),
-            if args.data.is_none() && args.demo { " (gone when this ends)" } else { "" }
+            if args.data.is_none() && args.demo { " (deleted on exit)" } else { "" }
         ));
     }
     if let Some(at) = health {

@@ -12,10 +12,10 @@ use model::names::Fqdn;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  domainscope trace www.example.com\n  domainscope trace example.com MX --json\n\n\
-    Exit code 1 when no server gives an answer that counts, or its aliases go round in a circle."
+    Exit code 1 if no server gives a usable answer, or the CNAME records form a loop."
 )]
 pub(super) struct TraceArgs {
-    /// Name to ask for
+    /// Name to query
     #[arg(value_name = "NAME")]
     name: String,
     /// Record type
