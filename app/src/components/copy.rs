@@ -25,7 +25,7 @@ pub(crate) fn put(toaster: Toaster, what: &str, text: &str) {
         if browser::copy(&text).await {
             toaster.say("copy", format!("{what} copied"));
         } else {
-            toaster.say("warning", format!("This browser lets nothing be copied here. It is: {text}"));
+            toaster.say("warning", format!("This browser blocked copying. The text is: {text}"));
         }
     });
 }

@@ -150,10 +150,7 @@ fn list(log: Log, q: &EventQuery, l: &EventLog) -> AnyView {
         let (title, text) = if filtered {
             ("No event matches these filters", "Try removing a filter.")
         } else {
-            (
-                "Nothing happened yet",
-                "The first scan is a baseline, not a change. What changes from then on is listed here.",
-            )
+            ("No events yet", "The first scan is the baseline. Changes found by later scans are listed here.")
         };
         return view! { <section class="card empty">{icon::icon_in("pulse", "i i-lg")}<h2>{title}</h2><p>{text}</p></section> }
             .into_any();

@@ -1,5 +1,7 @@
 //! The frame: rail (a drawer on phones), top bar, main. Shows only what exists.
 
+use crate::browser;
+use crate::components::menus;
 use crate::components::message::Message;
 use crate::components::pager::grouped;
 use crate::components::palette::{self, Palette};
@@ -31,10 +33,25 @@ pub(crate) fn PageFrame(children: Children) -> impl IntoView {
     let path = use_location().pathname;
     Effect::new(move |before: Option<String>| {
         let now = path.get();
-        if before.is_some_and(|b| b != now) {
+        if let Some(before) = before.filter(|b| *b != now) {
             open.set(false);
+            // What was clicked is gone or belongs to the frame; tabs of one domain keep the focus.
+            if page_of(&before) != page_of(&now) {
+                browser::focus("main");
+            }
         }
         now
+    });
+    menus::close_on_escape_and_outside();
+    Effect::new(move |_| {
+        let keys = window_event_listener(leptos::ev::keydown, move |e| {
+            if e.key() == "Escape" && open.get_untracked() {
+                e.prevent_default();
+                open.set(false);
+                browser::focus(DRAWER_BUTTON);
+            }
+        });
+        on_cleanup(move || keys.remove());
     });
     let wide = move || path.get() == "/domains";
     view! {
@@ -52,6 +69,15 @@ pub(crate) fn PageFrame(children: Children) -> impl IntoView {
         <Palette/>
     }
     .into_any()
+}
+
+/// The id of the button that opens the drawer.
+const DRAWER_BUTTON: &str = "nav-button";
+
+/// The address of a page without its tab.
+fn page_of(path: &str) -> &str {
+    let Some(rest) = path.strip_prefix("/domains/") else { return path };
+    rest.find('/').map_or(path, |i| &path[.."/domains/".len() + i])
 }
 
 #[component]
@@ -82,10 +108,7 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
     let nothing = || ().into_any();
     view! {
         <div class="rail-scrim" class:open=move || open.get() on:click=move |_| open.set(false)></div>
-        <nav
-            class="rail" class:open=move || open.get() id="nav" aria-label="Main"
-            on:keydown=move |e| if e.key() == "Escape" { open.set(false) }
-        >
+        <nav class="rail" class:open=move || open.get() id="nav" aria-label="Main">
             <a class="brand" href="/domains">{icon("scope")}<span class="l">"Domainscope"</span></a>
             {link("/domains", "globe", "Domains", count(|f| f.summary.total))}
             {link("/events", "pulse", "Events", count(|f| f.summary.open_events))}
@@ -115,14 +138,14 @@ fn TopBar(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
     view! {
         <header class="topbar">
             <a
-                class="btn btn-ghost btn-icon only-phone" href="#nav" rel="external" aria-label="Navigation"
+                class="btn btn-ghost btn-icon only-phone" id=DRAWER_BUTTON href="#nav" rel="external" aria-label="Navigation"
                 aria-expanded=move || open.get().to_string() aria-controls="nav" role="button" on:click=drawer
             >{icon("menu")}</a>
             <Suspense>
                 <span class="org">
                     {move || session().map(|s| {
                         let demo = s.demo.then(|| view! {
-                            <span class="tag" title="Everything here comes from the built-in lab">"Demo"</span>
+                            <span class="tag" title="All data comes from the built-in lab">"Demo"</span>
                         });
                         view! { <span class="strong clip">{s.organisation}</span>{demo} }
                     })}
@@ -198,7 +221,15 @@ pub(crate) fn crumbs(name: String) -> impl IntoView {
 
 #[cfg(test)]
 mod tests {
-    use super::initials;
+    use super::{initials, page_of};
+
+    #[test]
+    fn tabs_of_a_domain_are_one_page() {
+        assert_eq!(page_of("/domains/q7.io/history"), page_of("/domains/q7.io"));
+        assert_ne!(page_of("/domains/q7.io"), page_of("/domains/alder.example/history"));
+        assert_ne!(page_of("/domains"), page_of("/domains/q7.io"));
+        assert_ne!(page_of("/tools/scan"), page_of("/tools/check"));
+    }
 
     #[test]
     fn initials_of_odd_names() {

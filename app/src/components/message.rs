@@ -12,9 +12,9 @@ pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
     let domains = if count == 1 { "1 domain".to_string() } else { format!("{count} domains") };
     Some(match what {
         "added" if count == 0 => "Nothing was added".into(),
-        "added" => format!("{domains} added; the first scan follows in a moment"),
+        "added" => format!("{domains} added; the first scan starts now"),
         "removed" => format!("{domains} removed from the inventory"),
-        "rescan" => format!("Rescan of {domains} is queued"),
+        "rescan" => format!("Rescan of {domains} queued"),
         "tagged" => format!("{domains} tagged"),
         "owned" => format!("{domains} marked as owned"),
         "watched" => format!("{domains} marked as watched"),

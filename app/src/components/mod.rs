@@ -6,6 +6,7 @@ pub(crate) mod copy;
 pub(crate) mod event_list;
 pub(crate) mod frame;
 pub(crate) mod icon;
+pub(crate) mod menus;
 pub(crate) mod message;
 pub(crate) mod negative;
 pub(crate) mod pager;

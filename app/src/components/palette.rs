@@ -1,6 +1,7 @@
 //! The command palette (Ctrl or ⌘ K): jump to a domain, run a tool, add a domain. A dialog with a combobox.
 
 use crate::browser;
+use crate::components::tool::TYPES;
 use crate::components::{icon, status};
 use crate::live::Debounce;
 use crate::server_fns;
@@ -31,8 +32,24 @@ struct Choice {
     url: String,
 }
 
+/// A name with a record type beside it, in either order: `q7.io MX`. Anything else is no type.
+fn name_and_type(text: &str) -> (&str, Option<String>) {
+    let known = |word: &str| {
+        let word = word.to_uppercase();
+        (TYPES.contains(&word.as_str()) || OTHER_TYPES.contains(&word.as_str())).then_some(word)
+    };
+    match text.split_whitespace().collect::<Vec<_>>().as_slice() {
+        [name, rtype] if known(rtype).is_some() => (*name, known(rtype)),
+        [rtype, name] if known(rtype).is_some() => (*name, known(rtype)),
+        _ => (text.trim(), None),
+    }
+}
+
+/// Types that the tools' menus do not list.
+const OTHER_TYPES: [&str; 6] = ["DNSKEY", "PTR", "SRV", "SSHFP", "SVCB", "TLSA"];
+
 fn choices(text: &str, rows: &[Row]) -> Vec<Choice> {
-    let text = text.trim();
+    let (text, rtype) = name_and_type(text);
     let plain = |group, icon, label: String, end: &str, url: String| Choice {
         group,
         icon,
@@ -79,25 +96,31 @@ fn choices(text: &str, rows: &[Row]) -> Vec<Choice> {
         "",
         format!("/domains?q={p}"),
     ));
-    if text.contains('.') {
-        out.push(plain(
-            "Run",
-            "scan",
-            format!("Scan {text} without adding it"),
-            "",
-            format!("/tools/scan?name={p}"),
-        ));
-        out.push(plain("Run", "shield", format!("Check {text}"), "", format!("/tools/check?zone={p}")));
-        out.push(plain("Run", "split", format!("Analyze {text}"), "", format!("/tools/fqdn?name={p}")));
-        let compare = format!("Compare caches for {text}");
-        out.push(plain("Run", "compare", compare, "A", format!("/tools/compare?name={p}")));
-        out.push(plain(
-            "Run",
-            "route",
-            format!("Trace {text} from the root"),
-            "A",
-            format!("/tools/trace?name={p}"),
-        ));
+    // Words with spaces are no name that a tool could be asked about.
+    if text.contains('.') && !text.contains(char::is_whitespace) {
+        let scan = format!("Scan {text} without adding it");
+        let tools = [
+            ("scan", scan, "", format!("/tools/scan?name={p}")),
+            ("shield", format!("Check {text}"), "", format!("/tools/check?zone={p}")),
+            ("split", format!("Analyze {text}"), "", format!("/tools/fqdn?name={p}")),
+        ];
+        let shown = rtype.as_deref().unwrap_or("A");
+        let suffix = rtype.as_ref().map(|t| format!("&type={t}")).unwrap_or_default();
+        let typed = [
+            (
+                "compare",
+                format!("Compare caches for {text}"),
+                shown,
+                format!("/tools/compare?name={p}{suffix}"),
+            ),
+            ("route", format!("Trace {text} from the root"), shown, format!("/tools/trace?name={p}{suffix}")),
+        ];
+        // Who names a type asks about records.
+        let (first, second): (Vec<_>, Vec<_>) =
+            if rtype.is_some() { (typed.into(), tools.into()) } else { (tools.into(), typed.into()) };
+        for (icon, label, end, url) in first.into_iter().chain(second) {
+            out.push(plain("Run", icon, label, end, url));
+        }
         if !rows.iter().any(|r| r.name.as_str() == text || r.unicode == text) {
             out.push(plain("Run", "plus", format!("Add {text}"), "", format!("/domains/add?text={p}")));
         }
@@ -129,7 +152,7 @@ pub(crate) fn Palette() -> impl IntoView {
         at.set(0);
         calm.call(move || {
             spawn_local(async move {
-                let found = match value.trim() {
+                let found = match name_and_type(&value).0 {
                     "" => Vec::new(),
                     t => server_fns::suggest(t.to_string()).await.unwrap_or_default(),
                 };
@@ -195,7 +218,7 @@ pub(crate) fn Palette() -> impl IntoView {
                 <input
                     id=INPUT role="combobox" aria-expanded="true" aria-controls="palette-options" autocomplete="off"
                     spellcheck="false" aria-autocomplete="list" aria-label="Jump to a domain or run a tool"
-                    placeholder="A domain, or what to do"
+                    placeholder="Domain or command"
                     aria-activedescendant=move || format!("opt-{}", at.get())
                     prop:value=move || text.get()
                     on:input=move |e| search(event_target_value(&e)) on:keydown=keys
@@ -211,4 +234,23 @@ pub(crate) fn Palette() -> impl IntoView {
         </dialog>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{choices, name_and_type};
+
+    #[test]
+    fn a_record_type_is_no_part_of_the_name() {
+        assert_eq!(name_and_type("q7.io MX"), ("q7.io", Some("MX".into())));
+        assert_eq!(name_and_type(" txt q7.io "), ("q7.io", Some("TXT".into())));
+        assert_eq!(name_and_type("q7.io"), ("q7.io", None));
+        assert_eq!(name_and_type("q7.io never"), ("q7.io never", None));
+        let urls = |text| choices(text, &[]).into_iter().map(|c| c.url).collect::<Vec<_>>();
+        let typed = urls("q7.io mx");
+        assert!(typed.contains(&"/tools/compare?name=q7.io&type=MX".to_string()), "{typed:?}");
+        assert!(typed.contains(&"/tools/trace?name=q7.io&type=MX".to_string()), "{typed:?}");
+        assert!(typed.contains(&"/tools/scan?name=q7.io".to_string()), "{typed:?}");
+        assert_eq!(urls("two words.example x"), ["/domains?q=two%20words.example%20x"]);
+    }
 }

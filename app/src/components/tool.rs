@@ -14,6 +14,11 @@ use std::time::Duration;
 /// Types people ask for; others can be put into the address.
 pub(crate) const TYPES: [&str; 10] = ["A", "AAAA", "CNAME", "MX", "NS", "SOA", "TXT", "CAA", "HTTPS", "DS"];
 
+/// The title of a tool's page: what it was asked about first, so that tabs of a browser can be told apart.
+pub(crate) fn tool_title(tool: &str, about: &str) -> String {
+    if about.is_empty() { tool.to_string() } else { format!("{about} · {tool}") }
+}
+
 /// Submits a GET form by going to its address inside the application. Asking the same once more bumps `again`.
 /// Without script the browser sends the form itself.
 pub(crate) fn ask(path: &'static str, again: RwSignal<u32>) -> impl Fn(SubmitEvent) + Clone + 'static {

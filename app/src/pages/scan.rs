@@ -10,7 +10,7 @@ use crate::components::copy::copy_button;
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
 use crate::components::time::Ago;
-use crate::components::tool::{Again, Tool, ask, result_bar, waiting};
+use crate::components::tool::{Again, Tool, ask, result_bar, tool_title, waiting};
 use crate::query;
 use crate::server_fns;
 use leptos::prelude::*;
@@ -33,8 +33,8 @@ pub(crate) fn ScanPage() -> impl IntoView {
     );
     let submit = ask("/tools/scan", again);
     view! {
-        <Title text="Scan"/>
-        <div class="page-head"><h1>"Scan"</h1><span class="sub">"look at any domain once, keep nothing"</span></div>
+        <Title text=move || tool_title("Scan", &name.get())/>
+        <div class="page-head"><h1>"Scan"</h1><span class="sub">"scan any domain once; nothing is stored"</span></div>
         <form class="toolbar" method="get" action="/tools/scan" on:submit=submit>
             <label class="search search-wide"><span class="vh">"Domain"</span>{icon("search")}
                 <input class="input mono" name="name" value=move || name.get() prop:value=move || name.get() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
@@ -54,7 +54,7 @@ pub(crate) fn ScanPage() -> impl IntoView {
 fn hint() -> AnyView {
     view! {
         <section class="card empty">{icon::icon_in("scan", "i i-lg")}
-            <h2>"What is known about a domain, right now"</h2>
+            <h2>"Registration and DNS of a domain, right now"</h2>
             <p>"Registration from the registry, delegation and records from the authoritative servers themselves. No cache is queried, and none is filled."</p>
         </section>
     }

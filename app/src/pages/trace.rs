@@ -3,7 +3,7 @@
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::copy::copy_button;
 use crate::components::negative::{negative, soa_line};
-use crate::components::tool::{Again, TYPES, Tool, ask, counted, result_bar, waiting};
+use crate::components::tool::{Again, TYPES, Tool, ask, counted, result_bar, tool_title, waiting};
 use crate::components::{icon, icon_sm};
 use crate::query;
 use crate::server_fns;
@@ -48,8 +48,8 @@ pub(crate) fn TracePage() -> impl IntoView {
         }
     };
     view! {
-        <Title text="Trace"/>
-        <div class="page-head"><h1>"Trace"</h1><span class="sub">"from the root down, every server asked, no cache in the way"</span></div>
+        <Title text=move || asked.with(|(name, rtype)| tool_title("Trace", format!("{name} {}", if name.is_empty() { "" } else { rtype }).trim()))/>
+        <div class="page-head"><h1>"Trace"</h1><span class="sub">"from the root down, every server queried, no caches"</span></div>
         {form}
         <Suspense fallback=|| waiting("Querying every server from the root down…")>
             {move || data.get().map(|d| match d {
@@ -101,17 +101,15 @@ fn figures(t: &Trace) -> String {
 pub(crate) fn trace_view(t: &Trace) -> AnyView {
     let what = format!("{} {}", t.name, t.rtype);
     let (tone, title) = match t.outcome {
-        TraceOutcome::Answer if t.circle().is_some() => {
-            (Tone::Critical, format!("{what}: the aliases go round in a circle"))
-        }
+        TraceOutcome::Answer if t.circle().is_some() => (Tone::Critical, format!("{what}: CNAME loop")),
         TraceOutcome::Answer => (Tone::Ok, format!("{what} is answered")),
         TraceOutcome::NoData => (Tone::Info, format!("{} exists, but has no {} record", t.name, t.rtype)),
         TraceOutcome::NxDomain => (Tone::Warn, format!("{} does not exist", t.name)),
-        TraceOutcome::Lame => {
-            (Tone::Critical, format!("No server of the last zone gives an answer for {what}"))
+        TraceOutcome::Lame => (Tone::Critical, format!("No server of the last zone answers {what}")),
+        TraceOutcome::Loop => (Tone::Critical, "Delegation loop".to_string()),
+        TraceOutcome::Exhausted => {
+            (Tone::Warn, "The trace reached its query limit before an answer".to_string())
         }
-        TraceOutcome::Loop => (Tone::Critical, "The delegations lead in a circle".to_string()),
-        TraceOutcome::Exhausted => (Tone::Warn, "The trace reached its bound before an answer".to_string()),
     };
     let figures = figures(t);
     let notes: String = t.notes.iter().map(|n| format!(" {}.", sentence(n))).collect();
@@ -185,7 +183,7 @@ fn step(i: usize, s: &TraceStep) -> AnyView {
             format!("refers to {}, {ds}, TTL {}: {}", r.zone, r.ttl, ns.join(", "))
         }
         (None, Some(c)) => c.kind.words().to_string(),
-        (None, None) => "no answer that could be followed".to_string(),
+        (None, None) => "no usable referral or answer".to_string(),
     };
     let good = s.answers.iter().filter(|a| a.kind.responded()).count();
     let agree = format!("{good} of {} answered", counted(s.answers.len(), "server"));

@@ -5,7 +5,7 @@ mod form;
 pub(crate) mod report;
 
 use crate::components::banner::{Tone, banner, page_failure};
-use crate::components::tool::{ask, waiting};
+use crate::components::tool::{ask, tool_title, waiting};
 use crate::components::{area::area_text, icon};
 use crate::server_fns;
 use form::{CheckForm, Shown};
@@ -27,8 +27,8 @@ pub(crate) fn CheckPage() -> impl IntoView {
         },
     );
     view! {
-        <Title text="Check"/>
-        <div class="page-head"><h1>"Check"</h1><span class="sub">"every health check, queried at the zone’s own servers"</span></div>
+        <Title text=move || asked.with(|a| tool_title("Check", a.zone.trim()))/>
+        <div class="page-head"><h1>"Check"</h1><span class="sub">"all health checks, run against the zone’s own servers"</span></div>
         {form(asked, again)}
         <Suspense fallback=|| waiting("Querying every server… a slow or dead one takes a few seconds")>
             {move || data.get().map(|d| match d {
@@ -79,13 +79,13 @@ fn nothing_yet(a: &CheckForm) -> AnyView {
         return banner(
             Tone::Info,
             format!("Where does {} move to?", a.zone),
-            "Enter the servers above. Nothing changes at the registrar, before or by this check.",
+            "Enter the servers above. This check changes nothing at the registrar.",
         );
     }
     view! {
         <section class="card empty">{icon::icon_in("shield", "i i-lg")}
             <h2>"Is this zone healthy?"</h2>
-            <p>"Delegation, servers, SOA, mail and DNSSEC, by the test cases and in the terms of Zonemaster. Each finding says what it means and what to do."</p>
+            <p>"Delegation, servers, SOA, mail and DNSSEC, with Zonemaster’s test cases and terms. Each finding says what it means and what to do."</p>
         </section>
     }
     .into_any()

@@ -21,7 +21,6 @@ pub(super) fn card(a: &Authority) -> AnyView {
     let at = format!("queried first, {:02}:{:02}:{:02} UTC", at.hour(), at.minute(), at.second());
     // With aliases, servers of several zones were asked about several names.
     let several = a.servers.iter().any(|s| s.owner != a.name);
-    let about = several.then(|| view! { <th scope="col">"CompareForm about"</th> });
     let rows: Vec<_> = a.servers.iter().map(|s| row(s, several)).collect();
     let notes: Vec<_> = a.notes.iter().map(|n| view! { <p class="hint">{n.clone()}</p> }).collect();
     let negative = a.negative_ttl.map(|t| {
@@ -37,7 +36,7 @@ pub(super) fn card(a: &Authority) -> AnyView {
             <div class="card-head"><h2>"Authoritative"</h2><span class=class>{icon_sm(picture)}{words}</span><div class="aside">{at}</div></div>
             <div class="card-body cmp-said"><p class="wrap">{a.sentence.clone()}</p>{negative}{notes}</div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Authoritative servers, table"><table class="tbl tbl-tight cmp-tbl">
-                <thead><tr><th scope="col">"Server"</th>{about}<th scope="col">{a.rtype.clone()}</th><th scope="col" class="num">"TTL"</th>
+                <thead><tr><th scope="col">"Server"</th><th scope="col">{a.rtype.clone()}</th><th scope="col" class="num">"TTL"</th>
                     <th scope="col" class="num">"Serial"</th><th scope="col" class="num">"Time"</th></tr></thead>
                 <tbody>{rows}</tbody></table></div>
         </section>
@@ -62,7 +61,8 @@ fn row(s: &AuthorityServer, several: bool) -> AnyView {
             .collect();
         lines.into_any()
     };
-    let about = several.then(|| view! { <td class="mono">{s.owner.clone()}</td> });
+    // With aliases every server is asked about the name of its own zone.
+    let about = several.then(|| view! { <div class="muted xs mono wrap">{s.owner.clone()}</div> });
     let address = s.address.map_or_else(|| "no address".to_string(), |a| a.to_string());
     let nsid = s.nsid.clone().map(|n| format!(" · {n}"));
     let notes: Vec<_> =
@@ -71,8 +71,8 @@ fn row(s: &AuthorityServer, several: bool) -> AnyView {
     let serial = s.serial.map_or_else(dash, |n| n.to_string());
     let time = s.latency_ms.map_or_else(dash, millis);
     view! {
-        <tr><th scope="row"><span class="mono">{s.server.clone()}</span><div class="muted xs mono">{address}{nsid}</div></th>{about}
-            <td>{said}{notes}</td><td class="num mono">{ttl}</td><td class="num mono">{serial}</td><td class="num muted">{time}</td></tr>
+        <tr><th scope="row"><span class="mono wrap">{s.server.clone()}</span><div class="muted xs mono wrap">{address}{nsid}</div></th>
+            <td>{about}{said}{notes}</td><td class="num mono">{ttl}</td><td class="num mono">{serial}</td><td class="num muted">{time}</td></tr>
     }
     .into_any()
 }

@@ -14,7 +14,7 @@ mod watch;
 
 use crate::components::banner::page_failure;
 use crate::components::icon;
-use crate::components::tool::{Again, TYPES, Tool, result_bar, waiting};
+use crate::components::tool::{Again, TYPES, Tool, result_bar, tool_title, waiting};
 use crate::query;
 use crate::server_fns;
 use form::CompareForm;
@@ -43,8 +43,11 @@ pub(crate) fn ComparePage() -> impl IntoView {
         },
     );
     view! {
-        <Title text="Cache vs authoritative"/>
-        <div class="page-head"><h1>"Cache vs authoritative"</h1><span class="sub">"what the owner’s servers say, beside what the world remembers"</span></div>
+        <Title text=move || question.with(|q| {
+            let about = format!("{} {}", q.name, if q.name.is_empty() { "" } else { &q.rtype });
+            tool_title("Cache vs authoritative", about.trim())
+        })/>
+        <div class="page-head"><h1>"Cache vs authoritative"</h1><span class="sub">"authoritative servers next to what resolvers have cached"</span></div>
         {form(asked)}
         <Suspense fallback=|| waiting("Querying the authoritative servers first…")>
             {move || data.get().map(|d| match d {

@@ -16,10 +16,10 @@ pub(super) fn card(live: Live) -> AnyView {
         })
     };
     view! {
-        <details class="more"><summary>"Each answer in words, as a table"</summary>
+        <details class="more"><summary>"All answers as a table"</summary>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers of the resolvers, table"><table class="tbl tbl-tight cmp-tbl">
-                <thead><tr><th scope="col">"Resolver"</th><th scope="col">"Verdict"</th><th scope="col">"In words"</th><th scope="col" class="num">"TTL left"</th>
-                    <th scope="col">"Right by"</th><th scope="col">"CompareForm over"</th><th scope="col" class="num">"Time"</th></tr></thead>
+                <thead><tr><th scope="col">"Resolver"</th><th scope="col">"Verdict"</th><th scope="col">"Meaning"</th><th scope="col" class="num">"TTL left"</th>
+                    <th scope="col">"Up to date by"</th><th scope="col">"Transport"</th><th scope="col" class="num">"Time"</th></tr></thead>
                 <tbody>{rows}</tbody></table></div></details>
     }
     .into_any()

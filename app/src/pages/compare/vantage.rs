@@ -105,7 +105,7 @@ pub(super) fn card(live: Live) -> AnyView {
         }
         if stopped.get() {
             return Some(
-                "Waits until resolvers may be queried: a query from your browser would also put a negative answer into a cache.".into(),
+                "On hold until resolvers can be queried: a query from your browser would cache the negative answer too.".into(),
             );
         }
         if askable.with(Vec::is_empty) {
@@ -194,11 +194,13 @@ fn reach(side: Side) -> Option<AnyView> {
     };
     let words = match now {
         Reach::Untried => {
-            "A page can’t see the answer of your system’s resolver; it can only try to reach the host."
+            "A web page can’t read the answer of your system’s resolver; it can only try to reach the host."
                 .to_string()
         }
         Reach::Trying => "Trying…".into(),
-        Reach::Yes => "It answers this browser on HTTPS: your system’s resolver finds the name.".into(),
+        Reach::Yes => {
+            "The host answers this browser over HTTPS: your system’s resolver resolves the name.".into()
+        }
         Reach::No => not_reached(side),
     };
     let label = if matches!(now, Reach::Yes | Reach::No) { "Try again" } else { "Try from here" };
@@ -231,7 +233,7 @@ fn not_reached(side: Side) -> String {
             ends.unwrap_or_default()
         ),
         None => {
-            "No answer on HTTPS: your resolver may have an old answer cached, or the host offers no HTTPS."
+            "No answer over HTTPS: your resolver may have an old answer cached, or the host does not serve HTTPS."
                 .into()
         }
     }

@@ -50,7 +50,7 @@ pub(super) fn control(live: Live, asked: Memo<CompareForm>) -> AnyView {
 /// How far a watch is, how it ended, and what went wrong.
 pub(super) fn notice(live: Live, asked: Memo<CompareForm>) -> AnyView {
     let plain = format!(
-        "<p class=\"banner\">Resolvers are asked as this page runs, which needs JavaScript. <a href=\"{}\">Show the whole \
+        "<p class=\"banner\">Resolvers are queried while this page is open, which needs JavaScript. <a href=\"{}\">Show the whole \
          comparison at once</a> instead.</p>",
         asked.get_untracked().at_once().url().replace('&', "&amp;")
     );
@@ -79,7 +79,7 @@ pub(super) fn notice(live: Live, asked: Memo<CompareForm>) -> AnyView {
             State::Ended(end) if watching || end.kind != EndKind::Done => {
                 let (tone, title) = match end.kind {
                     EndKind::Everywhere | EndKind::Done => (Tone::Ok, "Propagated everywhere"),
-                    EndKind::GaveUp => (Tone::Warn, "The watch stopped without success"),
+                    EndKind::GaveUp => (Tone::Warn, "Not propagated when the watch ended"),
                     EndKind::Failed => (Tone::Critical, "The comparison could not be made"),
                 };
                 Some(banner(tone, title, end.sentence))
@@ -121,7 +121,7 @@ fn lost(live: Live) -> AnyView {
     view! {
         <div class="banner banner-warn" role="status">{icon("warning")}
             <div class="grow"><strong>"The answers stopped coming"</strong>
-                <p>"The connection was lost, or too many look-ups of yours run at once. What came so far is shown."</p></div>
+                <p>"The connection was lost, or you are running too many lookups at once. The results so far are shown."</p></div>
             <button class="btn btn-sm end" type="button" on:click=move |_| live.ask_again()>"Query again"</button>
         </div>
     }

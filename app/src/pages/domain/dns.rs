@@ -64,7 +64,7 @@ fn dns(_: DomainState, d: &Detail) -> AnyView {
         view! {
             <section class="card">
                 <div class="card-head">
-                    <h2>"Delegation"</h2><span class="muted not-phone">"asked at every server, nothing cached"</span>
+                    <h2>"Delegation"</h2><span class="muted not-phone">"every server queried, nothing cached"</span>
                     <div class="aside">{asked}
                         <a class="btn btn-sm" href=before_a_move(&name, &del.ds)>{icon_sm("shield")}"Check before a move"</a>
                         <a class="btn btn-sm" rel="external" href=format!("/tools/compare?name={name}")>{icon_sm("compare")}"Compare caches"</a>

@@ -172,7 +172,7 @@ fn expiration(r: &Registration, row: Option<&Row>, now: Timestamp, source: Optio
         n => format!("· {n} days left"),
     };
     let loud = row.and_then(|r| r.expiry_note(now)).map_or(Urgency::Low, |n| n.urgency);
-    let hand = by_hand.filter(|_| r.expires.is_none()).map(|_| view! { <small>" set by hand"</small> });
+    let hand = by_hand.filter(|_| r.expires.is_none()).map(|_| view! { <small>" set manually"</small> });
     let title = format!("{t}. {}", source.unwrap_or_default());
     view! { <div><dt>"Expiration"</dt><dd title=title>{stated(&t)}" "<span class=days_class(loud)>{words}</span>{hand}</dd></div> }
         .into_any()
@@ -180,8 +180,8 @@ fn expiration(r: &Registration, row: Option<&Row>, now: Timestamp, source: Optio
 
 fn auto_renew(row: &Row) -> impl IntoView + use<> {
     let (class, words) = match row.auto_renew {
-        Some(true) => ("plain", "On, marked by hand"),
-        Some(false) => ("plain", "Off, marked by hand"),
+        Some(true) => ("plain", "On, set manually"),
+        Some(false) => ("plain", "Off, set manually"),
         None => ("muted", "Unknown"),
     };
     view! { <div><dt>"Auto-renew"</dt><dd class=class>{words}</dd></div> }.into_any()
@@ -198,8 +198,8 @@ fn dnssec_class(status: DnssecStatus) -> &'static str {
 fn dnssec_line(r: &Registration, dnssec: Option<&Dnssec>) -> AnyView {
     let Some(s) = dnssec else {
         let words = match &r.dnssec {
-            Some(d) if d.signed => "Signed, as the registry states",
-            Some(_) => "Unsigned, as the registry states",
+            Some(d) if d.signed => "Signed, according to the registry",
+            Some(_) => "Unsigned, according to the registry",
             None => "Not published",
         };
         return view! { <div><dt>"DNSSEC"</dt><dd>{words}</dd></div> }.into_any();

@@ -54,7 +54,7 @@ fn set(s: &EppStatus) -> AnyView {
     let words = match s.explained() {
         Some(m) if m.todo.is_empty() => m.means.clone(),
         Some(m) => format!("{} {}", m.means, m.todo),
-        None => "A status of this registry’s own; ask its documentation.".to_string(),
+        None => "A status specific to this registry; see its documentation.".to_string(),
     };
     view! {
         <div class="wide">

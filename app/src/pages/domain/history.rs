@@ -59,8 +59,8 @@ fn history(name: &str, h: &History, all: bool) -> AnyView {
         return view! {
             <section class="card empty">
                 {icon::icon_in("clock", "i i-lg")}
-                <h2>"No state is kept yet"</h2>
-                <p>"The first scan is the baseline; every scan that finds a change adds a state."</p>
+                <h2>"No snapshots yet"</h2>
+                <p>"The first scan is the baseline; every scan that finds a change adds a snapshot."</p>
             </section>
         }
         .into_any();
@@ -89,7 +89,7 @@ fn snapshots(name: &str, h: &History) -> AnyView {
         .iter()
         .map(|m| {
             let (is_from, is_to) = (from == Some(m.id), to == Some(m.id));
-            let words = if m.summary.is_empty() { vec!["First state".to_string()] } else { m.summary.clone() };
+            let words = if m.summary.is_empty() { vec!["First snapshot".to_string()] } else { m.summary.clone() };
             let title = words[0].clone();
             let more = match words.len() {
                 1 => None,
@@ -107,8 +107,8 @@ fn snapshots(name: &str, h: &History) -> AnyView {
             };
             let tag = tag.map(|t| view! { <span class="tag">{t}</span> });
             let pick = (!is_from && !is_to).then(|| view! {
-                <a class="xs" href=as_from.clone() data-noscroll="true" aria-label=format!("Compare from the state of {}", model::time::human_instant(at))>"from"</a>
-                <a class="xs" href=as_to.clone() data-noscroll="true" aria-label=format!("Compare to the state of {}", model::time::human_instant(at))>"to"</a>
+                <a class="xs" href=as_from.clone() data-noscroll="true" aria-label=format!("Compare from the snapshot of {}", model::time::human_instant(at))>"from"</a>
+                <a class="xs" href=as_to.clone() data-noscroll="true" aria-label=format!("Compare to the snapshot of {}", model::time::human_instant(at))>"to"</a>
             });
             view! {
                 <li class:on=is_from || is_to>
@@ -137,7 +137,7 @@ fn differs(name: &str, h: &History, all: bool) -> AnyView {
         return view! {
             <section class="card tbl-wrap">
                 <div class="card-head"><h2>"What differs"</h2></div>
-                <div class="card-body"><p class="muted">"Only one state is kept so far; a second one comes with the first change."</p></div>
+                <div class="card-body"><p class="muted">"There is one snapshot so far. The next is taken when a scan finds a change."</p></div>
                 {raws(&h.raw)}
             </section>
         }
@@ -147,7 +147,7 @@ fn differs(name: &str, h: &History, all: bool) -> AnyView {
     let count = format!("{different} of {} fields", h.fields.len());
     let rows: Vec<_> = h.fields.iter().filter(|f| all || f.differs).map(field).collect();
     let none = rows.is_empty().then(|| view! {
-        <div class="card-body"><p class="muted">"The two states are equal in every field both of them know."</p></div>
+        <div class="card-body"><p class="muted">"The two snapshots are equal in every field that both contain."</p></div>
     });
     let url = |show: &str| format!("/domains/{name}/history?from={}&to={}{show}", from.id.0, to.id.0);
     let tab = |label: &'static str, show: &str, on: bool| {
@@ -155,7 +155,7 @@ fn differs(name: &str, h: &History, all: bool) -> AnyView {
     };
     let words: Vec<_> = to.summary.iter().map(|s| view! { <li>{s.clone()}</li> }).collect();
     let words = (!words.is_empty()).then(|| {
-        view! { <div class="card-foot"><span class="strong strong-text">"What the newer state changed"</span><ul class="changes">{words}</ul></div> }
+        view! { <div class="card-foot"><span class="strong strong-text">"Changes in the newer snapshot"</span><ul class="changes">{words}</ul></div> }
     });
     view! {
         <section class="card tbl-wrap">

@@ -64,7 +64,7 @@ pub(crate) fn DomainPage() -> impl IntoView {
         <Transition fallback=states::skeleton>
             {move || dom.detail.get().map(|answer| match answer {
                 Ok(d) => view! {
-                    <Title text=d.row.unicode.clone()/>
+                    <Title text=tabs::title(d.row.unicode.clone())/>
                     {crumbs(d.row.unicode.clone())}
                     {header::header(dom, &d)}
                 }

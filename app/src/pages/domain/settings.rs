@@ -8,7 +8,7 @@ use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use model::detail::Detail;
 use model::inventory::ListQuery;
-use model::item::Item;
+use model::item::{Item, NOTE_MAX};
 use model::registration::RegistrationState;
 use model::time::human_date;
 
@@ -78,7 +78,7 @@ pub(crate) fn renewal(dom: DomainState, d: &Detail) -> AnyView {
     };
     view! {
         <section class="card" id="renewal">
-            <div class="card-head"><h2>"Renewal, set by hand"</h2></div>
+            <div class="card-head"><h2>"Renewal, set manually"</h2></div>
             <form class="card-body stack" method="post" action="/api/fn/set_renewal" on:submit=submit>
                 <input type="hidden" name="name" value=name/>
                 <div class="pair">
@@ -99,24 +99,62 @@ pub(crate) fn renewal(dom: DomainState, d: &Detail) -> AnyView {
     .into_any()
 }
 
-/// The note.
+/// The note. What was typed and not saved is kept in this tab of the browser, whatever page is opened meanwhile.
 pub(crate) fn note(dom: DomainState, item: &Item) -> AnyView {
     let name = item.name.as_str().to_string();
+    let saved = StoredValue::new(item.note.clone());
+    let key = StoredValue::new(format!("note:{name}"));
+    let unsaved = RwSignal::new(false);
+    let field = NodeRef::<leptos::html::Textarea>::new();
+    let keep = move |text: &str| {
+        let differs = saved.with_value(|s| s != text);
+        key.with_value(|k| browser::session_store(k, differs.then_some(text)));
+        unsaved.set(differs);
+    };
+    Effect::new(move |_| {
+        let Some(area) = field.get() else { return };
+        if let Some(draft) = key.with_value(|k| browser::session_stored(k)) {
+            area.set_value(&draft);
+            keep(&draft);
+        }
+    });
     let note = crate::components::area::area_text(&item.note);
     let form_name = name.clone();
     let submit = move |e: SubmitEvent| {
         e.prevent_default();
         let Some(f) = browser::form_of(&e) else { return };
-        dom.save(server_fns::set_note(form_name.clone(), browser::field(&f, "note")));
+        let (name, text) = (form_name.clone(), browser::field(&f, "note"));
+        dom.save(async move {
+            server_fns::set_note(name, text).await?;
+            key.with_value(|k| browser::session_store(k, None));
+            unsaved.set(false);
+            Ok(())
+        });
     };
-    let rows = if note.len() > 120 { "6" } else { "3" };
+    let discard = move |_| {
+        if let Some(area) = field.get_untracked() {
+            area.set_value(&saved.get_value());
+            keep(&saved.get_value());
+        }
+    };
+    let state =
+        move || {
+            unsaved.get().then(|| view! {
+            <span class="hint" role="status">"Not saved yet; kept in this browser tab."</span>
+            <button class="btn btn-sm btn-ghost" type="button" on:click=discard>"Discard changes"</button>
+        })
+        };
+    let rows = if item.note.len() > 120 { "6" } else { "3" };
     view! {
         <section class="card">
             <div class="card-head"><h2><label for="note">"Note"</label></h2></div>
             <form class="card-body stack" method="post" action="/api/fn/set_note" on:submit=submit>
                 <input type="hidden" name="name" value=name/>
-                <textarea class="input note" id="note" name="note" rows=rows maxlength="2000" placeholder="Who pays for it, what it is for">{note}</textarea>
-                <div><button class="btn btn-sm" type="submit">"Save note"</button></div>
+                <textarea
+                    class="input note" id="note" name="note" rows=rows maxlength=NOTE_MAX.to_string() node_ref=field
+                    placeholder="Who pays for it, what it is for" on:input=move |e| keep(&event_target_value(&e))
+                >{note}</textarea>
+                <div class="row row-wrap"><button class="btn btn-sm" type="submit">"Save note"</button>{state}</div>
             </form>
         </section>
     }

@@ -33,10 +33,10 @@ pub(crate) fn speed(
         view! {
             <details class="more">
                 <summary>{match above.len() {
-                    1 => "The one server of the zones above".to_string(),
-                    n => format!("The {n} servers of the zones above"),
+                    1 => "The server of the parent zones".to_string(),
+                    n => format!("The {n} servers of the parent zones"),
                 }}</summary>
-                {table("Servers of the zones above", true, rows(&above, true))}
+                {table("Servers of the parent zones", true, rows(&above, true))}
             </details>
         }
     });
@@ -51,8 +51,8 @@ pub(crate) fn speed(
         view! {
             <section class="card tbl-wrap" id="speed">
                 <div class="card-head">
-                    <h2>"Speed of the chain"</h2>
-                    <span class="muted not-phone">"a name is as fast as the slowest server on the way to it"</span>
+                    <h2>"Latency of the chain"</h2>
+                    <span class="muted not-phone">"a lookup is as fast as the slowest server in the chain"</span>
                     <div class="aside"><span>{looks(chain.looks.len())}" since "<Ago at=first now=now/></span></div>
                 </div>
                 <div class="card-body tight">{slow}{summary}</div>
@@ -84,7 +84,7 @@ fn summary(chain: &LatencyHistory, zone: &str) -> String {
             millis(stats.p95),
         ),
         None => format!(
-            "Not enough samples yet: at least {MIN_LOOKS} answers of a server required, one per scan. {spread}."
+            "Not enough samples yet: at least {MIN_LOOKS} answers per server are required, one per scan. {spread}."
         ),
     }
 }
@@ -227,7 +227,7 @@ mod tests {
             "ns1.q7.io/192.0.2.2, takes 180 ms in the median of 13 looks",
             "14 samples: 180 ms to 180 ms, 1 without an answer",
             "192.0.2.0/24 · AS64500",
-            "The one server of the zones above",
+            "The server of the parent zones",
             "nothing says anycast",
         ] {
             assert!(html.contains(words), "{words}: {html}");

@@ -58,7 +58,7 @@ pub(crate) fn registration_outcome(o: &Observation, watched: bool) -> Option<Any
         RegistrationState::Reserved => Some(banner(
             Tone::Info,
             "Reserved",
-            "The registry withholds this name; it can’t be registered at present.",
+            "The registry reserves this name; it can’t be registered now.",
         )),
     }
 }

@@ -22,6 +22,15 @@ pub(crate) fn current_id() -> String {
     format!("tab-{}", TABS[index(&use_location().pathname.get())].0)
 }
 
+/// The title of a domain's page, with its tab.
+pub(crate) fn title(name: String) -> impl Fn() -> String + Send + Sync + 'static {
+    let path = use_location().pathname;
+    move || match TABS[index(&path.get())] {
+        (_, "", _) => name.clone(),
+        (_, _, label) => format!("{name} · {label}"),
+    }
+}
+
 /// The row of tabs.
 pub(crate) fn tabs(d: &Detail) -> AnyView {
     let path = use_location().pathname;

@@ -1,4 +1,5 @@
-//! Kept states as lanes over time. In: lanes from the model. Out: a picture with its facts in its label.
+//! Kept states as lanes over time. In: lanes from the model. Out: a picture with its facts in its label. Everything is
+//! placed in per cent of the width, so that it fits a phone without scrolling.
 
 use jiff::tz::Offset;
 use jiff::{Timestamp, ToSpan};
@@ -6,11 +7,7 @@ use leptos::prelude::*;
 use model::time::human_day;
 use model::timeline::{Lane, Span, Tone};
 
-const LEFT: f64 = 176.0;
-const RIGHT: f64 = 1120.0;
-const ROW: i32 = 36;
-
-/// Maps instants to places.
+/// Maps instants to places, in per cent from the left.
 #[derive(Clone, Copy)]
 struct Scale {
     from: i64,
@@ -21,17 +18,17 @@ impl Scale {
     fn x(self, t: Timestamp) -> f64 {
         #[allow(clippy::cast_precision_loss)]
         let part = (t.as_second() - self.from) as f64 / (self.to - self.from).max(1) as f64;
-        LEFT + part.clamp(0.0, 1.0) * (RIGHT - LEFT)
+        part.clamp(0.0, 1.0) * 100.0
     }
 }
 
 fn bar_class(tone: Tone) -> &'static str {
     match tone {
-        Tone::Plain => "p-well p-bar",
-        Tone::Other => "f-accent-soft s-accent-line",
-        Tone::Set => "f-ok-soft s-ok-line",
-        Tone::Bad => "f-critical-soft s-critical-line",
-        Tone::Off | Tone::Unknown => "p-well",
+        Tone::Plain => "lane-bar",
+        Tone::Other => "lane-bar lane-other",
+        Tone::Set => "lane-bar lane-set",
+        Tone::Bad => "lane-bar lane-bad",
+        Tone::Off | Tone::Unknown => "lane-bar lane-off",
     }
 }
 
@@ -45,25 +42,13 @@ pub(crate) fn timeline(
     // Young histories get at least a month, so that a day is not as wide as the page.
     let from = first.min(now.checked_sub((24 * 30).hours()).unwrap_or(first));
     let scale = Scale { from: from.as_second(), to: now.as_second() };
-    let height = 24 + ROW * i32::try_from(lanes.len()).unwrap_or(1) + 24;
     let changes: usize = lanes.iter().map(|l| l.spans.len().saturating_sub(1)).sum();
     let told: Vec<String> = lanes.iter().map(told).collect();
     let label = format!("From {} to {}: {}", human_day(first), human_day(now), told.join(". "));
-    let drawn: Vec<_> = lanes.iter().zip(0_i32..).map(|(l, i)| lane(l, i, scale)).collect();
     let week = now.checked_sub((24 * 7).hours()).unwrap_or(now);
-    let (wx, ww) = (scale.x(week), RIGHT - scale.x(week));
-    let marks: Vec<_> = marks
-        .iter()
-        .map(|(word, at)| {
-            let x = scale.x(*at);
-            let words = format!("{word} {}", human_day(*at));
-            let anchor = if x > 1000.0 { "end" } else { "start" };
-            view! {
-                <line x1=f(x) x2=f(x) y1="20" y2=height - 18 class="accent dash" stroke-width="1"/>
-                <text x=f(x) y=height - 5 text-anchor=anchor class="f-accent p-xs">{words}</text>
-            }
-        })
-        .collect();
+    let behind = Behind { week: scale.x(week), marks: marks.iter().map(|(_, at)| scale.x(*at)).collect() };
+    let drawn: Vec<_> = lanes.iter().map(|l| lane(l, scale, &behind)).collect();
+    let marks: Vec<_> = marks.iter().map(|(word, at)| mark(word, *at, scale)).collect();
     let title = match changes {
         0 => "no change was detected yet".to_string(),
         1 => "1 change".to_string(),
@@ -77,11 +62,10 @@ pub(crate) fn timeline(
                         <span><i class="lg-dot"></i>"change"</span><span><i class="lg-off"></i>"not set"</span>
                         <span><i class="lg-week"></i>"last 7 days"</span>
                     </span></div></div>
-                <div class="card-body pic" tabindex="0" role="group" aria-label="Timeline, picture">
-                    <svg class="pic-60" viewBox=format!("0 0 1128 {height}") role="img" aria-label=label>
-                        <rect x=f(wx) y="20" width=f(ww) height=height - 44 class="f-changed"/>
-                        {months(scale, height)}{drawn}{marks}
-                    </svg>
+                <div class="card-body lanes" role="img" aria-label=label>
+                    {drawn}
+                    <span></span><div class="lane-axis">{ticks(scale)}</div>
+                    {marks}
                 </div>
             </section>
         }
@@ -89,8 +73,14 @@ pub(crate) fn timeline(
     )
 }
 
-fn f(x: f64) -> String {
-    format!("{x:.1}")
+/// What is drawn behind the bars of every lane.
+struct Behind {
+    week: f64,
+    marks: Vec<f64>,
+}
+
+fn left(x: f64) -> String {
+    format!("left:{x:.2}%")
 }
 
 fn told(l: &Lane) -> String {
@@ -98,73 +88,64 @@ fn told(l: &Lane) -> String {
     format!("{}: {}", l.label, spans.join(", then "))
 }
 
-fn months(scale: Scale, height: i32) -> Vec<AnyView> {
-    let date =
-        |s: i64| Offset::UTC.to_datetime(Timestamp::from_second(s).unwrap_or(Timestamp::UNIX_EPOCH)).date();
-    let (mut at, end) = (date(scale.from).first_of_month(), date(scale.to));
-    let days = (scale.to - scale.from) / 86_400;
-    let every = match days {
-        ..=450 => 1,
-        451..=1000 => 3,
-        _ => 12,
-    };
-    let mut out = Vec::new();
-    while at <= end && out.len() < 60 {
-        let stamp = model::time::StatedTime::Date(at).nominal();
-        let shown = stamp.as_second() >= scale.from && i32::from(at.month() - 1) % every == 0;
-        if shown {
-            let x = scale.x(stamp);
-            let all = model::time::human_date(at);
-            let month = all.split(' ').next().unwrap_or_default().to_string();
-            let words = if at.month() == 1 { format!("{month} {}", at.year()) } else { month };
-            out.push(
-                view! {
-                    <line x1=f(x) x2=f(x) y1="20" y2=height - 24 class="p-line"/>
-                    <text x=f(x + 4.0) y="13" class="p-mute p-xs">{words}</text>
-                }
-                .into_any(),
-            );
+/// A word below the axis: right of its place in the left half, left of it in the right half.
+fn at_place(x: f64, words: String) -> AnyView {
+    let style = if x > 50.0 { format!("right:{:.2}%", 100.0 - x) } else { left(x) };
+    view! { <span style=style>{words}</span> }.into_any()
+}
+
+/// The compared states stand in rows of their own: their days may be the same.
+fn mark(word: &str, at: Timestamp, scale: Scale) -> AnyView {
+    let words = format!("{word} {}", human_day(at));
+    view! { <span></span><div class="lane-axis t-accent">{at_place(scale.x(at), words)}</div> }.into_any()
+}
+
+/// Names of months between first day and today, at most four and never close to another.
+fn ticks(scale: Scale) -> Vec<AnyView> {
+    let instant = |s: i64| Timestamp::from_second(s).unwrap_or(Timestamp::UNIX_EPOCH);
+    let date = |s: i64| Offset::UTC.to_datetime(instant(s)).date();
+    let mut out = vec![at_place(0.0, human_day(instant(scale.from))), at_place(100.0, "today".into())];
+    let months = (scale.to - scale.from) / (30 * 86_400);
+    let every = [1, 3, 6, 12, 24, 60].into_iter().find(|n| months / n <= 4).unwrap_or(120);
+    let (mut month, end) = (date(scale.from).first_of_month(), date(scale.to));
+    while month <= end {
+        let number = i64::from(month.year()) * 12 + i64::from(month.month()) - 1;
+        let x = scale.x(model::time::StatedTime::Date(month).nominal());
+        // Room for the words at both ends, on a phone too.
+        if number % every == 0 && (30.0..=80.0).contains(&x) {
+            let all = model::time::human_date(month);
+            let name = all.split(' ').next().unwrap_or_default();
+            out.push(view! { <span style=left(x)>{format!("{name} {}", month.year())}</span> }.into_any());
         }
-        let Ok(next) = at.checked_add(1.month()) else { break };
-        at = next;
+        let Ok(next) = month.checked_add(1.month()) else { break };
+        month = next;
     }
     out
 }
 
-fn lane(l: &Lane, i: i32, scale: Scale) -> AnyView {
-    let y = 30 + i * ROW;
-    let spans: Vec<_> = l.spans.iter().map(|s| span(s, y, scale)).collect();
+fn lane(l: &Lane, scale: Scale, behind: &Behind) -> AnyView {
+    let spans: Vec<_> = l.spans.iter().map(|s| span(s, scale)).collect();
     let dots: Vec<_> = l
         .spans
         .iter()
         .skip(1)
-        .map(|s| view! { <circle cx=f(scale.x(s.from)) cy=y + 9 r="3.5" class="f-surface accent" stroke-width="1.5"/> })
+        .map(|s| view! { <i class="lane-dot" style=left(scale.x(s.from))></i> })
         .collect();
-    let class = if l.code { "p-mono p-xs" } else { "plain" };
-    view! { <text x="0" y=y + 13 class=class>{l.label.clone()}</text>{spans}{dots} }.into_any()
-}
-
-fn span(s: &Span, y: i32, scale: Scale) -> AnyView {
-    let (x1, x2) = (scale.x(s.from), scale.x(s.to));
-    let width = (x2 - x1 - 1.5).max(2.0);
-    let title = format!("{}, {} to {}", s.text, human_day(s.from), human_day(s.to));
-    if matches!(s.tone, Tone::Off | Tone::Unknown) {
-        return view! {
-            <line x1=f(x1) x2=f(x2) y1=y + 9 y2=y + 9 class="p-edge dash" stroke-width="1"><title>{title}</title></line>
-        }
-        .into_any();
-    }
-    // About 6.2 px a character at 11 px.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let room = ((width - 16.0) / 6.2).max(0.0) as usize;
-    let text = if s.text.chars().count() <= room {
-        Some(s.text.clone())
-    } else {
-        (room >= 6).then(|| format!("{}…", s.text.chars().take(room - 1).collect::<String>()))
-    };
+    let marks: Vec<_> =
+        behind.marks.iter().map(|x| view! { <i class="lane-mark" style=left(*x)></i> }).collect();
+    let class = if l.code { "mono xs wrap" } else { "wrap" };
     view! {
-        <rect x=f(x1) y=y width=f(width) height="18" rx="3" class=bar_class(s.tone)><title>{title}</title></rect>
-        {text.map(|t| view! { <text x=f(x1 + 8.0) y=y + 13 class="p-xs">{t}</text> })}
+        <span class=class>{l.label.clone()}</span>
+        <div class="lane"><i class="lane-week" style=left(behind.week)></i>{spans}{dots}{marks}</div>
     }
     .into_any()
+}
+
+fn span(s: &Span, scale: Scale) -> AnyView {
+    let (x1, x2) = (scale.x(s.from), scale.x(s.to));
+    let title = format!("{}, {} to {}", s.text, human_day(s.from), human_day(s.to));
+    let empty = matches!(s.tone, Tone::Off | Tone::Unknown) || x2 - x1 < 4.0;
+    let text = (!empty).then(|| s.text.clone());
+    let style = format!("{};width:{:.2}%", left(x1), (x2 - x1).max(0.5));
+    view! { <span class=bar_class(s.tone) style=style title=title>{text}</span> }.into_any()
 }

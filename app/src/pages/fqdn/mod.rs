@@ -10,7 +10,7 @@ mod plan;
 use crate::components::banner::{page_failure, tone_class, tone_icon};
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
-use crate::components::tool::{Again, Tool, result_bar, waiting};
+use crate::components::tool::{Again, Tool, result_bar, tool_title, waiting};
 use crate::query;
 use crate::server_fns;
 use browser_side::{BrowserSide, State, with_browser};
@@ -30,10 +30,10 @@ pub(crate) fn FqdnPage() -> impl IntoView {
         |name| async move { if name.is_empty() { None } else { Some(server_fns::fqdn(name).await) } },
     );
     view! {
-        <Title text="FQDN analyzer"/>
+        <Title text=move || tool_title("FQDN analyzer", &name.get())/>
         <div class="page-head"><h1>"FQDN analyzer"</h1><span class="sub">"queries the authoritative servers, uncached"</span></div>
         {form(name)}
-        <Suspense fallback=|| waiting("Following the name to its end, querying every server of every zone…")>
+        <Suspense fallback=|| waiting("Following the CNAME chain, querying every server of every zone…")>
             {move || data.get().map(|d| match d {
                 Some(Ok(r)) => found(r),
                 Some(Err(f)) => page_failure("The name could not be analyzed", &f),
@@ -150,7 +150,7 @@ fn not_there(chain: &[model::fqdn::ChainStep], name: &str, now: model::Timestamp
             end.owner
         ),
         (false, _) => {
-            format!("{} exists without an address: resolvers cache that like a missing name.", end.owner)
+            format!("{} exists but has no address: resolvers cache that like a missing name.", end.owner)
         }
     };
     Some(

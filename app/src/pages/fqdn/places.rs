@@ -95,7 +95,7 @@ pub(super) fn vantages(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyVie
                 <tbody>{rows}{move || coming(browser.state.get())}</tbody></table></div>
             {move || advice(browser, &asked)}
             {move || (resolves.get() && browser.state.get() != State::Still).then(|| reach(browser, name.clone()))}
-            <noscript><p class="hint fqdn-foot">"With JavaScript, your browser adds what public resolvers tell it."</p></noscript>
+            <noscript><p class="hint fqdn-foot">"With JavaScript, your browser queries public resolvers too."</p></noscript>
         </section>
     }
     .into_any()
@@ -120,7 +120,7 @@ fn row(v: &VantageAnswer, first: Option<&BTreeSet<String>>) -> AnyView {
     };
     let left = v.answers.iter().filter_map(|a| a.ttl).min();
     let copy = (v.kind == VantageKind::Browser)
-        .then(|| left.map(|t| view! { <div class="muted xs">{format!("kept there {} more", human_seconds(t.into()))}</div> }));
+        .then(|| left.map(|t| view! { <div class="muted xs">{format!("cached for another {}", human_seconds(t.into()))}</div> }));
     let place = match v.kind {
         VantageKind::Server => Some("uncached, from the authoritative servers".to_string()),
         _ => v.place.clone(),
@@ -170,12 +170,12 @@ fn advice(browser: BrowserSide, name: &str) -> Option<AnyView> {
 fn reach(browser: BrowserSide, host: String) -> AnyView {
     let words = move || match browser.reach.get() {
         Reach::Untried => {
-            "A page can’t see the answer of your system’s resolver; it can only try to reach the host."
+            "A web page can’t read the answer of your system’s resolver; it can only try to reach the host."
         }
         Reach::Trying => "Trying…",
-        Reach::Yes => "It answers this browser on HTTPS: your system’s resolver finds the name.",
+        Reach::Yes => "The host answers this browser over HTTPS: your system’s resolver resolves the name.",
         Reach::No => {
-            "No answer on HTTPS within 6 s: your resolver may have an old answer cached, or the host offers no HTTPS."
+            "No answer over HTTPS within 6 s: your resolver may have an old answer cached, or the host does not serve HTTPS."
         }
     };
     let picture = move || match browser.reach.get() {

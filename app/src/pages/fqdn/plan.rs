@@ -41,7 +41,7 @@ fn stage(i: usize, s: &PlanStage) -> AnyView {
         StageKind::Raise => Some("plan-raise"),
     };
     let span = s.lasts.map(|n| match s.kind {
-        StageKind::Lower => format!("copies with the old TTL may live {}", human_seconds(n.into())),
+        StageKind::Lower => format!("copies with the old TTL last up to {}", human_seconds(n.into())),
         _ => human_seconds(n.into()),
     });
     view! {

@@ -48,7 +48,7 @@ pub(super) fn nodes(d: &Delegation, dnssec: Option<&Dnssec>) -> Vec<Node> {
             DnssecStatus::Secure => ("shield", "p-ic ok", "chain of trust complete".into()),
             DnssecStatus::Bogus => ("critical", "p-ic critical", "DNSSEC bogus".into()),
             DnssecStatus::Insecure => ("unlock", "p-ic p-ic-m", "unsigned".into()),
-            DnssecStatus::Indeterminate => ("unknown", "p-ic p-ic-m", "DNSSEC unclear".into()),
+            DnssecStatus::Indeterminate => ("unknown", "p-ic p-ic-m", "DNSSEC indeterminate".into()),
         }
     }));
     zone.extend(
