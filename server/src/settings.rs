@@ -35,7 +35,7 @@ pub struct EngineArgs {
         hide_short_help = true
     )]
     pub rdap_bootstrap: Option<String>,
-    /// WHOIS server that knows the TLDs' servers [default: whois.iana.org:43]
+    /// WHOIS server that refers to the servers of the TLDs [default: whois.iana.org:43]
     #[arg(
         long,
         global = true,
@@ -44,7 +44,7 @@ pub struct EngineArgs {
         hide_short_help = true
     )]
     pub whois_server: Option<String>,
-    /// DNSSEC trust anchors: DS records, one a line
+    /// DNSSEC trust anchors: DS records, one per line
     #[arg(
         long,
         global = true,
@@ -53,22 +53,22 @@ pub struct EngineArgs {
         hide_short_help = true
     )]
     pub trust_anchor: Option<PathBuf>,
-    /// Certificate authorities trusted beside the public ones, PEM
+    /// Additional trusted certificate authorities, PEM
     #[arg(long, global = true, env = "DOMAINSCOPE_EXTRA_CA", value_name = "FILE", hide_short_help = true)]
     pub extra_ca: Option<PathBuf>,
     /// Allow connections to private, loopback and link-local addresses
     #[arg(long, global = true, env = "DOMAINSCOPE_ALLOW_PRIVATE", hide_short_help = true)]
     pub allow_private: bool,
-    /// Addresses to dial in place of others: lines "A:PORT" = "B:PORT"
+    /// Address map, connects to B instead of A: lines "A:PORT" = "B:PORT"
     #[arg(long, global = true, env = "DOMAINSCOPE_ADDRESS_MAP", value_name = "FILE", hide = true)]
     pub address_map: Option<PathBuf>,
     /// Table of public resolvers that answers are compared with, or "all" of the built-in table [default: its usual ones]
     #[arg(long, global = true, env = "DOMAINSCOPE_RESOLVERS", value_name = "FILE", hide_short_help = true)]
     pub resolvers: Option<PathBuf>,
-    /// Zone in which the origin AS of name servers is looked up; "-" looks nothing up [default: asnlookup.zonemaster.net]
+    /// Zone for origin AS lookups of name servers; "-" disables them [default: asnlookup.zonemaster.net]
     #[arg(long, global = true, env = "DOMAINSCOPE_ASN_ZONE", value_name = "ZONE", hide_short_help = true)]
     pub asn_zone: Option<String>,
-    /// Networks whose addresses count as globally reachable: those of a closed network, separated by commas
+    /// Networks to treat as globally reachable, for closed networks; separated by commas
     #[arg(
         long,
         global = true,
@@ -90,7 +90,7 @@ pub struct EngineArgs {
     /// Seconds for which registration data is served as a cached result [default: 60]
     #[arg(long, global = true, env = "DOMAINSCOPE_FRESHNESS", value_name = "SECONDS", hide = true)]
     pub freshness: Option<i64>,
-    /// Least milliseconds between two queries to one registry host [default: 200]
+    /// Minimum milliseconds between two queries to a registry host [default: 200]
     #[arg(long, global = true, env = "DOMAINSCOPE_REGISTRY_SPACING", value_name = "MS", hide = true)]
     pub registry_spacing: Option<u64>,
 }

@@ -108,9 +108,9 @@ fn authorities(path: &Path) -> Result<Vec<u8>> {
     let pem = std::fs::read(path)?;
     let read = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
     match read {
-        Ok(list) if list.is_empty() => Err(anyhow!("the file holds no CERTIFICATE in PEM")),
+        Ok(list) if list.is_empty() => Err(anyhow!("the file contains no PEM certificate")),
         Ok(_) => Ok(pem),
-        Err(e) => Err(anyhow!("the certificates are not readable PEM: {e}")),
+        Err(e) => Err(anyhow!("the PEM certificates can't be read: {e}")),
     }
 }
 
@@ -126,7 +126,7 @@ pub fn comparer(args: &EngineArgs, engine: &dns::Engine) -> Result<dns::compare:
         None => dns::recursive::shipped().iter().filter(|r| r.default).cloned().collect(),
     };
     if let (Some(path), []) = (&args.resolvers, &resolvers[..]) {
-        return Err(anyhow!("resolvers {}: no [[resolver]] row is in the file", path.display()));
+        return Err(anyhow!("resolvers {}: the file contains no [[resolver]] row", path.display()));
     }
     let recursive = dns::recursive::Recursive::new(dialer(args, engine)?, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);

@@ -159,7 +159,7 @@ pub async fn caller(State(state): State<AppState>, mut request: Request, next: N
         Ok(caller) => caller,
         Err(e) => {
             tracing::error!(error = %e, label = e.label(), "a caller could not be looked up");
-            return problem(&ApiError::unavailable("The database did not answer. Try again in a moment."));
+            return problem(&ApiError::unavailable("The database did not respond. Try again in a moment."));
         }
     };
     if let Some(caller) = caller {

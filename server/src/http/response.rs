@@ -84,7 +84,7 @@ pub async fn rejections_as_problems(response: Response) -> Response {
 
 /// The response for a server function that does not exist.
 pub async fn unknown_function() -> Response {
-    problem(&ApiError::not_found("Unknown function: this page may be of an older version. Reload it."))
+    problem(&ApiError::not_found("Unknown function: this page may be from an older version. Reload it."))
 }
 
 /// Gives a failed server function the status of its error; leptos answers 500 whatever the error. A form without

@@ -79,7 +79,7 @@ pub async fn sign_out(State(state): State<AppState>, request: Request) -> Respon
         && let Err(e) = state.access.identity.sign_out(&secret, &client).await
     {
         tracing::warn!(error = %e, "a session was not ended");
-        let words = "You are still signed in: the database did not answer. Try again in a moment.";
+        let words = "You are still signed in: the database did not respond. Try again in a moment.";
         return show(&state, StatusCode::SERVICE_UNAVAILABLE, &notice("Sign out", words));
     }
     let gone = access::cookie("", encrypted, 0);
