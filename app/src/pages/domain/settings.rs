@@ -124,10 +124,12 @@ pub(crate) fn note(dom: DomainState, item: &Item) -> AnyView {
         e.prevent_default();
         let Some(f) = browser::form_of(&e) else { return };
         let (name, text) = (form_name.clone(), browser::field(&f, "note"));
+        // The page may have been read again, and these signals with it, before the answer comes.
+        let key = key.get_value();
         dom.save(async move {
             server_fns::set_note(name, text).await?;
-            key.with_value(|k| browser::session_store(k, None));
-            unsaved.set(false);
+            browser::session_store(&key, None);
+            unsaved.try_set(false);
             Ok(())
         });
     };
