@@ -22,9 +22,9 @@ pub use browser_dns::ASKING_PAGES;
 pub use clock::Clock;
 #[cfg(feature = "ssr")]
 pub use pages::access::{AccessField, AccessPage, access_document};
+pub use pages::connect::{connect_document, connect_failed_document};
 #[cfg(feature = "ssr")]
 pub use query::audit_query;
-pub use pages::connect::{connect_document, connect_failed_document};
 pub use shell::{App, NONCE_HEADER, ShellAssets, THEME_SCRIPT, shell};
 
 /// Attaches to the page the server rendered. Trunk's script calls it once the module is loaded.

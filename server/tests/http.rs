@@ -1,11 +1,11 @@
 //! The HTTP server as a program meets it: who may come in, what bad input gets, what a page says without script.
 
+#[path = "http/resources.rs"]
+mod resources;
 #[path = "http/rest_access.rs"]
 mod rest_access;
 #[path = "http/settings.rs"]
 mod settings;
-#[path = "http/resources.rs"]
-mod resources;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/site.rs"]

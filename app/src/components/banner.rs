@@ -88,7 +88,6 @@ pub(crate) fn failure_with(what: &str, f: &ApiError, action: impl IntoView + 'st
         ErrorKind::Unavailable if said.to_lowercase().contains("try again") => "",
         ErrorKind::NotFound
         | ErrorKind::SignInRequired
-        | ErrorKind::Conflict
         | ErrorKind::TooManyRequests
         | ErrorKind::Internal => "",
         ErrorKind::Forbidden => "Ask an administrator of the organisation for access.",

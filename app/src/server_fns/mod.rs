@@ -9,9 +9,9 @@ mod payload;
 // The arguments of a server function become fields that cannot be documented.
 #[allow(missing_docs)]
 mod read;
+mod services;
 #[allow(missing_docs)]
 mod settings;
-mod services;
 #[allow(missing_docs)]
 mod tools;
 #[allow(missing_docs)]
@@ -20,7 +20,7 @@ mod write;
 pub use networks::*;
 pub use payload::*;
 pub use read::*;
-pub use settings::*;
 pub use services::*;
+pub use settings::*;
 pub use tools::*;
 pub use write::*;

@@ -12,7 +12,7 @@ use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, Resour
 use service::{ApiError, ApiResult};
 use std::net::IpAddr;
 use std::time::Duration;
-use store::{NetworkClaimWrite, LogRead, StoredNetworkClaim, StoredCover, StoredDomain};
+use store::{LogRead, NetworkClaimWrite, StoredCover, StoredDomain, StoredNetworkClaim};
 use tokio::sync::broadcast::error::RecvError;
 
 /// Log entries that one call returns.
@@ -146,7 +146,8 @@ impl ResourceBackend for Services {
             policy: Policy::default(),
             dry_run: draft.dry_run,
         };
-        let written = self.store().write_network_claim(&write, self.now()).await.map_err(changed(&draft.name))?;
+        let written =
+            self.store().write_network_claim(&write, self.now()).await.map_err(changed(&draft.name))?;
         self.scanner.hub.recorded();
         Ok(claim(written))
     }

@@ -19,8 +19,8 @@ use model::scan::ScanProgress;
 use monitor::observer::{NoProgress, cause_at_registry};
 use service::Backend;
 use service::policy::{Action, authorize};
-use std::collections::HashMap;
 use service::{ApiError, ApiResult, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session};
+use std::collections::HashMap;
 use store::{Job, Priority};
 
 /// Scans of one call whose progress is reported.

@@ -115,7 +115,7 @@ impl From<ApiError> for Failure {
             ErrorKind::SignInRequired => (401, "Unauthorized"),
             ErrorKind::Forbidden => (403, "Forbidden"),
             ErrorKind::Invalid => (422, "Invalid"),
-            ErrorKind::Conflict => (409, "Conflict"),
+            ErrorKind::Conflict | ErrorKind::Changed => (409, "Conflict"),
             ErrorKind::TooManyRequests => (429, "TooManyRequests"),
             ErrorKind::Unavailable => (503, "ServiceUnavailable"),
             ErrorKind::Internal => (500, "InternalError"),

@@ -145,7 +145,8 @@ impl Objects {
             spec: kinds::claim_spec(object),
             dry_run,
         };
-        let saved = self.backend.save_network_claim(&self.caller, &draft).await.map_err(|e| self.failure(e, name))?;
+        let saved =
+            self.backend.save_network_claim(&self.caller, &draft).await.map_err(|e| self.failure(e, name))?;
         Ok(kinds::network_claim(self.caller.org, &self.namespace, &saved))
     }
 

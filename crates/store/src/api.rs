@@ -118,7 +118,9 @@ pub enum LogRead {
 
 /// The store. Every method is safe to call from many tasks and, on PostgreSQL, from many processes.
 #[async_trait]
-pub trait Store: crate::accounts::AccountStore + crate::claims::ClaimStore + crate::resources::ResourceStore {
+pub trait Store:
+    crate::accounts::AccountStore + crate::claims::ClaimStore + crate::resources::ResourceStore
+{
     // ---- holdings ------------------------------------------------------------------------------
     /// A page of an organisation's inventory with facet counts.
     async fn list(&self, org: OrgId, query: &ListQuery, now: Timestamp) -> Result<Page>;

@@ -35,6 +35,6 @@ pub use claims::{ClaimStore, ClaimWrite, StoredClaim};
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
 pub use open::{open, open_postgres, open_sqlite};
 pub use outbox::{Channel, DELIVERY, FailedNotification, Notification, OutboxStats};
-pub use resources::{NetworkClaimWrite, ResourceStore, StoredNetworkClaim, StoredCover, StoredDomain};
+pub use resources::{NetworkClaimWrite, ResourceStore, StoredCover, StoredDomain, StoredNetworkClaim};
 pub use retry::{Retry, RetryPolicy};
 pub use services::VersionedService;

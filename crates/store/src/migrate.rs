@@ -5,7 +5,6 @@
 use crate::api::{Error, Result};
 use crate::db::{Db, Tx, args};
 use jiff::Timestamp;
-use std::collections::BTreeSet;
 
 /// A step of the schema in the words of both databases.
 pub(crate) struct Migration {

@@ -4,5 +4,5 @@
 pub(crate) mod chain;
 pub mod compare;
 pub mod fqdn;
-mod ownership;
 pub mod live;
+mod ownership;

@@ -41,11 +41,11 @@ pub static NETWORK_CLAIM: Kind = Kind {
     selectable: &["spec.addressSpace.reference.group", "spec.addressSpace.reference.resource"],
     action: |verb| {
         Some(match verb {
-            Verb::Get => Action::Claim,
-            Verb::List => Action::Claims,
+            Verb::Get => Action::NetworkClaim,
+            Verb::List => Action::NetworkClaims,
             Verb::Watch => Action::Changes,
-            Verb::Create | Verb::Update | Verb::Patch => Action::SaveClaim,
-            Verb::Delete | Verb::DeleteCollection => Action::DeleteClaim,
+            Verb::Create | Verb::Update | Verb::Patch => Action::SaveNetworkClaim,
+            Verb::Delete | Verb::DeleteCollection => Action::DeleteNetworkClaim,
         })
     },
     validate,

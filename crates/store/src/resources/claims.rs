@@ -30,7 +30,8 @@ fn read(r: &Cells) -> Result<StoredNetworkClaim> {
 }
 
 pub(super) async fn list(db: &Db, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredNetworkClaim>> {
-    let sql = format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name > $2 ORDER BY name LIMIT $3");
+    let sql =
+        format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name > $2 ORDER BY name LIMIT $3");
     db.rows(sql, args![org.0, after, i64::from(limit)]).await?.iter().map(read).collect()
 }
 
@@ -282,7 +283,9 @@ async fn retry_refused(
     changes: &mut Changes,
     now: Timestamp,
 ) -> Result<()> {
-    let sql = format!("SELECT {CLAIM} FROM network_claims WHERE refused = 1 ORDER BY created_at, org, name LIMIT $1");
+    let sql = format!(
+        "SELECT {CLAIM} FROM network_claims WHERE refused = 1 ORDER BY created_at, org, name LIMIT $1"
+    );
     let refused = tx.rows(sql, args![RETRIED]).await?.iter().map(read).collect::<Result<Vec<_>>>()?;
     let written: BTreeSet<_> = changes.claims.iter().flatten().cloned().collect();
     if refused.is_empty() {

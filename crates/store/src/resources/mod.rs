@@ -98,7 +98,11 @@ pub trait ResourceStore: Send + Sync + 'static {
     async fn network_claim(&self, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>>;
     /// Writes a claim and decides about it in the same transaction; one at a time, whatever process. `Conflict` when it is
     /// not at the expected position.
-    async fn write_network_claim(&self, write: &NetworkClaimWrite, now: Timestamp) -> Result<StoredNetworkClaim>;
+    async fn write_network_claim(
+        &self,
+        write: &NetworkClaimWrite,
+        now: Timestamp,
+    ) -> Result<StoredNetworkClaim>;
     /// Deletes a claim, releases its prefixes, and decides again about refused claims, oldest first. Returns it as it was
     /// with the position of its deletion.
     async fn delete_network_claim(
@@ -141,7 +145,11 @@ impl ResourceStore for Database {
     async fn network_claim(&self, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
         claims::read_one(&self.db, org, name).await
     }
-    async fn write_network_claim(&self, write: &NetworkClaimWrite, now: Timestamp) -> Result<StoredNetworkClaim> {
+    async fn write_network_claim(
+        &self,
+        write: &NetworkClaimWrite,
+        now: Timestamp,
+    ) -> Result<StoredNetworkClaim> {
         claims::write(&self.db, &self.space, write, now).await
     }
     async fn delete_network_claim(

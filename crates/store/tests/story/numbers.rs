@@ -7,7 +7,7 @@ use model::scan::Op;
 use numbers::prefix::overlaps;
 use numbers::{AddressRequest, ClaimSpec, IpNet, Policy, RecordState, Reference};
 use std::sync::Arc;
-use store::{NetworkClaimWrite, Error, Store, StoredNetworkClaim};
+use store::{Error, NetworkClaimWrite, Store, StoredNetworkClaim};
 
 fn request(prefix: Option<&str>, from: Option<&str>, len: Option<u8>) -> AddressRequest {
     AddressRequest {
@@ -23,7 +23,12 @@ fn exact(prefix: &str) -> AddressRequest {
     request(Some(prefix), None, None)
 }
 
-fn write(org: OrgId, name: &str, expected: Option<LogPosition>, requests: &[AddressRequest]) -> NetworkClaimWrite {
+fn write(
+    org: OrgId,
+    name: &str,
+    expected: Option<LogPosition>,
+    requests: &[AddressRequest],
+) -> NetworkClaimWrite {
     NetworkClaimWrite {
         org,
         name: name.into(),
@@ -58,7 +63,8 @@ pub async fn claims_are_allocated_whole_and_released(place: &Place) {
     assert_eq!(s.network_claim(ONE, "trial").await.unwrap(), None);
     let again = s.write_network_claim(&write(ONE, "web", None, &[exact("10.9.0.0/24")]), now()).await;
     assert!(matches!(again, Err(Error::Conflict)), "{again:?}");
-    let stale = s.write_network_claim(&write(ONE, "web", Some(LogPosition(0)), &[exact("10.9.0.0/24")]), now()).await;
+    let stale =
+        s.write_network_claim(&write(ONE, "web", Some(LogPosition(0)), &[exact("10.9.0.0/24")]), now()).await;
     assert!(matches!(stale, Err(Error::Conflict)), "{stale:?}");
     // Refused as a whole: the free half is not taken.
     let edge = claim(&*s, ONE, "edge", &[exact("10.20.5.128/25"), exact("2001:db8::/48")]).await;
@@ -85,7 +91,8 @@ pub async fn claims_are_allocated_whole_and_released(place: &Place) {
     let covers = other.covering(TWO, &addresses).await.unwrap();
     assert_eq!(covers[4].as_ref().map(|c| c.claim.as_str()), Some("six"));
     // Deleted: the position is that of the tombstone, which keeps what it was.
-    let gone = other.delete_network_claim(ONE, "web", Some(moved.rv), &Policy::default(), later(2)).await.unwrap();
+    let gone =
+        other.delete_network_claim(ONE, "web", Some(moved.rv), &Policy::default(), later(2)).await.unwrap();
     assert_eq!(s.network_claim(ONE, "web").await.unwrap(), None);
     let kept = s.tombstones(&[gone.rv]).await.unwrap();
     assert!(kept[0].1.contains("10.20.6.0/24") && kept[0].1.contains("story"), "{kept:?}");
