@@ -9,6 +9,7 @@ mod payload;
 // The arguments of a server function become fields that cannot be documented.
 #[allow(missing_docs)]
 mod read;
+#[allow(missing_docs)]
 mod services;
 #[allow(missing_docs)]
 mod settings;
