@@ -18,6 +18,9 @@ use tempfile::TempDir;
 const NOW: &str = "2026-11-20T12:00:00Z";
 const ZONE: &str = "sealed.example";
 
+/// One test at a time: verifications are counted for the whole process.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// The demo Internet; all servers of the zone have this fault.
 async fn world(fault: &str) -> (Lab, Engine, TempDir) {
     let dir = TempDir::new().unwrap();
@@ -70,6 +73,7 @@ async fn measured<T>(what: &str, operation: impl Future<Output = T>) -> T {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_of_one_tag_cost_a_bounded_number_of_verifications() {
+    let _alone = ALONE.lock().await;
     let (_lab, engine, _dir) = world("colliding-keys").await;
     let now = NOW.parse().unwrap();
     let before = verifications();
@@ -84,6 +88,7 @@ async fn keys_of_one_tag_cost_a_bounded_number_of_verifications() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn thousands_of_dnames_are_read_once_and_followed_nowhere() {
+    let _alone = ALONE.lock().await;
     let (_lab, engine, _dir) = world("dnames").await;
     let (host, now) = (Fqdn::trusted("www.sealed.example"), NOW.parse().unwrap());
     let _ = measured("trace", engine.trace(&host, "A")).await.unwrap();

@@ -79,7 +79,7 @@ pub fn steady(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// `07:42` as `HH:MM`.
+/// `07:42` and `07:42:17` as `HH:MM`.
 fn without_time(word: &str) -> String {
     let octets = word.as_bytes();
     let is_time = |at: usize| {
@@ -88,7 +88,11 @@ fn without_time(word: &str) -> String {
             .is_some_and(|c| c[2] == b':' && [c[0], c[1], c[3], c[4]].iter().all(u8::is_ascii_digit))
     };
     match (0..octets.len()).find(|at| is_time(*at)) {
-        Some(at) => format!("{}HH:MM{}", &word[..at], &word[at + 5..]),
+        Some(at) => {
+            let rest = &word[at + 5..];
+            let seconds = rest.strip_prefix(':').and_then(|s| s.get(2..));
+            format!("{}HH:MM{}", &word[..at], seconds.unwrap_or(rest))
+        }
         None => word.to_string(),
     }
 }
