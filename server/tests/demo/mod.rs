@@ -1,8 +1,9 @@
 //! The demo with a clock that stands still, so that what is said about it does not change from day to day.
 
 use jiff::Timestamp;
-use monitor::{Clock, Hub, Policy, Scanner, Worker};
-use product::{Bounds, Services, Tools};
+use monitor::{Clock, Hub, Policy, Scanner, SystemClock, Worker};
+use product::identity::Identity;
+use product::{Bounds, Quotas, Services, Tools};
 use server::settings::EngineArgs;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +62,11 @@ pub async fn services(folder: &Path) -> (Services, lab::Lab) {
         policy: Policy::default(),
     };
     let worker = Worker::new(scanner.clone(), "test");
-    (Services { scanner, worker, engine, tools: Tools::new(comparer, bounds), demo: true }, lab)
+    let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();
+    let inspector = server::wiring::inspector(&args, &engine).unwrap();
+    let tools = Tools::new(comparer, bounds, inspector);
+    let quotas = Quotas::default();
+    (Services { scanner, worker, engine, tools, identity, quotas, demo: true }, lab)
 }
 
 /// The text without what differs from run to run: times of day, spans, key tags.
