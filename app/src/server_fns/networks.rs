@@ -131,7 +131,7 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
 }
 
 /// Claims a prefix.
-#[server(name = ClaimPrefix, prefix = "/api/fn", endpoint = "claim")]
+#[server(name = ClaimPrefix, prefix = "/api/fn", endpoint = "claim_prefix")]
 pub async fn claim_prefix(
     name: String,
     #[server(default)] from: String,

@@ -33,7 +33,7 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
                     {result}
                     <div class="row">
                         <button class="btn" type="submit">"Preview"</button>
-                        <button class="btn btn-primary" type="submit" formmethod="post" formaction="/api/fn/claim">"Claim"</button>
+                        <button class="btn btn-primary" type="submit" formmethod="post" formaction="/api/fn/claim_prefix">"Claim"</button>
                     </div>
                     <p class="xs muted">"The preview reserves nothing. The smallest gap that fits is taken, so that larger gaps stay whole."</p>
                 </form>
