@@ -70,6 +70,7 @@ pub fn App() -> impl IntoView {
                         <Route path=path!("dns") view=pages::domain::dns::DnsTab ssr=SsrMode::Async/>
                     </ParentRoute>
                     <Route path=path!("/events") view=pages::events::EventsPage ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/notifications") view=pages::notifications::NotificationsPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/scan") view=pages::scan::ScanPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/check") view=pages::check::CheckPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/compare") view=pages::compare::ComparePage ssr=SsrMode::Async/>

@@ -52,7 +52,9 @@ async fn site_with(bounds: Bounds) -> Site {
     };
     let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();
     let worker = Worker::new(scanner.clone(), "test");
-    let services = Services { scanner, worker, engine, tools, demo: true };
+    let dialer = net::Dialer::new(net::Settings::default()).unwrap();
+    let deliverer = notify::Deliverer::new(dialer, None, None);
+    let services = Services { scanner, worker, engine, tools, deliverer, demo: true };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let state = AppState::new(
         services.clone(),

@@ -118,6 +118,8 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             {link("/tools/fqdn", "split", "FQDN", nothing())}
             {link("/tools/compare", "compare", "Cache vs authoritative", nothing())}
             {link("/tools/trace", "route", "Trace", nothing())}
+            <div class="rail-label"><span class="l">"Settings"</span></div>
+            {link("/settings/notifications", "bell", "Notifications", nothing())}
         </nav>
     }
     .into_any()

@@ -9,5 +9,6 @@ pub(crate) mod events;
 pub(crate) mod fqdn;
 pub(crate) mod inventory;
 pub(crate) mod not_found;
+pub(crate) mod notifications;
 pub(crate) mod scan;
 pub(crate) mod trace;

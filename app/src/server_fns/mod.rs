@@ -6,12 +6,15 @@ mod context;
 mod payload;
 // The arguments of a server function become fields that cannot be documented.
 #[allow(missing_docs)]
+mod alerts;
+#[allow(missing_docs)]
 mod read;
 #[allow(missing_docs)]
 mod tools;
 #[allow(missing_docs)]
 mod write;
 
+pub use alerts::*;
 pub use payload::*;
 pub use read::*;
 pub use tools::*;

@@ -2,7 +2,6 @@
 //! [`Scanner::scan`]; workers lease what is due from the store, so any number of processes share the work.
 
 pub mod hub;
-mod notify;
 mod observe;
 pub mod observer;
 mod progress;
@@ -13,7 +12,6 @@ mod upkeep;
 mod worker;
 
 pub use hub::Hub;
-pub use notify::{Dispatcher, LogNotifier, Notifier};
 pub use observer::{DnsParts, InTurn, Internet, Observer};
 pub use scanner::{Policy, ScanError, Scanned, Scanner};
 pub use shared::{StoreBootstrapCache, StoreLedger, report_blocked_hosts};

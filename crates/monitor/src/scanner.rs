@@ -4,9 +4,10 @@ use crate::observer::{Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
 use model::carry::carry_forward;
+use model::confirm::{CONFIRM_S, Confirmed, confirm};
 use model::detail::RawAnswer;
-use model::diff::diff;
 use model::event::Change;
+use model::expiry::{REMINDER_DAYS, remind};
 use model::ids::Vantage;
 use model::inventory::Row;
 use model::item::Item;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use store::{ItemOutcome, Record, Store, Versioned};
 
 /// Intervals, thresholds and limits of scans. Times are seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// Between two scheduled scans of a domain.
     pub interval_s: i64,
@@ -30,8 +31,12 @@ pub struct Policy {
     pub thresholds: Thresholds,
     /// Scans at the same time.
     pub concurrency: usize,
+    /// How long what would alarm someone must last before it is an event.
+    pub confirm_s: i64,
     /// Days history is kept.
     pub keep_days: u32,
+    /// Days before an expiration at which a reminder is recorded; 0 is the expiration itself.
+    pub reminder_days: Vec<i64>,
 }
 
 impl Default for Policy {
@@ -42,7 +47,9 @@ impl Default for Policy {
             freshness_s: 60,
             thresholds: Thresholds::default(),
             concurrency: 16,
+            confirm_s: CONFIRM_S,
             keep_days: 400,
+            reminder_days: REMINDER_DAYS.to_vec(),
         }
     }
 }
@@ -148,7 +155,7 @@ impl Scanner {
         let result = self.record(name, previous, seen.observation, seen.raw).await;
         let at = self.clock.now();
         match &result {
-            Ok(r) => {
+            Ok((r, _)) => {
                 let ms = u64::try_from(at.as_millisecond() - began.as_millisecond()).unwrap_or(0);
                 metrics::histogram!("domainscope_scan_seconds")
                     .record(std::time::Duration::from_millis(ms).as_secs_f64());
@@ -167,7 +174,8 @@ impl Scanner {
                 self.hub.finished(name, at, ScanResult { changes: vec![], sentence, failed: true });
             }
         }
-        result.map(|result| Scanned { result, again_at, recorded: true })
+        let (result, confirm_at) = result?;
+        Ok(Scanned { result, again_at: again_at.into_iter().chain(confirm_at).min(), recorded: true })
     }
 
     /// Observes a name that need not be held; records nothing.
@@ -186,13 +194,24 @@ impl Scanner {
         mut previous: Option<Versioned>,
         seen: Observation,
         raw: Vec<RawAnswer>,
-    ) -> Result<ScanResult, ScanError> {
+    ) -> Result<(ScanResult, Option<Timestamp>), ScanError> {
         let failed = failures(&seen);
         for _ in 0..CONFLICTS {
             let now = self.clock.now();
             let before = previous.as_ref().map(|p| &p.observation);
             let current = carry_forward(before, seen.clone());
-            let changes = before.map_or_else(Vec::new, |b| diff(b, &current));
+            let attempted = |part| match part {
+                PartKind::Registration => seen.registration.attempted_at,
+                PartKind::Delegation => seen.delegation.attempted_at,
+                PartKind::Zone => seen.zone.attempted_at,
+                PartKind::Dnssec => seen.dnssec.attempted_at,
+            };
+            let Confirmed { observation: current, changes, look_again_at } = match before {
+                Some(b) => confirm(b, current, attempted, self.policy.confirm_s, now),
+                // The first look is a baseline.
+                None => Confirmed { observation: current, changes: vec![], look_again_at: None },
+            };
+            let waiting = current.pending.iter().filter(|p| p.change.is_some()).count();
             let first = previous.is_none();
             let outcomes: Vec<_> = self
                 .store
@@ -215,7 +234,18 @@ impl Scanner {
                 at: now,
             };
             match self.store.record(&record).await {
-                Ok(_) => return Ok(ScanResult::new(first, changes, &failed)),
+                Ok(_) => {
+                    let mut result = ScanResult::new(first, changes, &failed);
+                    if waiting > 0 {
+                        let n = if waiting == 1 {
+                            "1 change is".into()
+                        } else {
+                            format!("{waiting} changes are")
+                        };
+                        result.sentence.push_str(&format!("; {n} being confirmed"));
+                    }
+                    return Ok((result, look_again_at));
+                }
                 Err(store::Error::Conflict) => previous = self.stored(name).await?,
                 Err(e) => return Err(e.into()),
             }
@@ -241,8 +271,9 @@ impl Scanner {
             item.was_delegated = true;
         }
         item.next_scan_at = Some(schedule::next_scan(&item.name, self.policy.interval_s, now));
+        let reminder = remind(&mut item, current, &self.policy.reminder_days, &self.policy.thresholds, now);
         let (item, row) = self.judged(item, Some(current), now);
-        ItemOutcome { item, row, changes: changes.to_vec() }
+        ItemOutcome { item, row, changes: changes.iter().cloned().chain(reminder).collect() }
     }
 
     /// Judges a holding anew and makes its row.

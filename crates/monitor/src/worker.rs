@@ -1,6 +1,5 @@
 //! The loop that works off the queue: leases scans, runs them within their deadline, and says how each ended.
 
-use crate::notify::{Dispatcher, LogNotifier};
 use crate::scanner::ScanError;
 use crate::{Scanner, schedule, upkeep};
 use futures::FutureExt;
@@ -44,13 +43,10 @@ impl Worker {
         let tasks = TaskTracker::new();
         let hurry = CancellationToken::new();
         let scanner = &self.scanner;
-        let notifiers: Vec<Box<dyn crate::Notifier>> = vec![Box::new(LogNotifier)];
-        let dispatcher = Dispatcher::new(scanner.store.clone(), scanner.clock.clone(), notifiers);
         tasks.spawn(self.clone().scans(stop.clone(), hurry.clone(), tasks.clone()));
         tasks.spawn(upkeep::judgements(scanner.clone(), stop.clone()));
         tasks.spawn(upkeep::prune(scanner.clone(), stop.clone()));
         tasks.spawn(upkeep::far_future(scanner.clone(), stop.clone()));
-        tasks.spawn(dispatcher.run(stop.clone()));
         stop.cancelled().await;
         tasks.close();
         if tokio::time::timeout(LAST_SCANS, tasks.wait()).await.is_err() {

@@ -2,6 +2,7 @@
 //! passes the caller's organisation to the store; isolation between organisations depends on these two alone.
 
 mod add;
+mod alerts;
 pub mod identity;
 mod limits;
 mod services;
@@ -31,6 +32,8 @@ pub struct Services {
     pub engine: dns::Engine,
     /// Comparison and analyzer.
     pub tools: Tools,
+    /// Sends messages.
+    pub deliverer: notify::Deliverer,
     /// True when it runs against the built-in lab.
     pub demo: bool,
 }

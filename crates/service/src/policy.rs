@@ -61,11 +61,20 @@ pub enum Action {
     Compare,
     BrowserResolvers,
     Fqdn,
+    Notifications,
+    SaveChannel,
+    RemoveChannel,
+    TestChannel,
+    SaveRule,
+    RemoveRule,
+    PreviewRule,
+    Resend,
+    Deliveries,
 }
 
 impl Action {
     /// All actions, in the order of the trait.
-    pub const ALL: [Action; 28] = [
+    pub const ALL: [Action; 37] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -94,12 +103,21 @@ impl Action {
         Action::Compare,
         Action::BrowserResolvers,
         Action::Fqdn,
+        Action::Notifications,
+        Action::SaveChannel,
+        Action::RemoveChannel,
+        Action::TestChannel,
+        Action::SaveRule,
+        Action::RemoveRule,
+        Action::PreviewRule,
+        Action::Resend,
+        Action::Deliveries,
     ];
 
     /// The row of an action: who may, and what it does.
     pub const fn rule(self) -> Rule {
         use Effect::{Query, Read, Write};
-        use Role::{Member, Viewer};
+        use Role::{Admin, Member, Viewer};
         let (name, least, effect, does) = match self {
             Action::Session => ("session", Viewer, Read, "see the session"),
             Action::List => ("list", Viewer, Read, "list domains"),
@@ -129,6 +147,15 @@ impl Action {
             Action::Compare => ("compare", Member, Query, "compare resolvers"),
             Action::BrowserResolvers => ("browser_resolvers", Viewer, Read, "see public resolvers"),
             Action::Fqdn => ("fqdn", Member, Query, "analyze host names"),
+            Action::Notifications => ("notifications", Viewer, Read, "see notification settings"),
+            Action::SaveChannel => ("save_channel", Admin, Write, "change notification channels"),
+            Action::RemoveChannel => ("remove_channel", Admin, Write, "remove notification channels"),
+            Action::TestChannel => ("test_channel", Admin, Write, "test notification channels"),
+            Action::SaveRule => ("save_rule", Admin, Write, "change notification rules"),
+            Action::RemoveRule => ("remove_rule", Admin, Write, "remove notification rules"),
+            Action::PreviewRule => ("preview_rule", Viewer, Read, "preview notification rules"),
+            Action::Resend => ("resend", Member, Write, "send messages again"),
+            Action::Deliveries => ("deliveries", Viewer, Read, "see deliveries"),
         };
         Rule { name, least, effect, does }
     }
@@ -163,10 +190,9 @@ mod tests {
 
     /// Names of the methods of the trait, from its source.
     fn methods() -> Vec<&'static str> {
-        let source = include_str!("backend.rs");
-        source
-            .split("async fn ")
-            .skip(1)
+        [include_str!("backend.rs"), include_str!("alerts.rs")]
+            .into_iter()
+            .flat_map(|source| source.split("async fn ").skip(1))
             .filter_map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next())
             .collect()
     }
@@ -188,7 +214,7 @@ mod tests {
             assert_eq!(viewer.is_ok(), rule.effect == Effect::Read, "{}", rule.name);
             if let Err(e) = viewer {
                 assert_eq!(e.status(), 403);
-                assert!(e.detail.contains("viewer") && e.detail.contains("member"), "{e}");
+                assert!(e.detail.contains("viewer") && e.detail.contains(role_name(rule.least)), "{e}");
             }
         }
     }

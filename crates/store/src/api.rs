@@ -1,7 +1,6 @@
 //! The contract of the store: the trait and the types that only it and its callers need.
 
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
-use crate::outbox::{FailedNotification, Notification, OutboxStats};
 use crate::retry::Retry;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -115,7 +114,7 @@ pub enum LogRead {
 
 /// The store. Every method is safe to call from many tasks and, on PostgreSQL, from many processes.
 #[async_trait]
-pub trait Store: crate::accounts::AccountStore {
+pub trait Store: crate::accounts::AccountStore + crate::alerts::AlertStore {
     // ---- holdings ------------------------------------------------------------------------------
     /// A page of an organisation's inventory with facet counts.
     async fn list(&self, org: OrgId, query: &ListQuery, now: Timestamp) -> Result<Page>;
@@ -182,20 +181,6 @@ pub trait Store: crate::accounts::AccountStore {
     async fn log_since(&self, org: Option<OrgId>, after: LogPosition, limit: u32) -> Result<LogRead>;
     /// The newest position in the log.
     async fn head(&self) -> Result<LogPosition>;
-
-    // ---- notifications -------------------------------------------------------------------------
-    /// Takes due messages of the outbox, oldest first, each for one deliverer at a time.
-    async fn lease_notifications(&self, limit: u32, now: Timestamp) -> Result<Vec<Notification>>;
-    /// Removes a delivered message.
-    async fn notification_delivered(&self, notification: &Notification) -> Result<()>;
-    /// Ends a failed attempt; says when the next one is, or that the message is given up.
-    async fn notification_failed(&self, n: &Notification, reason: &str, now: Timestamp) -> Result<Retry>;
-    /// Messages that were given up, oldest first.
-    async fn failed_notifications(&self, limit: u32) -> Result<Vec<FailedNotification>>;
-    /// Makes all given-up messages due again; how many there were.
-    async fn retry_notifications(&self, now: Timestamp) -> Result<u64>;
-    /// The outbox in figures.
-    async fn outbox_stats(&self) -> Result<OutboxStats>;
 
     // ---- jobs ----------------------------------------------------------------------------------
     /// Queues jobs. One that waits already keeps the earlier time and the higher priority; one that runs is run again

@@ -121,6 +121,8 @@ async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestam
             micros(now),
             item.last_dns_change_at.map(micros),
             json(&row)?,
+            item.muted_until.map(micros),
+            reminded(item)?,
         ]);
     }
     let mut tx = db.begin().await?;
@@ -128,7 +130,7 @@ async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestam
         .insert(
             "INSERT INTO items (org, name, unicode, ownership, tags, note, manual_expires, auto_renew, \
              was_delegated, added_at, status, status_rank, last_change_at, next_scan_at, last_dns_change_at, \
-             row_json)",
+             row_json, muted_until, reminded)",
             values,
             "ON CONFLICT (org, name) DO NOTHING RETURNING name",
         )
@@ -144,6 +146,11 @@ async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestam
     log::append(&mut tx, lines, now).await?;
     tx.commit().await?;
     Ok(names)
+}
+
+/// The reminders of a holding as they are stored.
+pub(crate) fn reminded(item: &Item) -> Result<Option<String>> {
+    (!item.reminded.is_empty()).then(|| json(&item.reminded)).transpose()
 }
 
 /// Removes holdings and returns them as they were.
@@ -204,13 +211,16 @@ pub(crate) async fn patch(
     if let Some(v) = patch.auto_renew {
         item.auto_renew = v;
     }
+    if let Some(v) = patch.muted_until {
+        item.muted_until = v;
+    }
     if item == before {
         return Ok(item);
     }
     overlay(&mut row, &item);
     tx.execute(
-        "UPDATE items SET ownership = $3, tags = $4, note = $5, manual_expires = $6, auto_renew = $7, row_json = $8 \
-         WHERE org = $1 AND name = $2",
+        "UPDATE items SET ownership = $3, tags = $4, note = $5, manual_expires = $6, auto_renew = $7, row_json = $8, \
+         muted_until = $9 WHERE org = $1 AND name = $2",
         args![
             org.0,
             name.as_str(),
@@ -220,6 +230,7 @@ pub(crate) async fn patch(
             item.manual_expires.map(|d| d.to_string()),
             item.auto_renew.map(i64::from),
             json(&row)?,
+            item.muted_until.map(micros),
         ],
     )
     .await?;

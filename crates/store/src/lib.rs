@@ -5,6 +5,7 @@
 //! one transaction; positions in the log (`rv`) increase in commit order.
 
 mod accounts;
+mod alerts;
 mod api;
 mod budgets;
 mod codec;
@@ -25,8 +26,9 @@ mod store;
 mod upkeep;
 
 pub use accounts::{AccountStore, Credentials, MemberChange, NewSession, OneTimeLink, SessionOwner};
+pub use alerts::AlertStore;
 pub use api::*;
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
 pub use open::{open, open_postgres, open_sqlite};
-pub use outbox::{Channel, DELIVERY, FailedNotification, Notification, OutboxStats};
+pub use outbox::{DELIVERY, FailedNotification, Failure, LOG, Notification, OutboxStats};
 pub use retry::{Retry, RetryPolicy};

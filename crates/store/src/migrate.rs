@@ -36,6 +36,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/postgres/0004_retries_outbox.sql"),
     },
     Migration {
+        version: 7,
+        sqlite: include_str!("../migrations/sqlite/0007_notifications.sql"),
+        postgres: include_str!("../migrations/postgres/0007_notifications.sql"),
+    },
+    Migration {
         version: 10,
         sqlite: include_str!("../migrations/sqlite/0010_dns_changes.sql"),
         postgres: include_str!("../migrations/postgres/0010_dns_changes.sql"),

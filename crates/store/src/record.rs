@@ -9,8 +9,9 @@ use crate::codec::{
     ITEM, JUDGED, json, judged_args, judged_assignments, micros, overlay, read_item, same_grounds,
 };
 use crate::db::{Db, Tx, args};
+use crate::items::reminded;
 use crate::log::{self, Line};
-use crate::outbox::{self, Channel};
+use crate::outbox;
 use model::event::{Change, Severity};
 use model::ids::{LogPosition, OrgId};
 use model::inventory::Row;
@@ -63,11 +64,11 @@ pub(crate) async fn record(db: &Db, record: &Record) -> Result<LogPosition> {
         ]);
     }
     tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json)", rows, "").await?;
-    let message = |channel, (from, to, org): (usize, usize, OrgId)| {
-        outbox::row(channel, org, name, id_at(from), id_at(to), record.at)
-    };
-    let messages = messages.into_iter().flat_map(|m| Channel::ALL.map(|channel| message(channel, m)));
-    outbox::put(&mut tx, messages.collect()).await?;
+    let messages = messages
+        .into_iter()
+        .map(|(from, to, org)| outbox::row(org, name, id_at(from), id_at(to), record.at))
+        .collect();
+    outbox::put(&mut tx, messages).await?;
     tx.commit().await?;
     Ok(LogPosition(first + last - 1))
 }
@@ -160,14 +161,15 @@ async fn holding(db: &Db, tx: &mut Tx, outcome: &ItemOutcome) -> Result<bool> {
         item.was_delegated,
         item.last_change_at.map(micros),
         item.next_scan_at.map(micros),
-        item.last_dns_change_at.map(micros)
+        item.last_dns_change_at.map(micros),
+        reminded(item)?
     ];
     let first = values.len() + 1;
     values.extend(judged_args(&item.status, &row)?);
     debug_assert_eq!(values.len(), first - 1 + JUDGED.len());
     let sql = format!(
         "UPDATE items SET was_delegated = $3, last_change_at = $4, next_scan_at = $5, \
-         last_dns_change_at = $6, {} WHERE org = $1 AND name = $2",
+         last_dns_change_at = $6, reminded = $7, {} WHERE org = $1 AND name = $2",
         judged_assignments(first)
     );
     tx.execute(sql, values).await?;

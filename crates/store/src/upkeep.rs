@@ -12,6 +12,9 @@ use jiff::Timestamp;
 use model::ids::OrgId;
 use model::scan::Op;
 
+/// Days that delivered messages are kept, for the delivery status of events.
+const DELIVERED_KEEP_DAYS: u32 = 90;
+
 /// Rows that one step looks at.
 const BATCH: i64 = 1000;
 
@@ -86,6 +89,9 @@ pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64
     let sql = "DELETE FROM outbox WHERE failed_at < $2 AND (id, channel) IN \
                (SELECT id, channel FROM outbox WHERE failed_at < $2 LIMIT $1)";
     gone += in_batches(db, sql, old).await?;
+    let sql = "DELETE FROM outbox WHERE delivered_at < $2 AND (id, channel) IN \
+               (SELECT id, channel FROM outbox WHERE delivered_at < $2 LIMIT $1)";
+    gone += in_batches(db, sql, cutoff(now, keep_days.min(DELIVERED_KEEP_DAYS))).await?;
     // The age is compared again: a host may be asked between being found and being deleted.
     let sql = "DELETE FROM host_budgets WHERE changed_at < $2 AND host IN \
                (SELECT host FROM host_budgets WHERE changed_at < $2 LIMIT $1)";

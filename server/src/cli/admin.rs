@@ -191,8 +191,9 @@ async fn jobs(store: &dyn Store, retry: &[String], json: bool) -> Result<()> {
 }
 
 async fn notifications(store: &dyn Store, retry: bool, json: bool) -> Result<()> {
-    let failed = store.failed_notifications(LISTED).await?;
-    let retried = if retry { store.retry_notifications(jiff::Timestamp::now()).await? } else { 0 };
+    let failed = store.failed_notifications(None, LISTED).await?;
+    let retried =
+        if retry { store.retry_notifications(None, None, jiff::Timestamp::now()).await? } else { 0 };
     let stats = store.outbox_stats().await?;
     if json {
         let rows: Vec<_> = failed
@@ -200,7 +201,7 @@ async fn notifications(store: &dyn Store, retry: bool, json: bool) -> Result<()>
             .map(|n| {
                 serde_json::json!({
                     "event": n.id.0,
-                    "channel": n.channel.as_str(),
+                    "channel": n.channel,
                     "domain": n.domain.as_str(),
                     "failed_at": n.failed_at,
                     "reason": n.reason,
@@ -213,7 +214,7 @@ async fn notifications(store: &dyn Store, retry: bool, json: bool) -> Result<()>
     }
     let mut lines = vec![format!("{} notifications waiting, {} failed", stats.waiting, stats.failed)];
     for n in &failed {
-        let (channel, at) = (n.channel.as_str(), second(n.failed_at));
+        let (channel, at) = (&n.channel, second(n.failed_at));
         lines.push(format!("  {}  {channel}  failed {at}  {}", n.domain.as_str(), n.reason));
     }
     if retry {

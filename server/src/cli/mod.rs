@@ -9,6 +9,7 @@ mod demo;
 mod doh;
 mod fqdn;
 mod lab;
+mod mail;
 mod output;
 mod parse_whois;
 mod place;

@@ -69,6 +69,8 @@ pub(super) struct ServeArgs {
     lookup_rate: u32,
     #[command(flatten)]
     doh: super::doh::DohArgs,
+    #[command(flatten)]
+    mail: super::mail::MailArgs,
 }
 
 /// `127.0.0.1:8080`, `[::]:8080`, `localhost:8080`.
@@ -129,9 +131,13 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         interval_s: i64::from(args.interval),
         concurrency: usize::from(args.concurrency),
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
+        reminder_days: args.mail.expiry_days.0.clone(),
         ..Policy::default()
     };
     let resolver = args.doh.resolver(&engine, &dns)?;
+    let deliverer = args.mail.deliverer(&engine, &dns)?;
+    let dispatcher =
+        notify::Dispatcher::new(store.clone(), Arc::new(jiff::Timestamp::now), deliverer.clone());
     let hub = Hub::default();
     let scanner = Scanner {
         store: store.clone(),
@@ -141,7 +147,8 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         policy,
     };
     let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &random_id()[..6]));
-    let services = Services { scanner, worker: worker.clone(), engine: dns, tools, demo: args.demo };
+    let services =
+        Services { scanner, worker: worker.clone(), engine: dns, tools, deliverer, demo: args.demo };
     if let Some(lab) = &lab {
         demo::inventory(&services, &lab.endpoints().domains).await?;
     }
@@ -178,6 +185,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         let stop = stop.clone();
         async move { worker.run(stop).await }
     });
+    let messages = tokio::spawn(dispatcher.run(stop.clone()));
     let address = listener.local_addr()?;
     let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     let health_at = watched.as_ref().map(TcpListener::local_addr).transpose()?;
@@ -223,7 +231,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => {}
     }
     // Leases of what is cut off run out by themselves.
-    let _ = tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(work, log) }).await;
+    let _ = tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(work, log, messages) }).await;
     if let Some(lab) = lab {
         lab.shutdown().await;
     }

@@ -65,11 +65,12 @@ pub async fn site(demo: bool) -> Site {
     let worker = Worker::new(scanner.clone(), "test");
     let engine = dns::Engine::new(dns::Settings::default());
     let dialer = net::Dialer::new(net::Settings::default()).unwrap();
+    let deliverer = notify::Deliverer::new(dialer.clone(), None, None);
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
     let tools = Tools::new(comparer, Bounds::default());
-    let services = Services { scanner: scanner.clone(), worker, engine, tools, demo };
+    let services = Services { scanner: scanner.clone(), worker, engine, tools, deliverer, demo };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();
     let mira = identity.ensure_person("mira@alder.example", "Mira Holt").await.unwrap();

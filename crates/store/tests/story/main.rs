@@ -77,8 +77,9 @@ stories! {
     log::a_reader_of_the_log_misses_nothing,
     log::a_reader_below_the_pruned_part_is_told_to_read_anew,
     log::migrations_run_once_and_forward,
-    outbox::a_scan_with_events_makes_one_message_for_each_holder,
+    outbox::a_scan_with_events_is_routed_once_for_each_holder,
     outbox::a_deliverer_that_dies_delivers_again_under_the_same_key,
     outbox::failures_back_off_are_given_up_visibly_and_can_be_retried,
+    outbox::channels_and_rules_belong_to_one_organisation,
     saved::a_database_of_schema_2_reads_as_it_did,
 }

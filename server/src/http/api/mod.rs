@@ -1,5 +1,6 @@
 //! The REST API, version 1. In: requests with a caller. Out: JSON of [`v1`], or problem details.
 
+mod alerts;
 pub mod v1;
 
 use super::AppState;
@@ -26,6 +27,7 @@ pub fn router() -> Router<AppState> {
         .route("/events", get(events))
         .route("/summary", get(summary))
         .merge(super::live_tools::api())
+        .merge(alerts::router())
         .fallback(|| async {
             respond::<()>(Err(ApiError::not_found("Unknown address in version 1 of the API.")))
         })
