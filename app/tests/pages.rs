@@ -377,7 +377,8 @@ async fn notification_settings_read_and_change_without_javascript() {
         &t,
         &[
             "Edit rule",
-            "This would have sent 3 messages in the last 7 days, to 2 channels each",
+            "This would have sent 3 messages in the last 7 days",
+            "to 2 channels each",
             "4 of 12 events",
         ],
     );

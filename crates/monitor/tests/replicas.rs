@@ -7,7 +7,7 @@ mod cluster;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::detail::RawAnswer;
-use model::ids::OrgId;
+use model::ids::{OrgId, Vantage};
 use model::item::Ownership;
 use model::names::DomainName;
 use model::observation::Part;

@@ -128,7 +128,7 @@ impl Smtp {
         }
         let what = if e.is_timeout() {
             "did not answer in time"
-        } else if e.is_tls() {
+        } else if e.is_tls() || cause.contains("certificate") {
             "could not be talked to over TLS"
         } else if cause.contains("STARTTLS") || e.to_string().contains("STARTTLS") {
             "does not offer STARTTLS, which is required; set tls=none only on a network you trust"

@@ -242,6 +242,11 @@ pub trait Store: crate::accounts::AccountStore + crate::alerts::AlertStore {
     /// Deletes old log entries, then history older than `keep_days` (never the newest change of a name), observations
     /// nobody holds, messages given up and budgets of hosts nobody asks any more, in small steps. How many rows.
     async fn prune(&self, now: Timestamp, keep_days: u32) -> Result<u64>;
+    /// Writes a consistent copy of an embedded database into a new file, while others read and write it.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] on PostgreSQL, which has `pg_dump`, or when the file exists.
+    async fn backup(&self, to: &std::path::Path) -> Result<()>;
     /// Returns when the database answers; cheap.
     async fn ping(&self) -> Result<()>;
 }

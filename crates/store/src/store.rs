@@ -237,6 +237,10 @@ impl Store for Database {
         upkeep::prune(&self.db, now, keep_days).await
     }
 
+    async fn backup(&self, to: &std::path::Path) -> Result<()> {
+        upkeep::backup(&self.db, to).await
+    }
+
     async fn ping(&self) -> Result<()> {
         self.db.row("SELECT head FROM log_head WHERE id = 1", args![]).await.map(|_| ())
     }

@@ -2,7 +2,7 @@
 //! Tables are walked by key in steps of bounded size, each a transaction of its own, so that other writers wait for one
 //! step at most and no statement grows with the database.
 
-use crate::api::{LOG_KEEP_DAYS, Result};
+use crate::api::{Error, LOG_KEEP_DAYS, Result};
 use crate::budgets;
 use crate::codec::micros;
 use crate::db::{Db, args};
@@ -97,6 +97,14 @@ pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64
                (SELECT host FROM host_budgets WHERE changed_at < $2 LIMIT $1)";
     gone += in_batches(db, sql, cutoff(now, budgets::KEEP_DAYS)).await?;
     Ok(gone)
+}
+
+pub(crate) async fn backup(db: &Db, to: &std::path::Path) -> Result<()> {
+    if matches!(db, Db::Postgres(_)) {
+        return Err(Error::Broken("a PostgreSQL database is copied with pg_dump".into()));
+    }
+    // One reading transaction: writers go on meanwhile.
+    db.write("VACUUM INTO $1", args![to.to_string_lossy().into_owned()]).await.map(drop)
 }
 
 /// The instant so many days ago, in microseconds.

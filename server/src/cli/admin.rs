@@ -64,6 +64,16 @@ enum Action {
         #[arg(long, value_name = "DOMAIN", num_args = 1..)]
         retry: Vec<String>,
     },
+    /// Copy the embedded database into a new file, while the server runs
+    Backup {
+        /// The file to write
+        file: PathBuf,
+    },
+    /// Put a copy in place of an installation that does not exist yet (--data DIR, an empty or new folder)
+    Restore {
+        /// A file that “admin backup” wrote
+        file: PathBuf,
+    },
     /// List notifications that could not be delivered, with the reason
     Notifications {
         /// Deliver all of them again
@@ -76,6 +86,11 @@ enum Action {
 const LISTED: u32 = 1000;
 
 pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
+    if let Action::Restore { file } = &args.action {
+        super::backup::restore(file, &args.data, args.database.is_some()).await?;
+        print(&format!("restored into {}", args.data.display()))?;
+        return Ok(Outcome::Done);
+    }
     // Opening would create the database; a link to an empty installation is useless.
     if args.database.is_none() && !args.data.join("domainscope.db").exists() {
         anyhow::bail!(
@@ -101,6 +116,11 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
         }
         Action::Token { name, scope, days } => token(&*store, &name, &scope, days, json).await?,
         Action::Jobs { retry } => jobs(&*store, &retry, json).await?,
+        Action::Backup { file } => {
+            super::backup::backup(&*store, &file).await?;
+            print(&format!("copied into {}", file.display()))?;
+        }
+        Action::Restore { .. } => {}
         Action::Notifications { retry } => notifications(&*store, retry, json).await?,
     }
     Ok(Outcome::Done)

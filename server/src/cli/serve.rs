@@ -67,6 +67,15 @@ pub(super) struct ServeArgs {
     /// Lookups per minute and caller: a trace counts 1, a scan 2, a comparison, analysis or check 3; 0 for no limit
     #[arg(long, default_value_t = 60, env = "DOMAINSCOPE_LOOKUP_RATE", value_name = "N")]
     lookup_rate: u32,
+    /// Days that history is kept; the newest change of a domain always is
+    #[arg(
+        long,
+        default_value_t = 400,
+        env = "DOMAINSCOPE_KEEP_DAYS",
+        value_name = "DAYS",
+        value_parser = clap::value_parser!(u32).range(7..)
+    )]
+    keep_days: u32,
     #[command(flatten)]
     doh: super::doh::DohArgs,
     #[command(flatten)]
@@ -132,6 +141,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         concurrency: usize::from(args.concurrency),
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
         reminder_days: args.mail.expiry_days.0.clone(),
+        keep_days: args.keep_days,
         ..Policy::default()
     };
     let resolver = args.doh.resolver(&engine, &dns)?;

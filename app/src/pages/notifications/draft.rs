@@ -30,8 +30,10 @@ pub(crate) fn edited(search: &str, settings: &NotificationSettings) -> Option<Ru
 /// The rule of the pairs of a form.
 #[cfg(feature = "ssr")]
 pub(crate) fn rule(pairs: &[(String, String)]) -> Rule {
-    let all = |key: &str| pairs.iter().filter(move |(k, _)| k == key).map(|(_, v)| v.trim().to_string());
-    let one = |key: &str| all(key).next().unwrap_or_default();
+    let all = |key: &str| -> Vec<String> {
+        pairs.iter().filter(|(k, _)| k == key).map(|(_, v)| v.trim().to_string()).collect()
+    };
+    let one = |key: &str| all(key).into_iter().next().unwrap_or_default();
     let id = one("rule");
     let hour = one("hour").split(':').next().and_then(|h| h.parse().ok()).unwrap_or(8);
     let quiet = minute(&one("quiet_from")).zip(minute(&one("quiet_to")));
@@ -39,11 +41,11 @@ pub(crate) fn rule(pairs: &[(String, String)]) -> Rule {
         id: if id == "new" { String::new() } else { id },
         name: one("name"),
         enabled: one("enabled") != "no",
-        kinds: all("kinds[]").filter_map(|k| EventKind::from_word(&k)).collect(),
+        kinds: all("kinds[]").iter().filter_map(|k| EventKind::from_word(k)).collect(),
         at_least: Severity::from_word(&one("at_least")).unwrap_or(Severity::Warning),
         ownership: Ownership::from_word(&one("ownership")),
         tags: one("tags").split(',').map(|t| t.trim().to_string()).filter(|t| !t.is_empty()).collect(),
-        channels: all("channels[]").collect(),
+        channels: all("channels[]"),
         delivery: match one("delivery").as_str() {
             "daily" => Delivery::Daily { hour },
             "weekly" => Delivery::Weekly { hour },

@@ -85,7 +85,8 @@ fn key(change: &Change) -> (EventKind, &str) {
 /// True for changes that wait for a second look.
 fn waits(change: &Change) -> bool {
     match change.kind {
-        EventKind::Released
+        EventKind::Registered
+        | EventKind::Released
         | EventKind::DnssecStatusChanged
         | EventKind::DelegationHealthChanged
         | EventKind::RecordChanged => true,
@@ -116,11 +117,13 @@ pub fn confirm(
     let (waiting, mut changes): (Vec<Change>, Vec<Change>) =
         diff(previous, &current).into_iter().partition(waits);
     let mut pending = Vec::new();
+    // Not looked at now: neither confirmed nor refuted.
+    let mut untouched = Vec::new();
     let mut held = Vec::new();
     for old in &previous.pending {
         let seen = waiting.iter().find(|c| old.is_about(c));
         if seen.is_none() && !read(part(old.kind), &current) {
-            pending.push(old.clone());
+            untouched.push(old.clone());
             continue;
         }
         let new = seen.map(|c| &c.new);
@@ -153,6 +156,7 @@ pub fn confirm(
         }
     }
     pending.retain(|p| p.change.is_some() || !p.flips.is_empty());
+    pending.extend(untouched);
     for change in &held {
         hold(previous, &mut current, change);
     }

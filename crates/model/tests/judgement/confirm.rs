@@ -55,7 +55,14 @@ fn look(w: World, at: Timestamp) -> Observation {
     o.zone = part(w.www.map(|n| ZoneSnapshot { rrsets: vec![record(n)], ..ZoneSnapshot::default() }), at);
     let signed = |secure| {
         let status = if secure { DnssecStatus::Secure } else { DnssecStatus::Bogus };
-        Dnssec { status, ..Dnssec::default() }
+        Dnssec {
+            status,
+            reason: String::new(),
+            ds: vec![],
+            key_tags: vec![],
+            signatures_expire: None,
+            denial: None,
+        }
     };
     o.dnssec = part(w.secure.map(signed), at);
     o

@@ -116,7 +116,7 @@ fn reminders_come_once_a_threshold_and_date_the_most_urgent_first() {
         observe(r)
     };
     let mut i = item();
-    let mut at_days = |o: &Observation, i: &mut Item, days: i64| {
+    let at_days = |o: &Observation, i: &mut Item, days: i64| {
         let when = at("2027-01-01T12:00:00Z") - jiff::SignedDuration::from_hours(24 * days);
         remind(i, o, &REMINDER_DAYS, &Thresholds::default(), when).map(|c| (c.kind, c.severity))
     };
