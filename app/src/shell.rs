@@ -99,6 +99,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/settings/organisation") view=pages::settings::organisation::OrganisationPage ssr=SsrMode::Async/>
                     <Route path=path!("/settings/account") view=pages::settings::account::AccountPage ssr=SsrMode::Async/>
                     <Route path=path!("/networks") view=pages::networks::NetworksPage ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/notifications") view=pages::notifications::NotificationsPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/scan") view=pages::scan::ScanPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/check") view=pages::check::CheckPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/compare") view=pages::compare::ComparePage ssr=SsrMode::Async/>

@@ -429,3 +429,72 @@ async fn claims_work_as_plain_forms() {
     let wanted = ["claim q7.io by cname", "check the claim to q7.io", "withdraw the claim to q7.io"];
     assert_eq!(*calls.lock().expect("the calls"), wanted);
 }
+
+#[tokio::test]
+async fn notification_settings_read_and_change_without_javascript() {
+    let t = read(&story(), "/settings/notifications").await;
+    says(
+        &t,
+        &[
+            "4 channels, 2 rules",
+            "Operations mailbox",
+            "ops@alder.example",
+            "250 OK by mx1.alder.example:587",
+        ],
+    );
+    says(&t, &["Test delivered at 14:05", "Test failed at 14:05", "Retrying, next at 14:09 UTC", "whsec_"]);
+    says(&t, &["All kinds, Warning or more, owned", "quiet 22:00 to 07:00", "3 messages in the last 7 days"]);
+    says(&t, &["Failed messages", "tidewater.example", "Send again"]);
+    assert!(!t.contains("Edit rule"));
+    let t = read(&story(), "/settings/notifications?rule=prod").await;
+    says(
+        &t,
+        &[
+            "Edit rule",
+            "This would have sent 3 messages in the last 7 days",
+            "to 2 channels each",
+            "4 of 12 events",
+        ],
+    );
+    // A preview is an address: the editor keeps what was typed.
+    let (_, html) = page(&story(), "/settings/notifications?rule=new&name=Typed&at_least=critical").await;
+    assert!(html.contains("value=\"Typed\""));
+
+    let sample = Sample::story();
+    let calls = sample.calls.clone();
+    let r = router(sample, "");
+    let post = async |to: &str, body: &'static str| {
+        let request = Request::post(format!("/api/fn/{to}"))
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("accept", "text/html")
+            .header("referer", "http://h/settings/notifications")
+            .body(Body::from(body))
+            .unwrap();
+        let answer = send(&r, request).await;
+        let to = answer.headers().get("location").map(|v| v.to_str().unwrap().to_string());
+        (answer.status().as_u16(), to.unwrap_or_default())
+    };
+    let (status, to) =
+        post("save_rule", "rule=new&name=Prod&kinds%5B%5D=expired&channels%5B%5D=mail&at_least=info").await;
+    assert_eq!((status, to.as_str()), (302, "/settings/notifications?done=saved.1"));
+    post("save_channel", "name=Mail&kind=email&to=ops%40alder.example&with_rule=yes").await;
+    post("test_channel", "id=hook").await;
+    let (_, to) = post("resend", "id=2&channel=teams").await;
+    assert_eq!(to, "/settings/notifications?done=resent.1");
+    let calls = calls.lock().unwrap();
+    assert_eq!(calls[0], "save_rule Prod [Expired] [\"mail\"]");
+    assert_eq!(calls[1], "save_channel email Mail ops@alder.example");
+    assert_eq!(calls[2..], ["test_channel hook", "resend Some((EventId(2), \"teams\"))"]);
+}
+
+#[tokio::test]
+async fn events_say_whether_messages_about_them_were_sent() {
+    let t = read(&story(), "/events").await;
+    says(
+        &t,
+        &[
+            "Sent to Operations mailbox, Nov 20, 2026, 14:05 UTC",
+            "Not sent to Microsoft Teams: 404 Not Found",
+        ],
+    );
+}

@@ -23,7 +23,16 @@ async fn observe(internet: &NetworkObserver, name: &str) -> Observation {
     let dns = internet.dns(&name, now, &NoProgress).await;
     assert!(registration.error.is_some() || !raw.is_empty(), "the raw answer is kept");
     let (delegation, zone, dnssec, findings) = (dns.delegation, dns.zone, dns.dnssec, dns.findings);
-    Observation { name, vantage: Vantage::local(), registration, delegation, zone, dnssec, findings }
+    Observation {
+        name,
+        vantage: Vantage::local(),
+        registration,
+        delegation,
+        zone,
+        dnssec,
+        findings,
+        pending: vec![],
+    }
 }
 
 /// Every fact of q7.io that the specification names, wherever it was read.

@@ -53,11 +53,14 @@ async fn site_with(bounds: Bounds) -> Site {
     };
     let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();
     let worker = Worker::new(scanner.clone(), "test");
+    let dialer = net::Dialer::new(net::Settings::default()).unwrap();
+    let deliverer = notify::Deliverer::new(dialer, None, None);
     let services = Services {
         scanner,
         worker,
         engine,
         tools,
+        deliverer,
         identity: identity.clone(),
         quotas: product::Quotas::default(),
         demo: true,

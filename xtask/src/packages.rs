@@ -67,6 +67,12 @@ const TESTS: &[Need] = &[
         why: "resource API tests",
     },
     Need { program: "curl", debian: "curl", brew: "curl", why: "DNS over HTTPS tests" },
+    Need {
+        program: "aiosmtpd",
+        debian: "python3-aiosmtpd",
+        brew: "(pip3 install aiosmtpd)",
+        why: "a mail server of its own for the tests of notifications",
+    },
     Need { program: "dnsperf", debian: "dnsperf", brew: "dnsperf", why: "DNS over HTTPS under load" },
     Need { program: "nginx", debian: "nginx-light", brew: "nginx", why: "TLS of interop tests and probes" },
     Need { program: "node", debian: "nodejs", brew: "node", why: "runs the browser tests" },

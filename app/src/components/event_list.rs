@@ -16,8 +16,10 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::hooks::use_location;
 use model::event::{Event, EventKind, EventQuery, Severity};
+use model::notify::DeliveryState;
 use model::scan::Live;
-use service::{ApiError, ErrorKind};
+use model::time::human_instant;
+use service::{ApiError, DeliveryView, ErrorKind};
 
 /// What acknowledging needs.
 #[derive(Clone, Copy)]
@@ -162,7 +164,7 @@ fn list(log: Log, q: &EventQuery, l: &EventLog) -> AnyView {
         format!("{base}{}", event_search(&EventQuery { page, ..query.clone() }))
     });
     let open: Vec<i64> = l.page.events.iter().filter(|e| e.acknowledged.is_none()).map(|e| e.id.0).collect();
-    let rows: Vec<_> = l.page.events.iter().map(|e| event(log, e, l.now)).collect();
+    let rows: Vec<_> = l.page.events.iter().map(|e| event(log, e, l)).collect();
     let n = format!("{} events", grouped(l.page.total));
     view! {
         <section class="card tbl-wrap">
@@ -191,8 +193,10 @@ fn all(log: Log, ids: Vec<i64>) -> impl IntoView {
     .into_any()
 }
 
-fn event(log: Log, e: &Event, now: model::Timestamp) -> AnyView {
+fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
+    let now = l.now;
     let c = &e.change;
+    let sent: Vec<_> = l.deliveries.iter().filter(|d| d.events.contains(&e.id)).map(delivery).collect();
     let domain = e.domain.as_str().to_string();
     let link = log.every_domain.then(|| {
         view! { <a class="mono strong-text" href=format!("/domains/{domain}")>{domain.clone()}</a> }
@@ -228,9 +232,31 @@ fn event(log: Log, e: &Event, now: model::Timestamp) -> AnyView {
                 <div class="difflist">{value(&c.old, "diff diff-del", "−", "was")}{value(&c.new, "diff diff-add", "+", "is now")}</div>
                 {note}
                 <p class="hint wrap">{format!("Source: {}", c.source)}</p>
+                {sent}
             </div>
             <div class="event-side">{severity_pill(c.severity)}{seen}</div>
         </li>
     }
     .into_any()
+}
+
+/// How a message about an event stands.
+fn delivery(d: &DeliveryView) -> AnyView {
+    let (class, picture, words) = match &d.state {
+        DeliveryState::Delivered { at, .. } => {
+            ("t-ok", "ok", format!("Sent to {}, {}", d.channel, human_instant(*at)))
+        }
+        DeliveryState::Waiting { attempts: 0, due_at, .. } => {
+            ("muted", "clock", format!("To {} at {}", d.channel, human_instant(*due_at)))
+        }
+        DeliveryState::Waiting { due_at, error, .. } => {
+            let why = error.clone().unwrap_or_default();
+            ("t-warn", "clock", format!("{}: next attempt {}. {why}", d.channel, human_instant(*due_at)))
+        }
+        DeliveryState::Failed { error, .. } => {
+            ("t-critical", "critical", format!("Not sent to {}: {error}", d.channel))
+        }
+    };
+    view! { <p class="row xs">{icon::icon_in(picture, if class == "muted" { "i i-sm muted" } else { "i i-sm" })}<span class=class>{words}</span></p> }
+        .into_any()
 }

@@ -13,6 +13,7 @@ pub(crate) mod fqdn;
 pub(crate) mod inventory;
 pub(crate) mod networks;
 pub(crate) mod not_found;
+pub(crate) mod notifications;
 pub(crate) mod scan;
 pub(crate) mod settings;
 pub(crate) mod trace;

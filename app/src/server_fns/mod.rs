@@ -8,6 +8,8 @@ mod networks;
 mod payload;
 // The arguments of a server function become fields that cannot be documented.
 #[allow(missing_docs)]
+mod alerts;
+#[allow(missing_docs)]
 mod read;
 #[allow(missing_docs)]
 mod services;
@@ -18,6 +20,7 @@ mod tools;
 #[allow(missing_docs)]
 mod write;
 
+pub use alerts::*;
 pub use networks::*;
 pub use payload::*;
 pub use read::*;

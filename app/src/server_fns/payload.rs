@@ -31,6 +31,8 @@ pub struct Frame {
 pub struct EventLog {
     /// The events.
     pub page: model::event::EventPage,
+    /// How messages about them stand.
+    pub deliveries: Vec<service::DeliveryView>,
     /// The server's clock.
     pub now: model::Timestamp,
 }
@@ -61,4 +63,13 @@ pub struct History {
     pub raw: Vec<RawAnswer>,
     /// The server's clock.
     pub now: model::Timestamp,
+}
+
+/// The notification settings with the rule that is edited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Notifications {
+    /// Channels, rules, failed messages.
+    pub settings: service::NotificationSettings,
+    /// The rule in the editor, and what it would have sent.
+    pub editing: Option<(model::notify::Rule, model::notify::RulePreview)>,
 }

@@ -104,7 +104,11 @@ pub async fn events(query: String, domain: Option<String>) -> Result<EventLog, A
         q.domain = Some(context::name(&d)?);
     }
     let page = backend.events(&caller, &q).await?;
-    Ok(EventLog { page, now: context::now() })
+    let deliveries = match (page.events.last(), page.events.first()) {
+        (Some(oldest), Some(newest)) => backend.deliveries(&caller, oldest.id, newest.id).await?,
+        _ => Vec::new(),
+    };
+    Ok(EventLog { page, deliveries, now: context::now() })
 }
 
 /// Looks a domain up afresh; nothing is recorded.

@@ -3,6 +3,7 @@
 #![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
 pub mod accounts;
+pub mod alerts;
 pub mod backend;
 pub mod check;
 pub mod claims;

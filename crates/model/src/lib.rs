@@ -3,7 +3,8 @@
 //! Pure: no I/O, no clock, no async. `now` and thresholds are passed in. The browser, the API, the command line
 //! and the mail templates all show what is computed here.
 //!
-//! The folders are floors: each uses only those before it. Other crates use the short paths (`model::status`).
+//! The folders are floors: each uses only those before it (but an observation carries the changes that wait for their
+//! confirmation). Other crates use the short paths (`model::status`).
 
 pub mod base;
 
@@ -30,7 +31,9 @@ pub mod views;
 pub use base::{ids, names, serial, time, url};
 pub use dns::nameserver;
 pub use finding::{culprit, test_case};
-pub use judgement::{advice, attention, carry, cause, diff, event, item, judge, status, verdict};
+pub use judgement::{
+    advice, attention, carry, cause, confirm, diff, event, expiry, item, judge, notify, status, verdict,
+};
 pub use registration::epp;
 pub use tools::{compare, configure, doh_json, flush, fqdn, resolvers};
 pub use views::{detail, fields, inventory, list_query, paste, row, scan, timeline};

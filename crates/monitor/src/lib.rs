@@ -3,7 +3,6 @@
 
 pub mod claims;
 pub mod hub;
-mod notify;
 mod observe;
 pub mod observer;
 mod progress;
@@ -17,7 +16,6 @@ mod worker;
 
 pub use claims::Checked;
 pub use hub::Hub;
-pub use notify::{Dispatcher, LogNotifier, Notifier};
 pub use observer::{DnsParts, InTurn, NetworkObserver, Observer};
 pub use scanner::{Policy, ScanError, Scanned, Scanner};
 pub use services::{ServiceInspector, record_look};

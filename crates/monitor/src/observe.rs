@@ -4,10 +4,11 @@
 use crate::Scanner;
 use crate::observer::{DnsParts, InTurn, Progress};
 use jiff::Timestamp;
+use model::confirm::part;
 use model::detail::RawAnswer;
 use model::ids::Vantage;
 use model::names::DomainName;
-use model::observation::{Observation, Part};
+use model::observation::{Observation, Part, PartKind};
 use model::registration::{Registration, RegistrationState};
 use model::scan::{Stage, StageResult};
 use store::Versioned;
@@ -42,7 +43,8 @@ impl Scanner {
         let fresh = stored.is_some_and(|o| self.registration_is_fresh(o, asked, now));
         // A scheduled scan follows the last one by half an interval at least. An earlier one is the rest of that scan:
         // the registration, which a rate limit had delayed.
-        let rest = !asked && !fresh && stored.is_some_and(|o| self.dns_is_recent(o, now));
+        // So is one that confirms a change of the registration; a change of the DNS needs another look at the DNS.
+        let rest = !asked && !fresh && stored.is_some_and(|o| self.dns_is_recent(o, now) && !waits(o, false));
         // No rate limit delays longer than this; a later instant was written by a wrong clock.
         let longest = net::budget::LONGEST_QUEUE.as_secs().cast_signed();
         let ahead = |at: &Timestamp| (1..=longest).contains(&(at.as_second() - now.as_second()));
@@ -92,6 +94,7 @@ impl Scanner {
             zone,
             dnssec,
             findings,
+            pending: Vec::new(),
         };
         Observed { observation, raw, later: soon }
     }
@@ -108,7 +111,7 @@ impl Scanner {
         let Some(at) = part.observed_at.filter(|_| part.error.is_none()) else { return false };
         let age = now.as_second() - at.as_second();
         // Read in the future, by a clock that was wrong: it would stay fresh for as long.
-        if age < 0 {
+        if age < 0 || waits(stored, true) {
             return false;
         }
         if asked {
@@ -123,4 +126,10 @@ impl Scanner {
         let near = days_left.is_some_and(|d| d <= self.policy.thresholds.warning_days);
         age < if near { self.policy.freshness_s } else { self.policy.registration_interval_s }
     }
+}
+
+/// True when a change of the registration, or of the DNS, waits for another look.
+fn waits(stored: &Observation, registration: bool) -> bool {
+    let about = |kind| (part(kind) == PartKind::Registration) == registration;
+    stored.pending.iter().any(|p| p.change.is_some() && !p.is_flapping() && about(p.kind))
 }

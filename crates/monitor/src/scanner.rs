@@ -4,9 +4,10 @@ use crate::observer::{Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
 use model::carry::carry_forward;
+use model::confirm::{CONFIRM_S, Confirmed, confirm};
 use model::detail::RawAnswer;
-use model::diff::diff;
 use model::event::Change;
+use model::expiry::{REMINDER_DAYS, remind};
 use model::ids::Vantage;
 use model::inventory::Row;
 use model::item::Item;
@@ -31,12 +32,16 @@ pub struct Policy {
     pub thresholds: Thresholds,
     /// Scans at the same time.
     pub concurrency: usize,
+    /// How long what would alarm someone must last before it is an event.
+    pub confirm_s: i64,
     /// Days history is kept.
     pub keep_days: u32,
     /// Times of ownership claims.
     pub claims: ClaimPolicy,
     /// Domain below which CNAME challenges point; without one that method is not offered.
     pub claim_suffix: Option<String>,
+    /// Days before an expiration at which a reminder is recorded; 0 is the expiration itself.
+    pub reminder_days: Vec<i64>,
 }
 
 impl Default for Policy {
@@ -47,9 +52,11 @@ impl Default for Policy {
             freshness_s: 60,
             thresholds: Thresholds::default(),
             concurrency: 16,
+            confirm_s: CONFIRM_S,
             keep_days: 400,
             claims: ClaimPolicy::default(),
             claim_suffix: None,
+            reminder_days: REMINDER_DAYS.to_vec(),
         }
     }
 }
@@ -155,7 +162,7 @@ impl Scanner {
         let result = self.record(name, previous, seen.observation, seen.raw).await;
         let at = self.clock.now();
         match &result {
-            Ok(r) => {
+            Ok((r, _)) => {
                 let ms = u64::try_from(at.as_millisecond() - began.as_millisecond()).unwrap_or(0);
                 metrics::histogram!("domainscope_scan_seconds")
                     .record(std::time::Duration::from_millis(ms).as_secs_f64());
@@ -174,7 +181,8 @@ impl Scanner {
                 self.hub.finished(name, at, ScanResult { changes: vec![], sentence, failed: true });
             }
         }
-        result.map(|result| Scanned { result, again_at, recorded: true })
+        let (result, confirm_at) = result?;
+        Ok(Scanned { result, again_at: again_at.into_iter().chain(confirm_at).min(), recorded: true })
     }
 
     /// Observes a name that need not be held; records nothing.
@@ -193,13 +201,24 @@ impl Scanner {
         mut previous: Option<Versioned>,
         seen: Observation,
         raw: Vec<RawAnswer>,
-    ) -> Result<ScanResult, ScanError> {
+    ) -> Result<(ScanResult, Option<Timestamp>), ScanError> {
         let failed = failures(&seen);
         for _ in 0..CONFLICTS {
             let now = self.clock.now();
             let before = previous.as_ref().map(|p| &p.observation);
             let current = carry_forward(before, seen.clone());
-            let changes = before.map_or_else(Vec::new, |b| diff(b, &current));
+            let attempted = |part| match part {
+                PartKind::Registration => seen.registration.attempted_at,
+                PartKind::Delegation => seen.delegation.attempted_at,
+                PartKind::Zone => seen.zone.attempted_at,
+                PartKind::Dnssec => seen.dnssec.attempted_at,
+            };
+            let Confirmed { observation: current, changes, look_again_at } = match before {
+                Some(b) => confirm(b, current, attempted, self.policy.confirm_s, now),
+                // The first look is a baseline.
+                None => Confirmed { observation: current, changes: vec![], look_again_at: None },
+            };
+            let waiting = current.pending.iter().filter(|p| p.change.is_some()).count();
             let first = previous.is_none();
             let outcomes: Vec<_> = self
                 .store
@@ -224,7 +243,16 @@ impl Scanner {
             match self.store.record(&record).await {
                 Ok(_) => {
                     self.review_claims(name, &changes).await;
-                    return Ok(ScanResult::new(first, changes, &failed));
+                    let mut result = ScanResult::new(first, changes, &failed);
+                    if waiting > 0 {
+                        let n = if waiting == 1 {
+                            "1 change is".into()
+                        } else {
+                            format!("{waiting} changes are")
+                        };
+                        result.sentence.push_str(&format!("; {n} being confirmed"));
+                    }
+                    return Ok((result, look_again_at));
                 }
                 Err(store::Error::Conflict) => previous = self.stored(name).await?,
                 Err(e) => return Err(e.into()),
@@ -251,8 +279,9 @@ impl Scanner {
             item.was_delegated = true;
         }
         item.next_scan_at = Some(schedule::next_scan(&item.name, self.policy.interval_s, now));
+        let reminder = remind(&mut item, current, &self.policy.reminder_days, &self.policy.thresholds, now);
         let (item, row) = self.judged(item, Some(current), now);
-        ItemOutcome { item, row, changes: changes.to_vec() }
+        ItemOutcome { item, row, changes: changes.iter().cloned().chain(reminder).collect() }
     }
 
     /// Judges a holding anew and makes its row.

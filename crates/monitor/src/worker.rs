@@ -1,6 +1,5 @@
 //! The loop that works off the queue: leases scans, runs them within their deadline, and says how each ended.
 
-use crate::notify::{Dispatcher, LogNotifier};
 use crate::scanner::ScanError;
 use crate::services::{self, ServiceInspector};
 use crate::{Scanner, schedule, upkeep};
@@ -52,14 +51,11 @@ impl Worker {
         let tasks = TaskTracker::new();
         let hurry = CancellationToken::new();
         let scanner = &self.scanner;
-        let notifiers: Vec<Box<dyn crate::Notifier>> = vec![Box::new(LogNotifier)];
-        let dispatcher = Dispatcher::new(scanner.store.clone(), scanner.clock.clone(), notifiers);
         tasks.spawn(self.clone().scans(stop.clone(), hurry.clone(), tasks.clone()));
         tasks.spawn(crate::claims::run(self.clone(), stop.clone(), tasks.clone()));
         tasks.spawn(upkeep::judgements(scanner.clone(), stop.clone()));
         tasks.spawn(upkeep::prune(scanner.clone(), stop.clone()));
         tasks.spawn(upkeep::far_future(scanner.clone(), stop.clone()));
-        tasks.spawn(dispatcher.run(stop.clone()));
         if let Some(inspector) = self.inspector.clone() {
             tasks.spawn(services::run(scanner.clone(), inspector, self.name.clone(), stop.clone()));
         }

@@ -1,5 +1,5 @@
 //! Two replicas over one database: pages of both agree on which scans wait, run and have ended; scans that fail are
-//! retried, suspended with the reason, and started again by a Rescan; notifications survive a killed process.
+//! retried, suspended with the reason, and started again by a Rescan.
 
 #[path = "../../store/tests/story/cluster.rs"]
 mod cluster;
@@ -7,19 +7,18 @@ mod cluster;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::detail::RawAnswer;
-use model::event::{Change, EventKind, Severity};
 use model::ids::{OrgId, Vantage};
 use model::item::Ownership;
 use model::names::DomainName;
-use model::observation::{Observation, Part};
+use model::observation::Part;
 use model::registration::RegistrationState;
 use model::scan::{Live, ScanProgress, Stage};
 use monitor::observer::Progress;
-use monitor::{Clock, Dispatcher, DnsParts, Hub, Notifier, Observer, Policy, Scanner, SystemClock, Worker};
+use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner, SystemClock, Worker};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use store::{Channel, ItemOutcome, Job, JobKind, JobPhase, NewItem, Notification, Priority, Record, Store};
+use store::{Job, JobKind, JobPhase, NewItem, Priority, Store};
 use tokio_util::sync::CancellationToken;
 
 /// Answers after a moment that nothing is registered, or panics while it is broken.
@@ -230,85 +229,4 @@ async fn a_hub_whose_position_in_the_log_was_pruned_tells_pages_to_read_anew() {
     let reset = async { while heard.recv().await.unwrap() != (Live::Reset { rv }) {} };
     tokio::time::timeout(Duration::from_secs(10), reset).await.unwrap();
     stop.cancel();
-}
-
-/// Fails while it is told to, and remembers what it delivered.
-#[derive(Clone, Default)]
-struct Recorder {
-    failing: Arc<AtomicBool>,
-    delivered: Arc<Mutex<Vec<String>>>,
-}
-
-#[async_trait]
-impl Notifier for Recorder {
-    fn channel(&self) -> Channel {
-        Channel::Log
-    }
-
-    async fn deliver(&self, n: &Notification) -> Result<(), String> {
-        if self.failing.load(Ordering::SeqCst) {
-            return Err("refused".into());
-        }
-        self.delivered.lock().unwrap().push(n.dedupe_key());
-        Ok(())
-    }
-}
-
-/// Records a scan with one event.
-async fn record_an_event(s: &Scanner, name: &DomainName) {
-    let stored = s.store.observation(name, &Vantage::local()).await.unwrap();
-    let (item, row) = s.store.item(OrgId::BUILT_IN, name).await.unwrap().unwrap();
-    let change = Change {
-        kind: EventKind::RegistrarChanged,
-        severity: Severity::Warning,
-        field: "registrar".into(),
-        old: None,
-        new: Some("Another".into()),
-        source: "RDAP".into(),
-        note: String::new(),
-    };
-    let record = Record {
-        expected_version: stored.map_or(0, |v| v.version),
-        observation: Observation::empty(name.clone(), Vantage::local()),
-        snapshot: None,
-        raw: vec![],
-        outcomes: vec![ItemOutcome { item, row, changes: vec![change] }],
-        at: s.clock.now(),
-    };
-    s.store.record(&record).await.unwrap();
-}
-
-#[tokio::test]
-async fn notifications_are_retried_and_survive_a_killed_process() {
-    let folder = tempfile::tempdir().unwrap();
-    let open = async || store::open(&folder.path().to_string_lossy()).await.unwrap();
-    let clock = Arc::new(Moved(Mutex::new("2026-11-20T14:05:00Z".parse().unwrap())));
-    let one = scanner(open().await, Arc::new(Registry::default()), clock.clone());
-    let name = DomainName::trusted("a.example");
-    one.store.add(OrgId::BUILT_IN, &[item(&name)], clock.now()).await.unwrap();
-    let recorder = Recorder::default();
-    let dispatcher = Dispatcher::new(one.store.clone(), clock.clone(), vec![Box::new(recorder.clone())]);
-    assert_eq!(dispatcher.deliver_due().await.unwrap(), 0);
-    record_an_event(&one, &name).await;
-    recorder.failing.store(true, Ordering::SeqCst);
-    assert_eq!(dispatcher.deliver_due().await.unwrap(), 1);
-    assert_eq!(dispatcher.deliver_due().await.unwrap(), 0, "it waits before the next attempt");
-    // The process that has it next dies before it can say that it delivered.
-    *clock.0.lock().unwrap() += Duration::from_secs(60);
-    let lost = one.store.lease_notifications(9, clock.now()).await.unwrap();
-    assert_eq!(lost.len(), 1);
-    drop((dispatcher, one));
-    recorder.failing.store(false, Ordering::SeqCst);
-    *clock.0.lock().unwrap() += Duration::from_secs(600);
-    let store = open().await;
-    let dispatcher = Dispatcher::new(store.clone(), clock.clone(), vec![Box::new(recorder.clone())]);
-    assert_eq!(dispatcher.deliver_due().await.unwrap(), 1);
-    assert_eq!(*recorder.delivered.lock().unwrap(), [lost[0].dedupe_key()]);
-    assert_eq!(store.outbox_stats().await.unwrap(), store::OutboxStats::default());
-    // A channel without a notifier is a visible failure, not a loss.
-    let two = scanner(store.clone(), Arc::new(Registry::default()), clock.clone());
-    record_an_event(&two, &name).await;
-    let none = Dispatcher::new(store.clone(), clock.clone(), vec![]);
-    assert_eq!(none.deliver_due().await.unwrap(), 1);
-    assert_eq!(store.outbox_stats().await.unwrap().waiting, 1);
 }

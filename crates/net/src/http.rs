@@ -123,15 +123,34 @@ impl Dialer {
         let url =
             Url::parse(url).map_err(|e| Error::Protocol { host: url.to_string(), reason: e.to_string() })?;
         let fields = vec![(CONTENT_TYPE.as_str(), kind), (ACCEPT.as_str(), kind)];
-        let question = Question {
-            method: Method::POST,
-            url: &url,
-            fields,
-            body: Bytes::from(body),
-            cap,
-            truncate: false,
-        };
-        self.in_time(&url, self.exchange(&question, Offer::Both, false)).await
+        self.post(&url, fields, body, cap, false).await
+    }
+
+    /// Posts a body with these header fields, of which `Content-Type` is one; otherwise as [`Dialer::http_post`], but at
+    /// most `cap` bytes of the answer are read and a longer one is cut off there.
+    ///
+    /// # Errors
+    /// Any [`Error`] but [`Error::TooLarge`].
+    pub async fn http_post_with(
+        &self,
+        url: &Url,
+        fields: &[(&str, &str)],
+        body: Vec<u8>,
+        cap: usize,
+    ) -> Result<HttpAnswer, Error> {
+        self.post(url, fields.to_vec(), body, cap, true).await
+    }
+
+    async fn post(
+        &self,
+        url: &Url,
+        fields: Vec<(&str, &str)>,
+        body: Vec<u8>,
+        cap: usize,
+        truncate: bool,
+    ) -> Result<HttpAnswer, Error> {
+        let question = Question { method: Method::POST, url, fields, body: Bytes::from(body), cap, truncate };
+        self.in_time(url, self.exchange(&question, Offer::Both, false)).await
     }
 
     async fn get_once(

@@ -2,6 +2,7 @@
 //! passes the caller's organisation to the store; isolation between organisations depends on these two alone.
 
 mod add;
+mod alerts;
 mod claims;
 pub mod configure;
 pub mod identity;
@@ -40,6 +41,8 @@ pub struct Services {
     pub identity: identity::Identity,
     /// Most of each thing that one organisation may have.
     pub quotas: Quotas,
+    /// Sends messages.
+    pub deliverer: notify::Deliverer,
     /// True when it runs against the built-in lab.
     pub demo: bool,
 }

@@ -85,6 +85,7 @@ fn validated_for_restore(item: &Item, org: OrgId, now: model::Timestamp) -> ApiR
         added_at: item.added_at.min(now),
         last_change_at: item.last_change_at.filter(|t| *t <= now),
         last_dns_change_at: item.last_dns_change_at.filter(|t| *t <= now),
+        reminded: item.reminded.iter().take(20).copied().collect(),
         ..item.clone()
     })
 }

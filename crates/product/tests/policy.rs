@@ -10,6 +10,7 @@ use model::ids::{Caller, EventId, LogPosition, OrgId, Role, SnapshotId};
 use model::inventory::ListQuery;
 use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
+use model::notify::Rule;
 use model::observation::Part;
 use model::ownership::Method;
 use model::registration::RegistrationState;
@@ -19,7 +20,9 @@ use product::identity::Identity;
 use product::{Bounds, Quotas, Services, Tools};
 use service::policy::{Action, Effect};
 use service::resources::{ClaimDraft, ResourceBackend};
-use service::{AccountBackend, ApiResult, Backend, ConnectRequest, ErrorKind, TokenRequest};
+use service::{
+    AccountBackend, AlertBackend, ApiResult, Backend, ChannelDraft, ConnectRequest, ErrorKind, TokenRequest,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,6 +55,7 @@ async fn services(folder: &tempfile::TempDir) -> Services {
     };
     let engine = dns::Engine::new(dns::Settings::default());
     let dialer = net::Dialer::new(net::Settings::default()).unwrap();
+    let deliverer = notify::Deliverer::new(dialer.clone(), None, None);
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
@@ -62,6 +66,7 @@ async fn services(folder: &tempfile::TempDir) -> Services {
         scanner,
         tools: Tools::new(comparer, Bounds::default(), product::configure::Inspector::new(engine.clone())),
         engine,
+        deliverer,
         demo: false,
     }
 }
@@ -167,6 +172,15 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::SaveNetworkClaim => s.save_network_claim(caller, &claim()).await.map(drop),
         Action::DeleteNetworkClaim => s.delete_network_claim(caller, "a", None).await.map(drop),
         Action::Covering => s.covering(caller, &[]).await.map(drop),
+        Action::Notifications => s.notifications(caller).await.map(drop),
+        Action::SaveChannel => s.save_channel(caller, &ChannelDraft::default()).await.map(drop),
+        Action::RemoveChannel => s.remove_channel(caller, "c").await,
+        Action::TestChannel => s.test_channel(caller, "c").await.map(drop),
+        Action::SaveRule => s.save_rule(caller, &Rule::default()).await.map(drop),
+        Action::RemoveRule => s.remove_rule(caller, "r").await,
+        Action::PreviewRule => s.preview_rule(caller, &Rule::default()).await.map(drop),
+        Action::Resend => s.resend(caller, None).await.map(drop),
+        Action::Deliveries => s.deliveries(caller, EventId(0), EventId(9)).await.map(drop),
     }
 }
 
@@ -194,4 +208,66 @@ async fn every_call_is_refused_below_its_least_role_and_not_above() {
             assert_eq!(total, 0, "nothing was added");
         }
     }
+}
+
+#[tokio::test]
+async fn a_member_is_forbidden_only_what_admins_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let services = services(&folder).await;
+    let member = Caller::new(OrgId::BUILT_IN, "Ben", Role::Member);
+    let may = |a: &Action| a.rule().effect != Effect::Query && a.rule().least <= Role::Member;
+    for action in Action::ALL.into_iter().filter(may) {
+        let forbidden = call(&services, &member, action).await.is_err_and(|e| e.kind == ErrorKind::Forbidden);
+        assert!(!forbidden, "{}", action.rule().name);
+    }
+}
+
+#[tokio::test]
+async fn a_channel_is_described_without_its_secrets_and_wrong_ones_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let s = services(&folder).await;
+    let admin = Caller::new(OrgId::BUILT_IN, "Ann", Role::Admin);
+    let draft = |kind: &str, url: &str| ChannelDraft {
+        name: format!("A {kind}"),
+        kind: kind.into(),
+        url: url.into(),
+        with_rule: true,
+        ..ChannelDraft::default()
+    };
+    let slack =
+        s.save_channel(&admin, &draft("slack", "https://hooks.slack.com/services/T/B/secret")).await.unwrap();
+    assert_eq!((slack.address.as_str(), slack.rules), ("hooks.slack.com/…", 1));
+    let hook = s.save_channel(&admin, &draft("webhook", "https://hooks.example/in?key=1")).await.unwrap();
+    assert_eq!(hook.address, "https://hooks.example/in");
+    let secret = hook.signing_secret.unwrap();
+    assert!(secret.starts_with("whsec_"));
+    // A change without a new address keeps the old one, and the secret.
+    let renamed = ChannelDraft { id: hook.id.clone(), name: "Incidents".into(), ..draft("webhook", "") };
+    let renamed = s.save_channel(&admin, &renamed).await.unwrap();
+    assert_eq!((renamed.name.as_str(), renamed.signing_secret), ("Incidents", Some(secret)));
+    // Others than admins never see it.
+    let viewer = Caller::new(OrgId::BUILT_IN, "Vic", Role::Viewer);
+    let seen = s.notifications(&viewer).await.unwrap();
+    assert!(seen.channels.iter().all(|c| c.signing_secret.is_none()) && !seen.may_change);
+    for (kind, url, word) in [
+        ("email", "", "SMTP"),
+        ("slack", "ftp://x.example/", "https://"),
+        ("ntfy", "https://ntfy.example/", "topic"),
+        ("pigeon", "", "no kind of channel"),
+        ("pagerduty", "", "integration key"),
+    ] {
+        let to = "ops@alder.example".to_string();
+        let e = s.save_channel(&admin, &ChannelDraft { to, ..draft(kind, url) }).await.unwrap_err();
+        assert!(e.detail.contains(word), "{kind}: {e}");
+    }
+    // A target inside is refused when it is dialled, and the answer says so.
+    let inside = s.save_channel(&admin, &draft("webhook", "http://127.0.0.1:9/")).await.unwrap();
+    let tested = s.test_channel(&admin, &inside.id).await.unwrap();
+    assert!(!tested.delivered && tested.words.contains("127.0.0.1"), "{}", tested.words);
+    // A removed channel leaves its rules without it.
+    s.remove_channel(&admin, &slack.id).await.unwrap();
+    let after = s.notifications(&admin).await.unwrap();
+    assert_eq!((after.channels.len(), after.rules.iter().filter(|r| !r.rule.enabled).count()), (2, 1));
+    let wrong = Rule { name: "X".into(), channels: vec!["none".into()], ..Rule::default() };
+    assert!(s.save_rule(&admin, &wrong).await.unwrap_err().detail.contains("channel"));
 }

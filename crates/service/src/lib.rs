@@ -2,6 +2,7 @@
 //! storage, no network: pages, REST and tests know this crate; `product` implements it. Builds to wasm.
 
 mod account;
+mod alerts;
 mod backend;
 mod error;
 pub mod policy;
@@ -10,6 +11,9 @@ mod types;
 
 pub use account::{
     AccountBackend, Enrolment, NewInvitation, NewToken, Organisation, Profile, TokenRequest, Usage,
+};
+pub use alerts::{
+    AlertBackend, ChannelDraft, ChannelView, DeliveryView, FailedView, NotificationSettings, RuleView,
 };
 pub use backend::{Backend, SharedBackend};
 /// Address space: prefixes, claims, and what they mean.

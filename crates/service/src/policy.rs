@@ -63,6 +63,15 @@ pub enum Action {
     Compare,
     BrowserResolvers,
     Fqdn,
+    Notifications,
+    SaveChannel,
+    RemoveChannel,
+    TestChannel,
+    SaveRule,
+    RemoveRule,
+    PreviewRule,
+    Resend,
+    Deliveries,
     LogHead,
     Changes,
     DomainObjects,
@@ -107,7 +116,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 68] = [
+    pub const ALL: [Action; 77] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -136,6 +145,15 @@ impl Action {
         Action::Compare,
         Action::BrowserResolvers,
         Action::Fqdn,
+        Action::Notifications,
+        Action::SaveChannel,
+        Action::RemoveChannel,
+        Action::TestChannel,
+        Action::SaveRule,
+        Action::RemoveRule,
+        Action::PreviewRule,
+        Action::Resend,
+        Action::Deliveries,
         Action::LogHead,
         Action::Changes,
         Action::DomainObjects,
@@ -180,6 +198,7 @@ impl Action {
 
     /// The row of an action: who may, and what it does.
     pub const fn rule(self) -> Rule {
+        use Effect::{Query, Read, Write};
         use Effect::{Own, Query, Read, Write};
         use Role::{Admin, Member, Viewer};
         let (name, least, effect, does) = match self {
@@ -211,6 +230,15 @@ impl Action {
             Action::Compare => ("compare", Member, Query, "compare resolvers"),
             Action::BrowserResolvers => ("browser_resolvers", Viewer, Read, "see public resolvers"),
             Action::Fqdn => ("fqdn", Member, Query, "analyze host names"),
+            Action::Notifications => ("notifications", Viewer, Read, "see notification settings"),
+            Action::SaveChannel => ("save_channel", Admin, Write, "change notification channels"),
+            Action::RemoveChannel => ("remove_channel", Admin, Write, "remove notification channels"),
+            Action::TestChannel => ("test_channel", Admin, Write, "test notification channels"),
+            Action::SaveRule => ("save_rule", Admin, Write, "change notification rules"),
+            Action::RemoveRule => ("remove_rule", Admin, Write, "remove notification rules"),
+            Action::PreviewRule => ("preview_rule", Viewer, Read, "preview notification rules"),
+            Action::Resend => ("resend", Member, Write, "send messages again"),
+            Action::Deliveries => ("deliveries", Viewer, Read, "see deliveries"),
             Action::LogHead => ("log_head", Viewer, Read, "read the change log"),
             Action::Changes => ("changes", Viewer, Read, "read the change log"),
             Action::DomainObjects => ("domain_objects", Viewer, Read, "list domains"),
@@ -283,6 +311,9 @@ mod tests {
 
     /// Names of the methods of the trait, from its source.
     fn methods() -> Vec<&'static str> {
+        [include_str!("backend.rs"), include_str!("alerts.rs")]
+            .into_iter()
+            .flat_map(|source| source.split("async fn ").skip(1))
         let source =
             concat!(include_str!("backend.rs"), include_str!("resources.rs"), include_str!("account.rs"));
         source
@@ -304,6 +335,13 @@ mod tests {
         let caller = |role| Caller { user: user.clone(), ..Caller::new(OrgId::BUILT_IN, "a", role) };
         for action in Action::ALL {
             let rule = action.rule();
+            assert_eq!(rule.least >= Role::Member, rule.effect != Effect::Read, "{}", rule.name);
+            assert_eq!(authorize(&caller(Role::Owner), action), Ok(()));
+            let viewer = authorize(&caller(Role::Viewer), action);
+            assert_eq!(viewer.is_ok(), rule.effect == Effect::Read, "{}", rule.name);
+            if let Err(e) = viewer {
+                assert_eq!(e.status(), 403);
+                assert!(e.detail.contains("viewer") && e.detail.contains(role_name(rule.least)), "{e}");
             if matches!(rule.effect, Effect::Write | Effect::Query) {
                 assert!(rule.least >= Role::Member, "{}", rule.name);
             }

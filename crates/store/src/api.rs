@@ -1,7 +1,6 @@
 //! The contract of the store: the trait and the types that only it and its callers need.
 
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
-use crate::outbox::{FailedNotification, Notification, OutboxStats};
 use crate::retry::Retry;
 use crate::services::VersionedService;
 use async_trait::async_trait;
@@ -119,7 +118,10 @@ pub enum LogRead {
 /// The store. Every method is safe to call from many tasks and, on PostgreSQL, from many processes.
 #[async_trait]
 pub trait Store:
-    crate::accounts::AccountStore + crate::claims::ClaimStore + crate::resources::ResourceStore
+    crate::accounts::AccountStore
+    + crate::alerts::AlertStore
+    + crate::claims::ClaimStore
+    + crate::resources::ResourceStore
 {
     // ---- holdings ------------------------------------------------------------------------------
     /// A page of an organisation's inventory with facet counts.
@@ -221,20 +223,6 @@ pub trait Store:
     /// The newest position in the log.
     async fn head(&self) -> Result<LogPosition>;
 
-    // ---- notifications -------------------------------------------------------------------------
-    /// Takes due messages of the outbox, oldest first, each for one deliverer at a time.
-    async fn lease_notifications(&self, limit: u32, now: Timestamp) -> Result<Vec<Notification>>;
-    /// Removes a delivered message.
-    async fn notification_delivered(&self, notification: &Notification) -> Result<()>;
-    /// Ends a failed attempt; says when the next one is, or that the message is given up.
-    async fn notification_failed(&self, n: &Notification, reason: &str, now: Timestamp) -> Result<Retry>;
-    /// Messages that were given up, oldest first.
-    async fn failed_notifications(&self, limit: u32) -> Result<Vec<FailedNotification>>;
-    /// Makes all given-up messages due again; how many there were.
-    async fn retry_notifications(&self, now: Timestamp) -> Result<u64>;
-    /// The outbox in figures.
-    async fn outbox_stats(&self) -> Result<OutboxStats>;
-
     // ---- jobs ----------------------------------------------------------------------------------
     /// Queues jobs. One that waits already keeps the earlier time and the higher priority; one that runs is run again
     /// afterwards; one that is parked is tried again.
@@ -317,6 +305,11 @@ pub trait Store:
     /// Deletes old log entries, then history older than `keep_days` (never the newest change of a name), observations
     /// nobody holds, messages given up and budgets of hosts nobody asks any more, in small steps. How many rows.
     async fn prune(&self, now: Timestamp, keep_days: u32) -> Result<u64>;
+    /// Writes a consistent copy of an embedded database into a new file, while others read and write it.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] on PostgreSQL, which has `pg_dump`, or when the file exists.
+    async fn backup(&self, to: &std::path::Path) -> Result<()>;
     /// Returns when the database answers; cheap.
     async fn ping(&self) -> Result<()>;
 }

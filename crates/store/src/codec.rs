@@ -39,9 +39,10 @@ pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> Result<T> {
 
 /// Columns of [`read_item`], in order.
 pub(crate) const ITEM: &str = "org, name, ownership, tags, note, manual_expires, auto_renew, was_delegated, \
-                               added_at, status, last_change_at, next_scan_at, last_dns_change_at";
+                               added_at, status, last_change_at, next_scan_at, last_dns_change_at, muted_until, \
+                               reminded";
 /// How many these are; further columns of a SELECT follow them.
-pub(crate) const ITEM_LEN: usize = 13;
+pub(crate) const ITEM_LEN: usize = 15;
 
 /// An item from the columns [`ITEM`].
 pub(crate) fn read_item(r: &Cells) -> Result<Item> {
@@ -59,6 +60,8 @@ pub(crate) fn read_item(r: &Cells) -> Result<Item> {
         note: r.text(4)?,
         manual_expires,
         auto_renew: r.int_or_null(6)?.map(|v| v != 0),
+        muted_until: r.int_or_null(13)?.map(instant).transpose()?,
+        reminded: r.text_or_null(14)?.map(|t| read_json(&t)).transpose()?.unwrap_or_default(),
         was_delegated: r.int(7)? != 0,
         added_at: instant(r.int(8)?)?,
         status: read_json(&r.text(9)?)?,

@@ -86,6 +86,27 @@ pub(crate) async fn between(
     db.rows(sql, args![org.0, name.as_str(), first.0, last.0]).await?.iter().map(read).collect()
 }
 
+/// Events by identity, in order.
+pub(crate) async fn by_id(db: &Db, org: OrgId, ids: &[EventId]) -> Result<Vec<Event>> {
+    let mut out = Vec::with_capacity(ids.len());
+    // A message has a handful of them.
+    for id in ids {
+        let sql = "SELECT id, org, name, at, json, ack_by, ack_at FROM events WHERE org = $1 AND id = $2";
+        if let Some(r) = db.row(sql, args![org.0, id.0]).await? {
+            out.push(read(&r)?);
+        }
+    }
+    Ok(out)
+}
+
+/// The newest events since an instant, oldest first.
+pub(crate) async fn since(db: &Db, org: OrgId, at: Timestamp, limit: u32) -> Result<Vec<Event>> {
+    let sql = "SELECT id, org, name, at, json, ack_by, ack_at FROM events WHERE org = $1 AND at >= $2 \
+               ORDER BY id DESC LIMIT $3";
+    let rows = db.rows(sql, args![org.0, micros(at), i64::from(limit)]).await?;
+    rows.iter().rev().map(read).collect()
+}
+
 /// How many events of an organisation nobody has seen that ask for attention.
 pub(crate) async fn open(db: &Db, org: OrgId) -> Result<u64> {
     let sql = "SELECT COUNT(*) FROM events WHERE org = $1 AND severity >= $2 AND ack_at IS NULL";

@@ -132,6 +132,8 @@ async fn hold_part(db: &Db, by: &By<'_>, action: &str, items: &[&(Item, String)]
             micros(now),
             item.last_dns_change_at.map(micros),
             json(&row)?,
+            item.muted_until.map(micros),
+            reminded(item)?,
         ]);
     }
     let mut tx = db.begin().await?;
@@ -139,7 +141,7 @@ async fn hold_part(db: &Db, by: &By<'_>, action: &str, items: &[&(Item, String)]
         .insert(
             "INSERT INTO items (org, name, unicode, ownership, tags, note, manual_expires, auto_renew, \
              was_delegated, added_at, status, status_rank, last_change_at, next_scan_at, last_dns_change_at, \
-             row_json)",
+             row_json, muted_until, reminded)",
             values,
             "ON CONFLICT (org, name) DO NOTHING RETURNING name",
         )
@@ -172,6 +174,11 @@ fn facts(item: &Item) -> Vec<String> {
     out.extend(item.manual_expires.map(|day| format!("expires: {day}")));
     out.extend(item.auto_renew.map(|on| format!("auto-renew: {}", if on { "on" } else { "off" })));
     out
+}
+
+/// The reminders of a holding as they are stored.
+pub(crate) fn reminded(item: &Item) -> Result<Option<String>> {
+    (!item.reminded.is_empty()).then(|| json(&item.reminded)).transpose()
 }
 
 /// Removes holdings and returns them as they were.
@@ -232,13 +239,16 @@ pub(crate) async fn patch(db: &Db, by: &By<'_>, name: &DomainName, patch: &ItemP
     if let Some(v) = patch.auto_renew {
         item.auto_renew = v;
     }
+    if let Some(v) = patch.muted_until {
+        item.muted_until = v;
+    }
     if item == before {
         return Ok(item);
     }
     overlay(&mut row, &item);
     tx.execute(
-        "UPDATE items SET ownership = $3, tags = $4, note = $5, manual_expires = $6, auto_renew = $7, row_json = $8 \
-         WHERE org = $1 AND name = $2",
+        "UPDATE items SET ownership = $3, tags = $4, note = $5, manual_expires = $6, auto_renew = $7, row_json = $8, \
+         muted_until = $9 WHERE org = $1 AND name = $2",
         args![
             org.0,
             name.as_str(),
@@ -248,6 +258,7 @@ pub(crate) async fn patch(db: &Db, by: &By<'_>, name: &DomainName, patch: &ItemP
             item.manual_expires.map(|d| d.to_string()),
             item.auto_renew.map(i64::from),
             json(&row)?,
+            item.muted_until.map(micros),
         ],
     )
     .await?;

@@ -5,6 +5,7 @@
 //! one transaction; positions in the log (`rv`) increase in commit order.
 
 mod accounts;
+mod alerts;
 mod api;
 mod budgets;
 mod claims;
@@ -30,11 +31,12 @@ mod upkeep;
 pub use accounts::{
     AccountStore, Audit, Credentials, MemberChange, NewSession, OneTimeLink, Replay, SessionOwner,
 };
+pub use alerts::AlertStore;
 pub use api::*;
 pub use claims::{ClaimStore, ClaimWrite, StoredClaim};
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
 pub use open::{open, open_postgres, open_sqlite};
-pub use outbox::{Channel, DELIVERY, FailedNotification, Notification, OutboxStats};
+pub use outbox::{DELIVERY, FailedNotification, Failure, LOG, Notification, OutboxStats};
 pub use resources::{NetworkClaimWrite, ResourceStore, StoredCover, StoredDomain, StoredNetworkClaim};
 pub use retry::{Retry, RetryPolicy};
 pub use services::VersionedService;

@@ -46,6 +46,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/postgres/0006_claims.sql"),
     },
     Migration {
+        version: 7,
+        sqlite: include_str!("../migrations/sqlite/0007_notifications.sql"),
+        postgres: include_str!("../migrations/postgres/0007_notifications.sql"),
+    },
+    Migration {
         version: 8,
         sqlite: include_str!("../migrations/sqlite/0008_services.sql"),
         postgres: include_str!("../migrations/postgres/0008_services.sql"),

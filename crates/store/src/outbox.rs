@@ -1,11 +1,11 @@
-//! The outbox (SPEC “notify”): messages written in the transaction that wrote their events, delivered at least once.
+//! The outbox (SPEC “notify”): the events of a scan, written in its transaction; then, once the rules were applied to
+//! them, a message for each channel, delivered at least once.
 //!
-//! In: the events of a scan, an organisation and a channel; out: each message at one deliverer at a time, until it is
-//! delivered or its attempts are used up. A deliverer that dies between delivering and saying so delivers again, with
-//! the same [`Notification::dedupe_key`].
+//! Each row is in the hands of one deliverer at a time, until it is done or its attempts are used up. A deliverer that
+//! dies between delivering and saying so delivers again, with the same [`Notification::dedupe_key`].
 
 use crate::api::Result;
-use crate::codec::{instant, micros, span};
+use crate::codec::{instant, json, micros, read_json, span};
 use crate::db::{Arg, Cells, Db, Tx, args};
 use crate::events;
 use crate::retry::{Retry, RetryPolicy};
@@ -13,52 +13,40 @@ use jiff::Timestamp;
 use model::event::Event;
 use model::ids::{EventId, OrgId};
 use model::names::DomainName;
+use model::notify::{DeliveryState, MessageStatus, Planned};
 use std::time::Duration;
 
-/// How deliveries are retried: ten attempts within about two hours.
+/// How deliveries are retried: twelve attempts within about a day.
 pub const DELIVERY: RetryPolicy = RetryPolicy {
     lease: Duration::from_secs(60),
-    max_attempts: 10,
-    first_delay: Duration::from_secs(10),
-    max_delay: Duration::from_secs(1800),
+    max_attempts: 12,
+    first_delay: Duration::from_secs(15),
+    max_delay: Duration::from_secs(6 * 3600),
 };
 
-/// Where messages go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Channel {
-    /// A structured line of the server's log.
-    Log,
-}
+/// The channel of rows that are the events of a scan, still to be routed; each is a line of the server's log.
+pub const LOG: &str = "log";
 
-impl Channel {
-    /// All channels; every message goes to each.
-    pub const ALL: [Channel; 1] = [Channel::Log];
+/// The longest stored answer or reason, in characters.
+const WORDS: usize = 500;
 
-    /// The stable word in the database, in metrics and on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Channel::Log => "log",
-        }
-    }
-
-    fn from_word(word: &str) -> Option<Channel> {
-        Channel::ALL.into_iter().find(|c| c.as_str() == word)
-    }
-}
-
-/// The events that one scan brought one organisation, for one channel.
+/// A row of the outbox: the events that one scan brought one organisation, for one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification {
-    /// The first of its events.
+    /// The first event of the scan.
     pub id: EventId,
-    /// Where it goes.
-    pub channel: Channel,
+    /// [`LOG`] while it is to be routed, then the identity of a channel.
+    pub channel: String,
     /// Whose events.
     pub org: OrgId,
     /// The domain.
     pub domain: DomainName,
     /// The events in order; empty when they were pruned meanwhile.
     pub events: Vec<Event>,
+    /// Names of the rules that want it.
+    pub rules: Vec<String>,
+    /// Messages of a channel with the same batch are sent as one.
+    pub batch: Option<i64>,
     /// Which attempt this is, counted from 1.
     pub attempt: u32,
     lease: i64,
@@ -68,17 +56,45 @@ impl Notification {
     /// The same for every attempt to deliver this message and for no other message: receivers drop what they have
     /// seen (Message-ID of a mail, a header of a webhook).
     pub fn dedupe_key(&self) -> String {
-        format!("{}-{}-{}", self.channel.as_str(), self.org, self.id.0)
+        format!("{}-{}-{}", self.channel, self.org, self.id.0)
+    }
+
+    /// What spreads its retries: those of a batch stay together.
+    fn spread(&self) -> String {
+        self.batch.map_or_else(|| self.dedupe_key(), |b| format!("{}-{b}", self.channel))
     }
 }
 
-/// A message whose attempts are used up.
+/// Why an attempt failed, and what that means for the next one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// In a sentence for people: what failed, and what the other side answered.
+    pub reason: String,
+    /// Another attempt would fail in the same way: the message is given up at once.
+    pub permanent: bool,
+    /// No attempt before so long, because the other side asked for it.
+    pub retry_after: Option<Duration>,
+}
+
+impl Failure {
+    /// A failure that may pass.
+    pub fn temporary(reason: impl Into<String>) -> Self {
+        Failure { reason: reason.into(), ..Failure::default() }
+    }
+
+    /// A failure that will not pass by itself.
+    pub fn permanent(reason: impl Into<String>) -> Self {
+        Failure { reason: reason.into(), permanent: true, retry_after: None }
+    }
+}
+
+/// A message that was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedNotification {
-    /// The first of its events.
+    /// The first event of the scan.
     pub id: EventId,
     /// Where it was to go.
-    pub channel: Channel,
+    pub channel: String,
     /// Whose events.
     pub org: OrgId,
     /// The domain.
@@ -87,6 +103,8 @@ pub struct FailedNotification {
     pub failed_at: Timestamp,
     /// Why the last attempt failed.
     pub reason: String,
+    /// Attempts that were made.
+    pub attempts: u32,
 }
 
 /// The outbox in figures.
@@ -98,38 +116,31 @@ pub struct OutboxStats {
     pub failed: u64,
 }
 
-/// The row of a message to be; `first` and `last` are the ids of its events.
-pub(crate) fn row(
-    channel: Channel,
-    org: OrgId,
-    name: &DomainName,
-    first: i64,
-    last: i64,
-    at: Timestamp,
-) -> Vec<Arg> {
-    args![first, channel.as_str(), org.0, name.as_str(), last, micros(at), micros(at), 0, 0]
+/// The row of events to be routed; `first` and `last` are their ids.
+pub(crate) fn row(org: OrgId, name: &DomainName, first: i64, last: i64, at: Timestamp) -> Vec<Arg> {
+    args![first, LOG, org.0, name.as_str(), last, micros(at), micros(at), 0, 0]
 }
 
-/// Writes messages inside the transaction of their events.
+/// Writes rows inside the transaction of their events.
 pub(crate) async fn put(tx: &mut Tx, rows: Vec<Vec<Arg>>) -> Result<()> {
     let head = "INSERT INTO outbox (id, channel, org, name, last_event, at, due_at, attempts, lease)";
     tx.insert(head, rows, "").await?;
     Ok(())
 }
 
-/// Due messages, oldest first, each to one caller at a time.
+/// Due rows, oldest first, each to one caller at a time.
 pub(crate) async fn lease(db: &Db, limit: u32, now: Timestamp) -> Result<Vec<Notification>> {
+    const DUE: &str = "failed_at IS NULL AND delivered_at IS NULL AND due_at <= $1";
     let at = micros(now);
-    let due = "SELECT id FROM outbox WHERE failed_at IS NULL AND due_at <= $1 LIMIT 1";
-    if db.row(due, args![at]).await?.is_none() {
+    if db.row(format!("SELECT id FROM outbox WHERE {DUE} LIMIT 1"), args![at]).await?.is_none() {
         return Ok(Vec::new());
     }
     let sql = format!(
         "WITH picked AS MATERIALIZED (SELECT id AS i, channel AS c FROM outbox \
-         WHERE failed_at IS NULL AND due_at <= $1 ORDER BY due_at, id LIMIT $2{}) \
+         WHERE {DUE} ORDER BY due_at, id LIMIT $2{}) \
          UPDATE outbox SET lease = CASE WHEN lease >= $1 THEN lease + 1 ELSE $1 END, due_at = $3, \
          attempts = attempts + 1 FROM picked WHERE outbox.id = picked.i AND outbox.channel = picked.c \
-         RETURNING id, channel, org, name, last_event, attempts, lease",
+         RETURNING id, channel, org, name, last_event, attempts, lease, events, rules, batch",
         db.skip_locked()
     );
     let mut tx = db.begin().await?;
@@ -140,47 +151,82 @@ pub(crate) async fn lease(db: &Db, limit: u32, now: Timestamp) -> Result<Vec<Not
     for r in &rows {
         let mut n = message(r)?;
         if n.attempt > DELIVERY.max_attempts {
-            failed(db, &n, "the process that delivered it ended every time", now).await?;
+            failed(db, &n, &Failure::permanent("the process that delivered it ended every time"), now)
+                .await?;
             continue;
         }
-        n.events = events::between(db, n.org, &n.domain, n.id, EventId(r.int(4)?)).await?;
+        n.events = match r.text_or_null(7)? {
+            Some(ids) => events::by_id(db, n.org, &read_json::<Vec<EventId>>(&ids)?).await?,
+            None => events::between(db, n.org, &n.domain, n.id, EventId(r.int(4)?)).await?,
+        };
         out.push(n);
     }
-    out.sort_by_key(|n| (n.id, n.channel));
+    out.sort_by(|a, b| (a.id, &a.channel).cmp(&(b.id, &b.channel)));
     Ok(out)
-}
-
-fn channel(r: &Cells, column: usize) -> Result<Channel> {
-    let word = r.text(column)?;
-    Channel::from_word(&word)
-        .ok_or_else(|| crate::api::Error::Broken(format!("stored channel “{word}” is unknown")))
 }
 
 fn message(r: &Cells) -> Result<Notification> {
     Ok(Notification {
         id: EventId(r.int(0)?),
-        channel: channel(r, 1)?,
+        channel: r.text(1)?,
         org: OrgId(r.int(2)?),
         domain: DomainName::trusted(&r.text(3)?),
         events: Vec::new(),
+        rules: r.text_or_null(8)?.map(|t| read_json(&t)).transpose()?.unwrap_or_default(),
+        batch: r.int_or_null(9)?,
         attempt: u32::try_from(r.int(5)?).unwrap_or(u32::MAX),
         lease: r.int(6)?,
     })
 }
 
-pub(crate) async fn delivered(db: &Db, n: &Notification) -> Result<()> {
-    let sql = "DELETE FROM outbox WHERE id = $1 AND channel = $2 AND lease = $3";
-    db.write(sql, args![n.id.0, n.channel.as_str(), n.lease]).await?;
+/// Replaces the events of a scan by messages, if the lease still holds.
+pub(crate) async fn route(db: &Db, n: &Notification, planned: &[Planned], now: Timestamp) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    let sql = "DELETE FROM outbox WHERE id = $1 AND channel = $2 AND lease = $3 RETURNING last_event";
+    let Some(r) = tx.row(sql, args![n.id.0, n.channel.as_str(), n.lease]).await? else { return Ok(false) };
+    let last = r.int(0)?;
+    let mut rows = Vec::with_capacity(planned.len());
+    for p in planned {
+        let batch = p.batch.then(|| micros(p.due_at));
+        rows.push(args![
+            n.id.0,
+            p.channel.as_str(),
+            n.org.0,
+            n.domain.as_str(),
+            last,
+            micros(now),
+            micros(p.due_at),
+            0,
+            0,
+            json(&p.events)?,
+            json(&p.rules)?,
+            batch
+        ]);
+    }
+    let head = "INSERT INTO outbox (id, channel, org, name, last_event, at, due_at, attempts, lease, events, rules, \
+                batch)";
+    tx.insert(head, rows, "").await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+pub(crate) async fn delivered(db: &Db, n: &Notification, answer: &str, now: Timestamp) -> Result<()> {
+    let sql = "UPDATE outbox SET delivered_at = $4, answer = $5, last_error = NULL \
+               WHERE id = $1 AND channel = $2 AND lease = $3";
+    let answer: String = answer.chars().take(WORDS).collect();
+    db.write(sql, args![n.id.0, n.channel.as_str(), n.lease, micros(now), answer]).await?;
     Ok(())
 }
 
-pub(crate) async fn failed(db: &Db, n: &Notification, reason: &str, now: Timestamp) -> Result<Retry> {
+pub(crate) async fn failed(db: &Db, n: &Notification, why: &Failure, now: Timestamp) -> Result<Retry> {
     let at = micros(now);
-    let given_up = n.attempt >= DELIVERY.max_attempts;
-    let due = at.saturating_add(span(DELIVERY.delay(n.attempt, &n.dedupe_key())));
-    let reason: String = reason.chars().take(500).collect();
+    let given_up = why.permanent || n.attempt >= DELIVERY.max_attempts;
+    let delay = DELIVERY.delay(n.attempt, &n.spread());
+    let delay = why.retry_after.map_or(delay, |asked| delay.max(asked.min(DELIVERY.max_delay)));
+    let due = at.saturating_add(span(delay));
+    let reason: String = why.reason.chars().take(WORDS).collect();
     let sql = "UPDATE outbox SET due_at = $4, failed_at = $5, last_error = $6 \
-               WHERE id = $1 AND channel = $2 AND lease = $3";
+               WHERE id = $1 AND channel = $2 AND lease = $3 AND delivered_at IS NULL";
     let failed_at = given_up.then_some(at);
     let values = args![n.id.0, n.channel.as_str(), n.lease, due, failed_at, reason];
     if db.write(sql, values).await? == 0 {
@@ -189,35 +235,102 @@ pub(crate) async fn failed(db: &Db, n: &Notification, reason: &str, now: Timesta
     Ok(if given_up { Retry::GivenUp } else { Retry::At(instant(due)?) })
 }
 
-pub(crate) async fn list_failed(db: &Db, limit: u32) -> Result<Vec<FailedNotification>> {
-    let sql = "SELECT id, channel, org, name, failed_at, last_error FROM outbox WHERE failed_at IS NOT NULL \
-               ORDER BY failed_at, id LIMIT $1";
-    db.rows(sql, args![i64::from(limit)])
+pub(crate) async fn list_failed(db: &Db, org: Option<OrgId>, limit: u32) -> Result<Vec<FailedNotification>> {
+    let whose = if org.is_some() { " AND org = $2" } else { "" };
+    let sql = format!(
+        "SELECT id, channel, org, name, failed_at, last_error, attempts FROM outbox \
+         WHERE failed_at IS NOT NULL{whose} ORDER BY failed_at, id LIMIT $1"
+    );
+    let mut values = args![i64::from(limit)];
+    values.extend(org.map(|o| Arg::from(o.0)));
+    db.rows(sql, values)
         .await?
         .iter()
         .map(|r| {
             Ok(FailedNotification {
                 id: EventId(r.int(0)?),
-                channel: channel(r, 1)?,
+                channel: r.text(1)?,
                 org: OrgId(r.int(2)?),
                 domain: DomainName::trusted(&r.text(3)?),
                 failed_at: instant(r.int(4)?)?,
                 reason: r.text_or_null(5)?.unwrap_or_default(),
+                attempts: u32::try_from(r.int(6)?).unwrap_or(u32::MAX),
             })
         })
         .collect()
 }
 
-/// Makes all given-up messages due again, from their first attempt on; how many there were.
-pub(crate) async fn retry_failed(db: &Db, now: Timestamp) -> Result<u64> {
-    let sql = "UPDATE outbox SET due_at = $1, attempts = 0, failed_at = NULL WHERE failed_at IS NOT NULL";
-    db.write(sql, args![micros(now)]).await
+pub(crate) async fn retry_failed(
+    db: &Db,
+    org: Option<OrgId>,
+    which: Option<(EventId, String)>,
+    now: Timestamp,
+) -> Result<u64> {
+    let mut sql = "UPDATE outbox SET due_at = $1, attempts = 0, failed_at = NULL WHERE failed_at IS NOT NULL"
+        .to_string();
+    let mut values = args![micros(now)];
+    if let Some(org) = org {
+        values.extend(args![org.0]);
+        sql.push_str(" AND org = $2");
+        if let Some((id, channel)) = which {
+            values.extend(args![id.0, channel]);
+            sql.push_str(" AND id = $3 AND channel = $4");
+        }
+    }
+    db.write(sql, values).await
 }
 
 pub(crate) async fn stats(db: &Db) -> Result<OutboxStats> {
-    let sql = "SELECT (SELECT COUNT(*) FROM outbox WHERE failed_at IS NULL), \
+    let sql = "SELECT (SELECT COUNT(*) FROM outbox WHERE failed_at IS NULL AND delivered_at IS NULL), \
                (SELECT COUNT(*) FROM outbox WHERE failed_at IS NOT NULL)";
     let Some(r) = db.row(sql, args![]).await? else { return Ok(OutboxStats::default()) };
     let count = |i| r.int(i).map(|n| u64::try_from(n).unwrap_or(0));
     Ok(OutboxStats { waiting: count(0)?, failed: count(1)? })
+}
+
+const STATUS: &str =
+    "id, channel, name, events, at, due_at, attempts, failed_at, delivered_at, last_error, answer";
+
+/// Messages about events between two identities. A scan's events lie within a few thousand positions of its first.
+pub(crate) async fn statuses(
+    db: &Db,
+    org: OrgId,
+    first: EventId,
+    last: EventId,
+) -> Result<Vec<MessageStatus>> {
+    let sql = format!(
+        "SELECT {STATUS} FROM outbox WHERE org = $1 AND id >= $2 AND id <= $3 AND last_event >= $4 \
+         AND channel <> '{LOG}' ORDER BY id DESC, channel LIMIT 1000"
+    );
+    let rows = db.rows(sql, args![org.0, first.0.saturating_sub(5000), last.0, first.0]).await?;
+    rows.iter().map(status).collect()
+}
+
+pub(crate) async fn last_of(db: &Db, org: OrgId, channel: &str) -> Result<Option<MessageStatus>> {
+    let sql = format!(
+        "SELECT {STATUS} FROM outbox WHERE org = $1 AND channel = $2 AND attempts > 0 ORDER BY id DESC LIMIT 1"
+    );
+    db.row(sql, args![org.0, channel]).await?.as_ref().map(status).transpose()
+}
+
+fn status(r: &Cells) -> Result<MessageStatus> {
+    let attempts = u32::try_from(r.int(6)?).unwrap_or(u32::MAX);
+    let error = r.text_or_null(9)?;
+    let state = match (r.int_or_null(8)?, r.int_or_null(7)?) {
+        (Some(at), _) => {
+            DeliveryState::Delivered { at: instant(at)?, answer: r.text_or_null(10)?.unwrap_or_default() }
+        }
+        (None, Some(at)) => {
+            DeliveryState::Failed { at: instant(at)?, error: error.unwrap_or_default(), attempts }
+        }
+        (None, None) => DeliveryState::Waiting { due_at: instant(r.int(5)?)?, attempts, error },
+    };
+    Ok(MessageStatus {
+        id: EventId(r.int(0)?),
+        channel: r.text(1)?,
+        domain: r.text(2)?,
+        events: r.text_or_null(3)?.map(|t| read_json(&t)).transpose()?.unwrap_or_default(),
+        at: instant(r.int(4)?)?,
+        state,
+    })
 }

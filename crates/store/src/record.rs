@@ -9,8 +9,9 @@ use crate::codec::{
     ITEM, JUDGED, json, judged_args, judged_assignments, micros, overlay, read_item, same_grounds,
 };
 use crate::db::{Db, Tx, args};
+use crate::items::reminded;
 use crate::log::{self, Line};
-use crate::outbox::{self, Channel};
+use crate::outbox;
 use jiff::Timestamp;
 use model::event::{Change, Severity};
 use model::ids::{LogPosition, OrgId};
@@ -44,8 +45,8 @@ pub(crate) async fn record(db: &Db, record: &Record) -> Result<LogPosition> {
     Ok(last)
 }
 
-/// Appends log entries, then the events of some organisations about one name with a message for each organisation and
-/// channel. Returns the last position. Late in a transaction: see [`log::append`].
+/// Appends log entries, then the events of some organisations about one name with a message for each
+/// organisation. Returns the last position. Late in a transaction: see [`log::append`].
 pub(crate) async fn append_events(
     tx: &mut Tx,
     name: &DomainName,
@@ -74,7 +75,7 @@ pub(crate) async fn append_events(
             ]);
             id += 1;
         }
-        messages.extend(Channel::ALL.map(|channel| outbox::row(channel, *org, name, from, id - 1, at)));
+        messages.push(outbox::row(*org, name, from, id - 1, at));
     }
     tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json)", rows, "").await?;
     outbox::put(tx, messages).await?;
@@ -169,14 +170,15 @@ async fn holding(db: &Db, tx: &mut Tx, outcome: &ItemOutcome) -> Result<bool> {
         item.was_delegated,
         item.last_change_at.map(micros),
         item.next_scan_at.map(micros),
-        item.last_dns_change_at.map(micros)
+        item.last_dns_change_at.map(micros),
+        reminded(item)?
     ];
     let first = values.len() + 1;
     values.extend(judged_args(&item.status, &row)?);
     debug_assert_eq!(values.len(), first - 1 + JUDGED.len());
     let sql = format!(
         "UPDATE items SET was_delegated = $3, last_change_at = $4, next_scan_at = $5, \
-         last_dns_change_at = $6, {} WHERE org = $1 AND name = $2",
+         last_dns_change_at = $6, reminded = $7, {} WHERE org = $1 AND name = $2",
         judged_assignments(first)
     );
     tx.execute(sql, values).await?;

@@ -5,11 +5,10 @@ use crate::db::{Db, args};
 use crate::index::{Indexes, Plan};
 use crate::items::By;
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
-use crate::outbox::{FailedNotification, Notification, OutboxStats};
 use crate::resources::SpaceCache;
 use crate::retry::Retry;
 use crate::services::{self, VersionedService};
-use crate::{budgets, events, history, items, jobs, log, outbox, record, upkeep};
+use crate::{budgets, events, history, items, jobs, log, record, upkeep};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -225,30 +224,6 @@ impl Store for Database {
         Ok(log::ends(&self.db).await?.0)
     }
 
-    async fn lease_notifications(&self, limit: u32, now: Timestamp) -> Result<Vec<Notification>> {
-        outbox::lease(&self.db, limit, now).await
-    }
-
-    async fn notification_delivered(&self, notification: &Notification) -> Result<()> {
-        outbox::delivered(&self.db, notification).await
-    }
-
-    async fn notification_failed(&self, n: &Notification, reason: &str, now: Timestamp) -> Result<Retry> {
-        outbox::failed(&self.db, n, reason, now).await
-    }
-
-    async fn failed_notifications(&self, limit: u32) -> Result<Vec<FailedNotification>> {
-        outbox::list_failed(&self.db, limit).await
-    }
-
-    async fn retry_notifications(&self, now: Timestamp) -> Result<u64> {
-        outbox::retry_failed(&self.db, now).await
-    }
-
-    async fn outbox_stats(&self) -> Result<OutboxStats> {
-        outbox::stats(&self.db).await
-    }
-
     async fn enqueue(&self, jobs: &[(Job, Timestamp)], priority: Priority) -> Result<()> {
         jobs::enqueue(&self.db, jobs, priority).await
     }
@@ -331,6 +306,10 @@ impl Store for Database {
 
     async fn prune(&self, now: Timestamp, keep_days: u32) -> Result<u64> {
         upkeep::prune(&self.db, now, keep_days).await
+    }
+
+    async fn backup(&self, to: &std::path::Path) -> Result<()> {
+        upkeep::backup(&self.db, to).await
     }
 
     async fn ping(&self) -> Result<()> {

@@ -2,7 +2,7 @@
 //! Tables are walked by key in steps of bounded size, each a transaction of its own, so that other writers wait for one
 //! step at most and no statement grows with the database.
 
-use crate::api::{LOG_KEEP_DAYS, Result};
+use crate::api::{Error, LOG_KEEP_DAYS, Result};
 use crate::budgets;
 use crate::codec::micros;
 use crate::db::{Db, args};
@@ -11,6 +11,9 @@ use crate::log::{self, Line};
 use jiff::Timestamp;
 use model::ids::OrgId;
 use model::scan::Op;
+
+/// Days that delivered messages are kept, for the delivery status of events.
+const DELIVERED_KEEP_DAYS: u32 = 90;
 
 /// Rows that one step looks at.
 const BATCH: i64 = 1000;
@@ -90,11 +93,22 @@ pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64
     let sql = "DELETE FROM prefixes WHERE released_at < $2 AND id IN \
                (SELECT id FROM prefixes WHERE released_at < $2 LIMIT $1)";
     gone += in_batches(db, sql, old).await?;
+    let sql = "DELETE FROM outbox WHERE delivered_at < $2 AND (id, channel) IN \
+               (SELECT id, channel FROM outbox WHERE delivered_at < $2 LIMIT $1)";
+    gone += in_batches(db, sql, cutoff(now, keep_days.min(DELIVERED_KEEP_DAYS))).await?;
     // The age is compared again: a host may be asked between being found and being deleted.
     let sql = "DELETE FROM host_budgets WHERE changed_at < $2 AND host IN \
                (SELECT host FROM host_budgets WHERE changed_at < $2 LIMIT $1)";
     gone += in_batches(db, sql, cutoff(now, budgets::KEEP_DAYS)).await?;
     Ok(gone)
+}
+
+pub(crate) async fn backup(db: &Db, to: &std::path::Path) -> Result<()> {
+    if matches!(db, Db::Postgres(_)) {
+        return Err(Error::Broken("a PostgreSQL database is copied with pg_dump".into()));
+    }
+    // One reading transaction: writers go on meanwhile.
+    db.write("VACUUM INTO $1", args![to.to_string_lossy().into_owned()]).await.map(drop)
 }
 
 /// The instant so many days ago, in microseconds.

@@ -68,6 +68,16 @@ enum Action {
     },
     /// Print custom resource definitions (YAML) for the kinds of the resource API, so that a cluster can hold them
     Crds,
+    /// Copy the embedded database into a new file, while the server runs
+    Backup {
+        /// The file to write
+        file: PathBuf,
+    },
+    /// Put a copy in place of an installation that does not exist yet (--data DIR, an empty or new folder)
+    Restore {
+        /// A file that “admin backup” wrote
+        file: PathBuf,
+    },
     /// List notifications that could not be delivered, with the reason
     Notifications {
         /// Deliver all of them again
@@ -89,6 +99,11 @@ const LISTED: u32 = 1000;
 pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
     if let Action::Crds = args.action {
         print(crds()?.trim_end())?;
+        return Ok(Outcome::Done);
+    }
+    if let Action::Restore { file } = &args.action {
+        super::backup::restore(file, &args.data, args.database.is_some()).await?;
+        print(&format!("restored into {}", args.data.display()))?;
         return Ok(Outcome::Done);
     }
     // Opening would create the database; a link to an empty installation is useless.
@@ -119,6 +134,11 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
         Action::Token { name, scope, days } => token(&*store, &name, &scope, days, json).await?,
         Action::Jobs { retry } => jobs(&*store, &retry, json).await?,
         Action::Claims => claims(&*store, json).await?,
+        Action::Backup { file } => {
+            super::backup::backup(&*store, &file).await?;
+            print(&format!("copied into {}", file.display()))?;
+        }
+        Action::Restore { .. } => {}
         Action::Notifications { retry } => notifications(&*store, retry, json).await?,
     }
     Ok(Outcome::Done)
@@ -246,8 +266,9 @@ async fn claims(store: &dyn Store, json: bool) -> Result<()> {
 }
 
 async fn notifications(store: &dyn Store, retry: bool, json: bool) -> Result<()> {
-    let failed = store.failed_notifications(LISTED).await?;
-    let retried = if retry { store.retry_notifications(jiff::Timestamp::now()).await? } else { 0 };
+    let failed = store.failed_notifications(None, LISTED).await?;
+    let retried =
+        if retry { store.retry_notifications(None, None, jiff::Timestamp::now()).await? } else { 0 };
     let stats = store.outbox_stats().await?;
     if json {
         let rows: Vec<_> = failed
@@ -255,7 +276,7 @@ async fn notifications(store: &dyn Store, retry: bool, json: bool) -> Result<()>
             .map(|n| {
                 serde_json::json!({
                     "event": n.id.0,
-                    "channel": n.channel.as_str(),
+                    "channel": n.channel,
                     "domain": n.domain.as_str(),
                     "failed_at": n.failed_at,
                     "reason": n.reason,
@@ -268,7 +289,7 @@ async fn notifications(store: &dyn Store, retry: bool, json: bool) -> Result<()>
     }
     let mut lines = vec![format!("{} notifications waiting, {} failed", stats.waiting, stats.failed)];
     for n in &failed {
-        let (channel, at) = (n.channel.as_str(), second(n.failed_at));
+        let (channel, at) = (&n.channel, second(n.failed_at));
         lines.push(format!("  {}  {channel}  failed {at}  {}", n.domain.as_str(), n.reason));
     }
     if retry {

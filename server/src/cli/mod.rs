@@ -2,6 +2,7 @@
 //! 1 problems found, 2 wrong usage, 3 operation failed, 130 stopped by Ctrl-C.
 
 mod admin;
+mod backup;
 mod check;
 mod compare;
 mod configure;
@@ -9,6 +10,7 @@ mod demo;
 mod doh;
 mod fqdn;
 mod lab;
+mod mail;
 mod output;
 mod parse_whois;
 mod place;

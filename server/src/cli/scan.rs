@@ -49,6 +49,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
             zone: parts.zone,
             dnssec: parts.dnssec,
             findings: parts.findings,
+            pending: vec![],
         },
     );
     let item = Item::new(OrgId::BUILT_IN, name, Ownership::Watched, now);

@@ -76,8 +76,19 @@ pub(super) struct ServeArgs {
     /// Domain of yours below which CNAME ownership challenges point, as in verify.example.net
     #[arg(long, env = "DOMAINSCOPE_CLAIM_SUFFIX", value_name = "DOMAIN", value_parser = claim_suffix)]
     claim_suffix: Option<String>,
+    /// Days that history is kept; the newest change of a domain always is
+    #[arg(
+        long,
+        default_value_t = 400,
+        env = "DOMAINSCOPE_KEEP_DAYS",
+        value_name = "DAYS",
+        value_parser = clap::value_parser!(u32).range(7..)
+    )]
+    keep_days: u32,
     #[command(flatten)]
     doh: super::doh::DohArgs,
+    #[command(flatten)]
+    mail: super::mail::MailArgs,
 }
 
 /// `127.0.0.1:8080`, `[::]:8080`, `localhost:8080`.
@@ -151,9 +162,14 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         concurrency: usize::from(args.concurrency),
         claim_suffix: args.claim_suffix.clone(),
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
+        reminder_days: args.mail.expiry_days.0.clone(),
+        keep_days: args.keep_days,
         ..Policy::default()
     };
     let resolver = args.doh.resolver(&engine, &dns)?;
+    let deliverer = args.mail.deliverer(&engine, &dns)?;
+    let dispatcher =
+        notify::Dispatcher::new(store.clone(), Arc::new(jiff::Timestamp::now), deliverer.clone());
     let hub = Hub::default();
     let scanner = Scanner {
         store: store.clone(),
@@ -169,6 +185,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         worker: worker.clone(),
         engine: dns,
         tools,
+        deliverer,
         identity: identity.clone(),
         quotas: Quotas { domains: args.max_domains, ..Quotas::default() },
         demo: args.demo,
@@ -210,6 +227,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         let stop = stop.clone();
         async move { worker.run(stop).await }
     });
+    let messages = tokio::spawn(dispatcher.run(stop.clone()));
     let address = listener.local_addr()?;
     let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     let health_at = watched.as_ref().map(TcpListener::local_addr).transpose()?;
@@ -255,7 +273,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => {}
     }
     // Leases of what is cut off run out by themselves.
-    let _ = tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(work, log) }).await;
+    let _ = tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(work, log, messages) }).await;
     if let Some(lab) = lab {
         lab.shutdown().await;
     }

@@ -71,6 +71,7 @@ pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
     let worker = Worker::new(scanner.clone(), "test");
     let engine = dns::Engine::new(dns::Settings::default());
     let dialer = net::Dialer::new(net::Settings::default()).unwrap();
+    let deliverer = notify::Deliverer::new(dialer.clone(), None, None);
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
@@ -82,6 +83,7 @@ pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
         worker,
         engine,
         tools,
+        deliverer,
         identity: identity.clone(),
         quotas: product::Quotas::default(),
         demo,

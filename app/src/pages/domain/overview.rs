@@ -2,6 +2,7 @@
 
 use super::state::DomainState;
 use super::{attention, facts, flags, nameservers, settings, soa, states, with_detail};
+use crate::components::banner::{Tone, banner};
 use leptos::prelude::*;
 use model::detail::Detail;
 use model::registration::RegistrationState;
@@ -28,12 +29,29 @@ fn overview(dom: DomainState, d: &Detail) -> AnyView {
     let status_flags = registration.and_then(|r| flags::flags(r.statuses.as_ref()));
     let signed = observation.and_then(|o| facts::dnssec(&o.dnssec, d.now));
     view! {
-        <div class="tight">{failed}{states::outcome(d)}</div>
+        <div class="tight">{failed}{states::outcome(d)}{confirming(d)}</div>
         {attention::needs(dom, d)}
         <div class="cols">
             <div class="stack">{servers}{negative}{settings::note(dom, &d.item)}</div>
-            <div class="stack">{info}{status_flags}{signed}{settings::renewal(dom, d)}</div>
+            <div class="stack">{info}{status_flags}{signed}{settings::renewal(dom, d)}{settings::mute(d)}</div>
         </div>
     }
     .into_any()
+}
+
+/// Changes that wait for a second look, and values that change too often to be reported one by one.
+fn confirming(d: &Detail) -> Option<AnyView> {
+    let pending = &d.observation.as_ref()?.pending;
+    let waiting: Vec<_> =
+        pending.iter().filter_map(|p| p.change.as_ref().map(|c| (c.headline(), p.is_flapping()))).collect();
+    let (flapping, fresh): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(_, flapping)| *flapping);
+    let list =
+        |all: Vec<(String, bool)>| all.into_iter().map(|(words, _)| words).collect::<Vec<_>>().join(". ");
+    let fresh = (!fresh.is_empty())
+        .then(|| banner(Tone::Info, "Being confirmed by a second look", format!("{}.", list(fresh))));
+    let flapping = (!flapping.is_empty()).then(|| {
+        let title = "Changes often; reported when it stays the same for a day";
+        banner(Tone::Info, title, format!("{}.", list(flapping)))
+    });
+    Some(view! { {fresh}{flapping} }.into_any())
 }

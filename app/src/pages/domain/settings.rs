@@ -10,7 +10,7 @@ use model::detail::Detail;
 use model::inventory::ListQuery;
 use model::item::{Item, NOTE_MAX};
 use model::registration::RegistrationState;
-use model::time::human_date;
+use model::time::{human_date, human_instant};
 
 /// The tags, and a small form behind a plus.
 pub(crate) fn tags(dom: DomainState, item: &Item) -> AnyView {
@@ -93,6 +93,36 @@ pub(crate) fn renewal(dom: DomainState, d: &Detail) -> AnyView {
                 </div>
                 <p class="hint" id="renewal-hint">{hint}</p>
                 <div><button class="btn btn-sm" type="submit">"Save"</button></div>
+            </form>
+        </section>
+    }
+    .into_any()
+}
+
+/// Whether messages about the domain are sent. A plain form: its page is sent anew with the answer.
+pub(crate) fn mute(d: &Detail) -> AnyView {
+    let name = d.item.name.as_str().to_string();
+    let muted = d.item.muted_until.filter(|until| *until > d.now);
+    let words = match muted {
+        Some(until) => {
+            format!("No messages until {}. Events are recorded all the same.", human_instant(until))
+        }
+        None => "Messages about this domain are sent as the rules say.".to_string(),
+    };
+    let choice = |days: &'static str, label: &'static str| view! { <option value=days>{label}</option> };
+    let on = muted.is_some().then(|| choice("0", "Send messages again"));
+    view! {
+        <section class="card" id="notifications">
+            <div class="card-head"><h2>"Notifications"</h2></div>
+            <form class="card-body stack" method="post" action="/api/fn/mute">
+                <input type="hidden" name="name" value=name/>
+                <p class="hint">{words}</p>
+                <div class="row row-wrap">
+                    <select class="input" name="days" aria-label="Mute">
+                        {on}{choice("1", "Mute for a day")}{choice("7", "Mute for a week")}{choice("30", "Mute for 30 days")}
+                    </select>
+                    <button class="btn btn-sm" type="submit">"Save"</button>
+                </div>
             </form>
         </section>
     }

@@ -17,9 +17,10 @@ use model::ids::Role;
 use service::{ApiError, Usage};
 
 /// The pages, with the least role that may see each.
-const PAGES: [(&str, &str, &str, Role); 5] = [
+const PAGES: [(&str, &str, &str, Role); 6] = [
     ("/settings/members", "Members", "list", Role::Viewer),
     ("/settings/tokens", "API tokens", "key", Role::Admin),
+    ("/settings/notifications", "Notifications", "bell", Role::Viewer),
     ("/settings/audit", "Audit log", "clock", Role::Admin),
     ("/settings/organisation", "Organisation", "globe", Role::Viewer),
     ("/settings/account", "Your account", "lock", Role::Viewer),
@@ -54,7 +55,8 @@ fn page<T: Clone + Send + Sync + 'static>(
     .into_any()
 }
 
-fn tabs(path: &'static str, role: Role) -> AnyView {
+/// Links to all pages of the settings that a role may see.
+pub(crate) fn tabs(path: &'static str, role: Role) -> AnyView {
     let links = PAGES.iter().filter(move |page| role >= page.3).map(|(to, title, picture, _)| {
         let here = *to == path;
         view! {

@@ -4,6 +4,7 @@ pub use crate::finding::severity::Severity;
 
 use crate::base::ids::{EventId, OrgId};
 use crate::base::names::DomainName;
+use crate::base::time::{StatedTime, human_date};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,10 @@ pub enum EventKind {
     ExpirationChanged,
     /// The expiration moved on and nothing speaks against it having been paid.
     Renewed,
+    /// The expiration is near: a reminder, made by time rather than by a change.
+    ExpiresSoon,
+    /// The expiration has come.
+    Expired,
     /// The registry's "last changed" date moved.
     ModifiedChanged,
     /// An EPP status code appeared.
@@ -59,13 +64,15 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind, in the order filters list them.
-    pub const ALL: [EventKind; 22] = [
+    pub const ALL: [EventKind; 24] = [
         EventKind::Registered,
         EventKind::Released,
         EventKind::CreationChanged,
         EventKind::RegistrarChanged,
         EventKind::ExpirationChanged,
         EventKind::Renewed,
+        EventKind::ExpiresSoon,
+        EventKind::Expired,
         EventKind::ModifiedChanged,
         EventKind::StatusAdded,
         EventKind::StatusRemoved,
@@ -93,6 +100,8 @@ impl EventKind {
             EventKind::RegistrarChanged => "registrar_changed",
             EventKind::ExpirationChanged => "expiration_changed",
             EventKind::Renewed => "renewed",
+            EventKind::ExpiresSoon => "expires_soon",
+            EventKind::Expired => "expired",
             EventKind::ModifiedChanged => "modified_changed",
             EventKind::StatusAdded => "status_added",
             EventKind::StatusRemoved => "status_removed",
@@ -126,6 +135,8 @@ impl EventKind {
             EventKind::RegistrarChanged => "Registrar changed",
             EventKind::ExpirationChanged => "Expiration changed",
             EventKind::Renewed => "Renewed",
+            EventKind::ExpiresSoon => "Expires soon",
+            EventKind::Expired => "Expired",
             EventKind::ModifiedChanged => "Modified date changed",
             EventKind::StatusAdded => "Status flag added",
             EventKind::StatusRemoved => "Status flag removed",
@@ -156,11 +167,30 @@ impl EventKind {
         )
     }
 
+    /// True for what time alone makes: nothing differs between two observations.
+    pub fn is_reminder(self) -> bool {
+        matches!(self, EventKind::ExpiresSoon | EventKind::Expired)
+    }
+
+    /// True when the values before and after say more than the headline does.
+    pub fn shows_values(self) -> bool {
+        !self.is_reminder()
+            && !matches!(
+                self,
+                EventKind::StatusAdded
+                    | EventKind::StatusRemoved
+                    | EventKind::Registered
+                    | EventKind::Released
+            )
+    }
+
     /// True for changes of the registration itself: they set *Last Change Detected* and tint the row.
     pub fn is_registration_change(self) -> bool {
         !matches!(
             self,
-            EventKind::DnssecStatusChanged
+            EventKind::ExpiresSoon
+                | EventKind::Expired
+                | EventKind::DnssecStatusChanged
                 | EventKind::ProviderChanged
                 | EventKind::DelegationHealthChanged
                 | EventKind::RecordChanged
@@ -200,15 +230,23 @@ pub struct Change {
 impl Change {
     /// The change in a sentence without the domain name.
     pub fn sentence(&self) -> String {
+        let headline = self.headline();
+        if self.note.is_empty() { headline } else { format!("{headline}. {}", self.note) }
+    }
+
+    /// The same without the note.
+    pub fn headline(&self) -> String {
         let none = "none";
         let (old, new) = (self.old.as_deref().unwrap_or(none), self.new.as_deref().unwrap_or(none));
-        let mut s = match self.kind {
+        match self.kind {
             kind if kind.is_about_ownership() => new.to_string(),
             EventKind::StatusAdded => format!("Status flag {new} was set"),
             EventKind::StatusRemoved => format!("Status flag {old} was removed"),
             EventKind::Registered => "The name was registered".to_string(),
             EventKind::Released => "The name is no longer registered".to_string(),
-            EventKind::Renewed => format!("Renewed until {new}"),
+            EventKind::Renewed => format!("Renewed until {}", day(new)),
+            EventKind::ExpiresSoon => format!("Registration ends on {}", day(new)),
+            EventKind::Expired => format!("Registration ended on {}", day(new)),
             EventKind::DelegationHealthChanged => format!("{} went from {old} to {new}", self.field),
             EventKind::RecordChanged => match (&self.old, &self.new) {
                 (None, Some(n)) => format!("{} was added: {n}", self.field),
@@ -216,13 +254,13 @@ impl Change {
                 _ => format!("{} went from {old} to {new}", self.field),
             },
             _ => format!("{} went from {old} to {new}", self.kind.label().trim_end_matches(" changed")),
-        };
-        if !self.note.is_empty() {
-            s.push_str(". ");
-            s.push_str(&self.note);
         }
-        s
     }
+}
+
+/// A stated time as people read it; anything else as it is.
+fn day(text: &str) -> String {
+    text.parse::<StatedTime>().map_or_else(|_| text.to_string(), |t| human_date(t.date()))
 }
 
 /// Who acknowledged an event, and when.

@@ -1,5 +1,6 @@
 //! An item: an organisation's holding of a domain. What is owned, not what is observed.
 
+use super::expiry::Reminded;
 use super::status::Status;
 use crate::base::ids::OrgId;
 use crate::base::names::DomainName;
@@ -54,6 +55,12 @@ pub struct Item {
     pub manual_expires: Option<Date>,
     /// Auto-renew as marked by hand; `None` when nobody said.
     pub auto_renew: Option<bool>,
+    /// Until when no message about it is sent; its events are recorded all the same.
+    #[serde(default)]
+    pub muted_until: Option<Timestamp>,
+    /// Reminders of its expiration that were announced.
+    #[serde(default)]
+    pub reminded: Vec<Reminded>,
     /// Whether the domain was ever seen delegated.
     pub was_delegated: bool,
     /// When it was added.
@@ -80,6 +87,8 @@ impl Item {
             note: String::new(),
             manual_expires: None,
             auto_renew: None,
+            muted_until: None,
+            reminded: Vec::new(),
             was_delegated: false,
             added_at: now,
             status: Status::never_scanned(),
@@ -106,6 +115,9 @@ pub struct ItemPatch {
     /// Auto-renew by hand; `Some(None)` (in JSON `null`) clears it.
     #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
     pub auto_renew: Option<Option<bool>>,
+    /// Until when no message is sent; `Some(None)` (in JSON `null`) sends them again.
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub muted_until: Option<Option<Timestamp>>,
 }
 
 /// A field that is there, be it `null`, was said; only one that is left out was not.

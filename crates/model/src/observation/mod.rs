@@ -6,6 +6,7 @@ use crate::base::ids::Vantage;
 use crate::base::names::DomainName;
 use crate::dns::{Delegation, Dnssec, ZoneSnapshot};
 use crate::finding::Finding;
+use crate::judgement::confirm::Pending;
 use crate::registration::RegistrationState;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -118,6 +119,9 @@ pub struct Observation {
     /// What the checks noticed in this observation.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// Changes that wait for a second look, and what changed lately.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<Pending>,
 }
 
 impl Observation {
@@ -131,6 +135,7 @@ impl Observation {
             zone: Part::default(),
             dnssec: Part::default(),
             findings: Vec::new(),
+            pending: Vec::new(),
         }
     }
 

@@ -2,6 +2,9 @@
 //! Here: the observations that all of them start from.
 
 mod changes;
+mod confirm;
+mod month;
+mod notify;
 mod properties;
 mod statuses;
 

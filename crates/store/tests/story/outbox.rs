@@ -1,8 +1,11 @@
-//! The outbox: a message for each scan with events, delivered at least once, retried, given up, tried again.
+//! The outbox: the events of a scan, routed once into messages for channels; each delivered at least once, retried,
+//! given up, tried again.
 
 use crate::world::{ONE, Place, TWO, add, change, later, name, now, scan};
 use jiff::Timestamp;
-use store::{Channel, DELIVERY, Notification, Retry, Store};
+use model::ids::EventId;
+use model::notify::{Channel, DeliveryState, Planned, Rule, Target};
+use store::{DELIVERY, Failure, LOG, Notification, Retry, Store};
 
 async fn lease(s: &dyn Store, at: Timestamp) -> Vec<Notification> {
     s.lease_notifications(9, at).await.unwrap()
@@ -13,36 +16,78 @@ async fn record(s: &dyn Store, n: &str, changes: &[&str]) {
     s.record(&scan(s, n, &changes, now()).await).await.unwrap();
 }
 
-pub async fn a_scan_with_events_makes_one_message_for_each_holder(place: &Place) {
+fn planned(n: &Notification, channel: &str, due_at: Timestamp) -> Planned {
+    Planned {
+        channel: channel.into(),
+        due_at,
+        batch: false,
+        events: n.events.iter().map(|e| e.id).collect(),
+        rules: vec!["Everything".into()],
+    }
+}
+
+/// Records a scan with one event and routes it to a channel.
+async fn one_message(s: &dyn Store, at: Timestamp) {
+    record(s, "a.example", &["one"]).await;
+    let n = lease(s, at).await.remove(0);
+    assert!(s.route_notification(&n, &[planned(&n, "mail", at)], at).await.unwrap());
+}
+
+pub async fn a_scan_with_events_is_routed_once_for_each_holder(place: &Place) {
     let s = place.open().await;
     add(&*s, ONE, &["a.example", "quiet.example"]).await;
     add(&*s, TWO, &["a.example"]).await;
     record(&*s, "quiet.example", &[]).await;
     record(&*s, "a.example", &["one", "two", "three"]).await;
-    // Two deliverers never get the same message.
+    // Two dispatchers never get the same row.
     let other = place.open().await;
     let mut got = s.lease_notifications(1, now()).await.unwrap();
     got.extend(other.lease_notifications(9, now()).await.unwrap());
     assert_eq!(got.iter().map(|n| n.org).collect::<Vec<_>>(), [ONE, TWO]);
     for n in &got {
-        assert_eq!((n.channel, n.domain.as_str(), n.attempt), (Channel::Log, "a.example", 1));
+        assert_eq!((n.channel.as_str(), n.domain.as_str(), n.attempt), (LOG, "a.example", 1));
         let new: Vec<_> = n.events.iter().filter_map(|e| e.change.new.as_deref()).collect();
         assert_eq!(new, ["one", "two", "three"], "six changes are one message, not six");
         assert!(n.events.iter().all(|e| e.org == n.org) && n.events[0].id == n.id);
     }
     assert!(lease(&*s, now()).await.is_empty());
     assert_eq!(s.outbox_stats().await.unwrap().waiting, 2);
-    for n in &got {
-        s.notification_delivered(n).await.unwrap();
-    }
-    assert_eq!(s.outbox_stats().await.unwrap().waiting, 0);
+
+    // To two channels, one of them later and about two of the events only; the other organisation wants nothing.
+    let mut second = planned(&got[0], "pager", later(60));
+    second.events.truncate(2);
+    second.batch = true;
+    let plans = [planned(&got[0], "mail", now()), second];
+    assert!(s.route_notification(&got[0], &plans, now()).await.unwrap());
+    assert!(!s.route_notification(&got[0], &plans, now()).await.unwrap(), "it was routed already");
+    assert!(s.route_notification(&got[1], &[], now()).await.unwrap());
+    let n = lease(&*s, now()).await.remove(0);
+    assert_eq!((n.channel.as_str(), n.events.len(), n.batch), ("mail", 3, None));
+    assert_eq!(n.rules, ["Everything"]);
+    s.notification_delivered(&n, "250 OK", now()).await.unwrap();
+    let n = lease(&*s, later(61)).await.remove(0);
+    assert_eq!((n.channel.as_str(), n.events.len()), ("pager", 2));
+    assert_eq!(n.batch, Some(later(60).as_microsecond()));
+    s.notification_delivered(&n, "202 Accepted", later(61)).await.unwrap();
+    assert_eq!(s.outbox_stats().await.unwrap(), store::OutboxStats::default());
     assert!(lease(&*s, later(9999)).await.is_empty());
+
+    // How they went stays readable, to their organisation alone.
+    let all = s.message_statuses(ONE, n.id, EventId(n.id.0 + 1)).await.unwrap();
+    assert_eq!(all.iter().map(|m| m.channel.as_str()).collect::<Vec<_>>(), ["mail", "pager"]);
+    let answer = "250 OK".to_string();
+    assert_eq!(all[0].state, DeliveryState::Delivered { at: now(), answer });
+    assert_eq!(all[1].events.len(), 2);
+    assert!(s.message_statuses(TWO, EventId(0), EventId(i64::MAX)).await.unwrap().is_empty());
+    assert_eq!(s.last_message(ONE, "pager").await.unwrap().unwrap().channel, "pager");
+    s.prune(later(120 * 24 * 60), 400).await.unwrap();
+    assert!(s.message_statuses(ONE, EventId(0), EventId(i64::MAX)).await.unwrap().is_empty());
 }
 
 pub async fn a_deliverer_that_dies_delivers_again_under_the_same_key(place: &Place) {
     let s = place.open().await;
     add(&*s, ONE, &["a.example"]).await;
-    record(&*s, "a.example", &["one"]).await;
+    one_message(&*s, now()).await;
     let first = lease(&*s, now()).await.remove(0);
     drop(s);
     // Another process, after the lease.
@@ -51,24 +96,26 @@ pub async fn a_deliverer_that_dies_delivers_again_under_the_same_key(place: &Pla
     assert_eq!(second.dedupe_key(), first.dedupe_key());
     assert_eq!((second.attempt, &second.events), (2, &first.events));
     // The first comes back to life: it has lost the message.
-    s.notification_delivered(&first).await.unwrap();
-    assert_eq!(s.notification_failed(&first, "late", later(2)).await.unwrap(), Retry::LeaseLost);
+    s.notification_delivered(&first, "", later(2)).await.unwrap();
+    let late = Failure::temporary("late");
+    assert_eq!(s.notification_failed(&first, &late, later(2)).await.unwrap(), Retry::LeaseLost);
     assert_eq!(s.outbox_stats().await.unwrap().waiting, 1);
-    s.notification_delivered(&second).await.unwrap();
+    s.notification_delivered(&second, "", later(2)).await.unwrap();
     // The next message has another key.
-    record(&*s, "a.example", &["two"]).await;
+    one_message(&*s, later(3)).await;
     assert_ne!(lease(&*s, later(3)).await[0].dedupe_key(), first.dedupe_key());
 }
 
 pub async fn failures_back_off_are_given_up_visibly_and_can_be_retried(place: &Place) {
     let s = place.open().await;
     add(&*s, ONE, &["a.example"]).await;
-    record(&*s, "a.example", &["one"]).await;
+    one_message(&*s, now()).await;
     let mut at = now();
     for attempt in 1..=DELIVERY.max_attempts {
         let n = lease(&*s, at).await.remove(0);
         assert_eq!(n.attempt, attempt);
-        match s.notification_failed(&n, &format!("refused {attempt}"), at).await.unwrap() {
+        let why = Failure::temporary(format!("refused {attempt}"));
+        match s.notification_failed(&n, &why, at).await.unwrap() {
             Retry::At(next) => {
                 assert!(next > at && attempt < DELIVERY.max_attempts);
                 assert!(lease(&*s, at).await.is_empty(), "it waits");
@@ -79,21 +126,58 @@ pub async fn failures_back_off_are_given_up_visibly_and_can_be_retried(place: &P
         }
     }
     assert!(lease(&*s, later(999_999)).await.is_empty());
-    let failed = s.failed_notifications(9).await.unwrap();
-    assert_eq!((failed.len(), failed[0].reason.as_str()), (1, "refused 10"));
+    let failed = s.failed_notifications(None, 9).await.unwrap();
+    assert_eq!((failed.len(), failed[0].reason.as_str()), (1, "refused 12"));
     assert_eq!((failed[0].domain.clone(), failed[0].failed_at), (name("a.example"), at));
+    assert!(s.failed_notifications(Some(TWO), 9).await.unwrap().is_empty());
     let stats = s.outbox_stats().await.unwrap();
     assert_eq!((stats.waiting, stats.failed), (0, 1));
-    assert_eq!(s.retry_notifications(at).await.unwrap(), 1);
+    let which = (failed[0].id, failed[0].channel.clone());
+    assert_eq!(s.retry_notifications(Some(TWO), Some(which.clone()), at).await.unwrap(), 0);
+    assert_eq!(s.retry_notifications(Some(ONE), Some(which), at).await.unwrap(), 1);
     let n = lease(&*s, at).await.remove(0);
     assert_eq!(n.attempt, 1);
-    s.notification_failed(&n, "again", at).await.unwrap();
+    // What will not pass is given up at once; what the other side asks for is kept.
+    assert_eq!(s.notification_failed(&n, &Failure::permanent("gone"), at).await.unwrap(), Retry::GivenUp);
+    assert_eq!(s.retry_notifications(None, None, at).await.unwrap(), 1);
+    let n = lease(&*s, at).await.remove(0);
+    let hour = std::time::Duration::from_secs(3600);
+    let asked = Failure { retry_after: Some(hour), ..Failure::temporary("slower") };
+    let retry = s.notification_failed(&n, &asked, at).await.unwrap();
+    assert_eq!(retry, Retry::At(at + hour));
     // A process that dies with it every time gives it up as well.
     for i in 1..=i64::from(DELIVERY.max_attempts) {
-        lease(&*s, later(i * 100)).await;
+        lease(&*s, later(100_000 + i * 100)).await;
     }
-    assert_eq!(s.failed_notifications(9).await.unwrap().len(), 1);
+    assert_eq!(s.failed_notifications(None, 9).await.unwrap().len(), 1);
     // What nobody retried goes with the history.
-    s.prune(later(500 * 24 * 60), 400).await.unwrap();
+    s.prune(later(600 * 24 * 60), 400).await.unwrap();
     assert_eq!(s.outbox_stats().await.unwrap(), store::OutboxStats::default());
+}
+
+pub async fn channels_and_rules_belong_to_one_organisation(place: &Place) {
+    let s = place.open().await;
+    let channel = |id: &str, name: &str| Channel {
+        id: id.into(),
+        name: name.into(),
+        target: Target::Slack { url: "https://hooks.example/a".into() },
+        created_at: now(),
+    };
+    for c in [channel("b", "beta"), channel("a", "Alpha"), channel("b", "Zeta")] {
+        s.save_channel(ONE, &c, now()).await.unwrap();
+    }
+    let names: Vec<_> = s.channels(ONE).await.unwrap().into_iter().map(|c| c.name).collect();
+    assert_eq!(names, ["Alpha", "Zeta"]);
+    assert!(s.channels(TWO).await.unwrap().is_empty() && !s.delete_channel(TWO, "a").await.unwrap());
+    let rule = Rule { id: "r".into(), name: "R".into(), channels: vec!["a".into()], ..Rule::default() };
+    s.save_rule(ONE, &rule, now()).await.unwrap();
+    assert_eq!(s.rules(ONE).await.unwrap(), [rule]);
+    // What waits for a channel goes with it.
+    add(&*s, ONE, &["a.example"]).await;
+    record(&*s, "a.example", &["one"]).await;
+    let n = lease(&*s, now()).await.remove(0);
+    s.route_notification(&n, &[planned(&n, "a", now())], now()).await.unwrap();
+    assert!(s.delete_channel(ONE, "a").await.unwrap());
+    assert_eq!(s.outbox_stats().await.unwrap().waiting, 0);
+    assert!(s.delete_rule(ONE, "r").await.unwrap() && s.rules(ONE).await.unwrap().is_empty());
 }

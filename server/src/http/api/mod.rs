@@ -1,6 +1,7 @@
 //! The REST API, version 1. In: requests with a caller. Out: JSON of [`v1`] and [`v1_access`], or problem details.
 
 mod access;
+mod alerts;
 mod once;
 mod services;
 pub mod v1;
@@ -43,6 +44,7 @@ pub fn router() -> Router<AppState> {
         .route("/audit", get(access::audit))
         .merge(super::live_tools::api())
         .merge(services::router())
+        .merge(alerts::router())
         .fallback(|| async {
             respond::<()>(Err(ApiError::not_found("Unknown address in version 1 of the API.")))
         })

@@ -56,6 +56,8 @@ pub struct PatchRequest {
     manual_expires: Option<Option<Date>>,
     #[serde(deserialize_with = "present")]
     auto_renew: Option<Option<bool>>,
+    #[serde(deserialize_with = "present")]
+    muted_until: Option<Option<Timestamp>>,
 }
 
 /// A field that is present, null or not.
@@ -71,6 +73,7 @@ impl From<PatchRequest> for ItemPatch {
             note: p.note,
             manual_expires: p.manual_expires,
             auto_renew: p.auto_renew,
+            muted_until: p.muted_until,
         }
     }
 }

@@ -1,0 +1,121 @@
+//! The rule in the editor as pairs of a form, so that a preview is an address and needs no script.
+
+#[cfg(feature = "ssr")]
+use crate::query;
+#[cfg(feature = "ssr")]
+use model::event::EventKind;
+use model::event::Severity;
+use model::item::Ownership;
+#[cfg(feature = "ssr")]
+use model::notify::Quiet;
+use model::notify::{Delivery, Rule};
+#[cfg(feature = "ssr")]
+use service::NotificationSettings;
+
+/// The rule that an address edits: the fields it carries, else the saved rule it names.
+#[cfg(feature = "ssr")]
+pub(crate) fn edited(search: &str, settings: &NotificationSettings) -> Option<Rule> {
+    let pairs = query::pairs(search);
+    let id = query::value(search, "rule")?;
+    if pairs.iter().any(|(k, _)| k == "name") {
+        return Some(rule(&pairs));
+    }
+    if id == "new" {
+        let channels = settings.channels.iter().map(|c| c.id.clone()).take(1).collect();
+        return Some(Rule { channels, ..Rule::default() });
+    }
+    settings.rules.iter().find(|r| r.rule.id == id).map(|r| r.rule.clone())
+}
+
+/// The rule of the pairs of a form.
+#[cfg(feature = "ssr")]
+pub(crate) fn rule(pairs: &[(String, String)]) -> Rule {
+    let all = |key: &str| -> Vec<String> {
+        pairs.iter().filter(|(k, _)| k == key).map(|(_, v)| v.trim().to_string()).collect()
+    };
+    let one = |key: &str| all(key).into_iter().next().unwrap_or_default();
+    let id = one("rule");
+    let hour = one("hour").split(':').next().and_then(|h| h.parse().ok()).unwrap_or(8);
+    let quiet = minute(&one("quiet_from")).zip(minute(&one("quiet_to")));
+    Rule {
+        id: if id == "new" { String::new() } else { id },
+        name: one("name"),
+        enabled: one("enabled") != "no",
+        kinds: all("kinds[]").iter().filter_map(|k| EventKind::from_word(k)).collect(),
+        at_least: Severity::from_word(&one("at_least")).unwrap_or(Severity::Warning),
+        ownership: Ownership::from_word(&one("ownership")),
+        tags: one("tags").split(',').map(|t| t.trim().to_string()).filter(|t| !t.is_empty()).collect(),
+        channels: all("channels[]"),
+        delivery: match one("delivery").as_str() {
+            "daily" => Delivery::Daily { hour },
+            "weekly" => Delivery::Weekly { hour },
+            _ => Delivery::Immediate,
+        },
+        quiet: quiet.map(|(from, to)| Quiet { from, to }),
+    }
+}
+
+/// `07:30` as minutes of the day.
+#[cfg(feature = "ssr")]
+fn minute(text: &str) -> Option<u16> {
+    let (h, m) = text.split_once(':')?;
+    let (h, m): (u16, u16) = (h.parse().ok()?, m.get(..2)?.parse().ok()?);
+    (h < 24 && m < 60).then_some(h * 60 + m)
+}
+
+/// Minutes of the day as `07:30`.
+pub(crate) fn clock(minute: u16) -> String {
+    format!("{:02}:{:02}", minute / 60, minute % 60)
+}
+
+/// When a rule sends, in words.
+pub(crate) fn when(rule: &Rule) -> String {
+    let quiet = rule.quiet.map(|q| format!(", quiet {} to {}", clock(q.from), clock(q.to)));
+    match rule.delivery {
+        Delivery::Immediate => format!("Immediate{}", quiet.unwrap_or_default()),
+        Delivery::Daily { hour } => format!("Daily at {hour:02}:00"),
+        Delivery::Weekly { hour } => format!("Mondays at {hour:02}:00"),
+    }
+}
+
+/// What a rule is about, in words.
+pub(crate) fn what(rule: &Rule) -> String {
+    let kinds: Vec<_> = rule.kinds.iter().map(|k| k.label().to_lowercase()).collect();
+    let kinds = if kinds.is_empty() { "All kinds".to_string() } else { kinds.join(", ") };
+    let severity = match rule.at_least {
+        Severity::Info => String::new(),
+        Severity::Critical => ", Critical".into(),
+        s => format!(", {} or more", s.label()),
+    };
+    let whose = match rule.ownership {
+        Some(Ownership::Owned) => ", owned",
+        Some(Ownership::Watched) => ", watched",
+        None => ", owned and watched",
+    };
+    let tags =
+        if rule.tags.is_empty() { String::new() } else { format!(", tags {}", rule.tags.join(" or ")) };
+    let mut words = format!("{kinds}{severity}{whose}{tags}");
+    if let Some(first) = words.get(..1).map(str::to_uppercase) {
+        words.replace_range(..1, &first);
+    }
+    words
+}
+
+#[cfg(all(test, feature = "ssr"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_is_a_rule() {
+        let search = "rule=r1&name=Prod&at_least=critical&ownership=&tags=prod,+edge&kinds%5B%5D=expired\
+                      &channels%5B%5D=a&channels%5B%5D=b&delivery=daily&hour=09:00&quiet_from=22:00&quiet_to=07:30";
+        let r = rule(&query::pairs(search));
+        assert_eq!((r.id.as_str(), r.at_least, r.ownership), ("r1", Severity::Critical, None));
+        assert_eq!((r.tags.len(), r.channels.len(), r.kinds.len()), (2, 2, 1));
+        assert_eq!(r.delivery, Delivery::Daily { hour: 9 });
+        assert_eq!(r.quiet, Some(Quiet { from: 1320, to: 450 }));
+        assert_eq!(what(&r), "Expired, Critical, owned and watched, tags prod or edge");
+        assert_eq!(clock(450), "07:30");
+        assert_eq!(rule(&[]).quiet, None);
+    }
+}

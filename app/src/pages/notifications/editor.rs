@@ -1,0 +1,138 @@
+//! The editor of a rule beside its preview. *Preview* asks for the same page with the fields in the address; *Save* posts
+//! them.
+
+use super::draft::{self, clock};
+use crate::components::icon;
+use crate::components::time::instant;
+use leptos::prelude::*;
+use model::event::{EventKind, Severity};
+use model::item::Ownership;
+use model::notify::{Delivery, Rule, RulePreview};
+use service::NotificationSettings;
+
+/// The editor.
+pub(super) fn editor(s: &NotificationSettings, rule: &Rule, preview: &RulePreview) -> AnyView {
+    let id = if rule.id.is_empty() { "new".to_string() } else { rule.id.clone() };
+    let kinds: Vec<_> = EventKind::ALL
+        .iter()
+        .map(|k| check("kinds[]", k.as_str(), k.label(), rule.kinds.contains(k)))
+        .collect();
+    let channels: Vec<_> = s
+        .channels
+        .iter()
+        .map(|c| check("channels[]", &c.id, &c.name, rule.channels.contains(&c.id)))
+        .collect();
+    let severities: Vec<_> = Severity::ALL
+        .iter()
+        .rev()
+        .map(|x| {
+            let label =
+                if *x == Severity::Critical { "Critical".into() } else { format!("{} or more", x.label()) };
+            option(x.as_str(), label, rule.at_least == *x)
+        })
+        .collect();
+    let whose = [
+        option("owned", "Owned".into(), rule.ownership == Some(Ownership::Owned)),
+        option("watched", "Watched".into(), rule.ownership == Some(Ownership::Watched)),
+        option("", "Both".into(), rule.ownership.is_none()),
+    ];
+    let (when, hour) = match rule.delivery {
+        Delivery::Immediate => ("immediate", 8),
+        Delivery::Daily { hour } => ("daily", hour),
+        Delivery::Weekly { hour } => ("weekly", hour),
+    };
+    let deliveries = [
+        option("immediate", "Immediate".into(), when == "immediate"),
+        option("daily", "Daily digest".into(), when == "daily"),
+        option("weekly", "Weekly digest, Mondays".into(), when == "weekly"),
+    ];
+    let quiet =
+        |pick: fn(model::notify::Quiet) -> u16| rule.quiet.map(|q| clock(pick(q))).unwrap_or_default();
+    let states = [option("yes", "On".into(), rule.enabled), option("no", "Off".into(), !rule.enabled)];
+    let remove = (!rule.id.is_empty()).then(|| {
+        view! {
+            <form method="post" action="/api/fn/remove_rule"><input type="hidden" name="id" value=rule.id.clone()/>
+                <button class="btn btn-ghost btn-danger" type="submit">{icon("trash")}"Delete rule"</button></form>
+        }
+    });
+    let title = if rule.id.is_empty() { "New rule" } else { "Edit rule" };
+    view! {
+        <div class="cols" id="rule">
+            <section class="card">
+                <div class="card-head"><h2>{title}</h2><div class="aside">{remove}</div></div>
+                <form class="card-body stack" method="post" action="/api/fn/save_rule">
+                    <input type="hidden" name="rule" value=id/>
+                    <label class="field"><span class="label">"Name"</span>
+                        <input class="input" name="name" value=rule.name.clone() required maxlength="80" autocomplete="off"/></label>
+                    <fieldset class="field"><legend class="label">"Kinds of events (none: all)"</legend><div class="choices">{kinds}</div></fieldset>
+                    <div class="pair">
+                        <label class="field"><span class="label">"Severity"</span><select class="input" name="at_least">{severities}</select></label>
+                        <label class="field"><span class="label">"Domains"</span><select class="input" name="ownership">{whose}</select></label>
+                    </div>
+                    <label class="field"><span class="label">"Tags"</span>
+                        <input class="input" name="tags" value=rule.tags.join(", ") placeholder="any of these, separated by commas" autocomplete="off"/></label>
+                    <fieldset class="field"><legend class="label">"Channels"</legend><div class="choices">{channels}</div></fieldset>
+                    <div class="pair">
+                        <label class="field"><span class="label">"Delivery"</span><select class="input" name="delivery">{deliveries}</select></label>
+                        <label class="field"><span class="label">"Hour of the digest (UTC)"</span>
+                            <input class="input" type="time" name="hour" step="3600" value=format!("{hour:02}:00")/></label>
+                    </div>
+                    <div class="pair">
+                        <label class="field"><span class="label">"Quiet from (UTC)"</span><input class="input" type="time" name="quiet_from" value=quiet(|q| q.from)/></label>
+                        <label class="field"><span class="label">"to"</span><input class="input" type="time" name="quiet_to" value=quiet(|q| q.to)/></label>
+                    </div>
+                    <p class="hint">"Messages of quiet hours are sent together at their end; critical events are sent at once."</p>
+                    <label class="field"><span class="label">"State"</span><select class="input" name="enabled">{states}</select></label>
+                    <div class="row row-wrap">
+                        <button class="btn btn-primary" type="submit">"Save rule"</button>
+                        <button class="btn" type="submit" formmethod="get" formaction="/settings/notifications">"Preview"</button>
+                        <a class="btn btn-ghost" href="/settings/notifications">"Close"</a>
+                    </div>
+                </form>
+            </section>
+            {shown(rule, preview)}
+        </div>
+    }
+    .into_any()
+}
+
+fn option(value: &'static str, label: String, on: bool) -> impl IntoView {
+    view! { <option value=value selected=on>{label}</option> }
+}
+
+fn check(name: &'static str, value: &str, label: &str, on: bool) -> AnyView {
+    view! {
+        <label class="row"><input type="checkbox" name=name value=value.to_string() checked=on/><span>{label.to_string()}</span></label>
+    }
+    .into_any()
+}
+
+fn shown(rule: &Rule, p: &RulePreview) -> AnyView {
+    let channels = rule.channels.len();
+    let messages = if p.messages == 1 { "1 message".to_string() } else { format!("{} messages", p.messages) };
+    let each = match channels {
+        0 => " if it had a channel".to_string(),
+        1 => String::new(),
+        n => format!(", to {n} channels each"),
+    };
+    let newest: Vec<_> = p
+        .newest
+        .iter()
+        .map(|(at, words)| view! { <li class="stack"><span>{words.clone()}</span><small class="muted xs">{instant(*at)}</small></li> })
+        .collect();
+    let of = format!("{} of {} events matched. {}.", p.events, p.of, draft::what(rule));
+    let partial =
+        p.partial.then(|| view! { <p class="hint">"Only the newest 1,000 events were counted."</p> });
+    view! {
+        <section class="card" aria-live="polite">
+            <div class="card-head"><h2>"Preview"</h2></div>
+            <div class="card-body stack">
+                <p><strong>{format!("This would have sent {messages} in the last 7 days")}</strong>{each}"."</p>
+                <p class="muted xs">{of}</p>
+                <ul class="stack">{newest}</ul>
+                {partial}
+            </div>
+        </section>
+    }
+    .into_any()
+}

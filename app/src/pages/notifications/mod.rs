@@ -1,0 +1,251 @@
+//! Settings, Notifications: channels, rules with a preview, failed messages. Plain forms; all of it works without script.
+
+pub(crate) mod draft;
+mod editor;
+
+use crate::components::banner::failure;
+use crate::components::icon;
+use crate::components::pager::grouped;
+use crate::components::time::{Ago, instant};
+use crate::pages::settings::tabs;
+use crate::server_fns;
+use crate::server_fns::Notifications;
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+use model::Timestamp;
+use model::ids::Role;
+use model::notify::{DeliveryState, TARGET_KINDS};
+use service::{ChannelView, FailedView, NotificationSettings, RuleView};
+
+/// The page.
+#[component]
+pub(crate) fn NotificationsPage() -> impl IntoView {
+    let search = use_location().search;
+    let data = Resource::new(move || search.get(), server_fns::notifications);
+    view! {
+        <Title text="Notifications"/>
+        <Transition fallback=crate::components::skeleton::list>
+            {move || data.get().map(|answer| match answer {
+                Ok(n) => page(&n),
+                Err(f) => view! {
+                    <div class="page-head"><h1>"Notifications"</h1></div>
+                    {failure("The notification settings could not be read", &f)}
+                }
+                .into_any(),
+            })}
+        </Transition>
+    }
+    .into_any()
+}
+
+fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+fn page(n: &Notifications) -> AnyView {
+    let s = &n.settings;
+    let sub = format!("{}, {}", count(s.channels.len(), "channel"), count(s.rules.len(), "rule"));
+    let editing = n.editing.as_ref().map(|(rule, preview)| editor::editor(s, rule, preview));
+    let add = (s.may_change && !s.channels.is_empty()).then(
+        || view! { <a class="btn" href="/settings/notifications?rule=new#rule">{icon("plus")}"Add rule"</a> },
+    );
+    view! {
+        <div class="page-head"><h1>"Notifications"</h1><span class="sub">{sub}</span><div class="end">{add}</div></div>
+        {tabs("/settings/notifications", if s.may_change { Role::Admin } else { Role::Viewer })}
+        <div class="stack">
+            {channels(s)}
+            {s.may_change.then(|| add_channel(s))}
+            {editing}
+            {(!s.rules.is_empty()).then(|| rules(s))}
+            {(!s.failed.is_empty()).then(|| failed(s))}
+        </div>
+    }
+    .into_any()
+}
+
+fn channels(s: &NotificationSettings) -> AnyView {
+    if s.channels.is_empty() {
+        return view! {
+            <section class="card empty">
+                {icon::icon_in("bell", "i i-lg")}
+                <h2>"No messages are sent yet"</h2>
+                <p>"Add a channel: an e-mail address, a webhook or a chat. Expirations and changes are then sent to it."</p>
+            </section>
+        }
+        .into_any();
+    }
+    let rows: Vec<_> = s.channels.iter().map(|c| channel(c, s.may_change, s.now)).collect();
+    view! {
+        <section class="card">
+            <div class="card-head"><h2>"Channels"</h2><span class="muted">{s.channels.len()}</span></div>
+            <ol>{rows}</ol>
+        </section>
+    }
+    .into_any()
+}
+
+/// The last delivery of a channel: class, icon, words, when.
+fn last(c: &ChannelView) -> (&'static str, &'static str, String, Option<Timestamp>) {
+    match c.last.as_ref().map(|m| &m.state) {
+        None => ("muted", "clock", "Nothing sent yet".into(), None),
+        Some(DeliveryState::Delivered { at, answer }) => {
+            ("t-ok", "ok", format!("Delivered: {answer}"), Some(*at))
+        }
+        Some(DeliveryState::Waiting { due_at, attempts, error }) => {
+            let why = error.clone().unwrap_or_default();
+            let next = model::time::human_clock(*due_at);
+            (
+                "t-warn",
+                "clock",
+                format!("Retrying, next at {next} UTC, {attempts} attempts failed. {why}"),
+                None,
+            )
+        }
+        Some(DeliveryState::Failed { at, error, .. }) => {
+            ("t-critical", "critical", format!("Failing: {error}"), Some(*at))
+        }
+    }
+}
+
+fn channel(c: &ChannelView, may_change: bool, now: Timestamp) -> AnyView {
+    let (class, picture, words, at) = last(c);
+    let when = at.map(|at| view! { <small class="muted xs"><Ago at=at now=now/></small> });
+    let secret = c.signing_secret.clone().map(|secret| {
+        view! {
+            <details class="more"><summary class="xs">"Signing secret"</summary><code class="mono xs wrap">{secret}</code></details>
+        }
+    });
+    let tested = c.tested.as_ref().map(|t| {
+        let (class, picture) = if t.delivered { ("banner banner-ok", "ok") } else { ("banner banner-critical", "critical") };
+        let title = format!("Test {} at {}", if t.delivered { "delivered" } else { "failed" }, model::time::human_clock(t.at));
+        view! { <div class=class role="status">{icon(picture)}<div class="grow"><strong>{title}</strong><p class="wrap">{t.words.clone()}</p></div></div> }
+    });
+    let actions = may_change.then(|| {
+        let label = format!("Send test to {}", c.name);
+        let gone = format!("Remove {}", c.name);
+        view! {
+            <form method="post" action="/api/fn/test_channel"><input type="hidden" name="id" value=c.id.clone()/>
+                <button class="btn btn-sm" type="submit" aria-label=label>{icon("bell")}"Send test"</button></form>
+            <form method="post" action="/api/fn/remove_channel"><input type="hidden" name="id" value=c.id.clone()/>
+                <button class="btn btn-sm btn-ghost btn-icon" type="submit" aria-label=gone.clone() title=gone>{icon("trash")}</button></form>
+        }
+    });
+    view! {
+        <li class="event">
+            <div class="event-when"><span class="strong">{c.name.clone()}</span><small class="muted xs">{c.label.clone()}" · "{count(usize::try_from(c.rules).unwrap_or(0), "rule")}</small></div>
+            <div class="event-what">
+                <span class="mono xs wrap">{c.address.clone()}</span>
+                <div class=format!("row {class}")>{icon::icon_sm(picture)}<span class="wrap xs">{words}</span>{when}</div>
+                {secret}{tested}
+            </div>
+            <div class="event-side row row-wrap">{actions}</div>
+        </li>
+    }
+    .into_any()
+}
+
+fn add_channel(s: &NotificationSettings) -> AnyView {
+    let kinds: Vec<_> =
+        TARGET_KINDS.iter().map(|(word, label)| view! { <option value=*word>{*label}</option> }).collect();
+    let no_mail = (!s.mail).then(|| {
+        view! { <p class="hint">"E-mail needs an SMTP server: the operator sets DOMAINSCOPE_SMTP_URL and DOMAINSCOPE_MAIL_FROM."</p> }
+    });
+    let field = |name: &'static str, label: &'static str, hint: &'static str, secret: bool| {
+        let kind = if secret { "password" } else { "text" };
+        view! {
+            <label class="field"><span class="label">{label}</span>
+                <input class="input" type=kind name=name autocomplete="off" placeholder=hint/></label>
+        }
+    };
+    let first = s.channels.is_empty();
+    view! {
+        <details class="card" open=first>
+            <summary class="card-head"><h2>"Add a channel"</h2></summary>
+            <form class="card-body stack" method="post" action="/api/fn/save_channel">
+                <div class="pair">
+                    <label class="field"><span class="label">"Kind"</span><select class="input" name="kind">{kinds}</select></label>
+                    {field("name", "Name", "Operations mailbox", false)}
+                </div>
+                <div class="pair">
+                    {field("to", "E-mail addresses", "ops@example.com, …", false)}
+                    {field("url", "Address (webhook, Slack, Discord, Teams, ntfy)", "https://…", false)}
+                </div>
+                <div class="pair">
+                    {field("token", "Token (Telegram bot, ntfy)", "", true)}
+                    {field("chat", "Chat (Telegram)", "-1001234567", false)}
+                </div>
+                {field("key", "Integration key (PagerDuty)", "", true)}
+                {no_mail}
+                <label class="row"><input type="checkbox" name="with_rule" value="yes" checked=first/>
+                    <span>"Send warnings and critical events of owned domains to it"</span></label>
+                <div><button class="btn btn-primary" type="submit">"Add channel"</button></div>
+            </form>
+        </details>
+    }
+    .into_any()
+}
+
+fn rules(s: &NotificationSettings) -> AnyView {
+    let rows: Vec<_> = s.rules.iter().map(|r| rule(r, s)).collect();
+    view! {
+        <section class="card tbl-wrap">
+            <div class="card-head"><h2>"Rules"</h2><span class="muted">{s.rules.len()}</span>
+                <span class="muted xs">"Every matching rule sends; a channel gets a message once."</span></div>
+            <ol>{rows}</ol>
+        </section>
+    }
+    .into_any()
+}
+
+fn rule(r: &RuleView, s: &NotificationSettings) -> AnyView {
+    let to: Vec<_> =
+        s.channels.iter().filter(|c| r.rule.channels.contains(&c.id)).map(|c| c.name.clone()).collect();
+    let to = if to.is_empty() { "no channel".to_string() } else { to.join(", ") };
+    let sent =
+        format!("{} in the last 7 days", count(usize::try_from(r.preview.messages).unwrap_or(0), "message"));
+    let state = if r.rule.enabled { ("t-ok", "ok", "On") } else { ("muted", "clock", "Off") };
+    let edit = s.may_change.then(|| {
+        let href = format!("/settings/notifications?rule={}#rule", r.rule.id);
+        let label = format!("Edit {}", r.rule.name);
+        view! { <a class="btn btn-sm" href=href aria-label=label>{icon("edit")}"Edit"</a> }
+    });
+    view! {
+        <li class="event">
+            <div class="event-when"><span class="strong">{r.rule.name.clone()}</span>
+                <small class=format!("row xs {}", state.0)>{icon::icon_sm(state.1)}{state.2}</small></div>
+            <div class="event-what"><span>{draft::what(&r.rule)}</span>
+                <span class="muted xs">"To "{to}" · "{draft::when(&r.rule)}" · "{sent}</span></div>
+            <div class="event-side">{edit}</div>
+        </li>
+    }
+    .into_any()
+}
+
+fn failed(s: &NotificationSettings) -> AnyView {
+    let rows: Vec<_> = s.failed.iter().map(failed_row).collect();
+    let n = grouped(s.failed.len() as u64);
+    view! {
+        <section class="card tbl-wrap" id="failed">
+            <div class="card-head"><h2>"Failed messages"</h2><span class="muted">{n}</span>
+                <div class="aside"><form method="post" action="/api/fn/resend"><button class="btn btn-sm" type="submit">{icon("refresh")}"Send all again"</button></form></div></div>
+            <ol>{rows}</ol>
+        </section>
+    }
+    .into_any()
+}
+
+fn failed_row(f: &FailedView) -> AnyView {
+    let label = format!("Send again: {} to {}", f.domain, f.channel_name);
+    view! {
+        <li class="event">
+            <div class="event-when">{instant(f.failed_at)}<small class="muted xs">{count(usize::try_from(f.attempts).unwrap_or(0), "attempt")}</small></div>
+            <div class="event-what"><span class="mono">{f.domain.clone()}</span><span class="xs">"To "{f.channel_name.clone()}</span>
+                <p class="t-critical xs wrap">{f.reason.clone()}</p></div>
+            <div class="event-side"><form method="post" action="/api/fn/resend">
+                <input type="hidden" name="id" value=f.id.0.to_string()/><input type="hidden" name="channel" value=f.channel.clone()/>
+                <button class="btn btn-sm" type="submit" aria-label=label>{icon("refresh")}"Send again"</button></form></div>
+        </li>
+    }
+    .into_any()
+}

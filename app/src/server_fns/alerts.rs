@@ -1,0 +1,121 @@
+//! Server functions of the notification settings. Plain forms post to them and are led back with a message.
+
+#[cfg(feature = "ssr")]
+use super::context;
+use super::payload::Notifications;
+use leptos::prelude::*;
+use model::notify::Rule;
+use service::{ApiError, ChannelDraft};
+
+/// The settings, with the rule that the address edits (`rule=ID` or `rule=new`) and its preview.
+#[server(name = ReadNotifications, prefix = "/api/fn", endpoint = "notifications")]
+pub async fn notifications(query: String) -> Result<Notifications, ApiError> {
+    let (backend, caller) = context::backend()?;
+    let settings = backend.notifications(&caller).await?;
+    let editing = match crate::pages::notifications::draft::edited(&query, &settings) {
+        Some(rule) => {
+            let preview = backend.preview_rule(&caller, &rule).await?;
+            Some((rule, preview))
+        }
+        None => None,
+    };
+    Ok(Notifications { settings, editing })
+}
+
+/// Adds or changes a channel.
+#[server(prefix = "/api/fn", endpoint = "save_channel")]
+#[allow(clippy::too_many_arguments, reason = "they are the fields of a form")]
+pub async fn save_channel(
+    #[server(default)] id: String,
+    name: String,
+    kind: String,
+    #[server(default)] to: String,
+    #[server(default)] url: String,
+    #[server(default)] token: String,
+    #[server(default)] chat: String,
+    #[server(default)] key: String,
+    #[server(default)] with_rule: String,
+) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    let with_rule = with_rule == "yes";
+    let draft = ChannelDraft { id, name, kind, to, url, token, chat, key, with_rule };
+    backend.save_channel(&caller, &draft).await?;
+    context::done("saved", 1);
+    Ok(())
+}
+
+/// Removes a channel.
+#[server(prefix = "/api/fn", endpoint = "remove_channel")]
+pub async fn remove_channel(id: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.remove_channel(&caller, &id).await?;
+    context::done("deleted", 1);
+    Ok(())
+}
+
+/// Sends a test message.
+#[server(prefix = "/api/fn", endpoint = "test_channel")]
+pub async fn test_channel(id: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.test_channel(&caller, &id).await?;
+    context::done("tested", 1);
+    Ok(())
+}
+
+/// Adds or changes a rule; the fields are those of the editor, encoded as the query of an address.
+#[server(prefix = "/api/fn", endpoint = "save_rule")]
+#[allow(clippy::too_many_arguments, reason = "they are the fields of a form")]
+pub async fn save_rule(
+    #[server(default)] rule: String,
+    #[server(default)] name: String,
+    #[server(default)] enabled: String,
+    #[server(default)] kinds: Vec<String>,
+    #[server(default)] at_least: String,
+    #[server(default)] ownership: String,
+    #[server(default)] tags: String,
+    #[server(default)] channels: Vec<String>,
+    #[server(default)] delivery: String,
+    #[server(default)] hour: String,
+    #[server(default)] quiet_from: String,
+    #[server(default)] quiet_to: String,
+) -> Result<Rule, ApiError> {
+    let (backend, caller) = context::backend()?;
+    let single = [
+        ("rule", rule),
+        ("name", name),
+        ("enabled", enabled),
+        ("at_least", at_least),
+        ("ownership", ownership),
+        ("tags", tags),
+        ("delivery", delivery),
+        ("hour", hour),
+        ("quiet_from", quiet_from),
+        ("quiet_to", quiet_to),
+    ];
+    let mut pairs: Vec<(String, String)> = single.into_iter().map(|(k, v)| (k.to_string(), v)).collect();
+    pairs.extend(kinds.into_iter().map(|k| ("kinds[]".to_string(), k)));
+    pairs.extend(channels.into_iter().map(|c| ("channels[]".to_string(), c)));
+    let rule = crate::pages::notifications::draft::rule(&pairs);
+    let saved = backend.save_rule(&caller, &rule).await?;
+    context::done("saved", 1);
+    Ok(saved)
+}
+
+/// Removes a rule.
+#[server(prefix = "/api/fn", endpoint = "remove_rule")]
+pub async fn remove_rule(id: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.remove_rule(&caller, &id).await?;
+    context::done("deleted", 1);
+    Ok(())
+}
+
+/// Sends one failed message again, or all when `channel` is empty.
+#[server(prefix = "/api/fn", endpoint = "resend")]
+pub async fn resend(#[server(default)] id: i64, #[server(default)] channel: String) -> Result<u64, ApiError> {
+    let (backend, caller) = context::backend()?;
+    let which = (!channel.is_empty()).then_some((model::ids::EventId(id), channel));
+    let n = backend.resend(&caller, which).await?;
+    context::done("resent", n);
+    Ok(n)
+}

@@ -1,0 +1,115 @@
+//! Notification settings of the sample: five channels in every state, two rules, a failed message.
+
+use super::now;
+use jiff::ToSpan;
+use model::ids::EventId;
+use model::notify::{DeliveryState, MessageStatus, Quiet, Rule, RulePreview, TestResult};
+use service::{ChannelView, DeliveryView, FailedView, NotificationSettings, RuleView};
+
+fn channel(
+    id: &str,
+    name: &str,
+    (kind, label, address): (&str, &str, &str),
+    state: DeliveryState,
+) -> ChannelView {
+    let last = MessageStatus {
+        id: EventId(3),
+        channel: id.into(),
+        domain: "alder.example".into(),
+        events: vec![EventId(3)],
+        at: now(),
+        state,
+    };
+    ChannelView {
+        id: id.into(),
+        name: name.into(),
+        kind: kind.into(),
+        label: label.into(),
+        address: address.into(),
+        signing_secret: (kind == "webhook").then(|| "whsec_c2FtcGxl".into()),
+        last: Some(last),
+        tested: None,
+        rules: 1,
+        created_at: now(),
+    }
+}
+
+pub fn preview() -> RulePreview {
+    let newest = vec![(now(), "alder.example: 2 changes".to_string())];
+    RulePreview { messages: 3, events: 4, of: 12, newest, partial: false }
+}
+
+pub fn deliveries() -> Vec<DeliveryView> {
+    let sent =
+        |channel: &str, id, state| DeliveryView { channel: channel.into(), events: vec![EventId(id)], state };
+    vec![
+        sent("Operations mailbox", 3, DeliveryState::Delivered { at: now(), answer: "250 OK".into() }),
+        sent(
+            "Microsoft Teams",
+            2,
+            DeliveryState::Failed { at: now(), error: "404 Not Found".into(), attempts: 1 },
+        ),
+    ]
+}
+
+pub fn settings() -> NotificationSettings {
+    let delivered = |answer: &str| DeliveryState::Delivered { at: now(), answer: answer.into() };
+    let mut hook = channel(
+        "hook",
+        "Incident webhook",
+        ("webhook", "Webhook", "https://hooks.alder.example/domains"),
+        delivered("204 No Content in 182 ms"),
+    );
+    let words = "204 No Content in 174 ms. Message test-01k9qw".to_string();
+    hook.tested = Some(TestResult { delivered: true, words, at: now() });
+    let mut teams = channel(
+        "teams",
+        "Microsoft Teams",
+        ("teams", "Microsoft Teams", "alder.webhook.office.example/…"),
+        DeliveryState::Failed { at: now(), error: "404 Not Found".into(), attempts: 1 },
+    );
+    let words = "404 Not Found. The address does not exist any more; create a new one there and replace it.";
+    teams.tested = Some(TestResult { delivered: false, words: words.into(), at: now() });
+    let waiting = DeliveryState::Waiting {
+        due_at: now().checked_add(4.minutes()).unwrap(),
+        attempts: 4,
+        error: Some("no answer in 10 s".into()),
+    };
+    let rule = |id: &str, name: &str, quiet| Rule {
+        id: id.into(),
+        name: name.into(),
+        channels: vec!["mail".into(), "hook".into()],
+        quiet,
+        ..Rule::default()
+    };
+    let view = |rule| RuleView { rule, preview: preview() };
+    NotificationSettings {
+        channels: vec![
+            channel(
+                "mail",
+                "Operations mailbox",
+                ("email", "E-mail", "ops@alder.example"),
+                delivered("250 OK by mx1.alder.example:587"),
+            ),
+            hook,
+            teams,
+            channel("ntfy", "On call", ("ntfy", "ntfy", "https://ntfy.alder.example/on-call"), waiting),
+        ],
+        rules: vec![
+            view(rule("critical", "Anything critical", None)),
+            view(rule("prod", "Production", Some(Quiet { from: 22 * 60, to: 7 * 60 }))),
+        ],
+        failed: vec![FailedView {
+            id: EventId(2),
+            channel: "teams".into(),
+            channel_name: "Microsoft Teams".into(),
+            domain: "tidewater.example".into(),
+            failed_at: now(),
+            reason: "404 Not Found. The address does not exist any more.".into(),
+            attempts: 1,
+        }],
+        mail: true,
+        may_change: true,
+        now: now(),
+    }
+}

@@ -1,0 +1,209 @@
+//! Confirmation before alarm: what would alarm someone is held back until a later look sees it again, and what changes
+//! to and fro is recognised as such. Pure: `(previous, current, now)` in; what to store, and the changes to report, out.
+//!
+//! A held change leaves its stored value as it was, so the next look compares with the last reported state: a change that
+//! went away by itself was never there. One rule covers rotating answers, primaries that disagree and servers that flap:
+//! a value that changed more than [`FLIPS`] times in a day is reported only when it has been the same for a day.
+
+use super::diff::diff;
+use super::event::{Change, EventKind};
+use crate::observation::{Observation, Part, PartKind};
+use crate::registration::RegistrationState;
+use jiff::{Timestamp, ToSpan};
+use serde::{Deserialize, Serialize};
+
+/// Seconds a change must last unless configured otherwise: short outages have passed by then.
+pub const CONFIRM_S: i64 = 5 * 60;
+/// Changes of one value within a day that are still reported one by one.
+const FLIPS: usize = 3;
+/// Seconds of a day.
+const DAY_S: i64 = 86_400;
+/// Instants that are remembered of one value.
+const REMEMBERED: usize = 8;
+
+/// A value that waits for its confirmation, or changed lately.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// What it is about.
+    pub kind: EventKind,
+    /// The field.
+    pub field: String,
+    /// The change that waits; `None` when the value is as it was reported.
+    pub change: Option<Change>,
+    /// Since when it is as it is now.
+    pub since: Timestamp,
+    /// When it changed within the last day, oldest first.
+    pub flips: Vec<Timestamp>,
+}
+
+impl Pending {
+    /// True when it changes too often to be reported one by one.
+    pub fn is_flapping(&self) -> bool {
+        self.flips.len() > FLIPS
+    }
+
+    fn is_about(&self, change: &Change) -> bool {
+        (self.kind, self.field.as_str()) == key(change)
+    }
+
+    /// When it is confirmed if it stays as it is; changes that last `confirm_s` seconds are.
+    pub fn confirmed_at(&self, confirm_s: i64) -> Timestamp {
+        let seconds = if self.is_flapping() { DAY_S } else { confirm_s };
+        self.since.checked_add(seconds.seconds()).unwrap_or(Timestamp::MAX)
+    }
+}
+
+/// What a look comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Confirmed {
+    /// What is stored: the current state, with held values as they were.
+    pub observation: Observation,
+    /// The changes that are reported.
+    pub changes: Vec<Change>,
+    /// When to look again, because something waits.
+    pub look_again_at: Option<Timestamp>,
+}
+
+/// The part of an observation a kind of change is read from.
+pub fn part(kind: EventKind) -> PartKind {
+    match kind {
+        EventKind::RecordChanged => PartKind::Zone,
+        EventKind::DnssecStatusChanged => PartKind::Dnssec,
+        EventKind::DelegationHealthChanged | EventKind::ProviderChanged => PartKind::Delegation,
+        _ => PartKind::Registration,
+    }
+}
+
+fn key(change: &Change) -> (EventKind, &str) {
+    // A flag that appears is about that flag; the field alone would be one for all flags.
+    match change.kind {
+        EventKind::StatusAdded => (change.kind, change.new.as_deref().unwrap_or(&change.field)),
+        _ => (change.kind, &change.field),
+    }
+}
+
+/// True for changes that wait for a second look.
+fn waits(change: &Change) -> bool {
+    match change.kind {
+        EventKind::Registered
+        | EventKind::Released
+        | EventKind::DnssecStatusChanged
+        | EventKind::DelegationHealthChanged
+        | EventKind::RecordChanged => true,
+        EventKind::StatusAdded => change.new.as_deref() == Some("inactive"),
+        _ => false,
+    }
+}
+
+fn was_read<T>(part: &Part<T>, now_attempted: Option<Timestamp>) -> bool {
+    part.error.is_none() && part.attempted_at.is_some() && part.attempted_at == now_attempted
+}
+
+/// Compares two states, holds back what is not confirmed yet, and remembers what changes often. `attempted` says when
+/// each part was tried in this look, so that one that was not looked at confirms and refutes nothing.
+pub fn confirm(
+    previous: &Observation,
+    mut current: Observation,
+    attempted: impl Fn(PartKind) -> Option<Timestamp>,
+    confirm_s: i64,
+    now: Timestamp,
+) -> Confirmed {
+    let read = |part: PartKind, o: &Observation| match part {
+        PartKind::Registration => was_read(&o.registration, attempted(part)),
+        PartKind::Delegation => was_read(&o.delegation, attempted(part)),
+        PartKind::Zone => was_read(&o.zone, attempted(part)),
+        PartKind::Dnssec => was_read(&o.dnssec, attempted(part)),
+    };
+    let (waiting, mut changes): (Vec<Change>, Vec<Change>) =
+        diff(previous, &current).into_iter().partition(waits);
+    let mut pending = Vec::new();
+    // Not looked at now: neither confirmed nor refuted.
+    let mut untouched = Vec::new();
+    let mut held = Vec::new();
+    for old in &previous.pending {
+        let seen = waiting.iter().find(|c| old.is_about(c));
+        if seen.is_none() && !read(part(old.kind), &current) {
+            untouched.push(old.clone());
+            continue;
+        }
+        let new = seen.map(|c| &c.new);
+        let mut p = old.clone();
+        if new != old.change.as_ref().map(|c| &c.new) {
+            p.flips.push(now);
+            p.since = now;
+        }
+        p.change = seen.cloned();
+        pending.push(p);
+    }
+    for change in &waiting {
+        if !previous.pending.iter().any(|p| p.is_about(change)) {
+            let (kind, field) = key(change);
+            let change = Some(change.clone());
+            pending.push(Pending { kind, field: field.to_string(), change, since: now, flips: vec![now] });
+        }
+    }
+    for p in &mut pending {
+        p.flips.retain(|at| now.as_second() - at.as_second() < DAY_S);
+        let excess = p.flips.len().saturating_sub(REMEMBERED);
+        p.flips.drain(..excess);
+        if let Some(change) = &p.change {
+            if p.confirmed_at(confirm_s) <= now {
+                changes.push(change.clone());
+                p.change = None;
+            } else {
+                held.push(change.clone());
+            }
+        }
+    }
+    pending.retain(|p| p.change.is_some() || !p.flips.is_empty());
+    pending.extend(untouched);
+    for change in &held {
+        hold(previous, &mut current, change);
+    }
+    changes.sort_by_key(|c| std::cmp::Reverse(c.severity));
+    let soon = pending
+        .iter()
+        .filter(|p| p.change.is_some() && !p.is_flapping())
+        .map(|p| p.confirmed_at(confirm_s))
+        .min();
+    current.pending = pending;
+    Confirmed { observation: current, changes, look_again_at: soon }
+}
+
+/// Puts back what was stored where a change is held.
+fn hold(previous: &Observation, current: &mut Observation, change: &Change) {
+    match change.kind {
+        EventKind::RecordChanged => {
+            let about =
+                |name: &str, rtype: &str| format!("{} {rtype}", name.to_ascii_lowercase()) == change.field;
+            if let (Some(old), Some(new)) = (&previous.zone.value, &mut current.zone.value) {
+                new.rrsets.retain(|r| !about(&r.name, &r.rtype));
+                new.rrsets.extend(old.rrsets.iter().filter(|r| about(&r.name, &r.rtype)).cloned());
+                new.rrsets.sort_by(|a, b| (&a.name, &a.rtype).cmp(&(&b.name, &b.rtype)));
+            }
+        }
+        EventKind::DelegationHealthChanged => {
+            if let (Some(old), Some(new)) = (&previous.delegation.value, &mut current.delegation.value) {
+                for server in &mut new.servers {
+                    let address = server.address.map(|a| format!(" {a}")).unwrap_or_default();
+                    let same =
+                        |s: &&crate::dns::ServerState| s.name == server.name && s.address == server.address;
+                    if format!("{}{address}", server.name) == change.field
+                        && let Some(before) = old.servers.iter().find(same)
+                    {
+                        *server = before.clone();
+                    }
+                }
+            }
+        }
+        EventKind::StatusAdded => {
+            if let Some(RegistrationState::Registered(r)) = &mut current.registration.value
+                && let (Some(flags), Some(new)) = (&mut r.statuses, &change.new)
+            {
+                flags.retain(|f| f.as_str() != new);
+            }
+        }
+        EventKind::DnssecStatusChanged => current.dnssec.value.clone_from(&previous.dnssec.value),
+        _ => current.registration.value.clone_from(&previous.registration.value),
+    }
+}

@@ -1,0 +1,165 @@
+//! Sends a message to a channel and says what the other side answered.
+
+use crate::mail::Smtp;
+use crate::message::Message;
+pub use crate::payload::Endpoints;
+use crate::payload::{Post, post};
+use jiff::Timestamp;
+use model::notify::{Channel, Target};
+use net::{Dialer, HttpAnswer};
+use std::time::{Duration, Instant};
+use store::Failure;
+use url::Url;
+
+/// Octets of an answer that are read: enough for the reason of a refusal.
+const ANSWER: usize = 4096;
+
+/// Sends messages. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Deliverer {
+    dialer: Dialer,
+    smtp: Option<Smtp>,
+    base: Option<Url>,
+    endpoints: Endpoints,
+}
+
+impl Deliverer {
+    /// A deliverer; without `smtp` e-mail channels fail with a sentence that says so. `base` is the address of the
+    /// installation, for links.
+    pub fn new(dialer: Dialer, smtp: Option<Smtp>, base: Option<Url>) -> Self {
+        Deliverer { dialer, smtp, base, endpoints: Endpoints::default() }
+    }
+
+    /// The same with other addresses of services.
+    pub fn with_endpoints(self, endpoints: Endpoints) -> Self {
+        Deliverer { endpoints, ..self }
+    }
+
+    /// Address of the installation.
+    pub fn base(&self) -> Option<&Url> {
+        self.base.as_ref()
+    }
+
+    /// True when e-mail can be sent.
+    pub fn has_mail(&self) -> bool {
+        self.smtp.is_some()
+    }
+
+    /// Checks what can be checked of a channel without sending anything.
+    ///
+    /// # Errors
+    /// A sentence that names the value and the rule.
+    pub fn check(&self, target: &Target) -> Result<(), String> {
+        if let Target::Email { to } = target {
+            if self.smtp.is_none() {
+                return Err(NO_MAIL.into());
+            }
+            return to.iter().try_for_each(|a| crate::mail::mailbox(a).map(drop));
+        }
+        let sample = Message::test("sample".into(), String::new(), None, Timestamp::UNIX_EPOCH);
+        post(target, &sample, &self.endpoints, Timestamp::UNIX_EPOCH).map(drop)
+    }
+
+    /// Sends a message; what the other side answered, in words.
+    ///
+    /// # Errors
+    /// Why it was not accepted, and whether another attempt makes sense.
+    pub async fn send(
+        &self,
+        channel: &Channel,
+        message: &Message,
+        now: Timestamp,
+    ) -> Result<String, Failure> {
+        if let Target::Email { to } = &channel.target {
+            let smtp = self.smtp.as_ref().ok_or_else(|| Failure::temporary(NO_MAIL))?;
+            return smtp.send(to, message).await;
+        }
+        match post(&channel.target, message, &self.endpoints, now).map_err(Failure::permanent)? {
+            Some(request) => self.post(&request).await,
+            None => Err(Failure::permanent("the channel has no address")),
+        }
+    }
+
+    async fn post(&self, request: &Post) -> Result<String, Failure> {
+        let fields: Vec<(&str, &str)> =
+            request.fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        let began = Instant::now();
+        let answer = self.dialer.http_post_with(&request.url, &fields, request.body.clone(), ANSWER).await;
+        let ms = began.elapsed().as_millis();
+        match answer {
+            Ok(a) if (200..300).contains(&a.status) => Ok(format!("{} in {ms} ms", status_words(a.status))),
+            Ok(a) => Err(refused(&a)),
+            Err(e) => Err(Failure {
+                reason: format!("{e}"),
+                permanent: matches!(e, net::Error::Blocked { .. }),
+                retry_after: None,
+            }),
+        }
+    }
+}
+
+const NO_MAIL: &str =
+    "No SMTP server is configured: the operator sets DOMAINSCOPE_SMTP_URL and DOMAINSCOPE_MAIL_FROM";
+
+fn refused(a: &HttpAnswer) -> Failure {
+    let what_to_do = match a.status {
+        300..=399 => "The address redirects; enter the address it leads to.",
+        401 | 403 => "The address or its key is not accepted; replace it.",
+        404 | 410 => "The address does not exist any more; create a new one there and replace it.",
+        413 => "The message is too large for the other side.",
+        _ => "",
+    };
+    let body = String::from_utf8_lossy(&a.body);
+    let body: String =
+        body.chars().filter(|c| !c.is_control()).take(200).collect::<String>().trim().to_string();
+    let mut reason = status_words(a.status);
+    // A page for people says nothing more than the status does.
+    if !body.is_empty() && !body.starts_with('<') {
+        reason.push_str(&format!(": {body}"));
+    }
+    if !what_to_do.is_empty() {
+        reason.push_str(&format!(". {what_to_do}"));
+    }
+    Failure {
+        reason,
+        permanent: (300..500).contains(&a.status) && !matches!(a.status, 408 | 425 | 429),
+        retry_after: retry_after(a),
+    }
+}
+
+/// What the other side asks for: seconds in a field, or in the JSON of Telegram and Discord.
+fn retry_after(a: &HttpAnswer) -> Option<Duration> {
+    let field = a.header("retry-after").and_then(|v| v.trim().parse::<u64>().ok());
+    let body = || {
+        let v: serde_json::Value = serde_json::from_slice(&a.body).ok()?;
+        let seconds = v.pointer("/parameters/retry_after").or_else(|| v.get("retry_after"))?.as_f64()?;
+        (seconds.is_finite() && seconds >= 0.0).then_some(seconds.ceil().min(86_400.0))
+    };
+    field.map(Duration::from_secs).or_else(|| body().map(Duration::from_secs_f64))
+}
+
+fn status_words(status: u16) -> String {
+    let words = match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        301 | 308 => "Moved Permanently",
+        302 | 307 => "Found elsewhere",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        410 => "Gone",
+        413 => "Content Too Large",
+        422 => "Unprocessable Content",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => "",
+    };
+    format!("{status} {words}").trim_end().to_string()
+}

@@ -1,0 +1,209 @@
+//! The last station of the path: applies the rules to the events of each scan, and sends the messages that result.
+//!
+//! Delivery is at least once: a process that dies after delivering and before saying so delivers again, under the same
+//! [`store::Notification::dedupe_key`].
+
+use crate::deliver::Deliverer;
+use crate::message::{Message, Part};
+use futures::StreamExt;
+use jiff::Timestamp;
+use model::ids::OrgId;
+use model::notify::{Channel, Rule, plan};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Failure, LOG, Notification, Retry, Store};
+use tokio_util::sync::CancellationToken;
+
+/// Where the time comes from.
+pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Pause between two looks into the outbox when it is empty.
+const PAUSE: Duration = Duration::from_secs(2);
+/// Rows taken at once.
+const BATCH: u32 = 64;
+/// Messages sent at the same time.
+const AT_ONCE: usize = 16;
+
+/// Routes and sends what the outbox holds. Any number may run, in any number of processes.
+#[derive(Clone)]
+pub struct Dispatcher {
+    store: Arc<dyn Store>,
+    now: Now,
+    deliverer: Deliverer,
+}
+
+impl Dispatcher {
+    /// A dispatcher over a store.
+    pub fn new(store: Arc<dyn Store>, now: Now, deliverer: Deliverer) -> Self {
+        Dispatcher { store, now, deliverer }
+    }
+
+    /// Delivers until cancelled; a delivery under way ends first.
+    pub async fn run(self, stop: CancellationToken) {
+        loop {
+            let pause = match self.deliver_due().await {
+                Ok(n) if n > 0 => Duration::ZERO,
+                Ok(_) => PAUSE,
+                Err(e) => {
+                    tracing::warn!(error = %e, "the outbox can't be read; trying again");
+                    PAUSE
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Routes and tries what is due now, at most one batch; how many rows there were.
+    ///
+    /// # Errors
+    /// When the store does not answer; what was not marked as delivered is delivered again.
+    pub async fn deliver_due(&self) -> Result<usize, store::Error> {
+        let due = self.store.lease_notifications(BATCH, (self.now)()).await?;
+        let n = due.len();
+        let (to_route, to_send): (Vec<_>, Vec<_>) = due.into_iter().partition(|n| n.channel == LOG);
+        let mut rules: HashMap<OrgId, Vec<Rule>> = HashMap::new();
+        for row in &to_route {
+            if !rules.contains_key(&row.org) {
+                rules.insert(row.org, self.store.rules(row.org).await?);
+            }
+            self.route(row, &rules[&row.org]).await?;
+        }
+        let mut channels: HashMap<OrgId, Vec<Channel>> = HashMap::new();
+        let mut groups: BTreeMap<(OrgId, String, Option<i64>, Option<i64>), Vec<Notification>> =
+            BTreeMap::new();
+        for row in to_send {
+            if !channels.contains_key(&row.org) {
+                channels.insert(row.org, self.store.channels(row.org).await?);
+            }
+            // What is sent by itself is a group of its own.
+            let alone = row.batch.is_none().then_some(row.id.0);
+            groups.entry((row.org, row.channel.clone(), row.batch, alone)).or_default().push(row);
+        }
+        let channels = &channels;
+        let sent = futures::stream::iter(groups.into_values())
+            .map(|group| async move { self.send(group, channels).await })
+            .buffer_unordered(AT_ONCE)
+            .collect::<Vec<_>>()
+            .await;
+        sent.into_iter().collect::<Result<Vec<()>, _>>()?;
+        Ok(n)
+    }
+
+    /// Applies the rules to the events of a scan. Each is also a line of the log, for installations that watch that.
+    async fn route(&self, n: &Notification, rules: &[Rule]) -> Result<(), store::Error> {
+        let now = (self.now)();
+        let kinds: Vec<_> = n.events.iter().map(|e| e.change.kind.as_str()).collect();
+        let severity = n.events.iter().map(|e| e.change.severity).max();
+        // Removed from the inventory, or pruned with the history, while it waited: there is nothing left to say.
+        let planned = match self.store.item(n.org, &n.domain).await? {
+            Some((item, _)) => plan(rules, &item, &n.events, now),
+            None => Vec::new(),
+        };
+        if self.store.route_notification(n, &planned, now).await? {
+            tracing::info!(
+                org = n.org.0,
+                domain = %n.domain,
+                severity = severity.map(model::event::Severity::as_str),
+                events = kinds.join(","),
+                messages = planned.len(),
+                "domain changed"
+            );
+        }
+        Ok(())
+    }
+
+    async fn send(
+        &self,
+        group: Vec<Notification>,
+        channels: &HashMap<OrgId, Vec<Channel>>,
+    ) -> Result<(), store::Error> {
+        let Some(first) = group.first() else { return Ok(()) };
+        let channel = channels.get(&first.org).and_then(|c| c.iter().find(|c| c.id == first.channel));
+        let Some(channel) = channel else {
+            // Removed while the message waited.
+            for n in &group {
+                self.store.notification_delivered(n, "the channel was removed", (self.now)()).await?;
+            }
+            return Ok(());
+        };
+        let message = self.message(&group).await?;
+        let outcome = if message.parts.is_empty() {
+            Ok("nothing left to say: the events were deleted".to_string())
+        } else {
+            let limit = store::DELIVERY.lease / 2;
+            let sending = self.deliverer.send(channel, &message, (self.now)());
+            tokio::time::timeout(limit, sending).await.unwrap_or_else(|_| {
+                Err(Failure::temporary(format!("no answer within {} s", limit.as_secs())))
+            })
+        };
+        let (kind, now) = (channel.target.kind(), (self.now)());
+        let oldest = group.iter().flat_map(|n| n.events.iter().map(|e| e.at)).min().unwrap_or(now);
+        let mut words = "delivered";
+        for n in &group {
+            match &outcome {
+                Ok(answer) => self.store.notification_delivered(n, answer, now).await?,
+                Err(why) => {
+                    let retry = self.store.notification_failed(n, why, now).await?;
+                    words = if retry == Retry::GivenUp { "given_up" } else { "failed" };
+                }
+            }
+        }
+        if let Err(why) = &outcome {
+            let (key, attempt, reason) = (first.dedupe_key(), first.attempt, why.reason.as_str());
+            if words == "given_up" {
+                tracing::error!(key, channel = kind, attempt, reason, "a notification was given up");
+            } else {
+                tracing::warn!(
+                    key,
+                    channel = kind,
+                    attempt,
+                    reason,
+                    "a notification failed; it is tried again"
+                );
+            }
+        } else if first.batch.is_none() {
+            let waited = (now.as_millisecond() - oldest.as_millisecond()).max(0);
+            metrics::histogram!("domainscope_notification_delivery_seconds", "channel" => kind)
+                .record(Duration::from_millis(waited.unsigned_abs()).as_secs_f64());
+        }
+        metrics::counter!("domainscope_notifications_total", "channel" => kind, "outcome" => words)
+            .increment(1);
+        Ok(())
+    }
+
+    /// One message of all events of a group.
+    async fn message(&self, group: &[Notification]) -> Result<Message, store::Error> {
+        let first = &group[0];
+        let organisation = self.store.organisation_name(first.org).await?.unwrap_or_else(|| "Domains".into());
+        let mut parts: Vec<Part> = Vec::new();
+        let mut rules: Vec<String> = Vec::new();
+        for n in group {
+            rules.extend(n.rules.iter().filter(|r| !rules.contains(r)).cloned().collect::<Vec<_>>());
+            if n.events.is_empty() {
+                continue;
+            }
+            match parts.iter_mut().find(|p| p.domain == n.domain) {
+                Some(part) => part.events.extend(n.events.iter().cloned()),
+                None => {
+                    let row = self.store.item(n.org, &n.domain).await?.map(|(_, row)| row);
+                    parts.push(Part { domain: n.domain.clone(), events: n.events.clone(), row });
+                }
+            }
+        }
+        let message = Message {
+            id: first.dedupe_key(),
+            organisation,
+            parts,
+            rules,
+            at: group.iter().flat_map(|n| n.events.iter().map(|e| e.at)).max().unwrap_or((self.now)()),
+            base: self.deliverer.base().cloned(),
+            test: false,
+        };
+        Ok(message.sorted())
+    }
+}

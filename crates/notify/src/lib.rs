@@ -1,0 +1,20 @@
+//! Notifications: turns recorded events into messages and sends them. In: rows of the outbox, channels and rules of an
+//! organisation; out: messages that the other side accepted, or a later attempt, or a message given up and visible.
+//!
+//! What is sent to whom is decided by `model::notify`; this crate renders and delivers. Everything that leads to an
+//! address a user chose goes through the guarded dialer of `net`; mail goes through the operator's SMTP server.
+
+mod deliver;
+mod dispatch;
+mod html;
+mod mail;
+mod message;
+mod payload;
+mod sign;
+
+pub use deliver::{Deliverer, Endpoints};
+pub use dispatch::{Dispatcher, Now};
+pub use mail::{Smtp, SmtpSettings};
+pub use message::{Message, Part};
+pub use payload::{Post, post};
+pub use sign::{new_secret, signature};

@@ -1,0 +1,176 @@
+//! One expiring domain, one mail in a mailbox: scans through a scripted observer, the outbox, and a real SMTP server
+//! (aiosmtpd), which also refuses, delays, and closes connections. Mails are read back by Python's own parser.
+
+mod smtp;
+mod world;
+
+use model::event::EventKind;
+use smtp::{Mailbox, Server};
+use world::World;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expiring_domain_is_one_mail() {
+    let server = Server::start("accept").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20T13:58:57Z").await;
+    w.scan().await;
+    assert_eq!(w.deliver().await, 2, "routed and sent");
+    let mail = server.mails().await.remove(0);
+    let header = |name: &str| mail["headers"][name].as_str().unwrap_or_default().to_string();
+    assert_eq!(header("subject"), "[Warning] alder.example: Registration ends on Dec 20, 2026");
+    assert_eq!(header("x-envelope"), "ops@alder.example tls=False");
+    assert_eq!(header("from"), "Domainscope <domains@alder.example>");
+    assert_eq!(header("to"), "ops@alder.example");
+    assert_eq!(header("auto-submitted"), "auto-generated");
+    assert!(header("message-id").ends_with("@alder.example>"), "{}", header("message-id"));
+    assert!(mail["defects"].as_array().unwrap().is_empty());
+    for form in ["text", "html"] {
+        let words = mail[form].as_str().unwrap();
+        for part in
+            ["alder.example", "30 days are left", "Lantern Registrar", "Mails", "15 days before the date"]
+        {
+            assert!(words.contains(part), "{form} without “{part}”: {words}");
+        }
+    }
+    let links = mail["links"].as_array().unwrap();
+    assert!(links.iter().any(|l| l == "https://scope.alder.example/domains/alder.example"), "{links:?}");
+    assert_eq!(w.status().await, "delivered");
+
+    // The same day again, and the days up to the next threshold: silence.
+    for _ in 0..14 {
+        w.later_hours(24).await;
+        assert_eq!(w.deliver().await, 0);
+    }
+    w.later_hours(24).await;
+    assert_eq!(w.deliver().await, 2);
+    assert_eq!(server.mails().await.len(), 2, "15 days");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_threshold_once_and_only_the_most_urgent_after_a_pause() {
+    let server = Server::start("accept").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20T13:58:57Z").await;
+    // Off until two days before the end.
+    w.later_hours(28 * 24).await;
+    let events = w.events().await;
+    assert_eq!(events.len(), 1);
+    assert!(events[0].change.note.starts_with("2 days are left"), "{}", events[0].change.note);
+    w.later_hours(24).await;
+    w.later_hours(24).await;
+    w.later_hours(24).await;
+    let kinds: Vec<_> = w.events().await.iter().map(|e| e.change.kind).collect();
+    assert_eq!(kinds, [EventKind::ExpiresSoon, EventKind::ExpiresSoon, EventKind::Expired]);
+    // Renewed: announced; the new date begins from the first threshold.
+    w.expires("2027-12-20T13:58:57Z").await;
+    w.later_hours(7).await;
+    assert_eq!(w.events().await.last().unwrap().change.kind, EventKind::Renewed);
+    w.later_hours(340 * 24).await;
+    assert_eq!(w.events().await.last().unwrap().change.kind, EventKind::ExpiresSoon);
+    assert_eq!(w.events().await.len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_pass_and_servers_that_do_not() {
+    // Greylisting: the second attempt is taken.
+    let server = Server::start("greylist").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    w.scan().await;
+    w.deliver().await;
+    assert!(w.status().await.starts_with("waiting: 127.0.0.1") && w.status().await.contains("450"));
+    assert_eq!(w.deliver().await, 0, "not at once");
+    w.seconds(60);
+    assert_eq!(w.deliver().await, 1);
+    assert_eq!((w.status().await.as_str(), server.mails().await.len()), ("delivered", 1));
+
+    // A refusal is final and visible; a person sends again once it is mended.
+    for (behaviour, code) in [("reject", "550"), ("unknown", "550")] {
+        let server = Server::start(behaviour).await;
+        let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+        w.scan().await;
+        w.deliver().await;
+        let status = w.status().await;
+        assert!(status.starts_with("failed:") && status.contains(code), "{behaviour}: {status}");
+        let failed = w.store.failed_notifications(Some(world::ORG), 9).await.unwrap();
+        assert_eq!((failed.len(), failed[0].attempts), (1, 1));
+        w.seconds(86_400);
+        assert_eq!(w.deliver().await, 0);
+        let mended = Server::start("accept").await;
+        w.server(&mended.url("?tls=none"));
+        let which = Some((failed[0].id, failed[0].channel.clone()));
+        assert_eq!(w.store.retry_notifications(Some(world::ORG), which, w.now()).await.unwrap(), 1);
+        w.deliver().await;
+        assert_eq!((w.status().await.as_str(), mended.mails().await.len()), ("delivered", 1));
+    }
+
+    // A busy server is asked again until the attempts are used up.
+    let server = Server::start("busy").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    w.scan().await;
+    for _ in 0..store::DELIVERY.max_attempts {
+        assert!(w.deliver().await >= 1);
+        w.seconds(12 * 3600);
+    }
+    assert!(w.status().await.starts_with("failed:") && w.status().await.contains("451"));
+    assert_eq!(w.deliver().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_cut_in_data_resends_the_same_message() {
+    let server = Server::start("cut").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    w.scan().await;
+    w.deliver().await;
+    assert!(w.status().await.starts_with("waiting:"), "{}", w.status().await);
+    w.seconds(60);
+    w.deliver().await;
+    let mails = server.mails().await;
+    assert_eq!(mails.len(), 2, "the server took both");
+    assert_eq!(mails[0]["headers"]["message-id"], mails[1]["headers"]["message-id"]);
+    assert_eq!(w.status().await, "delivered");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mail_is_encrypted_or_not_sent() {
+    let ca = Mailbox::authority();
+    let server = Server::start_tls("accept", &ca).await;
+    let w = World::with_ca(&server.url_of("localhost", ""), "2026-12-20", Some(ca.pem())).await;
+    w.scan().await;
+    w.deliver().await;
+    assert_eq!(w.status().await, "delivered");
+    assert_eq!(server.mails().await[0]["headers"]["x-envelope"], "ops@alder.example tls=True");
+
+    // An unknown authority, and a server without STARTTLS: nothing is sent in the clear.
+    let w = World::new(&server.url_of("localhost", ""), "2026-12-20").await;
+    w.scan().await;
+    w.deliver().await;
+    assert!(
+        w.status().await.starts_with("waiting:") && w.status().await.contains("TLS"),
+        "{}",
+        w.status().await
+    );
+    let plain = Server::start("accept").await;
+    let w = World::new(&plain.url_of("localhost", ""), "2026-12-20").await;
+    w.scan().await;
+    w.deliver().await;
+    assert!(w.status().await.contains("STARTTLS"), "{}", w.status().await);
+    assert!(plain.mails().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_killed_while_it_delivers_delivers_again_under_the_same_id() {
+    let server = Server::start("accept").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    w.scan().await;
+    // Routed, then leased by a process that dies.
+    w.route().await;
+    let lost = w.store.lease_notifications(9, w.now()).await.unwrap();
+    assert_eq!(lost.len(), 1);
+    assert_eq!(w.deliver().await, 0, "the lease holds");
+    w.seconds(120);
+    assert_eq!(w.deliver().await, 1);
+    let id = server.mails().await[0]["headers"]["message-id"].as_str().unwrap().to_string();
+    assert_eq!(id, format!("<{}@alder.example>", lost[0].dedupe_key()));
+    // The dead one comes back to life: it has lost the message.
+    let late = store::Failure::temporary("late");
+    assert_eq!(w.store.notification_failed(&lost[0], &late, w.now()).await.unwrap(), store::Retry::LeaseLost);
+    assert_eq!(w.status().await, "delivered");
+}

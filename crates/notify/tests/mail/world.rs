@@ -1,0 +1,184 @@
+//! An installation with one domain, one e-mail channel and one rule, over a scripted registry and a clock of its own.
+
+use async_trait::async_trait;
+use jiff::{Timestamp, ToSpan};
+use model::detail::RawAnswer;
+use model::event::{Event, EventQuery};
+use model::ids::OrgId;
+use model::item::Ownership;
+use model::names::DomainName;
+use model::notify::{Channel, DeliveryState, Rule, Target};
+use model::observation::Part;
+use model::registration::{Registrar, Registration, RegistrationState};
+use monitor::observer::Progress;
+use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner};
+use notify::{Deliverer, Dispatcher, Smtp, SmtpSettings};
+use std::sync::{Arc, Mutex};
+use store::{NewItem, Store};
+
+pub const ORG: OrgId = OrgId::BUILT_IN;
+
+struct Registry {
+    now: Mutex<Timestamp>,
+    expires: Mutex<String>,
+}
+
+#[async_trait]
+impl Observer for Registry {
+    async fn registration(
+        &self,
+        _: &DomainName,
+        now: Timestamp,
+        _: &dyn Progress,
+    ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+        let r = Registration {
+            name: Some("alder.example".into()),
+            expires: Some(self.expires.lock().unwrap().parse().unwrap()),
+            registrar: Registrar { name: Some("Lantern Registrar".into()), ..Registrar::default() },
+            ..Registration::default()
+        };
+        (Part::good(RegistrationState::Registered(Box::new(r)), now, "RDAP"), vec![])
+    }
+
+    async fn dns(&self, _: &DomainName, now: Timestamp, _: &dyn Progress) -> DnsParts {
+        let error = model::observation::PartError {
+            label: "unreachable".into(),
+            sentence: "not asked".into(),
+            retry_at: None,
+        };
+        let delegation = Part { attempted_at: Some(now), error: Some(error), ..Part::default() };
+        DnsParts { delegation, ..DnsParts::default() }
+    }
+}
+
+impl Clock for Registry {
+    fn now(&self) -> Timestamp {
+        *self.now.lock().unwrap()
+    }
+}
+
+pub struct World {
+    pub store: Arc<dyn Store>,
+    registry: Arc<Registry>,
+    scanner: Scanner,
+    smtp: Mutex<Smtp>,
+    name: DomainName,
+    _folder: tempfile::TempDir,
+}
+
+fn smtp(url: &str, extra_ca: Option<Vec<u8>>) -> Smtp {
+    let from = "Domainscope <domains@alder.example>".to_string();
+    Smtp::new(&SmtpSettings { url: url.into(), from, extra_ca, ..SmtpSettings::default() }).unwrap()
+}
+
+impl World {
+    pub async fn new(url: &str, expires: &str) -> World {
+        World::with_ca(url, expires, None).await
+    }
+
+    pub async fn with_ca(url: &str, expires: &str, ca: Option<Vec<u8>>) -> World {
+        let registry = Arc::new(Registry {
+            now: Mutex::new("2026-11-20T14:05:00Z".parse().unwrap()),
+            expires: Mutex::new(expires.into()),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
+        let scanner = Scanner {
+            store: store.clone(),
+            observer: registry.clone(),
+            clock: registry.clone(),
+            hub: Hub::default(),
+            policy: Policy::default(),
+        };
+        let name = DomainName::trusted("alder.example");
+        let item = NewItem {
+            unicode: name.unicode(),
+            name: name.clone(),
+            ownership: Ownership::Owned,
+            tags: vec!["core".into()],
+            note: String::new(),
+        };
+        let now = registry.now();
+        store.add(ORG, &[item], now).await.unwrap();
+        let target = Target::Email { to: vec!["ops@alder.example".into()] };
+        let channel = Channel { id: "mailbox".into(), name: "Operations".into(), target, created_at: now };
+        store.save_channel(ORG, &channel, now).await.unwrap();
+        let rule = Rule {
+            id: "r".into(),
+            name: "Mails".into(),
+            channels: vec!["mailbox".into()],
+            ..Rule::default()
+        };
+        store.save_rule(ORG, &rule, now).await.unwrap();
+        World { store, registry, scanner, smtp: Mutex::new(smtp(url, ca)), name, _folder: folder }
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.registry.now()
+    }
+
+    /// Another server from now on.
+    pub fn server(&self, url: &str) {
+        *self.smtp.lock().unwrap() = smtp(url, None);
+    }
+
+    pub async fn expires(&self, text: &str) {
+        *self.registry.expires.lock().unwrap() = text.into();
+    }
+
+    pub async fn scan(&self) {
+        self.scanner.scan(&self.name, false).await.unwrap();
+    }
+
+    pub fn seconds(&self, n: i64) {
+        *self.registry.now.lock().unwrap() += n.seconds();
+    }
+
+    pub async fn later_hours(&self, n: i64) {
+        self.seconds(n * 3600);
+        self.scan().await;
+    }
+
+    fn dispatcher(&self) -> Dispatcher {
+        let dialer = net::Dialer::new(net::Settings::default()).unwrap();
+        let base = "https://scope.alder.example/".parse().unwrap();
+        let deliverer = Deliverer::new(dialer, Some(self.smtp.lock().unwrap().clone()), Some(base));
+        let registry = self.registry.clone();
+        Dispatcher::new(self.store.clone(), Arc::new(move || registry.now()), deliverer)
+    }
+
+    /// Applies the rules to what waits, and sends nothing yet.
+    pub async fn route(&self) {
+        assert_eq!(self.dispatcher().deliver_due().await.unwrap(), 1);
+    }
+
+    /// Routes and delivers what is due; how many rows of the outbox were tried (routing is one, each message another).
+    pub async fn deliver(&self) -> usize {
+        let (dispatcher, mut tried) = (self.dispatcher(), 0);
+        loop {
+            match dispatcher.deliver_due().await.unwrap() {
+                0 => return tried,
+                n => tried += n,
+            }
+        }
+    }
+
+    /// How the newest message stands.
+    pub async fn status(&self) -> String {
+        let newest = self.store.last_message(ORG, "mailbox").await.unwrap();
+        match newest.map(|m| m.state) {
+            None => "none".into(),
+            Some(DeliveryState::Delivered { .. }) => "delivered".into(),
+            Some(DeliveryState::Waiting { error, .. }) => format!("waiting: {}", error.unwrap_or_default()),
+            Some(DeliveryState::Failed { error, .. }) => format!("failed: {error}"),
+        }
+    }
+
+    /// All events, oldest first.
+    pub async fn events(&self) -> Vec<Event> {
+        let query = EventQuery { per_page: 200, ..EventQuery::default() };
+        let mut events = self.store.events(ORG, &query).await.unwrap().events;
+        events.reverse();
+        events
+    }
+}

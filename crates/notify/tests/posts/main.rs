@@ -1,0 +1,255 @@
+//! What is posted to each service: limits and required fields of its published schema, the signature of webhooks verified
+//! by an independent implementation, and what follows from answers.
+
+use jiff::Timestamp;
+use model::event::{Change, Event, EventKind, Severity};
+use model::ids::{EventId, OrgId};
+use model::names::DomainName;
+use model::notify::{Channel, Target};
+use notify::{Deliverer, Endpoints, Message, Part, post};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+fn now() -> Timestamp {
+    "2026-11-20T14:05:00Z".parse().unwrap()
+}
+
+/// A message about `n` events with values that break markup.
+fn message(n: i64) -> Message {
+    let event = |id| Event {
+        id: EventId(id),
+        org: OrgId::BUILT_IN,
+        domain: DomainName::trusted("alder.example"),
+        at: now(),
+        change: Change {
+            kind: EventKind::RecordChanged,
+            severity: if id == 2 { Severity::Critical } else { Severity::Warning },
+            field: "www A".into(),
+            old: Some("<script>&*_`@everyone".into()),
+            new: Some("x".repeat(600)),
+            source: "authoritative servers".into(),
+            note: String::new(),
+        },
+        acknowledged: None,
+    };
+    let part = Part {
+        domain: DomainName::trusted("alder.example"),
+        events: (1..=n).map(event).collect(),
+        row: None,
+    };
+    Message {
+        id: "channel-1-7".into(),
+        organisation: "Alder Labs".into(),
+        parts: vec![part],
+        rules: vec!["Everything".into()],
+        at: now(),
+        base: Some("https://scope.alder.example".parse().unwrap()),
+        test: false,
+    }
+    .sorted()
+}
+
+fn body(target: &Target, m: &Message) -> (String, Value, Vec<(String, String)>) {
+    let p = post(target, m, &Endpoints::default(), now()).unwrap().unwrap();
+    (p.url.to_string(), serde_json::from_slice(&p.body).unwrap(), p.fields)
+}
+
+fn chars(v: &Value) -> usize {
+    v.as_str().unwrap_or_else(|| panic!("{v} is no text")).chars().count()
+}
+
+/// One event, many, and none.
+fn messages() -> [Message; 3] {
+    let test = Message::test("test-1".into(), "Alder Labs".into(), None, now());
+    [message(1), message(60), test]
+}
+
+#[test]
+fn slack_blocks_keep_their_limits() {
+    for m in messages() {
+        let (_, v, _) = body(&Target::Slack { url: "https://hooks.slack.example/x".into() }, &m);
+        assert!((1..=3000).contains(&chars(&v["text"])));
+        let blocks = v["blocks"].as_array().unwrap();
+        assert!((2..=50).contains(&blocks.len()));
+        for b in blocks {
+            match b["type"].as_str().unwrap() {
+                "header" => assert!(b["text"]["type"] == "plain_text" && chars(&b["text"]["text"]) <= 150),
+                "section" => {
+                    assert!(b["text"]["type"] == "mrkdwn" && (1..=3000).contains(&chars(&b["text"]["text"])));
+                    assert!(!b["text"]["text"].as_str().unwrap().contains("<script>"));
+                }
+                "actions" => {
+                    assert_eq!(b["elements"][0]["url"], "https://scope.alder.example/domains/alder.example")
+                }
+                "context" => assert!((1..=10).contains(&b["elements"].as_array().unwrap().len())),
+                other => panic!("{other} is no block we know"),
+            }
+        }
+    }
+}
+
+#[test]
+fn discord_embeds_keep_their_limits_and_mention_nobody() {
+    for m in messages() {
+        let (_, v, _) = body(&Target::Discord { url: "https://discord.example/api/webhooks/1/x".into() }, &m);
+        assert_eq!(v["allowed_mentions"]["parse"], serde_json::json!([]));
+        let e = &v["embeds"][0];
+        assert!(
+            chars(&e["title"]) <= 256
+                && chars(&e["description"]) <= 4096
+                && e["color"].as_u64().unwrap() < 1 << 24
+        );
+        assert!(chars(&e["title"]) + chars(&e["description"]) + chars(&e["footer"]["text"]) <= 6000);
+        e["timestamp"].as_str().unwrap().parse::<Timestamp>().unwrap();
+    }
+}
+
+#[test]
+fn teams_cards_are_adaptive_cards() {
+    for m in messages() {
+        let (_, v, _) = body(&Target::Teams { url: "https://alder.webhook.office.example/x".into() }, &m);
+        assert_eq!(v["type"], "message");
+        let a = &v["attachments"][0];
+        assert_eq!(a["contentType"], "application/vnd.microsoft.card.adaptive");
+        assert_eq!(
+            (&a["content"]["type"], &a["content"]["version"]),
+            (&"AdaptiveCard".into(), &"1.4".into())
+        );
+        for b in a["content"]["body"].as_array().unwrap() {
+            assert!(b["type"] == "TextBlock" && chars(&b["text"]) > 0);
+        }
+        // 28 KB is the limit of a message.
+        assert!(v.to_string().len() < 28 * 1024, "{}", v.to_string().len());
+    }
+}
+
+#[test]
+fn ntfy_is_posted_to_the_server_with_the_topic_inside() {
+    for m in messages() {
+        let target = Target::Ntfy { url: "https://ntfy.example/base/on-call".into(), token: "tk_x".into() };
+        let (url, v, fields) = body(&target, &m);
+        assert_eq!((url.as_str(), v["topic"].as_str()), ("https://ntfy.example/base/", Some("on-call")));
+        assert!((1..=5).contains(&v["priority"].as_i64().unwrap()));
+        assert!(v["message"].as_str().unwrap().len() <= 4096, "{}", v["message"].as_str().unwrap().len());
+        assert!(fields.contains(&("authorization".into(), "Bearer tk_x".into())));
+    }
+    let critical =
+        body(&Target::Ntfy { url: "https://ntfy.example/t".into(), token: String::new() }, &message(2));
+    assert_eq!(critical.1["priority"], 5);
+}
+
+#[test]
+fn telegram_and_pagerduty_keep_their_limits() {
+    for m in messages() {
+        let (url, v, _) = body(&Target::Telegram { token: "1:a-b_C".into(), chat: "-100".into() }, &m);
+        assert_eq!(url, "https://api.telegram.org/bot1:a-b_C/sendMessage");
+        assert!((1..=4096).contains(&chars(&v["text"])), "{}", chars(&v["text"]));
+        assert!(!v["text"].as_str().unwrap().contains("<script>") && v["parse_mode"] == "HTML");
+        let (_, v, _) = body(&Target::Pagerduty { key: "0123456789abcdef0123456789abcdef".into() }, &m);
+        assert!(
+            v["event_action"] == "trigger" && chars(&v["routing_key"]) == 32 && chars(&v["dedup_key"]) <= 255
+        );
+        let p = &v["payload"];
+        assert!((1..=1024).contains(&chars(&p["summary"])) && chars(&p["source"]) > 0);
+        assert!(["critical", "error", "warning", "info"].contains(&p["severity"].as_str().unwrap()));
+        p["timestamp"].as_str().unwrap().parse::<Timestamp>().unwrap();
+    }
+    let wrong = Target::Telegram { token: "../x".into(), chat: "1".into() };
+    assert!(post(&wrong, &message(1), &Endpoints::default(), now()).is_err());
+}
+
+struct Sink {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    port: u16,
+}
+
+impl Sink {
+    fn start(arguments: &[&str]) -> Sink {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/posts/sink.py");
+        let mut command = Command::new("python3");
+        let mut child = command.arg(script).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        Sink { child, out, port: line.trim().parse().unwrap() }
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/in?x=1", self.port)
+    }
+
+    fn request(&mut self) -> Value {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn deliverer(allow_private: bool) -> Deliverer {
+    let settings = net::Settings { allow_private, ..net::Settings::default() };
+    Deliverer::new(net::Dialer::new(settings).unwrap(), None, None)
+}
+
+fn channel(target: Target) -> Channel {
+    Channel { id: "c".into(), name: "C".into(), target, created_at: now() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_is_signed_so_that_another_implementation_verifies_it() {
+    let secret = notify::new_secret([9; 32]);
+    let mut sink = Sink::start(&["204", &secret]);
+    let hook = channel(Target::Webhook { url: sink.url(), secret });
+    let answer = deliverer(true).send(&hook, &message(3), now()).await.unwrap();
+    assert!(answer.starts_with("204 No Content in "), "{answer}");
+    let seen = sink.request();
+    assert_eq!(seen["verified"], true);
+    assert_eq!((&seen["headers"]["webhook-id"], &seen["path"]), (&"channel-1-7".into(), &"/in?x=1".into()));
+    assert_eq!(seen["headers"]["webhook-timestamp"], now().as_second().to_string());
+    let data = &seen["body"]["data"];
+    assert_eq!((&seen["body"]["type"], &data["severity"]), (&"domain.events".into(), &"critical".into()));
+    assert_eq!(data["domains"][0]["events"].as_array().unwrap().len(), 3);
+    // Another secret does not verify.
+    let mut other = Sink::start(&["200", &notify::new_secret([8; 32])]);
+    let hook = channel(Target::Webhook { url: other.url(), secret: notify::new_secret([9; 32]) });
+    deliverer(true).send(&hook, &message(1), now()).await.unwrap();
+    assert_eq!(other.request()["verified"], false);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_say_whether_another_attempt_makes_sense() {
+    for (status, permanent, after, words) in [
+        ("400", true, None, "400 Bad Request: ok"),
+        ("401", true, None, "replace it"),
+        ("404", true, None, "does not exist any more"),
+        ("302", true, None, "redirects"),
+        ("429", false, Some(120), "429 Too Many Requests"),
+        ("503", false, None, "503 Service Unavailable"),
+    ] {
+        let sink = Sink::start(&[status]);
+        let slack = channel(Target::Slack { url: sink.url() });
+        let e = deliverer(true).send(&slack, &message(1), now()).await.unwrap_err();
+        assert_eq!(
+            (e.permanent, e.retry_after),
+            (permanent, after.map(Duration::from_secs)),
+            "{status}: {e:?}"
+        );
+        assert!(e.reason.contains(words), "{status}: {e:?}");
+    }
+    // A target inside is never dialled.
+    let sink = Sink::start(&["200"]);
+    let e = deliverer(false)
+        .send(&channel(Target::Slack { url: sink.url() }), &message(1), now())
+        .await
+        .unwrap_err();
+    assert!(e.permanent && e.reason.contains("127.0.0.1"), "{e:?}");
+}

@@ -1,0 +1,428 @@
+//! Notifications: channels and rules of an organisation, tests, previews, and sending again.
+
+use super::{Services, unavailable};
+use accounts::random_id;
+use async_trait::async_trait;
+use jiff::ToSpan;
+use model::Timestamp;
+use model::event::Event;
+use model::ids::{Caller, EventId, OrgId, Role};
+use model::item::{Item, normal_tag};
+use model::names::DomainName;
+use model::notify::{
+    CHANNELS_MAX, Channel, Delivery, NAME_MAX, RECIPIENTS_MAX, RULES_MAX, Rule, RulePreview, TARGET_KINDS,
+    Target, TestResult, plan,
+};
+use notify::{Message, Part};
+use service::policy::{Action, authorize};
+use service::{
+    AlertBackend, ApiError, ApiResult, ChannelDraft, ChannelView, DeliveryView, FailedView,
+    NotificationSettings, RuleView,
+};
+use std::collections::HashMap;
+
+/// Days that a preview looks back.
+const PREVIEW_DAYS: i64 = 7;
+/// Events that a preview reads at most.
+const PREVIEW_EVENTS: u32 = 1000;
+/// Seconds for which the result of a test is shown.
+const TEST_SHOWN: i64 = 3600;
+/// Failed messages of the settings page.
+const FAILED: u32 = 200;
+
+/// What happened lately, to hold rules against.
+struct Lately {
+    /// Events by scan, oldest first.
+    scans: Vec<Vec<Event>>,
+    holdings: HashMap<DomainName, Item>,
+    of: u64,
+    partial: bool,
+}
+
+impl Lately {
+    fn preview(&self, rule: &Rule) -> RulePreview {
+        let rules = [Rule { enabled: true, channels: vec!["preview".into()], ..rule.clone() }];
+        let mut out = RulePreview { of: self.of, partial: self.partial, ..RulePreview::default() };
+        let mut batches = Vec::new();
+        for scan in &self.scans {
+            let Some(first) = scan.first() else { continue };
+            let Some(item) = self.holdings.get(&first.domain) else { continue };
+            let item = Item { muted_until: None, ..item.clone() };
+            for planned in plan(&rules, &item, scan, first.at) {
+                out.events += planned.events.len() as u64;
+                if planned.batch && batches.contains(&planned.due_at) {
+                    continue;
+                }
+                out.messages += 1;
+                let events = scan.iter().filter(|e| planned.events.contains(&e.id)).cloned().collect();
+                let words = if planned.batch {
+                    batches.push(planned.due_at);
+                    "Digest".to_string()
+                } else {
+                    let part = Part { domain: first.domain.clone(), events, row: None };
+                    format!("{}: {}", part.unicode(), part.headline())
+                };
+                out.newest.insert(0, (planned.due_at, words));
+                out.newest.truncate(5);
+            }
+        }
+        out
+    }
+}
+
+fn one_line(text: &str, what: &str) -> ApiResult<String> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.is_empty() || text.chars().count() > NAME_MAX {
+        return Err(ApiError::invalid(format!("The name of a {what} has 1 to {NAME_MAX} characters.")));
+    }
+    Ok(text)
+}
+
+/// A field that a kind of channel needs.
+fn needed(value: &str, old: Option<&str>, what: &str) -> ApiResult<String> {
+    let value = value.trim();
+    let value = if value.is_empty() { old.unwrap_or_default() } else { value };
+    if value.is_empty() {
+        return Err(ApiError::invalid(format!("Enter {what}.")));
+    }
+    if value.chars().count() > 2000 || value.chars().any(char::is_control) {
+        return Err(ApiError::invalid(format!("{what} is too long, or has control characters.")));
+    }
+    Ok(value.to_string())
+}
+
+/// The target a draft describes; secrets that are left empty are those of `old`.
+fn target(d: &ChannelDraft, old: Option<&Target>) -> ApiResult<Target> {
+    let address = |old: Option<&str>| {
+        let url = needed(&d.url, old, "the address")?;
+        let secure = url.starts_with("https://") || url.starts_with("http://");
+        if secure { Ok(url) } else { Err(ApiError::invalid("An address begins with https://.")) }
+    };
+    Ok(match d.kind.as_str() {
+        "email" => {
+            let to: Vec<String> =
+                d.to.split([',', ';', '\n'])
+                    .map(|a| a.trim().to_string())
+                    .filter(|a| !a.is_empty())
+                    .collect();
+            let to = match (to.is_empty(), old) {
+                (true, Some(Target::Email { to })) => to.clone(),
+                _ => to,
+            };
+            if to.is_empty() || to.len() > RECIPIENTS_MAX {
+                let words = format!("Enter 1 to {RECIPIENTS_MAX} addresses, separated by commas.");
+                return Err(ApiError::invalid(words));
+            }
+            Target::Email { to }
+        }
+        "webhook" => match old {
+            Some(Target::Webhook { url, secret }) => {
+                Target::Webhook { url: address(Some(url))?, secret: secret.clone() }
+            }
+            _ => Target::Webhook { url: address(None)?, secret: notify::new_secret(rand::random()) },
+        },
+        "slack" => match old {
+            Some(Target::Slack { url }) => Target::Slack { url: address(Some(url))? },
+            _ => Target::Slack { url: address(None)? },
+        },
+        "discord" => match old {
+            Some(Target::Discord { url }) => Target::Discord { url: address(Some(url))? },
+            _ => Target::Discord { url: address(None)? },
+        },
+        "teams" => match old {
+            Some(Target::Teams { url }) => Target::Teams { url: address(Some(url))? },
+            _ => Target::Teams { url: address(None)? },
+        },
+        "ntfy" => match old {
+            Some(Target::Ntfy { url, token }) => Target::Ntfy {
+                url: address(Some(url))?,
+                token: if d.token.trim().is_empty() { token.clone() } else { d.token.trim().into() },
+            },
+            _ => Target::Ntfy { url: address(None)?, token: d.token.trim().into() },
+        },
+        "telegram" => {
+            let (token, chat) = match old {
+                Some(Target::Telegram { token, chat }) => (Some(token.as_str()), Some(chat.as_str())),
+                _ => (None, None),
+            };
+            Target::Telegram {
+                token: needed(&d.token, token, "the token of the bot")?,
+                chat: needed(&d.chat, chat, "the chat")?,
+            }
+        }
+        "pagerduty" => {
+            let old = if let Some(Target::Pagerduty { key }) = old { Some(key.as_str()) } else { None };
+            Target::Pagerduty { key: needed(&d.key, old, "the integration key")? }
+        }
+        other => {
+            let kinds: Vec<_> = TARGET_KINDS.iter().map(|(word, _)| *word).collect();
+            let words = format!("“{other}” is no kind of channel; use one of {}.", kinds.join(", "));
+            return Err(ApiError::invalid(words));
+        }
+    })
+}
+
+fn test_key(id: &str) -> String {
+    format!("channel-test/{id}")
+}
+
+fn missing(what: &str) -> ApiError {
+    ApiError::not_found(format!("This {what} does not exist in this organisation."))
+}
+
+impl Services {
+    async fn lately(&self, org: OrgId) -> ApiResult<Lately> {
+        let since = self.now().checked_sub((PREVIEW_DAYS * 24).hours()).unwrap_or(Timestamp::MIN);
+        let events = self.store().events_since(org, since, PREVIEW_EVENTS).await.map_err(unavailable)?;
+        let mut holdings = HashMap::new();
+        for e in &events {
+            if !holdings.contains_key(&e.domain)
+                && let Some((item, _)) = self.store().item(org, &e.domain).await.map_err(unavailable)?
+            {
+                holdings.insert(e.domain.clone(), item);
+            }
+        }
+        let (of, partial) = (events.len() as u64, events.len() >= PREVIEW_EVENTS as usize);
+        let mut scans: Vec<Vec<Event>> = Vec::new();
+        for e in events {
+            match scans.last_mut().filter(|s| s[0].domain == e.domain && s[0].at == e.at) {
+                Some(scan) => scan.push(e),
+                None => scans.push(vec![e]),
+            }
+        }
+        Ok(Lately { scans, holdings, of, partial })
+    }
+
+    async fn channel(&self, org: OrgId, id: &str) -> ApiResult<Channel> {
+        let channels = self.store().channels(org).await.map_err(unavailable)?;
+        channels.into_iter().find(|c| c.id == id).ok_or_else(|| missing("channel"))
+    }
+
+    /// What the last test of a channel said, unless that is long ago.
+    async fn last_test(&self, org: OrgId, id: &str) -> ApiResult<Option<TestResult>> {
+        let text = self.store().setting(org, &test_key(id)).await.map_err(unavailable)?;
+        let result: Option<TestResult> = text.and_then(|t| serde_json::from_str(&t).ok());
+        let now = self.now();
+        Ok(result.filter(|r| now.as_second() - r.at.as_second() < TEST_SHOWN))
+    }
+
+    async fn channel_view(&self, caller: &Caller, c: &Channel, rules: &[Rule]) -> ApiResult<ChannelView> {
+        let last = self.store().last_message(caller.org, &c.id).await.map_err(unavailable)?;
+        let signing_secret = match &c.target {
+            Target::Webhook { secret, .. } if caller.role >= Role::Admin => Some(secret.clone()),
+            _ => None,
+        };
+        Ok(ChannelView {
+            id: c.id.clone(),
+            name: c.name.clone(),
+            kind: c.target.kind().into(),
+            label: c.target.label().into(),
+            address: c.target.public(),
+            signing_secret,
+            last,
+            tested: self.last_test(caller.org, &c.id).await?,
+            rules: rules.iter().filter(|r| r.channels.contains(&c.id)).count() as u64,
+            created_at: c.created_at,
+        })
+    }
+
+    async fn checked_rule(&self, org: OrgId, rule: &Rule) -> ApiResult<Rule> {
+        let channels = self.store().channels(org).await.map_err(unavailable)?;
+        let mut rule = Rule { name: one_line(&rule.name, "rule")?, ..rule.clone() };
+        rule.channels.retain(|id| channels.iter().any(|c| c.id == *id));
+        rule.channels.sort();
+        rule.channels.dedup();
+        if rule.channels.is_empty() {
+            return Err(ApiError::invalid("Choose at least one channel for the rule."));
+        }
+        rule.kinds.dedup();
+        let tag = |t: &String| {
+            normal_tag(t)
+                .ok_or_else(|| ApiError::invalid(format!("“{t}” is not a tag that a domain can have.")))
+        };
+        rule.tags = rule.tags.iter().take(50).map(tag).collect::<ApiResult<_>>()?;
+        let hour = match rule.delivery {
+            Delivery::Daily { hour } | Delivery::Weekly { hour } => hour,
+            Delivery::Immediate => 0,
+        };
+        if !(0..24).contains(&hour)
+            || rule.quiet.is_some_and(|q| q.from >= 1440 || q.to >= 1440 || q.from == q.to)
+        {
+            return Err(ApiError::invalid(
+                "Hours are from 00:00 to 23:59, and quiet hours end at another time than they begin.",
+            ));
+        }
+        Ok(rule)
+    }
+}
+
+#[async_trait]
+impl AlertBackend for Services {
+    async fn notifications(&self, caller: &Caller) -> ApiResult<NotificationSettings> {
+        authorize(caller, Action::Notifications)?;
+        let org = caller.org;
+        let channels = self.store().channels(org).await.map_err(unavailable)?;
+        let rules = self.store().rules(org).await.map_err(unavailable)?;
+        let mut views = Vec::with_capacity(channels.len());
+        for c in &channels {
+            views.push(self.channel_view(caller, c, &rules).await?);
+        }
+        let lately = self.lately(org).await?;
+        let rules = rules.into_iter().map(|rule| RuleView { preview: lately.preview(&rule), rule }).collect();
+        let name = |id: &str| channels.iter().find(|c| c.id == id).map(|c| c.name.clone());
+        let failed = self.store().failed_notifications(Some(org), FAILED).await.map_err(unavailable)?;
+        let failed = failed
+            .into_iter()
+            .map(|f| FailedView {
+                id: f.id,
+                channel_name: name(&f.channel).unwrap_or_else(|| "a removed channel".into()),
+                channel: f.channel,
+                domain: f.domain.unicode(),
+                failed_at: f.failed_at,
+                reason: f.reason,
+                attempts: f.attempts,
+            })
+            .collect();
+        Ok(NotificationSettings {
+            channels: views,
+            rules,
+            failed,
+            mail: self.deliverer.has_mail(),
+            may_change: caller.role >= Action::SaveChannel.rule().least,
+            now: self.now(),
+        })
+    }
+
+    async fn save_channel(&self, caller: &Caller, draft: &ChannelDraft) -> ApiResult<ChannelView> {
+        authorize(caller, Action::SaveChannel)?;
+        let channels = self.store().channels(caller.org).await.map_err(unavailable)?;
+        let old = match draft.id.as_str() {
+            "" => None,
+            id => Some(channels.iter().find(|c| c.id == id).ok_or_else(|| missing("channel"))?),
+        };
+        if old.is_none() && channels.len() >= CHANNELS_MAX {
+            return Err(ApiError::invalid(format!("An organisation has at most {CHANNELS_MAX} channels.")));
+        }
+        let target = target(draft, old.map(|c| &c.target))?;
+        self.deliverer
+            .check(&target)
+            .map_err(|e| ApiError::invalid(format!("{}.", e.trim_end_matches('.'))))?;
+        let channel = Channel {
+            id: old.map_or_else(random_id, |c| c.id.clone()),
+            name: one_line(&draft.name, "channel")?,
+            target,
+            created_at: old.map_or(self.now(), |c| c.created_at),
+        };
+        self.store().save_channel(caller.org, &channel, self.now()).await.map_err(unavailable)?;
+        let mut rules = self.store().rules(caller.org).await.map_err(unavailable)?;
+        if draft.with_rule && old.is_none() && rules.len() < RULES_MAX {
+            let rule = Rule {
+                id: random_id(),
+                name: "Warnings and critical events".into(),
+                channels: vec![channel.id.clone()],
+                ..Rule::default()
+            };
+            self.store().save_rule(caller.org, &rule, self.now()).await.map_err(unavailable)?;
+            rules.push(rule);
+        }
+        self.channel_view(caller, &channel, &rules).await
+    }
+
+    async fn remove_channel(&self, caller: &Caller, id: &str) -> ApiResult<()> {
+        authorize(caller, Action::RemoveChannel)?;
+        for rule in self.store().rules(caller.org).await.map_err(unavailable)? {
+            if rule.channels.iter().any(|c| c == id) {
+                let mut rule = rule;
+                rule.channels.retain(|c| c != id);
+                // A rule without a channel sends nothing: it says so rather than vanish.
+                rule.enabled &= !rule.channels.is_empty();
+                self.store().save_rule(caller.org, &rule, self.now()).await.map_err(unavailable)?;
+            }
+        }
+        match self.store().delete_channel(caller.org, id).await.map_err(unavailable)? {
+            true => Ok(()),
+            false => Err(missing("channel")),
+        }
+    }
+
+    async fn test_channel(&self, caller: &Caller, id: &str) -> ApiResult<TestResult> {
+        authorize(caller, Action::TestChannel)?;
+        let _permit = self.tools.limits.enter(caller, super::Work::Trace).await?;
+        let channel = self.channel(caller.org, id).await?;
+        let organisation = self.store().organisation_name(caller.org).await.map_err(unavailable)?;
+        let message = Message::test(
+            format!("test-{}", random_id()),
+            organisation.unwrap_or_else(|| "Domains".into()),
+            self.deliverer.base().cloned(),
+            self.now(),
+        );
+        let sent = self.deliverer.send(&channel, &message, self.now()).await;
+        let at = self.now();
+        let result = match sent {
+            Ok(answer) => {
+                TestResult { delivered: true, words: format!("{answer}. Message {}", message.id), at }
+            }
+            Err(e) => TestResult { delivered: false, words: e.reason, at },
+        };
+        // Kept, so that the page shows it in the channel's row, also without script.
+        if let Ok(text) = serde_json::to_string(&result) {
+            let key = test_key(id);
+            self.store().set_setting(caller.org, &key, &text, at).await.map_err(unavailable)?;
+        }
+        Ok(result)
+    }
+
+    async fn save_rule(&self, caller: &Caller, rule: &Rule) -> ApiResult<Rule> {
+        authorize(caller, Action::SaveRule)?;
+        let mut checked = self.checked_rule(caller.org, rule).await?;
+        let rules = self.store().rules(caller.org).await.map_err(unavailable)?;
+        if checked.id.is_empty() {
+            if rules.len() >= RULES_MAX {
+                return Err(ApiError::invalid(format!("An organisation has at most {RULES_MAX} rules.")));
+            }
+            checked.id = random_id();
+        } else if !rules.iter().any(|r| r.id == checked.id) {
+            return Err(missing("rule"));
+        }
+        self.store().save_rule(caller.org, &checked, self.now()).await.map_err(unavailable)?;
+        Ok(checked)
+    }
+
+    async fn remove_rule(&self, caller: &Caller, id: &str) -> ApiResult<()> {
+        authorize(caller, Action::RemoveRule)?;
+        match self.store().delete_rule(caller.org, id).await.map_err(unavailable)? {
+            true => Ok(()),
+            false => Err(missing("rule")),
+        }
+    }
+
+    async fn preview_rule(&self, caller: &Caller, rule: &Rule) -> ApiResult<RulePreview> {
+        authorize(caller, Action::PreviewRule)?;
+        Ok(self.lately(caller.org).await?.preview(rule))
+    }
+
+    async fn resend(&self, caller: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64> {
+        authorize(caller, Action::Resend)?;
+        self.store().retry_notifications(Some(caller.org), which, self.now()).await.map_err(unavailable)
+    }
+
+    async fn deliveries(
+        &self,
+        caller: &Caller,
+        first: EventId,
+        last: EventId,
+    ) -> ApiResult<Vec<DeliveryView>> {
+        authorize(caller, Action::Deliveries)?;
+        let channels = self.store().channels(caller.org).await.map_err(unavailable)?;
+        let statuses = self.store().message_statuses(caller.org, first, last).await.map_err(unavailable)?;
+        let name = |id: &str| channels.iter().find(|c| c.id == id).map(|c| c.name.clone());
+        Ok(statuses
+            .into_iter()
+            .map(|m| DeliveryView {
+                channel: name(&m.channel).unwrap_or_else(|| "removed channel".into()),
+                events: m.events,
+                state: m.state,
+            })
+            .collect())
+    }
+}

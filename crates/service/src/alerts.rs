@@ -1,0 +1,144 @@
+//! Notifications: channels, rules, and what became of messages.
+
+use crate::ApiResult;
+use async_trait::async_trait;
+use model::Timestamp;
+use model::ids::{Caller, EventId};
+use model::notify::{DeliveryState, MessageStatus, Rule, RulePreview, TestResult};
+use serde::{Deserialize, Serialize};
+
+/// What the product can do about notifications. Each method is an [`Action`](crate::policy::Action) of the same name.
+#[async_trait]
+pub trait AlertBackend: Send + Sync + 'static {
+    /// Channels, rules, and messages that were given up.
+    async fn notifications(&self, caller: &Caller) -> ApiResult<NotificationSettings>;
+    /// Adds a channel, or changes the one of the draft's identity.
+    async fn save_channel(&self, caller: &Caller, draft: &ChannelDraft) -> ApiResult<ChannelView>;
+    /// Removes a channel, what waits for it, and its mention in rules.
+    async fn remove_channel(&self, caller: &Caller, id: &str) -> ApiResult<()>;
+    /// Sends a test message and waits for the answer.
+    async fn test_channel(&self, caller: &Caller, id: &str) -> ApiResult<TestResult>;
+    /// Adds a rule (empty identity), or changes the one of its identity.
+    async fn save_rule(&self, caller: &Caller, rule: &Rule) -> ApiResult<Rule>;
+    /// Removes a rule.
+    async fn remove_rule(&self, caller: &Caller, id: &str) -> ApiResult<()>;
+    /// What a rule would have sent in the last seven days.
+    async fn preview_rule(&self, caller: &Caller, rule: &Rule) -> ApiResult<RulePreview>;
+    /// Sends given-up messages again: one (its first event and channel), or all; how many.
+    async fn resend(&self, caller: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64>;
+    /// How the messages about events between two identities stand.
+    async fn deliveries(
+        &self,
+        caller: &Caller,
+        first: EventId,
+        last: EventId,
+    ) -> ApiResult<Vec<DeliveryView>>;
+}
+
+/// A channel as people see it. What is secret in its address is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelView {
+    /// Identity.
+    pub id: String,
+    /// As people call it.
+    pub name: String,
+    /// Stable word of its kind.
+    pub kind: String,
+    /// Its kind in words.
+    pub label: String,
+    /// Where it leads, without secrets.
+    pub address: String,
+    /// The secret that signs its messages, for those who may change it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing_secret: Option<String>,
+    /// How its newest message stands.
+    pub last: Option<MessageStatus>,
+    /// What the last test said, for an hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tested: Option<TestResult>,
+    /// Rules that use it.
+    pub rules: u64,
+    /// When it was added.
+    pub created_at: Timestamp,
+}
+
+/// A rule with what it did lately.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleView {
+    /// The rule.
+    pub rule: Rule,
+    /// What it would have sent in the last seven days.
+    pub preview: RulePreview,
+}
+
+/// A message that was given up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedView {
+    /// First event of its scan.
+    pub id: EventId,
+    /// Identity of its channel.
+    pub channel: String,
+    /// Name of its channel.
+    pub channel_name: String,
+    /// The domain.
+    pub domain: String,
+    /// When it was given up.
+    pub failed_at: Timestamp,
+    /// Why the last attempt failed.
+    pub reason: String,
+    /// Attempts that were made.
+    pub attempts: u32,
+}
+
+/// How a message about events stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveryView {
+    /// Name of the channel.
+    pub channel: String,
+    /// The events it is about.
+    pub events: Vec<EventId>,
+    /// How it stands.
+    pub state: DeliveryState,
+}
+
+/// All that the settings page shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotificationSettings {
+    /// By name.
+    pub channels: Vec<ChannelView>,
+    /// By name.
+    pub rules: Vec<RuleView>,
+    /// Oldest first, at most 200.
+    pub failed: Vec<FailedView>,
+    /// Whether the installation can send e-mail.
+    pub mail: bool,
+    /// Whether the caller may change anything here.
+    pub may_change: bool,
+    /// The server's clock.
+    pub now: Timestamp,
+}
+
+/// A channel as a form or a REST client describes it. Which fields count depends on the kind; on a change an empty secret
+/// keeps the old one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChannelDraft {
+    /// Identity of the channel to change; empty for a new one.
+    pub id: String,
+    /// As people call it.
+    pub name: String,
+    /// `email`, `webhook`, `slack`, `discord`, `teams`, `ntfy`, `telegram`, `pagerduty`.
+    pub kind: String,
+    /// Addresses of an e-mail channel, separated by commas.
+    pub to: String,
+    /// Address of a webhook, workflow or topic.
+    pub url: String,
+    /// Token of a bot or topic.
+    pub token: String,
+    /// Chat of a Telegram bot.
+    pub chat: String,
+    /// Integration key of PagerDuty.
+    pub key: String,
+    /// True to add the rule that sends warnings and critical events of owned domains to it.
+    pub with_rule: bool,
+}
