@@ -82,12 +82,24 @@ async fn stage(folder: &tempfile::TempDir) -> (Services, Arc<World>) {
     };
     let engine = dns::Engine::new(dns::Settings::default());
     let dialer = net::Dialer::new(net::Settings::default()).unwrap();
+    let deliverer = notify::Deliverer::new(dialer.clone(), None, None);
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let comparer =
         dns::compare::Comparer::new(engine.clone(), recursive, vec![], Arc::new(dns::compare::SystemClock));
     let bounds = Bounds { a_minute: 0, ..Bounds::default() };
     let worker = Worker::new(scanner.clone(), "test");
-    (Services { worker, scanner, engine, tools: Tools::new(comparer, bounds), demo: false }, world)
+    let inspector = product::configure::Inspector::new(engine.clone());
+    let services = Services {
+        worker,
+        identity: product::identity::Identity::new(scanner.store.clone(), world.clone(), 1).unwrap(),
+        scanner,
+        engine,
+        tools: Tools::new(comparer, bounds, inspector),
+        quotas: product::Quotas::default(),
+        deliverer,
+        demo: false,
+    };
+    (services, world)
 }
 
 fn caller(org: i64) -> Caller {

@@ -198,7 +198,6 @@ impl Action {
 
     /// The row of an action: who may, and what it does.
     pub const fn rule(self) -> Rule {
-        use Effect::{Query, Read, Write};
         use Effect::{Own, Query, Read, Write};
         use Role::{Admin, Member, Viewer};
         let (name, least, effect, does) = match self {
@@ -308,14 +307,16 @@ pub fn authorize(caller: &Caller, action: Action) -> ApiResult<()> {
 mod tests {
     use super::*;
     use model::ids::OrgId;
+    use std::collections::BTreeSet;
 
     /// Names of the methods of the trait, from its source.
     fn methods() -> Vec<&'static str> {
-        [include_str!("backend.rs"), include_str!("alerts.rs")]
-            .into_iter()
-            .flat_map(|source| source.split("async fn ").skip(1))
-        let source =
-            concat!(include_str!("backend.rs"), include_str!("resources.rs"), include_str!("account.rs"));
+        let source = concat!(
+            include_str!("backend.rs"),
+            include_str!("resources.rs"),
+            include_str!("account.rs"),
+            include_str!("alerts.rs")
+        );
         source
             .split("async fn ")
             .skip(1)
@@ -325,8 +326,9 @@ mod tests {
 
     #[test]
     fn every_method_of_the_trait_is_an_action() {
-        let actions: Vec<_> = Action::ALL.iter().map(|a| a.rule().name).collect();
-        assert_eq!(actions, methods());
+        let actions: BTreeSet<_> = Action::ALL.iter().map(|a| a.rule().name).collect();
+        assert_eq!(actions, methods().into_iter().collect());
+        assert_eq!(actions.len(), Action::ALL.len());
     }
 
     #[test]
@@ -335,13 +337,6 @@ mod tests {
         let caller = |role| Caller { user: user.clone(), ..Caller::new(OrgId::BUILT_IN, "a", role) };
         for action in Action::ALL {
             let rule = action.rule();
-            assert_eq!(rule.least >= Role::Member, rule.effect != Effect::Read, "{}", rule.name);
-            assert_eq!(authorize(&caller(Role::Owner), action), Ok(()));
-            let viewer = authorize(&caller(Role::Viewer), action);
-            assert_eq!(viewer.is_ok(), rule.effect == Effect::Read, "{}", rule.name);
-            if let Err(e) = viewer {
-                assert_eq!(e.status(), 403);
-                assert!(e.detail.contains("viewer") && e.detail.contains(role_name(rule.least)), "{e}");
             if matches!(rule.effect, Effect::Write | Effect::Query) {
                 assert!(rule.least >= Role::Member, "{}", rule.name);
             }

@@ -7,6 +7,7 @@ use crate::db::{Arg, Cells, Db, args};
 use crate::items::By;
 use crate::log::{self, Line};
 use crate::record::severity_rank;
+use jiff::Timestamp;
 use model::event::{Acknowledged, Event, EventPage, EventQuery, Severity};
 use model::ids::{EventId, OrgId};
 use model::names::DomainName;

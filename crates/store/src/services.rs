@@ -5,7 +5,7 @@ use crate::api::{Error, Result};
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, args};
 use crate::log::{self, Line};
-use crate::outbox::{self, Channel};
+use crate::outbox;
 use crate::record::severity_rank;
 use jiff::Timestamp;
 use model::configure::{ConnectLink, StoredService};
@@ -86,8 +86,7 @@ pub(crate) async fn record(
             json(change)?
         ];
         tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json)", vec![row], "").await?;
-        let messages = Channel::ALL.map(|channel| outbox::row(channel, org, &name, id, id, now));
-        outbox::put(&mut tx, messages.into()).await?;
+        outbox::put(&mut tx, vec![outbox::row(org, &name, id, id, now)]).await?;
     }
     tx.commit().await
 }

@@ -49,7 +49,7 @@ pub async fn services(folder: &Path) -> (Services, lab::Lab) {
     let engine = observer.engine.clone();
     let rows = std::fs::read_to_string(args.resolvers.as_ref().unwrap()).unwrap();
     let dialer = server::wiring::dialer(&args, &engine).unwrap();
-    let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
+    let recursive = dns::recursive::Recursive::new(dialer.clone(), engine.settings());
     let resolvers = model::resolvers::parse(&rows).unwrap();
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, resolvers, Arc::new(Fixed(now)));
     let bounds = Bounds { a_minute: 0, at_once: 64, in_all: 64 };
@@ -66,7 +66,8 @@ pub async fn services(folder: &Path) -> (Services, lab::Lab) {
     let inspector = server::wiring::inspector(&args, &engine).unwrap();
     let tools = Tools::new(comparer, bounds, inspector);
     let quotas = Quotas::default();
-    (Services { scanner, worker, engine, tools, identity, quotas, demo: true }, lab)
+    let deliverer = notify::Deliverer::new(dialer, None, None);
+    (Services { scanner, worker, engine, tools, identity, quotas, deliverer, demo: true }, lab)
 }
 
 /// The text without what differs from run to run: times of day, spans, key tags.

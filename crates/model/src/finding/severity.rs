@@ -5,10 +5,11 @@ use super::{Level, Tone};
 use serde::{Deserialize, Serialize};
 
 /// How much something asks for attention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Good to know.
+    #[default]
     Info,
     /// Look at it some time.
     Notice,
