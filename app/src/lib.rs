@@ -15,6 +15,7 @@ mod live;
 mod navigate;
 mod pages;
 mod query;
+mod rule_draft;
 pub mod server_fns;
 mod shell;
 
@@ -22,6 +23,7 @@ pub use browser_dns::ASKING_PAGES;
 pub use clock::Clock;
 #[cfg(feature = "ssr")]
 pub use pages::access::{AccessField, AccessPage, access_document};
+#[cfg(feature = "ssr")]
 pub use pages::connect::{connect_document, connect_failed_document};
 #[cfg(feature = "ssr")]
 pub use query::audit_query;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The layers, lowest first. Modules of one layer do not use each other.
 const LAYERS: [&[&str]; 7] = [
     &["clock", "query", "browser"],
-    &["browser_dns", "live"],
+    &["browser_dns", "live", "rule_draft"],
     &["navigate"],
     &["server_fns"],
     &["components"],

@@ -397,9 +397,9 @@ async fn a_claim_says_what_to_publish_where_and_why_it_does_not_count_yet() {
             "2026112001",
             "NXDOMAIN",
             "no reply within 5 s",
-            "Next check in 30 s",
+            "Next check in",
             "Check now",
-            "up to 60 min",
+            "up to 1 h",
         ],
     );
     let t = read(&story(), "/domains/fernhill.example/ownership").await;

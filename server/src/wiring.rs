@@ -260,7 +260,7 @@ mod tests {
         assert!(e.contains("empty") && e.contains("[[resolver]]"), "{e}");
         let args = EngineArgs { extra_ca: Some(empty), ..EngineArgs::default() };
         let e = format!("{:#}", dialer(&args, &engine).err().unwrap());
-        assert!(e.contains("empty") && e.contains("no CERTIFICATE"), "{e}");
+        assert!(e.contains("empty") && e.contains("no PEM certificate"), "{e}");
         let wrong = [
             EngineArgs { dns_port: Some(0), ..EngineArgs::default() },
             EngineArgs { asn_zone: Some("a b".into()), ..EngineArgs::default() },

@@ -5,14 +5,16 @@ use super::context;
 use super::payload::Notifications;
 use leptos::prelude::*;
 use model::notify::Rule;
-use service::{ApiError, ChannelDraft};
+use service::ApiError;
+#[cfg(feature = "ssr")]
+use service::ChannelDraft;
 
 /// The settings, with the rule that the address edits (`rule=ID` or `rule=new`) and its preview.
 #[server(name = ReadNotifications, prefix = "/api/fn", endpoint = "notifications")]
 pub async fn notifications(query: String) -> Result<Notifications, ApiError> {
     let (backend, caller) = context::backend()?;
     let settings = backend.notifications(&caller).await?;
-    let editing = match crate::pages::notifications::draft::edited(&query, &settings) {
+    let editing = match crate::rule_draft::edited(&query, &settings) {
         Some(rule) => {
             let preview = backend.preview_rule(&caller, &rule).await?;
             Some((rule, preview))
@@ -95,7 +97,7 @@ pub async fn save_rule(
     let mut pairs: Vec<(String, String)> = single.into_iter().map(|(k, v)| (k.to_string(), v)).collect();
     pairs.extend(kinds.into_iter().map(|k| ("kinds[]".to_string(), k)));
     pairs.extend(channels.into_iter().map(|c| ("channels[]".to_string(), c)));
-    let rule = crate::pages::notifications::draft::rule(&pairs);
+    let rule = crate::rule_draft::rule(&pairs);
     let saved = backend.save_rule(&caller, &rule).await?;
     context::done("saved", 1);
     Ok(saved)

@@ -187,7 +187,7 @@ async fn a_cyclic_delegation_is_a_loop_and_not_an_endless_one() {
     let trace = w.engine().trace(&Fqdn::trusted("www.circle-a.test"), "A").await.unwrap();
     assert_eq!(trace.outcome, TraceOutcome::Loop, "{trace:#?}");
     let notes: Vec<&String> = trace.steps.iter().flat_map(|s| &s.notes).collect();
-    assert!(notes.iter().any(|n| n.contains("cyclic")), "{notes:?}");
+    assert!(notes.iter().any(|n| n.contains("circular dependency")), "{notes:?}");
     assert!(w.questions.load(Ordering::Relaxed) < 60, "{}", w.questions.load(Ordering::Relaxed));
 }
 

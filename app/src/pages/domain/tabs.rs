@@ -41,7 +41,7 @@ pub(crate) fn tabs(d: &Detail) -> AnyView {
         .observation
         .as_ref()
         .map_or(0, |o| o.findings.iter().filter(|f| f.level >= model::finding::Level::Notice).count() as u64);
-    let counts = [0, d.snapshots, d.events, findings, 0];
+    let counts = [0, d.snapshots, d.events, findings, 0, 0];
     let each: Vec<_> = TABS
         .iter()
         .enumerate()

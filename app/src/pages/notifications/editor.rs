@@ -1,9 +1,9 @@
 //! The editor of a rule beside its preview. *Preview* asks for the same page with the fields in the address; *Save* posts
 //! them.
 
-use super::draft::{self, clock};
 use crate::components::icon;
 use crate::components::time::instant;
+use crate::rule_draft::{self, clock};
 use leptos::prelude::*;
 use model::event::{EventKind, Severity};
 use model::item::Ownership;
@@ -120,7 +120,7 @@ fn shown(rule: &Rule, p: &RulePreview) -> AnyView {
         .iter()
         .map(|(at, words)| view! { <li class="stack"><span>{words.clone()}</span><small class="muted xs">{instant(*at)}</small></li> })
         .collect();
-    let of = format!("{} of {} events matched. {}.", p.events, p.of, draft::what(rule));
+    let of = format!("{} of {} events matched. {}.", p.events, p.of, rule_draft::what(rule));
     let partial =
         p.partial.then(|| view! { <p class="hint">"Only the newest 1,000 events were counted."</p> });
     view! {

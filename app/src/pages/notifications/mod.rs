@@ -1,6 +1,5 @@
 //! Settings, Notifications: channels, rules with a preview, failed messages. Plain forms; all of it works without script.
 
-pub(crate) mod draft;
 mod editor;
 
 use crate::components::banner::failure;
@@ -8,6 +7,7 @@ use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::components::time::{Ago, instant};
 use crate::pages::settings::tabs;
+use crate::rule_draft;
 use crate::server_fns;
 use crate::server_fns::Notifications;
 use leptos::prelude::*;
@@ -214,8 +214,8 @@ fn rule(r: &RuleView, s: &NotificationSettings) -> AnyView {
         <li class="event">
             <div class="event-when"><span class="strong">{r.rule.name.clone()}</span>
                 <small class=format!("row xs {}", state.0)>{icon::icon_sm(state.1)}{state.2}</small></div>
-            <div class="event-what"><span>{draft::what(&r.rule)}</span>
-                <span class="muted xs">"To "{to}" · "{draft::when(&r.rule)}" · "{sent}</span></div>
+            <div class="event-what"><span>{rule_draft::what(&r.rule)}</span>
+                <span class="muted xs">"To "{to}" · "{rule_draft::when(&r.rule)}" · "{sent}</span></div>
             <div class="event-side">{edit}</div>
         </li>
     }

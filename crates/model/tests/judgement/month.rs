@@ -1,6 +1,6 @@
-//! A simulated month: 200 domains (`DOMAINSCOPE_MONTH_DOMAINS` for more) looked at every hour by a scripted source, with a scripted list of true changes and
-//! the accidents that every month has: outages of registries and of resolvers, lost packets, rotating
-//! answers. Every true change is reported once, nothing else.
+//! A simulated month: 200 domains (`DOMAINSCOPE_MONTH_DOMAINS` for more) looked at every hour by a scripted source, with
+//! a scripted list of true changes and the accidents that every month has: outages of registries and of resolvers,
+//! lost packets, rotating answers. Every true change is reported once, nothing else.
 
 use super::*;
 use model::confirm::{CONFIRM_S, confirm};
@@ -161,8 +161,9 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
     if dead {
         d.servers[1].health = ServerHealth::Dead;
     }
-    // Packets are lost: one look in a hundred sees a server silent, or a record missing.
-    let odd = chance(domain, hour, 3) % 100 == 0 && minute == 0;
+    // Packets are lost: one look in a hundred sees a server silent, or a record missing. Not the first look: it is the
+    // baseline, and what recovers from it is a change.
+    let odd = chance(domain, hour, 3) % 100 == 0 && minute == 0 && hour > 0;
     if odd {
         d.servers[0].health = ServerHealth::Dead;
     }
