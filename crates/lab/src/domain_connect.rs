@@ -137,7 +137,7 @@ fn commands(template: &Value, values: &BTreeMap<String, String>) -> Result<Vec<C
                 (_, "host") => out.push_str(host),
                 (_, "fqdn") => out.push_str(&place),
                 (_, name) => {
-                    out.push_str(values.get(name).ok_or_else(|| format!("the variable {name} is missing"))?)
+                    out.push_str(values.get(name).ok_or_else(|| format!("the variable {name} is missing"))?);
                 }
             }
         }

@@ -25,6 +25,9 @@ const BATCH: u32 = 64;
 /// Messages sent at the same time.
 const AT_ONCE: usize = 16;
 
+/// Rows that go out as one message have the same key.
+type GroupKey = (OrgId, String, Option<i64>, Option<i64>);
+
 /// Routes and sends what the outbox holds. Any number may run, in any number of processes.
 #[derive(Clone)]
 pub struct Dispatcher {
@@ -68,17 +71,16 @@ impl Dispatcher {
         let (to_route, to_send): (Vec<_>, Vec<_>) = due.into_iter().partition(|n| n.channel == LOG);
         let mut rules: HashMap<OrgId, Vec<Rule>> = HashMap::new();
         for row in &to_route {
-            if !rules.contains_key(&row.org) {
-                rules.insert(row.org, self.store.rules(row.org).await?);
+            if let std::collections::hash_map::Entry::Vacant(e) = rules.entry(row.org) {
+                e.insert(self.store.rules(row.org).await?);
             }
             self.route(row, &rules[&row.org]).await?;
         }
         let mut channels: HashMap<OrgId, Vec<Channel>> = HashMap::new();
-        let mut groups: BTreeMap<(OrgId, String, Option<i64>, Option<i64>), Vec<Notification>> =
-            BTreeMap::new();
+        let mut groups: BTreeMap<GroupKey, Vec<Notification>> = BTreeMap::new();
         for row in to_send {
-            if !channels.contains_key(&row.org) {
-                channels.insert(row.org, self.store.channels(row.org).await?);
+            if let std::collections::hash_map::Entry::Vacant(e) = channels.entry(row.org) {
+                e.insert(self.store.channels(row.org).await?);
             }
             // What is sent by itself is a group of its own.
             let alone = row.batch.is_none().then_some(row.id.0);

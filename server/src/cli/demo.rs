@@ -55,8 +55,11 @@ pub(super) async fn people(identity: &Identity, store: &Arc<dyn Store>) -> Resul
     Ok(())
 }
 
+/// Domain, service, the values of its fields, its state.
+type DemoService = (&'static str, ServiceKind, &'static [(&'static str, &'static str)], ServiceState);
+
 /// Services of the demo's domains, one in each state, and how they stood last.
-const SERVICES: [(&str, ServiceKind, &[(&str, &str)], ServiceState); 5] = [
+const SERVICES: [DemoService; 5] = [
     ("alder.example", ServiceKind::Caa, &[("issuers", "ca.lantern.example")], ServiceState::Working),
     (
         "alder.example",

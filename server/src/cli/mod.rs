@@ -55,7 +55,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the product: pages, API, schedule
-    Serve(serve::ServeArgs),
+    Serve(Box<serve::ServeArgs>),
     /// Scan a domain, uncached: registration, delegation, zone, DNSSEC
     Scan(scan::ScanArgs),
     /// Trace a name from the root to its authoritative servers, uncached
@@ -126,7 +126,7 @@ pub fn main(files: BuiltIn) -> ExitCode {
 async fn run(cli: Cli, files: BuiltIn) -> Result<Outcome> {
     let engine = cli.engine.resolved()?;
     match cli.command {
-        Command::Serve(args) => serve::run(args, engine, files).await,
+        Command::Serve(args) => serve::run(*args, engine, files).await,
         Command::Scan(args) => scan::run(&args, &engine, cli.json).await,
         Command::Trace(args) => trace::run(&args, &engine, cli.json).await,
         Command::Compare(args) => compare::run(&args, &engine, cli.json).await,

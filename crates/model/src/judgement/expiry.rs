@@ -8,7 +8,7 @@ use super::item::{Item, Ownership};
 use super::judge::{Thresholds, expiration_of};
 use crate::base::time::StatedTime;
 use crate::observation::Observation;
-use crate::registration::RegistrationState;
+use crate::registration::{Registration, RegistrationState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ pub fn remind(
         }
     }
     let registration = state.and_then(RegistrationState::registration);
-    let published = registration.and_then(|r| r.effective_expires()).is_some();
+    let published = registration.and_then(Registration::effective_expires).is_some();
     let source = if published { observation.registration.source.clone() } else { None };
     Some(Change {
         kind: if days <= 0 { EventKind::Expired } else { EventKind::ExpiresSoon },

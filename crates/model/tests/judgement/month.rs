@@ -163,7 +163,7 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
     }
     // Packets are lost: one look in a hundred sees a server silent, or a record missing. Not the first look: it is the
     // baseline, and what recovers from it is a change.
-    let odd = chance(domain, hour, 3) % 100 == 0 && minute == 0 && hour > 0;
+    let odd = chance(domain, hour, 3).is_multiple_of(100) && minute == 0 && hour > 0;
     if odd {
         d.servers[0].health = ServerHealth::Dead;
     }
@@ -185,7 +185,7 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
         "dns",
     );
     // The registry is down for 30 hours, and fails now and then; the resolver is down for 5.
-    if (200..230).contains(&hour) || chance(domain, hour, 4) % 40 == 0 {
+    if (200..230).contains(&hour) || chance(domain, hour, 4).is_multiple_of(40) {
         o.registration = unread(at);
     }
     if (300..305).contains(&hour) {
@@ -236,7 +236,7 @@ fn month(domain: u64) -> Vec<Change> {
 fn every_true_change_of_a_month_is_reported_once_and_nothing_else() {
     let domains: u64 =
         std::env::var("DOMAINSCOPE_MONTH_DOMAINS").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
-    let cores = std::thread::available_parallelism().map_or(2, |n| n.get()) as u64;
+    let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) as u64;
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let parts: Vec<_> = (0..cores)
             .map(|part| {

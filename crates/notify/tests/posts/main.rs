@@ -81,7 +81,7 @@ fn slack_blocks_keep_their_limits() {
                     assert!(!b["text"]["text"].as_str().unwrap().contains("<script>"));
                 }
                 "actions" => {
-                    assert_eq!(b["elements"][0]["url"], "https://scope.alder.example/domains/alder.example")
+                    assert_eq!(b["elements"][0]["url"], "https://scope.alder.example/domains/alder.example");
                 }
                 "context" => assert!((1..=10).contains(&b["elements"].as_array().unwrap().len())),
                 other => panic!("{other} is no block we know"),
