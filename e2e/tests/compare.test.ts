@@ -22,7 +22,7 @@ test("each resolver is judged as it answers, and the browser asks for itself", a
   await expect(odd.getByRole("row", row(/Clearwater/))).toHaveCount(0);
   await found.getByText("Every answer to your browser").click();
   await expect(found.getByRole("row", row(/Clearwater.*Same/)).first()).toBeVisible();
-  await found.getByText("Each answer in words, as a table").click();
+  await found.getByText("All answers as a table").click();
   await found.getByText("How to flush your own cache").click();
   await expectAccessible(page);
   await pictures(page, "compare");
