@@ -76,7 +76,7 @@ impl LiveBus {
         let Ok(source) = EventSource::new(&url) else { return };
         let on_message = Closure::<dyn Fn(MessageEvent)>::new(move |e: MessageEvent| {
             let Some(data) = e.data().as_string() else { return };
-            for live in serde_json::from_str::<Vec<Live>>(&data).unwrap_or_default() {
+            for live in serde_json::from_slice::<Vec<Live>>(data.as_bytes()).unwrap_or_default() {
                 self.notify(&live);
             }
         });

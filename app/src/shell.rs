@@ -4,10 +4,11 @@ use crate::components::frame::PageFrame;
 use crate::components::{icon, toast};
 use crate::live;
 use crate::pages;
+use crate::pages::lazy;
 use leptos::prelude::*;
 use leptos_meta::{MetaTags, Title, provide_meta_context};
 use leptos_router::components::{ParentRoute, Redirect, Route, Router, Routes};
-use leptos_router::{SsrMode, path};
+use leptos_router::{Lazy, SsrMode, path};
 
 /// What the caller knows about the browser bundle.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +51,7 @@ pub fn App() -> impl IntoView {
     provide_meta_context();
     toast::provide();
     live::provide();
+    lazy::prefetch_on_intent();
     // Pages are sent whole: what a browser without JavaScript gets is all there is.
     let ssr = SsrMode::Async;
     view! {
@@ -61,20 +63,20 @@ pub fn App() -> impl IntoView {
             <PageFrame>
                 <Routes fallback=pages::not_found::NotFound>
                     <Route path=path!("/") view=|| view! { <Redirect path="/domains"/> } ssr=SsrMode::Async/>
-                    <Route path=path!("/domains") view=pages::inventory::InventoryPage ssr=SsrMode::Async/>
-                    <Route path=path!("/domains/add") view=pages::inventory::add::AddPage ssr=SsrMode::Async/>
-                    <ParentRoute path=path!("/domains/:name") view=pages::domain::DomainPage ssr=SsrMode::Async>
-                        <Route path=path!("") view=pages::domain::overview::OverviewTab ssr=SsrMode::Async/>
-                        <Route path=path!("history") view=pages::domain::history::HistoryTab ssr=SsrMode::Async/>
-                        <Route path=path!("events") view=pages::domain::events::EventsTab ssr=SsrMode::Async/>
-                        <Route path=path!("dns") view=pages::domain::dns::DnsTab ssr=SsrMode::Async/>
+                    <Route path=path!("/domains") view={Lazy::<lazy::Inventory>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/domains/add") view={Lazy::<lazy::Add>::new()} ssr=SsrMode::Async/>
+                    <ParentRoute path=path!("/domains/:name") view={Lazy::<lazy::Domain>::new()} ssr=SsrMode::Async>
+                        <Route path=path!("") view={Lazy::<lazy::Overview>::new()} ssr=SsrMode::Async/>
+                        <Route path=path!("history") view={Lazy::<lazy::History>::new()} ssr=SsrMode::Async/>
+                        <Route path=path!("events") view={Lazy::<lazy::DomainEvents>::new()} ssr=SsrMode::Async/>
+                        <Route path=path!("dns") view={Lazy::<lazy::Dns>::new()} ssr=SsrMode::Async/>
                     </ParentRoute>
-                    <Route path=path!("/events") view=pages::events::EventsPage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/scan") view=pages::scan::ScanPage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/check") view=pages::check::CheckPage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/compare") view=pages::compare::ComparePage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/fqdn") view=pages::fqdn::FqdnPage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/trace") view=pages::trace::TracePage ssr=ssr/>
+                    <Route path=path!("/events") view={Lazy::<lazy::Events>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/scan") view={Lazy::<lazy::Scan>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/check") view={Lazy::<lazy::Check>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/compare") view={Lazy::<lazy::Compare>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/fqdn") view={Lazy::<lazy::Fqdn>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/trace") view={Lazy::<lazy::Trace>::new()} ssr=ssr/>
                 </Routes>
             </PageFrame>
         </Router>

@@ -1,7 +1,7 @@
 //! Compiled tools of the browser build, installed once per user into the cache folder: Trunk, the
 //! wasm-bindgen program (same version as Cargo.lock) and wasm-opt.
 
-use crate::{paths, sh};
+use crate::{fingerprint, paths, sh};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,9 @@ pub fn ensure_bundler() -> Result<()> {
         bail!("xtask/bindgen is for wasm-bindgen {ours}, Cargo.lock has {bindgen}: make the two equal");
     }
     let path = paths::root().join("xtask/bindgen");
-    cargo_install("wasm-bindgen", &bindgen, "about a minute, once", |install| {
+    // The program splits the bundle besides: a change of its own source is another version.
+    let source = fingerprint::of(paths::root(), &["xtask/bindgen"], &[])?;
+    cargo_install("wasm-bindgen", &format!("{bindgen} {source:016x}"), "about a minute, once", |install| {
         install.arg("--path").arg(path)
     })?;
     cargo_install("trunk", TRUNK, "about 3 minutes, once", |install| {

@@ -8,6 +8,7 @@ pub(crate) mod domain;
 pub(crate) mod events;
 pub(crate) mod fqdn;
 pub(crate) mod inventory;
+pub(crate) mod lazy;
 pub(crate) mod not_found;
 pub(crate) mod scan;
 pub(crate) mod trace;

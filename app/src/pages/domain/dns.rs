@@ -8,6 +8,7 @@ use crate::components::{icon, icon_sm};
 use crate::pages::check::report::{level_class, level_icon};
 use crate::pages::trace::trace_view;
 use crate::query;
+use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
@@ -21,7 +22,7 @@ pub(crate) fn DnsTab() -> impl IntoView {
     let dom = expect_context::<DomainState>();
     let search = use_location().search;
     let wanted = Memo::new(move |_| query::value(&search.get(), "trace"));
-    let trace = Resource::new(
+    let trace = json_resource(
         move || (wanted.get(), dom.name.get()),
         |(wanted, name)| async move {
             match wanted {
@@ -34,7 +35,7 @@ pub(crate) fn DnsTab() -> impl IntoView {
         },
     );
     let tracing = || {
-        view! { <div class="card card-body row" role="status"><span class="spin"></span>"Tracing from the root…"</div> }
+        view! { <div class="card card-body flex items-center gap-2" role="status"><span class="spin"></span>"Tracing from the root…"</div> }
     };
     view! {
         {with_detail(dns)}
@@ -64,7 +65,7 @@ fn dns(_: DomainState, d: &Detail) -> AnyView {
         view! {
             <section class="card">
                 <div class="card-head">
-                    <h2>"Delegation"</h2><span class="muted not-phone">"asked at every server, nothing cached"</span>
+                    <h2>"Delegation"</h2><span class="min-w-0 truncate text-muted max-sm:hidden">"asked at every server, nothing cached"</span>
                     <div class="aside">{asked}
                         <a class="btn btn-sm" href=before_a_move(&name, &del.ds)>{icon_sm("shield")}"Check before a move"</a>
                         <a class="btn btn-sm" rel="external" href=format!("/tools/compare?name={name}")>{icon_sm("compare")}"Compare caches"</a>
@@ -81,12 +82,12 @@ fn dns(_: DomainState, d: &Detail) -> AnyView {
     let chain = o.delegation.value.as_ref().map(|del| &del.latency);
     let speed = chain.and_then(|c| speed::speed(c, &name, &o.findings, d.now));
     view! {
-        <div class="tight">{failed}</div>
+        <div class="empty:hidden [&_>_.banner:last-child]:mb-0">{failed}</div>
         {path}
         {speed}
-        <div class="cols">
-            <div class="stack">{records::records(&o.zone, &name, d.now)}</div>
-            <div class="stack">{findings(&o.findings, &name)}</div>
+        <div class="grid grid-cols-[minmax(0,1.75fr)_minmax(0,1fr)] items-start gap-4 max-xl:grid-cols-1">
+            <div class="grid grid-cols-1 gap-4 content-start">{records::records(&o.zone, &name, d.now)}</div>
+            <div class="grid grid-cols-1 gap-4 content-start">{findings(&o.findings, &name)}</div>
         </div>
     }
     .into_any()
@@ -115,18 +116,18 @@ pub(crate) fn findings(all: &[Finding], zone: &str) -> AnyView {
             let words = if f.message.is_empty() { f.zone.clone() } else { f.message.clone() };
             view! {
                 <div class="two-col">
-                    <dt class="strong-text">
-                        <span class="row"><span class=level_class(f.level)>{icon_sm(level_icon(f.level))}</span>
-                            <span class="mono xs wrap" title=f.test_case.clone()>{f.tag.clone()}</span></span>
-                        <small class="xs indent wrap">{words}" "<span class="muted">{f.fix.clone()}</span></small>
+                    <dt class="text-text">
+                        <span class="flex items-center gap-2"><span class=level_class(f.level)>{icon_sm(level_icon(f.level))}</span>
+                            <span class="mono text-xs wrap" title=f.test_case.clone()>{f.tag.clone()}</span></span>
+                        <small class="text-xs block pt-0.5 pl-5.5 wrap">{words}" "<span class="text-muted">{f.fix.clone()}</span></small>
                     </dt>
-                    <dd class="xs"><span class=level_class(f.level)>{f.level.as_str()}</span></dd>
+                    <dd class="text-xs"><span class=level_class(f.level)>{f.level.as_str()}</span></dd>
                 </div>
             }
         })
         .collect();
     let body = if rows.is_empty() {
-        view! { <div class="card-body row"><span class="t-ok">{icon("ok")}</span>"The checks of a scan found nothing: delegation, servers over UDP and TCP, serial numbers, glue, signatures. “Run all checks” makes the other test cases."</div> }.into_any()
+        view! { <div class="card-body flex items-center gap-2"><span class="text-ok">{icon("ok")}</span>"The checks of a scan found nothing: delegation, servers over UDP and TCP, serial numbers, glue, signatures. “Run all checks” makes the other test cases."</div> }.into_any()
     } else {
         view! { <dl class="facts">{rows}</dl> }.into_any()
     };

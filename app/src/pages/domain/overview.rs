@@ -28,11 +28,11 @@ fn overview(dom: DomainState, d: &Detail) -> AnyView {
     let status_flags = registration.and_then(|r| flags::flags(r.statuses.as_ref()));
     let signed = observation.and_then(|o| facts::dnssec(&o.dnssec, d.now));
     view! {
-        <div class="tight">{failed}{states::outcome(d)}</div>
+        <div class="empty:hidden [&_>_.banner:last-child]:mb-0">{failed}{states::outcome(d)}</div>
         {attention::needs(dom, d)}
-        <div class="cols">
-            <div class="stack">{servers}{negative}{settings::note(dom, &d.item)}</div>
-            <div class="stack">{info}{status_flags}{signed}{settings::renewal(dom, d)}</div>
+        <div class="grid grid-cols-[minmax(0,1.75fr)_minmax(0,1fr)] items-start gap-4 max-xl:grid-cols-1">
+            <div class="grid grid-cols-1 gap-4 content-start">{servers}{negative}{settings::note(dom, &d.item)}</div>
+            <div class="grid grid-cols-1 gap-4 content-start">{info}{status_flags}{signed}{settings::renewal(dom, d)}</div>
         </div>
     }
     .into_any()

@@ -20,7 +20,7 @@ pub(crate) fn tags(dom: DomainState, item: &Item) -> AnyView {
         .iter()
         .map(|t| {
             let url = ListQuery { tag: vec![t.clone()], ..ListQuery::default() }.to_url();
-            view! { <a class="tag" href=url><span class="clip">{t.clone()}</span></a> }
+            view! { <a class="tag" href=url><span class="min-w-0 truncate">{t.clone()}</span></a> }
         })
         .collect();
     let joined = item.tags.join(", ");
@@ -79,9 +79,9 @@ pub(crate) fn renewal(dom: DomainState, d: &Detail) -> AnyView {
     view! {
         <section class="card" id="renewal">
             <div class="card-head"><h2>"Renewal, set by hand"</h2></div>
-            <form class="card-body stack" method="post" action="/api/fn/set_renewal" on:submit=submit>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/set_renewal" on:submit=submit>
                 <input type="hidden" name="name" value=name/>
-                <div class="pair">
+                <div class="grid grid-cols-[1fr_1fr] gap-3 max-sm:grid-cols-[1fr]">
                     <label class="field"><span class="label">"Expiration"</span>
                         <input class="input" type="date" name="expires" value=date aria-describedby="renewal-hint"/></label>
                     <label class="field"><span class="label">"Auto-renew"</span>
@@ -113,7 +113,7 @@ pub(crate) fn note(dom: DomainState, item: &Item) -> AnyView {
     view! {
         <section class="card">
             <div class="card-head"><h2><label for="note">"Note"</label></h2></div>
-            <form class="card-body stack" method="post" action="/api/fn/set_note" on:submit=submit>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/set_note" on:submit=submit>
                 <input type="hidden" name="name" value=name/>
                 <textarea class="input note" id="note" name="note" rows=rows maxlength="2000" placeholder="Who pays for it, what it is for">{note}</textarea>
                 <div><button class="btn btn-sm" type="submit">"Save note"</button></div>

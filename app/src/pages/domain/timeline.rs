@@ -72,13 +72,13 @@ pub(crate) fn timeline(
     Some(
         view! {
             <section class="card">
-                <div class="card-head"><h2>"Over time"</h2><span class="muted">{title}</span>
-                    <div class="aside not-phone"><span class="legend">
-                        <span><i class="lg-dot"></i>"change"</span><span><i class="lg-off"></i>"not set"</span>
-                        <span><i class="lg-week"></i>"last 7 days"</span>
+                <div class="card-head"><h2>"Over time"</h2><span class="min-w-0 truncate text-muted">{title}</span>
+                    <div class="aside max-sm:hidden"><span class="text-xs flex flex-wrap gap-y-1 gap-x-4 text-muted [&_span]:inline-flex [&_span]:items-center [&_span]:gap-1.5 [&_b]:text-text [&_b]:font-medium [&_.i]:w-3.5 [&_.i]:h-3.5">
+                        <span><i class="w-2 h-2 rounded-full border-[1.5px] border-accent"></i>"change"</span><span><i class="w-3 h-0 border-t-[1.5px] border-dashed border-t-control"></i>"not set"</span>
+                        <span><i class="w-3 h-2.5 bg-yellow-50 border border-row-changed-line"></i>"last 7 days"</span>
                     </span></div></div>
                 <div class="card-body pic" tabindex="0" role="group" aria-label="Timeline, picture">
-                    <svg class="pic-60" viewBox=format!("0 0 1128 {height}") role="img" aria-label=label>
+                    <svg class="min-w-240" viewBox=format!("0 0 1128 {height}") role="img" aria-label=label>
                         <rect x=f(wx) y="20" width=f(ww) height=height - 44 class="f-changed"/>
                         {months(scale, height)}{drawn}{marks}
                     </svg>
@@ -140,7 +140,7 @@ fn lane(l: &Lane, i: i32, scale: Scale) -> AnyView {
         .skip(1)
         .map(|s| view! { <circle cx=f(scale.x(s.from)) cy=y + 9 r="3.5" class="f-surface accent" stroke-width="1.5"/> })
         .collect();
-    let class = if l.code { "p-mono p-xs" } else { "plain" };
+    let class = if l.code { "p-mono p-xs" } else { "" };
     view! { <text x="0" y=y + 13 class=class>{l.label.clone()}</text>{spans}{dots} }.into_any()
 }
 

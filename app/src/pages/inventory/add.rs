@@ -6,6 +6,7 @@ use crate::components::frame::{FrameResource, crumbs};
 use crate::components::toast::use_toaster;
 use crate::components::{banner, icon};
 use crate::query;
+use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -34,7 +35,7 @@ pub(crate) fn AddPage() -> impl IntoView {
         query::pairs(&search).into_iter().filter(|(k, _)| k == "refused").map(|(_, v)| v).collect();
     let text = query::value(&search, "text").unwrap_or_default();
     let explained =
-        (!refused.is_empty()).then(|| Resource::new(|| (), move |()| server_fns::explain(refused.clone())));
+        (!refused.is_empty()).then(|| json_resource(|| (), move |()| server_fns::explain(refused.clone())));
     view! {
         <Title text="Add domains"/>
         {crumbs("Add domains".into())}
@@ -130,7 +131,7 @@ pub(crate) fn AddForm(
     };
     let hint_id = format!("add-hint-{id}");
     view! {
-        <form class="stack" method="post" action="/api/fn/add" on:submit=submit>
+        <form class="grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/add" on:submit=submit>
             <div class="field">
                 <label class="label" for=field_id.clone()>"Domains, one per line"</label>
                 <textarea
@@ -142,23 +143,23 @@ pub(crate) fn AddForm(
                 </span>
             </div>
             <div role="status">{outcome}</div>
-            <div class="row row-wrap">
-                <fieldset class="plain-set row">
-                    <legend class="vh">"These domains are"</legend>
-                    <label class="row"><input type="radio" name="ownership" value="owned" checked/>"Owned"</label>
-                    <label class="row"><input type="radio" name="ownership" value="watched"/>"Only watched"</label>
+            <div class="flex items-center gap-2 flex-wrap">
+                <fieldset class="m-0 flex min-w-0 items-center gap-4 p-0">
+                    <legend class="sr-only">"These domains are"</legend>
+                    <label class="flex items-center gap-2"><input type="radio" name="ownership" value="owned" checked/>"Owned"</label>
+                    <label class="flex items-center gap-2"><input type="radio" name="ownership" value="watched"/>"Only watched"</label>
                 </fieldset>
-                <label class="row grow">
-                    <span class="muted nowrap">"Tags"</span>
+                <label class="flex items-center gap-2 flex-1 min-w-0">
+                    <span class="text-muted whitespace-nowrap">"Tags"</span>
                     <input class="input" name="tags" placeholder="core, prod" autocomplete="off"/>
                 </label>
             </div>
-            <div class="row">
+            <div class="flex items-center gap-2">
                 <button class="btn btn-primary" type="submit" disabled=move || busy.get()>
                     {move || if busy.get() { view! { <span class="spin"></span> }.into_any() } else { icon("plus").into_any() }}
                     "Add"
                 </button>
-                <span class="muted xs">"Owned domains count toward totals; watched ones do not."</span>
+                <span class="text-muted text-xs">"Owned domains count toward totals; watched ones do not."</span>
             </div>
         </form>
     }
@@ -172,19 +173,19 @@ fn results(lines: &[AddedLine]) -> AnyView {
         .map(|l| {
             let (tone, picture, name, words) = match &l.result {
                 AddResult::Added { name, note } => {
-                    ("t-ok", "check", name.as_str().to_string(), note.clone().unwrap_or_default())
+                    ("text-ok", "check", name.as_str().to_string(), note.clone().unwrap_or_default())
                 }
                 AddResult::Duplicate { name, note } => {
                     let why = note.clone().unwrap_or_else(|| "already there".into());
-                    ("muted", "list", name.as_str().to_string(), why)
+                    ("text-muted", "list", name.as_str().to_string(), why)
                 }
-                AddResult::Refused { reason } => ("t-critical", "x", l.input.clone(), reason.clone()),
+                AddResult::Refused { reason } => ("text-critical", "x", l.input.clone(), reason.clone()),
             };
             let words = format!("line {}{}{words}", l.line, if words.is_empty() { "" } else { ": " });
             view! {
-                <div><dt class=tone>{icon(picture)}</dt><dd class="mono wrap">{name}</dd><dd class="muted xs">{words}</dd></div>
+                <div><dt class=tone>{icon(picture)}</dt><dd class="mono wrap">{name}</dd><dd class="text-muted text-xs">{words}</dd></div>
             }
         })
         .collect();
-    view! { <dl class="facts well lines">{each}</dl> }.into_any()
+    view! { <dl class="facts lines rounded-md border bg-surface-2 py-0">{each}</dl> }.into_any()
 }

@@ -52,9 +52,9 @@ pub(crate) fn BulkBar(inv: InventoryState) -> impl IntoView {
         <form class="bulk" id="bulk" method="post" action="/api/fn/rescan" aria-label="Selected domains">
             <span class="count" role="status">{count}</span>
             <button class="btn btn-ghost btn-sm" type="submit" on:click=rescan>{icon("refresh")}"Rescan"</button>
-            <label class="vh" for="bulk-tag">"Tag to add"</label>
+            <label class="sr-only" for="bulk-tag">"Tag to add"</label>
             <input
-                class="input input-sm" id="bulk-tag" name="tag" placeholder="tag" maxlength="40" autocomplete="off"
+                class="input w-28 h-7 text-[.75rem]" id="bulk-tag" name="tag" placeholder="tag" maxlength="40" autocomplete="off"
                 prop:value=move || tag.get() on:input=move |e| tag.set(event_target_value(&e))
             />
             <button class="btn btn-ghost btn-sm" type="submit" formaction="/api/fn/tag" on:click=put_tag>

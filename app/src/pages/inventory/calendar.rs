@@ -68,7 +68,7 @@ pub(crate) fn calendar(calendar: &[CalendarDay], today: Date) -> impl IntoView +
             let d = days_from(today, first);
             // Beside the fixed marks at 0, 30 and 90 days there is no room.
             let room = [0, 30, DAYS].iter().all(|mark| (d - mark).abs() >= 9) && d < DAYS;
-            let class = if d < 22 { "p-mute p-xs not-phone" } else { "p-mute p-xs" };
+            let class = if d < 22 { "p-mute p-xs max-sm:hidden" } else { "p-mute p-xs" };
             room.then(
                 || view! { <text x=percent(d) y="43" text-anchor="middle" class=class>{short(first)}</text> },
             )

@@ -14,9 +14,9 @@ use model::time::human_date;
 
 fn note_class(urgency: Urgency) -> &'static str {
     match urgency {
-        Urgency::Low => "quiet",
-        Urgency::Soon => "t-warn",
-        Urgency::Immediate => "t-critical",
+        Urgency::Low => "text-muted",
+        Urgency::Soon => "text-warn",
+        Urgency::Immediate => "text-critical",
     }
 }
 
@@ -41,8 +41,10 @@ pub(crate) fn row(inv: InventoryState, r: &Row, now: Timestamp) -> AnyView {
         let running = key.with_value(|k| inv.scans.with(|s| s.get(k).filter(|p| !p.finished()).cloned()));
         running.map_or_else(|| status_pill(&judged), |p| busy_pill(&p))
     };
-    let registrar =
-        r.registrar.clone().map_or_else(unknown, |n| view! { <span class="clip">{n}</span> }.into_any());
+    let registrar = r
+        .registrar
+        .clone()
+        .map_or_else(unknown, |n| view! { <span class="block min-w-0 truncate">{n}</span> }.into_any());
     let dns = r.provider.as_ref().map_or_else(unknown, provider);
     view! {
         <tr
@@ -56,7 +58,7 @@ pub(crate) fn row(inv: InventoryState, r: &Row, now: Timestamp) -> AnyView {
                 />
             </td>
             <th class="c-name" scope="row" role="rowheader">
-                <span class="name"><a class="clip" href=url.clone() title=title(r)>{r.unicode.clone()}</a>{badges(r, changed)}</span>
+                <span class="name"><a class="min-w-0 truncate" href=url.clone() title=title(r)>{r.unicode.clone()}</a>{badges(r, changed)}</span>
             </th>
             <td class="c-exp num" role="cell">{expiration(r, now)}</td>
             <td class="c-reg" role="cell">{registrar}</td>
@@ -72,7 +74,7 @@ pub(crate) fn row(inv: InventoryState, r: &Row, now: Timestamp) -> AnyView {
 }
 
 fn row_class(changed: bool) -> &'static str {
-    if changed { "changed bg-yellow-50" } else { "plain" }
+    if changed { "changed bg-yellow-50" } else { "" }
 }
 
 /// The A-label beside a U-label.
@@ -81,7 +83,7 @@ fn title(r: &Row) -> Option<String> {
 }
 
 fn unknown() -> AnyView {
-    view! { <span class="muted">"–"<span class="vh">"not known"</span></span> }.into_any()
+    view! { <span class="text-muted">"–"<span class="sr-only">"not known"</span></span> }.into_any()
 }
 
 /// Tags, "Watched" and "New change".
@@ -94,7 +96,7 @@ fn badges(r: &Row, changed: bool) -> impl IntoView + use<> {
         .tags
         .iter()
         .take(2)
-        .map(|t| view! { <span class="tag" title=t.clone()><span class="clip">{t.clone()}</span></span> })
+        .map(|t| view! { <span class="tag" title=t.clone()><span class="min-w-0 truncate">{t.clone()}</span></span> })
         .collect();
     let more = (more > 0).then(|| view! { <span class="tag" title=rest>{format!("+{more}")}</span> });
     let badge = changed.then(|| view! { <span class="tag badge-new">"New change"</span> });
@@ -109,7 +111,7 @@ fn expiration(r: &Row, now: Timestamp) -> AnyView {
     let first = match &r.expires {
         Some(e) => {
             let exact = e.to_string();
-            view! { <time class:muted=doubt datetime=exact.clone() title=exact.clone()>{human_date(e.date())}</time> }
+            view! { <time class:text-muted=doubt datetime=exact.clone() title=exact.clone()>{human_date(e.date())}</time> }
                 .into_any()
         }
         None => unknown(),
@@ -123,7 +125,7 @@ fn change(r: &Row) -> AnyView {
         (Some(at), _) => day(*at).into_any(),
         (None, Some(m)) => {
             let title = format!("{m}: modified, as the registry says; no change was detected here yet");
-            view! { <time class="muted" datetime=m.to_string() title=title>{human_date(m.date())}</time> }
+            view! { <time class="text-muted" datetime=m.to_string() title=title>{human_date(m.date())}</time> }
                 .into_any()
         }
         (None, None) => unknown(),

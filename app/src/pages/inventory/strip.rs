@@ -35,18 +35,18 @@ fn figures(s: &Summary) -> impl IntoView + use<> {
     let days = u32::try_from(model::inventory::RECENT_DAYS).unwrap_or(7);
     let changed = ListQuery { changed_days: Some(days), sort: SortKey::Change, descending: true, ..owned() };
     let one = |class: &'static str, picture: &'static str, n: u64, label: &'static str, q: &ListQuery| {
-        let class = if n == 0 { "i muted" } else { class };
+        let class = if n == 0 { "i text-muted" } else { class };
         view! {
             <a href=q.to_url()>
-                {icon::icon_in(picture, class)}<span class="fig">{grouped(n)}</span><span class="lab">{label}</span>
+                {icon::icon_in(picture, class)}<span class="text-[1.25rem] leading-6 font-semibold tracking-[-.01em]">{grouped(n)}</span><span class="text-xs text-muted whitespace-nowrap">{label}</span>
             </a>
         }
     };
     view! {
-        {one("i t-critical", "critical", s.critical, "Critical", &status(StatusKind::Critical))}
-        {one("i t-warn", "warning", s.warning, "Warning", &status(StatusKind::Warning))}
-        {one("i muted", "calendar", s.expiring, "Expire in 30 days", &expiring)}
-        {one("i muted", "pulse", s.changed, "Changed in 7 days", &changed)}
+        {one("i text-critical", "critical", s.critical, "Critical", &status(StatusKind::Critical))}
+        {one("i text-warn", "warning", s.warning, "Warning", &status(StatusKind::Warning))}
+        {one("i text-muted", "calendar", s.expiring, "Expire in 30 days", &expiring)}
+        {one("i text-muted", "pulse", s.changed, "Changed in 7 days", &changed)}
     }
     .into_any()
 }
