@@ -100,10 +100,25 @@ test("a search typed before the program has loaded is searched", async ({ page }
   await page.goto("/domains", { waitUntil: "commit" });
   const search = page.getByRole("searchbox");
   await search.pressSequentially("nothing-like");
-  await search.blur();
+  await page.getByRole("heading", { level: 1 }).click();
   release();
   await expect(page).toHaveURL(/q=nothing-like/);
   await expect(search).toHaveValue("nothing-like");
+});
+
+test("a name typed into a tool before the program has loaded is kept", async ({ page }) => {
+  let release = () => {};
+  const held = new Promise<void>((done) => (release = done));
+  await page.route("**/*.wasm", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto("/tools/trace", { waitUntil: "commit" });
+  const name = page.locator("input[name=name]");
+  await name.fill("www.alder.example");
+  release();
+  await hydrated(page);
+  await expect(name).toHaveValue("www.alder.example");
 });
 
 test("the search is a form without the program", async ({ browser, server }) => {
