@@ -52,6 +52,11 @@ async fn main() {
             "/tools/check?zone=alder.example&ns=ns1.new.example/192.0.2.1%0D%0Ans2.new.example",
         ),
         ("check-empty", &story, "/tools/check"),
+        ("settings-members", &story, "/settings/members"),
+        ("settings-tokens", &story, "/settings/tokens"),
+        ("settings-audit", &story, "/settings/audit"),
+        ("settings-organisation", &story, "/settings/organisation"),
+        ("settings-account", &story, "/settings/account"),
         ("notfound", &story, "/nowhere"),
     ];
     for (file, router, url) in pages {

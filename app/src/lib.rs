@@ -22,7 +22,9 @@ pub use browser_dns::ASKING_PAGES;
 pub use clock::Clock;
 #[cfg(feature = "ssr")]
 pub use pages::access::{AccessField, AccessPage, access_document};
-pub use shell::{App, ShellAssets, THEME_SCRIPT, shell};
+#[cfg(feature = "ssr")]
+pub use query::audit_query;
+pub use shell::{App, NONCE_HEADER, ShellAssets, THEME_SCRIPT, shell};
 
 /// Attaches to the page the server rendered. Trunk's script calls it once the module is loaded.
 #[cfg(feature = "hydrate")]

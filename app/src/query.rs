@@ -1,7 +1,10 @@
 //! Queries of addresses, read and written. The router's own map decodes twice, so `%2541` would not survive it.
 
+use model::Timestamp;
+use model::account::AuditQuery;
 use model::event::{EventKind, EventQuery, Severity};
 use model::inventory::{ListQuery, percent};
+use service::ApiError;
 
 /// Events a page.
 const EVENTS_PER_PAGE: u32 = 50;
@@ -63,6 +66,54 @@ pub(crate) fn event_search(q: &EventQuery) -> String {
     if out.is_empty() { String::new() } else { format!("?{}", out.join("&")) }
 }
 
+/// Entries of the audit log a page.
+const AUDIT_PER_PAGE: u32 = 100;
+
+/// The part of the audit log that an address asks for: `q`, `about`, the days `from` and `to`, `before`.
+///
+/// # Errors
+/// Names the day that is none.
+pub fn audit_query(search: &str) -> Result<AuditQuery, ApiError> {
+    let mut q = AuditQuery { limit: AUDIT_PER_PAGE, ..AuditQuery::default() };
+    for (key, value) in pairs(search) {
+        let value = value.trim();
+        match key.as_str() {
+            "q" => q.text = value.chars().take(200).collect(),
+            "about" => q.subject = value.chars().take(40).collect(),
+            "from" if !value.is_empty() => q.since = Some(midnight(value, 0)?),
+            // The last day belongs to the range.
+            "to" if !value.is_empty() => q.until = Some(midnight(value, 1)?),
+            "before" => q.before = value.parse().ok(),
+            _ => {}
+        }
+    }
+    Ok(q)
+}
+
+/// The start (UTC) of a day, or of the day so many days later.
+fn midnight(text: &str, later: i64) -> Result<Timestamp, ApiError> {
+    let wrong = || ApiError::invalid(format!("“{text}” is not a day; write it as 2027-03-01."));
+    let day: jiff::civil::Date = text.parse().map_err(|_| wrong())?;
+    let start: Timestamp = format!("{day}T00:00:00Z").parse().map_err(|_| wrong())?;
+    start.checked_add(jiff::SignedDuration::from_hours(24 * later)).map_err(|_| wrong())
+}
+
+/// The query of an address (with its question mark) for a part of the audit log.
+pub(crate) fn audit_search(q: &AuditQuery) -> String {
+    let day = |at: Timestamp| model::time::StatedTime::utc(at).date().to_string();
+    let mut out = Vec::new();
+    if !q.text.is_empty() {
+        out.push(format!("q={}", percent(&q.text)));
+    }
+    if !q.subject.is_empty() {
+        out.push(format!("about={}", percent(&q.subject)));
+    }
+    out.extend(q.since.map(|at| format!("from={}", day(at))));
+    out.extend(q.until.map(|at| format!("to={}", day(at - jiff::SignedDuration::from_hours(24)))));
+    out.extend(q.before.map(|id| format!("before={id}")));
+    if out.is_empty() { String::new() } else { format!("?{}", out.join("&")) }
+}
+
 fn decode(s: &str) -> String {
     let b = s.as_bytes();
     let mut out = Vec::with_capacity(b.len());
@@ -108,5 +159,14 @@ mod tests {
         assert_eq!(q.kinds.len(), 2);
         assert_eq!(event_query(&event_search(&q)), q);
         assert_eq!(event_search(&event_query("")), "");
+    }
+    #[test]
+    fn a_part_of_the_audit_log_survives_its_address() {
+        let q = audit_query("?q=a+b&about=member&from=2026-11-01&to=2026-11-22&before=7").unwrap();
+        assert_eq!(q.until.unwrap().to_string(), "2026-11-23T00:00:00Z");
+        assert_eq!(audit_search(&q), "?q=a%20b&about=member&from=2026-11-01&to=2026-11-22&before=7");
+        assert_eq!(audit_query(&audit_search(&q)).unwrap(), q);
+        assert!(audit_query("?from=yesterday").unwrap_err().detail.contains("yesterday"));
+        assert_eq!(audit_search(&audit_query("?from=&to=").unwrap()), "");
     }
 }

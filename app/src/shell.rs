@@ -20,9 +20,29 @@ pub struct ShellAssets {
 pub const THEME_SCRIPT: &str = "try{var t=localStorage.getItem(\"theme\");\
 if(t===\"light\"||t===\"dark\")document.documentElement.dataset.theme=t}catch(e){}";
 
+/// A header for the server alone: the nonce that the scripts of a rendered page carry.
+pub const NONCE_HEADER: &str = "x-script-nonce";
+
+/// Gives the page's nonce to its scripts, and tells the server which it is.
+#[cfg(feature = "ssr")]
+fn with_nonce(head: String) -> String {
+    let Some(nonce) = leptos::nonce::use_nonce() else { return head };
+    if let Some(response) = use_context::<leptos_axum::ResponseOptions>()
+        && let Ok(value) = axum::http::HeaderValue::from_str(&nonce)
+    {
+        response.insert_header(axum::http::HeaderName::from_static(NONCE_HEADER), value);
+    }
+    head.replace("<script", &format!("<script nonce=\"{nonce}\""))
+}
+
+#[cfg(not(feature = "ssr"))]
+fn with_nonce(head: String) -> String {
+    head
+}
+
 /// The complete document.
 pub fn shell(assets: ShellAssets) -> impl IntoView {
-    let head = leptos::tachys::html::InertElement::new(assets.head_html);
+    let head = leptos::tachys::html::InertElement::new(with_nonce(assets.head_html));
     view! {
         <!DOCTYPE html>
         <html lang="en">
@@ -70,6 +90,12 @@ pub fn App() -> impl IntoView {
                         <Route path=path!("dns") view=pages::domain::dns::DnsTab ssr=SsrMode::Async/>
                     </ParentRoute>
                     <Route path=path!("/events") view=pages::events::EventsPage ssr=SsrMode::Async/>
+                    <Route path=path!("/settings") view=|| view! { <Redirect path="/settings/members"/> } ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/members") view=pages::settings::members::MembersPage ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/tokens") view=pages::settings::tokens::TokensPage ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/audit") view=pages::settings::audit::AuditLogPage ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/organisation") view=pages::settings::organisation::OrganisationPage ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/account") view=pages::settings::account::AccountPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/scan") view=pages::scan::ScanPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/check") view=pages::check::CheckPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/compare") view=pages::compare::ComparePage ssr=SsrMode::Async/>

@@ -336,3 +336,30 @@ async fn a_page_of_a_hundred_rows_has_its_pages() {
         "links"
     );
 }
+
+#[tokio::test]
+async fn settings_read_without_script_and_their_forms_go_to_their_own_address() {
+    let (status, html) = page(&story(), "/settings/members").await;
+    assert_eq!(status, 200);
+    let t = text(&html);
+    says(
+        &t,
+        &["Mira Holt", "you", "dns-ops@alder.example", "Only one owner", "registrar-desk@alder.example"],
+    );
+    says(&t, &["invited by Mira Holt", "in 6 days", "4 of 500 members and invitations", "Change owners"]);
+    assert!(html.contains("action=\"/settings/members\"") && html.contains("value=\"invite\""));
+    let (_, html) = page(&story(), "/settings/tokens").await;
+    says(&text(&html), &["ci-inventory", "dst_h2kc…", "in 11 days", "expired", "46 of 50 tokens"]);
+    assert!(html.contains("larger quota"), "a quota is told before it bites");
+    let t = read(&story(), "/settings/audit?about=member").await;
+    says(&t, &["Role changed", "security@alder.example", "was member", "is now viewer", "198.51.100.7"]);
+    assert!(!t.contains("Token created"), "{t}");
+    let (status, html) = page(&story(), "/settings/audit?from=yesterday").await;
+    assert_eq!(status, 400);
+    says(&text(&html), &["“yesterday” is not a day"]);
+    let t = read(&story(), "/settings/account").await;
+    says(&t, &["Firefox on Linux", "this session", "Safari on iOS", "Password and recovery code"]);
+    says(&t, &["9 recovery codes left", "Change password", "Sign out all others"]);
+    let t = read(&story(), "/settings/organisation").await;
+    says(&t, &["Alder Labs", "312 of 100000 domains"]);
+}

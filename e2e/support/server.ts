@@ -19,7 +19,7 @@ export interface Server {
 }
 
 /** Starts a server and returns when it is ready; its words are in the error when it does not get there. */
-export async function start(name: string, extra: readonly string[] = []): Promise<Server> {
+export async function start(name: string, extra: readonly string[] = [], demo = true): Promise<Server> {
   const binary = process.env.DOMAINSCOPE_BIN ?? join(root, "target/debug/domainscope");
   if (!existsSync(binary)) {
     throw new Error(`${binary} is not built: cargo xtask e2e builds it`);
@@ -32,7 +32,7 @@ export async function start(name: string, extra: readonly string[] = []): Promis
   const log = join(logs, `server-${name}.log`);
   // Where a database is named, nothing is kept in a folder.
   const place = extra.includes("--database") ? [] : ["--data", data];
-  const child = spawn(binary, ["serve", "--demo", "--listen", `127.0.0.1:${port}`, ...place, ...extra], {
+  const child = spawn(binary, ["serve", ...(demo ? ["--demo"] : []), "--listen", `127.0.0.1:${port}`, ...place, ...extra], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
   });

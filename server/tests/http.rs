@@ -1,9 +1,15 @@
 //! The HTTP server as a program meets it: who may come in, what bad input gets, what a page says without script.
 
+#[path = "http/rest_access.rs"]
+mod rest_access;
+#[path = "http/settings.rs"]
+mod settings;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/site.rs"]
 mod site;
+#[path = "http/table.rs"]
+mod table;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};

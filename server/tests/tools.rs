@@ -52,7 +52,15 @@ async fn site_with(bounds: Bounds) -> Site {
     };
     let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();
     let worker = Worker::new(scanner.clone(), "test");
-    let services = Services { scanner, worker, engine, tools, demo: true };
+    let services = Services {
+        scanner,
+        worker,
+        engine,
+        tools,
+        identity: identity.clone(),
+        quotas: product::Quotas::default(),
+        demo: true,
+    };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let state = AppState::new(
         services.clone(),

@@ -78,6 +78,7 @@ pub(crate) fn failure(what: &str, f: &ApiError) -> AnyView {
         | ErrorKind::TooManyRequests
         | ErrorKind::Internal => "",
         ErrorKind::Forbidden => "Ask an administrator of the organisation for access.",
+        ErrorKind::Conflict | ErrorKind::Changed => "Reload the page and try again.",
         ErrorKind::Invalid => "Check the name and try again.",
         ErrorKind::Unavailable => "Nothing was lost. Reload the page in a moment.",
     };

@@ -95,6 +95,10 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             {link("/tools/fqdn", "split", "FQDN", nothing())}
             {link("/tools/compare", "compare", "Cache vs authoritative", nothing())}
             {link("/tools/trace", "route", "Trace", nothing())}
+            <div class="rail-foot">
+                <a class="nav" href="/settings/members" title="Settings" aria-current=move || path.get().starts_with("/settings").then_some("page")>
+                    {icon("gear")}<span class="l">"Settings"</span></a>
+            </div>
         </nav>
     }
     .into_any()
@@ -172,6 +176,7 @@ fn account_menu(session: Session) -> AnyView {
                     <span class="strong">{who.clone()}</span>
                     <span class="muted xs">{session.caller.role.as_str()}" of "{session.organisation}</span>
                 </p>
+                <a class="menu-item" href="/settings/account">{icon("lock")}"Your account"</a>
                 {others.collect_view()}
                 {sign_out}
             </div>

@@ -3,6 +3,7 @@
 
 use crate::components::icon;
 use leptos::prelude::*;
+use std::borrow::Cow;
 
 /// A field of such a form.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +24,7 @@ pub struct AccessField {
     pub is_optional: bool,
 }
 
-/// One of those pages. Without fields it only says something.
+/// One of those pages. Without a button it only says something.
 #[derive(Debug, Clone, Default)]
 pub struct AccessPage {
     /// Heading and title.
@@ -31,9 +32,11 @@ pub struct AccessPage {
     /// A sentence below the heading.
     pub text: String,
     /// Where the form is sent.
-    pub action: &'static str,
+    pub action: Cow<'static, str>,
+    /// Whether the form is sent as the query of an address.
+    pub is_get: bool,
     /// Values sent along: the link's secret, where to go afterwards.
-    pub hidden: Vec<(&'static str, String)>,
+    pub hidden: Vec<(Cow<'static, str>, String)>,
     /// The fields, in order.
     pub fields: Vec<AccessField>,
     /// What went wrong before.
@@ -79,11 +82,11 @@ pub fn access_document(head_html: &str, page: &AccessPage) -> String {
 }
 
 fn form(page: &AccessPage) -> Option<AnyView> {
-    if page.fields.is_empty() {
+    if page.button.is_empty() {
         return None;
     }
     let hidden = page.hidden.iter().map(|(name, value)| {
-        view! { <input type="hidden" name=*name value=value.clone()/> }
+        view! { <input type="hidden" name=name.clone() value=value.clone()/> }
     });
     let has_error = page.error.is_some();
     let error = page.error.clone().map(|words| {
@@ -92,11 +95,12 @@ fn form(page: &AccessPage) -> Option<AnyView> {
         }
     });
     // The field to correct is the last one: a password or a code.
-    let last = page.fields.len() - 1;
+    let last = page.fields.len().saturating_sub(1);
+    let method = if page.is_get { "get" } else { "post" };
     let fields = page.fields.iter().enumerate().map(|(n, f)| field(f, n == 0, has_error && n == last));
     Some(
         view! {
-            <form class="card" method="post" action=page.action>
+            <form class="card" method=method action=page.action.clone()>
                 <div class="card-body stack">
                     {hidden.collect_view()}
                     {fields.collect_view()}

@@ -10,4 +10,5 @@ pub(crate) mod fqdn;
 pub(crate) mod inventory;
 pub(crate) mod not_found;
 pub(crate) mod scan;
+pub(crate) mod settings;
 pub(crate) mod trace;

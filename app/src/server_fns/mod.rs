@@ -8,11 +8,14 @@ mod payload;
 #[allow(missing_docs)]
 mod read;
 #[allow(missing_docs)]
+mod settings;
+#[allow(missing_docs)]
 mod tools;
 #[allow(missing_docs)]
 mod write;
 
 pub use payload::*;
 pub use read::*;
+pub use settings::*;
 pub use tools::*;
 pub use write::*;

@@ -47,7 +47,7 @@ impl Sample {
         s
     }
 
-    fn up(&self) -> ApiResult<()> {
+    pub(super) fn up(&self) -> ApiResult<()> {
         if self.broken { Err(ApiError::unavailable("The database does not answer.")) } else { Ok(()) }
     }
 
@@ -57,7 +57,7 @@ impl Sample {
         self.domains.iter().find(|d| d.item.name == *name).ok_or_else(missing)
     }
 
-    fn note(&self, what: String) {
+    pub(super) fn note(&self, what: String) {
         self.calls.lock().unwrap().push(what);
     }
 }

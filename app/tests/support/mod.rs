@@ -2,6 +2,7 @@
 
 #![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
+pub mod accounts;
 pub mod backend;
 pub mod check;
 pub mod compare;

@@ -1,7 +1,7 @@
 //! People, organisations and their access: what pages, the API and the store share. No secret is in these types.
 
 pub use crate::base::ids::UserId;
-use crate::base::ids::{OrgId, Role};
+use crate::base::ids::{Caller, OrgId, Role};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -59,8 +59,57 @@ pub struct SessionInfo {
     pub client: String,
     /// Address it began from.
     pub address: String,
+    /// How its owner signed in.
+    #[serde(default)]
+    pub method: SignInMethod,
     /// True for the one that asks.
     pub is_current: bool,
+}
+
+/// How a person signed in to a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignInMethod {
+    /// Password alone.
+    #[default]
+    Password,
+    /// Password and a code of the authenticator app.
+    Code,
+    /// Password and a recovery code.
+    RecoveryCode,
+    /// A link that works once: set-up, invitation, new password.
+    Link,
+}
+
+impl SignInMethod {
+    /// All of them.
+    pub const ALL: [SignInMethod; 4] =
+        [SignInMethod::Password, SignInMethod::Code, SignInMethod::RecoveryCode, SignInMethod::Link];
+
+    /// The stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SignInMethod::Password => "password",
+            SignInMethod::Code => "code",
+            SignInMethod::RecoveryCode => "recovery_code",
+            SignInMethod::Link => "link",
+        }
+    }
+
+    /// Reads the stable word.
+    pub fn from_word(word: &str) -> Option<SignInMethod> {
+        SignInMethod::ALL.into_iter().find(|method| method.as_str() == word)
+    }
+
+    /// In words.
+    pub fn label(self) -> &'static str {
+        match self {
+            SignInMethod::Password => "Password",
+            SignInMethod::Code => "Password and code",
+            SignInMethod::RecoveryCode => "Password and recovery code",
+            SignInMethod::Link => "One-time link",
+        }
+    }
 }
 
 /// What an API token may do.
@@ -93,6 +142,15 @@ impl TokenScope {
         TokenScope::ALL.into_iter().find(|scope| scope.as_str() == word)
     }
 
+    /// What it allows, in a sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            TokenScope::Read => "Reads domains, events and results.",
+            TokenScope::Write => "Adds, changes and rescans domains; runs tools.",
+            TokenScope::Admin => "Manages members, tokens and settings too.",
+        }
+    }
+
     /// The role a caller with this scope acts in.
     pub fn role(self) -> Role {
         match self {
@@ -110,6 +168,9 @@ pub struct TokenInfo {
     pub id: String,
     /// What it is called.
     pub name: String,
+    /// Its first characters, to recognise it by.
+    #[serde(default)]
+    pub hint: String,
     /// What it may do.
     pub scope: TokenScope,
     /// Who made it.
@@ -146,6 +207,9 @@ pub struct AuditEntry {
     pub at: Timestamp,
     /// Who: a person's name, a token's name, or `system`.
     pub who: String,
+    /// E-mail address of the person's account, which names can't be mistaken for; `None` for tokens and the product.
+    #[serde(default)]
+    pub email: Option<String>,
     /// Address of the client; empty for the product itself.
     pub address: String,
     /// What was done (`domain.add`, `member.role`): stable words.
@@ -156,6 +220,96 @@ pub struct AuditEntry {
     pub old: Option<String>,
     /// Value after.
     pub new: Option<String>,
+}
+
+/// Who makes a change, and from where: what the audit log says beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    /// Name of the person or token, or `system`.
+    pub who: String,
+    /// Identifier of the account or token.
+    pub id: Option<String>,
+    /// Address of the client; empty for the product itself.
+    pub address: String,
+}
+
+impl Actor {
+    /// The product itself.
+    pub fn system() -> Self {
+        Caller::system().actor()
+    }
+}
+
+impl Caller {
+    /// The caller as the audit log names it.
+    pub fn actor(&self) -> Actor {
+        let id = self.user.as_ref().map(|user| user.0.clone()).or_else(|| self.token.clone());
+        Actor { who: self.who.clone(), id, address: self.address.clone() }
+    }
+}
+
+/// Which entries of the audit log are read. Filters that are empty match everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditQuery {
+    /// Part of a name, address, object or value, in any letter case.
+    pub text: String,
+    /// First part of the action's word (`member` for `member.role`).
+    pub subject: String,
+    /// Not before.
+    pub since: Option<Timestamp>,
+    /// Before.
+    pub until: Option<Timestamp>,
+    /// Entries before this place in the log: the next page.
+    pub before: Option<i64>,
+    /// Most entries of a page.
+    pub limit: u32,
+}
+
+/// A page of the audit log, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditPage {
+    /// The entries.
+    pub entries: Vec<AuditEntry>,
+    /// Where the next page begins, if there is one ([`AuditQuery::before`]).
+    pub next: Option<i64>,
+}
+
+/// What the audit log is about: first parts of its actions' words, with their titles.
+pub const AUDIT_SUBJECTS: [(&str, &str); 7] = [
+    ("domain", "Domains"),
+    ("event", "Events"),
+    ("member", "Members"),
+    ("token", "API tokens"),
+    ("session", "Sessions"),
+    ("account", "Accounts"),
+    ("organisation", "Organisation"),
+];
+
+/// The word of an action as people read it: `Role changed` for `member.role`.
+pub fn action_label(action: &str) -> &str {
+    match action {
+        "domain.add" => "Domain added",
+        "domain.remove" => "Domain removed",
+        "domain.restore" => "Domain restored",
+        "domain.change" => "Domain changed",
+        "event.acknowledge" => "Events acknowledged",
+        "member.invite" => "Member invited",
+        "member.uninvite" => "Invitation revoked",
+        "member.join" => "Member joined",
+        "member.role" => "Role changed",
+        "member.remove" => "Member removed",
+        "token.create" => "Token created",
+        "token.revoke" => "Token revoked",
+        "session.sign_in" => "Signed in",
+        "session.sign_out" => "Signed out",
+        "session.end" => "Sessions ended",
+        "account.password" => "Password changed",
+        "account.reset" => "Password reset",
+        "account.second_factor" => "Two-factor sign-in changed",
+        "organisation.rename" => "Organisation renamed",
+        "organisation.set_up" => "Installation set up",
+        other => other,
+    }
 }
 
 impl Role {
@@ -175,6 +329,16 @@ impl Role {
     /// Reads the stable word.
     pub fn from_word(word: &str) -> Option<Role> {
         Role::ALL.into_iter().find(|role| role.as_str() == word)
+    }
+
+    /// The word as people read it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Role::Viewer => "Viewer",
+            Role::Member => "Member",
+            Role::Admin => "Admin",
+            Role::Owner => "Owner",
+        }
     }
 
     /// What the role may do, in a sentence.

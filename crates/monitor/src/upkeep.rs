@@ -21,6 +21,9 @@ const PRUNE_LOG: Duration = Duration::from_secs(3600);
 /// History is pruned with every sixth pruning of the log, beginning with the first.
 const PRUNE_HISTORY_EVERY: u32 = 6;
 
+/// Sessions, links and failed attempts are deleted so many days after they ended: longer than a session can last.
+const ENDED_DAYS: u32 = 15;
+
 /// Sleeps; false when cancelled first.
 async fn pause(length: Duration, stop: &CancellationToken) -> bool {
     tokio::select! {
@@ -93,7 +96,12 @@ pub(crate) async fn prune(scanner: Scanner, stop: CancellationToken) {
         length = PRUNE_LOG;
         let (now, keep_days) = (scanner.clock.now(), scanner.policy.keep_days);
         let pruned = if round.is_multiple_of(PRUNE_HISTORY_EVERY) {
-            scanner.store.prune(now, keep_days).await
+            let days = |n: u32| jiff::SignedDuration::from_hours(24 * i64::from(n));
+            let gone = scanner.store.prune_accounts(now - days(ENDED_DAYS), now - days(keep_days)).await;
+            match (gone, scanner.store.prune(now, keep_days).await) {
+                (Ok(accounts), Ok(history)) => Ok(accounts + history),
+                (Err(e), _) | (_, Err(e)) => Err(e),
+            }
         } else {
             scanner.store.prune_log(now, keep_days).await
         };

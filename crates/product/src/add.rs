@@ -1,7 +1,7 @@
 //! Adding domains from a pasted text, line by line: invalid lines are explained, valid ones are added.
 
 use super::{Services, unavailable};
-use model::ids::OrgId;
+use model::ids::{Caller, OrgId};
 use model::inventory::{AddResult, AddedLine};
 use model::item::{Ownership, normal_tag};
 use model::names::DomainName;
@@ -14,10 +14,10 @@ use store::NewItem;
 const TEXT_MAX: usize = 4 << 20;
 
 impl Services {
-    /// Adds the names of a text to an organisation. The caller is authorised before.
+    /// Adds the names of a text to the caller's organisation, as far as its quota allows. The caller is authorised before.
     pub(super) async fn add_text(
         &self,
-        org: OrgId,
+        caller: &Caller,
         text: &str,
         ownership: Ownership,
         tags: &[String],
@@ -50,7 +50,15 @@ impl Services {
             };
             lines.push(AddedLine { line: entry.line, input: entry.text.chars().take(200).collect(), result });
         }
+        let org = caller.org;
+        let held = self.store().summary(org, self.now()).await.map_err(unavailable)?.total;
+        let mut room = usize::try_from(self.quotas.domains.saturating_sub(held)).unwrap_or(usize::MAX);
         for chunk in fresh.chunks(500) {
+            let chunk = if chunk.len() > room {
+                &self.within_quota(org, chunk, room, &mut lines).await?[..]
+            } else {
+                chunk
+            };
             let items: Vec<_> = chunk
                 .iter()
                 .map(|(_, name)| NewItem {
@@ -62,9 +70,10 @@ impl Services {
                 })
                 .collect();
             let now = self.now();
-            let added = self.store().add(org, &items, now).await.map_err(unavailable)?;
+            let added = self.store().add_by(&caller.actor(), org, &items, now).await.map_err(unavailable)?;
             for ((line, name), new) in chunk.iter().zip(added) {
                 if new {
+                    room = room.saturating_sub(1);
                     self.scanner.hub.queued(name, now);
                 } else {
                     let note = Some("already in the inventory".to_string());
@@ -75,6 +84,34 @@ impl Services {
             self.worker.wake();
         }
         Ok(lines)
+    }
+
+    /// Those of some names that are held already or have room in the quota; the others' lines say why they were not
+    /// added.
+    async fn within_quota(
+        &self,
+        org: OrgId,
+        chunk: &[(usize, DomainName)],
+        room: usize,
+        lines: &mut [AddedLine],
+    ) -> ApiResult<Vec<(usize, DomainName)>> {
+        let names: Vec<_> = chunk.iter().map(|(_, name)| name.clone()).collect();
+        let held = self.store().held(org, &names).await.map_err(unavailable)?;
+        let mut left = room;
+        let mut out = Vec::new();
+        for (line, name) in chunk {
+            if held.contains(name) {
+                out.push((*line, name.clone()));
+            } else if left > 0 {
+                left -= 1;
+                out.push((*line, name.clone()));
+            } else {
+                let limit = self.quotas.domains;
+                let reason = format!("the quota of {limit} domains of this organisation is used up");
+                lines[*line].result = AddResult::Refused { reason };
+            }
+        }
+        Ok(out)
     }
 }
 

@@ -4,6 +4,7 @@
 mod add;
 pub mod identity;
 mod limits;
+mod members;
 mod services;
 mod tools;
 pub mod undelegated;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use store::Store;
 
 pub use limits::{Bounds, Limits, Permit, Work};
+pub use members::Quotas;
 pub use tools::{LiveComparison, Tools};
 
 /// Most names of one bulk call.
@@ -31,6 +33,10 @@ pub struct Services {
     pub engine: dns::Engine,
     /// Comparison and analyzer.
     pub tools: Tools,
+    /// Accounts, sessions and tokens.
+    pub identity: identity::Identity,
+    /// Most of each thing that one organisation may have.
+    pub quotas: Quotas,
     /// True when it runs against the built-in lab.
     pub demo: bool,
 }

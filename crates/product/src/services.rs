@@ -128,14 +128,17 @@ impl Backend for Services {
         tags: &[String],
     ) -> ApiResult<Vec<AddedLine>> {
         authorize(caller, Action::Add)?;
-        self.add_text(caller.org, text, ownership, tags).await
+        self.add_text(caller, text, ownership, tags).await
     }
 
     async fn remove(&self, caller: &Caller, names: &[DomainName]) -> ApiResult<Vec<Item>> {
         authorize(caller, Action::Remove)?;
         let names = checked(names)?;
-        let gone =
-            self.store().delete_returning(caller.org, &names, self.now()).await.map_err(unavailable)?;
+        let gone = self
+            .store()
+            .delete_returning_by(&caller.actor(), caller.org, &names, self.now())
+            .await
+            .map_err(unavailable)?;
         self.scanner.hub.recorded();
         Ok(gone)
     }
@@ -145,7 +148,8 @@ impl Backend for Services {
         let now = self.now();
         let items =
             items.iter().map(|i| validated_for_restore(i, caller.org, now)).collect::<ApiResult<Vec<_>>>()?;
-        let back = self.store().restore(caller.org, &items, now).await.map_err(unavailable)?;
+        let back =
+            self.store().restore_by(&caller.actor(), caller.org, &items, now).await.map_err(unavailable)?;
         let items: Vec<_> = items.into_iter().zip(back).filter_map(|(i, back)| back.then_some(i)).collect();
         for item in items.iter().take(MAX_PROGRESS) {
             self.scanner.hub.queued(&item.name, now);
@@ -162,10 +166,13 @@ impl Backend for Services {
         patch.note.as_deref().map_or(Ok(()), checked_note)?;
         let tags = patch.tags.as_deref().map(normal_tags).transpose()?;
         let patch = ItemPatch { tags, ..patch.clone() };
-        let item = self.store().patch(caller.org, &name, &patch, self.now()).await.map_err(|e| match e {
-            store::Error::NotFound => not_held(&name),
-            e => unavailable(e),
-        })?;
+        let item =
+            self.store().patch_by(&caller.actor(), caller.org, &name, &patch, self.now()).await.map_err(
+                |e| match e {
+                    store::Error::NotFound => not_held(&name),
+                    e => unavailable(e),
+                },
+            )?;
         self.rejudge(vec![item]).await
     }
 
@@ -269,8 +276,11 @@ impl Backend for Services {
 
     async fn acknowledge(&self, caller: &Caller, ids: &[EventId]) -> ApiResult<u64> {
         authorize(caller, Action::Acknowledge)?;
-        let n =
-            self.store().acknowledge(caller.org, ids, &caller.who, self.now()).await.map_err(unavailable)?;
+        let n = self
+            .store()
+            .acknowledge_by(&caller.actor(), caller.org, ids, self.now())
+            .await
+            .map_err(unavailable)?;
         self.scanner.hub.recorded();
         Ok(n)
     }

@@ -1,6 +1,6 @@
 //! The one trait through which pages, REST and tests reach the product.
 
-use crate::{ApiResult, CheckOutcome, ScanReport, Session};
+use crate::{AccountBackend, ApiResult, CheckOutcome, ScanReport, Session};
 use async_trait::async_trait;
 use model::compare::Comparison;
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Everything the product can do for a caller. Each method is an [`Action`](crate::policy::Action) of the same name and
 /// is refused when the policy does not allow it to the caller.
 #[async_trait]
-pub trait Backend: Send + Sync + 'static {
+pub trait Backend: AccountBackend {
     /// Who looks, at what.
     async fn session(&self, caller: &Caller) -> ApiResult<Session>;
     /// A page of the inventory.

@@ -28,6 +28,10 @@ pub enum ErrorKind {
     Forbidden,
     /// The input breaks a rule; the detail names both.
     Invalid,
+    /// It contradicts the state of the thing, or an earlier request with the same key.
+    Conflict,
+    /// The thing is not what `If-Match` says any more.
+    Changed,
     /// The caller exceeds a limit; the detail says when to try again.
     TooManyRequests,
     /// It can't be done now; trying again later may work.
@@ -38,11 +42,13 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds.
-    pub const ALL: [ErrorKind; 7] = [
+    pub const ALL: [ErrorKind; 9] = [
         ErrorKind::NotFound,
         ErrorKind::SignInRequired,
         ErrorKind::Forbidden,
         ErrorKind::Invalid,
+        ErrorKind::Conflict,
+        ErrorKind::Changed,
         ErrorKind::TooManyRequests,
         ErrorKind::Unavailable,
         ErrorKind::Internal,
@@ -55,6 +61,8 @@ impl ErrorKind {
             ErrorKind::SignInRequired => "sign-in-required",
             ErrorKind::Forbidden => "forbidden",
             ErrorKind::Invalid => "invalid",
+            ErrorKind::Conflict => "conflict",
+            ErrorKind::Changed => "changed",
             ErrorKind::TooManyRequests => "too-many-requests",
             ErrorKind::Unavailable => "unavailable",
             ErrorKind::Internal => "internal",
@@ -73,6 +81,8 @@ impl ErrorKind {
             ErrorKind::SignInRequired => "Sign-in required",
             ErrorKind::Forbidden => "Not allowed",
             ErrorKind::Invalid => "Invalid input",
+            ErrorKind::Conflict => "Conflict",
+            ErrorKind::Changed => "Changed meanwhile",
             ErrorKind::TooManyRequests => "Too many requests",
             ErrorKind::Unavailable => "Temporarily unavailable",
             ErrorKind::Internal => "Internal error",
@@ -95,6 +105,10 @@ impl ErrorKind {
                 "The caller's role does not allow this, or the request came from another site."
             }
             ErrorKind::Invalid => "The input breaks a rule; the detail names both. Correct it.",
+            ErrorKind::Conflict => {
+                "It contradicts the state of the thing, or an earlier request with the same Idempotency-Key."
+            }
+            ErrorKind::Changed => "The thing is not what If-Match says any more. Read it again, then decide.",
             ErrorKind::TooManyRequests => "The caller exceeds a limit. Try again after Retry-After seconds.",
             ErrorKind::Unavailable => "It can't be done now. Nothing was changed; try again later.",
             ErrorKind::Internal => "A defect of this server. Its cause is in the server log.",
@@ -108,6 +122,8 @@ impl ErrorKind {
             ErrorKind::SignInRequired => 401,
             ErrorKind::Forbidden => 403,
             ErrorKind::NotFound => 404,
+            ErrorKind::Conflict => 409,
+            ErrorKind::Changed => 412,
             ErrorKind::TooManyRequests => 429,
             ErrorKind::Internal => 500,
             ErrorKind::Unavailable => 503,

@@ -1,6 +1,6 @@
-//! Who may do what: one table of actions, one function that decides. Every method of [`Backend`](crate::Backend) is an
-//! action of the same name, and every implementation asks [`authorize`] first. Until accounts exist there is one
-//! operator, who owns the built-in organisation; roles are checked all the same.
+//! Who may do what: one table of actions, one function that decides. Every method of [`Backend`](crate::Backend) and
+//! [`AccountBackend`](crate::AccountBackend) is an action of the same name, and every implementation asks [`authorize`]
+//! first.
 
 use crate::{ApiError, ApiResult};
 use model::ids::{Caller, Role};
@@ -12,6 +12,8 @@ pub enum Effect {
     Read,
     /// Changes what the organisation holds.
     Write,
+    /// Concerns the caller's own account alone: people only, no API tokens.
+    Own,
     /// Sends questions to servers of other parties, under the limits of look-ups; stores nothing.
     Query,
 }
@@ -58,11 +60,29 @@ pub enum Action {
     Compare,
     BrowserResolvers,
     Fqdn,
+    Members,
+    SetRole,
+    RemoveMember,
+    Invitations,
+    Invite,
+    RevokeInvitation,
+    Tokens,
+    CreateToken,
+    RevokeToken,
+    Organisation,
+    RenameOrganisation,
+    AuditLog,
+    Profile,
+    ChangePassword,
+    BeginSecondFactor,
+    EnableSecondFactor,
+    DisableSecondFactor,
+    EndSessions,
 }
 
 impl Action {
-    /// All actions, in the order of the trait.
-    pub const ALL: [Action; 25] = [
+    /// All actions, in the order of the traits.
+    pub const ALL: [Action; 43] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -88,12 +108,30 @@ impl Action {
         Action::Compare,
         Action::BrowserResolvers,
         Action::Fqdn,
+        Action::Members,
+        Action::SetRole,
+        Action::RemoveMember,
+        Action::Invitations,
+        Action::Invite,
+        Action::RevokeInvitation,
+        Action::Tokens,
+        Action::CreateToken,
+        Action::RevokeToken,
+        Action::Organisation,
+        Action::RenameOrganisation,
+        Action::AuditLog,
+        Action::Profile,
+        Action::ChangePassword,
+        Action::BeginSecondFactor,
+        Action::EnableSecondFactor,
+        Action::DisableSecondFactor,
+        Action::EndSessions,
     ];
 
     /// The row of an action: who may, and what it does.
     pub const fn rule(self) -> Rule {
-        use Effect::{Query, Read, Write};
-        use Role::{Member, Viewer};
+        use Effect::{Own, Query, Read, Write};
+        use Role::{Admin, Member, Viewer};
         let (name, least, effect, does) = match self {
             Action::Session => ("session", Viewer, Read, "see the session"),
             Action::List => ("list", Viewer, Read, "list domains"),
@@ -120,6 +158,26 @@ impl Action {
             Action::Compare => ("compare", Member, Query, "compare resolvers"),
             Action::BrowserResolvers => ("browser_resolvers", Viewer, Read, "see public resolvers"),
             Action::Fqdn => ("fqdn", Member, Query, "analyze host names"),
+            Action::Members => ("members", Viewer, Read, "see members"),
+            Action::SetRole => ("set_role", Admin, Write, "change roles"),
+            Action::RemoveMember => ("remove_member", Admin, Write, "remove members"),
+            Action::Invitations => ("invitations", Admin, Read, "see invitations"),
+            Action::Invite => ("invite", Admin, Write, "invite members"),
+            Action::RevokeInvitation => ("revoke_invitation", Admin, Write, "revoke invitations"),
+            Action::Tokens => ("tokens", Admin, Read, "see API tokens"),
+            Action::CreateToken => ("create_token", Admin, Write, "create API tokens"),
+            Action::RevokeToken => ("revoke_token", Admin, Write, "revoke API tokens"),
+            Action::Organisation => ("organisation", Viewer, Read, "see the organisation"),
+            Action::RenameOrganisation => ("rename_organisation", Admin, Write, "rename the organisation"),
+            Action::AuditLog => ("audit_log", Admin, Read, "see the audit log"),
+            Action::Profile => ("profile", Viewer, Own, "see an account"),
+            Action::ChangePassword => ("change_password", Viewer, Own, "change a password"),
+            Action::BeginSecondFactor => ("begin_second_factor", Viewer, Own, "set up two-factor sign-in"),
+            Action::EnableSecondFactor => ("enable_second_factor", Viewer, Own, "turn two-factor sign-in on"),
+            Action::DisableSecondFactor => {
+                ("disable_second_factor", Viewer, Own, "turn two-factor sign-in off")
+            }
+            Action::EndSessions => ("end_sessions", Viewer, Own, "end sessions"),
         };
         Rule { name, least, effect, does }
     }
@@ -128,23 +186,19 @@ impl Action {
 /// Allows an action to a caller, or refuses it.
 ///
 /// # Errors
-/// [`Forbidden`](crate::ErrorKind::Forbidden) when the caller's role is too low; the detail names the role that may.
+/// [`Forbidden`](crate::ErrorKind::Forbidden) when the caller's role is too low (the detail names the role that may), or
+/// the caller is no person.
 pub fn authorize(caller: &Caller, action: Action) -> ApiResult<()> {
     let rule = action.rule();
+    if rule.effect == Effect::Own && caller.user.is_none() {
+        let words = format!("An API token can't {}: sign in as a person.", rule.does);
+        return Err(ApiError::forbidden(words));
+    }
     if caller.role >= rule.least {
         return Ok(());
     }
-    let (has, needs) = (role_name(caller.role), role_name(rule.least));
+    let (has, needs) = (caller.role.as_str(), rule.least.as_str());
     Err(ApiError::forbidden(format!("The {has} role can't {}: the {needs} role is required.", rule.does)))
-}
-
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Viewer => "viewer",
-        Role::Member => "member",
-        Role::Admin => "admin",
-        Role::Owner => "owner",
-    }
 }
 
 #[cfg(test)]
@@ -154,7 +208,7 @@ mod tests {
 
     /// Names of the methods of the trait, from its source.
     fn methods() -> Vec<&'static str> {
-        let source = include_str!("backend.rs");
+        let source = concat!(include_str!("backend.rs"), include_str!("account.rs"));
         source
             .split("async fn ")
             .skip(1)
@@ -170,17 +224,32 @@ mod tests {
 
     #[test]
     fn what_changes_or_queries_needs_a_member_and_the_refusal_says_so() {
-        let caller = |role| Caller::new(OrgId::BUILT_IN, "a", role);
+        let user = Some(model::ids::UserId("ada".into()));
+        let caller = |role| Caller { user: user.clone(), ..Caller::new(OrgId::BUILT_IN, "a", role) };
         for action in Action::ALL {
             let rule = action.rule();
-            assert_eq!(rule.least >= Role::Member, rule.effect != Effect::Read, "{}", rule.name);
-            assert_eq!(authorize(&caller(Role::Owner), action), Ok(()));
-            let viewer = authorize(&caller(Role::Viewer), action);
-            assert_eq!(viewer.is_ok(), rule.effect == Effect::Read, "{}", rule.name);
-            if let Err(e) = viewer {
-                assert_eq!(e.status(), 403);
-                assert!(e.detail.contains("viewer") && e.detail.contains("member"), "{e}");
+            if matches!(rule.effect, Effect::Write | Effect::Query) {
+                assert!(rule.least >= Role::Member, "{}", rule.name);
             }
+            for role in Role::ALL {
+                let allowed = authorize(&caller(role), action);
+                assert_eq!(allowed.is_ok(), role >= rule.least, "{} as {}", rule.name, role.as_str());
+                if let Err(e) = allowed {
+                    assert_eq!(e.status(), 403);
+                    assert!(
+                        e.detail.contains(role.as_str()) && e.detail.contains(rule.least.as_str()),
+                        "{e}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_has_no_account_of_its_own() {
+        let token = Caller::new(OrgId::BUILT_IN, "token CI", Role::Owner);
+        for action in Action::ALL {
+            assert_eq!(authorize(&token, action).is_err(), action.rule().effect == Effect::Own);
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::outbox::{FailedNotification, Notification, OutboxStats};
 use crate::retry::Retry;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use model::account::Actor;
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{Change, EventPage, EventQuery};
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
@@ -135,21 +136,50 @@ pub trait Store: crate::accounts::AccountStore {
     async fn held(&self, org: OrgId, names: &[DomainName]) -> Result<Vec<DomainName>>;
     /// Adds holdings; the answer says for each whether it was new. A scan is queued for each new one.
     /// Long lists are written in parts, so that other writers are not blocked; a name that is held already is skipped.
-    async fn add(&self, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>>;
+    async fn add(&self, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>> {
+        self.add_by(&Actor::system(), org, items, now).await
+    }
+    /// [`Store::add`], with an entry of the audit log for each.
+    async fn add_by(&self, by: &Actor, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>>;
     /// Removes holdings (tombstones in the log); the answer says how many there were. The events stay readable
     /// until pruned; the shared observation stays while anybody holds the name.
     async fn remove(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<u64> {
         Ok(self.delete_returning(org, names, now).await?.len() as u64)
     }
     /// Removes holdings and returns them as they were, so that [`Store::restore`] can undo it.
-    async fn delete_returning(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>>;
+    async fn delete_returning(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>> {
+        self.delete_returning_by(&Actor::system(), org, names, now).await
+    }
+    /// [`Store::delete_returning`], with an entry of the audit log for each.
+    async fn delete_returning_by(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        names: &[DomainName],
+        now: Timestamp,
+    ) -> Result<Vec<Item>>;
     /// Puts holdings back with all that was said and known of them; the answer says for each whether it was put back
     /// (one that is held again meanwhile stays as it is). They are scanned as those just added are; the caller judges
     /// them and passes status and row on with [`Store::update_judged`].
-    async fn restore(&self, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>>;
+    async fn restore(&self, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>> {
+        self.restore_by(&Actor::system(), org, items, now).await
+    }
+    /// [`Store::restore`], with an entry of the audit log for each.
+    async fn restore_by(&self, by: &Actor, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>>;
     /// Changes what the organisation says about a holding. The caller judges anew and passes status and row on
     /// with [`Store::update_judged`].
-    async fn patch(&self, org: OrgId, name: &DomainName, patch: &ItemPatch, now: Timestamp) -> Result<Item>;
+    async fn patch(&self, org: OrgId, name: &DomainName, patch: &ItemPatch, now: Timestamp) -> Result<Item> {
+        self.patch_by(&Actor::system(), org, name, patch, now).await
+    }
+    /// [`Store::patch`], with an entry of the audit log: the changed fields, old and new.
+    async fn patch_by(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        name: &DomainName,
+        patch: &ItemPatch,
+        now: Timestamp,
+    ) -> Result<Item>;
     /// Holdings of a name in all organisations: for the scan only, never shown.
     async fn holders(&self, name: &DomainName) -> Result<Vec<Item>>;
     /// Holdings whose status must be judged again by `now`, soonest first.
@@ -175,7 +205,11 @@ pub trait Store: crate::accounts::AccountStore {
     /// A page of the event log, newest first.
     async fn events(&self, org: OrgId, query: &EventQuery) -> Result<EventPage>;
     /// Marks events as seen; those already acknowledged keep their first mark.
-    async fn acknowledge(&self, org: OrgId, ids: &[EventId], by: &str, now: Timestamp) -> Result<u64>;
+    async fn acknowledge(&self, org: OrgId, ids: &[EventId], by: &str, now: Timestamp) -> Result<u64> {
+        self.acknowledge_by(&Actor { who: by.into(), ..Actor::system() }, org, ids, now).await
+    }
+    /// [`Store::acknowledge`], with an entry of the audit log.
+    async fn acknowledge_by(&self, by: &Actor, org: OrgId, ids: &[EventId], now: Timestamp) -> Result<u64>;
     /// Log entries after a position, at most `limit`; all organisations when `org` is `None`.
     async fn log_since(&self, org: Option<OrgId>, after: LogPosition, limit: u32) -> Result<LogRead>;
     /// The newest position in the log.

@@ -1,11 +1,12 @@
 //! The event log of an organisation: reading it page by page, newest first, and marking entries as seen.
 
+use crate::accounts::audit;
 use crate::api::Result;
 use crate::codec::{instant, micros, read_json};
 use crate::db::{Arg, Cells, Db, args};
+use crate::items::By;
 use crate::log::{self, Line};
 use crate::record::severity_rank;
-use jiff::Timestamp;
 use model::event::{Acknowledged, Event, EventPage, EventQuery, Severity};
 use model::ids::{EventId, OrgId};
 use model::names::DomainName;
@@ -86,31 +87,26 @@ pub(crate) async fn open(db: &Db, org: OrgId) -> Result<u64> {
     Ok(u64::try_from(n).unwrap_or(0))
 }
 
-pub(crate) async fn acknowledge(
-    db: &Db,
-    org: OrgId,
-    ids: &[EventId],
-    by: &str,
-    now: Timestamp,
-) -> Result<u64> {
+pub(crate) async fn acknowledge(db: &Db, by: &By<'_>, ids: &[EventId]) -> Result<u64> {
+    let (org, now) = (by.org, by.now);
     let mut ids: Vec<i64> = ids.iter().map(|i| i.0).collect();
     ids.sort_unstable();
     let mut tx = db.begin().await?;
     let mut lines = Vec::new();
+    let mut entries = Vec::new();
     for id in ids {
-        let marked = tx
-            .execute(
-                "UPDATE events SET ack_by = $3, ack_at = $4 WHERE org = $1 AND id = $2 AND ack_at IS NULL",
-                args![org.0, id, by, micros(now)],
-            )
-            .await?;
-        if marked == 1 {
+        let mark = "UPDATE events SET ack_by = $3, ack_at = $4 WHERE org = $1 AND id = $2 AND ack_at IS NULL \
+                    RETURNING name";
+        let values = args![org.0, id, by.actor.who.as_str(), micros(now)];
+        if let Some(marked) = tx.row(mark, values).await? {
+            entries.push((marked.text(0)?, None, Some(format!("event {id}"))));
             lines.push(Line { org, kind: log::EVENT, name: Some(id.to_string()), op: Op::Update });
         }
     }
     let n = lines.len() as u64;
     if n > 0 {
         log::append(&mut tx, lines, now).await?;
+        audit::append(&mut tx, (org, by.actor, now), "event.acknowledge", &entries).await?;
     }
     tx.commit().await?;
     Ok(n)

@@ -1,6 +1,7 @@
 //! Holdings: add, remove, patch, judge. In: an organisation's calls; out: rows of `items`, jobs and log entries,
 //! each call one transaction. Names are written in sorted order, so that two calls never deadlock.
 
+use crate::accounts::audit;
 use crate::api::{Error, NewItem, Result};
 use crate::codec::{
     ITEM, ITEM_LEN, first_row, json, judged_args, judged_assignments, micros, overlay, read_item, read_json,
@@ -12,6 +13,7 @@ use crate::jobs;
 use crate::log::{self, Line};
 use crate::record::locked;
 use jiff::Timestamp;
+use model::account::Actor;
 use model::ids::OrgId;
 use model::inventory::Row;
 use model::item::{Item, ItemPatch};
@@ -42,26 +44,33 @@ pub(crate) async fn rows(db: &Db, org: OrgId, names: Vec<String>) -> Result<Vec<
     db.rows(sql, args![org.0, names]).await?.iter().map(|r| read_json(&r.text(0)?)).collect()
 }
 
-pub(crate) async fn add(db: &Db, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>> {
+/// Who changes what an organisation holds, and when.
+pub(crate) struct By<'a> {
+    pub(crate) actor: &'a Actor,
+    pub(crate) org: OrgId,
+    pub(crate) now: Timestamp,
+}
+
+pub(crate) async fn add(db: &Db, by: &By<'_>, items: &[NewItem]) -> Result<Vec<bool>> {
     let holding = |new: &NewItem| {
         let item = Item {
             tags: new.tags.clone(),
             note: new.note.clone(),
-            ..Item::new(org, new.name.clone(), new.ownership, now)
+            ..Item::new(by.org, new.name.clone(), new.ownership, by.now)
         };
         (item, new.unicode.clone())
     };
-    hold(db, org, items.iter().map(holding).collect(), now).await
+    hold(db, by, "domain.add", items.iter().map(holding).collect()).await
 }
 
 /// Holdings as they were when they were removed, to be judged anew.
-pub(crate) async fn restore(db: &Db, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>> {
-    let holding = |old: &Item| (Item { org, ..old.clone() }, old.name.unicode());
-    hold(db, org, items.iter().map(holding).collect(), now).await
+pub(crate) async fn restore(db: &Db, by: &By<'_>, items: &[Item]) -> Result<Vec<bool>> {
+    let holding = |old: &Item| (Item { org: by.org, ..old.clone() }, old.name.unicode());
+    hold(db, by, "domain.restore", items.iter().map(holding).collect()).await
 }
 
 /// Inserts holdings, each with its Unicode name; says which of them were new.
-async fn hold(db: &Db, org: OrgId, items: Vec<(Item, String)>, now: Timestamp) -> Result<Vec<bool>> {
+async fn hold(db: &Db, by: &By<'_>, action: &str, items: Vec<(Item, String)>) -> Result<Vec<bool>> {
     let mut sorted: BTreeMap<&str, &(Item, String)> = BTreeMap::new();
     for i in &items {
         sorted.entry(i.0.name.as_str()).or_insert(i);
@@ -69,14 +78,15 @@ async fn hold(db: &Db, org: OrgId, items: Vec<(Item, String)>, now: Timestamp) -
     let sorted: Vec<_> = sorted.into_values().collect();
     let mut new = HashSet::new();
     for part in sorted.chunks(PART) {
-        new.extend(hold_part(db, org, part, now).await?);
+        new.extend(hold_part(db, by, action, part).await?);
     }
     // The first line that named a new holding made it; a later one finds it there.
     Ok(items.iter().map(|(i, _)| new.remove(i.name.as_str())).collect())
 }
 
 /// Inserts holdings in one transaction and queues their scans; returns the names that were new.
-async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestamp) -> Result<Vec<String>> {
+async fn hold_part(db: &Db, by: &By<'_>, action: &str, items: &[&(Item, String)]) -> Result<Vec<String>> {
+    let (org, now) = (by.org, by.now);
     let mut values = Vec::with_capacity(items.len());
     for (item, unicode) in items {
         let tags = tidy(&item.tags);
@@ -119,17 +129,30 @@ async fn hold_part(db: &Db, org: OrgId, items: &[&(Item, String)], now: Timestam
     jobs::put(&mut tx, &scans, Priority::Added).await?;
     let lines = names.iter().map(|n| Line::item(org, n, Op::Create)).collect();
     log::append(&mut tx, lines, now).await?;
+    let held: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let entries: Vec<_> = items
+        .iter()
+        .filter(|(item, _)| held.contains(item.name.as_str()))
+        .map(|(item, _)| (item.name.as_str().to_string(), None, Some(facts(item).join("; "))))
+        .collect();
+    audit::append(&mut tx, (org, by.actor, now), action, &entries).await?;
     tx.commit().await?;
     Ok(names)
 }
 
+/// What is said about a holding, for the audit log: one sentence part for each field that is set.
+fn facts(item: &Item) -> Vec<String> {
+    let mut out = vec![item.ownership.as_str().to_string()];
+    out.extend((!item.tags.is_empty()).then(|| format!("tags: {}", item.tags.join(", "))));
+    out.extend((!item.note.is_empty()).then(|| format!("note: {}", item.note)));
+    out.extend(item.manual_expires.map(|day| format!("expires: {day}")));
+    out.extend(item.auto_renew.map(|on| format!("auto-renew: {}", if on { "on" } else { "off" })));
+    out
+}
+
 /// Removes holdings and returns them as they were.
-pub(crate) async fn delete_returning(
-    db: &Db,
-    org: OrgId,
-    names: &[DomainName],
-    now: Timestamp,
-) -> Result<Vec<Item>> {
+pub(crate) async fn delete_returning(db: &Db, by: &By<'_>, names: &[DomainName]) -> Result<Vec<Item>> {
+    let (org, now) = (by.org, by.now);
     let mut names: Vec<String> = names.iter().map(|n| n.as_str().to_string()).collect();
     names.sort();
     let which = db.any("name", 2);
@@ -150,19 +173,19 @@ pub(crate) async fn delete_returning(
         jobs::forget_parked_scans(db, &mut tx, gone.iter().map(|i| i.name.as_str().to_string()).collect())
             .await?;
         log::append(&mut tx, lines, now).await?;
+        let entries: Vec<_> = gone
+            .iter()
+            .map(|item| (item.name.as_str().to_string(), Some(facts(item).join("; ")), None))
+            .collect();
+        audit::append(&mut tx, (org, by.actor, now), "domain.remove", &entries).await?;
         tx.commit().await?;
         taken.append(&mut gone);
     }
     Ok(taken)
 }
 
-pub(crate) async fn patch(
-    db: &Db,
-    org: OrgId,
-    name: &DomainName,
-    patch: &ItemPatch,
-    now: Timestamp,
-) -> Result<Item> {
+pub(crate) async fn patch(db: &Db, by: &By<'_>, name: &DomainName, patch: &ItemPatch) -> Result<Item> {
+    let (org, now) = (by.org, by.now);
     let mut tx = db.begin().await?;
     let (mut item, mut row) = locked(db, &mut tx, org, name).await?.ok_or(Error::NotFound)?;
     let before = item.clone();
@@ -201,6 +224,13 @@ pub(crate) async fn patch(
     )
     .await?;
     log::append(&mut tx, vec![Line::item(org, name.as_str(), Op::Update)], now).await?;
+    let (old, new) = (facts(&before), facts(&item));
+    let only = |these: &[String], others: &[String]| {
+        let parts: Vec<_> = these.iter().filter(|part| !others.contains(part)).cloned().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    };
+    let entry = (name.as_str().to_string(), only(&old, &new), only(&new, &old));
+    audit::append(&mut tx, (org, by.actor, now), "domain.change", &[entry]).await?;
     tx.commit().await?;
     Ok(item)
 }

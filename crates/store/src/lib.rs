@@ -24,7 +24,9 @@ mod retry;
 mod store;
 mod upkeep;
 
-pub use accounts::{AccountStore, Credentials, MemberChange, NewSession, OneTimeLink, SessionOwner};
+pub use accounts::{
+    AccountStore, Audit, Credentials, MemberChange, NewSession, OneTimeLink, Replay, SessionOwner,
+};
 pub use api::*;
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
 pub use open::{open, open_postgres, open_sqlite};

@@ -35,6 +35,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0004_retries_outbox.sql"),
         postgres: include_str!("../migrations/postgres/0004_retries_outbox.sql"),
     },
+    Migration {
+        version: 5,
+        sqlite: include_str!("../migrations/sqlite/0005_members.sql"),
+        postgres: include_str!("../migrations/postgres/0005_members.sql"),
+    },
 ];
 
 /// Any number that no other program's advisory lock is likely to have.

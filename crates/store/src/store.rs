@@ -3,12 +3,14 @@
 use crate::api::{LogRead, NewItem, Record, Result, Store, Versioned};
 use crate::db::{Db, args};
 use crate::index::{Indexes, Plan};
+use crate::items::By;
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
 use crate::outbox::{FailedNotification, Notification, OutboxStats};
 use crate::retry::Retry;
 use crate::{budgets, events, history, items, jobs, log, outbox, record, upkeep};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use model::account::Actor;
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{EventPage, EventQuery};
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
@@ -82,20 +84,45 @@ impl Store for Database {
         items::held(&self.db, org, names).await
     }
 
-    async fn add(&self, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>> {
-        items::add(&self.db, org, items, now).await
+    async fn add_by(
+        &self,
+        actor: &Actor,
+        org: OrgId,
+        items: &[NewItem],
+        now: Timestamp,
+    ) -> Result<Vec<bool>> {
+        items::add(&self.db, &By { actor, org, now }, items).await
     }
 
-    async fn delete_returning(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<Vec<Item>> {
-        items::delete_returning(&self.db, org, names, now).await
+    async fn delete_returning_by(
+        &self,
+        actor: &Actor,
+        org: OrgId,
+        names: &[DomainName],
+        now: Timestamp,
+    ) -> Result<Vec<Item>> {
+        items::delete_returning(&self.db, &By { actor, org, now }, names).await
     }
 
-    async fn restore(&self, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>> {
-        items::restore(&self.db, org, items, now).await
+    async fn restore_by(
+        &self,
+        actor: &Actor,
+        org: OrgId,
+        items: &[Item],
+        now: Timestamp,
+    ) -> Result<Vec<bool>> {
+        items::restore(&self.db, &By { actor, org, now }, items).await
     }
 
-    async fn patch(&self, org: OrgId, name: &DomainName, patch: &ItemPatch, now: Timestamp) -> Result<Item> {
-        items::patch(&self.db, org, name, patch, now).await
+    async fn patch_by(
+        &self,
+        actor: &Actor,
+        org: OrgId,
+        name: &DomainName,
+        patch: &ItemPatch,
+        now: Timestamp,
+    ) -> Result<Item> {
+        items::patch(&self.db, &By { actor, org, now }, name, patch).await
     }
 
     async fn holders(&self, name: &DomainName) -> Result<Vec<Item>> {
@@ -138,8 +165,14 @@ impl Store for Database {
         events::events(&self.db, org, query).await
     }
 
-    async fn acknowledge(&self, org: OrgId, ids: &[EventId], by: &str, now: Timestamp) -> Result<u64> {
-        events::acknowledge(&self.db, org, ids, by, now).await
+    async fn acknowledge_by(
+        &self,
+        actor: &Actor,
+        org: OrgId,
+        ids: &[EventId],
+        now: Timestamp,
+    ) -> Result<u64> {
+        events::acknowledge(&self.db, &By { actor, org, now }, ids).await
     }
 
     async fn log_since(&self, org: Option<OrgId>, after: LogPosition, limit: u32) -> Result<LogRead> {

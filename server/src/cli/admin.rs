@@ -6,14 +6,14 @@ use accounts::{Secret, SecretKind, random_id};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
-use model::account::{TokenInfo, TokenScope};
+use model::account::{Actor, TokenInfo, TokenScope};
 use model::ids::OrgId;
 use model::names::DomainName;
 use monitor::SystemClock;
 use product::identity::Identity;
 use std::path::PathBuf;
 use std::sync::Arc;
-use store::{Job, JobKind, JobPhase, JobState, Priority, Store};
+use store::{Audit, Job, JobKind, JobPhase, JobState, Priority, Store};
 
 /// Flags of `admin`.
 #[derive(Debug, Args)]
@@ -126,13 +126,25 @@ async fn token(store: &dyn Store, name: &str, scope: &str, days: u16, json: bool
         created_at: now,
         expires_at: Some(now + SignedDuration::from_hours(24 * i64::from(days))),
         last_used_at: None,
+        hint: secret.expose().chars().take(8).collect(),
     };
-    store.create_token(OrgId::BUILT_IN, secret.hash().as_str(), &token).await.map_err(|e| match e {
-        store::Error::Broken(_) => {
-            anyhow::anyhow!("set the installation up first: a token belongs to its organisation")
-        }
-        e => e.into(),
-    })?;
+    let log = Audit {
+        org: OrgId::BUILT_IN,
+        by: Actor { who: "admin command".into(), ..Actor::system() },
+        at: now,
+        action: "token.create",
+        object: token.name.clone(),
+        old: None,
+        new: Some(format!("{}, {days} days", token.scope.as_str())),
+    };
+    store.create_token(OrgId::BUILT_IN, secret.hash().as_str(), &token, Some(&log)).await.map_err(
+        |e| match e {
+            store::Error::Broken(_) => {
+                anyhow::anyhow!("set the installation up first: a token belongs to its organisation")
+            }
+            e => e.into(),
+        },
+    )?;
     if json {
         print_json(&serde_json::json!({ "token": secret.expose(), "expires_at": token.expires_at }))
     } else {

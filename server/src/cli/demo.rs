@@ -44,11 +44,11 @@ pub(super) async fn people(identity: &Identity, store: &Arc<dyn Store>) -> Resul
         ("security@alder.example", "Security review", Role::Viewer),
     ] {
         let user = identity.ensure_person(email, name).await?;
-        store.add_member(alder, &user, role, now).await?;
+        store.add_member(alder, &user, role, now, None).await?;
     }
     let quarry = identity.ensure_person("audit@quarry.example", "Quarry audit").await?;
     let other = store.create_org(&random_id(), "Quarry Hosting", &quarry, now).await?;
-    store.add_member(other, &mira, Role::Member, now).await?;
+    store.add_member(other, &mira, Role::Member, now, None).await?;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use clap::Args;
 use model::ids::OrgId;
 use monitor::{Hub, Policy, Scanner, SystemClock, Worker};
 use product::identity::Identity;
-use product::{Bounds, Services, Tools};
+use product::{Bounds, Quotas, Services, Tools};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,6 +67,12 @@ pub(super) struct ServeArgs {
     /// Look-ups a minute of one caller: a trace counts 1, a scan 2, a comparison, analysis or check 3; 0 for no limit
     #[arg(long, default_value_t = 60, env = "DOMAINSCOPE_LOOKUP_RATE", value_name = "N")]
     lookup_rate: u32,
+    /// Network of a proxy whose X-Forwarded-For, -Proto and -Host are believed; may be repeated
+    #[arg(long, env = "DOMAINSCOPE_TRUSTED_PROXY", value_name = "PREFIX", value_delimiter = ',')]
+    trusted_proxy: Vec<http::ProxyNetwork>,
+    /// Most domains of one organisation
+    #[arg(long, default_value_t = Quotas::default().domains, env = "DOMAINSCOPE_MAX_DOMAINS", value_name = "N")]
+    max_domains: u64,
     #[command(flatten)]
     doh: super::doh::DohArgs,
 }
@@ -141,7 +147,15 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         policy,
     };
     let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &random_id()[..6]));
-    let services = Services { scanner, worker: worker.clone(), engine: dns, tools, demo: args.demo };
+    let services = Services {
+        scanner,
+        worker: worker.clone(),
+        engine: dns,
+        tools,
+        identity: identity.clone(),
+        quotas: Quotas { domains: args.max_domains, ..Quotas::default() },
+        demo: args.demo,
+    };
     if let Some(lab) = &lab {
         demo::inventory(&services, &lab.endpoints().domains).await?;
     }
@@ -163,7 +177,8 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         Access { identity, demo: args.demo.then(|| demo::VISITOR.to_string()) },
         bundle,
         metrics,
-    );
+    )
+    .behind(args.trusted_proxy.clone());
 
     // The first list of a large inventory reads all of it once; better now than under a visitor.
     tokio::spawn({

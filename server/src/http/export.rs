@@ -61,7 +61,7 @@ fn after(query: &ListQuery, found: &Page) -> Option<ListQuery> {
 }
 
 /// A file that is made while it is sent.
-fn download(
+pub(super) fn download(
     media: &'static str,
     file: &'static str,
     parts: impl Stream<Item = Part> + Send + 'static,
@@ -70,14 +70,14 @@ fn download(
     (headers, Body::from_stream(parts)).into_response()
 }
 
-type Part = Result<Vec<u8>, BoxError>;
+pub(super) type Part = Result<Vec<u8>, BoxError>;
 
 fn part(text: &str) -> Part {
     Ok(text.as_bytes().to_vec())
 }
 
 /// A cell a spreadsheet would take for a formula is kept as text.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_string() }
 }
 
@@ -109,7 +109,7 @@ const HEAD: [&str; 10] = [
     "Last Scan",
 ];
 
-fn lines(
+pub(super) fn lines(
     write: impl FnOnce(&mut csv::Writer<Vec<u8>>) -> Result<(), csv::Error>,
 ) -> Result<Vec<u8>, csv::Error> {
     let mut out = csv::Writer::from_writer(Vec::new());

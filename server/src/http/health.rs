@@ -1,7 +1,8 @@
 //! `/livez`, `/readyz` and `/metrics`.
 
 use super::AppState;
-use super::access::{Presented, is_encrypted, is_local, peer, presented};
+use super::access::{Parts, Presented, presented};
+use super::origin::{is_encrypted, is_local};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -36,10 +37,10 @@ pub fn router(state: AppState) -> Router {
 /// Prometheus text format, for programs on this machine and for API tokens: the labels disclose which
 /// registries are queried.
 pub async fn metrics(State(state): State<AppState>, request: Request) -> Response {
-    let (headers, peer, encrypted) = (request.headers(), peer(&request), is_encrypted(&request));
-    let is_token = matches!(presented(headers, encrypted), Some(Presented::Bearer(_)));
-    let is_known = is_token && matches!(state.access.caller(headers, peer, encrypted).await, Ok(Some(_)));
-    if is_known || is_local(headers, peer) {
+    let (parts, is_local) = (Parts::of(&request), is_local(&request));
+    let is_token = matches!(presented(request.headers(), is_encrypted(&request)), Some(Presented::Bearer(_)));
+    let is_known = is_token && matches!(state.access.caller(&parts).await, Ok(Some(_)));
+    if is_known || is_local {
         return text(&state).await.into_response();
     }
     let words = "Metrics are for programs on this machine (http://127.0.0.1:PORT/metrics) and for API tokens \

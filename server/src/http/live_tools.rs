@@ -3,11 +3,10 @@
 
 use super::AppState;
 use super::response::respond;
+use axum::Extension;
 use axum::extract::{Query, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::{Extension, Router};
 use dns::compare::Watch;
 use futures::stream::{self, Stream};
 use model::compare::CompareEvent;
@@ -19,6 +18,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// Seconds after which a watch on a page stops.
 const WATCH_S: i64 = 1800;
@@ -114,10 +115,18 @@ fn to_sse(event: &CompareEvent) -> Result<Event, Infallible> {
 }
 
 /// The tools below `/api/v1`.
-pub fn api() -> Router<AppState> {
-    Router::new().route("/compare", get(api_compare)).route("/fqdn", get(api_fqdn))
+pub fn api() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(api_compare)).routes(routes!(api_fqdn))
 }
 
+/// Authoritative servers beside public resolvers, as `compare --json` prints it.
+#[utoipa::path(get, path = "/compare", tag = "tools",
+    params(
+        ("name" = String, Query, description = "Host name"),
+        ("type" = Option<String>, Query, description = "Record type, A unless given"),
+        ("force" = Option<bool>, Query, description = "Ask the resolvers even about what the authoritative servers deny"),
+    ),
+    responses((status = 200, body = serde_json::Value)))]
 async fn api_compare(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -132,6 +141,9 @@ struct Host {
     name: String,
 }
 
+/// A host name from every vantage point, as `fqdn --json` prints it.
+#[utoipa::path(get, path = "/fqdn", tag = "tools", params(("name" = String, Query, description = "Host name")),
+    responses((status = 200, body = serde_json::Value)))]
 async fn api_fqdn(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,

@@ -5,21 +5,26 @@ mod access;
 mod activity;
 mod api;
 mod assets;
+mod audit_export;
+mod etag;
 mod export;
+mod harden;
 mod health;
 mod listen;
 mod live;
 mod live_tools;
+mod origin;
 mod per_client;
 mod records;
 mod response;
+mod settings;
 mod sign_in;
 mod streams;
 mod tls;
 mod write_timeout;
 
 use axum::Router;
-use axum::extract::{FromRef, Request};
+use axum::extract::{FromRef, Request, State};
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::routing::{any, get, post};
@@ -33,6 +38,7 @@ use std::sync::{Arc, OnceLock};
 pub use access::Access;
 pub use assets::{BuiltIn, Bundle};
 pub use listen::{Limits, Served, serve};
+pub use origin::ProxyNetwork;
 pub use tls::{Encrypted, Tls};
 
 /// The addresses of the pages. While leptos makes the list it suppresses data loading in the whole process, so it is
@@ -50,6 +56,8 @@ pub struct AppState {
     pub bundle: Arc<Bundle>,
     /// Renders metrics.
     pub metrics: PrometheusHandle,
+    /// Proxies whose forwarding headers are believed.
+    pub proxies: Arc<[ProxyNetwork]>,
     leptos: LeptosOptions,
 }
 
@@ -63,7 +71,20 @@ impl AppState {
     /// A server for these services.
     pub fn new(services: Services, access: Access, bundle: Bundle, metrics: PrometheusHandle) -> Self {
         let leptos = LeptosOptions::builder().output_name("domainscope").build();
-        AppState { services, access: Arc::new(access), bundle: Arc::new(bundle), metrics, leptos }
+        AppState {
+            services,
+            access: Arc::new(access),
+            bundle: Arc::new(bundle),
+            metrics,
+            proxies: Arc::default(),
+            leptos,
+        }
+    }
+
+    /// The same behind proxies whose forwarding headers are believed.
+    #[must_use]
+    pub fn behind(self, proxies: Vec<ProxyNetwork>) -> Self {
+        AppState { proxies: proxies.into(), ..self }
     }
 
     /// Health and metrics alone, for a listener of their own.
@@ -93,7 +114,35 @@ impl AppState {
             *answer.status_mut() = StatusCode::NOT_FOUND;
             answer
         };
+        let page = {
+            let (context, shell) = (context.clone(), shell.clone());
+            move |outcome: app::server_fns::FormOutcome, request: Request| {
+                let context = context.clone();
+                let with_outcome = move || {
+                    context();
+                    provide_context(outcome.clone());
+                };
+                leptos_axum::render_app_async_with_context(with_outcome, shell.clone())(request)
+            }
+        };
+        let form = move |State(state): State<AppState>, request: Request| {
+            let page = page.clone();
+            async move {
+                match settings::submit(&state, request).await {
+                    settings::Answer::Respond(response) => response,
+                    settings::Answer::Page(request, outcome, status) => {
+                        let mut response = page(outcome, *request).await;
+                        *response.status_mut() = status;
+                        response
+                    }
+                }
+            }
+        };
+        let forms = settings::PATHS.iter().fold(Router::new(), |r, path| r.route(path, post(form.clone())));
         let authenticated = Router::new()
+            .merge(forms)
+            .route("/settings/audit.csv", get(audit_export::csv))
+            .route("/settings/audit.json", get(audit_export::json))
             .route("/api/fn/{*function}", any(response::unknown_function))
             .route("/live", get(live::live))
             .route(
@@ -108,6 +157,7 @@ impl AppState {
             .fallback(not_found)
             .layer(middleware::map_response(response::function_status))
             .layer(middleware::from_fn_with_state(self.clone(), response::retry_after))
+            .layer(middleware::from_fn_with_state(self.clone(), origin::confirm_queries))
             .layer(middleware::from_fn_with_state(self.clone(), access::caller));
         Router::new()
             .merge(authenticated)
@@ -120,11 +170,14 @@ impl AppState {
             .route("/accept", post(sign_in::accept))
             .route("/assets/{*file}", get(assets::file))
             .route("/favicon.svg", get(assets::icon))
+            .route("/api/v1/openapi.json", get(api::reference::openapi))
+            .route("/api/v1/docs", get(api::reference::page))
             .route("/problems/{kind}", get(response::problem_type))
             .route("/livez", get(health::livez))
             .route("/readyz", get(health::readyz))
             .route("/metrics", get(health::metrics))
-            .layer(middleware::from_fn_with_state(self.clone(), access::harden))
+            .layer(middleware::from_fn_with_state(self.clone(), harden::harden))
+            .layer(middleware::from_fn_with_state(self.clone(), origin::resolve))
             .layer(tower_http::limit::RequestBodyLimitLayer::new(8 << 20))
             .layer(
                 tower_http::compression::CompressionLayer::new().compress_when(

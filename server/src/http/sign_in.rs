@@ -3,6 +3,7 @@
 
 use super::AppState;
 use super::access::{self, Presented};
+use super::origin;
 use app::{AccessField, AccessPage, access_document};
 use axum::Form;
 use axum::extract::{FromRequest as _, Query, Request, State};
@@ -52,7 +53,7 @@ pub async fn sign_in_page(State(state): State<AppState>, Query(asked): Query<Ask
 
 /// `POST /sign-in`.
 pub async fn sign_in(State(state): State<AppState>, request: Request) -> Response {
-    let (client, encrypted, fields) = match read(&state, request).await {
+    let (client, encrypted, fields) = match read(request).await {
         Ok(read) => read,
         Err(refused) => return refused,
     };
@@ -71,10 +72,10 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Respons
 
 /// `POST /sign-out`.
 pub async fn sign_out(State(state): State<AppState>, request: Request) -> Response {
-    if access::is_cross_site(request.method(), request.headers()) {
-        return access::cross_site_refusal();
+    if origin::is_cross_site(request.method(), request.headers()) {
+        return origin::cross_site_refusal();
     }
-    let (client, encrypted) = (access::client(&state, &request), access::is_encrypted(&request));
+    let (client, encrypted) = (access::client(&request), origin::is_encrypted(&request));
     if let Some(Presented::Cookie(secret)) = access::presented(request.headers(), encrypted)
         && let Err(e) = state.access.identity.sign_out(&secret, &client).await
     {
@@ -88,8 +89,8 @@ pub async fn sign_out(State(state): State<AppState>, request: Request) -> Respon
 
 /// `POST /switch-organisation`.
 pub async fn switch_org(State(state): State<AppState>, request: Request) -> Response {
-    let presented = access::presented(request.headers(), access::is_encrypted(&request));
-    let (_, _, fields) = match read(&state, request).await {
+    let presented = access::presented(request.headers(), origin::is_encrypted(&request));
+    let (_, _, fields) = match read(request).await {
         Ok(read) => read,
         Err(refused) => return refused,
     };
@@ -120,7 +121,7 @@ pub async fn link_page(State(state): State<AppState>, Query(asked): Query<Asked>
 
 /// `POST /accept`: carries out what a link is for.
 pub async fn accept(State(state): State<AppState>, request: Request) -> Response {
-    let (client, encrypted, fields) = match read(&state, request).await {
+    let (client, encrypted, fields) = match read(request).await {
         Ok(read) => read,
         Err(refused) => return refused,
     };
@@ -144,11 +145,11 @@ pub async fn accept(State(state): State<AppState>, request: Request) -> Response
 }
 
 /// The client, whether the request came encrypted, and the form.
-async fn read(state: &AppState, request: Request) -> Result<(Client, bool, Fields), Response> {
-    if access::is_cross_site(request.method(), request.headers()) {
-        return Err(access::cross_site_refusal());
+async fn read(request: Request) -> Result<(Client, bool, Fields), Response> {
+    if origin::is_cross_site(request.method(), request.headers()) {
+        return Err(origin::cross_site_refusal());
     }
-    let (client, encrypted) = (access::client(state, &request), access::is_encrypted(&request));
+    let (client, encrypted) = (access::client(&request), origin::is_encrypted(&request));
     let Form(fields) =
         Form::<Fields>::from_request(request, &()).await.map_err(IntoResponse::into_response)?;
     Ok((client, encrypted, fields))
@@ -175,8 +176,8 @@ fn sign_in_form(to: &str, email: &str, wants_code: bool, error: Option<String>) 
     fields.extend(wants_code.then(code_field));
     AccessPage {
         title: "Sign in to Domainscope".into(),
-        action: "/sign-in",
-        hidden: vec![("to", own_path(to).to_string())],
+        action: "/sign-in".into(),
+        hidden: vec![("to".into(), own_path(to).to_string())],
         fields,
         error,
         button: "Sign in",
@@ -214,8 +215,8 @@ fn link_form(view: &LinkView, key: &str, person: &NewPerson, error: Option<Strin
         ..AccessField::default()
     };
     let page = AccessPage {
-        action: "/accept",
-        hidden: vec![("key", key.to_string())],
+        action: "/accept".into(),
+        hidden: vec![("key".into(), key.to_string())],
         error,
         ..AccessPage::default()
     };

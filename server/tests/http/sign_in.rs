@@ -138,7 +138,7 @@ async fn a_member_switches_between_organisations_of_their_own() {
     let birch = store.create_org("birch-key", "Birch", &ben, now).await.unwrap();
     let refused = post(&site, "/switch-organisation", &cookie, &[("org", "birch-key")]).await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
-    store.add_member(birch, &mira, model::ids::Role::Viewer, now).await.unwrap();
+    store.add_member(birch, &mira, model::ids::Role::Viewer, now, None).await.unwrap();
     let switched = post(&site, "/switch-organisation", &cookie, &[("org", "birch-key")]).await;
     assert_eq!(switched.status, StatusCode::SEE_OTHER);
     let (status, _) = site.ask("GET", "/domains", &[("cookie", &cookie)], "").await;

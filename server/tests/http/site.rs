@@ -49,10 +49,16 @@ pub struct Site {
     pub health: axum::Router,
     pub scanner: Scanner,
     pub identity: Identity,
+    pub services: Services,
     _folder: tempfile::TempDir,
 }
 
 pub async fn site(demo: bool) -> Site {
+    site_behind(demo, &[]).await
+}
+
+/// A site whose proxies are declared.
+pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
     let folder = tempfile::tempdir().unwrap();
     let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
     let scanner = Scanner {
@@ -69,9 +75,17 @@ pub async fn site(demo: bool) -> Site {
     let clock = Arc::new(dns::compare::SystemClock);
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
     let tools = Tools::new(comparer, Bounds::default());
-    let services = Services { scanner: scanner.clone(), worker, engine, tools, demo };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();
+    let services = Services {
+        scanner: scanner.clone(),
+        worker,
+        engine,
+        tools,
+        identity: identity.clone(),
+        quotas: product::Quotas::default(),
+        demo,
+    };
     let mira = identity.ensure_person("mira@alder.example", "Mira Holt").await.unwrap();
     let now = Timestamp::now();
     let org = scanner.store.create_org("k", "Alder Labs", &mira, now).await.unwrap();
@@ -84,11 +98,20 @@ pub async fn site(demo: bool) -> Site {
         created_at: now,
         expires_at: None,
         last_used_at: None,
+        hint: "dst_AAEC".into(),
     };
-    scanner.store.create_token(org, secret.hash().as_str(), &token).await.unwrap();
+    scanner.store.create_token(org, secret.hash().as_str(), &token, None).await.unwrap();
     let access = Access { identity: identity.clone(), demo: demo.then(|| "mira@alder.example".to_string()) };
-    let state = AppState::new(services, access, Bundle::built_in(&[]), metrics);
-    Site { health: state.clone().health(), router: state.router(), scanner, identity, _folder: folder }
+    let state = AppState::new(services.clone(), access, Bundle::built_in(&[]), metrics)
+        .behind(proxies.iter().map(|p| p.parse().unwrap()).collect());
+    Site {
+        health: state.clone().health(),
+        router: state.router(),
+        scanner,
+        identity,
+        services,
+        _folder: folder,
+    }
 }
 
 impl Site {
@@ -108,6 +131,40 @@ impl Site {
         let status = answer.status();
         let bytes = axum::body::to_bytes(answer.into_body(), 8 << 20).await.unwrap();
         (status, String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Status and body of an answer; of a redirection the address.
+    pub async fn ask_head(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> (StatusCode, String) {
+        let mut request = Request::builder().method(method).uri(path);
+        for (k, v) in headers {
+            request = request.header(*k, *v);
+        }
+        let answer =
+            self.router.clone().oneshot(request.body(Body::from(body.to_string())).unwrap()).await.unwrap();
+        let status = answer.status();
+        if let Some(to) = answer.headers().get("location") {
+            return (status, to.to_str().unwrap().to_string());
+        }
+        // Streams do not end: what they begin with is enough.
+        let is_stream = answer.headers().get("content-type").is_some_and(|t| t == "text/event-stream");
+        if is_stream {
+            return (status, String::new());
+        }
+        let bytes = axum::body::to_bytes(answer.into_body(), 8 << 20).await.unwrap();
+        (status, String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The entity tag of an address.
+    pub async fn etag(&self, path: &str) -> String {
+        let request = Request::get(path).header("host", "localhost:8080").header("authorization", BEARER);
+        let answer = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        answer.headers()["etag"].to_str().unwrap().to_string()
     }
 
     pub async fn api(&self, method: &str, path: &str, body: Value) -> (StatusCode, Value) {

@@ -92,6 +92,12 @@ pub struct Caller {
     /// Identifier of the person's session, not its secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Identifier of the API token that was presented, not its secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// Address of the client, for the audit log; empty for the product itself.
+    #[serde(default)]
+    pub address: String,
 }
 
 impl Caller {
@@ -102,7 +108,7 @@ impl Caller {
 
     /// A caller without an account.
     pub fn new(org: OrgId, who: impl Into<String>, role: Role) -> Self {
-        Caller { org, who: who.into(), role, user: None, session: None }
+        Caller { org, who: who.into(), role, user: None, session: None, token: None, address: String::new() }
     }
 
     /// True when the caller may change things.

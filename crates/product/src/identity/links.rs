@@ -1,14 +1,15 @@
 //! Links that work once: the set-up of a new installation, invitations, and new passwords.
 
+use super::sign_in::person as as_caller;
 use super::{Attempt, Client, Identity, SignInError};
 use crate::unavailable;
 use accounts::{Secret, SecretKind, password, random_id};
 use jiff::{SignedDuration, Timestamp};
-use model::account::{UserId, normal_email};
+use model::account::{Invitation, SignInMethod, UserId, normal_email};
 use model::ids::{Caller, OrgId, Role};
 use serde::{Deserialize, Serialize};
 use service::{ApiError, ApiResult};
-use store::OneTimeLink;
+use store::{Audit, OneTimeLink};
 
 /// How long an invitation can be accepted.
 const INVITATION: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -78,7 +79,7 @@ fn is_gone() -> ApiError {
     ApiError::forbidden("This link was used already, was withdrawn, or has expired. Ask for a new one.")
 }
 
-fn name_of(text: &str, what: &str) -> ApiResult<String> {
+pub(crate) fn name_of(text: &str, what: &str) -> ApiResult<String> {
     let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match name.chars().count() {
         0 => Err(ApiError::invalid(format!("Enter {what}."))),
@@ -96,7 +97,7 @@ impl Identity {
         if self.is_set_up().await? {
             return Ok(None);
         }
-        self.link("setup", None, "{}".into(), SETUP).await.map(Some)
+        self.link("setup", None, "{}".into(), SETUP, None).await.map(|(secret, _)| Some(secret))
     }
 
     /// A link with which the owner of an account sets a new password; `None` when there is no such account.
@@ -109,23 +110,17 @@ impl Identity {
             return Ok(None);
         }
         let payload = serde_json::json!({ "email": email }).to_string();
-        self.link("reset", None, payload, RESET).await.map(Some)
+        self.link("reset", None, payload, RESET, None).await.map(|(secret, _)| Some(secret))
     }
 
     /// Invites a person to the caller's organisation. The caller was authorised for it and can't give a role above their
-    /// own.
+    /// own. An earlier invitation of the same address is replaced.
     ///
     /// # Errors
     /// Names the rule that is broken.
-    pub async fn invite(
-        &self,
-        caller: &Caller,
-        email: &str,
-        role: Role,
-        client: &Client,
-    ) -> ApiResult<Secret> {
+    pub async fn invite(&self, caller: &Caller, email: &str, role: Role) -> ApiResult<(Secret, Invitation)> {
         let email = normal_email(email)
-            .ok_or_else(|| ApiError::invalid(format!("“{email}” is not an e-mail address.")))?;
+            .ok_or_else(|| ApiError::invalid(format!("“{}” is not an e-mail address.", email.trim())))?;
         if role > caller.role {
             return Err(ApiError::forbidden("You can't give a role above your own."));
         }
@@ -133,14 +128,24 @@ impl Identity {
         if members.iter().any(|member| member.user.email == email) {
             return Err(ApiError::invalid(format!("{email} is a member already.")));
         }
+        for old in self.store.invitations(caller.org, self.now()).await.map_err(unavailable)? {
+            if old.email == email {
+                self.store
+                    .withdraw_links(Some(caller.org), "invitation", Some(&old.id), None)
+                    .await
+                    .map_err(unavailable)?;
+            }
+        }
         let organisation = self.organisation(caller).await.map_err(unavailable)?;
         let payload = InvitationPayload { email, role, invited_by: caller.who.clone(), organisation };
         let text = serde_json::to_string(&payload).map_err(|_| ApiError::internal())?;
-        let secret =
-            self.link("invitation", Some(caller.org), text, INVITATION).await.map_err(unavailable)?;
-        let given = Some(role.as_str().to_string());
-        self.log(caller, client, "member.invite", &payload.email, None, given).await.map_err(unavailable)?;
-        Ok(secret)
+        let log = self.entry(caller, "member.invite", &payload.email, Some(role.as_str().to_string()));
+        let (secret, link) = self
+            .link("invitation", Some(caller.org), text, INVITATION, Some(&log))
+            .await
+            .map_err(unavailable)?;
+        let InvitationPayload { email, role, invited_by, .. } = payload;
+        Ok((secret, Invitation { id: link.id, email, role, invited_by, expires_at: link.expires_at }))
     }
 
     async fn organisation(&self, caller: &Caller) -> Result<String, store::Error> {
@@ -155,13 +160,14 @@ impl Identity {
         org: Option<OrgId>,
         payload: String,
         valid: SignedDuration,
-    ) -> Result<Secret, store::Error> {
+        log: Option<&Audit>,
+    ) -> Result<(Secret, OneTimeLink), store::Error> {
         let secret_kind = if kind == "invitation" { SecretKind::Invitation } else { SecretKind::OneTimeLink };
         let secret = Secret::generate(secret_kind);
         let expires_at: Timestamp = self.now() + valid;
         let link = OneTimeLink { id: random_id(), kind: kind.into(), org, payload, expires_at };
-        self.store.create_link(secret.hash().as_str(), &link).await?;
-        Ok(secret)
+        self.store.create_link(secret.hash().as_str(), &link, log).await?;
+        Ok((secret, link))
     }
 
     /// What the page behind a link shows, without using it up.
@@ -225,15 +231,13 @@ impl Identity {
             return Err(is_gone());
         }
         self.store.create_user(&user, &email, &name, now).await.map_err(unavailable)?;
-        self.store.set_password(&user, &phc, None).await.map_err(unavailable)?;
+        self.store.set_password(&user, &phc, None, None).await.map_err(unavailable)?;
         let org =
             self.store.create_org(&random_id(), &organisation, &user, now).await.map_err(unavailable)?;
-        self.store.withdraw_links(None, "setup", None).await.map_err(unavailable)?;
-        let caller = Caller::new(org, name, Role::Owner);
-        self.log(&caller, client, "installation.set_up", &organisation, None, Some(email))
-            .await
-            .map_err(unavailable)?;
-        self.begin_session(&user, org, client).await
+        self.store.withdraw_links(None, "setup", None, None).await.map_err(unavailable)?;
+        let caller = as_caller(&user, &name, (org, Role::Owner), client);
+        let log = self.entry(&caller, "organisation.set_up", &organisation, Some(email));
+        self.begin_session(&user, org, client, SignInMethod::Link, Some(&log)).await
     }
 
     async fn accept_invitation(
@@ -247,7 +251,7 @@ impl Identity {
         let user = if has_account {
             let attempt =
                 Attempt { email: email.into(), password: person.password.clone(), code: person.code.clone() };
-            let found = self.authenticate(&attempt, client).await.map_err(|e| refused(&e))?;
+            let (found, _) = self.authenticate(&attempt, client).await.map_err(|e| refused(&e))?;
             (found.user.id, found.user.name, None)
         } else {
             let name = name_of(&person.name, "your name")?;
@@ -262,15 +266,14 @@ impl Identity {
                 // An account without a password (of single sign-on) may exist: the link proves the address.
                 self.store.create_user(&id, email, &name, now).await.map_err(unavailable)?;
                 let found = self.store.credentials(email).await.map_err(unavailable)?.ok_or_else(is_gone)?;
-                self.store.set_password(&found.user.id, &phc, None).await.map_err(unavailable)?;
+                self.store.set_password(&found.user.id, &phc, None, None).await.map_err(unavailable)?;
                 found.user.id
             }
         };
-        self.store.add_member(org, &id, role, now).await.map_err(unavailable)?;
-        let caller = Caller::new(org, name, role);
-        let given = Some(role.as_str().to_string());
-        self.log(&caller, client, "member.join", email, None, given).await.map_err(unavailable)?;
-        self.begin_session(&id, org, client).await
+        let caller = as_caller(&id, &name, (org, role), client);
+        let log = self.entry(&caller, "member.join", email, Some(role.as_str().to_string()));
+        self.store.add_member(org, &id, role, now, Some(&log)).await.map_err(unavailable)?;
+        self.begin_session(&id, org, client, SignInMethod::Link, None).await
     }
 
     async fn accept_reset(
@@ -288,23 +291,26 @@ impl Identity {
         let phc = self.new_password(&person.password, &[email, &found.user.name]).await?;
         self.check_code(&found, &person.code).await?;
         self.take(presented).await?;
-        self.store.set_password(&found.user.id, &phc, None).await.map_err(unavailable)?;
-        self.store.clear_failures(&format!("account:{email}")).await.map_err(unavailable)?;
         let org = self.first_org(&found).await.map_err(unavailable)?;
         let org = org.ok_or_else(|| ApiError::forbidden(SignInError::NoOrganisation.to_string()))?;
-        let caller = Caller::new(org, found.user.name.clone(), Role::Viewer);
-        self.log(&caller, client, "password.reset", email, None, None).await.map_err(unavailable)?;
-        self.begin_session(&found.user.id, org, client).await
+        let user = &found.user;
+        let caller = as_caller(&user.id, &user.name, (org, Role::Viewer), client);
+        let log = self.entry(&caller, "account.reset", email, None);
+        self.store.set_password(&user.id, &phc, None, Some(&log)).await.map_err(unavailable)?;
+        self.store.clear_failures(&format!("account:{email}")).await.map_err(unavailable)?;
+        self.begin_session(&user.id, org, client, SignInMethod::Link, None).await
     }
 
     async fn check_code(&self, found: &store::Credentials, code: &str) -> ApiResult<()> {
         match &found.totp_secret {
-            Some(secret) => self.second_factor(found, secret, code.trim()).await.map_err(|e| refused(&e)),
+            Some(secret) => {
+                self.second_factor(found, secret, code.trim()).await.map(drop).map_err(|e| refused(&e))
+            }
             None => Ok(()),
         }
     }
 
-    async fn new_password(&self, password: &str, personal: &[&str]) -> ApiResult<String> {
+    pub(super) async fn new_password(&self, password: &str, personal: &[&str]) -> ApiResult<String> {
         password::check_rules(password, personal).map_err(|rule| ApiError::invalid(rule.to_string()))?;
         self.passwords.hash(password.to_string()).await.map_err(|e| ApiError::unavailable(format!("{e}.")))
     }
@@ -328,7 +334,7 @@ fn payload<T: serde::de::DeserializeOwned>(link: &OneTimeLink) -> ApiResult<T> {
     })
 }
 
-fn refused(e: &SignInError) -> ApiError {
+pub(super) fn refused(e: &SignInError) -> ApiError {
     match e {
         SignInError::Throttled(_) => ApiError::too_many_requests(e.to_string()),
         SignInError::Unavailable => ApiError::unavailable(e.to_string()),

@@ -6,19 +6,21 @@
 //! count too.
 
 mod links;
+mod profile;
 mod sign_in;
 
+pub(crate) use links::name_of;
 pub use links::{LinkView, NewPerson};
 pub use sign_in::{Attempt, SignInError};
 
 use accounts::{Passwords, Secret, SecretKind, SessionPolicy, random_id};
 use jiff::{SignedDuration, Timestamp};
-use model::account::{AuditEntry, UserId};
+use model::account::{SignInMethod, UserId};
 use model::ids::{Caller, OrgId, Role};
 use monitor::Clock;
 use service::ApiResult;
 use std::sync::Arc;
-use store::{NewSession, Store};
+use store::{Audit, NewSession, Store};
 
 /// The client of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,7 +96,7 @@ impl Identity {
             self.store.touch_session(hash.as_str(), now).await?;
         }
         let (user, session) = (Some(owner.user.id), Some(owner.id));
-        Ok(Some(Caller { org: owner.org, who: owner.user.name, role, user, session }))
+        Ok(Some(Caller { user, session, ..Caller::new(owner.org, owner.user.name, role) }))
     }
 
     async fn token_caller(&self, secret: &Secret) -> Result<Option<Caller>, store::Error> {
@@ -103,11 +105,19 @@ impl Identity {
         if token.last_used_at.is_none_or(|used| now.duration_since(used) >= TOUCH_TOKEN) {
             self.store.touch_token(hash.as_str(), now).await?;
         }
-        Ok(Some(Caller::new(org, format!("token {}", token.name), token.scope.role())))
+        let caller = Caller::new(org, format!("token {}", token.name), token.scope.role());
+        Ok(Some(Caller { token: Some(token.id), ..caller }))
     }
 
     /// Begins a session of a person in one of their organisations.
-    async fn begin_session(&self, user: &UserId, org: OrgId, client: &Client) -> ApiResult<Secret> {
+    async fn begin_session(
+        &self,
+        user: &UserId,
+        org: OrgId,
+        client: &Client,
+        method: SignInMethod,
+        log: Option<&Audit>,
+    ) -> ApiResult<Secret> {
         let secret = Secret::generate(SecretKind::Session);
         let session = NewSession {
             hash: secret.hash().as_str().to_string(),
@@ -116,8 +126,9 @@ impl Identity {
             org,
             client: client.agent.clone(),
             address: client.address.clone(),
+            method,
         };
-        self.store.create_session(&session, self.now()).await.map_err(crate::unavailable)?;
+        self.store.create_session(&session, self.now(), log).await.map_err(crate::unavailable)?;
         Ok(secret)
     }
 
@@ -128,8 +139,9 @@ impl Identity {
     pub async fn sign_out(&self, presented: &str, client: &Client) -> Result<(), store::Error> {
         let Some(caller) = self.caller(presented).await? else { return Ok(()) };
         if let (Some(user), Some(session)) = (&caller.user, &caller.session) {
-            self.store.end_sessions(user, Some(session), None).await?;
-            self.log(&caller, client, "session.sign_out", &caller.who, None, None).await?;
+            let caller = Caller { address: client.address.clone(), ..caller.clone() };
+            let log = self.entry(&caller, "session.sign_out", &caller.who, None);
+            self.store.end_sessions(user, Some(session), None, Some(&log)).await?;
         }
         Ok(())
     }
@@ -149,27 +161,23 @@ impl Identity {
         self.store.switch_org(secret.hash().as_str(), wanted.org).await
     }
 
-    /// Writes an entry of the audit log.
-    pub(crate) async fn log(
+    /// An entry for the audit log, to be written with the change.
+    pub(crate) fn entry(
         &self,
         caller: &Caller,
-        client: &Client,
-        action: &str,
+        action: &'static str,
         object: &str,
-        old: Option<String>,
         new: Option<String>,
-    ) -> Result<(), store::Error> {
-        let entry = AuditEntry {
-            id: 0,
+    ) -> Audit {
+        Audit {
+            org: caller.org,
+            by: caller.actor(),
             at: self.now(),
-            who: caller.who.clone(),
-            address: client.address.clone(),
-            action: action.into(),
+            action,
             object: object.into(),
-            old,
+            old: None,
             new,
-        };
-        self.store.audit(caller.org, &entry).await
+        }
     }
 
     /// An account with its own organisation for the demo, or the one that exists. Without a password: nobody can sign

@@ -2,7 +2,7 @@
 
 use super::*;
 use accounts::second_factor::TotpSecret;
-use model::account::{TokenInfo, TokenScope};
+use model::account::{AuditQuery, TokenInfo, TokenScope};
 use std::sync::Mutex;
 
 struct TestClock(Mutex<Timestamp>);
@@ -144,13 +144,11 @@ async fn an_invitation_makes_a_member_and_no_role_above_the_inviter() {
     let place = Place::new().await;
     let owner = place.caller(&place.set_up().await).await.unwrap();
     let admin = Caller { role: Role::Admin, ..owner.clone() };
-    let refused =
-        place.identity.invite(&admin, "ben@birch.example", Role::Owner, &client()).await.unwrap_err();
+    let refused = place.identity.invite(&admin, "ben@birch.example", Role::Owner).await.unwrap_err();
     assert_eq!(refused.status(), 403);
-    let refused =
-        place.identity.invite(&owner, "ada@alder.example", Role::Viewer, &client()).await.unwrap_err();
+    let refused = place.identity.invite(&owner, "ada@alder.example", Role::Viewer).await.unwrap_err();
     assert!(refused.detail.contains("member already"), "{refused}");
-    let link = place.identity.invite(&owner, "Ben@Birch.example", Role::Viewer, &client()).await.unwrap();
+    let (link, _) = place.identity.invite(&owner, "Ben@Birch.example", Role::Viewer).await.unwrap();
     let LinkView::Invitation { email, organisation, has_account, .. } =
         place.identity.open_link(link.expose()).await.unwrap()
     else {
@@ -166,9 +164,14 @@ async fn an_invitation_makes_a_member_and_no_role_above_the_inviter() {
     let caller = place.caller(&session).await.unwrap();
     assert_eq!((caller.org, caller.role), (owner.org, Role::Viewer));
     assert!(place.identity.accept(link.expose(), &ben, &client()).await.is_err());
-    let log = place.store.audit_log(owner.org, None, 10).await.unwrap();
+    let log = place
+        .store
+        .audit_log(owner.org, &AuditQuery { limit: 10, ..AuditQuery::default() })
+        .await
+        .unwrap()
+        .entries;
     let actions: Vec<&str> = log.iter().map(|entry| entry.action.as_str()).collect();
-    assert_eq!(actions, ["member.join", "member.invite", "installation.set_up"]);
+    assert_eq!(actions, ["member.join", "member.invite", "organisation.set_up"]);
     assert!(log.iter().all(|entry| !format!("{entry:?}").contains("dsi_")));
 }
 
@@ -179,10 +182,10 @@ async fn an_existing_account_joins_with_its_own_password() {
     let other =
         place.store.create_org("k2", "Birch", owner.user.as_ref().unwrap(), place.clock.now()).await.unwrap();
     let ben = place.identity.ensure_person("ben@birch.example", "Ben").await.unwrap();
-    place.store.add_member(other, &ben, Role::Owner, place.clock.now()).await.unwrap();
+    place.store.add_member(other, &ben, Role::Owner, place.clock.now(), None).await.unwrap();
     let inviter = Caller { user: Some(ben), ..Caller::new(other, "Ben", Role::Owner) };
-    place.store.change_member(other, owner.user.as_ref().unwrap(), None).await.unwrap();
-    let link = place.identity.invite(&inviter, "ada@alder.example", Role::Member, &client()).await.unwrap();
+    place.store.change_member(other, owner.user.as_ref().unwrap(), None, None).await.unwrap();
+    let (link, _) = place.identity.invite(&inviter, "ada@alder.example", Role::Member).await.unwrap();
     let wrong = NewPerson { password: "a password of someone else".into(), ..NewPerson::default() };
     assert!(place.identity.accept(link.expose(), &wrong, &client()).await.is_err());
     let right = NewPerson { password: PASSWORD.into(), ..NewPerson::default() };
@@ -203,7 +206,7 @@ async fn a_reset_ends_every_session_and_keeps_the_second_factor() {
     let user = place.caller(&session).await.unwrap().user.unwrap();
     assert_eq!(place.identity.reset_link("nobody@alder.example").await.unwrap(), None);
     let secret = TotpSecret::generate();
-    place.store.set_second_factor(&user, Some(&secret.to_base32()), &[]).await.unwrap();
+    place.store.set_second_factor(&user, Some(&secret.to_base32()), &[], None).await.unwrap();
     assert_eq!(place.try_password(PASSWORD).await, Err(SignInError::CodeNeeded));
     let wrong_code = place.identity.sign_in(&attempt(PASSWORD, "000000"), &client()).await;
     assert_eq!(wrong_code, Err(SignInError::WrongCode));
@@ -211,7 +214,7 @@ async fn a_reset_ends_every_session_and_keeps_the_second_factor() {
     let new = NewPerson { password: "brand new long secret".into(), ..NewPerson::default() };
     let refused = place.identity.accept(link.expose(), &new, &client()).await.unwrap_err();
     assert!(refused.detail.contains("6-digit code"), "{refused}");
-    place.store.set_second_factor(&user, None, &[]).await.unwrap();
+    place.store.set_second_factor(&user, None, &[], None).await.unwrap();
     place.identity.accept(link.expose(), &new, &client()).await.unwrap();
     assert_eq!(place.caller(&session).await, None);
     assert_eq!(place.try_password(PASSWORD).await, Err(SignInError::Wrong));
@@ -231,8 +234,9 @@ async fn a_token_acts_in_its_scope_until_it_ends() {
         created_at: place.clock.now(),
         expires_at: Some(place.clock.now() + SignedDuration::from_hours(1)),
         last_used_at: None,
+        hint: String::new(),
     };
-    place.store.create_token(OrgId::BUILT_IN, secret.hash().as_str(), &token).await.unwrap();
+    place.store.create_token(OrgId::BUILT_IN, secret.hash().as_str(), &token, None).await.unwrap();
     let caller = place.caller(&secret).await.unwrap();
     assert_eq!((caller.role, caller.who.as_str(), caller.user), (Role::Viewer, "token CI", None));
     place.pass(SignedDuration::from_hours(1));

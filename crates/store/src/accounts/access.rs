@@ -1,17 +1,23 @@
 //! Sessions, API tokens and links that work once.
 
+use super::audit::note;
 use super::users::{USER, USER_LEN, read_role, read_user};
-use super::{NewSession, OneTimeLink, SessionOwner};
+use super::{Audit, NewSession, OneTimeLink, SessionOwner};
 use crate::api::{Error, Result};
 use crate::codec::{instant, micros, read_json};
 use crate::db::{Cells, Db, args};
 use jiff::Timestamp;
-use model::account::{Invitation, SessionInfo, TokenInfo, TokenScope, UserId};
+use model::account::{Invitation, SessionInfo, SignInMethod, TokenInfo, TokenScope, UserId};
 use model::ids::{OrgId, Role};
 
-pub(super) async fn create_session(db: &Db, new: &NewSession, now: Timestamp) -> Result<()> {
-    let sql = "INSERT INTO sessions (hash, id, user_id, org, client, address, created_at, seen_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $7)";
+pub(super) async fn create_session(
+    db: &Db,
+    new: &NewSession,
+    now: Timestamp,
+    log: Option<&Audit>,
+) -> Result<()> {
+    let sql = "INSERT INTO sessions (hash, id, user_id, org, client, address, method, created_at, seen_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $8, $7, $7)";
     let client: String = new.client.chars().take(200).collect();
     let values = args![
         new.hash.as_str(),
@@ -20,9 +26,13 @@ pub(super) async fn create_session(db: &Db, new: &NewSession, now: Timestamp) ->
         new.org.0,
         client,
         new.address.as_str(),
-        micros(now)
+        micros(now),
+        new.method.as_str()
     ];
-    db.write(sql, values).await.map(drop)
+    let mut tx = db.begin().await?;
+    tx.execute(sql, values).await?;
+    note(&mut tx, log).await?;
+    tx.commit().await
 }
 
 pub(super) async fn session(db: &Db, hash: &str) -> Result<Option<SessionOwner>> {
@@ -53,7 +63,7 @@ pub(super) async fn switch_org(db: &Db, hash: &str, org: OrgId) -> Result<bool> 
 }
 
 pub(super) async fn sessions(db: &Db, user: &UserId, current: &str) -> Result<Vec<SessionInfo>> {
-    let sql = "SELECT id, created_at, seen_at, client, address FROM sessions WHERE user_id = $1 \
+    let sql = "SELECT id, created_at, seen_at, client, address, method FROM sessions WHERE user_id = $1 \
                ORDER BY seen_at DESC, id LIMIT 100";
     let rows = db.rows(sql, args![user.0.as_str()]).await?;
     let read = |r: &Cells| {
@@ -65,6 +75,7 @@ pub(super) async fn sessions(db: &Db, user: &UserId, current: &str) -> Result<Ve
             seen_at: instant(r.int(2)?)?,
             client: r.text(3)?,
             address: r.text(4)?,
+            method: SignInMethod::from_word(&r.text(5)?).unwrap_or_default(),
         })
     };
     rows.iter().map(read).collect()
@@ -75,19 +86,27 @@ pub(super) async fn end_sessions(
     user: &UserId,
     only: Option<&str>,
     keep: Option<&str>,
+    log: Option<&Audit>,
 ) -> Result<u64> {
-    match only {
+    let mut tx = db.begin().await?;
+    let ended = match only {
         Some(id) => {
-            db.write("DELETE FROM sessions WHERE user_id = $1 AND id = $2", args![user.0.as_str(), id]).await
+            let sql = "DELETE FROM sessions WHERE user_id = $1 AND id = $2";
+            tx.execute(sql, args![user.0.as_str(), id]).await?
         }
         None => {
             let sql = "DELETE FROM sessions WHERE user_id = $1 AND id <> $2";
-            db.write(sql, args![user.0.as_str(), keep.unwrap_or_default()]).await
+            tx.execute(sql, args![user.0.as_str(), keep.unwrap_or_default()]).await?
         }
+    };
+    if ended > 0 {
+        note(&mut tx, log).await?;
     }
+    tx.commit().await?;
+    Ok(ended)
 }
 
-const TOKEN: &str = "id, name, scope, created_by, created_at, expires_at, last_used_at";
+const TOKEN: &str = "id, name, scope, created_by, created_at, expires_at, last_used_at, hint";
 
 fn read_token(r: &Cells) -> Result<TokenInfo> {
     let word = r.text(2)?;
@@ -99,12 +118,19 @@ fn read_token(r: &Cells) -> Result<TokenInfo> {
         created_at: instant(r.int(4)?)?,
         expires_at: r.int_or_null(5)?.map(instant).transpose()?,
         last_used_at: r.int_or_null(6)?.map(instant).transpose()?,
+        hint: r.text(7)?,
     })
 }
 
-pub(super) async fn create_token(db: &Db, org: OrgId, hash: &str, token: &TokenInfo) -> Result<()> {
-    let sql = "INSERT INTO api_tokens (hash, org, id, name, scope, created_by, created_at, expires_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+pub(super) async fn create_token(
+    db: &Db,
+    org: OrgId,
+    hash: &str,
+    token: &TokenInfo,
+    log: Option<&Audit>,
+) -> Result<()> {
+    let sql = "INSERT INTO api_tokens (hash, org, id, name, scope, created_by, created_at, expires_at, hint) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     let values = args![
         hash,
         org.0,
@@ -113,9 +139,13 @@ pub(super) async fn create_token(db: &Db, org: OrgId, hash: &str, token: &TokenI
         token.scope.as_str(),
         token.created_by.as_str(),
         micros(token.created_at),
-        token.expires_at.map(micros)
+        token.expires_at.map(micros),
+        token.hint.as_str()
     ];
-    db.write(sql, values).await.map(drop)
+    let mut tx = db.begin().await?;
+    tx.execute(sql, values).await?;
+    note(&mut tx, log).await?;
+    tx.commit().await
 }
 
 pub(super) async fn token(db: &Db, hash: &str, now: Timestamp) -> Result<Option<(OrgId, TokenInfo)>> {
@@ -123,7 +153,7 @@ pub(super) async fn token(db: &Db, hash: &str, now: Timestamp) -> Result<Option<
         "SELECT {TOKEN}, org FROM api_tokens WHERE hash = $1 AND (expires_at IS NULL OR expires_at > $2)"
     );
     let row = db.row(sql, args![hash, micros(now)]).await?;
-    row.map(|r| Ok((OrgId(r.int(7)?), read_token(&r)?))).transpose()
+    row.map(|r| Ok((OrgId(r.int(8)?), read_token(&r)?))).transpose()
 }
 
 pub(super) async fn touch_token(db: &Db, hash: &str, now: Timestamp) -> Result<()> {
@@ -137,8 +167,16 @@ pub(super) async fn tokens(db: &Db, org: OrgId) -> Result<Vec<TokenInfo>> {
     db.rows(sql, args![org.0]).await?.iter().map(read_token).collect()
 }
 
-pub(super) async fn revoke_token(db: &Db, org: OrgId, id: &str) -> Result<bool> {
-    Ok(db.write("DELETE FROM api_tokens WHERE org = $1 AND id = $2", args![org.0, id]).await? == 1)
+pub(super) async fn revoke_token(db: &Db, org: OrgId, id: &str, log: Option<&Audit>) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    let sql = "DELETE FROM api_tokens WHERE org = $1 AND id = $2 RETURNING name, scope";
+    let Some(gone) = tx.row(sql, args![org.0, id]).await? else { return Ok(false) };
+    if let Some(entry) = log {
+        let entry = Audit { object: gone.text(0)?, old: Some(gone.text(1)?), ..entry.clone() };
+        note(&mut tx, Some(&entry)).await?;
+    }
+    tx.commit().await?;
+    Ok(true)
 }
 
 const LINK: &str = "id, kind, org, payload, expires_at";
@@ -153,7 +191,7 @@ fn read_link(r: &Cells) -> Result<OneTimeLink> {
     })
 }
 
-pub(super) async fn create_link(db: &Db, hash: &str, link: &OneTimeLink) -> Result<()> {
+pub(super) async fn create_link(db: &Db, hash: &str, link: &OneTimeLink, log: Option<&Audit>) -> Result<()> {
     let sql = "INSERT INTO one_time_links (hash, id, kind, org, payload, expires_at) VALUES ($1, $2, $3, $4, $5, $6)";
     let values = args![
         hash,
@@ -163,7 +201,10 @@ pub(super) async fn create_link(db: &Db, hash: &str, link: &OneTimeLink) -> Resu
         link.payload.as_str(),
         micros(link.expires_at)
     ];
-    db.write(sql, values).await.map(drop)
+    let mut tx = db.begin().await?;
+    tx.execute(sql, values).await?;
+    note(&mut tx, log).await?;
+    tx.commit().await
 }
 
 pub(super) async fn peek_link(db: &Db, hash: &str, now: Timestamp) -> Result<Option<OneTimeLink>> {
@@ -180,11 +221,23 @@ pub(super) async fn take_link(db: &Db, hash: &str, now: Timestamp) -> Result<Opt
     Ok(link)
 }
 
-pub(super) async fn withdraw_links(db: &Db, org: Option<OrgId>, kind: &str, id: Option<&str>) -> Result<u64> {
+pub(super) async fn withdraw_links(
+    db: &Db,
+    org: Option<OrgId>,
+    kind: &str,
+    id: Option<&str>,
+    log: Option<&Audit>,
+) -> Result<u64> {
     let org = org.map(|org| org.0);
     let sql = "DELETE FROM one_time_links WHERE kind = $1 AND COALESCE(org, 0) = COALESCE($2, 0) \
                AND ($3 = '' OR id = $3)";
-    db.write(sql, args![kind, org, id.unwrap_or_default()]).await
+    let mut tx = db.begin().await?;
+    let gone = tx.execute(sql, args![kind, org, id.unwrap_or_default()]).await?;
+    if gone > 0 {
+        note(&mut tx, log).await?;
+    }
+    tx.commit().await?;
+    Ok(gone)
 }
 
 /// What an invitation carries.

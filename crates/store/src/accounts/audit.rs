@@ -1,95 +1,132 @@
-//! The audit log, failed attempts, and the upkeep of both.
+//! The audit log. Entries are written in the transaction of the change they record.
 
+use super::Audit;
 use crate::api::Result;
 use crate::codec::{instant, micros};
-use crate::db::{Cells, Db, args};
+use crate::db::{Arg, Cells, Db, Tx, args};
 use jiff::Timestamp;
-use model::account::AuditEntry;
+use model::account::{Actor, AuditEntry, AuditPage, AuditQuery};
 use model::ids::OrgId;
 
 /// Most entries of one page.
-const PAGE: u32 = 500;
+const PAGE: u32 = 1000;
+/// Longest value that is kept, in characters: a note is longer than what a log needs.
+const VALUE_MAX: usize = 1000;
 
-pub(super) async fn append(db: &Db, org: OrgId, entry: &AuditEntry) -> Result<()> {
-    let sql = "INSERT INTO audit_log (org, at, who, address, action, object, old_value, new_value) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    let values = args![
+/// Object, old and new value of a change to one of many things.
+pub(crate) type Line = (String, Option<String>, Option<String>);
+
+fn cut(value: &str) -> String {
+    value.chars().take(VALUE_MAX).collect()
+}
+
+fn row(org: OrgId, by: &Actor, at: Timestamp, action: &str, (object, old, new): &Line) -> Vec<Arg> {
+    args![
         org.0,
-        micros(entry.at),
-        entry.who.as_str(),
-        entry.address.as_str(),
-        entry.action.as_str(),
-        entry.object.as_str(),
-        entry.old.clone(),
-        entry.new.clone()
-    ];
-    db.write(sql, values).await.map(drop)
+        micros(at),
+        by.who.as_str(),
+        by.id.clone(),
+        by.address.as_str(),
+        action,
+        cut(object),
+        old.as_deref().map(cut),
+        new.as_deref().map(cut)
+    ]
 }
 
-pub(super) async fn list(db: &Db, org: OrgId, before: Option<i64>, limit: u32) -> Result<Vec<AuditEntry>> {
-    let sql = "SELECT id, at, who, address, action, object, old_value, new_value FROM audit_log \
-               WHERE org = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-    let values = args![org.0, before.unwrap_or(i64::MAX), i64::from(limit.clamp(1, PAGE))];
-    let read = |r: &Cells| {
-        Ok(AuditEntry {
-            id: r.int(0)?,
-            at: instant(r.int(1)?)?,
-            who: r.text(2)?,
-            address: r.text(3)?,
-            action: r.text(4)?,
-            object: r.text(5)?,
-            old: r.text_or_null(6)?,
-            new: r.text_or_null(7)?,
-        })
-    };
-    db.rows(sql, values).await?.iter().map(read).collect()
+/// Writes one entry for each line.
+pub(crate) async fn append(
+    tx: &mut Tx,
+    (org, by, at): (OrgId, &Actor, Timestamp),
+    action: &str,
+    lines: &[Line],
+) -> Result<()> {
+    let rows = lines.iter().map(|line| row(org, by, at, action, line)).collect();
+    let head =
+        "INSERT INTO audit_log (org, at, who, actor_id, address, action, object, old_value, new_value)";
+    tx.insert(head, rows, "").await.map(drop)
 }
 
-fn read_failures(row: Option<&Cells>) -> Result<(u32, Option<Timestamp>)> {
-    let Some(r) = row else { return Ok((0, None)) };
-    Ok((u32::try_from(r.int(0)?).unwrap_or(u32::MAX), Some(instant(r.int(1)?)?)))
+/// Writes an entry, if there is one to write.
+pub(super) async fn note(tx: &mut Tx, entry: Option<&Audit>) -> Result<()> {
+    let Some(e) = entry else { return Ok(()) };
+    append(tx, (e.org, &e.by, e.at), e.action, &[(e.object.clone(), e.old.clone(), e.new.clone())]).await
 }
 
-pub(super) async fn failures(db: &Db, key: &str) -> Result<(u32, Option<Timestamp>)> {
-    let row = db.row("SELECT failures, last_at FROM throttles WHERE key = $1", args![key]).await?;
-    read_failures(row.as_ref())
-}
-
-pub(super) async fn count_failure(
-    db: &Db,
-    key: &str,
-    forget: Timestamp,
-    now: Timestamp,
-) -> Result<(u32, Option<Timestamp>)> {
+pub(super) async fn append_alone(db: &Db, entry: &Audit) -> Result<()> {
     let mut tx = db.begin().await?;
-    // The row is there before it is locked, so that the first two of a key wait for each other too.
-    let make =
-        "INSERT INTO throttles (key, failures, last_at) VALUES ($1, 0, $2) ON CONFLICT (key) DO NOTHING";
-    tx.execute(make, args![key, micros(forget)]).await?;
-    let find = format!("SELECT failures, last_at FROM throttles WHERE key = $1{}", db.for_update());
-    let row = tx.row(find, args![key]).await?;
-    let before = read_failures(row.as_ref())?;
-    let is_old = before.1.is_none_or(|last| last < forget);
-    let failures = if is_old { 1 } else { i64::from(before.0) + 1 };
-    let set = "UPDATE throttles SET failures = $2, last_at = $3 WHERE key = $1";
-    tx.execute(set, args![key, failures, micros(now)]).await?;
-    tx.commit().await?;
-    Ok(if is_old { (0, None) } else { before })
+    note(&mut tx, Some(entry)).await?;
+    tx.commit().await
 }
 
-pub(super) async fn clear_failures(db: &Db, key: &str) -> Result<()> {
-    db.write("DELETE FROM throttles WHERE key = $1", args![key]).await.map(drop)
-}
-
-pub(super) async fn prune(db: &Db, before: Timestamp, audit_before: Timestamp) -> Result<u64> {
-    let mut gone = 0;
-    for (sql, at) in [
-        ("DELETE FROM sessions WHERE seen_at < $1", before),
-        ("DELETE FROM one_time_links WHERE expires_at < $1", before),
-        ("DELETE FROM throttles WHERE last_at < $1", before),
-        ("DELETE FROM audit_log WHERE at < $1", audit_before),
-    ] {
-        gone += db.write(sql, args![micros(at)]).await?;
+/// A text for LIKE in lower case, with its special characters escaped.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.to_lowercase().chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
     }
-    Ok(gone)
+    out
+}
+
+pub(super) async fn page(db: &Db, org: OrgId, q: &AuditQuery) -> Result<AuditPage> {
+    let limit = q.limit.clamp(1, PAGE);
+    let mut sql = String::from(
+        "SELECT a.id, a.at, a.who, u.email, a.address, a.action, a.object, a.old_value, a.new_value \
+         FROM audit_log a LEFT JOIN users u ON u.id = a.actor_id WHERE a.org = $1 AND a.id < $2",
+    );
+    let mut values = args![org.0, q.before.unwrap_or(i64::MAX)];
+    let mut and = |condition: &str, value: Arg| {
+        values.push(value);
+        sql.push_str(&condition.replace('?', &format!("${}", values.len())));
+    };
+    if let Some(since) = q.since {
+        and(" AND a.at >= ?", micros(since).into());
+    }
+    if let Some(until) = q.until {
+        and(" AND a.at < ?", micros(until).into());
+    }
+    if !q.subject.is_empty() {
+        and(" AND a.action LIKE ? ESCAPE '\\'", format!("{}.%", escaped(&q.subject)).into());
+    }
+    let text = q.text.trim();
+    if !text.is_empty() {
+        let both = "LOWER(a.who || ' ' || COALESCE(u.email, '') || ' ' || a.address || ' ' || a.object || ' ' || \
+                    COALESCE(a.old_value, '') || ' ' || COALESCE(a.new_value, ''))";
+        and(&format!(" AND {both} LIKE ? ESCAPE '\\'"), format!("%{}%", escaped(text)).into());
+    }
+    sql.push_str(&format!(" ORDER BY a.id DESC LIMIT {}", limit + 1));
+    let rows = db.rows(sql, values).await?;
+    let mut entries = rows.iter().map(read).collect::<Result<Vec<_>>>()?;
+    // One more than asked for was read: it says that there is a next page.
+    let more = entries.len() > limit as usize;
+    entries.truncate(limit as usize);
+    let next = entries.last().filter(|_| more).map(|last| last.id);
+    Ok(AuditPage { entries, next })
+}
+
+fn read(r: &Cells) -> Result<AuditEntry> {
+    Ok(AuditEntry {
+        id: r.int(0)?,
+        at: instant(r.int(1)?)?,
+        who: r.text(2)?,
+        email: r.text_or_null(3)?,
+        address: r.text(4)?,
+        action: r.text(5)?,
+        object: r.text(6)?,
+        old: r.text_or_null(7)?,
+        new: r.text_or_null(8)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn what_is_searched_for_is_no_pattern() {
+        assert_eq!(escaped("50%_\\A"), "50\\%\\_\\\\a");
+    }
 }

@@ -4,88 +4,20 @@
 //! request: nothing here is cached.
 
 mod access;
-mod audit;
+pub(crate) mod audit;
+mod requests;
+mod throttles;
+mod types;
 mod users;
+
+pub use types::*;
 
 use crate::api::Result;
 use crate::store::Database;
 use async_trait::async_trait;
 use jiff::Timestamp;
-use model::account::{AuditEntry, Invitation, Member, Membership, SessionInfo, TokenInfo, User, UserId};
+use model::account::{AuditPage, AuditQuery, Invitation, Member, Membership, SessionInfo, TokenInfo, UserId};
 use model::ids::{OrgId, Role};
-
-/// An account with what signing in needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Credentials {
-    /// The person.
-    pub user: User,
-    /// PHC string of the password; `None` when none is set.
-    pub password: Option<String>,
-    /// Base32 secret of the second factor.
-    pub totp_secret: Option<String>,
-    /// Time step of the code accepted last.
-    pub totp_step: Option<u64>,
-}
-
-/// Who presented a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionOwner {
-    /// Identifier of the session, not its secret.
-    pub id: String,
-    /// The person.
-    pub user: User,
-    /// The organisation the session acts in.
-    pub org: OrgId,
-    /// The role there; `None` when the person is no member of it any more.
-    pub role: Option<Role>,
-    /// When it began.
-    pub created_at: Timestamp,
-    /// Last use as stored.
-    pub seen_at: Timestamp,
-}
-
-/// A new session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewSession {
-    /// Hash of the secret.
-    pub hash: String,
-    /// Identifier in lists.
-    pub id: String,
-    /// The person.
-    pub user: UserId,
-    /// The organisation it acts in first.
-    pub org: OrgId,
-    /// Browser and system as it named itself, at most 200 characters.
-    pub client: String,
-    /// Address it began from.
-    pub address: String,
-}
-
-/// A link that works once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OneTimeLink {
-    /// Identifier in lists.
-    pub id: String,
-    /// What it is for (`setup`, `reset`, `invitation`).
-    pub kind: String,
-    /// The organisation it is about.
-    pub org: Option<OrgId>,
-    /// What it carries, as JSON.
-    pub payload: String,
-    /// When it ends.
-    pub expires_at: Timestamp,
-}
-
-/// Why a membership was not changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemberChange {
-    /// Done.
-    Changed,
-    /// The person is no member of the organisation.
-    NotAMember,
-    /// It would leave the organisation without an owner.
-    LastOwner,
-}
 
 /// The part of the store that knows people.
 #[async_trait]
@@ -100,10 +32,23 @@ pub trait AccountStore: Send + Sync + 'static {
     /// The account of an identity with its credentials.
     async fn credentials_of(&self, user: &UserId) -> Result<Option<Credentials>>;
     /// Sets the password (a PHC string) and ends every session of the account but `keep` (an identifier).
-    async fn set_password(&self, user: &UserId, phc: &str, keep: Option<&str>) -> Result<()>;
+    async fn set_password(
+        &self,
+        user: &UserId,
+        phc: &str,
+        keep: Option<&str>,
+        log: Option<&Audit>,
+    ) -> Result<()>;
     /// Sets or removes the second factor with the hashes of its recovery codes.
-    async fn set_second_factor(&self, user: &UserId, secret: Option<&str>, recovery: &[String])
-    -> Result<()>;
+    async fn set_second_factor(
+        &self,
+        user: &UserId,
+        secret: Option<&str>,
+        recovery: &[String],
+        log: Option<&Audit>,
+    ) -> Result<()>;
+    /// How many recovery codes of an account are left.
+    async fn recovery_codes(&self, user: &UserId) -> Result<u64>;
     /// Marks a time step as used; false when it, or a later one, was used already, on whichever replica.
     async fn use_totp_step(&self, user: &UserId, step: u64) -> Result<bool>;
     /// Uses up a recovery code; false when there is no such code.
@@ -112,12 +57,28 @@ pub trait AccountStore: Send + Sync + 'static {
     // ---- organisations -------------------------------------------------------------------------
     /// Makes an organisation with its first owner.
     async fn create_org(&self, org_key: &str, name: &str, owner: &UserId, now: Timestamp) -> Result<OrgId>;
-    /// Renames an organisation.
-    async fn rename_org(&self, org: OrgId, name: &str) -> Result<()>;
+    /// Key and name of an organisation.
+    async fn org(&self, org: OrgId) -> Result<Option<(String, String)>>;
+    /// Renames an organisation; the old name goes into the log.
+    async fn rename_org(&self, org: OrgId, name: &str, log: Option<&Audit>) -> Result<()>;
     /// Adds a member, or changes the role of one that is.
-    async fn add_member(&self, org: OrgId, user: &UserId, role: Role, now: Timestamp) -> Result<()>;
-    /// Changes the role of a member (`None` removes it). Never leaves an organisation without an owner.
-    async fn change_member(&self, org: OrgId, user: &UserId, role: Option<Role>) -> Result<MemberChange>;
+    async fn add_member(
+        &self,
+        org: OrgId,
+        user: &UserId,
+        role: Role,
+        now: Timestamp,
+        log: Option<&Audit>,
+    ) -> Result<()>;
+    /// Changes the role of a member (`None` removes it); the old role goes into the log. Never leaves an organisation
+    /// without an owner.
+    async fn change_member(
+        &self,
+        org: OrgId,
+        user: &UserId,
+        role: Option<Role>,
+        log: Option<&Audit>,
+    ) -> Result<MemberChange>;
     /// Organisations of a person, by name.
     async fn memberships(&self, user: &UserId) -> Result<Vec<Membership>>;
     /// Members of an organisation, by name.
@@ -125,7 +86,7 @@ pub trait AccountStore: Send + Sync + 'static {
 
     // ---- sessions ------------------------------------------------------------------------------
     /// Begins a session.
-    async fn create_session(&self, session: &NewSession, now: Timestamp) -> Result<()>;
+    async fn create_session(&self, session: &NewSession, now: Timestamp, log: Option<&Audit>) -> Result<()>;
     /// Whose session it is.
     async fn session(&self, hash: &str) -> Result<Option<SessionOwner>>;
     /// Writes the time of the last use.
@@ -135,11 +96,23 @@ pub trait AccountStore: Send + Sync + 'static {
     /// Sessions of a person, newest use first; `current` is an identifier.
     async fn sessions(&self, user: &UserId, current: &str) -> Result<Vec<SessionInfo>>;
     /// Ends one session of a person, or all but `keep`.
-    async fn end_sessions(&self, user: &UserId, only: Option<&str>, keep: Option<&str>) -> Result<u64>;
+    async fn end_sessions(
+        &self,
+        user: &UserId,
+        only: Option<&str>,
+        keep: Option<&str>,
+        log: Option<&Audit>,
+    ) -> Result<u64>;
 
     // ---- tokens --------------------------------------------------------------------------------
     /// Makes an API token.
-    async fn create_token(&self, org: OrgId, hash: &str, token: &TokenInfo) -> Result<()>;
+    async fn create_token(
+        &self,
+        org: OrgId,
+        hash: &str,
+        token: &TokenInfo,
+        log: Option<&Audit>,
+    ) -> Result<()>;
     /// Organisation and description of a token that has not ended.
     async fn token(&self, hash: &str, now: Timestamp) -> Result<Option<(OrgId, TokenInfo)>>;
     /// Writes the time of the last use.
@@ -147,17 +120,23 @@ pub trait AccountStore: Send + Sync + 'static {
     /// Tokens of an organisation, newest first.
     async fn tokens(&self, org: OrgId) -> Result<Vec<TokenInfo>>;
     /// Revokes a token; false when there is none.
-    async fn revoke_token(&self, org: OrgId, id: &str) -> Result<bool>;
+    async fn revoke_token(&self, org: OrgId, id: &str, log: Option<&Audit>) -> Result<bool>;
 
     // ---- links that work once ------------------------------------------------------------------
     /// Makes a link.
-    async fn create_link(&self, hash: &str, link: &OneTimeLink) -> Result<()>;
+    async fn create_link(&self, hash: &str, link: &OneTimeLink, log: Option<&Audit>) -> Result<()>;
     /// What a link carries, without using it up.
     async fn peek_link(&self, hash: &str, now: Timestamp) -> Result<Option<OneTimeLink>>;
     /// Uses a link up. Of several callers one gets it.
     async fn take_link(&self, hash: &str, now: Timestamp) -> Result<Option<OneTimeLink>>;
     /// Withdraws a link by its identifier, or all of a kind without an organisation.
-    async fn withdraw_links(&self, org: Option<OrgId>, kind: &str, id: Option<&str>) -> Result<u64>;
+    async fn withdraw_links(
+        &self,
+        org: Option<OrgId>,
+        kind: &str,
+        id: Option<&str>,
+        log: Option<&Audit>,
+    ) -> Result<u64>;
     /// Invitations of an organisation that have not ended.
     async fn invitations(&self, org: OrgId, now: Timestamp) -> Result<Vec<Invitation>>;
 
@@ -176,10 +155,19 @@ pub trait AccountStore: Send + Sync + 'static {
     async fn clear_failures(&self, key: &str) -> Result<()>;
 
     // ---- audit log -----------------------------------------------------------------------------
-    /// Appends an entry; its `id` is given by the log.
-    async fn audit(&self, org: OrgId, entry: &AuditEntry) -> Result<()>;
-    /// Entries of an organisation before `before` (`None`: the newest), newest first.
-    async fn audit_log(&self, org: OrgId, before: Option<i64>, limit: u32) -> Result<Vec<AuditEntry>>;
+    /// Appends an entry by itself.
+    async fn audit(&self, entry: &Audit) -> Result<()>;
+    /// A page of an organisation's log, newest first.
+    async fn audit_log(&self, org: OrgId, query: &AuditQuery) -> Result<AuditPage>;
+
+    // ---- requests that are carried out once ----------------------------------------------------
+    /// Claims a key for a request. The first caller gets [`Replay::New`] and must call [`AccountStore::keep_answer`] or
+    /// [`AccountStore::forget_request`]. A key older than a day is free again.
+    async fn claim_request(&self, org: OrgId, key: &str, request: &str, now: Timestamp) -> Result<Replay>;
+    /// Keeps the answer to a claimed request.
+    async fn keep_answer(&self, org: OrgId, key: &str, answer: &str) -> Result<()>;
+    /// Frees a key whose request changed nothing.
+    async fn forget_request(&self, org: OrgId, key: &str) -> Result<()>;
 
     /// Deletes sessions, links and failures that ended before `before`; audit entries older than `audit_before`.
     async fn prune_accounts(&self, before: Timestamp, audit_before: Timestamp) -> Result<u64>;
@@ -199,16 +187,26 @@ impl AccountStore for Database {
     async fn credentials_of(&self, user: &UserId) -> Result<Option<Credentials>> {
         users::credentials(&self.db, "id", &user.0).await
     }
-    async fn set_password(&self, user: &UserId, phc: &str, keep: Option<&str>) -> Result<()> {
-        users::set_password(&self.db, user, phc, keep).await
+    async fn set_password(
+        &self,
+        user: &UserId,
+        phc: &str,
+        keep: Option<&str>,
+        log: Option<&Audit>,
+    ) -> Result<()> {
+        users::set_password(&self.db, user, phc, keep, log).await
     }
     async fn set_second_factor(
         &self,
         user: &UserId,
         secret: Option<&str>,
         recovery: &[String],
+        log: Option<&Audit>,
     ) -> Result<()> {
-        users::set_second_factor(&self.db, user, secret, recovery).await
+        users::set_second_factor(&self.db, user, secret, recovery, log).await
+    }
+    async fn recovery_codes(&self, user: &UserId) -> Result<u64> {
+        users::recovery_codes(&self.db, user).await
     }
     async fn use_totp_step(&self, user: &UserId, step: u64) -> Result<bool> {
         users::use_totp_step(&self.db, user, step).await
@@ -219,14 +217,30 @@ impl AccountStore for Database {
     async fn create_org(&self, org_key: &str, name: &str, owner: &UserId, now: Timestamp) -> Result<OrgId> {
         users::create_org(&self.db, org_key, name, owner, now).await
     }
-    async fn rename_org(&self, org: OrgId, name: &str) -> Result<()> {
-        users::rename_org(&self.db, org, name).await
+    async fn org(&self, org: OrgId) -> Result<Option<(String, String)>> {
+        users::org(&self.db, org).await
     }
-    async fn add_member(&self, org: OrgId, user: &UserId, role: Role, now: Timestamp) -> Result<()> {
-        users::add_member(&self.db, org, user, role, now).await
+    async fn rename_org(&self, org: OrgId, name: &str, log: Option<&Audit>) -> Result<()> {
+        users::rename_org(&self.db, org, name, log).await
     }
-    async fn change_member(&self, org: OrgId, user: &UserId, role: Option<Role>) -> Result<MemberChange> {
-        users::change_member(&self.db, org, user, role).await
+    async fn add_member(
+        &self,
+        org: OrgId,
+        user: &UserId,
+        role: Role,
+        now: Timestamp,
+        log: Option<&Audit>,
+    ) -> Result<()> {
+        users::add_member(&self.db, org, user, role, now, log).await
+    }
+    async fn change_member(
+        &self,
+        org: OrgId,
+        user: &UserId,
+        role: Option<Role>,
+        log: Option<&Audit>,
+    ) -> Result<MemberChange> {
+        users::change_member(&self.db, org, user, role, log).await
     }
     async fn memberships(&self, user: &UserId) -> Result<Vec<Membership>> {
         users::memberships(&self.db, user).await
@@ -234,8 +248,8 @@ impl AccountStore for Database {
     async fn members(&self, org: OrgId) -> Result<Vec<Member>> {
         users::members(&self.db, org).await
     }
-    async fn create_session(&self, session: &NewSession, now: Timestamp) -> Result<()> {
-        access::create_session(&self.db, session, now).await
+    async fn create_session(&self, session: &NewSession, now: Timestamp, log: Option<&Audit>) -> Result<()> {
+        access::create_session(&self.db, session, now, log).await
     }
     async fn session(&self, hash: &str) -> Result<Option<SessionOwner>> {
         access::session(&self.db, hash).await
@@ -249,11 +263,23 @@ impl AccountStore for Database {
     async fn sessions(&self, user: &UserId, current: &str) -> Result<Vec<SessionInfo>> {
         access::sessions(&self.db, user, current).await
     }
-    async fn end_sessions(&self, user: &UserId, only: Option<&str>, keep: Option<&str>) -> Result<u64> {
-        access::end_sessions(&self.db, user, only, keep).await
+    async fn end_sessions(
+        &self,
+        user: &UserId,
+        only: Option<&str>,
+        keep: Option<&str>,
+        log: Option<&Audit>,
+    ) -> Result<u64> {
+        access::end_sessions(&self.db, user, only, keep, log).await
     }
-    async fn create_token(&self, org: OrgId, hash: &str, token: &TokenInfo) -> Result<()> {
-        access::create_token(&self.db, org, hash, token).await
+    async fn create_token(
+        &self,
+        org: OrgId,
+        hash: &str,
+        token: &TokenInfo,
+        log: Option<&Audit>,
+    ) -> Result<()> {
+        access::create_token(&self.db, org, hash, token, log).await
     }
     async fn token(&self, hash: &str, now: Timestamp) -> Result<Option<(OrgId, TokenInfo)>> {
         access::token(&self.db, hash, now).await
@@ -264,11 +290,11 @@ impl AccountStore for Database {
     async fn tokens(&self, org: OrgId) -> Result<Vec<TokenInfo>> {
         access::tokens(&self.db, org).await
     }
-    async fn revoke_token(&self, org: OrgId, id: &str) -> Result<bool> {
-        access::revoke_token(&self.db, org, id).await
+    async fn revoke_token(&self, org: OrgId, id: &str, log: Option<&Audit>) -> Result<bool> {
+        access::revoke_token(&self.db, org, id, log).await
     }
-    async fn create_link(&self, hash: &str, link: &OneTimeLink) -> Result<()> {
-        access::create_link(&self.db, hash, link).await
+    async fn create_link(&self, hash: &str, link: &OneTimeLink, log: Option<&Audit>) -> Result<()> {
+        access::create_link(&self.db, hash, link, log).await
     }
     async fn peek_link(&self, hash: &str, now: Timestamp) -> Result<Option<OneTimeLink>> {
         access::peek_link(&self.db, hash, now).await
@@ -276,14 +302,20 @@ impl AccountStore for Database {
     async fn take_link(&self, hash: &str, now: Timestamp) -> Result<Option<OneTimeLink>> {
         access::take_link(&self.db, hash, now).await
     }
-    async fn withdraw_links(&self, org: Option<OrgId>, kind: &str, id: Option<&str>) -> Result<u64> {
-        access::withdraw_links(&self.db, org, kind, id).await
+    async fn withdraw_links(
+        &self,
+        org: Option<OrgId>,
+        kind: &str,
+        id: Option<&str>,
+        log: Option<&Audit>,
+    ) -> Result<u64> {
+        access::withdraw_links(&self.db, org, kind, id, log).await
     }
     async fn invitations(&self, org: OrgId, now: Timestamp) -> Result<Vec<Invitation>> {
         access::invitations(&self.db, org, now).await
     }
     async fn failures(&self, key: &str) -> Result<(u32, Option<Timestamp>)> {
-        audit::failures(&self.db, key).await
+        throttles::failures(&self.db, key).await
     }
     async fn count_failure(
         &self,
@@ -291,18 +323,27 @@ impl AccountStore for Database {
         forget: Timestamp,
         now: Timestamp,
     ) -> Result<(u32, Option<Timestamp>)> {
-        audit::count_failure(&self.db, key, forget, now).await
+        throttles::count_failure(&self.db, key, forget, now).await
     }
     async fn clear_failures(&self, key: &str) -> Result<()> {
-        audit::clear_failures(&self.db, key).await
+        throttles::clear_failures(&self.db, key).await
     }
-    async fn audit(&self, org: OrgId, entry: &AuditEntry) -> Result<()> {
-        audit::append(&self.db, org, entry).await
+    async fn audit(&self, entry: &Audit) -> Result<()> {
+        audit::append_alone(&self.db, entry).await
     }
-    async fn audit_log(&self, org: OrgId, before: Option<i64>, limit: u32) -> Result<Vec<AuditEntry>> {
-        audit::list(&self.db, org, before, limit).await
+    async fn audit_log(&self, org: OrgId, query: &AuditQuery) -> Result<AuditPage> {
+        audit::page(&self.db, org, query).await
+    }
+    async fn claim_request(&self, org: OrgId, key: &str, request: &str, now: Timestamp) -> Result<Replay> {
+        requests::claim(&self.db, org, key, request, now).await
+    }
+    async fn keep_answer(&self, org: OrgId, key: &str, answer: &str) -> Result<()> {
+        requests::keep(&self.db, org, key, answer).await
+    }
+    async fn forget_request(&self, org: OrgId, key: &str) -> Result<()> {
+        requests::forget(&self.db, org, key).await
     }
     async fn prune_accounts(&self, before: Timestamp, audit_before: Timestamp) -> Result<u64> {
-        audit::prune(&self.db, before, audit_before).await
+        throttles::prune(&self.db, before, audit_before).await
     }
 }

@@ -1,6 +1,7 @@
 //! Accounts, organisations and who is a member of what.
 
-use super::{Credentials, MemberChange};
+use super::audit::note;
+use super::{Audit, Credentials, MemberChange};
 use crate::api::{Error, Result};
 use crate::codec::{instant, micros};
 use crate::db::{Cells, Db, args};
@@ -50,7 +51,13 @@ pub(super) async fn credentials(db: &Db, column: &'static str, value: &str) -> R
     }))
 }
 
-pub(super) async fn set_password(db: &Db, user: &UserId, phc: &str, keep: Option<&str>) -> Result<()> {
+pub(super) async fn set_password(
+    db: &Db,
+    user: &UserId,
+    phc: &str,
+    keep: Option<&str>,
+    log: Option<&Audit>,
+) -> Result<()> {
     let mut tx = db.begin().await?;
     let set = tx.execute("UPDATE users SET password = $2 WHERE id = $1", args![user.0.as_str(), phc]).await?;
     if set == 0 {
@@ -59,6 +66,7 @@ pub(super) async fn set_password(db: &Db, user: &UserId, phc: &str, keep: Option
     // Sessions that were begun with the old password end.
     let end = "DELETE FROM sessions WHERE user_id = $1 AND id <> $2";
     tx.execute(end, args![user.0.as_str(), keep.unwrap_or_default()]).await?;
+    note(&mut tx, log).await?;
     tx.commit().await
 }
 
@@ -67,6 +75,7 @@ pub(super) async fn set_second_factor(
     user: &UserId,
     secret: Option<&str>,
     recovery: &[String],
+    log: Option<&Audit>,
 ) -> Result<()> {
     let mut tx = db.begin().await?;
     let set = "UPDATE users SET totp_secret = $2, totp_step = NULL WHERE id = $1";
@@ -76,7 +85,14 @@ pub(super) async fn set_second_factor(
     tx.execute("DELETE FROM recovery_codes WHERE user_id = $1", args![user.0.as_str()]).await?;
     let rows = recovery.iter().map(|hash| args![user.0.as_str(), hash.as_str()]).collect();
     tx.insert("INSERT INTO recovery_codes (user_id, hash)", rows, "ON CONFLICT DO NOTHING").await?;
+    note(&mut tx, log).await?;
     tx.commit().await
+}
+
+pub(super) async fn recovery_codes(db: &Db, user: &UserId) -> Result<u64> {
+    let sql = "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1";
+    let row = db.row(sql, args![user.0.as_str()]).await?;
+    row.map_or(Ok(0), |r| Ok(u64::try_from(r.int(0)?).unwrap_or(0)))
 }
 
 pub(super) async fn use_totp_step(db: &Db, user: &UserId, step: u64) -> Result<bool> {
@@ -114,17 +130,37 @@ pub(super) async fn create_org(
     Ok(OrgId(id))
 }
 
-pub(super) async fn rename_org(db: &Db, org: OrgId, name: &str) -> Result<()> {
-    match db.write("UPDATE orgs SET name = $2 WHERE id = $1", args![org.0, name]).await? {
-        0 => Err(Error::NotFound),
-        _ => Ok(()),
-    }
+pub(super) async fn org(db: &Db, org: OrgId) -> Result<Option<(String, String)>> {
+    let row = db.row("SELECT org_key, name FROM orgs WHERE id = $1", args![org.0]).await?;
+    row.map(|r| Ok((r.text(0)?, r.text(1)?))).transpose()
 }
 
-pub(super) async fn add_member(db: &Db, org: OrgId, user: &UserId, role: Role, now: Timestamp) -> Result<()> {
+pub(super) async fn rename_org(db: &Db, org: OrgId, name: &str, log: Option<&Audit>) -> Result<()> {
+    let mut tx = db.begin().await?;
+    let sql = format!("SELECT name FROM orgs WHERE id = $1{}", db.for_update());
+    let old = tx.row(sql, args![org.0]).await?.ok_or(Error::NotFound)?.text(0)?;
+    if old == name {
+        return Ok(());
+    }
+    tx.execute("UPDATE orgs SET name = $2 WHERE id = $1", args![org.0, name]).await?;
+    note(&mut tx, log.map(|entry| Audit { old: Some(old), ..entry.clone() }).as_ref()).await?;
+    tx.commit().await
+}
+
+pub(super) async fn add_member(
+    db: &Db,
+    org: OrgId,
+    user: &UserId,
+    role: Role,
+    now: Timestamp,
+    log: Option<&Audit>,
+) -> Result<()> {
     let sql = "INSERT INTO members (org, user_id, role, since) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (org, user_id) DO UPDATE SET role = excluded.role";
-    db.write(sql, args![org.0, user.0.as_str(), role.as_str(), micros(now)]).await.map(drop)
+    let mut tx = db.begin().await?;
+    tx.execute(sql, args![org.0, user.0.as_str(), role.as_str(), micros(now)]).await?;
+    note(&mut tx, log).await?;
+    tx.commit().await
 }
 
 pub(super) async fn change_member(
@@ -132,6 +168,7 @@ pub(super) async fn change_member(
     org: OrgId,
     user: &UserId,
     role: Option<Role>,
+    log: Option<&Audit>,
 ) -> Result<MemberChange> {
     let mut tx = db.begin().await?;
     // All members of the organisation are locked, so that two owners can't remove each other at once.
@@ -150,6 +187,9 @@ pub(super) async fn change_member(
     if old == Role::Owner && role != Some(Role::Owner) && other_owners == 0 {
         return Ok(MemberChange::LastOwner);
     }
+    if role == Some(old) {
+        return Ok(MemberChange::Changed);
+    }
     match role {
         Some(role) => {
             let sql = "UPDATE members SET role = $3 WHERE org = $1 AND user_id = $2";
@@ -162,6 +202,8 @@ pub(super) async fn change_member(
             tx.execute(end, args![org.0, user.0.as_str()]).await?;
         }
     }
+    let entry = log.map(|entry| Audit { old: Some(old.as_str().to_string()), ..entry.clone() });
+    note(&mut tx, entry.as_ref()).await?;
     tx.commit().await?;
     Ok(MemberChange::Changed)
 }

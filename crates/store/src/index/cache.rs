@@ -196,6 +196,8 @@ fn read(r: &Cells) -> Result<Raw> {
 mod tests {
     use super::*;
     use crate::api::NewItem;
+    use crate::items::By;
+    use model::account::Actor;
     use model::names::DomainName;
 
     #[tokio::test]
@@ -212,7 +214,9 @@ mod tests {
                 note: String::new(),
             };
             let now = jiff::Timestamp::UNIX_EPOCH;
-            crate::items::add(&db, org, &[new(1), new(2)], now).await.unwrap();
+            crate::items::add(&db, &By { actor: &Actor::system(), org, now }, &[new(1), new(2)])
+                .await
+                .unwrap();
         }
         let indexes = Indexes { known: Mutex::default(), most: 5 };
         let known = || {

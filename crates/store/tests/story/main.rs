@@ -48,6 +48,8 @@ stories! {
     accounts::who_leaves_an_organisation_loses_its_sessions,
     accounts::tokens_and_links_end,
     accounts::failures_count_together_and_audit_is_kept_apart,
+    accounts::every_change_is_in_the_audit_log_with_old_and_new,
+    accounts::a_request_with_a_key_is_carried_out_once,
     budgets::replicas_change_a_budget_one_after_the_other,
     budgets::a_budget_nobody_needs_is_forgotten_and_begins_anew,
     history::a_scan_is_recorded_once_or_not_at_all,

@@ -1,37 +1,90 @@
-//! The REST API, version 1. In: requests with a caller. Out: JSON of [`v1`], or problem details.
+//! The REST API, version 1. In: requests with a caller. Out: JSON of [`v1`] and [`v1_access`], or problem details. Its
+//! OpenAPI description is made of the handlers and types.
 
+mod access;
+mod once;
+pub mod reference;
 pub mod v1;
+pub mod v1_access;
 
 use super::AppState;
 use super::export::list_query;
 use super::response::{rejections_as_problems, respond};
 use axum::extract::{Path, Query, RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use model::event::{EventKind, EventQuery, Severity};
 use model::ids::{Caller, SnapshotId};
 use product::{not_held, read_name};
+use serde::Serialize;
 use service::{ApiError, ApiResult, Backend};
 use std::collections::HashMap;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// All addresses below `/api/v1`.
-pub fn router() -> Router<AppState> {
-    Router::new()
-        .route("/domains", get(list).post(add))
-        .route("/domains/{name}", get(detail).patch(patch).delete(remove))
-        .route("/domains/{name}/rescan", post(rescan))
-        .route("/domains/{name}/snapshots", get(snapshots))
-        .route("/domains/{name}/snapshots/{id}", get(snapshot))
-        .route("/events", get(events))
-        .route("/summary", get(summary))
+/// All addresses below `/api/v1` that need a caller, with their description.
+fn documented() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list, add))
+        .routes(routes!(detail, patch, remove))
+        .routes(routes!(rescan))
+        .routes(routes!(snapshots))
+        .routes(routes!(snapshot))
+        .routes(routes!(events))
+        .routes(routes!(summary))
+        .routes(routes!(access::members))
+        .routes(routes!(access::member, access::set_role, access::remove_member))
+        .routes(routes!(access::invitations, access::invite))
+        .routes(routes!(access::revoke_invitation))
+        .routes(routes!(access::tokens, access::create_token))
+        .routes(routes!(access::revoke_token))
+        .routes(routes!(access::organisation, access::rename))
+        .routes(routes!(access::audit))
         .merge(super::live_tools::api())
+}
+
+/// The same as a router.
+pub fn router() -> Router<AppState> {
+    let (router, _) = documented().split_for_parts();
+    router
         .fallback(|| async {
             respond::<()>(Err(ApiError::not_found("Unknown address in version 1 of the API.")))
         })
         .layer(axum::middleware::map_response(rejections_as_problems))
 }
 
+/// The part of a list that a cursor asks for: what follows the thing it names.
+fn page_of<T: Serialize>(
+    all: impl Iterator<Item = T>,
+    id: impl Fn(&T) -> &String,
+    cursor: &access::Cursor,
+) -> v1_access::Part<T> {
+    let mut items: Vec<T> = all.collect();
+    if let Some(after) = &cursor.cursor {
+        let at = items.iter().position(|item| id(item) == after).map_or(items.len(), |at| at + 1);
+        items.drain(..at);
+    }
+    let more = items.len() > cursor.limit();
+    items.truncate(cursor.limit());
+    let next = items.last().filter(|_| more).map(|last| id(last).clone());
+    v1_access::Part { items, next }
+}
+
+/// A page of the inventory with facet counts.
+#[utoipa::path(get, path = "/domains", tag = "domains",
+    params(
+        ("q" = Option<String>, Query, description = "Part of a name, tag, registrar or provider"),
+        ("status" = Option<String>, Query, description = "Kinds of status, separated by commas"),
+        ("registrar" = Option<String>, Query, description = "Registrar"),
+        ("provider" = Option<String>, Query, description = "DNS provider"),
+        ("tag" = Option<String>, Query, description = "Tag"),
+        ("expires" = Option<String>, Query, description = "Expires within, as 30d"),
+        ("changed" = Option<String>, Query, description = "Changed within, as 7d"),
+        ("sort" = Option<String>, Query, description = "name, expiration, change, status; with - in front descending"),
+        ("page" = Option<u32>, Query, description = "From 1"),
+        ("per_page" = Option<u32>, Query, description = "Rows of a page"),
+    ),
+    responses((status = 200, body = v1::DomainPage)))]
 async fn list(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -41,6 +94,8 @@ async fn list(
     respond(page.map(v1::DomainPage::from))
 }
 
+/// Adds domains; the answer says line by line what became of each.
+#[utoipa::path(post, path = "/domains", tag = "domains", request_body = v1::AddRequest, responses((status = 200, body = Vec<v1::AddedEntry>)))]
 async fn add(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -50,6 +105,8 @@ async fn add(
     respond(lines.map(all::<_, v1::AddedEntry>))
 }
 
+/// One domain with all that is known.
+#[utoipa::path(get, path = "/domains/{name}", tag = "domains", params(("name" = String, Path)), responses((status = 200, body = v1::DomainDetail)))]
 async fn detail(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -59,6 +116,8 @@ async fn detail(
     respond(read.await.map(v1::DomainDetail::from))
 }
 
+/// Changes what is said about a domain. A field that is left out stays, one that is `null` is cleared.
+#[utoipa::path(patch, path = "/domains/{name}", tag = "domains", params(("name" = String, Path)), request_body = v1::PatchRequest, responses((status = 200, description = "Changed")))]
 async fn patch(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -69,6 +128,8 @@ async fn patch(
     respond(change.await)
 }
 
+/// Removes a domain from the inventory.
+#[utoipa::path(delete, path = "/domains/{name}", tag = "domains", params(("name" = String, Path)), responses((status = 200, body = v1::Removed)))]
 async fn remove(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -84,6 +145,8 @@ async fn remove(
     respond(remove.await)
 }
 
+/// Queues a scan that goes before scheduled ones.
+#[utoipa::path(post, path = "/domains/{name}/rescan", tag = "domains", params(("name" = String, Path)), responses((status = 200, body = v1::Queued)))]
 async fn rescan(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -93,6 +156,8 @@ async fn rescan(
     respond(queue.await.map(|queued| v1::Queued { queued }))
 }
 
+/// Kept states of a domain, newest first.
+#[utoipa::path(get, path = "/domains/{name}/snapshots", tag = "domains", params(("name" = String, Path)), responses((status = 200, body = Vec<v1::SnapshotEntry>)))]
 async fn snapshots(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -102,6 +167,8 @@ async fn snapshots(
     respond(read.await.map(all::<_, v1::SnapshotEntry>))
 }
 
+/// One kept state.
+#[utoipa::path(get, path = "/domains/{name}/snapshots/{id}", tag = "domains", params(("name" = String, Path), ("id" = i64, Path)), responses((status = 200, body = v1::SnapshotDetail)))]
 async fn snapshot(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -111,6 +178,17 @@ async fn snapshot(
     respond(read.await.map(v1::SnapshotDetail::from))
 }
 
+/// The event log, newest first.
+#[utoipa::path(get, path = "/events", tag = "events",
+    params(
+        ("domain" = Option<String>, Query, description = "Only of this domain"),
+        ("kind" = Option<String>, Query, description = "Kinds, separated by commas"),
+        ("severity" = Option<String>, Query, description = "At least: notice, warning, critical"),
+        ("open" = Option<bool>, Query, description = "Only those not acknowledged"),
+        ("page" = Option<u32>, Query, description = "From 1"),
+        ("per_page" = Option<u32>, Query, description = "1 to 200"),
+    ),
+    responses((status = 200, body = v1::EventList)))]
 async fn events(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -133,6 +211,8 @@ fn event_query(query: &HashMap<String, String>) -> ApiResult<EventQuery> {
     })
 }
 
+/// Totals of the organisation.
+#[utoipa::path(get, path = "/summary", tag = "domains", responses((status = 200, body = v1::Totals)))]
 async fn summary(State(state): State<AppState>, Extension(caller): Extension<Caller>) -> Response {
     respond(state.services.summary(&caller).await.map(v1::Totals::from))
 }

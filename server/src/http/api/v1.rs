@@ -17,11 +17,12 @@ use model::status::Status;
 use model::time::StatedTime;
 use serde::{Deserialize, Deserializer, Serialize};
 use service::{ApiError, ErrorKind};
+use utoipa::ToSchema;
 
 // --- requests -------------------------------------------------------------------------------------
 
 /// Names to add: a list, or a pasted text.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddRequest {
     /// The names.
@@ -32,6 +33,7 @@ pub struct AddRequest {
     pub text: String,
     /// `owned` (default) or `watched`.
     #[serde(default)]
+    #[schema(value_type = String)]
     pub ownership: Ownership,
     /// Tags of all of them.
     #[serde(default)]
@@ -46,15 +48,18 @@ impl AddRequest {
 }
 
 /// Changes to a domain. A field that is absent stays; one that is `null` is cleared.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct PatchRequest {
+    #[schema(value_type = Option<String>)]
     ownership: Option<Ownership>,
     tags: Option<Vec<String>>,
     note: Option<String>,
     #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
     manual_expires: Option<Option<Date>>,
     #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<bool>)]
     auto_renew: Option<Option<bool>>,
 }
 
@@ -78,7 +83,7 @@ impl From<PatchRequest> for ItemPatch {
 // --- responses ------------------------------------------------------------------------------------
 
 /// An error: problem details (RFC 9457), and the keys that this version had before them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Problem {
     #[serde(rename = "type")]
     kind: String,
@@ -103,7 +108,7 @@ impl Problem {
                 ErrorKind::NotFound => "not_found",
                 ErrorKind::SignInRequired => "sign_in",
                 ErrorKind::Forbidden => "forbidden",
-                ErrorKind::Invalid => "invalid",
+                ErrorKind::Invalid | ErrorKind::Conflict | ErrorKind::Changed => "invalid",
                 ErrorKind::TooManyRequests => "too_many",
                 ErrorKind::Unavailable | ErrorKind::Internal => "unavailable",
             },
@@ -113,27 +118,27 @@ impl Problem {
 }
 
 /// How many domains were removed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Removed {
     /// The number.
     pub removed: usize,
 }
 
 /// How many scans were queued.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Queued {
     /// The number.
     pub queued: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct StatusV1 {
     kind: &'static str,
     reasons: Vec<ReasonV1>,
     judge_again_at: Option<Timestamp>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct ReasonV1 {
     kind: &'static str,
     rule: String,
@@ -151,19 +156,22 @@ impl From<Status> for StatusV1 {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct ProviderV1 {
     name: String,
+    #[schema(value_type = String)]
     kind: model::dns::ProviderKind,
 }
 
 /// A domain of a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct DomainRow {
+    #[schema(value_type = String)]
     name: DomainName,
     unicode: String,
     ownership: &'static str,
     tags: Vec<String>,
+    #[schema(value_type = Option<String>)]
     expires: Option<StatedTime>,
     expires_by_hand: bool,
     auto_renew: Option<bool>,
@@ -172,6 +180,7 @@ pub struct DomainRow {
     status: StatusV1,
     outcome: Option<&'static str>,
     last_change_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>)]
     modified: Option<StatedTime>,
     last_scan_at: Option<Timestamp>,
     registered_read_at: Option<Timestamp>,
@@ -202,7 +211,7 @@ impl From<Row> for DomainRow {
 }
 
 /// A page of the inventory.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct DomainPage {
     rows: Vec<DomainRow>,
     total: u64,
@@ -212,7 +221,7 @@ pub struct DomainPage {
     rv: i64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct FacetsV1 {
     status: Vec<FacetV1>,
     registrar: Vec<FacetV1>,
@@ -221,7 +230,7 @@ struct FacetsV1 {
     ownership: Vec<FacetV1>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct FacetV1 {
     value: String,
     count: u64,
@@ -255,9 +264,10 @@ impl From<Page> for DomainPage {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct ItemV1 {
     org: i64,
+    #[schema(value_type = String)]
     name: DomainName,
     ownership: &'static str,
     tags: Vec<String>,
@@ -291,13 +301,15 @@ impl From<Item> for ItemV1 {
 }
 
 /// One domain with all that is known.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct DomainDetail {
     item: ItemV1,
     row: DomainRow,
+    #[schema(value_type = Option<Object>)]
     observation: Option<Observation>,
     snapshots: u64,
     events: u64,
+    #[schema(value_type = Option<Object>)]
     scan: Option<ScanProgress>,
     rv: i64,
     now: Timestamp,
@@ -319,7 +331,7 @@ impl From<Detail> for DomainDetail {
 }
 
 /// A kept state, without the state itself.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct SnapshotEntry {
     id: i64,
     at: Timestamp,
@@ -333,9 +345,10 @@ impl From<SnapshotMeta> for SnapshotEntry {
 }
 
 /// A kept state.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct SnapshotDetail {
     meta: SnapshotEntry,
+    #[schema(value_type = Object)]
     observation: Observation,
 }
 
@@ -346,7 +359,7 @@ impl From<Snapshot> for SnapshotDetail {
 }
 
 /// A page of the event log.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct EventList {
     events: Vec<EventV1>,
     total: u64,
@@ -354,10 +367,11 @@ pub struct EventList {
     per_page: u32,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct EventV1 {
     id: i64,
     org: i64,
+    #[schema(value_type = String)]
     domain: DomainName,
     at: Timestamp,
     kind: &'static str,
@@ -370,7 +384,7 @@ struct EventV1 {
     acknowledged: Option<AcknowledgedV1>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct AcknowledgedV1 {
     by: String,
     at: Timestamp,
@@ -407,7 +421,7 @@ impl From<EventPage> for EventList {
 }
 
 /// Totals of the organisation; watched domains count in `total` and `watched` only.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Totals {
     total: u64,
     owned: u64,
@@ -420,7 +434,7 @@ pub struct Totals {
     open_events: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct CalendarDayV1 {
     day: Date,
     count: u64,
@@ -444,19 +458,29 @@ impl From<Summary> for Totals {
 }
 
 /// What became of one name to add.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct AddedEntry {
     line: u32,
     input: String,
     result: AddResultV1,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
 enum AddResultV1 {
-    Added { name: DomainName, note: Option<String> },
-    Duplicate { name: DomainName, note: Option<String> },
-    Refused { reason: String },
+    Added {
+        #[schema(value_type = String)]
+        name: DomainName,
+        note: Option<String>,
+    },
+    Duplicate {
+        #[schema(value_type = String)]
+        name: DomainName,
+        note: Option<String>,
+    },
+    Refused {
+        reason: String,
+    },
 }
 
 impl From<AddedLine> for AddedEntry {

@@ -1,0 +1,158 @@
+//! What people do about access: members, invitations, API tokens, the organisation, the audit log, their own account.
+
+use crate::ApiResult;
+use async_trait::async_trait;
+use model::account::{
+    AuditPage, AuditQuery, Invitation, Member, SessionInfo, TokenInfo, TokenScope, User, UserId,
+};
+use model::ids::{Caller, Role};
+use serde::{Deserialize, Serialize};
+
+/// The part of [`Backend`](crate::Backend) that is about access. Each method is an
+/// [`Action`](crate::policy::Action) of the same name.
+#[async_trait]
+pub trait AccountBackend: Send + Sync + 'static {
+    /// Members of the organisation, by name.
+    async fn members(&self, caller: &Caller) -> ApiResult<Vec<Member>>;
+    /// Changes the role of a member: not above the caller's own, and never of the last owner.
+    async fn set_role(&self, caller: &Caller, user: &UserId, role: Role) -> ApiResult<()>;
+    /// Removes a member; their sessions in the organisation end.
+    async fn remove_member(&self, caller: &Caller, user: &UserId) -> ApiResult<()>;
+    /// Invitations that were not accepted yet.
+    async fn invitations(&self, caller: &Caller) -> ApiResult<Vec<Invitation>>;
+    /// Invites a person; the link is shown once.
+    async fn invite(&self, caller: &Caller, email: &str, role: Role) -> ApiResult<NewInvitation>;
+    /// Revokes an invitation.
+    async fn revoke_invitation(&self, caller: &Caller, id: &str) -> ApiResult<()>;
+    /// API tokens of the organisation, newest first.
+    async fn tokens(&self, caller: &Caller) -> ApiResult<Vec<TokenInfo>>;
+    /// Creates an API token; its secret is shown once.
+    async fn create_token(&self, caller: &Caller, request: &TokenRequest) -> ApiResult<NewToken>;
+    /// Revokes an API token.
+    async fn revoke_token(&self, caller: &Caller, id: &str) -> ApiResult<()>;
+    /// The organisation, and how much of its quotas is used.
+    async fn organisation(&self, caller: &Caller) -> ApiResult<Organisation>;
+    /// Renames the organisation.
+    async fn rename_organisation(&self, caller: &Caller, name: &str) -> ApiResult<()>;
+    /// A page of the audit log.
+    async fn audit_log(&self, caller: &Caller, query: &AuditQuery) -> ApiResult<AuditPage>;
+    /// The caller's own account.
+    async fn profile(&self, caller: &Caller) -> ApiResult<Profile>;
+    /// Changes the caller's password; their other sessions end.
+    async fn change_password(&self, caller: &Caller, current: &str, new: &str) -> ApiResult<()>;
+    /// A secret for an authenticator app, or a picture of the one that the app has already. Nothing is stored before
+    /// [`AccountBackend::enable_second_factor`].
+    async fn begin_second_factor(&self, caller: &Caller, secret: Option<&str>) -> ApiResult<Enrolment>;
+    /// Turns two-factor sign-in on once a code proves that the app has the secret; the recovery codes, shown once.
+    async fn enable_second_factor(
+        &self,
+        caller: &Caller,
+        secret: &str,
+        code: &str,
+        password: &str,
+    ) -> ApiResult<Vec<String>>;
+    /// Turns two-factor sign-in off.
+    async fn disable_second_factor(&self, caller: &Caller, password: &str, code: &str) -> ApiResult<()>;
+    /// Ends one session of the caller, or all others.
+    async fn end_sessions(&self, caller: &Caller, only: Option<&str>) -> ApiResult<u64>;
+}
+
+/// An invitation that was just made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewInvitation {
+    /// What lists show of it.
+    pub invitation: Invitation,
+    /// Path and query of the link.
+    pub path: String,
+}
+
+/// What an API token is to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenRequest {
+    /// What uses it.
+    pub name: String,
+    /// What it may do.
+    pub scope: TokenScope,
+    /// Days until it ends.
+    pub days: u32,
+}
+
+impl TokenRequest {
+    /// Longest life of a token, in days.
+    pub const MAX_DAYS: u32 = 366;
+    /// Life of a token unless asked otherwise, in days.
+    pub const DEFAULT_DAYS: u32 = 90;
+}
+
+/// An API token that was just made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewToken {
+    /// What lists show of it.
+    pub token: TokenInfo,
+    /// The secret.
+    pub secret: String,
+}
+
+/// How much of a quota is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// In use.
+    pub used: u64,
+    /// Most that is allowed.
+    pub limit: u64,
+}
+
+impl Usage {
+    /// True from nine tenths on: people are told before the limit refuses something.
+    pub fn is_nearly_full(self) -> bool {
+        self.used.saturating_mul(10) >= self.limit.saturating_mul(9)
+    }
+}
+
+/// An organisation with its quotas.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Organisation {
+    /// Its unguessable identifier.
+    pub key: String,
+    /// Its name.
+    pub name: String,
+    /// Domains.
+    pub domains: Usage,
+    /// Members and open invitations.
+    pub members: Usage,
+    /// API tokens.
+    pub tokens: Usage,
+}
+
+/// The caller's own account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    /// The person.
+    pub user: User,
+    /// Whether a password is set.
+    pub has_password: bool,
+    /// Recovery codes that are left.
+    pub recovery_codes: u64,
+    /// Sessions, newest use first.
+    pub sessions: Vec<SessionInfo>,
+}
+
+/// A secret for an authenticator app.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Enrolment {
+    /// The secret in base32, for typing.
+    pub secret: String,
+    /// The same as a picture to scan: an SVG element.
+    pub qr_svg: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Usage;
+
+    #[test]
+    fn a_quota_warns_from_nine_tenths_on() {
+        let full = |used| Usage { used, limit: 50 }.is_nearly_full();
+        assert!(!full(44) && full(45) && full(50) && full(51));
+    }
+}

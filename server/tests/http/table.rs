@@ -1,0 +1,368 @@
+//! Every address of the server and every server function with the least role that may use it. Addresses are read from
+//! the router and functions from leptos' registry: one without a row here fails.
+//!
+//! Each is called without an account, in every role, with API tokens of every scope, and by the owner of another
+//! organisation, who must learn and change nothing.
+
+use crate::site::{Site, site};
+use accounts::{Secret, SecretKind};
+use axum::http::StatusCode;
+use model::Timestamp;
+use model::account::{SignInMethod, TokenInfo, TokenScope, UserId};
+use model::ids::{Caller, OrgId, Role};
+use model::item::{ItemPatch, Ownership};
+use model::names::DomainName;
+use service::Backend;
+use std::collections::{BTreeMap, BTreeSet};
+use store::{NewItem, NewSession};
+
+/// Who may use an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    /// Anyone: it shows nothing of an organisation, or has a secret of its own.
+    Nothing,
+    /// A member in at least this role, or a token that acts in it.
+    Least(Role),
+    /// A person, in any role; no token.
+    Person,
+}
+
+use Needs::{Least, Nothing, Person};
+use Role::{Admin, Member, Viewer};
+
+/// Method, address as the router has it, who may, address as it is called (empty: the same), body.
+type Line = (&'static str, &'static str, Needs, &'static str, &'static str);
+
+/// `a..b` is no name, so that tools end before they send anything; ids name nothing, so that nothing is changed.
+const TABLE: &[Line] = &[
+    ("GET", "/sign-in", Nothing, "", ""),
+    ("POST", "/sign-in", Nothing, "", "email=a&password=b"),
+    ("POST", "/sign-out", Nothing, "", ""),
+    ("POST", "/switch-organisation", Nothing, "", "org=none"),
+    ("GET", "/setup", Nothing, "/setup?key=x", ""),
+    ("GET", "/invite", Nothing, "/invite?key=x", ""),
+    ("GET", "/reset", Nothing, "/reset?key=x", ""),
+    ("POST", "/accept", Nothing, "", "key=x"),
+    ("GET", "/assets/{*file}", Nothing, "/assets/none.js", ""),
+    ("GET", "/favicon.svg", Nothing, "", ""),
+    ("GET", "/api/v1/openapi.json", Nothing, "", ""),
+    ("GET", "/api/v1/docs", Nothing, "", ""),
+    ("GET", "/problems/{kind}", Nothing, "/problems/not-found", ""),
+    ("GET", "/livez", Nothing, "", ""),
+    ("GET", "/readyz", Nothing, "", ""),
+    // A token, or this machine.
+    ("GET", "/metrics", Nothing, "", ""),
+    // --- pages ---
+    ("GET", "/", Least(Viewer), "", ""),
+    ("GET", "/domains", Least(Viewer), "", ""),
+    ("GET", "/domains/add", Least(Viewer), "", ""),
+    ("GET", "/domains/{name}", Least(Viewer), "/domains/NAME", ""),
+    ("GET", "/domains/{name}/history", Least(Viewer), "/domains/NAME/history", ""),
+    ("GET", "/domains/{name}/events", Least(Viewer), "/domains/NAME/events", ""),
+    ("GET", "/domains/{name}/dns", Least(Viewer), "/domains/NAME/dns", ""),
+    ("GET", "/events", Least(Viewer), "", ""),
+    ("GET", "/tools/scan", Least(Viewer), "", ""),
+    ("GET", "/tools/check", Least(Viewer), "", ""),
+    ("GET", "/tools/compare", Least(Viewer), "", ""),
+    ("GET", "/tools/fqdn", Least(Viewer), "", ""),
+    ("GET", "/tools/trace", Least(Viewer), "", ""),
+    ("GET", "/settings", Least(Viewer), "", ""),
+    ("GET", "/settings/members", Least(Viewer), "", ""),
+    ("GET", "/settings/tokens", Least(Admin), "", ""),
+    ("GET", "/settings/audit", Least(Admin), "", ""),
+    ("GET", "/settings/organisation", Least(Viewer), "", ""),
+    ("GET", "/settings/account", Person, "", ""),
+    ("POST", "/settings/members", Least(Admin), "", "do=uninvite&id=INVITATION"),
+    ("POST", "/settings/tokens", Least(Admin), "", "do=revoke&id=TOKEN"),
+    ("POST", "/settings/organisation", Least(Admin), "", "do=rename&name="),
+    ("POST", "/settings/account", Person, "", "do=end&id=SESSION"),
+    // --- streams and files ---
+    ("GET", "/live", Least(Viewer), "", ""),
+    ("GET", "/live/compare", Least(Member), "/live/compare?name=a..b", ""),
+    ("GET", "/domains.csv", Least(Viewer), "", ""),
+    ("GET", "/domains.json", Least(Viewer), "", ""),
+    ("GET", "/settings/audit.csv", Least(Admin), "", ""),
+    ("GET", "/settings/audit.json", Least(Admin), "", ""),
+    // --- server functions ---
+    ("ANY", "/api/fn/{*function}", Least(Viewer), "/api/fn/none", ""),
+    ("POST", "/api/fn/frame", Least(Viewer), "", ""),
+    ("POST", "/api/fn/inventory", Least(Viewer), "", "query="),
+    ("POST", "/api/fn/suggest", Least(Viewer), "", "text=a"),
+    ("POST", "/api/fn/detail", Least(Viewer), "", "name=NAME"),
+    ("POST", "/api/fn/history", Least(Viewer), "", "name=NAME"),
+    ("POST", "/api/fn/events", Least(Viewer), "", "query="),
+    ("POST", "/api/fn/explain", Least(Viewer), "", "lines[]=1:a"),
+    ("POST", "/api/fn/add", Least(Member), "", "text=a..b"),
+    ("POST", "/api/fn/remove", Least(Member), "", "names[]=NAME"),
+    ("POST", "/api/fn/restore", Least(Member), "", "{\"items\":[]}"),
+    ("POST", "/api/fn/rescan", Least(Member), "", "names[]=NAME"),
+    ("POST", "/api/fn/rescan_matching", Least(Member), "", "query="),
+    ("POST", "/api/fn/tag", Least(Member), "", "names[]=NAME&tag=x"),
+    ("POST", "/api/fn/ownership", Least(Member), "", "names[]=NAME&ownership=watched"),
+    ("POST", "/api/fn/set_tags", Least(Member), "", "name=NAME&tags=x"),
+    ("POST", "/api/fn/set_note", Least(Member), "", "name=NAME&note=x"),
+    ("POST", "/api/fn/set_renewal", Least(Member), "", "name=NAME"),
+    ("POST", "/api/fn/acknowledge", Least(Member), "", "ids[]=1"),
+    ("POST", "/api/fn/look_up", Least(Member), "", "name=a..b"),
+    ("POST", "/api/fn/trace", Least(Member), "", "name=a..b&rtype=A"),
+    ("POST", "/api/fn/check", Least(Member), "", "zone=a..b"),
+    ("POST", "/api/fn/authority", Least(Member), "", "name=a..b&rtype=A"),
+    ("POST", "/api/fn/compare", Least(Member), "", "name=a..b&rtype=A"),
+    ("POST", "/api/fn/fqdn", Least(Member), "", "name=a..b"),
+    ("POST", "/api/fn/browser-resolvers", Least(Viewer), "", ""),
+    ("POST", "/api/fn/settings_members", Least(Viewer), "", ""),
+    ("POST", "/api/fn/settings_tokens", Least(Admin), "", ""),
+    ("POST", "/api/fn/settings_organisation", Least(Viewer), "", ""),
+    ("POST", "/api/fn/settings_account", Person, "", ""),
+    ("POST", "/api/fn/settings_audit", Least(Admin), "", "query="),
+    // --- REST ---
+    ("GET", "/api/v1/domains", Least(Viewer), "", ""),
+    ("POST", "/api/v1/domains", Least(Member), "", "{\"names\":[\"a..b\"]}"),
+    ("GET", "/api/v1/domains/{name}", Least(Viewer), "/api/v1/domains/NAME", ""),
+    ("PATCH", "/api/v1/domains/{name}", Least(Member), "/api/v1/domains/NAME", "{\"tags\":[\"x\"]}"),
+    ("DELETE", "/api/v1/domains/{name}", Least(Member), "/api/v1/domains/NAME", ""),
+    ("POST", "/api/v1/domains/{name}/rescan", Least(Member), "/api/v1/domains/NAME/rescan", ""),
+    ("GET", "/api/v1/domains/{name}/snapshots", Least(Viewer), "/api/v1/domains/NAME/snapshots", ""),
+    ("GET", "/api/v1/domains/{name}/snapshots/{id}", Least(Viewer), "/api/v1/domains/NAME/snapshots/1", ""),
+    ("GET", "/api/v1/events", Least(Viewer), "", ""),
+    ("GET", "/api/v1/summary", Least(Viewer), "", ""),
+    ("GET", "/api/v1/compare", Least(Member), "/api/v1/compare?name=a..b", ""),
+    ("GET", "/api/v1/fqdn", Least(Member), "/api/v1/fqdn?name=a..b", ""),
+    ("GET", "/api/v1/members", Least(Viewer), "", ""),
+    ("GET", "/api/v1/members/{id}", Least(Viewer), "/api/v1/members/MEMBER", ""),
+    ("PATCH", "/api/v1/members/{id}", Least(Admin), "/api/v1/members/MEMBER", "{\"role\":\"member\"}"),
+    ("DELETE", "/api/v1/members/{id}", Least(Admin), "/api/v1/members/MEMBER", ""),
+    ("GET", "/api/v1/invitations", Least(Admin), "", ""),
+    ("POST", "/api/v1/invitations", Least(Admin), "", "{\"email\":\"none\",\"role\":\"viewer\"}"),
+    ("DELETE", "/api/v1/invitations/{id}", Least(Admin), "/api/v1/invitations/INVITATION", ""),
+    ("GET", "/api/v1/tokens", Least(Admin), "", ""),
+    ("POST", "/api/v1/tokens", Least(Admin), "", "{\"name\":\"\",\"scope\":\"read\"}"),
+    ("DELETE", "/api/v1/tokens/{id}", Least(Admin), "/api/v1/tokens/TOKEN", ""),
+    ("GET", "/api/v1/organisation", Least(Viewer), "", ""),
+    ("PATCH", "/api/v1/organisation", Least(Admin), "", "{\"name\":\"\"}"),
+    ("GET", "/api/v1/audit", Least(Admin), "", ""),
+];
+
+/// Address and methods of every route, from the router's `Debug` form: it has no other way to list them.
+pub fn routes(router: &axum::Router) -> BTreeSet<(String, String)> {
+    let text = format!("{router:?}");
+    let own = text.split("fallback_router:").next().unwrap();
+    let (mut paths, mut methods) = (BTreeMap::new(), BTreeMap::new());
+    for part in own.split("RouteId(").skip(1) {
+        let (id, rest) = part.split_once("): ").unwrap();
+        if let Some(path) = rest.strip_prefix('"') {
+            paths.insert(id, path.split('"').next().unwrap());
+        } else if let Some((_, allowed)) = rest.split_once("allow_header: ") {
+            let list =
+                allowed.strip_prefix("Bytes(b\"").map_or("ANY", |list| list.split('"').next().unwrap());
+            methods.insert(id, list);
+        }
+    }
+    let mut out = BTreeSet::new();
+    for (id, path) in paths {
+        for method in methods[id].split(',').filter(|m| *m != "HEAD") {
+            out.insert((method.to_string(), path.to_string()));
+        }
+    }
+    assert!(out.len() > 50, "the router's Debug form is not what it was: {} routes", out.len());
+    out
+}
+
+#[tokio::test]
+async fn every_address_and_every_server_function_has_a_row() {
+    let site = site(false).await;
+    let rows: BTreeSet<(String, String)> = TABLE.iter().map(|l| (l.0.to_string(), l.1.to_string())).collect();
+    assert_eq!(rows.len(), TABLE.len(), "a row is there twice");
+    let routes = routes(&site.router);
+    let without_row: Vec<_> = routes.difference(&rows).collect();
+    assert!(without_row.is_empty(), "no row in the table: {without_row:#?}");
+    let without_route: Vec<_> = rows.difference(&routes).collect();
+    assert!(without_route.is_empty(), "no such route: {without_route:#?}");
+    let functions = leptos::server_fn::axum::server_fn_paths();
+    for (path, method) in functions {
+        assert!(
+            rows.contains(&(method.to_string(), path.to_string())),
+            "no row for function {method} {path}"
+        );
+    }
+}
+
+/// An organisation with something of each kind, and how its people authenticate.
+struct Org {
+    id: OrgId,
+    name: &'static str,
+    ids: BTreeMap<&'static str, String>,
+    /// Cookie of a person in each role, bearer of each scope.
+    people: Vec<(Role, String)>,
+    tokens: Vec<(Role, String)>,
+}
+
+async fn organisation(site: &Site, key: &str, domain: &'static str) -> Org {
+    let (store, now) = (&site.scanner.store, Timestamp::now());
+    let person = |role: Role| UserId(format!("{key}-{}", role.as_str()));
+    let mut id = OrgId(0);
+    let mut people = Vec::new();
+    for role in Role::ALL.into_iter().rev() {
+        let user = person(role);
+        store.create_user(&user, &format!("{}@{key}.example", role.as_str()), &user.0, now).await.unwrap();
+        if role == Role::Owner {
+            id = store.create_org(key, key, &user, now).await.unwrap();
+        } else {
+            store.add_member(id, &user, role, now, None).await.unwrap();
+        }
+        let secret = Secret::generate(SecretKind::Session);
+        let session = NewSession {
+            hash: secret.hash().as_str().into(),
+            id: format!("{key}-session-{}", role.as_str()),
+            user,
+            org: id,
+            client: "test".into(),
+            address: String::new(),
+            method: SignInMethod::Password,
+        };
+        store.create_session(&session, now, None).await.unwrap();
+        people.push((role, format!("domainscope_session={}", secret.expose())));
+    }
+    let mut tokens = Vec::new();
+    for scope in TokenScope::ALL {
+        let secret = Secret::generate(SecretKind::ApiToken);
+        let token = TokenInfo {
+            id: format!("{key}-token-{}", scope.as_str()),
+            name: scope.as_str().into(),
+            hint: String::new(),
+            scope,
+            created_by: "test".into(),
+            created_at: now,
+            expires_at: None,
+            last_used_at: None,
+        };
+        store.create_token(id, secret.hash().as_str(), &token, None).await.unwrap();
+        tokens.push((scope.role(), format!("Bearer {}", secret.expose())));
+    }
+    let name = DomainName::trusted(domain);
+    let item = NewItem {
+        name: name.clone(),
+        unicode: domain.into(),
+        ownership: Ownership::Owned,
+        tags: vec![],
+        note: String::new(),
+    };
+    store.add(id, &[item], now).await.unwrap();
+    let note = ItemPatch { note: Some(format!("note of {key}")), ..ItemPatch::default() };
+    store.patch(id, &name, &note, now).await.unwrap();
+    let owner = Caller { user: Some(person(Role::Owner)), ..Caller::new(id, key, Role::Owner) };
+    let invited = site.identity.invite(&owner, "new@birch.example", Role::Viewer).await.unwrap().1;
+    let ids = BTreeMap::from([
+        ("NAME", domain.to_string()),
+        ("INVITATION", invited.id),
+        ("TOKEN", format!("{key}-token-read")),
+        ("SESSION", format!("{key}-session-viewer")),
+        ("MEMBER", format!("{key}-viewer")),
+    ]);
+    Org { id, name: domain, ids, people, tokens }
+}
+
+/// Calls a row with the ids of an organisation put in place.
+async fn call(
+    site: &Site,
+    line: &Line,
+    ids: &BTreeMap<&str, String>,
+    auth: Option<(&str, &str)>,
+) -> (StatusCode, String) {
+    let fill = |text: &str| ids.iter().fold(text.to_string(), |text, (mark, id)| text.replace(mark, id));
+    let (method, path, _, concrete, body) = *line;
+    let path = fill(if concrete.is_empty() { path } else { concrete });
+    let body = fill(body);
+    let media = if body.starts_with('{') { "application/json" } else { "application/x-www-form-urlencoded" };
+    let mut headers = vec![("content-type", media), ("host", "scope.example")];
+    headers.extend(auth);
+    let method = if method == "ANY" { "POST" } else { method };
+    site.ask_head(method, &path, &headers, &body).await
+}
+
+/// True when the answer is that the caller must sign in.
+fn wants_sign_in((status, text): &(StatusCode, String)) -> bool {
+    *status == StatusCode::UNAUTHORIZED || (*status == StatusCode::SEE_OTHER && text.starts_with("/sign-in"))
+}
+
+/// Ids that name nothing.
+fn nothing() -> BTreeMap<&'static str, String> {
+    BTreeMap::from(
+        ["NAME", "INVITATION", "TOKEN", "SESSION", "MEMBER"].map(|mark| {
+            (mark, if mark == "NAME" { "absent.example".to_string() } else { "none".to_string() })
+        }),
+    )
+}
+
+#[tokio::test]
+async fn every_address_asks_for_its_least_role() {
+    let site = site(false).await;
+    let org = organisation(&site, "alder", "alder-owned.com").await;
+    let ids = nothing();
+    for line in TABLE {
+        let (method, path, needs, ..) = *line;
+        let alone = call(&site, line, &ids, None).await;
+        if needs != Nothing {
+            assert!(wants_sign_in(&alone), "{method} {path} without an account: {alone:?}");
+        }
+        let people = org.people.iter().map(|(role, cookie)| (*role, true, ("cookie", cookie.as_str())));
+        let tokens =
+            org.tokens.iter().map(|(role, bearer)| (*role, false, ("authorization", bearer.as_str())));
+        for (role, is_person, auth) in people.chain(tokens) {
+            // What ends the caller's session is called last, below.
+            if path == "/sign-out" || path == "/live" {
+                continue;
+            }
+            let (status, text) = call(&site, line, &ids, Some(auth)).await;
+            let allowed = match needs {
+                Nothing => continue,
+                Least(least) => role >= least,
+                Person => is_person,
+            };
+            let as_what = format!("{method} {path} as {} ({})", role.as_str(), auth.0);
+            assert_eq!(status == StatusCode::FORBIDDEN, !allowed, "{as_what}: {status} {text}");
+            assert_ne!(status, StatusCode::UNAUTHORIZED, "{as_what}");
+            assert!(!status.is_server_error(), "{as_what}: {status} {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_owner_of_another_organisation_learns_and_changes_nothing() {
+    let site = site(false).await;
+    let alder = organisation(&site, "alder", "alder-owned.com").await;
+    let birch = organisation(&site, "birch", "birch-owned.com").await;
+    let (store, owner) = (&site.scanner.store, Caller::new(birch.id, "test", Role::Owner));
+    let before = (
+        store.members(birch.id).await.unwrap(),
+        store.tokens(birch.id).await.unwrap(),
+        store.invitations(birch.id, Timestamp::now()).await.unwrap(),
+        store.item(birch.id, &DomainName::trusted(birch.name)).await.unwrap(),
+    );
+    let cookie = &alder.people.iter().find(|(role, _)| *role == Role::Owner).unwrap().1;
+    for line in TABLE {
+        if line.1 == "/live" || line.1 == "/sign-out" {
+            continue;
+        }
+        let (status, text) = call(&site, line, &birch.ids, Some(("cookie", cookie))).await;
+        for secret in ["note of birch", "birch-token", "birch-session", "viewer@birch", "birch-viewer"] {
+            // What was sent may come back in an error; what was not may not.
+            let was_sent = birch.ids.values().any(|id| id.contains(secret) || secret.contains(id.as_str()));
+            assert!(was_sent || !text.contains(secret), "{} {}: {status} {text}", line.0, line.1);
+        }
+        if line.1.contains("{name}") {
+            let is_empty_list = line.1.ends_with("snapshots") && text == "[]";
+            assert!(status != StatusCode::OK || is_empty_list, "{} {}: {text}", line.0, line.1);
+        }
+    }
+    let after = (
+        store.members(birch.id).await.unwrap(),
+        store.tokens(birch.id).await.unwrap(),
+        store.invitations(birch.id, Timestamp::now()).await.unwrap(),
+        store.item(birch.id, &DomainName::trusted(birch.name)).await.unwrap(),
+    );
+    assert_eq!(before, after);
+    assert_eq!(site.services.summary(&owner).await.unwrap().total, 1);
+    let sessions = store.sessions(&UserId("birch-viewer".into()), "").await.unwrap();
+    assert_eq!(sessions.len(), 1, "another organisation's session is there still");
+}
