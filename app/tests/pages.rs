@@ -402,8 +402,8 @@ async fn a_claim_says_what_to_publish_where_and_why_it_does_not_count_yet() {
             "up to 1 h",
         ],
     );
-    let t = read(&story(), "/domains/fernhill.example/ownership").await;
-    says(&t, &["Verified since", "fernhill.example and the names below it", "Withdraw the claim"]);
+    let t = read(&story(), "/domains/halcyon.example/ownership").await;
+    says(&t, &["Verified since", "halcyon.example and the names below it", "Withdraw the claim"]);
     let t = read(&story(), "/domains/alder.example/ownership").await;
     says(&t, &["Prove that alder.example is yours", "TXT record (recommended)", "Start verification"]);
 }

@@ -1,4 +1,4 @@
-//! Claims of the sample: q7.io pending with two near misses, fernhill.example verified, the others not claimed.
+//! Claims of the sample: q7.io pending with two near misses, halcyon.example verified, the others not claimed.
 
 use super::now;
 use model::dns::{DnssecStatus, Provider, ProviderKind};
@@ -46,7 +46,7 @@ pub fn sample(name: &str) -> ApiResult<ClaimView> {
         name: name.into(),
         unicode: name.into(),
         domain: DomainName::trusted(name),
-        claim: matches!(name, "q7.io" | "fernhill.example").then_some(record),
+        claim: matches!(name, "q7.io" | "halcyon.example").then_some(record),
         methods: vec![Method::Txt, Method::TxtApex, Method::Http],
         covered_by: None,
         provider: Some(provider.name),
