@@ -1,5 +1,5 @@
 //! What every tool says about every name of the demo, as one table that a person can read: `demo_table.txt`. The
-//! functions are those of the pages and of the command line. `UPDATE_TABLE=1` writes the file anew; read the difference.
+//! functions are those of the pages and of the command line. `UPDATE_TABLE=1` rewrites the file; read the difference.
 
 mod demo;
 
@@ -89,7 +89,7 @@ async fn every_tool_says_the_worst_thing_first_about_every_name_of_the_demo() {
     let (services, lab) = services(folder.path()).await;
     let now = now();
     let mut names = lab.endpoints().domains.clone();
-    // It loses every second question: what is said about it is chance.
+    // It loses every second question: its result is chance.
     names.retain(|name| name != "leaky.example");
     names.sort();
     names.extend(HOSTS.map(String::from));

@@ -158,7 +158,7 @@ async fn live_pages_get_bounded_messages_and_are_told_to_read_anew() {
     assert_eq!(message.len(), 100);
     assert!(message.iter().all(|l| matches!(l, Live::Scan(p) if p.name.as_str() != "not-held.example")));
 
-    // More than one message holds: the page reads anew and goes on from there.
+    // More than one message holds: the page reads its state again and goes on from there.
     for i in 0..600 {
         hub.started(&DomainName::trusted(&format!("many{i}.example")), jiff::Timestamp::now(), &[]);
     }

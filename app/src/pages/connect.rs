@@ -1,5 +1,5 @@
 //! The customer page at `/connect/TOKEN`: one service, one domain, no account. The server renders it whole, without the
-//! browser bundle, in the brand of whoever made the link; it reloads itself until everything is there.
+//! browser bundle, in the brand of the link's author; it reloads itself until everything is there.
 
 use super::configure::{deletion, host_shown};
 use crate::components::icon;

@@ -1,5 +1,5 @@
 //! Expected against live records: what is present, missing, different, in the way or hidden, and the faults that
-//! copying by hand makes, each with the corrected record.
+//! copying makes, each with the corrected record.
 
 use crate::conflict;
 use crate::names::is_at_or_below;
@@ -49,7 +49,7 @@ pub struct Fault {
     pub corrected: Record,
 }
 
-/// Faults that copying records by hand makes.
+/// Faults that copying records makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {

@@ -37,7 +37,7 @@ static PROXY_HEADERS: [HeaderName; 4] =
 /// Who may use the resolver through a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
-    /// Nobody: both paths return 404 with the reason.
+    /// No one: both paths return 404 with the reason.
     Off,
     /// Clients that connect directly, not through a proxy: the default on loopback.
     Direct,

@@ -42,7 +42,7 @@ async fn a_client_that_asks_below_a_silent_zone_does_not_starve_the_others() {
     };
     let (mut attack, mut others) = (Vec::new(), Vec::new());
     let mut ticks = tokio::time::interval(Duration::from_millis(100));
-    // 90 queries a second from one client, 40 from forty others, each for a name that nobody asked for before.
+    // 90 queries a second from one client, 40 from forty others, each for a name not asked for before.
     for tick in 0..60 {
         ticks.tick().await;
         if tick % 10 == 0 {

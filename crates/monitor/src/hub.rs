@@ -213,7 +213,7 @@ impl Hub {
         }
     }
 
-    /// What happened meanwhile is not known: every page reads anew.
+    /// What happened meanwhile is not known: every page reads its state again.
     async fn reset(&self, store: &dyn Store) -> Option<LogPosition> {
         let head = store.head().await.ok()?;
         self.send(Live::Reset { rv: head });
@@ -242,7 +242,7 @@ impl Hub {
         let states: HashMap<_, _> = states.iter().map(|s| (s.job.key(), s)).collect();
         for name in ended {
             match states.get(name.as_str()) {
-                // Done with for good: nobody holds the name any more.
+                // Final: no organisation holds the name any more.
                 None => self.forget(&name),
                 Some(state) if state.is_active() => self.active_elsewhere(state),
                 Some(state) => self.ended_elsewhere(&name, state),

@@ -199,7 +199,7 @@ async fn a_scan_that_fails_every_time_is_suspended_and_a_rescan_starts_it_again(
     stop.cancel();
 }
 
-/// A replica whose position in the log was pruned tells its pages to read anew.
+/// A replica whose position in the log was pruned tells its pages to read their state again.
 #[tokio::test]
 async fn a_hub_whose_position_in_the_log_was_pruned_tells_pages_to_read_anew() {
     let folder = tempfile::tempdir().unwrap();

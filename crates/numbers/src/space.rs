@@ -39,7 +39,7 @@ pub struct Holding {
 pub enum Overlap {
     /// Another claim of the same tenant.
     Own(Holding),
-    /// A claim of another tenant, of which nothing is told.
+    /// A claim of another tenant, of which nothing is shown.
     Foreign,
 }
 

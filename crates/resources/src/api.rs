@@ -149,7 +149,7 @@ impl Api {
                 let object = self.objects(caller, c, &ns).get(&name).await?;
                 Ok(of(c.kind, object.ok_or_else(|| Failure::not_found(c.kind, &name))?))
             }
-            // The status is what was observed or decided: nobody but the server writes it.
+            // The status is what was observed or decided: only the server writes it.
             Target::Status(..) => Err(Failure::method_not_allowed(method)),
         }
     }

@@ -55,7 +55,7 @@ pub trait Backend: AccountBackend + crate::resources::ResourceBackend + crate::A
     async fn remove(&self, caller: &Caller, names: &[DomainName]) -> ApiResult<Vec<Item>>;
     /// Puts removed holdings back with all that was said of them; how many. One that is held again stays as it is.
     async fn restore(&self, caller: &Caller, items: &[Item]) -> ApiResult<u64>;
-    /// Changes what is said about one holding.
+    /// Changes what the owner states about one holding.
     async fn patch(&self, caller: &Caller, name: &DomainName, patch: &ItemPatch) -> ApiResult<()>;
     /// Adds a tag to (or takes it from) many.
     async fn tag(&self, caller: &Caller, names: &[DomainName], tag: &str, add: bool) -> ApiResult<u64>;
@@ -125,7 +125,7 @@ pub trait Backend: AccountBackend + crate::resources::ResourceBackend + crate::A
     async fn remove_service(&self, caller: &Caller, name: &DomainName, id: &str) -> ApiResult<()>;
     /// Checks a kept service now.
     async fn check_service(&self, caller: &Caller, name: &DomainName, id: &str) -> ApiResult<ServiceReport>;
-    /// Makes a link to the page on which somebody without an account sets the service up.
+    /// Makes a link to the page on which a person without an account sets the service up.
     async fn connect_link(
         &self,
         caller: &Caller,

@@ -94,7 +94,7 @@ impl ErrorKind {
         format!("{TYPES}{}", self.as_str())
     }
 
-    /// What it means and what to do, for whoever opens the type's URI.
+    /// What it means and what to do, for a person who opens the type's URI.
     pub fn meaning(self) -> &'static str {
         match self {
             ErrorKind::NotFound => "It does not exist in this organisation, or not at this address.",

@@ -42,7 +42,7 @@ pub struct ScanReport {
     pub now: model::Timestamp,
 }
 
-/// A link to the page on which somebody without an account sets a service up on their domain.
+/// A link to the page on which a person without an account sets a service up on their domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectRequest {

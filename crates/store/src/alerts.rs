@@ -21,7 +21,7 @@ pub trait AlertStore: Send + Sync + 'static {
     /// Takes due messages of the outbox, oldest first, each for one deliverer at a time.
     async fn lease_notifications(&self, limit: u32, now: Timestamp) -> Result<Vec<Notification>>;
     /// Replaces the events of a scan by the messages that the rules make of them, in one transaction. False when the
-    /// lease was lost: somebody else has routed them.
+    /// lease was lost: another process has routed them.
     async fn route_notification(&self, n: &Notification, planned: &[Planned], now: Timestamp)
     -> Result<bool>;
     /// Marks a message as delivered, with what the other side answered.

@@ -46,7 +46,7 @@ impl Error {
 }
 
 /// Days that entries of the change log are kept, or as long as history is when that is shorter: every scan of every
-/// holding writes one. A reader that was away longer reads the state anew ([`LogRead::ReadAnew`]); events are kept as long as
+/// holding writes one. A reader that was away longer reads the whole state again ([`LogRead::ReadAnew`]); events are kept as long as
 /// history, and their identity is their position in the log.
 pub const LOG_KEEP_DAYS: u32 = 1;
 
@@ -111,7 +111,7 @@ pub enum LogRead {
     /// The entries after its position, in order.
     Entries(Vec<LogEntry>),
     /// Entries after its position were pruned, or its position is none of this log: what it knows may be wrong. It
-    /// reads the state anew and goes on from the head.
+    /// reads the whole state again and goes on from the head.
     ReadAnew,
 }
 
@@ -303,7 +303,7 @@ pub trait Store:
     /// Deletes old entries of the change log ([`LOG_KEEP_DAYS`], or `keep_days` when that is less); how many.
     async fn prune_log(&self, now: Timestamp, keep_days: u32) -> Result<u64>;
     /// Deletes old log entries, then history older than `keep_days` (never the newest change of a name), observations
-    /// nobody holds, messages given up and budgets of hosts nobody asks any more, in small steps. How many rows.
+    /// nobody holds, messages given up and budgets of hosts that are no longer asked, in small steps. How many rows.
     async fn prune(&self, now: Timestamp, keep_days: u32) -> Result<u64>;
     /// Writes a consistent copy of an embedded database into a new file, while others read and write it.
     ///

@@ -84,7 +84,7 @@ pub(crate) async fn add(db: &Db, by: &By<'_>, items: &[NewItem]) -> Result<Vec<b
     hold(db, by, "domain.add", items.iter().map(holding).collect()).await
 }
 
-/// Holdings as they were when they were removed, to be judged anew.
+/// Holdings as they were when they were removed, to be judged again.
 pub(crate) async fn restore(db: &Db, by: &By<'_>, items: &[Item]) -> Result<Vec<bool>> {
     let holding = |old: &Item| (Item { org: by.org, ..old.clone() }, old.name.unicode());
     hold(db, by, "domain.restore", items.iter().map(holding).collect()).await

@@ -263,7 +263,7 @@ pub(crate) async fn parked(db: &Db, kind: JobKind, limit: u32) -> Result<Vec<Job
     db.rows(sql, args![kind.as_str(), i64::from(limit)]).await?.iter().map(|r| state(kind, r)).collect()
 }
 
-/// Deletes parked scans of names that nobody holds any more.
+/// Deletes parked scans of names that are no longer held.
 pub(crate) async fn forget_parked_scans(db: &Db, tx: &mut Tx, names: Vec<String>) -> Result<u64> {
     let sql = format!(
         "DELETE FROM jobs WHERE kind = $1 AND {} AND parked_at IS NOT NULL \

@@ -86,7 +86,7 @@ pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64
     )
     .await?;
     gone += names_nobody_holds(db).await?;
-    // Messages that nobody retried for as long as history is kept.
+    // Messages that were not retried for as long as history is kept.
     let sql = "DELETE FROM outbox WHERE failed_at < $2 AND (id, channel) IN \
                (SELECT id, channel FROM outbox WHERE failed_at < $2 LIMIT $1)";
     gone += in_batches(db, sql, old).await?;

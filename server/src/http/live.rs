@@ -1,6 +1,6 @@
 //! `/live`: server-sent events for open pages. In: the position in the change log a page was rendered at. Out:
 //! messages, each a JSON array of [`Live`]: what was recorded since, scans as they move on, and [`Live::Reset`] when the
-//! page has to read anew (it was away too long, the log was pruned after its position, or it can't keep up).
+//! page has to read its state again (it was away too long, the log was pruned after its position, or it can't keep up).
 //!
 //! What happens within a tenth of a second goes out as one message of bounded size; of several changes to one thing
 //! only the last is sent.
@@ -27,9 +27,9 @@ use tokio::time::Instant;
 
 /// Time over which a message is gathered.
 const GATHER: Duration = Duration::from_millis(100);
-/// Things one message tells of, and log entries read for a page that was away; after more the page reads anew.
+/// Things one message tells of, and log entries read for a page that was away; after more the page reads its state again.
 const MESSAGE_MAX: usize = 500;
-/// Scans under way that a new page is told of.
+/// Scans under way that a new page is sent.
 const RUNNING: usize = 200;
 /// Streams of one process.
 const STREAMS_MAX: usize = 4_000;
@@ -165,7 +165,7 @@ impl Page {
         }
     }
 
-    /// Everything up to the head is read anew by the page, so nothing of it is sent. `None` when the database does not
+    /// Everything up to the head is read again by the page, so nothing of it is sent. `None` when the database does not
     /// answer: the browser connects again.
     async fn reset(&mut self) -> Option<Live> {
         while !matches!(self.receiver.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {}

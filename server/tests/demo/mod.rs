@@ -1,4 +1,4 @@
-//! The demo with a clock that stands still, so that what is said about it does not change from day to day.
+//! The demo with a clock that stands still, so that its texts do not change from day to day.
 
 use jiff::Timestamp;
 use monitor::{Clock, Hub, Policy, Scanner, SystemClock, Worker};

@@ -66,7 +66,7 @@ async fn an_invitation_is_shown_once_and_brings_a_member_who_is_removed_again() 
     assert_eq!(status, StatusCode::SEE_OTHER);
     let ben = ben.split(';').next().unwrap();
 
-    // Nobody rises by themselves.
+    // No one raises their own role.
     let (status, _, page) =
         form(&site, ben, "/settings/members", &[("do", "invite"), ("email", "x@y.z"), ("role", "owner")])
             .await;

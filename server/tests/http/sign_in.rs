@@ -121,7 +121,7 @@ async fn over_tls_the_cookie_is_bound_to_the_host() {
     let set = entered.headers["set-cookie"].to_str().unwrap();
     assert!(set.starts_with("__Host-domainscope=dss_") && set.ends_with("; Secure"), "{set}");
     assert!(entered.headers.contains_key("strict-transport-security"));
-    // The same secret under the other name, as somebody on the way could plant it, is not believed over TLS.
+    // The same secret under the other name, as an attacker on the path could plant it, is not believed over TLS.
     let planted = entered.cookie().replace("__Host-domainscope", "domainscope_session");
     let request = Request::get("/domains").extension(server::http::Encrypted).header("cookie", planted);
     assert_eq!(send(&site, request, String::new()).await.status, StatusCode::SEE_OTHER);

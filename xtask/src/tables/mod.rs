@@ -1,5 +1,5 @@
 //! `cargo xtask tables`: rebuilds the shipped tables of facts from files of public facts (`--from`, by default
-//! `../shared/reference`) and the rows kept by hand in `xtask/tables/`. The output is sorted and depends on the input
+//! `../shared/reference`) and the manual rows in `xtask/tables/`. The output is sorted and depends on the input
 //! alone, so an update is a diff that can be read. `--check` writes nothing and fails where a table differs.
 
 mod addresses;
@@ -33,7 +33,7 @@ struct Counts {
     confirmed: usize,
     /// One source.
     single: usize,
-    /// Kept by hand, with a source named in the row.
+    /// A manual row, with a source named in the row.
     by_hand: usize,
 }
 
@@ -51,7 +51,7 @@ impl Counts {
 struct Input {
     /// Files of public facts.
     facts: PathBuf,
-    /// Rows kept by hand.
+    /// Manual rows.
     by_hand: PathBuf,
 }
 

@@ -48,7 +48,7 @@ pub fn servers(input: &Input) -> Result<Table> {
             "not-listed" if sources.len() >= 2 && rejected.get(&tld) != Some(&url) => false,
             _ => continue,
         };
-        // IANA lists a few by http; nobody else is believed about one.
+        // IANA lists a few by http; no other source is believed about one.
         let scheme = url.starts_with("https://") || (listed && url.starts_with("http://"));
         if !scheme || !url.ends_with('/') {
             bail!("RDAP of {tld}: {url} is no https base URL with a final slash");

@@ -1,4 +1,4 @@
-//! Public resolvers: those a comparison asks by default, kept by hand, then the others.
+//! Public resolvers: those a comparison asks by default, a manual list, then the others.
 
 use super::{Counts, Input, Table, head};
 use anyhow::{Context, Result, bail};

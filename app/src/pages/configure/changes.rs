@@ -133,7 +133,7 @@ fn entry(number: usize, c: &RecordCheck, form: &ProviderForm) -> AnyView {
         let what = format!("{} of record {number}", label.to_lowercase());
         let shown = if value.is_empty() { "(empty)".to_string() } else { value.clone() };
         view! {
-            <div><dt>{label}</dt><dd>{shown}{hint}</dd>{copy_button(&what, value)}</div>
+            <div><dt>{label}</dt><dd>{shown}{hint}</dd><dd>{copy_button(&what, value)}</dd></div>
         }
     };
     view! {

@@ -132,7 +132,7 @@ fn put_back(toaster: Toaster, removed: Vec<Item>, address: String) {
 
 /// The scan that runs, or the one that ended while the page was open; announced as it goes.
 fn scan(dom: DomainState, d: &Detail) -> impl IntoView + use<> {
-    // A result of ten minutes ago is old; that scans are suspended stays until somebody acts.
+    // A result of ten minutes ago is old; that scans are suspended stays until it is started again.
     let recent = |p: &ScanProgress| d.now.duration_since(p.started_at).as_secs() < 600;
     let news = |p: &ScanProgress| !p.finished() || p.suspended || recent(p);
     let own = d.scan.clone().filter(news);

@@ -1,4 +1,4 @@
-//! The owner's data about a domain: tags, expiration and auto-renew by hand, a note. Plain forms.
+//! The owner's data about a domain: tags, manual expiration, auto-renew, a note. Plain forms.
 
 use super::state::DomainState;
 use crate::browser;
@@ -99,7 +99,7 @@ pub(crate) fn renewal(dom: DomainState, d: &Detail) -> AnyView {
     .into_any()
 }
 
-/// Whether messages about the domain are sent. A plain form: its page is sent anew with the answer.
+/// Whether messages about the domain are sent. A plain form: the answer is its page again.
 pub(crate) fn mute(d: &Detail) -> AnyView {
     let name = d.item.name.as_str().to_string();
     let muted = d.item.muted_until.filter(|until| *until > d.now);

@@ -20,14 +20,14 @@ pub(crate) struct DomainState {
     pub scan: RwSignal<Option<ScanProgress>>,
     /// True from a click on Rescan until the first progress arrives.
     pub asked: RwSignal<bool>,
-    /// The scan whose outcome was closed by hand: when it began.
+    /// The scan whose outcome a person closed: when it began.
     pub dismissed: RwSignal<Option<Timestamp>>,
     /// Shows notifications.
     pub toaster: Toaster,
 }
 
 impl DomainState {
-    /// True when the outcome of this scan was closed by hand.
+    /// True when the outcome of this scan was closed by a person.
     pub(super) fn dismissed(self, p: &ScanProgress) -> bool {
         p.finished() && self.dismissed.get() == Some(p.started_at)
     }

@@ -228,7 +228,7 @@ fn enrolment(e: &Enrolment, failed: Option<&ApiError>) -> AnyView {
             <ol class="steps-plain stack">
                 <li>"1. Scan this code with an authenticator app, or type the secret into it."</li>
                 <li><div class="qr" inner_html=e.qr_svg.clone()></div></li>
-                <li><dl class="rec"><div><dt>"Secret"</dt><dd>{e.secret.clone()}</dd>{copy_button("secret", e.secret.clone())}</div></dl></li>
+                <li><dl class="rec"><div><dt>"Secret"</dt><dd>{e.secret.clone()}</dd><dd>{copy_button("secret", e.secret.clone())}</dd></div></dl></li>
                 <li>"2. Enter the code that the app shows, and your password."</li>
             </ol>
             <input type="hidden" name="do" value="second_factor_on"/>

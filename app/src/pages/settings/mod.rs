@@ -84,7 +84,7 @@ fn shown_once(title: String, text: &'static str, label: &'static str, value: Str
             {icon::icon("ok")}
             <div class="grow stack">
                 <div><strong>{title}</strong><p>{text}</p></div>
-                <dl class="rec"><div><dt>{label}</dt><dd>{value.clone()}</dd>{copy_button(label, value)}</div></dl>
+                <dl class="rec"><div><dt>{label}</dt><dd>{value.clone()}</dd><dd>{copy_button(label, value)}</dd></div></dl>
             </div>
         </div>
     }

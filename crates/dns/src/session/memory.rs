@@ -31,7 +31,7 @@ impl Memory {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// One sentence for whoever asked for the operation.
+    /// One sentence for the person who asked for the operation.
     pub(crate) fn words(&self) -> String {
         format!("the replies take more than the {} MB of memory one operation may keep", self.limit >> 20)
     }

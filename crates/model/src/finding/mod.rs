@@ -66,7 +66,7 @@ impl Level {
 pub enum Tone {
     /// It resolves everywhere.
     Ok,
-    /// It resolves, and not every place is told the same: by location, or from an older copy.
+    /// It resolves, and not every place gets the same answer: by location, or from an older copy.
     Notice,
     /// It resolves, and something ought to be looked at.
     Warning,

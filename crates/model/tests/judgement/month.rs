@@ -14,7 +14,7 @@ const HOURS: i64 = 30 * 24;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Truth {
     Quiet,
-    /// Registry moves the date and sets autoRenewPeriod; nobody may have paid.
+    /// Registry moves the date and sets autoRenewPeriod, paid or not.
     AutoRenew,
     /// Renewed by its owner.
     Renewal,

@@ -151,7 +151,7 @@ fn reminders_come_once_a_threshold_and_date_the_most_urgent_first() {
     let mut free = date.clone();
     free.registration.value = Some(RegistrationState::Available);
     assert_eq!(at_days(&free, &mut item(), 1), None);
-    // A date set by hand counts where none is published.
+    // A manual date counts where none is published.
     let mut by_hand = item();
     by_hand.manual_expires = Some("2027-01-01".parse().unwrap());
     let mut r = registration();

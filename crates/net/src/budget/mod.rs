@@ -40,12 +40,12 @@ pub struct Patience {
     /// Callers of this process that may wait for the same host; further ones return almost at once.
     pub max_waiters: usize,
     /// A caller that has to come back later takes a place in the host's queue. Set for callers that do come back (the
-    /// schedule); a place that nobody uses (a person who presses a button again) would delay everybody else.
+    /// schedule); a place that is not used (a person who presses a button again) would delay everybody else.
     pub queues: bool,
 }
 
 impl Patience {
-    /// Waits up to `wait` whoever else waits, and takes a place in the queue when that is too short.
+    /// Waits up to `wait` however many wait, and takes a place in the queue when that is too short.
     pub fn of(wait: Duration) -> Self {
         Patience { wait, max_waiters: usize::MAX, queues: true }
     }

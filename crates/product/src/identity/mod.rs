@@ -26,7 +26,7 @@ use store::{Audit, NewSession, Store};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Client {
     /// Its address (for IPv6 the /64): what attempts are counted by. `None` where it can't be told from others, as
-    /// behind a proxy that nobody declared.
+    /// behind an undeclared proxy.
     pub prefix: Option<String>,
     /// Its address for the audit log and the list of sessions.
     pub address: String,
@@ -180,7 +180,7 @@ impl Identity {
         }
     }
 
-    /// An account with its own organisation for the demo, or the one that exists. Without a password: nobody can sign
+    /// An account with its own organisation for the demo, or the one that exists. Without a password: no one can sign
     /// in to it but by [`Identity::demo_caller`].
     ///
     /// # Errors

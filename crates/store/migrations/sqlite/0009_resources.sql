@@ -46,7 +46,7 @@ CREATE INDEX prefixes_by_version ON prefixes (version);
 CREATE INDEX prefixes_of_claim ON prefixes (org, claim);
 CREATE INDEX prefixes_released ON prefixes (org, prefix) WHERE released_at IS NOT NULL;
 
--- One row. Whoever allocates updates it first and so holds it until the commit: one allocation at a time, and every
+-- One row. An allocation updates it first and so holds it until the commit: one allocation at a time, and every
 -- process sees what changed since the version it knows.
 CREATE TABLE space_head (
   id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -72,7 +72,7 @@ impl SpaceCache {
             .ok_or_else(|| Error::Broken("the head of the address space is missing".into()))?
             .int(0)?;
         let known = cached.get_or_insert_with(|| Cached { version: -1, space: Space::default() });
-        // Whoever else changed the table committed before this transaction got the lock.
+        // Another change of the table committed before this transaction got the lock.
         if known.version != version - 1 {
             let rows = tx.rows(changed_since(known.version), args![known.version]).await?;
             known.apply(&rows)?;

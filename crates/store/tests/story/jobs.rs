@@ -142,7 +142,7 @@ pub async fn failed_attempts_back_off_and_are_given_up_with_the_reason(place: &P
         assert!(lease(&*s, 9, at + wait - 1.microseconds()).await.is_empty());
         at += wait;
     }
-    // Whose name nobody holds any more is parked no longer.
+    // What is of a name no longer held is parked no longer.
     s.remove(ONE, &[name("a.example")], at).await.unwrap();
     assert!(s.parked_jobs(SCAN, 9).await.unwrap().is_empty());
 }
@@ -155,7 +155,7 @@ pub async fn a_success_forgets_failures_and_a_release_counts_no_attempt(place: &
     let job = lease(&*s, 1, now()).await.remove(0);
     assert_eq!((job.attempt, job.priority), (1, Priority::Requested), "another worker need not wait");
     s.fail(&job, "once", now()).await.unwrap();
-    // Somebody asks: no wait.
+    // A person asks: no wait.
     enqueue(&*s, "a", later(0), Priority::Requested).await;
     let job = lease(&*s, 1, now()).await.remove(0);
     assert_eq!(job.attempt, 2);
@@ -165,7 +165,7 @@ pub async fn a_success_forgets_failures_and_a_release_counts_no_attempt(place: &
     assert_eq!(state.outcome, Some((later(1), "{}".into())));
 }
 
-/// Every replica sees what runs and what a person waits for, whoever works on it.
+/// Every replica sees what runs and what a person waits for, whichever replica works on it.
 pub async fn active_jobs_are_seen_by_every_replica(place: &Place) {
     let (a, b) = (place.open().await, place.open().await);
     add(&*a, ONE, &["added.example"]).await;

@@ -150,7 +150,7 @@ pub async fn failures_back_off_are_given_up_visibly_and_can_be_retried(place: &P
         lease(&*s, later(100_000 + i * 100)).await;
     }
     assert_eq!(s.failed_notifications(None, 9).await.unwrap().len(), 1);
-    // What nobody retried goes with the history.
+    // What was not retried goes with the history.
     s.prune(later(600 * 24 * 60), 400).await.unwrap();
     assert_eq!(s.outbox_stats().await.unwrap(), store::OutboxStats::default());
 }

@@ -98,7 +98,7 @@ async fn detail(
     respond(read.await.map(v1::DomainDetail::from))
 }
 
-/// Changes what is said about a domain. A field that is left out stays, one that is `null` is cleared.
+/// Changes what the owner states about a domain. A field that is left out stays, one that is `null` is cleared.
 async fn patch(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,

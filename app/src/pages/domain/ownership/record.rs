@@ -31,7 +31,7 @@ pub(super) fn record(state: ClaimState, v: &ClaimView, r: &ClaimRecord) -> AnyVi
     };
     let line = |what: &'static str, value: String, note: String| {
         let note = (!note.is_empty()).then(|| view! { <small>{note}</small> });
-        view! { <div><dt>{what}</dt><dd>{value.clone()}" "{note}</dd>{copy_button(&what.to_lowercase(), value)}</div> }
+        view! { <div><dt>{what}</dt><dd>{value.clone()}" "{note}</dd><dd>{copy_button(&what.to_lowercase(), value)}</dd></div> }
     };
     let rows = if is_file {
         vec![

@@ -1,4 +1,4 @@
-//! A link to the page on which somebody without an account sets a service up on their domain.
+//! A link to the page on which a person without an account sets a service up on their domain.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Looks that must agree before a service has drifted.
 const LOOKS: u32 = 2;
-/// Between looks while somebody may be waiting, or a drift is being confirmed.
+/// Between checks while a person may be waiting, or a drift is being confirmed.
 const SOON: SignedDuration = SignedDuration::from_mins(5);
 /// Between looks otherwise.
 const USUAL: SignedDuration = SignedDuration::from_hours(1);
