@@ -3,19 +3,12 @@
 mod support;
 
 use support::backend::Sample;
-use support::{page, router, text};
+use support::{page, router, says, text};
 
 async fn html(url: &str) -> String {
     let (status, html) = page(&router(Sample::story(), ""), url).await;
     assert_eq!(status, 200, "{url}");
     html
-}
-
-#[track_caller]
-fn says(text: &str, words: &[&str]) {
-    for w in words {
-        assert!(text.contains(w), "“{w}” is not in: {text}");
-    }
 }
 
 #[tokio::test]

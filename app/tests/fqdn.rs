@@ -3,7 +3,7 @@
 mod support;
 
 use support::backend::Sample;
-use support::{page, router, text};
+use support::{page, router, says, text};
 
 async fn read(url: &str) -> String {
     answered(url, 200).await
@@ -13,13 +13,6 @@ async fn answered(url: &str, expected: u16) -> String {
     let (status, html) = page(&router(Sample::story(), ""), url).await;
     assert_eq!(status, expected, "{url}");
     text(&html)
-}
-
-#[track_caller]
-fn says(text: &str, words: &[&str]) {
-    for w in words {
-        assert!(text.contains(w), "“{w}” is not in: {text}");
-    }
 }
 
 #[tokio::test]

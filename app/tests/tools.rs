@@ -2,27 +2,8 @@
 
 mod support;
 
-use axum::Router;
 use support::backend::Sample;
-use support::{page, router, text};
-
-fn story() -> Router {
-    router(Sample::story(), "")
-}
-
-/// The words of a page that must be there.
-async fn read(router: &Router, url: &str) -> String {
-    let (status, html) = page(router, url).await;
-    assert_eq!(status, 200, "{url}");
-    text(&html)
-}
-
-#[track_caller]
-fn says(text: &str, words: &[&str]) {
-    for w in words {
-        assert!(text.contains(w), "“{w}” is not in: {text}");
-    }
-}
+use support::{page, read, router, says, story, text};
 
 #[tokio::test]
 async fn a_check_says_what_is_wrong_worst_first_and_what_to_do() {

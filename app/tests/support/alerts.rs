@@ -1,10 +1,15 @@
 //! Notification settings of the sample: five channels in every state, two rules, a failed message.
 
+use super::backend::Sample;
 use super::now;
+use async_trait::async_trait;
 use jiff::ToSpan;
-use model::ids::EventId;
+use model::ids::{Caller, EventId};
 use model::notify::{DeliveryState, MessageStatus, Quiet, Rule, RulePreview, TestResult};
-use service::{ChannelView, DeliveryView, FailedView, NotificationSettings, RuleView};
+use service::{
+    AlertBackend, ApiResult, ChannelDraft, ChannelView, DeliveryView, FailedView, NotificationSettings,
+    RuleView,
+};
 
 fn channel(
     id: &str,
@@ -111,5 +116,51 @@ pub fn settings() -> NotificationSettings {
         mail: true,
         may_change: true,
         now: now(),
+    }
+}
+
+#[async_trait]
+impl AlertBackend for Sample {
+    async fn notifications(&self, _: &Caller) -> ApiResult<NotificationSettings> {
+        self.up()?;
+        Ok(settings())
+    }
+
+    async fn save_channel(&self, _: &Caller, draft: &ChannelDraft) -> ApiResult<ChannelView> {
+        self.note(format!("save_channel {} {} {}", draft.kind, draft.name, draft.to));
+        Ok(settings().channels.remove(0))
+    }
+
+    async fn remove_channel(&self, _: &Caller, id: &str) -> ApiResult<()> {
+        self.note(format!("remove_channel {id}"));
+        Ok(())
+    }
+
+    async fn test_channel(&self, _: &Caller, id: &str) -> ApiResult<TestResult> {
+        self.note(format!("test_channel {id}"));
+        Ok(TestResult { delivered: true, words: "204 No Content in 174 ms".into(), at: now() })
+    }
+
+    async fn save_rule(&self, _: &Caller, rule: &Rule) -> ApiResult<Rule> {
+        self.note(format!("save_rule {} {:?} {:?}", rule.name, rule.kinds, rule.channels));
+        Ok(rule.clone())
+    }
+
+    async fn remove_rule(&self, _: &Caller, id: &str) -> ApiResult<()> {
+        self.note(format!("remove_rule {id}"));
+        Ok(())
+    }
+
+    async fn preview_rule(&self, _: &Caller, _: &Rule) -> ApiResult<RulePreview> {
+        Ok(preview())
+    }
+
+    async fn resend(&self, _: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64> {
+        self.note(format!("resend {which:?}"));
+        Ok(1)
+    }
+
+    async fn deliveries(&self, _: &Caller, _: EventId, _: EventId) -> ApiResult<Vec<DeliveryView>> {
+        Ok(deliveries())
     }
 }

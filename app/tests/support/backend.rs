@@ -14,16 +14,12 @@ use model::inventory::{
 };
 use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
-use model::notify::{Rule, RulePreview, TestResult};
 use model::ownership::{ClaimBadge, ClaimView, Method};
 use model::registration::{Party, Protocol, RegistrationState};
 use model::resolvers::PublicResolver;
 use model::scan::{ScanProgress, Stage, StageResult};
 use model::status::StatusKind;
-use service::{
-    AlertBackend, ApiError, ApiResult, Backend, ChannelDraft, ChannelView, CheckOutcome, ConnectRequest,
-    CreatedLink, DeliveryView, NotificationSettings, ScanReport, Session,
-};
+use service::{ApiError, ApiResult, Backend, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -483,51 +479,5 @@ impl Backend for Sample {
 
     async fn connect_link(&self, _: &Caller, _: &DomainName, _: &ConnectRequest) -> ApiResult<CreatedLink> {
         Ok(CreatedLink { path: "/connect/dsc_x".into(), expires_at: now() })
-    }
-}
-
-#[async_trait]
-impl AlertBackend for Sample {
-    async fn notifications(&self, _: &Caller) -> ApiResult<NotificationSettings> {
-        self.up()?;
-        Ok(super::alerts::settings())
-    }
-
-    async fn save_channel(&self, _: &Caller, draft: &ChannelDraft) -> ApiResult<ChannelView> {
-        self.note(format!("save_channel {} {} {}", draft.kind, draft.name, draft.to));
-        Ok(super::alerts::settings().channels.remove(0))
-    }
-
-    async fn remove_channel(&self, _: &Caller, id: &str) -> ApiResult<()> {
-        self.note(format!("remove_channel {id}"));
-        Ok(())
-    }
-
-    async fn test_channel(&self, _: &Caller, id: &str) -> ApiResult<TestResult> {
-        self.note(format!("test_channel {id}"));
-        Ok(TestResult { delivered: true, words: "204 No Content in 174 ms".into(), at: now() })
-    }
-
-    async fn save_rule(&self, _: &Caller, rule: &Rule) -> ApiResult<Rule> {
-        self.note(format!("save_rule {} {:?} {:?}", rule.name, rule.kinds, rule.channels));
-        Ok(rule.clone())
-    }
-
-    async fn remove_rule(&self, _: &Caller, id: &str) -> ApiResult<()> {
-        self.note(format!("remove_rule {id}"));
-        Ok(())
-    }
-
-    async fn preview_rule(&self, _: &Caller, _: &Rule) -> ApiResult<RulePreview> {
-        Ok(super::alerts::preview())
-    }
-
-    async fn resend(&self, _: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64> {
-        self.note(format!("resend {which:?}"));
-        Ok(1)
-    }
-
-    async fn deliveries(&self, _: &Caller, _: EventId, _: EventId) -> ApiResult<Vec<DeliveryView>> {
-        Ok(super::alerts::deliveries())
     }
 }

@@ -107,3 +107,23 @@ pub fn text(html: &str) -> String {
     let out = out.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
     out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// The sample installation.
+pub fn story() -> Router {
+    router(Sample::story(), "<meta name=\"bundle\" content=\"tags\">")
+}
+
+/// The words of a page that must be there.
+pub async fn read(router: &Router, url: &str) -> String {
+    let (status, html) = page(router, url).await;
+    assert_eq!(status, 200, "{url}");
+    text(&html)
+}
+
+/// Fails, with the text, when a word is missing.
+#[track_caller]
+pub fn says(text: &str, words: &[&str]) {
+    for w in words {
+        assert!(text.contains(w), "“{w}” is not in: {text}");
+    }
+}

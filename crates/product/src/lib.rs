@@ -5,6 +5,7 @@ mod add;
 mod alerts;
 mod claims;
 pub mod configure;
+mod holdings;
 pub mod identity;
 mod limits;
 mod members;

@@ -1,6 +1,7 @@
 //! The trait, method by method.
 
 use super::add::normal_tags;
+use super::holdings::{MAX_PROGRESS, checked_note, validated_for_restore};
 use super::{BULK, Services, Work, checked, not_held, query_error, read_name, unavailable};
 use async_trait::async_trait;
 use model::compare::Comparison;
@@ -9,9 +10,9 @@ use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
 use model::fqdn::FqdnReport;
-use model::ids::{Caller, EventId, OrgId, SnapshotId, Vantage};
+use model::ids::{Caller, EventId, SnapshotId, Vantage};
 use model::inventory::{AddPreview, AddedLine, ListQuery, Page, Row, SortKey, Summary};
-use model::item::{Item, ItemPatch, NOTE_MAX, Ownership};
+use model::item::{Item, ItemPatch, Ownership};
 use model::names::{DomainName, Fqdn};
 use model::ownership::{ClaimBadge, ClaimView, Method};
 use model::resolvers::PublicResolver;
@@ -21,74 +22,9 @@ use service::Backend;
 use service::policy::{Action, authorize};
 use service::{ApiError, ApiResult, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session};
 use std::collections::HashMap;
-use store::{Job, Priority};
 
-/// Scans of one call whose progress is reported.
-const MAX_PROGRESS: usize = 500;
 /// Public resolvers that a visitor's browser queries: enough to see a difference, few enough to read.
 const BROWSER_RESOLVERS: usize = 3;
-
-impl Services {
-    async fn queue(&self, names: &[DomainName]) -> ApiResult<u64> {
-        let now = self.now();
-        let scans: Vec<_> = names.iter().map(|n| (Job::Scan(n.clone()), now)).collect();
-        for chunk in scans.chunks(1000) {
-            self.store().enqueue(chunk, Priority::Requested).await.map_err(unavailable)?;
-        }
-        // Progress is shown for as many as a person can follow; the rows of a larger bulk update as they change.
-        for name in names.iter().take(MAX_PROGRESS) {
-            self.scanner.hub.queued(name, now);
-        }
-        self.worker.wake();
-        Ok(names.len() as u64)
-    }
-
-    async fn held(&self, org: OrgId, names: &[DomainName]) -> ApiResult<Vec<DomainName>> {
-        let mut held = Vec::new();
-        for name in checked(names)? {
-            if self.store().item(org, &name).await.map_err(unavailable)?.is_some() {
-                held.push(name);
-            }
-        }
-        Ok(held)
-    }
-
-    /// Recomputes status and row from the stored observation, after the owner's data changed.
-    pub(super) async fn rejudge(&self, items: Vec<Item>) -> ApiResult<()> {
-        let mut judged = Vec::with_capacity(items.len());
-        for item in items {
-            let stored =
-                self.store().observation(&item.name, &Vantage::local()).await.map_err(unavailable)?;
-            judged.push(self.scanner.judged(item, stored.as_ref().map(|s| &s.observation), self.now()));
-        }
-        self.store().update_judged(&judged, self.now()).await.map_err(unavailable)?;
-        self.scanner.hub.recorded();
-        Ok(())
-    }
-}
-
-fn checked_note(note: &str) -> ApiResult<()> {
-    if note.chars().count() > NOTE_MAX {
-        return Err(ApiError::invalid(format!("A note has at most {NOTE_MAX} characters.")));
-    }
-    Ok(())
-}
-
-/// An item that a client sends back for restoring, held to the same rules as new input; its times are not in the
-/// future.
-fn validated_for_restore(item: &Item, org: OrgId, now: model::Timestamp) -> ApiResult<Item> {
-    checked_note(&item.note)?;
-    Ok(Item {
-        org,
-        name: read_name(item.name.as_str())?,
-        tags: normal_tags(&item.tags)?,
-        added_at: item.added_at.min(now),
-        last_change_at: item.last_change_at.filter(|t| *t <= now),
-        last_dns_change_at: item.last_dns_change_at.filter(|t| *t <= now),
-        reminded: item.reminded.iter().take(20).copied().collect(),
-        ..item.clone()
-    })
-}
 
 #[async_trait]
 impl Backend for Services {

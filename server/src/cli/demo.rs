@@ -55,6 +55,9 @@ pub(super) async fn people(identity: &Identity, store: &Arc<dyn Store>) -> Resul
     Ok(())
 }
 
+/// Seconds that a change must last in the demo: visitors change the lab and wait for what comes of it.
+pub(super) const CONFIRM_S: i64 = 5;
+
 /// Domain, service, the values of its fields, its state.
 type DemoService = (&'static str, ServiceKind, &'static [(&'static str, &'static str)], ServiceState);
 

@@ -164,6 +164,7 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
         reminder_days: args.mail.expiry_days.0.clone(),
         keep_days: args.keep_days,
+        confirm_s: if args.demo { demo::CONFIRM_S } else { Policy::default().confirm_s },
         ..Policy::default()
     };
     let resolver = args.doh.resolver(&engine, &dns)?;

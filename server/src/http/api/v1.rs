@@ -7,78 +7,15 @@
 use jiff::civil::Date;
 use model::Timestamp;
 use model::detail::{Detail, Snapshot, SnapshotMeta};
-use model::event::{Event, EventPage};
 use model::inventory::{AddResult, AddedLine, Facet, Facets, Page, Row, Summary};
-use model::item::{Item, ItemPatch, Ownership};
+use model::item::Item;
 use model::names::DomainName;
 use model::observation::Observation;
 use model::scan::ScanProgress;
 use model::status::Status;
 use model::time::StatedTime;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use service::{ApiError, ErrorKind};
-
-// --- requests -------------------------------------------------------------------------------------
-
-/// Names to add: a list, or a pasted text.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AddRequest {
-    /// The names.
-    #[serde(default)]
-    pub names: Vec<String>,
-    /// Read when `names` is empty: lines, commas, URLs, CSV with a header.
-    #[serde(default)]
-    pub text: String,
-    /// `owned` (default) or `watched`.
-    #[serde(default)]
-    pub ownership: Ownership,
-    /// Tags of all of them.
-    #[serde(default)]
-    pub tags: Vec<String>,
-}
-
-impl AddRequest {
-    /// The text to add.
-    pub fn text(&self) -> String {
-        if self.names.is_empty() { self.text.clone() } else { self.names.join("\n") }
-    }
-}
-
-/// Changes to a domain. A field that is absent stays; one that is `null` is cleared.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct PatchRequest {
-    ownership: Option<Ownership>,
-    tags: Option<Vec<String>>,
-    note: Option<String>,
-    #[serde(deserialize_with = "present")]
-    manual_expires: Option<Option<Date>>,
-    #[serde(deserialize_with = "present")]
-    auto_renew: Option<Option<bool>>,
-    #[serde(deserialize_with = "present")]
-    muted_until: Option<Option<Timestamp>>,
-}
-
-/// A field that is present, null or not.
-fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Option<Option<T>>, D::Error> {
-    Option::<T>::deserialize(field).map(Some)
-}
-
-impl From<PatchRequest> for ItemPatch {
-    fn from(p: PatchRequest) -> Self {
-        ItemPatch {
-            ownership: p.ownership,
-            tags: p.tags,
-            note: p.note,
-            manual_expires: p.manual_expires,
-            auto_renew: p.auto_renew,
-            muted_until: p.muted_until,
-        }
-    }
-}
-
-// --- responses ------------------------------------------------------------------------------------
 
 /// An error: problem details (RFC 9457), and the keys that this version had before them.
 #[derive(Debug, Serialize)]
@@ -116,7 +53,11 @@ impl Problem {
 }
 
 mod claims;
+mod events;
+mod requests;
 pub use claims::{ClaimDetail, ClaimEntry, ClaimRequest};
+pub use events::EventList;
+pub use requests::{AddRequest, PatchRequest};
 
 /// How many domains were removed.
 #[derive(Debug, Serialize)]
@@ -352,67 +293,6 @@ pub struct SnapshotDetail {
 impl From<Snapshot> for SnapshotDetail {
     fn from(s: Snapshot) -> Self {
         SnapshotDetail { meta: s.meta.into(), observation: s.observation }
-    }
-}
-
-/// A page of the event log.
-#[derive(Debug, Serialize)]
-pub struct EventList {
-    events: Vec<EventV1>,
-    total: u64,
-    page: u32,
-    per_page: u32,
-}
-
-#[derive(Debug, Serialize)]
-struct EventV1 {
-    id: i64,
-    org: i64,
-    domain: DomainName,
-    at: Timestamp,
-    kind: &'static str,
-    severity: &'static str,
-    field: String,
-    old: Option<String>,
-    new: Option<String>,
-    source: String,
-    note: String,
-    acknowledged: Option<AcknowledgedV1>,
-}
-
-#[derive(Debug, Serialize)]
-struct AcknowledgedV1 {
-    by: String,
-    at: Timestamp,
-}
-
-impl From<Event> for EventV1 {
-    fn from(e: Event) -> Self {
-        EventV1 {
-            id: e.id.0,
-            org: e.org.0,
-            domain: e.domain,
-            at: e.at,
-            kind: e.change.kind.as_str(),
-            severity: e.change.severity.as_str(),
-            field: e.change.field,
-            old: e.change.old,
-            new: e.change.new,
-            source: e.change.source,
-            note: e.change.note,
-            acknowledged: e.acknowledged.map(|a| AcknowledgedV1 { by: a.by, at: a.at }),
-        }
-    }
-}
-
-impl From<EventPage> for EventList {
-    fn from(p: EventPage) -> Self {
-        EventList {
-            events: p.events.into_iter().map(Into::into).collect(),
-            total: p.total,
-            page: p.page,
-            per_page: p.per_page,
-        }
     }
 }
 

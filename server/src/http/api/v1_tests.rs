@@ -1,10 +1,10 @@
 //! The keys of version 1, letter by letter.
 
 use super::*;
-use model::event::{Acknowledged, Change, EventKind, Severity};
+use model::event::{Acknowledged, Change, Event, EventKind, EventPage, Severity};
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId};
 use model::inventory::CalendarDay;
-use model::item::ItemPatch;
+use model::item::{ItemPatch, Ownership};
 use serde_json::{Value, json};
 
 fn item() -> Item {

@@ -1,0 +1,151 @@
+//! Settings, ownership claims and notifications: what their pages say, and that they work as plain forms.
+
+mod support;
+
+use axum::body::Body;
+use axum::http::Request;
+use support::backend::Sample;
+use support::{page, read, router, says, send, story, text};
+
+#[tokio::test]
+async fn settings_read_without_script_and_their_forms_go_to_their_own_address() {
+    let (status, html) = page(&story(), "/settings/members").await;
+    assert_eq!(status, 200);
+    let t = text(&html);
+    says(
+        &t,
+        &["Mira Holt", "you", "dns-ops@alder.example", "Only one owner", "registrar-desk@alder.example"],
+    );
+    says(&t, &["invited by Mira Holt", "in 6 days", "4 of 500 members and invitations", "Change owners"]);
+    assert!(html.contains("action=\"/settings/members\"") && html.contains("value=\"invite\""));
+    let (_, html) = page(&story(), "/settings/tokens").await;
+    says(&text(&html), &["ci-inventory", "dst_h2kc…", "in 11 days", "expired", "46 of 50 tokens"]);
+    assert!(html.contains("larger quota"), "a quota is told before it bites");
+    let t = read(&story(), "/settings/audit?about=member").await;
+    says(&t, &["Role changed", "security@alder.example", "was member", "is now viewer", "198.51.100.7"]);
+    assert!(!t.contains("Token created"), "{t}");
+    let (status, html) = page(&story(), "/settings/audit?from=yesterday").await;
+    assert_eq!(status, 400);
+    says(&text(&html), &["“yesterday” is not a day"]);
+    let t = read(&story(), "/settings/account").await;
+    says(&t, &["Firefox on Linux", "this session", "Safari on iOS", "Password and recovery code"]);
+    says(&t, &["9 recovery codes left", "Change password", "Sign out all others"]);
+    let t = read(&story(), "/settings/organisation").await;
+    says(&t, &["Alder Labs", "312 of 100000 domains"]);
+}
+
+#[tokio::test]
+async fn a_claim_says_what_to_publish_where_and_why_it_does_not_count_yet() {
+    let t = read(&story(), "/domains/q7.io/ownership").await;
+    says(
+        &t,
+        &[
+            "Pending",
+            "Record to create at Digital Ocean",
+            "At Digital Ocean, enter only “_domainscope-challenge” as the host name",
+            "Digital Ocean appended the domain to a name that ended in it",
+            "ns1.digitalocean.com",
+            "2026112001",
+            "NXDOMAIN",
+            "no reply within 5 s",
+            "Next check in",
+            "Check now",
+            "up to 1 h",
+        ],
+    );
+    let t = read(&story(), "/domains/halcyon.example/ownership").await;
+    says(&t, &["Verified since", "halcyon.example and the names below it", "Withdraw the claim"]);
+    let t = read(&story(), "/domains/alder.example/ownership").await;
+    says(&t, &["Prove that alder.example is yours", "TXT record (recommended)", "Start verification"]);
+}
+
+#[tokio::test]
+async fn claims_work_as_plain_forms() {
+    let sample = Sample::story();
+    let calls = sample.calls.clone();
+    let router = router(sample, "");
+    for (path, body) in [
+        ("start_claim", "name=q7.io&method=cname"),
+        ("check_claim", "name=q7.io"),
+        ("withdraw_claim", "name=q7.io"),
+    ] {
+        let request = Request::post(format!("/api/fn/{path}"))
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("accept", "text/html")
+            .header("referer", "http://localhost/domains/q7.io/ownership")
+            .body(Body::from(body))
+            .expect("a request");
+        assert_eq!(send(&router, request).await.status(), 302, "{path}");
+    }
+    let wanted = ["claim q7.io by cname", "check the claim to q7.io", "withdraw the claim to q7.io"];
+    assert_eq!(*calls.lock().expect("the calls"), wanted);
+}
+
+#[tokio::test]
+async fn notification_settings_read_and_change_without_javascript() {
+    let t = read(&story(), "/settings/notifications").await;
+    says(
+        &t,
+        &[
+            "4 channels, 2 rules",
+            "Operations mailbox",
+            "ops@alder.example",
+            "250 OK by mx1.alder.example:587",
+        ],
+    );
+    says(&t, &["Test delivered at 14:05", "Test failed at 14:05", "Retrying, next at 14:09 UTC", "whsec_"]);
+    says(&t, &["All kinds, Warning or more, owned", "quiet 22:00 to 07:00", "3 messages in the last 7 days"]);
+    says(&t, &["Failed messages", "tidewater.example", "Send again"]);
+    assert!(!t.contains("Edit rule"));
+    let t = read(&story(), "/settings/notifications?rule=prod").await;
+    says(
+        &t,
+        &[
+            "Edit rule",
+            "This would have sent 3 messages in the last 7 days",
+            "to 2 channels each",
+            "4 of 12 events",
+        ],
+    );
+    // A preview is an address: the editor keeps what was typed.
+    let (_, html) = page(&story(), "/settings/notifications?rule=new&name=Typed&at_least=critical").await;
+    assert!(html.contains("value=\"Typed\""));
+
+    let sample = Sample::story();
+    let calls = sample.calls.clone();
+    let r = router(sample, "");
+    let post = async |to: &str, body: &'static str| {
+        let request = Request::post(format!("/api/fn/{to}"))
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("accept", "text/html")
+            .header("referer", "http://h/settings/notifications")
+            .body(Body::from(body))
+            .unwrap();
+        let answer = send(&r, request).await;
+        let to = answer.headers().get("location").map(|v| v.to_str().unwrap().to_string());
+        (answer.status().as_u16(), to.unwrap_or_default())
+    };
+    let (status, to) =
+        post("save_rule", "rule=new&name=Prod&kinds%5B%5D=expired&channels%5B%5D=mail&at_least=info").await;
+    assert_eq!((status, to.as_str()), (302, "/settings/notifications?done=saved.1"));
+    post("save_channel", "name=Mail&kind=email&to=ops%40alder.example&with_rule=yes").await;
+    post("test_channel", "id=hook").await;
+    let (_, to) = post("resend", "id=2&channel=teams").await;
+    assert_eq!(to, "/settings/notifications?done=resent.1");
+    let calls = calls.lock().unwrap();
+    assert_eq!(calls[0], "save_rule Prod [Expired] [\"mail\"]");
+    assert_eq!(calls[1], "save_channel email Mail ops@alder.example");
+    assert_eq!(calls[2..], ["test_channel hook", "resend Some((EventId(2), \"teams\"))"]);
+}
+
+#[tokio::test]
+async fn events_say_whether_messages_about_them_were_sent() {
+    let t = read(&story(), "/events").await;
+    says(
+        &t,
+        &[
+            "Sent to Operations mailbox, Nov 20, 2026, 14:05 UTC",
+            "Not sent to Microsoft Teams: 404 Not Found",
+        ],
+    );
+}

@@ -1,0 +1,67 @@
+//! Events and pages of the event log.
+
+use model::Timestamp;
+use model::event::{Event, EventPage};
+use model::names::DomainName;
+use serde::Serialize;
+
+/// A page of the event log.
+#[derive(Debug, Serialize)]
+pub struct EventList {
+    events: Vec<EventV1>,
+    total: u64,
+    page: u32,
+    per_page: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct EventV1 {
+    id: i64,
+    org: i64,
+    domain: DomainName,
+    at: Timestamp,
+    kind: &'static str,
+    severity: &'static str,
+    field: String,
+    old: Option<String>,
+    new: Option<String>,
+    source: String,
+    note: String,
+    acknowledged: Option<AcknowledgedV1>,
+}
+
+#[derive(Debug, Serialize)]
+struct AcknowledgedV1 {
+    by: String,
+    at: Timestamp,
+}
+
+impl From<Event> for EventV1 {
+    fn from(e: Event) -> Self {
+        EventV1 {
+            id: e.id.0,
+            org: e.org.0,
+            domain: e.domain,
+            at: e.at,
+            kind: e.change.kind.as_str(),
+            severity: e.change.severity.as_str(),
+            field: e.change.field,
+            old: e.change.old,
+            new: e.change.new,
+            source: e.change.source,
+            note: e.change.note,
+            acknowledged: e.acknowledged.map(|a| AcknowledgedV1 { by: a.by, at: a.at }),
+        }
+    }
+}
+
+impl From<EventPage> for EventList {
+    fn from(p: EventPage) -> Self {
+        EventList {
+            events: p.events.into_iter().map(Into::into).collect(),
+            total: p.total,
+            page: p.page,
+            per_page: p.per_page,
+        }
+    }
+}
