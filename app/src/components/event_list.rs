@@ -196,7 +196,7 @@ fn all(log: Log, ids: Vec<i64>) -> impl IntoView {
 fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
     let now = l.now;
     let c = &e.change;
-    let sent: Vec<_> = l.deliveries.iter().filter(|d| d.events.contains(&e.id)).map(delivery).collect();
+    let sent = deliveries(l.deliveries.iter().filter(|d| d.events.contains(&e.id)));
     let domain = e.domain.as_str().to_string();
     let link = log.every_domain.then(|| {
         view! { <a class="mono strong-text" href=format!("/domains/{domain}")>{domain.clone()}</a> }
@@ -240,23 +240,38 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
     .into_any()
 }
 
-/// How a message about an event stands.
-fn delivery(d: &DeliveryView) -> AnyView {
-    let (class, picture, words) = match &d.state {
-        DeliveryState::Delivered { at, .. } => {
-            ("t-ok", "ok", format!("Sent to {}, {}", d.channel, human_instant(*at)))
-        }
-        DeliveryState::Waiting { attempts: 0, due_at, .. } => {
-            ("muted", "clock", format!("To {} at {}", d.channel, human_instant(*due_at)))
-        }
-        DeliveryState::Waiting { due_at, error, .. } => {
-            let why = error.clone().unwrap_or_default();
-            ("t-warn", "clock", format!("{}: next attempt {}. {why}", d.channel, human_instant(*due_at)))
-        }
-        DeliveryState::Failed { error, .. } => {
-            ("t-critical", "critical", format!("Not sent to {}: {error}", d.channel))
-        }
-    };
-    view! { <p class="row xs">{icon::icon_in(picture, if class == "muted" { "i i-sm muted" } else { "i i-sm" })}<span class=class>{words}</span></p> }
+/// How the messages about an event stand: those that arrived in one line, each of the others in its own.
+fn deliveries<'a>(all: impl Iterator<Item = &'a DeliveryView>) -> Vec<AnyView> {
+    let (mut arrived, mut at, mut out) = (Vec::new(), None, Vec::new());
+    for d in all {
+        let (class, picture, words) = match &d.state {
+            DeliveryState::Delivered { at: when, .. } => {
+                arrived.push(d.channel.clone());
+                at = at.max(Some(*when));
+                continue;
+            }
+            DeliveryState::Waiting { attempts: 0, due_at, .. } => {
+                ("muted", "clock", format!("To {} at {}", d.channel, human_instant(*due_at)))
+            }
+            DeliveryState::Waiting { due_at, error, .. } => {
+                let why = error.clone().unwrap_or_default();
+                ("t-warn", "clock", format!("{}: next attempt {}. {why}", d.channel, human_instant(*due_at)))
+            }
+            DeliveryState::Failed { error, .. } => {
+                ("t-critical", "critical", format!("Not sent to {}: {error}", d.channel))
+            }
+        };
+        out.push(delivery(class, picture, words));
+    }
+    if let Some(at) = at {
+        arrived.sort();
+        let words = format!("Sent to {}, {}", arrived.join(", "), human_instant(at));
+        out.insert(0, delivery("t-ok", "ok", words));
+    }
+    out
+}
+
+fn delivery(class: &'static str, picture: &'static str, words: String) -> AnyView {
+    view! { <p class=format!("row xs {class}")>{icon::icon_sm(picture)}<span class="wrap">{words}</span></p> }
         .into_any()
 }

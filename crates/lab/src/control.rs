@@ -1,5 +1,5 @@
 //! The control endpoint: plain HTTP on 127.0.0.1. `POST /commands` with JSON or lines of text changes the lab,
-//! `GET /` explains, `GET /state`, `/queries`, `/faults` and `/resolvers` show. Not for browsers: requests with an Origin are refused.
+//! `GET /` explains, `GET /state`, `/messages`, `/queries`, `/faults` and `/resolvers` show. Not for browsers: requests with an Origin are refused.
 
 use std::{
     fmt::Write as _,
@@ -38,7 +38,7 @@ fn help(shared: &Shared, world: &World) -> String {
         };
         let _ = writeln!(text, "  {form:<34} {meaning}");
     }
-    text.push_str("\nGET /state, /queries, /faults, /resolvers, /rdap/dns.json\n\nDomains:\n");
+    text.push_str("\nGET /state, /queries, /faults, /resolvers, /messages, /rdap/dns.json\n\nDomains:\n");
     for domain in world.domains.values().filter(|d| d.listed) {
         let _ = writeln!(text, "  {:<34} {}", domain.name, domain.story);
     }
@@ -160,6 +160,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> R
         "/state" => response(StatusCode::OK, JSON, whole(state(&world).to_string())),
         "/faults" => response(StatusCode::OK, JSON, whole(faults(&world).to_string())),
         "/queries" => response(StatusCode::OK, JSON, whole(json!(queries).to_string())),
+        "/messages" => response(StatusCode::OK, JSON, whole(json!(shared.inbox.snapshot()).to_string())),
         "/resolvers" => response(StatusCode::OK, JSON, whole(shared.resolvers.show().to_string())),
         "/rdap/dns.json" => response(StatusCode::OK, JSON, whole(bootstrap(&world).to_string())),
         _ => response(StatusCode::NOT_FOUND, TEXT, whole("GET / says what there is\n")),

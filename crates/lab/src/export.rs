@@ -53,6 +53,8 @@ pub struct Endpoints {
     pub engine: PathBuf,
     /// The control endpoint, HTTP.
     pub control: SocketAddr,
+    /// An SMTP server without TLS that keeps what it gets.
+    pub smtp: SocketAddr,
     /// The inventory to start with.
     pub domains: Vec<String>,
 }
@@ -65,6 +67,7 @@ pub(crate) struct Where<'a> {
     pub dot_port: u16,
     pub whois: SocketAddrV4,
     pub control: SocketAddr,
+    pub smtp: SocketAddr,
     pub ca: &'a str,
     pub map: &'a BTreeMap<SocketAddrV4, SocketAddr>,
 }
@@ -191,6 +194,7 @@ pub(crate) fn write(
         address_map: if map.is_empty() { None } else { Some(put(dir, "address-map.toml", &map)?) },
         engine: dir.join("engine.toml"),
         control: at.control,
+        smtp: at.smtp,
         domains: world.domains.values().filter(|d| d.listed).map(|d| d.name.clone()).collect(),
     };
     let engine = Engine {

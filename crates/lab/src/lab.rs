@@ -19,6 +19,7 @@ use crate::{
     control, dns,
     export::{self, Endpoints},
     http,
+    inbox::{self, Inbox, Received},
     log::{Log, QueryLog},
     registry,
     resolver::{self, Resolvers},
@@ -70,6 +71,7 @@ pub(crate) struct Shared {
     pub world: RwLock<World>,
     pub log: Log,
     pub resolvers: Resolvers,
+    pub inbox: Inbox,
     drops: Mutex<HashMap<String, u64>>,
     rates: Mutex<HashMap<Target, (Instant, u32)>>,
 }
@@ -155,6 +157,11 @@ impl Lab {
         let control_at = control
             .local_addr()
             .map_err(|source| Error::Bind { what: "the control endpoint".into(), source })?;
+        let mail = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .map_err(|source| Error::Bind { what: "the mail server".into(), source })?;
+        let mail_at =
+            mail.local_addr().map_err(|source| Error::Bind { what: "the mail server".into(), source })?;
         world.https_port = https.port;
         world.announce_domain_connect(&options.scenario)?;
 
@@ -193,6 +200,7 @@ impl Lab {
                 dot_port: dot.port,
                 whois: SocketAddrV4::new(whois_root, whois.port),
                 control: control_at,
+                smtp: mail_at,
                 ca: authority.pem(),
                 map: &map,
             },
@@ -204,6 +212,7 @@ impl Lab {
             world: RwLock::new(world),
             log: Log::default(),
             resolvers,
+            inbox: Inbox::default(),
             drops: Mutex::default(),
             rates: Mutex::default(),
         });
@@ -226,6 +235,7 @@ impl Lab {
             let (shared, stop) = (lab.shared.clone(), lab.stop.clone());
             lab.tasks.spawn(dns::serve::tls(shared, host, tcp, of_dot.clone(), stop));
         }
+        lab.tasks.spawn(inbox::serve(lab.shared.clone(), mail, lab.stop.clone()));
         let (shared, stop) = (lab.shared.clone(), lab.stop.clone());
         lab.tasks
             .spawn(http::serve(control, None, stop, move |request| control::answer(shared.clone(), request)));
@@ -282,6 +292,12 @@ impl Lab {
     #[must_use]
     pub fn query_log(&self) -> QueryLog {
         self.shared.log.snapshot()
+    }
+
+    /// The newest messages received: mail, and bodies posted to web servers.
+    #[must_use]
+    pub fn messages(&self) -> Vec<Received> {
+        self.shared.inbox.snapshot()
     }
 
     /// A certificate of the lab's authority for servers that stand beside the lab.

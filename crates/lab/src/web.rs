@@ -3,8 +3,9 @@
 
 use std::sync::{Arc, PoisonError};
 
+use http_body_util::{BodyExt, Limited};
 use hyper::{
-    Request, Response, StatusCode,
+    Method, Request, Response, StatusCode,
     body::Incoming,
     header::{self, HeaderValue},
 };
@@ -13,6 +14,7 @@ use crate::{
     domain_connect,
     fault::Fault,
     http::{self, Body, broken_off, drip, huge, whole},
+    inbox::{self, Received},
     lab::Shared,
     target::Service,
 };
@@ -35,6 +37,9 @@ pub(crate) async fn answer(shared: Arc<Shared>, host: String, request: Request<I
         && fault.is_none()
     {
         return domain_connect::answer(&shared, &site, provider, &request);
+    }
+    if *request.method() == Method::POST && fault.is_none() {
+        return posted(&shared, &host, site.status, request).await;
     }
     let page = format!("<!doctype html><title>{host}</title><p>{host}, a web server of the lab.</p>\n");
     let body = site.files.get(&path).cloned().or(site.body).unwrap_or(page);
@@ -64,4 +69,23 @@ pub(crate) async fn answer(shared: Arc<Shared>, host: String, request: Request<I
             _ => http::response(status, HTML, whole(body)),
         },
     }
+}
+
+/// Keeps a body and answers with the site's status.
+async fn posted(
+    shared: &Shared,
+    host: &str,
+    status: Option<u16>,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    const TEXT: &str = "text/plain; charset=utf-8";
+    let at = format!("https://{host}{}", request.uri().path());
+    let id = request.headers().get("webhook-id").and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
+    let Ok(body) = Limited::new(request.into_body(), inbox::LONGEST).collect().await else {
+        return http::response(StatusCode::PAYLOAD_TOO_LARGE, TEXT, whole("at most 1 MiB\n"));
+    };
+    let status = StatusCode::from_u16(status.unwrap_or(200)).unwrap_or(StatusCode::OK);
+    let body = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+    shared.inbox.put(Received { at, to: vec![], id, status: status.as_u16(), body });
+    http::response(status, TEXT, whole(if status.is_success() { "received\n" } else { "" }))
 }

@@ -236,3 +236,23 @@ async fn a_change_of_the_registration_alone_leaves_the_zones_alone() {
     w.command("status orchard.example serverHold").await;
     assert_ne!(serials().await.0, before.0);
 }
+
+#[tokio::test]
+async fn messages_are_kept_as_they_arrived() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let w = demo().await;
+    let mut mail = tokio::net::TcpStream::connect(w.lab.endpoints().smtp).await.unwrap();
+    let session = "EHLO me\r\nDATA\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<unknown@b.example>\r\n\
+                   RCPT TO:<ops@b.example>\r\nDATA\r\nX-Domainscope-Message: m1\r\n\r\n..dotted\r\n.\r\nQUIT\r\n";
+    mail.write_all(session.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    mail.read_to_string(&mut said).await.unwrap();
+    let codes: Vec<&str> = said.lines().map(|l| &l[..3]).collect();
+    assert_eq!(codes, ["220", "250", "503", "250", "550", "250", "354", "250", "221"], "{said}");
+    let kept = w.lab.messages();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!((kept[0].id.as_str(), kept[0].to[0].as_str()), ("m1", "ops@b.example"));
+    assert!(kept[0].body.ends_with("\n.dotted\n"), "{}", kept[0].body);
+    let (_, shown) = w.control("GET", "/messages", "", "").await;
+    assert!(shown.contains("ops@b.example"), "{shown}");
+}

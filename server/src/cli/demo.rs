@@ -1,5 +1,6 @@
 //! What `serve --demo` has that others have not: the lab underneath, and an inventory of its domains.
 
+mod alerts;
 mod claims;
 
 use crate::settings::EngineArgs;
@@ -98,6 +99,8 @@ async fn services_of(services: &Services) -> Result<()> {
     Ok(())
 }
 
+pub(super) use alerts::mail;
+
 /// Fills an empty demo inventory; an existing one is kept.
 pub(super) async fn inventory(services: &Services, lab: &lab::Lab) -> Result<()> {
     use model::inventory::ListQuery;
@@ -127,6 +130,7 @@ pub(super) async fn inventory(services: &Services, lab: &lab::Lab) -> Result<()>
         services.add(&operator, &names.join("\n"), ownership, &[tag.to_string()]).await?;
     }
     services_of(services).await?;
+    alerts::start(services, lab).await?;
     // The second organisation of the visitor's.
     let credentials = services.store().credentials(VISITOR).await?;
     let Some(visitor) = credentials else { return Ok(()) };

@@ -20,7 +20,7 @@ pub(super) struct MailArgs {
         hide_env_values = true,
         requires = "mail_from"
     )]
-    smtp_url: Option<String>,
+    pub(super) smtp_url: Option<String>,
     /// User name at the SMTP server
     #[arg(long, env = "DOMAINSCOPE_SMTP_USER", value_name = "NAME")]
     smtp_user: Option<String>,
@@ -29,10 +29,10 @@ pub(super) struct MailArgs {
     smtp_password_file: Option<std::path::PathBuf>,
     /// Sender of e-mail: an address, or "Name <address>"
     #[arg(long, env = "DOMAINSCOPE_MAIL_FROM", value_name = "SENDER")]
-    mail_from: Option<String>,
+    pub(super) mail_from: Option<String>,
     /// Address of this installation as people open it; messages link to it
     #[arg(long, env = "DOMAINSCOPE_PUBLIC_URL", value_name = "URL")]
-    public_url: Option<Url>,
+    pub(super) public_url: Option<Url>,
     /// Days before an expiration at which a reminder is sent; 0 is the expiration itself
     #[arg(
         long,

@@ -116,7 +116,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How often what the metrics have gathered is put into their buckets.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn) -> Result<Outcome> {
+pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: BuiltIn) -> Result<Outcome> {
     // With a database of its own a demo still has a lab, which writes files.
     let scratch = if args.demo && args.data.is_none() {
         Some(tempfile::Builder::new().prefix("domainscope-demo-").tempdir().context("a temporary folder")?)
@@ -140,6 +140,9 @@ pub(super) async fn run(args: ServeArgs, mut engine: EngineArgs, files: BuiltIn)
         None => Some(super::place::alone(&folder)?),
     };
     let lab = if args.demo { Some(demo::start_lab(&folder, &mut engine).await?) } else { None };
+    if let Some(lab) = &lab {
+        demo::mail(&mut args.mail, lab, listener.local_addr()?);
+    }
     let https = args.doh.listener(listener.local_addr()?, lab.as_ref()).await?;
     let store = super::place::open(&folder, args.database.as_deref()).await?;
     let at_once = std::thread::available_parallelism().map_or(1, |n| n.get().div_ceil(2));

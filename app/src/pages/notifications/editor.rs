@@ -64,14 +64,14 @@ pub(super) fn editor(s: &NotificationSettings, rule: &Rule, preview: &RulePrevie
                     <input type="hidden" name="rule" value=id/>
                     <label class="field"><span class="label">"Name"</span>
                         <input class="input" name="name" value=rule.name.clone() required maxlength="80" autocomplete="off"/></label>
-                    <fieldset class="field"><legend class="label">"Kinds of events (none: all)"</legend><div class="choices">{kinds}</div></fieldset>
+                    <fieldset class="field"><legend class="label">"Kinds of events (none: all)"</legend><div class="checks">{kinds}</div></fieldset>
                     <div class="pair">
                         <label class="field"><span class="label">"Severity"</span><select class="input" name="at_least">{severities}</select></label>
                         <label class="field"><span class="label">"Domains"</span><select class="input" name="ownership">{whose}</select></label>
                     </div>
                     <label class="field"><span class="label">"Tags"</span>
                         <input class="input" name="tags" value=rule.tags.join(", ") placeholder="any of these, separated by commas" autocomplete="off"/></label>
-                    <fieldset class="field"><legend class="label">"Channels"</legend><div class="choices">{channels}</div></fieldset>
+                    <fieldset class="field"><legend class="label">"Channels"</legend><div class="checks">{channels}</div></fieldset>
                     <div class="pair">
                         <label class="field"><span class="label">"Delivery"</span><select class="input" name="delivery">{deliveries}</select></label>
                         <label class="field"><span class="label">"Hour of the digest (UTC)"</span>
@@ -111,9 +111,9 @@ fn shown(rule: &Rule, p: &RulePreview) -> AnyView {
     let channels = rule.channels.len();
     let messages = if p.messages == 1 { "1 message".to_string() } else { format!("{} messages", p.messages) };
     let each = match channels {
-        0 => " if it had a channel".to_string(),
-        1 => String::new(),
-        n => format!(", to {n} channels each"),
+        0 => " if it had a channel.".to_string(),
+        1 => ".".to_string(),
+        n => format!(", to {n} channels each."),
     };
     let newest: Vec<_> = p
         .newest
@@ -127,7 +127,7 @@ fn shown(rule: &Rule, p: &RulePreview) -> AnyView {
         <section class="card" aria-live="polite">
             <div class="card-head"><h2>"Preview"</h2></div>
             <div class="card-body stack">
-                <p><strong>{format!("This would have sent {messages} in the last 7 days")}</strong>{each}"."</p>
+                <p><strong>{format!("This would have sent {messages} in the last 7 days")}</strong>{each}</p>
                 <p class="muted xs">{of}</p>
                 <ul class="stack">{newest}</ul>
                 {partial}

@@ -125,10 +125,12 @@ fn channel(c: &ChannelView, may_change: bool, now: Timestamp) -> AnyView {
         let label = format!("Send test to {}", c.name);
         let gone = format!("Remove {}", c.name);
         view! {
+            <div class="row row-wrap">
             <form method="post" action="/api/fn/test_channel"><input type="hidden" name="id" value=c.id.clone()/>
                 <button class="btn btn-sm" type="submit" aria-label=label>{icon("bell")}"Send test"</button></form>
             <form method="post" action="/api/fn/remove_channel"><input type="hidden" name="id" value=c.id.clone()/>
                 <button class="btn btn-sm btn-ghost btn-icon" type="submit" aria-label=gone.clone() title=gone>{icon("trash")}</button></form>
+            </div>
         }
     });
     view! {
@@ -139,7 +141,7 @@ fn channel(c: &ChannelView, may_change: bool, now: Timestamp) -> AnyView {
                 <div class=format!("row {class}")>{icon::icon_sm(picture)}<span class="wrap xs">{words}</span>{when}</div>
                 {secret}{tested}
             </div>
-            <div class="event-side row row-wrap">{actions}</div>
+            <div class="event-side">{actions}</div>
         </li>
     }
     .into_any()
@@ -149,33 +151,31 @@ fn add_channel(s: &NotificationSettings) -> AnyView {
     let kinds: Vec<_> =
         TARGET_KINDS.iter().map(|(word, label)| view! { <option value=*word>{*label}</option> }).collect();
     let no_mail = (!s.mail).then(|| {
-        view! { <p class="hint">"E-mail needs an SMTP server: the operator sets DOMAINSCOPE_SMTP_URL and DOMAINSCOPE_MAIL_FROM."</p> }
+        view! { <p class="hint" data-for="email">"E-mail needs an SMTP server: the operator sets DOMAINSCOPE_SMTP_URL and DOMAINSCOPE_MAIL_FROM."</p> }
     });
-    let field = |name: &'static str, label: &'static str, hint: &'static str, secret: bool| {
-        let kind = if secret { "password" } else { "text" };
+    // Kinds that need the field; the stylesheet shows those of the chosen kind, and all where it can't tell.
+    let field = |name: &'static str, label: &'static str, hint: &'static str, kinds: &'static str| {
+        let kind = if matches!(name, "token" | "key") { "password" } else { "text" };
         view! {
-            <label class="field"><span class="label">{label}</span>
+            <label class="field" data-for=kinds><span class="label">{label}</span>
                 <input class="input" type=kind name=name autocomplete="off" placeholder=hint/></label>
         }
     };
     let first = s.channels.is_empty();
     view! {
         <details class="card" open=first>
-            <summary class="card-head"><h2>"Add a channel"</h2></summary>
-            <form class="card-body stack" method="post" action="/api/fn/save_channel">
+            <summary class="card-head"><h2>"Add a channel"</h2>{icon("down")}</summary>
+            <form class="card-body stack channel-form" method="post" action="/api/fn/save_channel">
                 <div class="pair">
                     <label class="field"><span class="label">"Kind"</span><select class="input" name="kind">{kinds}</select></label>
-                    {field("name", "Name", "Operations mailbox", false)}
+                    <label class="field"><span class="label">"Name"</span>
+                        <input class="input" name="name" autocomplete="off" placeholder="Operations mailbox" required maxlength="80"/></label>
                 </div>
-                <div class="pair">
-                    {field("to", "E-mail addresses", "ops@example.com, …", false)}
-                    {field("url", "Address (webhook, Slack, Discord, Teams, ntfy)", "https://…", false)}
-                </div>
-                <div class="pair">
-                    {field("token", "Token (Telegram bot, ntfy)", "", true)}
-                    {field("chat", "Chat (Telegram)", "-1001234567", false)}
-                </div>
-                {field("key", "Integration key (PagerDuty)", "", true)}
+                {field("to", "E-mail addresses", "ops@example.com, …", "email")}
+                {field("url", "Address", "https://…", "webhook slack discord teams ntfy")}
+                {field("token", "Token", "", "telegram ntfy")}
+                {field("chat", "Chat", "-1001234567", "telegram")}
+                {field("key", "Integration key", "", "pagerduty")}
                 {no_mail}
                 <label class="row"><input type="checkbox" name="with_rule" value="yes" checked=first/>
                     <span>"Send warnings and critical events of owned domains to it"</span></label>
@@ -214,8 +214,8 @@ fn rule(r: &RuleView, s: &NotificationSettings) -> AnyView {
         <li class="event">
             <div class="event-when"><span class="strong">{r.rule.name.clone()}</span>
                 <small class=format!("row xs {}", state.0)>{icon::icon_sm(state.1)}{state.2}</small></div>
-            <div class="event-what"><span>{rule_draft::what(&r.rule)}</span>
-                <span class="muted xs">"To "{to}" · "{rule_draft::when(&r.rule)}" · "{sent}</span></div>
+            <div class="event-what"><div>{rule_draft::what(&r.rule)}</div>
+                <div class="muted xs">{format!("To {to} · {} · {sent}", rule_draft::when(&r.rule))}</div></div>
             <div class="event-side">{edit}</div>
         </li>
     }
@@ -240,7 +240,7 @@ fn failed_row(f: &FailedView) -> AnyView {
     view! {
         <li class="event">
             <div class="event-when">{instant(f.failed_at)}<small class="muted xs">{count(usize::try_from(f.attempts).unwrap_or(0), "attempt")}</small></div>
-            <div class="event-what"><span class="mono">{f.domain.clone()}</span><span class="xs">"To "{f.channel_name.clone()}</span>
+            <div class="event-what"><div class="row row-wrap"><span class="mono">{f.domain.clone()}</span><span class="xs muted">{format!("to {}", f.channel_name)}</span></div>
                 <p class="t-critical xs wrap">{f.reason.clone()}</p></div>
             <div class="event-side"><form method="post" action="/api/fn/resend">
                 <input type="hidden" name="id" value=f.id.0.to_string()/><input type="hidden" name="channel" value=f.channel.clone()/>

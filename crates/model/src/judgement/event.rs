@@ -16,7 +16,7 @@ pub enum EventKind {
     Registered,
     /// A name that was registered no longer is.
     Released,
-    /// The creation date changed: the name was dropped and registered anew.
+    /// The creation date changed: the name was dropped and registered again.
     CreationChanged,
     /// Another registrar.
     RegistrarChanged,
@@ -131,7 +131,7 @@ impl EventKind {
         match self {
             EventKind::Registered => "Registered",
             EventKind::Released => "No longer registered",
-            EventKind::CreationChanged => "Registered anew",
+            EventKind::CreationChanged => "Registered again",
             EventKind::RegistrarChanged => "Registrar changed",
             EventKind::ExpirationChanged => "Expiration changed",
             EventKind::Renewed => "Renewed",
