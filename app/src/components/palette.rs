@@ -132,9 +132,13 @@ fn choices(text: &str, rows: &[Row]) -> Vec<Choice> {
 #[component]
 pub(crate) fn Palette() -> impl IntoView {
     let text = RwSignal::new(String::new());
-    let rows = RwSignal::new(Vec::<Row>::new());
+    // What was asked and the domains found for it change together: a list that grew at its top after it was shown
+    // would put another line under the pointer.
+    let answered = RwSignal::new((String::new(), Vec::<Row>::new()));
     let at = RwSignal::new(0_usize);
-    let list = Memo::new(move |_| choices(&text.get(), &rows.get()));
+    // Enter was pressed before the answer had come, with Ctrl or ⌘ or without.
+    let early = RwSignal::new(None::<bool>);
+    let list = Memo::new(move |_| answered.with(|(text, rows)| choices(text, rows)));
     let go = crate::navigate::use_navigator();
     let calm = Debounce::new(90);
 
@@ -147,22 +151,6 @@ pub(crate) fn Palette() -> impl IntoView {
         });
         on_cleanup(move || handle.remove());
     });
-    let search = move |value: String| {
-        text.set(value.clone());
-        at.set(0);
-        calm.call(move || {
-            spawn_local(async move {
-                let found = match name_and_type(&value).0 {
-                    "" => Vec::new(),
-                    t => server_fns::suggest(t.to_string()).await.unwrap_or_default(),
-                };
-                // An answer to what is no longer asked is dropped.
-                if text.get_untracked() == value {
-                    rows.set(found);
-                }
-            });
-        });
-    };
     let choose = move |url: &str, new_tab: bool| {
         browser::close_dialog(ID);
         if new_tab {
@@ -171,16 +159,43 @@ pub(crate) fn Palette() -> impl IntoView {
             go.to(url, NavigateOptions::default());
         }
     };
+    let open_chosen = move |new_tab: bool| {
+        let chosen = list.with_untracked(|l| l.get(at.get_untracked()).map(|c| c.url.clone()));
+        if let Some(url) = chosen {
+            choose(&url, new_tab);
+        }
+    };
+    let search = move |value: String| {
+        text.set(value.clone());
+        early.set(None);
+        calm.call(move || {
+            spawn_local(async move {
+                let found = match name_and_type(&value).0 {
+                    "" => Vec::new(),
+                    t => server_fns::suggest(t.to_string()).await.unwrap_or_default(),
+                };
+                // An answer to what is no longer asked is dropped.
+                if text.get_untracked() != value {
+                    return;
+                }
+                at.set(0);
+                answered.set((value, found));
+                if let Some(new_tab) = early.get_untracked() {
+                    early.set(None);
+                    open_chosen(new_tab);
+                }
+            });
+        });
+    };
     let keys = move |e: KeyboardEvent| {
         let n = list.with_untracked(Vec::len).max(1);
         match e.key().as_str() {
             "ArrowDown" => at.update(|i| *i = (*i + 1) % n),
             "ArrowUp" => at.update(|i| *i = (*i + n - 1) % n),
             "Enter" => {
-                let chosen = list.with_untracked(|l| l.get(at.get_untracked()).map(|c| c.url.clone()));
-                if let Some(url) = chosen {
-                    choose(&url, e.ctrl_key() || e.meta_key());
-                }
+                let new_tab = e.ctrl_key() || e.meta_key();
+                let waiting = answered.with_untracked(|(asked, _)| text.with_untracked(|t| t != asked));
+                if waiting { early.set(Some(new_tab)) } else { open_chosen(new_tab) }
             }
             _ => return,
         }
@@ -210,7 +225,7 @@ pub(crate) fn Palette() -> impl IntoView {
     };
     view! {
         <dialog
-            class="palette" id=ID aria-label="Jump to a domain or run a tool"
+            class="palette" id=ID aria-label="Jump to a domain or run a tool" on:close=move |_| early.set(None)
             on:click=move |e| if browser::is_dialog_backdrop(&e) { browser::close_dialog(ID) }
         >
             <div class="palette-in">

@@ -76,18 +76,18 @@ pub async fn rescan_matching(#[server(default)] query: String) -> Result<u64, Ap
     Ok(n)
 }
 
-/// Adds a tag to many, or takes it from them (`add` = `no`).
+/// Adds a tag to many, or takes it from them (`add` = `no`). Answers the names it changed.
 #[server(prefix = "/api/fn", endpoint = "tag")]
 pub async fn tag(
     #[server(default)] names: Vec<String>,
     #[server(default)] tag: String,
     #[server(default)] add: String,
-) -> Result<u64, ApiError> {
+) -> Result<Vec<String>, ApiError> {
     let (backend, caller) = context::backend()?;
     let tag = model::item::normal_tag(&tag).ok_or_else(bad_tag)?;
-    let n = backend.tag(&caller, &context::names(&names)?, &tag, add != "no").await?;
-    context::done("tagged", n);
-    Ok(n)
+    let changed = backend.tag(&caller, &context::names(&names)?, &tag, add != "no").await?;
+    context::done("tagged", changed.len() as u64);
+    Ok(changed.iter().map(|n| n.as_str().to_string()).collect())
 }
 
 /// Marks domains as owned or watched.

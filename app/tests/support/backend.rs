@@ -274,10 +274,16 @@ impl Backend for Sample {
         Ok(())
     }
 
-    async fn tag(&self, _: &Caller, names: &[DomainName], tag: &str, add: bool) -> ApiResult<u64> {
+    async fn tag(
+        &self,
+        _: &Caller,
+        names: &[DomainName],
+        tag: &str,
+        add: bool,
+    ) -> ApiResult<Vec<DomainName>> {
         self.up()?;
         self.note(format!("tag {} {tag} {add}", names.len()));
-        Ok(names.len() as u64)
+        Ok(names.to_vec())
     }
 
     async fn rescan(&self, _: &Caller, names: &[DomainName]) -> ApiResult<u64> {

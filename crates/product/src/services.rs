@@ -145,13 +145,19 @@ impl Backend for Services {
         self.rejudge(vec![item]).await
     }
 
-    async fn tag(&self, caller: &Caller, names: &[DomainName], tag: &str, add: bool) -> ApiResult<u64> {
+    async fn tag(
+        &self,
+        caller: &Caller,
+        names: &[DomainName],
+        tag: &str,
+        add: bool,
+    ) -> ApiResult<Vec<DomainName>> {
         authorize(caller, Action::Tag)?;
         let tags = normal_tags(&[tag.to_string()])?;
         let Some(tag) = tags.first() else {
             return Err(ApiError::invalid("Enter a tag."));
         };
-        let mut changed = 0;
+        let mut changed = Vec::new();
         for name in checked(names)? {
             let Some((item, _)) = self.store().item(caller.org, &name).await.map_err(unavailable)? else {
                 continue;
@@ -165,7 +171,7 @@ impl Backend for Services {
             if tags != item.tags {
                 let patch = ItemPatch { tags: Some(tags), ..ItemPatch::default() };
                 self.patch(caller, &name, &patch).await?;
-                changed += 1;
+                changed.push(name);
             }
         }
         Ok(changed)

@@ -58,7 +58,13 @@ pub trait Backend: AccountBackend + crate::resources::ResourceBackend + crate::A
     /// Changes what the owner states about one holding.
     async fn patch(&self, caller: &Caller, name: &DomainName, patch: &ItemPatch) -> ApiResult<()>;
     /// Adds a tag to (or takes it from) many.
-    async fn tag(&self, caller: &Caller, names: &[DomainName], tag: &str, add: bool) -> ApiResult<u64>;
+    async fn tag(
+        &self,
+        caller: &Caller,
+        names: &[DomainName],
+        tag: &str,
+        add: bool,
+    ) -> ApiResult<Vec<DomainName>>;
     /// Queues scans that go before scheduled ones; how many.
     async fn rescan(&self, caller: &Caller, names: &[DomainName]) -> ApiResult<u64>;
     /// Queues scans of all rows a query matches; how many.

@@ -6,6 +6,7 @@
 //! only the last is sent.
 
 use super::AppState;
+use super::response::respond;
 use axum::Extension;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -16,6 +17,7 @@ use model::ids::{Caller, LogPosition};
 use model::names::DomainName;
 use model::scan::{Live, LogEntry, ScanProgress};
 use serde::Deserialize;
+use service::policy::{Action, authorize};
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -49,6 +51,9 @@ pub async fn live(
     Query(since): Query<Since>,
     headers: HeaderMap,
 ) -> Response {
+    if let Err(e) = authorize(&caller, Action::Changes) {
+        return respond::<()>(Err(e));
+    }
     let Ok(permit) = STREAMS.try_acquire() else { return busy("too many live pages are open") };
     // Subscribed before the log is read, so that nothing falls between.
     let receiver = state.services.scanner.hub.subscribe();

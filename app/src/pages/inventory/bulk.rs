@@ -130,16 +130,17 @@ fn domains(n: usize) -> String {
 
 fn tag_all(inv: InventoryState, names: Vec<String>, tag: String, add: bool) {
     spawn_local(async move {
-        let n = names.len();
         let word = |add: bool| if add { "yes" } else { "no" };
         let done = in_parts(&names, |part| server_fns::tag(part, tag.clone(), word(add).into())).await;
         inv.data.refetch();
-        if let Err(f) = done {
-            return inv.toaster.failed(&f);
-        }
-        let what = format!("{} {} {}", domains(n), if add { "tagged" } else { "untagged" }, tag.trim());
+        let changed = match done {
+            Ok(parts) => parts.concat(),
+            Err(f) => return inv.toaster.failed(&f),
+        };
+        let what =
+            format!("{} {} {}", domains(changed.len()), if add { "tagged" } else { "untagged" }, tag.trim());
         let undo = Callback::new(move |()| {
-            let (names, tag) = (names.clone(), tag.clone());
+            let (names, tag) = (changed.clone(), tag.clone());
             spawn_local(async move {
                 let call = |part| server_fns::tag(part, tag.clone(), word(!add).into());
                 if let Err(f) = in_parts(&names, call).await {

@@ -42,6 +42,13 @@ pub enum Cause {
         /// The names in order; the last is one of those before.
         names: Vec<String>,
     },
+    /// None of a zone's name servers has an address.
+    NoServerAddress {
+        /// The zone.
+        zone: String,
+        /// Its name servers.
+        servers: Vec<String>,
+    },
     /// Resolvers that validate DNSSEC refuse the answers of a zone.
     Bogus {
         /// The zone.
@@ -96,10 +103,24 @@ impl Cause {
                 format!("{domain} is registered without name servers, so nothing below it resolves.")
             }
             Cause::AliasLoop { names } => format!("Circular aliases: {}.", names.join(" → ")),
+            Cause::NoServerAddress { zone, servers } => format!("{}.", no_server_address(zone, servers)),
             Cause::Bogus { zone, reason } => {
                 format!("Resolvers that validate DNSSEC refuse {zone}: {}.", reason.trim_end_matches('.'))
             }
         }
+    }
+}
+
+/// Why none of a zone's name servers can be asked, as a clause: names inside the zone need glue (RFC 9499, section 7).
+pub(crate) fn no_server_address(zone: &str, servers: &[String]) -> String {
+    let below = |name: &&String| **name == zone || name.ends_with(&format!(".{zone}"));
+    let inside: Vec<&str> = servers.iter().filter(below).map(String::as_str).collect();
+    match inside.as_slice() {
+        [] => format!("No name server of {zone} has an address: {}", servers.join(", ")),
+        inside => format!(
+            "No name server of {zone} can be found: the parent gives no glue (address) for {}, inside the zone",
+            inside.join(", ")
+        ),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Judges the status of a domain by the table of SPEC section 4. In: holding, observation, thresholds, now. Out: the
 //! status with its reasons, and the instant at which it must be judged again because time alone can change it.
 
+use super::cause::no_server_address;
 use super::item::{Item, Ownership};
 use super::status::{Reason, Rule, Status, StatusKind};
 use crate::base::time::{StatedTime, clock_utc, human_date, human_day};
@@ -243,26 +244,21 @@ const SIGNATURES_SOON_HOURS: i64 = 7 * 24;
 /// Why no nameserver answers for a delegated zone.
 fn no_nameserver(d: &Delegation) -> String {
     let names = d.server_names();
-    let below = |name: &&String| **name == d.zone || name.ends_with(&format!(".{}", d.zone));
     if d.servers.iter().any(|s| s.address.is_some()) || names.is_empty() {
         return match names.len() {
             1 => "The only nameserver does not answer for the zone".to_string(),
             n => format!("None of the {n} nameservers answers for the zone"),
         };
     }
-    let inside: Vec<&str> = names.iter().filter(below).map(String::as_str).collect();
+    let below = |name: &String| *name == d.zone || name.ends_with(&format!(".{}", d.zone));
     let cyclic = d.servers.iter().any(|s| s.problems.contains(&ServerProblem::NoAddress { cyclic: true }));
-    match (inside.as_slice(), cyclic) {
-        ([], true) => format!(
+    if cyclic && !names.iter().any(below) {
+        return format!(
             "No nameserver has an address: finding one needs this zone itself (circular dependency through {})",
             names.join(", ")
-        ),
-        ([], false) => format!("No nameserver has an address: {}", names.join(", ")),
-        (inside, _) => format!(
-            "No nameserver can be found: the parent gives no glue (address) for {}, inside the zone",
-            inside.join(", ")
-        ),
+        );
     }
+    no_server_address(&d.zone, &names)
 }
 
 fn judge_dns(b: &mut ReasonCollector, observation: &Observation, now: Timestamp) {

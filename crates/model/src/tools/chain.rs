@@ -158,3 +158,16 @@ pub fn alias_loop(chain: &[ChainStep]) -> Option<Cause> {
     let names = chain[start..].iter().map(|s| s.owner.clone()).chain([target.clone()]).collect();
     Some(Cause::AliasLoop { names })
 }
+
+/// The zone a chain ends in, where none of its name servers has an address.
+pub fn no_server_address(chain: &[ChainStep]) -> Option<Cause> {
+    let last = chain.last()?;
+    let failed = last.answers.iter().all(|a| a.outcome == TypeOutcome::Failed);
+    if last.target.is_some() || !failed || last.servers.is_empty() {
+        return None;
+    }
+    let mut servers: Vec<String> = last.servers.iter().map(|s| s.server.clone()).collect();
+    servers.dedup();
+    let none = last.servers.iter().all(|s| s.address.is_none());
+    none.then(|| Cause::NoServerAddress { zone: last.zone.clone(), servers })
+}

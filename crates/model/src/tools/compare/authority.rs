@@ -3,7 +3,7 @@
 use super::{Authority, AuthorityOutcome, AuthorityServer, same_rrset};
 use crate::base::time::human_seconds;
 use crate::dns::{AnswerKind, Record};
-use crate::tools::chain::{ChainStep, TypeOutcome, alias_loop};
+use crate::tools::chain::{ChainStep, TypeOutcome, alias_loop, no_server_address};
 use jiff::Timestamp;
 
 /// Puts the steps of a chain together as the answer to one question.
@@ -61,7 +61,7 @@ pub fn authority(
         servers: chain.iter().flat_map(|s| s.servers.iter().cloned()).collect(),
         agree: chain.iter().all(|s| s.agree),
         asked_at,
-        cause: alias_loop(chain).filter(|_| unfinished),
+        cause: alias_loop(chain).filter(|_| unfinished).or_else(|| no_server_address(chain)),
         notes,
         sentence: String::new(),
     };

@@ -3,7 +3,7 @@
 use super::{ChainStep, FqdnReport, Tone, TypeOutcome, VantageAnswer, VantageKind, judge_chain, ttl_plan};
 use crate::finding::Level;
 use crate::judgement::cause::Cause;
-use crate::tools::chain::alias_loop;
+use crate::tools::chain::{alias_loop, no_server_address};
 use crate::tools::rdata::rdata_key;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,7 +139,8 @@ fn tone(vantages: &[VantageAnswer], chain: &[ChainStep], differ: bool) -> Tone {
 
 /// The worst cause the answers themselves show.
 fn cause(vantages: &[VantageAnswer], chain: &[ChainStep]) -> Option<Cause> {
-    alias_loop(chain).into_iter().chain(vantages.iter().filter_map(|v| v.bogus.clone())).min()
+    let own = alias_loop(chain).or_else(|| no_server_address(chain));
+    own.into_iter().chain(vantages.iter().filter_map(|v| v.bogus.clone())).min()
 }
 
 fn headline_of(cause: &Cause, addresses: usize) -> String {
