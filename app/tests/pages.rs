@@ -29,7 +29,7 @@ async fn the_inventory_reads_without_javascript() {
         &t,
         &["q7.io", "Jul 6, 2029", "NAMECHEAP INC", "Digital Ocean", "Normal", "Aug 17, 2019", "Details"],
     );
-    says(&t, &["13 · 10 owned, 3 watched", "expired 2 days ago", "in 14 days · auto-renew", "set by hand"]);
+    says(&t, &["13 · 10 owned, 3 watched", "expired 2 days ago", "in 14 days · auto-renew", "set manually"]);
     says(&t, &["bücherei.example", "Secure · registry lock", "Scanning · zone, 3 of 5", "1–13 of 13"]);
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<meta name=\"bundle\" content=\"tags\">"));
     assert!(html.contains("<title>Domains · Domainscope</title>"));

@@ -113,7 +113,7 @@ fn every_command_answers_people_and_programs() {
         let shown = text(&words.stdout);
         assert!(shown.contains(&name) && !shown.contains(ESCAPE) && !shown.contains('\r'), "{command}");
         assert!(shown.lines().all(|l| l == l.trim_end()), "{command} leaves blanks behind lines: {shown:?}");
-        assert_eq!(text(&words.stderr), "", "{command}: nobody watches, nothing is told");
+        assert_eq!(text(&words.stderr), "", "{command}: no one watches, nothing is told");
 
         let json = lab.run(&[command, &name, "--json"]);
         assert_eq!(json.status.code(), Some(code), "{command}: one verdict in both forms");

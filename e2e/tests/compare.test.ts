@@ -1,5 +1,5 @@
 // Cache vs authoritative: the authoritative servers first, then each resolver as it answers, the browser's own
-// questions beside them; a name that does not exist asks nobody; a watch ends by itself.
+// questions beside them; a name that does not exist asks no one; a watch ends by itself.
 import { lab } from "../support/lab.ts";
 import { expect, expectAccessible, hydrated, pictures, test } from "../support/test.ts";
 
@@ -28,7 +28,7 @@ test("each resolver is judged as it answers, and the browser asks for itself", a
   await pictures(page, "compare");
 });
 
-test("what does not exist is asked of nobody until a person confirms it", async ({ page }) => {
+test("what does not exist is asked of no one until a person confirms it", async ({ page }) => {
   const asked: string[] = [];
   page.on("request", (r) => asked.push(r.url()));
   await page.goto("/tools/compare?name=nothing.alder.example&type=A");

@@ -1,4 +1,4 @@
-// A browser that uses the server as its secure DNS (DNS over HTTPS, RFC 8484): names of the lab exist for nobody else,
+// A browser that uses the server as its secure DNS (DNS over HTTPS, RFC 8484): names of the lab exist for no one else,
 // so a page that opens was resolved here; the server's own counter says the same.
 import { chromium, type BrowserContext } from "@playwright/test";
 import { createHash } from "node:crypto";
@@ -76,9 +76,9 @@ test("Chromium resolves through the server when it is set as secure DNS", async 
   const after = await answered(server);
   await browser(launch, { mode: "off", templates: "" }, async (context) => {
     const page = await context.newPage();
-    await expect(page.goto(`http://${site}:${port}/`), "nobody else knows the name").rejects.toThrow(
+    await expect(page.goto(`http://${site}:${port}/`), "no one else knows the name").rejects.toThrow(
       "ERR_NAME_NOT_RESOLVED",
     );
   });
-  expect(await answered(server), "with the setting off nobody asks").toBe(after);
+  expect(await answered(server), "with the setting off no one asks").toBe(after);
 });

@@ -42,7 +42,7 @@ test("a name that does not exist says until when it stays missing", async ({ pag
   await hydrated(page);
   await expect(page.getByRole("heading", { name: "How long it stays missing" })).toBeVisible();
   await expect(page.getByText(/can stay missing until/)).toBeVisible();
-  // Nobody is asked about what the authoritative servers deny, until a person wants it.
+  // No one is asked about what the authoritative servers deny, until a person wants it.
   const places = page.getByRole("row", place(/Your browser via/));
   await expect(page.getByText("Your browser queried no resolver")).toBeVisible();
   await expect(places).toHaveCount(0);

@@ -55,7 +55,7 @@ test("the outcome of a scan, once closed, stays closed", async ({ page, request 
   await rescan();
 });
 
-test("a scan that ends before the page hears of anything keeps nobody waiting", async ({ page, request }) => {
+test("a scan that ends before the page hears of anything keeps no one waiting", async ({ page, request }) => {
   await emptyInventory(request);
   expect((await request.post("/api/v1/domains", { data: { names: ["alder.example"] } })).status()).toBe(200);
   await scanned(request, ["alder.example"]);

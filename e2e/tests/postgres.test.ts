@@ -38,7 +38,7 @@ test.describe("two replicas", () => {
     await expect(row).toHaveCount(1);
   });
 
-  test("names added on one are shown as scanned on both, whoever scanned them", async ({ page, request, context }) => {
+  test("names added on one are shown as scanned on both, whichever scanned them", async ({ page, request, context }) => {
     test.setTimeout(180_000);
     const [one, two] = replicas;
     const names = Array.from({ length: 44 }, (_, i) => `herd-${i + 10}.example`);

@@ -1,4 +1,4 @@
-// A removal is undone whole: what was said of a domain by hand is not lost with it.
+// A removal is undone whole: manual settings of a domain are not lost with it.
 import type { APIRequestContext } from "@playwright/test";
 import { expect, hydrated, test } from "../support/test.ts";
 

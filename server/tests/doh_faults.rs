@@ -1,5 +1,5 @@
 //! What hostile clients do to the TLS listener itself: frames of HTTP/2 in floods, handshakes and requests that stop half
-//! way, places that are taken and not used. Each time somebody else is answered, and the attacker's place is free again.
+//! way, places that are taken and not used. Each time someone else is answered, and the attacker's place is free again.
 
 #[path = "doh_faults/frames.rs"]
 mod frames;

@@ -1,4 +1,4 @@
-//! The engine in front of servers nobody here wrote: NSD for root and TLDs, BIND for the domain, nginx with TLS for
+//! The engine in front of servers no one here wrote: NSD for root and TLDs, BIND for the domain, nginx with TLS for
 //! recorded RDAP. The same assertions hold against the lab.
 
 mod interop {

@@ -293,13 +293,13 @@ async fn every_way_to_start_a_look_up_needs_a_permit() {
         assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS, "{function}");
         assert_eq!(answer.headers()["retry-after"], "5", "{function}");
     }
-    assert_eq!(site.lab.query_log().dns_total(), 0, "nobody was asked anything");
+    assert_eq!(site.lab.query_log().dns_total(), 0, "no one was asked anything");
 }
 
 #[tokio::test]
 async fn what_runs_for_a_page_ends_when_the_page_goes_away() {
     let site = site().await;
-    // Three watches that can't end: nobody serves that value.
+    // Three watches that can't end: no server serves that value.
     let mut open = Vec::new();
     for _ in 0..3 {
         let answer = site.get("/live/compare?name=q7.io&watch=1&expect=192.0.2.250").await;

@@ -1,4 +1,4 @@
-//! The command line of `cargo xtask`, parsed by hand so that xtask compiles in seconds.
+//! The command line of `cargo xtask`, parsed manually so that xtask compiles in seconds.
 
 use crate::bundle::Profile;
 use crate::fuzz::Plan;

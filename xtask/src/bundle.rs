@@ -79,7 +79,7 @@ fn stamp(profile: Profile, inputs: u64) -> String {
     format!("{} {inputs:016x}", profile.name())
 }
 
-/// Inside dist/, so that whoever deletes the bundle deletes the claim that it is there.
+/// Inside dist/, so that deleting the bundle deletes the stamp too.
 fn stamp_file() -> PathBuf {
     paths::dist().join(".stamp")
 }

@@ -31,7 +31,7 @@ pub struct Plan {
     /// their text gets into the repository.
     pub keep: bool,
     /// The same inputs each time, as far as libFuzzer allows: this seed, and the saved corpus alone, without what earlier
-    /// runs found. So a change is judged by itself, not by luck; luck is for runs by hand.
+    /// runs found. So a change is judged by itself, not by luck; luck is for manual runs.
     pub seed: Option<u32>,
 }
 

@@ -187,7 +187,7 @@ impl NoDaemons {
     const POLICY: &'static str = "/usr/sbin/policy-rc.d";
 
     fn begin() -> Self {
-        // A policy that is already there is somebody's choice; ours must not replace or remove it.
+        // A policy that is already there is someone's choice; ours must not replace or remove it.
         if Path::new(Self::POLICY).exists() {
             return Self { ours: false };
         }

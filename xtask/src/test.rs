@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// In CI the cached target folder collects the leftovers of many clones; past this it starts anew.
+/// In CI the cached target folder collects the leftovers of many clones; past this it is emptied.
 const CACHE_LIMIT: u64 = 40 << 30;
 
 /// Installs every tool that `run` and `test` need.
@@ -111,7 +111,7 @@ fn unit_tests() -> Result<()> {
 fn prune_cache() {
     let Some(target) = paths::ci_target_dir() else { return };
     if size(&target) > CACHE_LIMIT {
-        sh::say(&format!("{} has grown past its limit; starting anew", target.display()));
+        sh::say(&format!("{} has grown past its limit; emptying it", target.display()));
         let _ = std::fs::remove_dir_all(&target);
     }
 }

@@ -128,7 +128,7 @@ pub async fn set_note(name: String, #[server(default)] note: String) -> Result<(
     Ok(())
 }
 
-/// Sets expiration and auto-renew by hand; an empty date clears it, `auto_renew` is `yes`, `no` or empty.
+/// Sets manual expiration and auto-renew; an empty date clears it, `auto_renew` is `yes`, `no` or empty.
 #[server(prefix = "/api/fn", endpoint = "set_renewal")]
 pub async fn set_renewal(
     name: String,

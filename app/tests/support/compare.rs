@@ -146,7 +146,7 @@ fn read(name: &str) -> ApiResult<()> {
     Ok(())
 }
 
-/// The first paint: everybody still to be asked, or why nobody is.
+/// The first paint: everybody still to be asked, or why no one is.
 pub fn first(name: &str) -> ApiResult<Comparison> {
     read(name)?;
     let authority = authority(name);

@@ -1,5 +1,5 @@
 //! Host names for the analyzer: one behind a CDN with a long TTL, one that does not exist, one below a wildcard, one
-//! that nobody answers for, one that is no name.
+//! that no one answers for, one that is no name.
 
 use super::now;
 use model::dns::Soa;

@@ -3,7 +3,7 @@
 /// Why an operation gave no result at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The name cannot be put on the wire. The caller shows the sentence to whoever typed it.
+    /// The name cannot be put on the wire. The caller shows the sentence beside the input.
     #[error("“{0}” cannot be asked for: {1}")]
     Name(String, String),
     /// The record type is not known. The caller shows the sentence.

@@ -1,4 +1,4 @@
-//! Independent truth: servers nobody here wrote (NSD and BIND) serve a root, a top-level domain and zones; we ask them,
+//! Independent truth: servers no one here wrote (NSD and BIND) serve a root, a top-level domain and zones; we ask them,
 //! and so does `drill`. Skipped with a message where one is not installed.
 
 mod peers;

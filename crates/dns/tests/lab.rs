@@ -384,7 +384,7 @@ async fn servers_are_checked_before_the_parent_points_there() {
     let ip = |host: &str| w.lab.address_of(host).map(std::net::IpAddr::V4);
     let mut options = CheckOptions::new(now());
     options.test_cases = Some(vec!["basic02".into(), "delegation01".into()]);
-    // The right servers, then servers of somebody else.
+    // The right servers, then servers of someone else.
     options.undelegated_ns = vec![
         ("ns1.digitalocean.com".into(), ip("ns1.digitalocean.com")),
         ("ns2.digitalocean.com".into(), ip("ns2.digitalocean.com")),

@@ -1,4 +1,4 @@
-//! When our own network is at fault: port 53 intercepted, or IPv6 that leads nowhere. Nobody's zone is blamed for it.
+//! When our own network is at fault: port 53 intercepted, or IPv6 that leads nowhere. No one's zone is blamed for it.
 
 mod fake;
 

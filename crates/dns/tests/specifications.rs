@@ -157,7 +157,7 @@ async fn keys_and_digests_without_content_are_not_valid() {
     assert_eq!(tags(&delegated(Some("dnssec01"), empty_ds, as_it_is).await), ["DS01_PARENT_ZONE_NO_DS"]);
 }
 
-/// The parent's answers with this DS record, signed by nobody in particular.
+/// The parent's answers with this DS record, signed by no one in particular.
 fn with_ds(query: &Message, mut reply: Message, ds: &[u8]) -> Message {
     dnssec_ok(&mut reply);
     if asked(query) == (ZONE.to_string(), DS) {

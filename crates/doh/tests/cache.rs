@@ -61,7 +61,7 @@ async fn failures_are_kept_for_seconds_and_never_by_http() {
     let reply = got.reply();
     assert_eq!((reply.rcode, got.header("cache-control")), (2, "no-store"));
     let explained = reply.edns.unwrap().options.into_iter().find(|(code, _)| *code == 15).unwrap().1;
-    assert_eq!((&explained[..2], &explained[2..]), (&[0u8, 22][..], &b"nobody answers"[..]));
+    assert_eq!((&explained[..2], &explained[2..]), (&[0u8, 22][..], &b"no one answers"[..]));
     get(&site.router, &message).await;
     assert_eq!(site.asked(), 1);
     site.hand.forward(30);
@@ -85,7 +85,7 @@ async fn what_does_not_validate_is_given_only_to_those_who_check_themselves() {
         get(&site.router, &question("safe.example", 1, [1, 0x20], None)).await.authentic(),
         "AD asked for"
     );
-    assert!(!get(&site.router, &plain("safe.example", 1)).await.authentic(), "nobody asked");
+    assert!(!get(&site.router, &plain("safe.example", 1)).await.authentic(), "no one asked");
     assert!(!get(&site.router, &signed("www.example", 1)).await.authentic());
 }
 

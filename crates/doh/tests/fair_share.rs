@@ -94,7 +94,7 @@ async fn lookups_below_one_domain_are_limited_whoever_asks() {
     assert!(all.iter().all(|(rcode, _)| *rcode == 2), "nothing is known of any of them");
     let again = get_from(&site.router, "192.0.2.199", &explained("n199.void.example", 1)).await.reply();
     let text = again.edns.map(|e| String::from_utf8_lossy(&e.options[0].1[2..]).into_owned());
-    assert_eq!(text.as_deref(), Some("nobody answers"), "the refusal is not cached");
+    assert_eq!(text.as_deref(), Some("no one answers"), "the refusal is not cached");
 }
 
 #[tokio::test(start_paused = true)]

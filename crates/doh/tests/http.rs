@@ -75,7 +75,7 @@ async fn every_mistake_has_its_status() {
         "GET, HEAD, POST, OPTIONS"
     );
     assert_eq!(ask(&site.router, "PUT", "/resolve", &[], &[]).await.header("allow"), "GET, HEAD, OPTIONS");
-    assert_eq!(site.asked(), 0, "nobody was asked for any of them");
+    assert_eq!(site.asked(), 0, "no one was asked for any of them");
     let longest = [&good[..], &vec![0; 65_535 - good.len()][..]].concat();
     assert_eq!(post(&site.router, &longest).await.status, 400, "as long as allowed, and garbage");
     let charset = [("content-type", "Application/DNS-Message; x=y")];
@@ -183,7 +183,7 @@ async fn garbage_is_told_from_questions_that_get_an_error() {
         assert_eq!(reply.opcode, (bytes[2] >> 3) & 15, "{what}");
         assert_eq!(got.header("cache-control"), "no-store", "{what}");
     }
-    assert_eq!(site.asked(), 0, "nobody was asked for any of them");
+    assert_eq!(site.asked(), 0, "no one was asked for any of them");
 }
 
 proptest! {
@@ -326,7 +326,7 @@ async fn the_json_form_has_the_usual_shape() {
 async fn the_json_form_knows_the_usual_parameters() {
     let site = site();
     let ask = |query: &'static str| ask(&site.router, "GET", query, &[], &[]);
-    // A subnet is told to nobody, so the answer holds for all of them.
+    // A subnet is told to no one, so the answer holds for all of them.
     for (subnet, scope) in [
         ("192.0.2.0/24", "192.0.2.0/0"),
         ("0.0.0.0/0", "0.0.0.0/0"),
@@ -393,5 +393,5 @@ async fn names_of_private_networks_stay_here_unless_the_network_serves_them() {
     post(&own.router, &plain("1.1.168.192.in-addr.arpa", 12)).await;
     assert_eq!(own.asked(), 1);
     post(&own.router, &plain("x.onion", 1)).await;
-    assert_eq!(own.asked(), 1, "nobody's network has these");
+    assert_eq!(own.asked(), 1, "no one's network has these");
 }

@@ -26,14 +26,14 @@ async fn what_was_known_is_told_for_half_a_minute_at_a_time_while_nobody_answers
     assert_eq!(told(&site, "safe.example").await, (0, vec![60], None, String::new()));
     site.fall_silent();
     site.hand.forward(60);
-    let old = (0, vec![30], Some(3), "stale answer: nobody answers".to_string());
+    let old = (0, vec![30], Some(3), "stale answer: no one answers".to_string());
     assert_eq!(told(&site, "safe.example").await, old);
     let got = get(&site.router, &explained("safe.example", 1)).await;
     assert_eq!(got.header("cache-control"), "max-age=30");
     assert!(!got.authentic(), "its signature may have run out");
     let json = ask(&site.router, "GET", "/resolve?name=safe.example", &[], &[]).await.json();
     assert_eq!((&json["Status"], &json["Answer"][0]["TTL"]), (&0.into(), &30.into()));
-    assert_eq!(json["Comment"], "stale answer: nobody answers");
+    assert_eq!(json["Comment"], "stale answer: no one answers");
     let asked = site.asked();
     site.hand.forward(29);
     assert_eq!(told(&site, "safe.example").await, old);
@@ -89,7 +89,7 @@ async fn a_client_waits_less_where_something_old_is_known() {
 async fn a_name_that_was_denied_since_is_not_brought_back() {
     let site = site();
     let gone = |ttl: u32| entry(3, vec![], vec![soa("example", ttl, ttl)], ttl);
-    // Denied by a question for another type, for a minute; then nobody answers.
+    // Denied by a question for another type, for a minute; then no one answers.
     get(&site.router, &plain("safe.example", 1)).await;
     site.hand.forward(60);
     site.now_says("safe.example", Rtype::AAAA, Some(gone(60)));
@@ -135,7 +135,7 @@ async fn forgeries_and_failures_are_never_told_as_old() {
     assert_eq!(told(&site, "bogus.example").await.0, 2);
     site.fall_silent();
     site.hand.forward(31);
-    assert_eq!(told(&site, "bogus.example").await.2, Some(22), "what nobody could prove is gone");
+    assert_eq!(told(&site, "bogus.example").await.2, Some(22), "what no one could prove is gone");
     // What validated once does not stand in for what does not validate now.
     let site = support::table::site();
     get(&site.router, &plain("safe.example", 1)).await;

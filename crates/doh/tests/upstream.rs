@@ -140,7 +140,7 @@ async fn all_questions_to_an_upstream_share_one_connection_and_a_lost_one_is_rep
     assert_eq!((ask(50, 1).await, opened()), (BTreeSet::from([3]), 1), "and one later");
     assert_eq!(looked_up.load(Ordering::SeqCst), 1, "nor is the server's name looked up each time");
     wire.cut.notify_waiters();
-    assert_eq!((ask(60, 20).await, opened()), (BTreeSet::from([3]), 2), "cut: a new one, and nobody notices");
+    assert_eq!((ask(60, 20).await, opened()), (BTreeSet::from([3]), 2), "cut: a new one, and no one notices");
     wire.mute.notify_waiters();
     // Dead without a word: what is asked over it is lost, and the next question does not wait for it.
     assert_eq!(ask(80, 5).await, BTreeSet::from([2]));

@@ -98,7 +98,7 @@ pub enum Command {
         /// The domain.
         domain: String,
     },
-    /// Somebody registers an available name for a year.
+    /// Someone registers an available name for a year.
     Register {
         /// The domain.
         domain: String,
@@ -124,7 +124,7 @@ pub enum Command {
         /// Seconds.
         seconds: i64,
     },
-    /// The query log starts anew.
+    /// The query log starts again.
     ResetLog,
 }
 

@@ -39,7 +39,7 @@ pub struct Endpoints {
     pub resolvers: PathBuf,
     /// The zone in which origin AS and prefix of an address are looked up (`origin.` and `origin6.` below it).
     pub asn_zone: String,
-    /// Where all servers of the lab have their addresses: reachable for whoever is inside.
+    /// Where all servers of the lab have their addresses: reachable from inside.
     pub own_networks: Vec<String>,
     /// The root of WHOIS, `HOST:PORT`; referred servers use the same port.
     pub whois_server: String,

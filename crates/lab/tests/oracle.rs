@@ -1,4 +1,4 @@
-//! A validator that nobody here wrote judges the signed zones: `unbound-host`, where it is installed. What the lab's
+//! A validator that no one here wrote judges the signed zones: `unbound-host`, where it is installed. What the lab's
 //! resolvers say of the same names must be the same.
 
 mod common;

@@ -51,7 +51,7 @@ impl Default for Hub {
 }
 
 impl Hub {
-    /// What happens from now on. A receiver that falls behind is told so and must read the state anew.
+    /// What happens from now on. A receiver that falls behind is told so and must read the state again.
     pub fn subscribe(&self) -> broadcast::Receiver<Live> {
         self.0.live.subscribe()
     }

@@ -64,8 +64,8 @@ impl Default for Policy {
 /// Why a scan was not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
-    /// Nobody holds the name any more: there is nothing to record.
-    #[error("nobody holds the name")]
+    /// No one holds the name any more: there is nothing to record.
+    #[error("no one holds the name")]
     NotHeld,
     /// The store failed; the job is tried again.
     #[error(transparent)]
@@ -284,7 +284,7 @@ impl Scanner {
         ItemOutcome { item, row, changes: changes.iter().cloned().chain(reminder).collect() }
     }
 
-    /// Judges a holding anew and makes its row.
+    /// Judges a holding again and makes its row.
     pub fn judged(&self, mut item: Item, observation: Option<&Observation>, now: Timestamp) -> (Item, Row) {
         if let Some(o) = observation {
             item.status = judge(&item, o, &self.policy.thresholds, now);

@@ -4,7 +4,7 @@
 use jiff::{Timestamp, ToSpan};
 use model::names::DomainName;
 
-/// The next instant of a name's schedule that is later than `now` by at least half an interval: a scan made by hand
+/// The next instant of a name's schedule that is later than `now` by at least half an interval: a manual scan
 /// just now counts for the scheduled one that would follow at once.
 pub fn next_scan(name: &DomainName, interval_s: i64, now: Timestamp) -> Timestamp {
     let interval = interval_s.max(60);

@@ -253,7 +253,7 @@ async fn a_registration_whose_turn_comes_later_is_the_rest_of_the_same_scan() {
     // Nothing is known yet: the wait is told, and the DNS is seen at once.
     let turn = s.no_room_for(3);
     assert_eq!(s.scheduled().await, (Some(turn), (1, 0), Some("our own limit".into())));
-    // Somebody else was faster: nothing new, nothing recorded.
+    // Someone else was faster: nothing new, nothing recorded.
     s.minutes_later(3);
     let head = s.scanner.store.head().await.unwrap();
     let turn = s.no_room_for(2);

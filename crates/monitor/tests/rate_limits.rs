@@ -1,5 +1,5 @@
 //! Two replicas on one store before five registries on loopback that count: 10,000 due names on SQLite, a fifth of them
-//! on PostgreSQL, and no registry sees more than it allows; nobody waits behind another registry's queue; a name is
+//! on PostgreSQL, and no registry sees more than it allows; no one waits behind another registry's queue; a name is
 //! asked for once. Time is real: what is measured is when questions arrive over sockets.
 
 #[path = "../../store/tests/story/cluster.rs"]
@@ -390,7 +390,7 @@ async fn a_killed_replica_blocks_nobody_for_long() {
     alive.back_off("rdap.nic.bb", Some(Duration::from_secs(600)), ms(1)).await;
     let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
     let clock = now.clone();
-    let anew = net::Budgets::shared(Arc::new(StoreLedger(store)), move || *clock.lock().unwrap());
-    let refused = anew.acquire("rdap.nic.bb", one, no_wait).await.unwrap_err();
+    let again = net::Budgets::shared(Arc::new(StoreLedger(store)), move || *clock.lock().unwrap());
+    let refused = again.acquire("rdap.nic.bb", one, no_wait).await.unwrap_err();
     assert!(refused.to_string().contains(" s: it asked us to wait"), "{refused}");
 }

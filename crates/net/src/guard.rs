@@ -54,7 +54,7 @@ fn v6(ip: Ipv6Addr) -> Option<&'static str> {
         [first, ..] if first & 0xffc0 == 0xfe80 => Some("a link-local address"),
         [first, ..] if first & 0xffc0 == 0xfec0 => Some("a site-local address"),
         [first, ..] if first & 0xff00 == 0xff00 => Some("a multicast address"),
-        // Global unicast is what IANA hands out of 2000::/3; the rest is reserved or somebody's own.
+        // Global unicast is what IANA hands out of 2000::/3; the rest is reserved or someone's own.
         [first, ..] if first & 0xe000 != 0x2000 => Some("an address outside global unicast (2000::/3)"),
         _ => None,
     }

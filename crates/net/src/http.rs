@@ -50,7 +50,7 @@ impl HttpAnswer {
     }
 }
 
-/// What is said of a host that redirects without end.
+/// The answer for a host that redirects without end.
 fn too_many(url: &Url) -> Error {
     Error::Protocol { host: host_of(url), reason: format!("more than {REDIRECTS} redirects") }
 }
@@ -109,7 +109,7 @@ impl Dialer {
 
     /// Posts a body (http or https): HTTP/2 where the server takes it, else HTTP/1.1; the answer's type is asked to be
     /// the body's. Redirects are not followed: what is posted goes to the host that was named. The connection is not
-    /// kept: of servers that share an address the next one is to be met anew.
+    /// kept: of servers that share an address the next one is verified again.
     ///
     /// # Errors
     /// Any [`Error`]; [`Error::TooLarge`] when the answer exceeds `cap` bytes.

@@ -129,7 +129,7 @@ impl Line {
         Ok((shared, true))
     }
 
-    /// Nobody asks over this connection any more, unless it has been replaced already.
+    /// No one asks over this connection any more, unless it has been replaced already.
     async fn hang_up(&self, connection: &Connection) {
         let mut open = self.open.lock().await;
         if open.as_ref().and_then(|o| o.connection.as_ref()).is_some_and(|known| known.is_same(connection)) {

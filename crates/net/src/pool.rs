@@ -100,7 +100,7 @@ impl Pool {
     }
 }
 
-/// Closes what nobody asks for any more, until nothing is kept.
+/// Closes what no one asks for any more, until nothing is kept.
 async fn sweep(pool: Weak<Mutex<Inner>>) {
     loop {
         tokio::time::sleep(IDLE / 4).await;
@@ -108,7 +108,7 @@ async fn sweep(pool: Weak<Mutex<Inner>>) {
         let mut inner = lock(&inner);
         inner.forget_old();
         if inner.kept.is_empty() {
-            // Forgotten under the lock, so that whoever keeps the next one starts another.
+            // Forgotten under the lock, so that the next connection kept starts another.
             inner.sweeper = None;
             return;
         }

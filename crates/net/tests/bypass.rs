@@ -107,7 +107,7 @@ async fn no_spelling_of_a_private_address_is_dialled() {
         "http://[2001:0:4136:e378:8000:63bf:80ff:fffe]/",
         "http://[fe80::1]/",
         "http://[fd00:ec2::254]/latest/",
-        // Somebody else's name before an @.
+        // Someone else's name before an @.
         "http://public.example@127.0.0.1/",
         "http://public.example:80@169.254.169.254/latest/meta-data/",
         // Names that lead there.

@@ -21,7 +21,7 @@ enum Way {
     TooLate,
     /// Answers the first; hangs at the second.
     Hang,
-    /// Answers the first, then sends what nobody asked for.
+    /// Answers the first, then sends what no one asked for.
     Chatty,
     /// Answers "not here" with a body, and stays.
     Elsewhere,
@@ -257,7 +257,7 @@ async fn few_are_kept_and_not_for_long() {
     }
     let open = || seen.connections.load(Ordering::SeqCst) - seen.closed.load(Ordering::SeqCst);
     assert!((1..=16).contains(&open()), "{}", open());
-    // With the clock moved on, the sweeper closes the rest though nobody asks again.
+    // With the clock moved on, the sweeper closes the rest though no one asks again.
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(20)).await;
     tokio::time::resume();

@@ -163,7 +163,7 @@ async fn faults_of_rdap_lead_to_whois() {
             FailureKind::Timeout,
         ),
         (
-            "packed although nobody asked for it",
+            "packed although no one asked for it",
             |_| http(200, "application/rdap+json", "Content-Encoding: gzip\r\n", "\u{1f}not unpacked"),
             FailureKind::Unparsable,
         ),

@@ -118,7 +118,7 @@ fn what_answers_come_to() {
         let before = wrong;
         for (n, a) in answers.iter().enumerate() {
             let Some(changed) = change(a, TERMS[n % TERMS.len()]) else { continue };
-            // Nobody puts terms of use around a web page.
+            // No one puts terms of use around a web page.
             if a.text.starts_with(['<', 'H']) && a.text.contains("<html") && what != "as it is" {
                 continue;
             }

@@ -174,7 +174,7 @@ pub trait Store:
     }
     /// [`Store::restore`], with an entry of the audit log for each.
     async fn restore_by(&self, by: &Actor, org: OrgId, items: &[Item], now: Timestamp) -> Result<Vec<bool>>;
-    /// Changes what the organisation says about a holding. The caller judges anew and passes status and row on
+    /// Changes what the organisation says about a holding. The caller judges again and passes status and row on
     /// with [`Store::update_judged`].
     async fn patch(&self, org: OrgId, name: &DomainName, patch: &ItemPatch, now: Timestamp) -> Result<Item> {
         self.patch_by(&Actor::system(), org, name, patch, now).await
@@ -283,7 +283,7 @@ pub trait Store:
     /// What is kept about the budget of a registry host: its version and its text.
     async fn budget(&self, host: &str) -> Result<Option<(i64, String)>>;
     /// Writes a host's budget if its version is still `expected` (`None`: nothing is kept yet); the new version, or
-    /// `None` when somebody else was faster. One statement.
+    /// `None` when someone else was faster. One statement.
     async fn swap_budget(
         &self,
         host: &str,
@@ -295,7 +295,7 @@ pub trait Store:
     // ---- settings and upkeep -------------------------------------------------------------------
     /// A setting's JSON text.
     async fn setting(&self, org: OrgId, key: &str) -> Result<Option<String>>;
-    /// Writes a setting that nobody has written yet; what is stored afterwards. Of several who try, one is first and all
+    /// Writes a setting that no one has written yet; what is stored afterwards. Of several who try, one is first and all
     /// get its value.
     async fn first_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<String>;
     /// Writes a setting.
@@ -303,7 +303,7 @@ pub trait Store:
     /// Deletes old entries of the change log ([`LOG_KEEP_DAYS`], or `keep_days` when that is less); how many.
     async fn prune_log(&self, now: Timestamp, keep_days: u32) -> Result<u64>;
     /// Deletes old log entries, then history older than `keep_days` (never the newest change of a name), observations
-    /// nobody holds, messages given up and budgets of hosts that are no longer asked, in small steps. How many rows.
+    /// no one holds, messages given up and budgets of hosts that are no longer asked, in small steps. How many rows.
     async fn prune(&self, now: Timestamp, keep_days: u32) -> Result<u64>;
     /// Writes a consistent copy of an embedded database into a new file, while others read and write it.
     ///

@@ -23,7 +23,7 @@ pub(crate) async fn swap(
 ) -> Result<Option<i64>> {
     let at = micros(now);
     let (sql, version, next) = match expected {
-        // A row made anew begins beyond every version the one before it can have had: there was less than one
+        // A recreated row begins beyond every version the one before it can have had: there was less than one
         // write a microsecond.
         None => (
             "INSERT INTO host_budgets (host, version, state, changed_at) VALUES ($1, $2, $3, $4) \

@@ -208,7 +208,7 @@ impl Db {
         }
     }
 
-    /// Appended to a SELECT inside a transaction that will write the rows: nobody else changes them meanwhile.
+    /// Appended to a SELECT inside a transaction that will write the rows: no one else changes them meanwhile.
     /// SQLite needs nothing, its writer is alone.
     pub(crate) fn for_update(&self) -> &'static str {
         match self {

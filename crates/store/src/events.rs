@@ -108,7 +108,7 @@ pub(crate) async fn since(db: &Db, org: OrgId, at: Timestamp, limit: u32) -> Res
     rows.iter().rev().map(read).collect()
 }
 
-/// How many events of an organisation nobody has seen that ask for attention.
+/// How many events of an organisation no one has seen that ask for attention.
 pub(crate) async fn open(db: &Db, org: OrgId) -> Result<u64> {
     let sql = "SELECT COUNT(*) FROM events WHERE org = $1 AND severity >= $2 AND ack_at IS NULL";
     let n = db.row(sql, args![org.0, severity_rank(Severity::Warning)]).await?.map_or(Ok(0), |r| r.int(0))?;

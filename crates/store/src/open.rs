@@ -119,8 +119,8 @@ mod tests {
         std::fs::write(&file, "this is a letter, and a long one, to the editor\n".repeat(100)).unwrap();
         assert!(matches!(open_sqlite(&file).await.err(), Some(Error::Broken(_))));
         assert!(matches!(open_sqlite(&file.join("below/x.db")).await.err(), Some(Error::Unavailable(_))));
-        let nobody = format!("postgres://x@localhost/x?host={}", folder.path().display());
-        assert!(matches!(open_postgres(&nobody).await.err(), Some(Error::Unavailable(_))));
+        let no_server = format!("postgres://x@localhost/x?host={}", folder.path().display());
+        assert!(matches!(open_postgres(&no one).await.err(), Some(Error::Unavailable(_))));
         assert!(matches!(open("postgres://[").await.err(), Some(Error::Unavailable(_))));
     }
 

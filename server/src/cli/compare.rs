@@ -169,7 +169,7 @@ fn own_resolvers(args: &CompareArgs, engine: &EngineArgs) -> Vec<std::net::IpAdd
     dns::recursive::own_resolvers(&std::fs::read_to_string(path).unwrap_or_default())
 }
 
-/// How many have answered, on standard error while somebody watches it.
+/// How many have answered, on standard error while someone watches it.
 struct Counter {
     shown: bool,
     answered: u32,

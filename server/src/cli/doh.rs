@@ -57,7 +57,7 @@ enum LocalZones {
 }
 
 impl DohArgs {
-    /// Whether names of private networks are answered here. Somebody's own tree or resolver may know them, and then must
+    /// Whether names of private networks are answered here. Someone's own tree or resolver may know them, and then must
     /// be asked; the public one never does.
     fn local_zones(&self, settings: &EngineArgs) -> bool {
         match self.doh_local_zones {
@@ -169,7 +169,7 @@ mod tests {
             let flags = Flags::try_parse_from([&["serve"], flags].concat()).unwrap();
             flags.doh.local_zones(&flags.engine)
         };
-        assert!(here(&[]), "nobody on the public Internet knows them");
+        assert!(here(&[]), "no one on the public Internet knows them");
         assert!(!here(&["--root-hints", "own.root"]));
         assert!(!here(&["--allow-private"]));
         assert!(!here(&["--doh-upstream", "https://dns.example/dns-query"]));

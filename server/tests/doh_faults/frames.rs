@@ -1,4 +1,4 @@
-//! HTTP/2 by hand, for clients that do with its frames what no library would (RFC 9113 sections 4 and 6, RFC 7541).
+//! Hand-written HTTP/2, for clients that do with its frames what no library would (RFC 9113 sections 4 and 6, RFC 7541).
 
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};

@@ -1,4 +1,4 @@
-//! The TLS listener with a resolver behind it that knows one name, and somebody who is answered by it.
+//! The TLS listener with a resolver behind it that knows one name, and someone who is answered by it.
 
 use crate::frames::*;
 use axum::Router;
@@ -90,7 +90,7 @@ impl World {
         tokio::time::timeout(LONG, self.client.connect(name, stream)).await.expect("a handshake").unwrap()
     }
 
-    /// Somebody else asks and is answered.
+    /// Someone else asks and is answered.
     pub async fn answers(&self) {
         let (mut read, mut write) = open(self.connect().await).await;
         let asked = request("GET", &path("www.example"));

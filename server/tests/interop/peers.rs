@@ -264,7 +264,7 @@ fn certificate(openssl: &Path, folder: &Path) {
     );
 }
 
-/// Answers in the form this registry gives them (RFC 9083), written by hand after its documentation.
+/// Answers in the form this registry gives them (RFC 9083), written manually after its documentation.
 fn rdap_files(folder: &Path) {
     std::fs::create_dir_all(folder.join("rdap/domain")).unwrap();
     std::fs::write(folder.join("rdap/domain/q7.io"), include_str!("q7.io.rdap.json")).unwrap();

@@ -68,7 +68,7 @@ impl Input {
 /// The head of a generated file.
 fn head(what: &str) -> String {
     format!(
-        "# {what}\n# Written by `cargo xtask tables`: rows kept by hand are in xtask/tables/, the others come from the sources.\n"
+        "# {what}\n# Written by `cargo xtask tables`: manually maintained rows are in xtask/tables/, the others come from the sources.\n"
     )
 }
 
@@ -102,7 +102,7 @@ pub fn run(from: Option<&str>, check: bool) -> Result<()> {
     }
     let tables = build(&Input { facts, by_hand: paths::root().join("xtask/tables") })?;
     let mut stale = Vec::new();
-    println!("{:<52} {:>6} {:>11} {:>7} {:>8}", "table", "rows", "2+ sources", "1", "by hand");
+    println!("{:<52} {:>6} {:>11} {:>7} {:>8}", "table", "rows", "2+ sources", "1", "manually");
     for table in &tables {
         let Counts { confirmed, single, by_hand } = table.counts;
         println!("{:<52} {:>6} {confirmed:>11} {single:>7} {by_hand:>8}", table.path, table.counts.total());

@@ -74,7 +74,7 @@ pub fn servers(input: &Input) -> Result<Table> {
             claims.entry(suffix).or_default().push(claim);
         }
     }
-    // One form per host. A form that one source alone states counts when it is kept by hand, with the reason.
+    // One form per host. A form that one source alone states counts when it is maintained manually, with the reason.
     let mut forms: BTreeMap<String, String> = BTreeMap::new();
     for claim in claims.values().flatten().filter(|c| !c.query.is_empty() && c.query_agree >= 2) {
         forms.insert(claim.host.clone(), claim.query.clone());
@@ -124,7 +124,7 @@ pub fn charsets(input: &Input) -> Result<Table> {
     let mut by_hand = Vec::new();
     for [host, charset, source] in input.by_hand("whois-charsets.tsv", ["host", "charset", "source"])? {
         if source.is_empty() || found.contains_key(&host) && found[&host].keys().any(|c| c != "utf-8") {
-            bail!("whois-charsets.tsv kept by hand: {host} has no source, or the facts give its encoding");
+            bail!("whois-charsets.tsv (manually maintained): {host} has no source, or the facts give its encoding");
         }
         found.entry(host.clone()).or_default().insert(charset, vec!["hand"]);
         by_hand.push((host, source));

@@ -18,7 +18,7 @@ pub(super) enum State {
     Running,
     /// The result is complete.
     Ended(Ended),
-    /// A watch was stopped by hand.
+    /// The user stopped the watch.
     Halted,
     /// The stream broke, or was refused.
     Lost,

@@ -35,7 +35,7 @@ pub(super) fn card(name: String, id: String) -> AnyView {
     view! {
         <section class="card js-only" aria-labelledby="cl"><div class="card-head"><h2 id="cl">"Customer link"</h2></div>
             <form class="card-body stack" on:submit=submit>
-                <p class="muted">"For somebody without an account: a page with these records and the live check, for 7 days."</p>
+                <p class="muted">"For a customer without an account: a page with these records and the live check, for 7 days."</p>
                 <label class="field"><span>"In the name of"</span><input class="input" required maxlength="60" placeholder="Northlake Shops" prop:value=move || brand.get() on:input=move |e| brand.set(event_target_value(&e))/></label>
                 <label class="field"><span>"Help at "<span class="muted">"(optional)"</span></span><input class="input" maxlength="200" placeholder="help@northlake.example" prop:value=move || help.get() on:input=move |e| help.set(event_target_value(&e))/></label>
                 <div class="row"><button class="btn" type="submit">"Make a link"</button></div>

@@ -46,7 +46,7 @@ pub(crate) fn tags(dom: DomainState, item: &Item) -> AnyView {
     .into_any()
 }
 
-/// Expiration and auto-renew by hand.
+/// The form for manual expiration and auto-renew.
 pub(crate) fn renewal(dom: DomainState, d: &Detail) -> AnyView {
     let item = &d.item;
     let name = item.name.as_str().to_string();

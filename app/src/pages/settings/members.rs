@@ -25,7 +25,7 @@ fn body(p: SettingsPage<MembersData>) -> AnyView {
     let made = match outcome.as_ref().map(|o| &o.result) {
         Some(FormResult::Invitation { email, url }) => Some(shown_once(
             format!("Invitation for {email} created. Send this link: it is shown only once."),
-            "It works once, for 7 days. Whoever has it can join, so send it to the invited person alone.",
+            "It works once, for 7 days. Anyone who has it can join, so send it to the invited person alone.",
             "Link",
             url.clone(),
         )),

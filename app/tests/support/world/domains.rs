@@ -113,7 +113,7 @@ pub fn available() -> Domain {
     d
 }
 
-/// An IDN whose registry publishes no expiration, set by hand; with a long note.
+/// An IDN whose registry publishes no expiration, set manually; with a long note.
 pub fn idn() -> Domain {
     let mut d = domain(
         "bücherei.example",

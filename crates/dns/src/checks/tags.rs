@@ -70,7 +70,7 @@ fn filled(place: &str, args: &Map<String, Value>) -> Option<String> {
         (None, _, Value::String(s)) if s.is_empty() => "none".to_string(),
         // Zonemaster separates lists by semicolons; people read commas.
         (None, _, Value::String(s)) => s.replace(';', ", "),
-        // Nobody reads tenths of 456 ms.
+        // No one reads tenths of 456 ms.
         (None, _, Value::Number(n)) if n.is_f64() => match n.as_f64().unwrap_or_default() {
             figure if figure.abs() < 10.0 => format!("{figure:.1}"),
             figure => format!("{figure:.0}"),

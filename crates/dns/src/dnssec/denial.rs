@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 /// More iterations count as unsigned (RFC 9276 section 3.2); the signature over the record is checked all the same.
 pub const MAX_ITERATIONS: u16 = 100;
-/// More iterations are never computed, whoever asks.
+/// More iterations are never computed for any caller.
 const MAX_COMPUTED: u16 = 500;
 const OPT_OUT: u8 = 1;
 const NXNAME: u16 = 128;

@@ -1,4 +1,4 @@
-//! Proofs from rings made by hand, and from records that were signed here.
+//! Proofs from hand-made rings, and from records that were signed here.
 
 use super::*;
 
@@ -160,7 +160,7 @@ fn many_iterations_count_as_unsigned_but_only_when_signed() {
         let expected = if costly { Proof::Open } else { Proof::Holds };
         assert_eq!(all.no_name(&name("b.example")), expected, "{iterations}");
         assert_eq!(all.unsigned_cut(&name("sub.example")), costly, "{iterations}");
-        // Nobody can turn a zone insecure by making the number up.
+        // No one can turn a zone insecure by making the number up.
         let forged = Signer::new("example");
         assert_eq!(read(&forged, &section).no_name(&name("b.example")), Proof::Missing);
     }

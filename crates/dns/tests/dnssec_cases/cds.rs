@@ -55,7 +55,7 @@ fn agreement() -> Vec<Behaviour> {
             &[HAS],
         ),
         u(
-            "a digest nobody can compute",
+            "a digest no one can compute",
             [|q, r| with_both(vec![cds(&ksk(), 200)], vec![ksk()]).answer(q, r); 2],
             &[HAS],
         ),

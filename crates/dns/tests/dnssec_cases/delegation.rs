@@ -19,7 +19,7 @@ fn ds(digest_type: u8) -> Ds {
     ds_of(NAME, &ksk(), digest_type)
 }
 
-/// A server of the parent with these DS records; the signature over them is nobody's in particular.
+/// A server of the parent with these DS records; the signature over them is no one's in particular.
 fn parent(query: &Message, mut reply: Message, records: &[Ds]) -> Message {
     if asked(query) == (NAME.to_string(), DS) {
         reply.answers.clear();
@@ -153,7 +153,7 @@ fn matches() -> Vec<Behaviour> {
         ),
         u("another digest", [WELL; 2], vec![wrong_digest()], &["DS02_NO_MATCH_DS_DNSKEY"]),
         u("another algorithm", [WELL; 2], vec![Ds { algorithm: 13, ..ds(2) }], &["DS02_NO_MATCH_DS_DNSKEY"]),
-        u("a digest nobody can compute", [WELL; 2], vec![ds(200)], &[]),
+        u("a digest no one can compute", [WELL; 2], vec![ds(200)], &[]),
         u(
             "no zone key",
             [|q, r| {

@@ -12,7 +12,7 @@ fn sealed(zone: Zone, seals: &[Seal]) -> Zone {
     zone.denial(|set| set.seals = seals.to_vec())
 }
 
-/// The usual keys and one of an algorithm nobody can compute, which signs the denial too.
+/// The usual keys and one of an algorithm no one can compute, which signs the denial too.
 fn odd_too(zone: Zone) -> Zone {
     let zone = sealed(zone, &[by(By::Zsk), by(By::Stranger).named(odd(200))]);
     let denials = zone.denials.clone();

@@ -37,7 +37,7 @@ pub fn behaviours() -> Vec<Behaviour> {
         healthy(u("DNSSEC05", "signed", [WELL; 2], &["DS05_ALGO_OK"])),
         healthy(u("DNSSEC05", "not signed", [BARE; 2], &["DS05_ZONE_NO_DNSSEC"])),
         u("DNSSEC05", "signed on one server", [WELL, BARE], &["DS05_ALGO_OK", "DS05_SERVER_NO_DNSSEC"]),
-        u("DNSSEC05", "nobody answers", [SILENT_FOR_KEYS, REFUSES_KEYS], &["DS05_NO_RESPONSE"]),
+        u("DNSSEC05", "no one answers", [SILENT_FOR_KEYS, REFUSES_KEYS], &["DS05_NO_RESPONSE"]),
         u("DNSSEC05", "no authority", [KEYS_WITHOUT_AUTHORITY; 2], &["DS05_NO_RESPONSE"]),
         u("DNSSEC05", "one is silent", [WELL, SILENT_FOR_KEYS], &["DS05_ALGO_OK"]),
         u("DNSSEC05", "one is silent, one unsigned", [BARE, SILENT_FOR_KEYS], &["DS05_ZONE_NO_DNSSEC"]),

@@ -9,7 +9,7 @@ const HASH: &str = "DS03_LEGAL_HASH_ALGO";
 const ITERATIONS: &str = "DS03_LEGAL_ITERATION_VALUE";
 const SALT: &str = "DS03_LEGAL_EMPTY_SALT";
 const OPT_OUT: &str = "DS03_NSEC3_OPT_OUT_DISABLED";
-/// What is said of parameters that are as they should be.
+/// The answer for parameters that are as they should be.
 const GOOD_ONES: [&str; 4] = [HASH, ITERATIONS, SALT, OPT_OUT];
 
 /// Two NSEC3 records in one denial.

@@ -9,7 +9,7 @@ fn lived(times: Times) -> Zone {
     nsec(NAME).seals(DNSKEY, vec![by(By::Ksk).at(times)])
 }
 
-/// The usual keys and one of an algorithm nobody can compute.
+/// The usual keys and one of an algorithm no one can compute.
 fn with_odd() -> Zone {
     nsec(NAME).keys(vec![ksk(), zsk(), odd(200)], vec![by(By::Ksk)])
 }

@@ -1,4 +1,4 @@
-//! Programs nobody here wrote (dig, kdig, drill, delv), asked on the command line. In: server, port, questions; out:
+//! Programs no one here wrote (dig, kdig, drill, delv), asked on the command line. In: server, port, questions; out:
 //! records as `owner ttl type data` in one spelling, and verdicts. A program that is missing fails the test in CI.
 #![allow(dead_code, reason = "each test file uses its part")]
 

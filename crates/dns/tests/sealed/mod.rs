@@ -60,7 +60,7 @@ pub fn stranger() -> Vec<u8> {
     dnskey(By::Stranger, 257)
 }
 
-/// A key of an algorithm that nobody can compute.
+/// A key of an algorithm that no one can compute.
 pub fn odd(algorithm: u8) -> Vec<u8> {
     vec![1, 1, 3, algorithm, 0xAB, algorithm]
 }

@@ -25,7 +25,7 @@ pub fn ds_of(zone: &str, dnskey: &[u8], digest_type: u8) -> Ds {
     }
 }
 
-/// Signing takes its time where many tests run at once: nobody is called silent for that.
+/// Signing takes its time where many tests run at once: no one is called silent for that.
 pub fn patient(world: &World) -> dns::Engine {
     dns::Engine::new(dns::Settings { timeout: Duration::from_millis(1500), ..world.settings() })
 }

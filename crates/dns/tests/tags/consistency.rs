@@ -116,15 +116,15 @@ fn glue() -> Vec<Row> {
             .parent("zone 60 NS www.test.")
             .serves("192.0.2.90", "zone.test", text(&[SOA, "@ 60 NS www.test."]))
             .says(&[good]),
-        c("glue of a name in another zone, given by hand, as that zone says")
+        c("glue of a name in another zone, given explicitly, as that zone says")
             .ns("www.test", "192.0.2.90")
             .serves("192.0.2.90", "zone.test", text(&[SOA, "@ 60 NS www.test."]))
             .says(&[good]),
-        c("another address of a name in another zone, given by hand")
+        c("another address of a name in another zone, given explicitly")
             .ns("www.test", "192.0.2.91")
             .serves("192.0.2.91", "zone.test", text(&[SOA, "@ 60 NS www.test."]))
             .says(&[outside]),
-        c("an address of the zone's own name, given by hand, that the zone does not have")
+        c("an address of the zone's own name, given explicitly, that the zone does not have")
             .ns("ns1.zone.test", "192.0.2.11")
             .ns("ns2.zone.test", "192.0.2.13")
             .serves("192.0.2.13", "zone.test", text(&[SOA, NS, REST]))

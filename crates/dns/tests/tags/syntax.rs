@@ -4,7 +4,7 @@ use crate::fake::Fault;
 use crate::row::{Make, NS, REST, Row, SOA, asked, raw, rcode, row, text};
 use hickory_proto::op::ResponseCode;
 
-/// Another name than the usual one: nothing but the name counts, so nobody serves it.
+/// Another name than the usual one: nothing but the name counts, so no server serves it.
 fn named(case: &'static str, zone: &'static str) -> Row {
     row(case, zone).of(zone).ns("www.test", "192.0.2.90").fault("192.0.2.90", Fault::Refused)
 }

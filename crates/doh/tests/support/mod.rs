@@ -1,4 +1,4 @@
-//! What the tests share: questions as octets, a router that is asked in process, a clock that is set by hand.
+//! What the tests share: questions as octets, a router that is asked in process, a manual clock.
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub mod table;

@@ -49,7 +49,7 @@ impl Backend for Table {
         let rows = self.rows.lock().unwrap();
         match rows.get(&(name.clone(), rtype)) {
             Some(entry) => Entry { since: now, ..entry.clone() },
-            None => Entry::failure(now, 22, "nobody answers"),
+            None => Entry::failure(now, 22, "no one answers"),
         }
     }
 }
@@ -120,7 +120,7 @@ impl Site {
         };
     }
 
-    /// Nobody answers any more, until [`Site::recover`].
+    /// No one answers any more, until [`Site::recover`].
     pub fn fall_silent(&self) {
         self.table.rows.lock().unwrap().clear();
     }

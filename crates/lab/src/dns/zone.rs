@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{denial::Chain, keys::ZoneKeys};
 use crate::scenario::Signing;
 
-/// A signature is made anew after a day, so that a lab can run for weeks.
+/// A signature is made again after a day, so that a lab can run for weeks.
 const RENEWAL: SignedDuration = SignedDuration::from_hours(24);
 
 /// Records of one owner and type.
@@ -73,7 +73,7 @@ impl Zone {
         }
     }
 
-    /// Takes out a name with its glue, so that it can be delegated anew; all signatures are made afresh.
+    /// Takes out a name with its glue, so that it can be delegated again; all signatures are made afresh.
     pub(crate) fn forget(&mut self, name: &Name, serial: u32) {
         self.nodes.remove(name);
         let below: Vec<Name> = self

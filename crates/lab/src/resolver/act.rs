@@ -33,7 +33,7 @@ pub enum Act {
     MaxNegativeTtl(Option<u32>),
     /// Milliseconds before every answer.
     Delay(u32),
-    /// Somebody asks, so that what is true now is remembered.
+    /// Someone asks, so that what is true now is remembered.
     Prime {
         /// Full name.
         name: String,

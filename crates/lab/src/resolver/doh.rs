@@ -80,7 +80,7 @@ async fn respond(shared: &Shared, resolver: &Resolver, request: Request<Incoming
     note(shared, resolver, &message, via);
     let (said, wait) = dns_answer(shared, resolver, &message);
     sleep(wait).await;
-    // A resolver can die while somebody waits.
+    // A resolver can die while someone waits.
     if is_dead(resolver) {
         return response(StatusCode::OK, TEXT, broken_off(""));
     }

@@ -53,7 +53,7 @@ pub struct Tld {
     /// It publishes expirations.
     #[serde(default = "yes")]
     pub expirations: bool,
-    /// Names that nobody can register.
+    /// Names that no one can register.
     #[serde(default)]
     pub reserved: Vec<String>,
     /// Faults of its RDAP service.
@@ -92,10 +92,10 @@ pub struct Registrar {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// Somebody's.
+    /// Someone's.
     #[default]
     Registered,
-    /// Nobody's.
+    /// No one's.
     Available,
     /// Kept back by the registry.
     Reserved,

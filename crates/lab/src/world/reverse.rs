@@ -12,7 +12,7 @@ const REVERSE_ZONE: &str = "127.in-addr.arpa";
 const TTL: u32 = 3600;
 
 impl World {
-    /// Adds the zone; the servers of `arpa` hold it. The retired server has no name: nobody looks after it.
+    /// Adds the zone; the servers of `arpa` hold it. The retired server has no name: no one looks after it.
     pub(super) fn add_reverse(&mut self) {
         let named =
             self.hosts.iter().filter(|(_, h)| matches!(h.role, Role::Dns { .. }) && h.ip != self.retired);

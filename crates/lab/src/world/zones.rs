@@ -109,7 +109,7 @@ impl World {
         Ok(())
     }
 
-    /// Builds all zones anew.
+    /// Builds all zones again.
     pub(crate) fn rebuild_all(&mut self) -> Result<(), Error> {
         let mut of_zone: HashMap<String, Vec<String>> = HashMap::new();
         for host in self.hosts.keys() {
@@ -136,7 +136,7 @@ impl World {
         self.build_root()
     }
 
-    /// Builds a domain's zone anew, and its delegation in the parent, whose serial moves on.
+    /// Builds a domain's zone again, and its delegation in the parent, whose serial moves on.
     pub(crate) fn rebuild_domain(&mut self, name: &str) -> Result<(), Error> {
         self.build_domain(name)?;
         let Some(domain) = self.domains.get(name).cloned() else { return Ok(()) };
@@ -160,7 +160,7 @@ impl World {
         Ok(())
     }
 
-    /// Builds only the domain's own zone anew: nothing changed at the registry.
+    /// Builds only the domain's own zone again: nothing changed at the registry.
     pub(super) fn build_zone_only(&mut self, name: &str) -> Result<(), Error> {
         self.build_domain(name)
     }

@@ -1,4 +1,4 @@
-//! Clients made by hand for the lab's tests: they share no code with the lab but the wire formats.
+//! Hand-written clients for the lab's tests: they share no code with the lab but the wire formats.
 #![allow(dead_code, reason = "every test file uses some of it")]
 
 use std::{

@@ -1,9 +1,9 @@
 //! Whether a signed zone proves what is not there: every misspelt name and missing type needs such a proof, so a zone
-//! with a broken one works only until somebody asks for something it has not got. RFC 4035 section 5.4, RFC 5155.
+//! with a broken one works only until someone asks for something it has not got. RFC 4035 section 5.4, RFC 5155.
 
 use serde::{Deserialize, Serialize};
 
-/// What became of the proof that a name nobody has does not exist.
+/// What became of the proof that a name no one has does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "proof", rename_all = "snake_case")]
 pub enum DenialProof {

@@ -252,7 +252,7 @@ mod tests {
                 .unwrap()
                 .ends_with("alder.example A +norecurse")
         );
-        // Nothing to ask, nobody to ask, or a name that a shell could read as more than a name.
+        // Nothing to ask, no one to ask, or a name that a shell could read as more than a name.
         assert_eq!(typed("Syntax01", "NON_ALLOWED_CHARS", ns()), None);
         assert_eq!(typed("Zone02", "REFRESH_MINIMUM_VALUE_LOWER", json!({"refresh": 7200})), None);
         let mut odd = finding(Level::Warning, "Zone01", "A", ns());

@@ -14,7 +14,7 @@ pub struct NegativeCaching {
     pub ttl: u32,
     /// The SOA it follows from.
     pub soa: Soa,
-    /// When somebody asks too early.
+    /// When someone asks too early.
     pub asked_at: Timestamp,
     /// When the memory of that question ends at the latest in resolvers that obey.
     pub until: Timestamp,

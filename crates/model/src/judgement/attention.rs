@@ -16,7 +16,7 @@ pub enum Help {
     Rescan,
     /// Show the delegation.
     ShowPath,
-    /// Set the expiration by hand.
+    /// Set the expiration manually.
     SetExpiration,
     /// Say that the domain renews by itself.
     MarkAutoRenew,

@@ -54,7 +54,7 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
     current
 }
 
-/// Copies what `old` stated and `new` does not, unless the name was registered anew in between.
+/// Copies what `old` stated and `new` does not, unless the name was registered again in between.
 fn carry_fields(old: &Registration, new: &mut Registration) {
     if let (Some(a), Some(b)) = (old.created, new.created)
         && !a.agrees_with(&b)

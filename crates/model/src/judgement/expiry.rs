@@ -63,7 +63,7 @@ pub fn remind(
         field: "expires".into(),
         old: None,
         new: Some(expires.to_string()),
-        source: source.unwrap_or_else(|| "set by hand".into()),
+        source: source.unwrap_or_else(|| "set manually".into()),
         note: note(item, observation, left, days, thresholds),
     })
 }

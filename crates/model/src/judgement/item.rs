@@ -51,9 +51,9 @@ pub struct Item {
     pub tags: Vec<String>,
     /// Free text.
     pub note: String,
-    /// Expiration set by hand, for registries that publish none.
+    /// Expiration set manually, for registries that publish none.
     pub manual_expires: Option<Date>,
-    /// Auto-renew as marked by hand; `None` when nobody said.
+    /// Auto-renew as the user marked it; `None` when no one said.
     pub auto_renew: Option<bool>,
     /// Until when no message about it is sent; its events are recorded all the same.
     #[serde(default)]
@@ -109,10 +109,10 @@ pub struct ItemPatch {
     pub tags: Option<Vec<String>>,
     /// The note.
     pub note: Option<String>,
-    /// Expiration by hand; `Some(None)` (in JSON `null`) clears it.
+    /// Manual expiration; `Some(None)` (in JSON `null`) clears it.
     #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
     pub manual_expires: Option<Option<Date>>,
-    /// Auto-renew by hand; `Some(None)` (in JSON `null`) clears it.
+    /// Auto-renew as the user set it; `Some(None)` (in JSON `null`) clears it.
     #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
     pub auto_renew: Option<Option<bool>>,
     /// Until when no message is sent; `Some(None)` (in JSON `null`) sends them again.

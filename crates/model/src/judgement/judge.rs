@@ -57,7 +57,7 @@ impl ReasonCollector {
     }
 }
 
-/// The expiration a domain is judged by: what the sources state, else what its owner set by hand.
+/// The expiration a domain is judged by: what the sources state, else what its owner set manually.
 pub fn expiration_of(item: &Item, observation: &Observation) -> Option<StatedTime> {
     observation
         .registration
@@ -95,7 +95,7 @@ pub fn judge(item: &Item, observation: &Observation, limits: &Thresholds, now: T
         (Some(_), true) => b.again.extend(fresh_until),
     }
 
-    // Data too old to judge by makes a domain neither healthy nor expired; what its owner set by hand still counts.
+    // Data too old to judge by makes a domain neither healthy nor expired; what its owner set manually still counts.
     let manual_only = part
         .value
         .as_ref()

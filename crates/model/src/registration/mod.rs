@@ -255,7 +255,7 @@ const LEGAL_FORMS: [&str; 27] = [
 ];
 
 /// True when two names mean one company as far as spelling goes: case, punctuation, the legal form and what it trades as
-/// (`d/b/a …`) do not count. A name made of legal forms only is compared whole; one without letters is nobody's.
+/// (`d/b/a …`) do not count. A name made of legal forms only is compared whole; one without letters is no one's.
 pub fn same_company(a: &str, b: &str) -> bool {
     let (a, b) = (company(a), company(b));
     a == b && !a.is_empty()

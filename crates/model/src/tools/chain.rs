@@ -34,7 +34,7 @@ pub struct AuthorityServer {
     pub notes: Vec<String>,
 }
 
-/// What is said of one type.
+/// The answer for one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TypeOutcome {
@@ -54,7 +54,7 @@ pub struct TypeAnswer {
     /// Type mnemonic.
     #[serde(rename = "type")]
     pub rtype: String,
-    /// What is said of it.
+    /// The answer for it.
     pub outcome: TypeOutcome,
     /// RDATA in presentation form, sorted.
     pub data: Vec<String>,

@@ -31,9 +31,9 @@ pub struct Row {
     pub tags: Vec<String>,
     /// The expiration the domain is judged by.
     pub expires: Option<StatedTime>,
-    /// True when the expiration was set by hand.
+    /// True when the expiration was set manually.
     pub expires_by_hand: bool,
-    /// Auto-renew as marked by hand.
+    /// Auto-renew as the user marked it.
     pub auto_renew: Option<bool>,
     /// Registrar name.
     pub registrar: Option<String>,

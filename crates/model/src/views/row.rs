@@ -68,7 +68,7 @@ impl Row {
             return note(format!("{left}{auto}"), urgency, false);
         }
         if self.expires_by_hand {
-            return note(format!("set by hand{auto}"), Urgency::Low, false);
+            return note(format!("set manually{auto}"), Urgency::Low, false);
         }
         (days <= 92).then(|| Note {
             words: format!("in {days} days{auto}"),
@@ -134,7 +134,7 @@ mod tests {
         let note = r.expiry_note(at("2026-11-20T14:05:00Z")).unwrap();
         assert!(note.doubt && note.words == "read 4 days ago", "{note:?}");
         r.expires_by_hand = true;
-        assert_eq!(words(&r).as_deref(), Some("set by hand"));
+        assert_eq!(words(&r).as_deref(), Some("set manually"));
         let mut failed = row(None, &[]);
         failed.registered_read_at = None;
         failed.error = Some("timed out".into());

@@ -64,7 +64,7 @@ fn the_table() {
             &none,
             Stale { until: at("14:08:20") },
         ),
-        ("nobody knows", &serves, &open, fresh_looking(), &none, open_question(Some(at("14:08:20")))),
+        ("no one knows", &serves, &open, fresh_looking(), &none, open_question(Some(at("14:08:20")))),
         (
             "part of a pool",
             &pool,

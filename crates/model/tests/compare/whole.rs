@@ -142,5 +142,5 @@ fn filters_and_failures_alone_are_no_disagreement() {
     let with = |answers: &[ResolverAnswer]| together(answers, &Earlier::default()).agrees();
     assert!(with(&[same(), same()]) && with(&[same(), no("SERVFAIL", None), said(vec![a("0.0.0.0", 60)])]));
     assert!(!with(&[same(), said(vec![a("198.51.100.44", 60)])]), "one that differs");
-    assert!(!with(&[no("SERVFAIL", None)]), "nobody says the same");
+    assert!(!with(&[no("SERVFAIL", None)]), "no one says the same");
 }

@@ -149,7 +149,7 @@ fn a_replica_with_a_wrong_clock_does_not_stop_the_others() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Whoever asks, gives back, dies, and is told to wait when: no limit is passed.
+    /// Callers ask, give back, die and wait in any order: no limit is passed.
     #[test]
     fn no_limit_is_ever_passed(
         concurrency in 1_usize..5,
@@ -215,7 +215,7 @@ enum Event {
 }
 
 /// 10,000 names that are due at once at five registries, worked off by two replicas of 16 slots each that share
-/// nothing but the states: by hand and not by the clock, so it takes no time.
+/// nothing but the states, without the clock, so it takes no time.
 #[test]
 fn ten_thousand_due_names_at_five_registries() {
     let limits = [
@@ -325,7 +325,7 @@ fn ten_thousand_due_names_at_five_registries() {
         }
     }
     assert_eq!(done, [2000, 2000, 2000, 900, 2000], "all that no quota stops is done");
-    // Nobody waits behind another registry: each is done in about the time its own limits need.
+    // No one waits behind another registry: each is done in about the time its own limits need.
     let seconds = |h: usize| finished[h] / SECOND;
     assert!(seconds(0) <= 240, "200 s at best: {}", seconds(0));
     assert!(seconds(1) <= 480, "400 s at best: {}", seconds(1));

@@ -264,7 +264,7 @@ async fn who_does_not_come_back_pushes_nobodys_turn_away() {
     );
 }
 
-/// A wall clock that is set back while somebody waits prolongs nothing, and stops nobody for long.
+/// A wall clock that is set back while someone waits prolongs nothing, and stops no one for long.
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_goes_back_holds_nobody_up() {
     let steps = Arc::new(Mutex::new(jiff::SignedDuration::ZERO));
@@ -303,7 +303,7 @@ async fn a_question_within_a_redirect_is_counted_at_once() {
     assert_eq!(reason(&e), Reason::DailyQuota);
 }
 
-/// The caller goes away in the very moment he is given leave: nobody waits for his lease to run out.
+/// The caller goes away in the very moment he is given leave: no one waits for his lease to run out.
 #[tokio::test(start_paused = true)]
 async fn who_goes_away_at_any_moment_leaves_nothing_behind() {
     for moment in 0..6 {

@@ -292,7 +292,7 @@ async fn registry_server(walk: Walk<'_>, trail: &mut Trail) -> Option<(String, u
     host.map(|h| (h, port))
 }
 
-/// Asks the root who answers for the TLD, unless somebody does already.
+/// Asks the root who answers for the TLD, unless someone does already.
 async fn ask_root(walk: Walk<'_>, trail: &Trail) -> Referral {
     let Walk { context, name, now, .. } = walk;
     let (root, tld) = (&context.whois_root, name.tld());

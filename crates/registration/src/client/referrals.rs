@@ -46,7 +46,7 @@ impl Referrals {
 
     pub fn put(&self, tld: &str, referral: Referral, now: Timestamp) {
         let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // There are about 1,500 TLDs; anything beyond is somebody's noise.
+        // There are about 1,500 TLDs; anything beyond is someone's noise.
         if all.len() < 10_000 || all.contains_key(tld) {
             all.insert(tld.to_string(), (referral, now));
         }

@@ -108,7 +108,7 @@ pub fn read_rdap(domain: &str, answer: &Value) -> RdapReading {
         ..Registration::default()
     };
     entity::read(answer, &mut r);
-    // A status that says what the name is counts only where nobody holds the name.
+    // A status that says what the name is counts only where no one holds the name.
     let held = r.created.is_some()
         || r.expires.is_some()
         || !r.registrar.is_empty()

@@ -108,7 +108,7 @@ impl World {
         seen
     }
 
-    /// A host name that leads to a port where nobody listens.
+    /// A host name that leads to a port where no one listens.
     pub async fn closed(&mut self, host: &str, port: u16) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let ip = IpAddr::V4(Ipv4Addr::new(127, 77, 1, u8::try_from(self.names.len() + 1).unwrap()));

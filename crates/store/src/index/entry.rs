@@ -92,7 +92,7 @@ impl Words {
         self.numbers.get(text).copied()
     }
 
-    /// Orders the numbers anew when texts were added.
+    /// Orders the numbers again when texts were added.
     fn arrange(&mut self) {
         if self.places.len() == self.texts.len() {
             return;

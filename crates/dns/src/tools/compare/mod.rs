@@ -33,7 +33,7 @@ pub struct Asking {
     pub name: Fqdn,
     /// The type.
     pub rtype: String,
-    /// Ask resolvers even about what the authoritative servers deny: whoever sets it has been told what that does.
+    /// Ask resolvers even about what the authoritative servers deny: the page says what that does before it is set.
     pub force: bool,
     /// What was right before, where that is known.
     pub earlier: Earlier,
@@ -156,7 +156,7 @@ impl Comparer {
         heard
     }
 
-    /// Asks the machine's own resolvers at this port and judges them like the others; nobody is asked when the
+    /// Asks the machine's own resolvers at this port and judges them like the others; no one is asked when the
     /// comparison was stopped.
     pub async fn ask_own(
         &self,

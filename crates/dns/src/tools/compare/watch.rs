@@ -81,7 +81,7 @@ impl Comparer {
         Err(Error::NotFound(asking.name.to_string()))
     }
 
-    /// A round in which the servers do not all serve it: nobody else is asked.
+    /// A round in which the servers do not all serve it: no one else is asked.
     fn hold(&self, authority: Authority, (have, of): (u32, u32)) -> Comparison {
         let name = &authority.name;
         let sentence = format!(

@@ -57,7 +57,7 @@ impl Comparison {
         self
     }
 
-    /// Judges an answer that somebody else was given, as those of `answers` were judged (`None`: still asked).
+    /// Judges an answer that someone else was given, as those of `answers` were judged (`None`: still asked).
     pub fn judge(
         &self,
         resolver: &PublicResolver,

@@ -260,6 +260,6 @@ pub struct Summary {
     pub total: u32,
     /// When the last stale copy runs out; `None` when nothing waits or the time is unknown.
     pub all_right_at: Option<Timestamp>,
-    /// True when some resolver has it, and nobody that neither filters nor fails waits for time to pass.
+    /// True when some resolver has it, and no one that neither filters nor fails waits for time to pass.
     pub everywhere: bool,
 }

@@ -159,7 +159,7 @@ fn headline(vantages: &[VantageAnswer], chain: &[ChainStep], addresses: usize, t
         3 => "three addresses".into(),
         n => format!("{n} addresses"),
     };
-    // Nobody got as far as asking for the name: that says nothing about it.
+    // No one got as far as asking for the name: that says nothing about it.
     let blind = |v: &VantageAnswer| v.chain.is_empty() && v.answers.is_empty();
     if let Some(why) = vantages.iter().find_map(|v| v.error.as_ref()).filter(|_| vantages.iter().all(blind)) {
         return format!("It could not be looked at: {why}.");

@@ -271,7 +271,7 @@ pub(crate) fn order_of(asked: &Question) -> Option<Order> {
         .and_then(|r| r.order)
 }
 
-/// True when the registry of `tld` is known to publish no expiration, so that the owner may have to set one by hand.
+/// True when the registry of `tld` is known to publish no expiration, so that the owner may have to set one manually.
 pub fn publishes_no_expiration(tld: &str) -> bool {
     let tld = tld.trim_matches('.').to_lowercase();
     TABLES.tlds.iter().any(|r| r.no_expiry && r.names.contains(&tld))

@@ -1,4 +1,4 @@
-//! Whose a field is that a block of somebody else states. In: a label and where it stands; out: whether it is the
+//! Whose a field is that a block of someone else states. In: a label and where it stands; out: whether it is the
 //! domain's.
 
 use super::state::Walk;

@@ -88,7 +88,7 @@ impl<'a> Walk<'a, '_> {
         servers.then_some(Kind::Ns)
     }
 
-    /// What a line of a few words begins that nobody listed as a heading: name servers or somebody's details.
+    /// What a line of a few words begins that no one listed as a heading: name servers or someone's details.
     pub(super) fn heads(&mut self, i: usize, text: &str) -> Option<Kind> {
         let short = text.len() <= 60 && text.split_whitespace().nth(5).is_none() && !text.ends_with('.');
         if !short || fields::host(first(text)).is_some() {
@@ -101,13 +101,13 @@ impl<'a> Walk<'a, '_> {
         })
     }
 
-    /// A heading that nobody listed, over a block that begins with somebody's name: a trustee, an owner in another language.
+    /// A heading that no one listed, over a block that begins with someone's name: a trustee, an owner in another language.
     pub(super) fn person_follows(&self, i: usize, k: &Key<'_>) -> Option<Kind> {
         let fits = k.meanings.is_empty() && !self.facts.names.is_empty();
         (fits && self.named_below(i)).then_some(Kind::Contact)
     }
 
-    /// True when the line below `i` states somebody's name.
+    /// True when the line below `i` states someone's name.
     fn named_below(&self, i: usize) -> bool {
         let Some(Line { form: Form::Key(below), .. }) = self.next(i) else { return false };
         let label = below.label.trim_matches(|c: char| !c.is_alphanumeric());

@@ -1,4 +1,4 @@
-//! Test-only: fields of blocks that belong to somebody else, in layouts with invented data.
+//! Test-only: fields of blocks that belong to someone else, in layouts with invented data.
 
 use crate::whois::parse_whois;
 use model::registration::Registration;

@@ -1,5 +1,5 @@
 //! Dates as WHOIS servers write them. In: a value, and what is known of the order of day and month; out: a
-//! [`StatedTime`] with exactly the precision of the text, or `None`. An order that nobody states is never guessed.
+//! [`StatedTime`] with exactly the precision of the text, or `None`. An order that no one states is never guessed.
 
 mod clock;
 #[cfg(test)]
@@ -196,7 +196,7 @@ fn date_part(v: &str, order: Option<Order>) -> Result<(Date, &str, Clock), NoDat
                 (true, false) => Some(Order::Dmy),
                 (false, true) => Some(Order::Mdy),
                 _ if a == b => Some(Order::Dmy),
-                // Nobody writes month first with dots.
+                // No one writes month first with dots.
                 _ if &c[2] == "." => Some(Order::Dmy),
                 _ => order.filter(|o| *o != Order::Ymd),
             };
