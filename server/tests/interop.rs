@@ -31,6 +31,7 @@ async fn observe(internet: &NetworkObserver, name: &str) -> Observation {
         zone,
         dnssec,
         findings,
+        certificates: model::observation::Part::default(),
         pending: vec![],
     }
 }

@@ -4,7 +4,7 @@
 use crate::Scanner;
 use crate::observer::{DnsParts, InTurn, Progress};
 use jiff::Timestamp;
-use model::confirm::part;
+use model::confirm::{Pending, part};
 use model::detail::RawAnswer;
 use model::ids::Vantage;
 use model::names::DomainName;
@@ -85,6 +85,16 @@ impl Scanner {
             part = Part::default();
         }
         let DnsParts { delegation, zone, dnssec, findings } = dns;
+        let certificates = match &zone.value {
+            Some(zone) if asked || stored.is_none_or(|o| certificates_are_due(o, now)) => {
+                self.observer.certificates(name, zone, now, progress).await
+            }
+            _ => {
+                let words = "not due".to_string();
+                progress.done(StageResult { stage: Stage::Certificates, ok: true, words, ms: 0 });
+                Part::default()
+            }
+        };
         let vantage = Vantage::local();
         let observation = Observation {
             name: name.clone(),
@@ -93,6 +103,7 @@ impl Scanner {
             delegation,
             zone,
             dnssec,
+            certificates,
             findings,
             pending: Vec::new(),
         };
@@ -126,6 +137,17 @@ impl Scanner {
         let near = days_left.is_some_and(|d| d <= self.policy.thresholds.warning_days);
         age < if near { self.policy.freshness_s } else { self.policy.registration_interval_s }
     }
+}
+
+/// Seconds between two scheduled looks at certificates: they last for weeks, and each look is a handshake with each
+/// address.
+const CERTIFICATES_EVERY_S: i64 = 6 * 3_600;
+
+/// True when certificates were not looked at for a while, or a change of one waits for another look.
+fn certificates_are_due(stored: &Observation, now: Timestamp) -> bool {
+    let waits = |p: &Pending| p.change.is_some() && part(p.kind) == PartKind::Certificates;
+    let recent = |at: Timestamp| (0..CERTIFICATES_EVERY_S).contains(&(now.as_second() - at.as_second()));
+    stored.pending.iter().any(waits) || !stored.certificates.attempted_at.is_some_and(recent)
 }
 
 /// True when a change of the registration, or of the DNS, waits for another look.

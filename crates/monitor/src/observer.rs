@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use model::certificate::hosts::Certificates;
 use model::detail::RawAnswer;
-use model::dns::{Delegation, Dnssec, ServerHealth, ZoneSnapshot};
+use model::dns::{Delegation, Dnssec, RrSet, ServerHealth, ZoneSnapshot};
 use model::finding::Finding;
 use model::names::DomainName;
 use model::observation::{Part, PartError};
@@ -78,6 +79,18 @@ pub trait Observer: Send + Sync + 'static {
 
     /// Delegation, zone, DNSSEC and findings.
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts;
+
+    /// Certificates of the domain's own host names that have addresses in the zone.
+    async fn certificates(
+        &self,
+        name: &DomainName,
+        zone: &ZoneSnapshot,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> Part<Certificates> {
+        let _ = (name, zone, now, progress);
+        Part::default()
+    }
 
     /// What is published for an ownership challenge: by every address of every authoritative server, or for
     /// [`Method::Http`] by the web server.
@@ -181,6 +194,28 @@ impl Observer for NetworkObserver {
         DnsParts { delegation, zone, dnssec, findings }
     }
 
+    async fn certificates(
+        &self,
+        name: &DomainName,
+        zone: &ZoneSnapshot,
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> Part<Certificates> {
+        progress.started(Stage::Certificates);
+        let began = Instant::now();
+        let hosts = hosts_of(name, zone);
+        let looks = hosts.iter().map(|host| probe::host_certificate(&self.web, host, now));
+        let hosts = futures::future::join_all(looks).await;
+        let seen = hosts.iter().filter(|h| h.certificate.is_some()).count();
+        let words = match hosts.len() {
+            0 => "no address to ask".to_string(),
+            n => format!("{seen} of {n} host names present one"),
+        };
+        let part = Part::good(Certificates { hosts }, now, "TLS");
+        progress.done(ended(Stage::Certificates, &part, words, began));
+        part
+    }
+
     async fn ownership(
         &self,
         challenge: &Challenge,
@@ -193,6 +228,15 @@ impl Observer for NetworkObserver {
         }
         Ok(crate::web_file::web_file(&self.web, challenge, expected, now).await)
     }
+}
+
+/// The apex and `www`, where the zone gives them addresses or an alias.
+fn hosts_of(name: &DomainName, zone: &ZoneSnapshot) -> Vec<String> {
+    let has_address = |host: &String| {
+        let of_host = |r: &&RrSet| r.name.trim_end_matches('.').eq_ignore_ascii_case(host);
+        zone.rrsets.iter().filter(of_host).any(|r| matches!(r.rtype.as_str(), "A" | "AAAA" | "CNAME"))
+    };
+    [name.as_str().to_string(), format!("www.{}", name.as_str())].into_iter().filter(has_address).collect()
 }
 
 /// One look-up as a part of an observation.

@@ -212,6 +212,7 @@ impl Scanner {
                 PartKind::Delegation => seen.delegation.attempted_at,
                 PartKind::Zone => seen.zone.attempted_at,
                 PartKind::Dnssec => seen.dnssec.attempted_at,
+                PartKind::Certificates => seen.certificates.attempted_at,
             };
             let Confirmed { observation: current, changes, look_again_at } = match before {
                 Some(b) => confirm(b, current, attempted, self.policy.confirm_s, now),

@@ -11,6 +11,13 @@ pub fn is_private(ip: IpAddr) -> Option<&'static str> {
     }
 }
 
+/// True for addresses of examples (RFC 5737, RFC 3849, RFC 9637), which lead nowhere on any network.
+pub fn is_documentation(ip: IpAddr) -> bool {
+    is_private(ip) == Some(DOCUMENTATION)
+}
+
+const DOCUMENTATION: &str = "a documentation address";
+
 fn v4(ip: Ipv4Addr) -> Option<&'static str> {
     let [a, b, c, _] = ip.octets();
     Some(match (a, b, c) {
@@ -20,7 +27,7 @@ fn v4(ip: Ipv4Addr) -> Option<&'static str> {
         (127, ..) => "a loopback address",
         (169, 254, _) => "a link-local address",
         (192, 0, 0) => "a protocol assignment (192.0.0.0/24)",
-        (192, 0, 2) | (198, 51, 100) | (203, 0, 113) => "a documentation address",
+        (192, 0, 2) | (198, 51, 100) | (203, 0, 113) => DOCUMENTATION,
         (192, 88, 99) => "a 6to4 relay address",
         (198, 18..=19, _) => "a benchmarking address",
         (224..=239, ..) => "a multicast address",
@@ -48,7 +55,7 @@ fn v6(ip: Ipv6Addr) -> Option<&'static str> {
         [0x2001, 0, ..] => Some("a Teredo address"),
         [0x2001, 2, 0, ..] => Some("a benchmarking address"),
         [0x2001, 0x10..=0x2f, ..] => Some("an identifier, not an address (ORCHID, RFC 7343)"),
-        [0x2001, 0xdb8, ..] | [0x3fff, ..] => Some("a documentation address"),
+        [0x2001, 0xdb8, ..] | [0x3fff, ..] => Some(DOCUMENTATION),
         [0x100, 0, 0, 0, ..] => Some("a discard address"),
         [first, ..] if first & 0xfe00 == 0xfc00 => Some("a unique local address (RFC 4193)"),
         [first, ..] if first & 0xffc0 == 0xfe80 => Some("a link-local address"),

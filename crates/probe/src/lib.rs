@@ -4,10 +4,13 @@
 
 mod caa;
 mod dangling;
+mod hosts;
 mod http;
 mod platforms;
 mod tls;
 mod x509;
+
+pub use hosts::host_certificate;
 
 use async_trait::async_trait;
 use futures::StreamExt;

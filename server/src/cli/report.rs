@@ -1,12 +1,13 @@
 //! What `scan` prints for people: the status first, then registration, delegation, zone, each with its source.
 
+use model::certificate::hosts::{Certificates, Condition, issuer};
 use model::dns::{Delegation, Dnssec, ServerHealth, ServerState, ZoneSnapshot};
 use model::finding::Level;
 use model::names::both_forms;
 use model::observation::{Observation, Part};
 use model::registration::{Registration, RegistrationState};
 use model::status::{Status, StatusKind};
-use model::time::{StatedTime, human_date, human_seconds};
+use model::time::{StatedTime, human_date, human_day, human_seconds};
 use model::verdict::{FindingGroup, finding_groups};
 use owo_colors::OwoColorize;
 use std::fmt::Write;
@@ -77,6 +78,10 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
             zone(&mut out, z);
         }
     }
+    if let Some(c) = o.certificates.value.as_ref().filter(|c| !c.hosts.is_empty()) {
+        heading(&mut out, "Certificates", &o.certificates);
+        certificates(&mut out, c, now);
+    }
     let mut groups = finding_groups(&o.findings);
     groups.retain(|m| m.first().is_some_and(|f| f.level >= Level::Notice));
     if !groups.is_empty() {
@@ -86,6 +91,24 @@ pub(super) fn scan(o: &Observation, status: &Status, note: Option<&str>, now: ji
         }
     }
     out.trim_end().to_string()
+}
+
+fn certificates(out: &mut String, c: &Certificates, now: jiff::Timestamp) {
+    let width = c.hosts.iter().map(|h| h.host.len()).max().unwrap_or(0);
+    for h in &c.hosts {
+        let words = match (&h.certificate, h.condition(now)) {
+            (Some(c), Some(condition)) => {
+                let word = match condition {
+                    Condition::Good => condition.label().green().to_string(),
+                    Condition::Expired => condition.label().red().to_string(),
+                    _ => condition.label().yellow().to_string(),
+                };
+                format!("{word} until {}  {}", human_day(c.not_after), issuer(c).dimmed())
+            }
+            _ => h.error.as_deref().unwrap_or("none seen").dimmed().to_string(),
+        };
+        let _ = writeln!(out, "  {:<width$}  {words}", h.host);
+    }
 }
 
 /// Findings of one tag: level, tag and test case, then what each means, and what to do.

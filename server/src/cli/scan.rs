@@ -10,7 +10,7 @@ use model::ids::{OrgId, Vantage};
 use model::item::{Item, Ownership};
 use model::judge::{Thresholds, judge};
 use model::names::DomainName;
-use model::observation::{Observation, PartKind};
+use model::observation::{Observation, Part, PartKind};
 use monitor::Observer;
 use monitor::observer::NoProgress;
 
@@ -39,6 +39,10 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
     let now = jiff::Timestamp::now();
     let ((registration, raw), parts) =
         futures::join!(internet.registration(&name, now, &NoProgress), internet.dns(&name, now, &NoProgress));
+    let certificates = match &parts.zone.value {
+        Some(zone) => internet.certificates(&name, zone, now, &NoProgress).await,
+        None => Part::default(),
+    };
     let observation = carry_forward(
         None,
         Observation {
@@ -48,6 +52,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
             delegation: parts.delegation,
             zone: parts.zone,
             dnssec: parts.dnssec,
+            certificates,
             findings: parts.findings,
             pending: vec![],
         },

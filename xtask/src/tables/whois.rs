@@ -124,7 +124,9 @@ pub fn charsets(input: &Input) -> Result<Table> {
     let mut by_hand = Vec::new();
     for [host, charset, source] in input.by_hand("whois-charsets.tsv", ["host", "charset", "source"])? {
         if source.is_empty() || found.contains_key(&host) && found[&host].keys().any(|c| c != "utf-8") {
-            bail!("whois-charsets.tsv (manually maintained): {host} has no source, or the facts give its encoding");
+            bail!(
+                "whois-charsets.tsv (manually maintained): {host} has no source, or the facts give its encoding"
+            );
         }
         found.entry(host.clone()).or_default().insert(charset, vec!["hand"]);
         by_hand.push((host, source));

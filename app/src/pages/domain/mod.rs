@@ -2,6 +2,7 @@
 
 mod addresses;
 mod attention;
+mod certificates;
 pub(crate) mod configuration;
 mod customer_link;
 mod delegation;

@@ -1,7 +1,7 @@
 //! The Overview tab: what is wrong on top, then the facts, each with its source and age.
 
 use super::state::DomainState;
-use super::{attention, facts, flags, nameservers, settings, soa, states, with_detail};
+use super::{attention, certificates, facts, flags, nameservers, settings, soa, states, with_detail};
 use crate::components::banner::{Tone, banner};
 use leptos::prelude::*;
 use model::detail::Detail;
@@ -28,11 +28,12 @@ fn overview(dom: DomainState, d: &Detail) -> AnyView {
     });
     let status_flags = registration.and_then(|r| flags::flags(r.statuses.as_ref()));
     let signed = observation.and_then(|o| facts::dnssec(&o.dnssec, d.now));
+    let certificates = observation.and_then(|o| certificates::certificates(&o.certificates, d.now));
     view! {
         <div class="tight">{failed}{states::outcome(d)}{confirming(d)}</div>
         {attention::needs(dom, d)}
         <div class="cols">
-            <div class="stack">{servers}{negative}{settings::note(dom, &d.item)}</div>
+            <div class="stack">{servers}{certificates}{negative}{settings::note(dom, &d.item)}</div>
             <div class="stack">{info}{status_flags}{signed}{settings::renewal(dom, d)}{settings::mute(d)}</div>
         </div>
     }

@@ -70,6 +70,7 @@ pub(crate) fn failed_parts(o: &Observation, now: model::Timestamp) -> Vec<AnyVie
         PartKind::Delegation => seen(&o.delegation),
         PartKind::Zone => seen(&o.zone),
         PartKind::Dnssec => seen(&o.dnssec),
+        PartKind::Certificates => seen(&o.certificates),
     };
     PartKind::ALL
         .into_iter()

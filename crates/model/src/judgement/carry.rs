@@ -44,6 +44,7 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
     keep(previous.map(|p| &p.delegation), &mut current.delegation);
     keep(previous.map(|p| &p.zone), &mut current.zone);
     keep(previous.map(|p| &p.dnssec), &mut current.dnssec);
+    keep(previous.map(|p| &p.certificates), &mut current.certificates);
     if let Some(p) = previous
         && current.registration.error.is_none()
         && let Some(RegistrationState::Registered(old)) = &p.registration.value

@@ -69,6 +69,7 @@ pub fn part(kind: EventKind) -> PartKind {
     match kind {
         EventKind::RecordChanged => PartKind::Zone,
         EventKind::DnssecStatusChanged => PartKind::Dnssec,
+        EventKind::CertificateChanged | EventKind::CertificateEnds => PartKind::Certificates,
         EventKind::DelegationHealthChanged | EventKind::ProviderChanged => PartKind::Delegation,
         _ => PartKind::Registration,
     }
@@ -89,7 +90,8 @@ fn waits(change: &Change) -> bool {
         | EventKind::Released
         | EventKind::DnssecStatusChanged
         | EventKind::DelegationHealthChanged
-        | EventKind::RecordChanged => true,
+        | EventKind::RecordChanged
+        | EventKind::CertificateChanged => true,
         EventKind::StatusAdded => change.new.as_deref() == Some("inactive"),
         _ => false,
     }
@@ -113,6 +115,7 @@ pub fn confirm(
         PartKind::Delegation => was_read(&o.delegation, attempted(part)),
         PartKind::Zone => was_read(&o.zone, attempted(part)),
         PartKind::Dnssec => was_read(&o.dnssec, attempted(part)),
+        PartKind::Certificates => was_read(&o.certificates, attempted(part)),
     };
     let (waiting, mut changes): (Vec<Change>, Vec<Change>) =
         diff(previous, &current).into_iter().partition(waits);
@@ -201,6 +204,15 @@ fn hold(previous: &Observation, current: &mut Observation, change: &Change) {
                 && let (Some(flags), Some(new)) = (&mut r.statuses, &change.new)
             {
                 flags.retain(|f| f.as_str() != new);
+            }
+        }
+        EventKind::CertificateChanged => {
+            if let (Some(old), Some(new)) = (&previous.certificates.value, &mut current.certificates.value)
+                && let Some(before) = old.of(&change.field)
+            {
+                for host in new.hosts.iter_mut().filter(|h| h.host == change.field) {
+                    *host = before.clone();
+                }
             }
         }
         EventKind::DnssecStatusChanged => current.dnssec.value.clone_from(&previous.dnssec.value),

@@ -4,6 +4,7 @@
 //! compared; a field that a source stopped stating is not a change to "none".
 
 use crate::base::time::StatedTime;
+use crate::certificate;
 use crate::dns::{Delegation, DnssecStatus, RrSet, ServerHealth};
 use crate::judgement::event::{Change, EventKind, Severity};
 use crate::observation::{Observation, Part};
@@ -41,6 +42,13 @@ pub fn diff(previous: &Observation, current: &Observation) -> Vec<Change> {
         // The zone's own NS set moves with the delegation: one event tells both.
         let apex_ns = format!("{} NS", current.name);
         out.retain(|c| !(told && c.kind == EventKind::RecordChanged && c.field == apex_ns));
+    }
+    if let (Some((a, b)), Some(x), Some(y)) = (
+        comparable(&previous.certificates, &current.certificates),
+        previous.certificates.observed_at,
+        current.certificates.observed_at,
+    ) {
+        out.extend(certificate::hosts::changes((a, x), (b, y)));
     }
     // What matters most is said first; within a severity the order above holds.
     out.sort_by_key(|c| std::cmp::Reverse(c.severity));

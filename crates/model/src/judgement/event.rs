@@ -46,6 +46,10 @@ pub enum EventKind {
     DelegationHealthChanged,
     /// A watched RRset changed.
     RecordChanged,
+    /// A host presents another certificate.
+    CertificateChanged,
+    /// The certificate of a host ends soon, or ended.
+    CertificateEnds,
     /// Control of the domain was proven, or proven again.
     OwnershipVerified,
     /// A verified claim lapses soon unless its record is published.
@@ -64,7 +68,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind, in the order filters list them.
-    pub const ALL: [EventKind; 24] = [
+    pub const ALL: [EventKind; 26] = [
         EventKind::Registered,
         EventKind::Released,
         EventKind::CreationChanged,
@@ -82,6 +86,8 @@ impl EventKind {
         EventKind::ProviderChanged,
         EventKind::DelegationHealthChanged,
         EventKind::RecordChanged,
+        EventKind::CertificateChanged,
+        EventKind::CertificateEnds,
         EventKind::OwnershipVerified,
         EventKind::OwnershipAtRisk,
         EventKind::OwnershipLost,
@@ -111,6 +117,8 @@ impl EventKind {
             EventKind::ProviderChanged => "provider_changed",
             EventKind::DelegationHealthChanged => "delegation_health_changed",
             EventKind::RecordChanged => "record_changed",
+            EventKind::CertificateChanged => "certificate_changed",
+            EventKind::CertificateEnds => "certificate_ends",
             EventKind::OwnershipVerified => "ownership_verified",
             EventKind::OwnershipAtRisk => "ownership_at_risk",
             EventKind::OwnershipLost => "ownership_lost",
@@ -146,6 +154,8 @@ impl EventKind {
             EventKind::ProviderChanged => "DNS provider changed",
             EventKind::DelegationHealthChanged => "Nameserver health changed",
             EventKind::RecordChanged => "Record changed",
+            EventKind::CertificateChanged => "Certificate changed",
+            EventKind::CertificateEnds => "Certificate ends",
             EventKind::OwnershipVerified => "Ownership verified",
             EventKind::OwnershipAtRisk => "Ownership at risk",
             EventKind::OwnershipLost => "Ownership lost",
@@ -194,6 +204,8 @@ impl EventKind {
                 | EventKind::ProviderChanged
                 | EventKind::DelegationHealthChanged
                 | EventKind::RecordChanged
+                | EventKind::CertificateChanged
+                | EventKind::CertificateEnds
                 | EventKind::ServiceReady
                 | EventKind::ServiceDrifted
                 | EventKind::ServiceRecovered
@@ -240,6 +252,10 @@ impl Change {
         let (old, new) = (self.old.as_deref().unwrap_or(none), self.new.as_deref().unwrap_or(none));
         match self.kind {
             kind if kind.is_about_ownership() => new.to_string(),
+            EventKind::CertificateEnds => new.to_string(),
+            EventKind::CertificateChanged => {
+                format!("The certificate of {} went from {old} to {new}", self.field)
+            }
             EventKind::StatusAdded => format!("Status flag {new} was set"),
             EventKind::StatusRemoved => format!("Status flag {old} was removed"),
             EventKind::Registered => "The name was registered".to_string(),

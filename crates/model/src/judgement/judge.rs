@@ -5,6 +5,8 @@ use super::cause::no_server_address;
 use super::item::{Item, Ownership};
 use super::status::{Reason, Rule, Status, StatusKind};
 use crate::base::time::{StatedTime, clock_utc, human_date, human_day};
+use crate::certificate::Trust;
+use crate::certificate::hosts::WARNING_DAYS;
 use crate::dns::{Delegation, DnssecStatus, ServerProblem};
 use crate::finding::{Finding, by_server};
 use crate::observation::Observation;
@@ -114,6 +116,7 @@ pub fn judge(item: &Item, observation: &Observation, limits: &Thresholds, now: T
         }
     }
     judge_dns(&mut b, observation, now);
+    judge_certificates(&mut b, observation, now);
 
     if b.reasons.is_empty() {
         let words = "No problem was found; the source publishes no status flags";
@@ -292,6 +295,20 @@ fn judge_dns(b: &mut ReasonCollector, observation: &Observation, now: Timestamp)
     let urgent: Vec<&Finding> = observation.findings.iter().filter(counts).filter(|f| !said(f)).collect();
     for (f, _) in by_server(urgent.into_iter()) {
         b.say(StatusKind::Warning, Rule::Finding, f.words());
+    }
+}
+
+/// A certificate that is for its host and was trusted ends by itself. One of another name or of an unknown authority is
+/// shown and is no warning: parked names and private services present such.
+fn judge_certificates(b: &mut ReasonCollector, observation: &Observation, now: Timestamp) {
+    let hosts = observation.certificates.value.iter().flat_map(|c| &c.hosts);
+    for host in hosts.filter(|h| h.covers_host && matches!(h.trust, Some(Trust::Trusted | Trust::Expired))) {
+        let Some(c) = &host.certificate else { continue };
+        let soon = c.not_after.checked_sub((24 * WARNING_DAYS).hours()).unwrap_or(Timestamp::MIN);
+        b.again.extend([soon, c.not_after]);
+        if let Some(sentence) = host.problem(now) {
+            b.say(StatusKind::Warning, Rule::Certificate, sentence);
+        }
     }
 }
 

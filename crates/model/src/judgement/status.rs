@@ -107,6 +107,8 @@ pub enum Rule {
     Finding,
     /// Signatures end soon.
     Signatures,
+    /// A certificate ends soon, or ended.
+    Certificate,
     /// Not scanned yet.
     NeverScanned,
     /// No look-up ever succeeded.

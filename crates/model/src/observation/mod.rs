@@ -4,6 +4,7 @@
 
 use crate::base::ids::Vantage;
 use crate::base::names::DomainName;
+use crate::certificate::hosts::Certificates;
 use crate::dns::{Delegation, Dnssec, ZoneSnapshot};
 use crate::finding::Finding;
 use crate::judgement::confirm::Pending;
@@ -23,12 +24,19 @@ pub enum PartKind {
     Zone,
     /// DNSSEC chain.
     Dnssec,
+    /// Certificates of the domain's host names.
+    Certificates,
 }
 
 impl PartKind {
     /// All parts in the order they are looked up.
-    pub const ALL: [PartKind; 4] =
-        [PartKind::Registration, PartKind::Delegation, PartKind::Zone, PartKind::Dnssec];
+    pub const ALL: [PartKind; 5] = [
+        PartKind::Registration,
+        PartKind::Delegation,
+        PartKind::Zone,
+        PartKind::Dnssec,
+        PartKind::Certificates,
+    ];
 
     /// The word people see.
     pub fn label(self) -> &'static str {
@@ -37,6 +45,7 @@ impl PartKind {
             PartKind::Delegation => "Delegation",
             PartKind::Zone => "Zone",
             PartKind::Dnssec => "DNSSEC",
+            PartKind::Certificates => "Certificates",
         }
     }
 }
@@ -116,6 +125,9 @@ pub struct Observation {
     /// DNSSEC chain.
     #[serde(default)]
     pub dnssec: Part<Dnssec>,
+    /// Certificates of the domain's host names. Looked at less often than the rest.
+    #[serde(default)]
+    pub certificates: Part<Certificates>,
     /// What the checks noticed in this observation.
     #[serde(default)]
     pub findings: Vec<Finding>,
@@ -134,6 +146,7 @@ impl Observation {
             delegation: Part::default(),
             zone: Part::default(),
             dnssec: Part::default(),
+            certificates: Part::default(),
             findings: Vec::new(),
             pending: Vec::new(),
         }
@@ -159,6 +172,7 @@ impl Observation {
             PartKind::Delegation => self.delegation.error.as_ref(),
             PartKind::Zone => self.zone.error.as_ref(),
             PartKind::Dnssec => self.dnssec.error.as_ref(),
+            PartKind::Certificates => self.certificates.error.as_ref(),
         }
     }
 }

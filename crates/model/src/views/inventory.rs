@@ -5,6 +5,7 @@ use crate::base::ids::LogPosition;
 use crate::base::names::DomainName;
 use crate::base::time::StatedTime;
 pub use crate::base::url::percent;
+use crate::certificate::hosts::Certificates;
 use crate::dns::Provider;
 use crate::judgement::item::{Item, ItemPatch, Ownership};
 use crate::judgement::status::Status;
@@ -50,6 +51,9 @@ pub struct Row {
     pub last_dns_change_at: Option<Timestamp>,
     /// The registry's own "modified", shown muted while nothing was detected.
     pub modified: Option<StatedTime>,
+    /// The end of the certificate that ends first among the domain's host names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate_ends: Option<Timestamp>,
     /// When any part was last tried.
     pub last_scan_at: Option<Timestamp>,
     /// When registration data was last read well.
@@ -82,6 +86,9 @@ impl Row {
             last_change_at: item.last_change_at,
             last_dns_change_at: item.last_dns_change_at,
             modified: stated.and_then(|r| r.updated),
+            certificate_ends: observation
+                .and_then(|o| o.certificates.value.as_ref())
+                .and_then(Certificates::first_end),
             last_scan_at: observation.and_then(Observation::last_scan),
             registered_read_at: observation.and_then(|o| o.registration.observed_at),
             error: observation.and_then(|o| o.registration.error.as_ref()).map(|e| e.sentence.clone()),

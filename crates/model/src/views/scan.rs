@@ -21,6 +21,8 @@ pub enum Stage {
     Zone,
     /// The chain of trust is validated.
     Dnssec,
+    /// TLS certificates are read.
+    Certificates,
     /// Compared with what was known, and recorded.
     Compare,
     /// Finished.
@@ -29,8 +31,14 @@ pub enum Stage {
 
 impl Stage {
     /// The stages that do something, in order.
-    pub const WORK: [Stage; 5] =
-        [Stage::Registration, Stage::Delegation, Stage::Zone, Stage::Dnssec, Stage::Compare];
+    pub const WORK: [Stage; 6] = [
+        Stage::Registration,
+        Stage::Delegation,
+        Stage::Zone,
+        Stage::Dnssec,
+        Stage::Certificates,
+        Stage::Compare,
+    ];
 
     /// The word people see.
     pub fn label(self) -> &'static str {
@@ -40,6 +48,7 @@ impl Stage {
             Stage::Delegation => "Delegation",
             Stage::Zone => "Zone",
             Stage::Dnssec => "DNSSEC",
+            Stage::Certificates => "Certificates",
             Stage::Compare => "Compare",
             Stage::Done => "Done",
         }
