@@ -41,30 +41,8 @@ impl Domain {
         let o = self.observation.clone();
         let o = o.unwrap_or_else(|| Observation::empty(self.item.name.clone(), Vantage::local()));
         let status = judge(&self.item, &o, &Thresholds::default(), now());
-        let state = o.registration.value.as_ref();
-        let r = state.and_then(RegistrationState::registration);
-        let published = r.and_then(Registration::effective_expires);
-        let expires = model::judge::expiration_of(&self.item, &o);
-        Row {
-            name: self.item.name.clone(),
-            unicode: model::names::to_unicode(self.item.name.as_str()),
-            ownership: self.item.ownership,
-            tags: self.item.tags.clone(),
-            expires,
-            expires_by_hand: published.is_none() && self.item.manual_expires.is_some(),
-            auto_renew: self.item.auto_renew,
-            registrar: r.and_then(|r| r.registrar.name.clone()),
-            provider: o.delegation.value.as_ref().and_then(|d| d.provider.clone()),
-            status,
-            outcome: state.map(RegistrationState::outcome),
-            last_change_at: self.item.last_change_at,
-            last_dns_change_at: self.item.last_dns_change_at,
-            modified: r.and_then(|r| r.updated),
-            last_scan_at: o.last_scan(),
-            registered_read_at: o.registration.observed_at,
-            error: o.registration.error.map(|e| e.sentence),
-            claim: None,
-        }
+        let unicode = model::names::to_unicode(self.item.name.as_str());
+        Row { status, ..Row::of(&self.item, unicode, Some(&o)) }
     }
 
     pub fn detail(&self) -> Detail {

@@ -196,5 +196,5 @@ async fn name_servers_have_names_by_their_addresses() {
     let names: Vec<String> = answer.answers.iter().map(|r| r.data.to_string()).collect();
     assert_eq!(names, [format!("{host}.")]);
     let no_server = world.ask("a.nic.arpa", "9.9.9.127.in-addr.arpa", RecordType::PTR).await;
-    assert_eq!(nobody.metadata.response_code, ResponseCode::NXDomain);
+    assert_eq!(no_server.metadata.response_code, ResponseCode::NXDomain);
 }

@@ -118,6 +118,7 @@ fn judged(d: &mut Dice, new: &NewItem) -> (Item, Row) {
         last_change_at: item.last_change_at,
         last_dns_change_at: item.last_dns_change_at,
         modified: Some(StatedTime::utc(modified)),
+        certificate_ends: None,
         last_scan_at: Some(now()),
         registered_read_at: Some(now()),
         error: None,

@@ -120,7 +120,7 @@ mod tests {
         assert!(matches!(open_sqlite(&file).await.err(), Some(Error::Broken(_))));
         assert!(matches!(open_sqlite(&file.join("below/x.db")).await.err(), Some(Error::Unavailable(_))));
         let no_server = format!("postgres://x@localhost/x?host={}", folder.path().display());
-        assert!(matches!(open_postgres(&no one).await.err(), Some(Error::Unavailable(_))));
+        assert!(matches!(open_postgres(&no_server).await.err(), Some(Error::Unavailable(_))));
         assert!(matches!(open("postgres://[").await.err(), Some(Error::Unavailable(_))));
     }
 

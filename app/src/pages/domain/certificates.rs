@@ -45,7 +45,8 @@ fn host(h: &HostCertificate, now: Timestamp) -> AnyView {
     let from = format!("{} · {} {} bits", issuer(c), c.key_type, c.key_bits);
     let problem = h.problem(now).map(|p| view! { <dd class="hint wrap">{format!("{p}.")}</dd> });
     let several = (h.different > 1).then(|| {
-        let words = format!("Its addresses present {} different certificates; this one ends first.", h.different);
+        let words =
+            format!("Its addresses present {} different certificates; this one ends first.", h.different);
         view! { <dd class="hint">{words}</dd> }
     });
     view! {

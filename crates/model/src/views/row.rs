@@ -109,6 +109,7 @@ mod tests {
             last_change_at: None,
             last_dns_change_at: None,
             modified: None,
+            certificate_ends: None,
             last_scan_at: None,
             registered_read_at: Some(at("2026-11-16T14:05:00Z")),
             error: None,
