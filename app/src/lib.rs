@@ -26,6 +26,8 @@ pub use pages::access::{AccessField, AccessPage, access_document};
 #[cfg(feature = "ssr")]
 pub use pages::connect::{connect_document, connect_failed_document};
 #[cfg(feature = "ssr")]
+pub use pages::reference::reference_document;
+#[cfg(feature = "ssr")]
 pub use query::audit_query;
 pub use shell::{App, NONCE_HEADER, ShellAssets, THEME_SCRIPT, shell};
 

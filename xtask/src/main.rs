@@ -11,6 +11,7 @@ mod fingerprint;
 mod fuzz;
 mod packages;
 mod paths;
+mod python;
 mod run;
 mod sh;
 mod stages;

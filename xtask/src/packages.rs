@@ -75,6 +75,12 @@ const TESTS: &[Need] = &[
     },
     Need { program: "dnsperf", debian: "dnsperf", brew: "dnsperf", why: "DNS over HTTPS under load" },
     Need { program: "nginx", debian: "nginx-light", brew: "nginx", why: "TLS of interop tests and probes" },
+    Need {
+        program: "python3 -m venv",
+        debian: "python3-venv",
+        brew: "python",
+        why: "independent validators of the REST API's description",
+    },
     Need { program: "node", debian: "nodejs", brew: "node", why: "runs the browser tests" },
     Need { program: "npm", debian: "npm", brew: "node", why: "installs the browser tests" },
     Need { program: "chromium", debian: "chromium", brew: "--cask chromium", why: "browser tests" },
@@ -121,6 +127,7 @@ fn present(program: &str) -> bool {
     match program {
         "initdb" => sh::which("initdb").is_some() || postgres_folder().is_some(),
         "chromium" => browser().is_some(),
+        "python3 -m venv" => sh::output(sh::command("python3").args(["-c", "import ensurepip"])).is_ok(),
         other => sh::which(other).is_some(),
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::bundle::Profile;
 use crate::stages::Stages;
-use crate::{bundle, e2e, fuzz, packages, paths, run, sh, tools, wasm};
+use crate::{bundle, e2e, fuzz, packages, paths, python, run, sh, tools, wasm};
 use anyhow::{Result, anyhow};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -19,6 +19,7 @@ pub fn setup() -> Result<()> {
     tools::ensure_wasm_opt()?;
     tools::ensure_auditors()?;
     e2e::install()?;
+    python::ensure()?;
     sh::say(&format!("all tools are there; compiled ones in {}", paths::tools().display()));
     Ok(())
 }
@@ -34,6 +35,8 @@ pub fn test() -> ExitCode {
         }
         packages::for_build().map_err(|missing| anyhow!(missing))
     });
+    // The tests that need them say so when they are missing.
+    stages.run("API validators", python::ensure);
     stages.run("format", || sh::run(sh::cargo().args(["fmt", "--all", "--check"])));
     stages.run("styles", || {
         sh::run(sh::cargo().args(["run", "--quiet", "--package", "domainscope-style", "--", "check"]))

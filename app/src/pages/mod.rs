@@ -14,6 +14,8 @@ pub(crate) mod inventory;
 pub(crate) mod networks;
 pub(crate) mod not_found;
 pub(crate) mod notifications;
+#[cfg(feature = "ssr")]
+pub(crate) mod reference;
 pub(crate) mod scan;
 pub(crate) mod settings;
 pub(crate) mod trace;

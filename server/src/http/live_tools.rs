@@ -2,12 +2,12 @@
 //! `end`), and the tools in the REST API. The work ends when the reader disconnects.
 
 use super::AppState;
+use super::api::v1;
 use super::response::respond;
+use axum::Extension;
 use axum::extract::{Query, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::{Extension, Router};
 use dns::compare::Watch;
 use futures::stream::{self, Stream};
 use model::compare::CompareEvent;
@@ -19,6 +19,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// Seconds after which a watch on a page stops.
 const WATCH_S: i64 = 1800;
@@ -114,17 +116,18 @@ fn to_sse(event: &CompareEvent) -> Result<Event, Infallible> {
 }
 
 /// The tools below `/api/v1`.
-pub fn api() -> Router<AppState> {
-    Router::new().route("/compare", get(api_compare)).route("/fqdn", get(api_fqdn))
+pub fn api() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(api_compare)).routes(routes!(api_fqdn))
 }
 
 /// Authoritative servers beside public resolvers, as `compare --json` prints it.
+#[utoipa::path(get, path = "/compare", tag = "tools", operation_id = "compare", params(v1::CompareParameters), responses((status = 200, body = v1::ComparisonV1)))]
 async fn api_compare(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(q): Query<Question>,
 ) -> Response {
-    respond(state.services.compare(&caller, &q.name, &q.rtype, q.force.0).await)
+    respond(state.services.compare(&caller, &q.name, &q.rtype, q.force.0).await.map(v1::ComparisonV1))
 }
 
 /// What is analyzed.
@@ -134,10 +137,11 @@ struct Host {
 }
 
 /// A host name from every vantage point, as `fqdn --json` prints it.
+#[utoipa::path(get, path = "/fqdn", tag = "tools", operation_id = "fqdn", params(("name" = String, Query, description = "Host name")), responses((status = 200, body = v1::FqdnReportV1)))]
 async fn api_fqdn(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(q): Query<Host>,
 ) -> Response {
-    respond(state.services.fqdn(&caller, &q.name).await)
+    respond(state.services.fqdn(&caller, &q.name).await.map(v1::FqdnReportV1))
 }

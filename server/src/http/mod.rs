@@ -172,6 +172,8 @@ impl AppState {
             .route("/reset", get(sign_in::link_page))
             .route("/accept", post(sign_in::accept))
             .route("/connect/{token}", get(connect::page))
+            .route("/api/v1/openapi.json", get(api::reference::openapi))
+            .route("/api/docs", get(api::reference::page))
             .route("/assets/{*file}", get(assets::file))
             .route("/favicon.svg", get(assets::icon))
             .route("/problems/{kind}", get(response::problem_type))

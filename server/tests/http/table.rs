@@ -148,6 +148,8 @@ const TABLE: &[Line] = &[
     ("POST", "/api/fn/settings_account", Person, "", ""),
     ("POST", "/api/fn/settings_audit", Least(Admin), "", "query="),
     // --- REST ---
+    ("GET", "/api/v1/openapi.json", Nothing, "", ""),
+    ("GET", "/api/docs", Nothing, "", ""),
     ("GET", "/api/v1/domains", Least(Viewer), "", ""),
     ("POST", "/api/v1/domains", Least(Member), "", "{\"names\":[\"a..b\"]}"),
     ("GET", "/api/v1/domains/{name}", Least(Viewer), "/api/v1/domains/NAME", ""),
@@ -269,6 +271,23 @@ async fn every_address_and_every_server_function_has_a_row() {
             "no row for function {method} {path}"
         );
     }
+}
+
+#[tokio::test]
+async fn every_call_of_rest_is_in_the_description_and_no_other() {
+    let site = site(false).await;
+    let (status, document) = site.api("GET", "/api/v1/openapi.json", serde_json::Value::Null).await;
+    assert_eq!(status, StatusCode::OK);
+    let mut described = BTreeSet::new();
+    for (path, calls) in document["paths"].as_object().unwrap() {
+        for method in calls.as_object().unwrap().keys() {
+            described.insert((method.to_uppercase(), format!("/api/v1{path}")));
+        }
+    }
+    let routes: BTreeSet<_> =
+        routes(&site.router).into_iter().filter(|(_, path)| path.starts_with("/api/v1/")).collect();
+    assert_eq!(described.difference(&routes).collect::<Vec<_>>(), [] as [&_; 0], "described and not served");
+    assert_eq!(routes.difference(&described).collect::<Vec<_>>(), [] as [&_; 0], "served and not described");
 }
 
 /// An organisation with something of each kind, and how its people authenticate.

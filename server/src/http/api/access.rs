@@ -13,14 +13,31 @@ use model::account::{AuditQuery, UserId};
 use model::ids::Caller;
 use serde::Deserialize;
 use service::{AccountBackend, ApiError, ApiResult};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// `/members`, `/invitations`, `/tokens`, `/organisation`, `/audit`.
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(members))
+        .routes(routes!(member, set_role, remove_member))
+        .routes(routes!(invitations, invite))
+        .routes(routes!(revoke_invitation))
+        .routes(routes!(tokens, create_token))
+        .routes(routes!(revoke_token))
+        .routes(routes!(organisation, rename))
+        .routes(routes!(audit))
+}
 
 /// Where a list begins, and how long its part is.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct Cursor {
     /// `next` of the part before.
     pub cursor: Option<String>,
-    /// 1 to 500, 100 unless given.
+    /// Entries of a part, 1 to 500; 100 unless given.
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
@@ -31,7 +48,8 @@ impl Cursor {
 }
 
 /// Members, by name.
-pub async fn members(
+#[utoipa::path(get, path = "/members", tag = "access", params(Cursor), responses((status = 200, body = v1::Part<v1::MemberV1>)))]
+async fn members(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(cursor): Query<Cursor>,
@@ -49,7 +67,8 @@ async fn member_of(state: &AppState, caller: &Caller, id: &str) -> ApiResult<v1:
 }
 
 /// One member, with an ETag for `If-Match`.
-pub async fn member(
+#[utoipa::path(get, path = "/members/{id}", tag = "access", params(("id" = String, Path, description = "Identifier"), ("If-None-Match" = Option<String>, Header, description = "Entity tag of a known state; the same state is answered with 304")), responses((status = 200, body = v1::MemberV1, headers(("ETag" = String, description = "Entity tag of this state"))), (status = 304, description = "The state of If-None-Match, unchanged")))]
+async fn member(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
@@ -59,7 +78,8 @@ pub async fn member(
 }
 
 /// Changes the role of a member.
-pub async fn set_role(
+#[utoipa::path(patch, path = "/members/{id}", tag = "access", params(("id" = String, Path, description = "Identifier"), ("If-Match" = Option<String>, Header, description = "Entity tag of the state the change is meant for; another state is refused with 412")), request_body = v1::RoleRequest, responses((status = 200, body = v1::MemberV1)))]
+async fn set_role(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
@@ -75,7 +95,8 @@ pub async fn set_role(
 }
 
 /// Removes a member; their sessions in the organisation end.
-pub async fn remove_member(
+#[utoipa::path(delete, path = "/members/{id}", tag = "access", params(("id" = String, Path, description = "Identifier"), ("If-Match" = Option<String>, Header, description = "Entity tag of the state the change is meant for; another state is refused with 412")), responses((status = 200, body = (), description = "Removed")))]
+async fn remove_member(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
@@ -89,7 +110,8 @@ pub async fn remove_member(
 }
 
 /// Invitations that were not accepted yet.
-pub async fn invitations(
+#[utoipa::path(get, path = "/invitations", tag = "access", params(Cursor), responses((status = 200, body = v1::Part<v1::InvitationV1>)))]
+async fn invitations(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(cursor): Query<Cursor>,
@@ -99,7 +121,8 @@ pub async fn invitations(
 }
 
 /// Invites a person. The answer has the link, once.
-pub async fn invite(
+#[utoipa::path(post, path = "/invitations", tag = "access", params(("Idempotency-Key" = Option<String>, Header, description = "1 to 200 visible ASCII characters; a repeated request with the same key creates once")), request_body = v1::InviteRequest, responses((status = 201, body = v1::NewInvitationV1)))]
+async fn invite(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
@@ -113,7 +136,8 @@ pub async fn invite(
 }
 
 /// Revokes an invitation.
-pub async fn revoke_invitation(
+#[utoipa::path(delete, path = "/invitations/{id}", tag = "access", params(("id" = String, Path, description = "Identifier")), responses((status = 200, body = (), description = "Revoked")))]
+async fn revoke_invitation(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
@@ -122,7 +146,8 @@ pub async fn revoke_invitation(
 }
 
 /// API tokens, newest first.
-pub async fn tokens(
+#[utoipa::path(get, path = "/tokens", tag = "access", params(Cursor), responses((status = 200, body = v1::Part<v1::TokenV1>)))]
+async fn tokens(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(cursor): Query<Cursor>,
@@ -132,7 +157,8 @@ pub async fn tokens(
 }
 
 /// Creates an API token. The answer has its secret, once.
-pub async fn create_token(
+#[utoipa::path(post, path = "/tokens", tag = "access", params(("Idempotency-Key" = Option<String>, Header, description = "1 to 200 visible ASCII characters; a repeated request with the same key creates once")), request_body = v1::TokenRequestV1, responses((status = 201, body = v1::NewTokenV1)))]
+async fn create_token(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
@@ -146,7 +172,8 @@ pub async fn create_token(
 }
 
 /// Revokes an API token.
-pub async fn revoke_token(
+#[utoipa::path(delete, path = "/tokens/{id}", tag = "access", params(("id" = String, Path, description = "Identifier")), responses((status = 200, body = (), description = "Revoked")))]
+async fn revoke_token(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
@@ -155,7 +182,8 @@ pub async fn revoke_token(
 }
 
 /// The organisation and its quotas, with an ETag for `If-Match`.
-pub async fn organisation(
+#[utoipa::path(get, path = "/organisation", tag = "access", params(("If-None-Match" = Option<String>, Header, description = "Entity tag of a known state; the same state is answered with 304")), responses((status = 200, body = v1::OrganisationV1, headers(("ETag" = String, description = "Entity tag of this state"))), (status = 304, description = "The state of If-None-Match, unchanged")))]
+async fn organisation(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
@@ -168,7 +196,8 @@ async fn organisation_of(state: &AppState, caller: &Caller) -> ApiResult<v1::Org
 }
 
 /// Renames the organisation.
-pub async fn rename(
+#[utoipa::path(patch, path = "/organisation", tag = "access", params(("If-Match" = Option<String>, Header, description = "Entity tag of the state the change is meant for; another state is refused with 412")), request_body = v1::RenameRequest, responses((status = 200, body = v1::OrganisationV1)))]
+async fn rename(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
@@ -183,7 +212,8 @@ pub async fn rename(
 }
 
 /// The audit log, newest first.
-pub async fn audit(
+#[utoipa::path(get, path = "/audit", tag = "access", params(Cursor, v1::AuditParameters), responses((status = 200, body = v1::Part<v1::AuditEntryV1>)))]
+async fn audit(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(cursor): Query<Cursor>,

@@ -1,8 +1,10 @@
-//! The REST API, version 1. In: requests with a caller. Out: JSON of [`v1`] and [`v1_access`], or problem details.
+//! The REST API, version 1. In: requests with a caller. Out: JSON of [`v1`] and [`v1_access`], or problem details. Its
+//! OpenAPI description is made of handlers and types.
 
 mod access;
 mod alerts;
 mod once;
+pub mod reference;
 mod services;
 pub mod v1;
 pub mod v1_access;
@@ -12,7 +14,6 @@ use super::export::list_query;
 use super::response::{rejections_as_problems, respond};
 use axum::extract::{Path, Query, RawQuery, State};
 use axum::response::Response;
-use axum::routing::{delete, get, post};
 use axum::{Extension, Json, Router};
 use model::event::{EventKind, EventQuery, Severity};
 use model::ids::{Caller, SnapshotId};
@@ -20,31 +21,32 @@ use product::{not_held, read_name};
 use serde::Serialize;
 use service::{ApiError, ApiResult, Backend};
 use std::collections::HashMap;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// All addresses below `/api/v1`.
-pub fn router() -> Router<AppState> {
-    Router::new()
-        .route("/domains", get(list).post(add))
-        .route("/domains/{name}", get(detail).patch(patch).delete(remove))
-        .route("/domains/{name}/rescan", post(rescan))
-        .route("/domains/{name}/snapshots", get(snapshots))
-        .route("/domains/{name}/snapshots/{id}", get(snapshot))
-        .route("/domains/{name}/ownership", get(claim).put(start_claim).delete(withdraw_claim))
-        .route("/domains/{name}/ownership/check", post(check_claim))
-        .route("/ownership", get(claims))
-        .route("/events", get(events))
-        .route("/summary", get(summary))
-        .route("/members", get(access::members))
-        .route("/members/{id}", get(access::member).patch(access::set_role).delete(access::remove_member))
-        .route("/invitations", get(access::invitations).post(access::invite))
-        .route("/invitations/{id}", delete(access::revoke_invitation))
-        .route("/tokens", get(access::tokens).post(access::create_token))
-        .route("/tokens/{id}", delete(access::revoke_token))
-        .route("/organisation", get(access::organisation).patch(access::rename))
-        .route("/audit", get(access::audit))
+/// All addresses below `/api/v1` that need a caller, with their description.
+fn documented() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list, add))
+        .routes(routes!(detail, patch, remove))
+        .routes(routes!(rescan))
+        .routes(routes!(snapshots))
+        .routes(routes!(snapshot))
+        .routes(routes!(claim, start_claim, withdraw_claim))
+        .routes(routes!(check_claim))
+        .routes(routes!(claims))
+        .routes(routes!(events))
+        .routes(routes!(summary))
+        .merge(access::router())
         .merge(super::live_tools::api())
         .merge(services::router())
         .merge(alerts::router())
+}
+
+/// The same as a router.
+pub fn router() -> Router<AppState> {
+    let (router, _) = documented().split_for_parts();
+    router
         .fallback(|| async {
             respond::<()>(Err(ApiError::not_found("Unknown address in version 1 of the API.")))
         })
@@ -69,6 +71,7 @@ fn page_of<T: Serialize>(
 }
 
 /// A page of the inventory with facet counts.
+#[utoipa::path(get, path = "/domains", tag = "domains", params(v1::ListParameters), responses((status = 200, body = v1::DomainPage)))]
 async fn list(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -79,6 +82,7 @@ async fn list(
 }
 
 /// Adds domains; the answer says line by line what became of each.
+#[utoipa::path(post, path = "/domains", tag = "domains", request_body = v1::AddRequest, responses((status = 200, body = Vec<v1::AddedEntry>)))]
 async fn add(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -89,6 +93,7 @@ async fn add(
 }
 
 /// One domain with all that is known.
+#[utoipa::path(get, path = "/domains/{name}", tag = "domains", params(("name" = String, Path, description = "Domain, as people or DNS write it", example = "q7.io")), responses((status = 200, body = v1::DomainDetail)))]
 async fn detail(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -99,6 +104,7 @@ async fn detail(
 }
 
 /// Changes what the owner states about a domain. A field that is left out stays, one that is `null` is cleared.
+#[utoipa::path(patch, path = "/domains/{name}", tag = "domains", params(("name" = String, Path, description = "Domain, as people or DNS write it", example = "q7.io")), request_body = v1::PatchRequest, responses((status = 200, body = (), description = "Changed")))]
 async fn patch(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -110,6 +116,7 @@ async fn patch(
 }
 
 /// Removes a domain from the inventory.
+#[utoipa::path(delete, path = "/domains/{name}", tag = "domains", params(("name" = String, Path, description = "Domain, as people or DNS write it", example = "q7.io")), responses((status = 200, body = v1::Removed)))]
 async fn remove(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -126,6 +133,7 @@ async fn remove(
 }
 
 /// Queues a scan that goes before scheduled ones.
+#[utoipa::path(post, path = "/domains/{name}/rescan", tag = "domains", params(("name" = String, Path, description = "Domain, as people or DNS write it", example = "q7.io")), responses((status = 200, body = v1::Queued)))]
 async fn rescan(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -136,6 +144,7 @@ async fn rescan(
 }
 
 /// Kept states of a domain, newest first.
+#[utoipa::path(get, path = "/domains/{name}/snapshots", tag = "domains", params(("name" = String, Path, description = "Domain, as people or DNS write it", example = "q7.io")), responses((status = 200, body = Vec<v1::SnapshotEntry>)))]
 async fn snapshots(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -146,6 +155,7 @@ async fn snapshots(
 }
 
 /// One kept state.
+#[utoipa::path(get, path = "/domains/{name}/snapshots/{id}", tag = "domains", params(("name" = String, Path, description = "Domain, as people or DNS write it", example = "q7.io"), ("id" = i64, Path, description = "Identifier of the snapshot")), responses((status = 200, body = v1::SnapshotDetail)))]
 async fn snapshot(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -155,10 +165,14 @@ async fn snapshot(
     respond(read.await.map(v1::SnapshotDetail::from))
 }
 
+/// Ownership claims of the organisation.
+#[utoipa::path(get, path = "/ownership", tag = "ownership", responses((status = 200, body = Vec<v1::ClaimEntry>)))]
 async fn claims(State(state): State<AppState>, Extension(caller): Extension<Caller>) -> Response {
     respond(state.services.claims(&caller).await.map(all::<_, v1::ClaimEntry>))
 }
 
+/// The ownership claim to a name: records to add, result per server.
+#[utoipa::path(get, path = "/domains/{name}/ownership", tag = "ownership", params(("name" = String, Path, description = "Domain, as people or DNS write it", example = "q7.io")), responses((status = 200, body = v1::ClaimDetail)))]
 async fn claim(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -167,6 +181,8 @@ async fn claim(
     respond(state.services.claim(&caller, &name).await.map(v1::ClaimDetail::from))
 }
 
+/// Starts a claim, or changes the method of an open one.
+#[utoipa::path(put, path = "/domains/{name}/ownership", tag = "ownership", params(("name" = String, Path, description = "Domain, as people or DNS write it", example = "q7.io")), request_body = v1::ClaimRequest, responses((status = 200, body = v1::ClaimDetail)))]
 async fn start_claim(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -176,6 +192,8 @@ async fn start_claim(
     respond(state.services.start_claim(&caller, &name, body.method).await.map(v1::ClaimDetail::from))
 }
 
+/// Asks the authoritative servers for the proof now.
+#[utoipa::path(post, path = "/domains/{name}/ownership/check", tag = "ownership", params(("name" = String, Path, description = "Domain, as people or DNS write it", example = "q7.io")), responses((status = 200, body = v1::ClaimDetail)))]
 async fn check_claim(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -184,6 +202,8 @@ async fn check_claim(
     respond(state.services.check_claim(&caller, &name).await.map(v1::ClaimDetail::from))
 }
 
+/// Withdraws a claim.
+#[utoipa::path(delete, path = "/domains/{name}/ownership", tag = "ownership", params(("name" = String, Path, description = "Domain, as people or DNS write it", example = "q7.io")), responses((status = 200, body = v1::Removed)))]
 async fn withdraw_claim(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -193,6 +213,7 @@ async fn withdraw_claim(
 }
 
 /// The event log, newest first.
+#[utoipa::path(get, path = "/events", tag = "events", params(v1::EventParameters), responses((status = 200, body = v1::EventList)))]
 async fn events(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -216,6 +237,7 @@ fn event_query(query: &HashMap<String, String>) -> ApiResult<EventQuery> {
 }
 
 /// Totals of the organisation.
+#[utoipa::path(get, path = "/summary", tag = "domains", responses((status = 200, body = v1::Totals)))]
 async fn summary(State(state): State<AppState>, Extension(caller): Extension<Caller>) -> Response {
     respond(state.services.summary(&caller).await.map(v1::Totals::from))
 }

@@ -15,73 +15,53 @@ use model::scan::ScanProgress;
 use model::status::Status;
 use model::time::StatedTime;
 use serde::Serialize;
-use service::{ApiError, ErrorKind};
+use utoipa::ToSchema;
 
-/// An error: problem details (RFC 9457), and the keys that this version had before them.
-#[derive(Debug, Serialize)]
-pub struct Problem {
-    #[serde(rename = "type")]
-    kind: String,
-    title: &'static str,
-    status: u16,
-    detail: String,
-    /// Deprecated: the kind in the words of before.
-    failure: &'static str,
-    /// Deprecated: equals `detail`.
-    sentence: String,
-}
-
-impl Problem {
-    /// The problem details of an error, under the status of the response that carries them.
-    pub fn new(error: &ApiError, status: u16) -> Self {
-        Problem {
-            kind: error.kind.type_uri(),
-            title: error.kind.title(),
-            status,
-            detail: error.detail.clone(),
-            failure: match error.kind {
-                ErrorKind::NotFound => "not_found",
-                ErrorKind::SignInRequired => "sign_in",
-                ErrorKind::Forbidden => "forbidden",
-                ErrorKind::Invalid | ErrorKind::Conflict | ErrorKind::Changed => "invalid",
-                ErrorKind::TooManyRequests => "too_many",
-                ErrorKind::Unavailable | ErrorKind::Internal => "unavailable",
-            },
-            sentence: error.detail.clone(),
-        }
-    }
-}
-
+mod alerts;
 mod claims;
 mod events;
+mod problem;
 mod requests;
+mod services;
+pub(super) mod words;
+pub use alerts::{
+    ChannelRequest, ChannelV1, FailedMessageV1, ResendRequest, Resent, RulePreviewV1, RuleV1, TestResultV1,
+};
 pub use claims::{ClaimDetail, ClaimEntry, ClaimRequest};
 pub use events::EventList;
-pub use requests::{AddRequest, PatchRequest};
+pub use problem::Problem;
+pub use requests::{AddRequest, CompareParameters, EventParameters, ListParameters, PatchRequest};
+pub use services::{
+    ComparisonV1, FqdnReportV1, LinkRequest, LinkV1, ServiceReportV1, ServiceSpecV1, ServiceV1,
+};
 
 /// How many domains were removed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Removed {
     /// The number.
     pub removed: usize,
 }
 
 /// How many scans were queued.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Queued {
     /// The number.
     pub queued: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Status)]
 struct StatusV1 {
+    #[schema(schema_with = words::status)]
     kind: &'static str,
     reasons: Vec<ReasonV1>,
     judge_again_at: Option<Timestamp>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Reason)]
 struct ReasonV1 {
+    #[schema(schema_with = words::status)]
     kind: &'static str,
     rule: String,
     sentence: String,
@@ -98,28 +78,36 @@ impl From<Status> for StatusV1 {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Provider)]
 struct ProviderV1 {
     name: String,
+    /// `known`, `self_hosted`, `operator_domain` or `mixed`.
+    #[schema(value_type = String)]
     kind: model::dns::ProviderKind,
 }
 
 /// A domain of a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct DomainRow {
+    #[schema(value_type = String)]
     name: DomainName,
     unicode: String,
+    #[schema(schema_with = words::ownership)]
     ownership: &'static str,
     tags: Vec<String>,
+    #[schema(value_type = Option<String>)]
     expires: Option<StatedTime>,
     expires_by_hand: bool,
     auto_renew: Option<bool>,
     registrar: Option<String>,
     provider: Option<ProviderV1>,
     status: StatusV1,
+    /// What asking the registry came to: `registered`, `available`, `reserved`, `throttled`, `refused`, `unknown`.
     outcome: Option<&'static str>,
     last_change_at: Option<Timestamp>,
     last_dns_change_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>)]
     modified: Option<StatedTime>,
     last_scan_at: Option<Timestamp>,
     registered_read_at: Option<Timestamp>,
@@ -151,7 +139,7 @@ impl From<Row> for DomainRow {
 }
 
 /// A page of the inventory.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct DomainPage {
     rows: Vec<DomainRow>,
     total: u64,
@@ -161,7 +149,8 @@ pub struct DomainPage {
     rv: i64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Facets)]
 struct FacetsV1 {
     status: Vec<FacetV1>,
     registrar: Vec<FacetV1>,
@@ -170,7 +159,8 @@ struct FacetsV1 {
     ownership: Vec<FacetV1>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Facet)]
 struct FacetV1 {
     value: String,
     count: u64,
@@ -204,10 +194,13 @@ impl From<Page> for DomainPage {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Item)]
 struct ItemV1 {
     org: i64,
+    #[schema(value_type = String)]
     name: DomainName,
+    #[schema(schema_with = words::ownership)]
     ownership: &'static str,
     tags: Vec<String>,
     note: String,
@@ -242,13 +235,17 @@ impl From<Item> for ItemV1 {
 }
 
 /// One domain with all that is known.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct DomainDetail {
     item: ItemV1,
     row: DomainRow,
+    /// The document that `scan --json` prints.
+    #[schema(value_type = Option<Object>)]
     observation: Option<Observation>,
     snapshots: u64,
     events: u64,
+    /// A scan that waits or runs.
+    #[schema(value_type = Option<Object>)]
     scan: Option<ScanProgress>,
     rv: i64,
     now: Timestamp,
@@ -270,7 +267,7 @@ impl From<Detail> for DomainDetail {
 }
 
 /// A kept state, without the state itself.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct SnapshotEntry {
     id: i64,
     at: Timestamp,
@@ -284,9 +281,11 @@ impl From<SnapshotMeta> for SnapshotEntry {
 }
 
 /// A kept state.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct SnapshotDetail {
     meta: SnapshotEntry,
+    /// The document that `scan --json` prints.
+    #[schema(value_type = Object)]
     observation: Observation,
 }
 
@@ -297,7 +296,7 @@ impl From<Snapshot> for SnapshotDetail {
 }
 
 /// Totals of the organisation; watched domains count in `total` and `watched` only.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Totals {
     total: u64,
     owned: u64,
@@ -312,7 +311,8 @@ pub struct Totals {
     open_events: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CalendarDay)]
 struct CalendarDayV1 {
     day: Date,
     count: u64,
@@ -338,19 +338,30 @@ impl From<Summary> for Totals {
 }
 
 /// What became of one name to add.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct AddedEntry {
     line: u32,
     input: String,
     result: AddResultV1,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AddResult)]
 #[serde(tag = "result", rename_all = "snake_case")]
 enum AddResultV1 {
-    Added { name: DomainName, note: Option<String> },
-    Duplicate { name: DomainName, note: Option<String> },
-    Refused { reason: String },
+    Added {
+        #[schema(value_type = String)]
+        name: DomainName,
+        note: Option<String>,
+    },
+    Duplicate {
+        #[schema(value_type = String)]
+        name: DomainName,
+        note: Option<String>,
+    },
+    Refused {
+        reason: String,
+    },
 }
 
 impl From<AddedLine> for AddedEntry {

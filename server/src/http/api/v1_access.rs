@@ -1,18 +1,22 @@
 //! Wire types of version 1 about access: members, invitations, tokens, the audit log. The rules of [`super::v1`] hold.
 
+use super::v1::words;
 use model::Timestamp;
 use model::account::{AuditEntry, Invitation, Member, TokenInfo, TokenScope};
 use model::ids::Role;
 use serde::{Deserialize, Serialize};
 use service::{NewInvitation, NewToken, Organisation, TokenRequest, Usage};
+use utoipa::{IntoParams, ToSchema};
 
 /// A member of the organisation.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Member)]
 pub struct MemberV1 {
     /// Identifier of the account.
     pub id: String,
     email: String,
     name: String,
+    #[schema(schema_with = words::role)]
     role: &'static str,
     since: Timestamp,
     last_seen_at: Option<Timestamp>,
@@ -34,29 +38,33 @@ impl From<Member> for MemberV1 {
 }
 
 /// A new role of a member.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleRequest {
     /// `viewer`, `member`, `admin` or `owner`.
+    #[schema(schema_with = words::role)]
     pub role: Role,
 }
 
 /// A person to invite.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InviteRequest {
     /// E-mail address.
     pub email: String,
     /// `viewer`, `member`, `admin` or `owner`.
+    #[schema(schema_with = words::role)]
     pub role: Role,
 }
 
 /// An invitation that was not accepted yet.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Invitation)]
 pub struct InvitationV1 {
     /// Identifier for revoking.
     pub id: String,
     email: String,
+    #[schema(schema_with = words::role)]
     role: &'static str,
     invited_by: String,
     expires_at: Timestamp,
@@ -75,7 +83,8 @@ impl From<Invitation> for InvitationV1 {
 }
 
 /// An invitation that was just made, with its link.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = NewInvitation)]
 pub struct NewInvitationV1 {
     #[serde(flatten)]
     invitation: InvitationV1,
@@ -90,15 +99,18 @@ impl From<NewInvitation> for NewInvitationV1 {
 }
 
 /// A token to create.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = TokenRequest)]
 #[serde(deny_unknown_fields)]
 pub struct TokenRequestV1 {
     /// What uses it.
     pub name: String,
     /// `read`, `write` or `admin`.
+    #[schema(schema_with = words::scope)]
     pub scope: TokenScope,
     /// Days until it ends, 1 to 366.
     #[serde(default = "default_days")]
+    #[schema(minimum = 1, maximum = 366)]
     pub days: u32,
 }
 
@@ -113,13 +125,15 @@ impl From<TokenRequestV1> for TokenRequest {
 }
 
 /// An API token.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Token)]
 pub struct TokenV1 {
     /// Identifier for revoking.
     pub id: String,
     name: String,
     /// Its first characters.
     hint: String,
+    #[schema(schema_with = words::scope)]
     scope: &'static str,
     created_by: String,
     created_at: Timestamp,
@@ -143,7 +157,8 @@ impl From<TokenInfo> for TokenV1 {
 }
 
 /// A token that was just made, with its secret.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = NewToken)]
 pub struct NewTokenV1 {
     #[serde(flatten)]
     token: TokenV1,
@@ -158,7 +173,8 @@ impl From<NewToken> for NewTokenV1 {
 }
 
 /// An entry of the audit log.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AuditEntry)]
 pub struct AuditEntryV1 {
     id: i64,
     at: Timestamp,
@@ -188,7 +204,8 @@ impl From<AuditEntry> for AuditEntryV1 {
 }
 
 /// The organisation and its quotas.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Organisation)]
 pub struct OrganisationV1 {
     key: String,
     name: String,
@@ -198,7 +215,8 @@ pub struct OrganisationV1 {
 }
 
 /// How much of a quota is used.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Usage)]
 pub struct UsageV1 {
     used: u64,
     limit: u64,
@@ -223,7 +241,7 @@ impl From<Organisation> for OrganisationV1 {
 }
 
 /// A new name of the organisation.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RenameRequest {
     /// At most 100 characters.
@@ -231,10 +249,27 @@ pub struct RenameRequest {
 }
 
 /// A part of a list, and where the next part begins.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Part<T> {
     /// The things.
     pub items: Vec<T>,
     /// Cursor of the next part; `null` on the last.
     pub next: Option<String>,
+}
+
+/// Filters of the audit log.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the query, which `app::audit_query` reads")]
+pub struct AuditParameters {
+    /// Part of a person, address, action or value.
+    q: Option<String>,
+    /// Kind of object, such as `token` or `domain`.
+    about: Option<String>,
+    /// First day (UTC), as 2027-03-01.
+    #[param(value_type = Option<String>, format = Date)]
+    from: Option<jiff::civil::Date>,
+    /// Last day (UTC).
+    #[param(value_type = Option<String>, format = Date)]
+    to: Option<jiff::civil::Date>,
 }

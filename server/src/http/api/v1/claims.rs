@@ -1,24 +1,28 @@
 //! Ownership claims as version 1 shows them.
 
+use super::words;
 use model::Timestamp;
 use model::ownership::{
     ClaimBadge, ClaimView, Method, Offer, Outcome, Reply, Round, ServerAnswer, ServerVerdict,
 };
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+use utoipa::ToSchema;
 
 /// A claim to start, or the method an open one changes to.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimRequest {
     /// `txt`, `txt_apex`, `cname` or `http`.
+    #[schema(schema_with = words::method)]
     pub method: Method,
 }
 
 /// A claim in the list of all.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct ClaimEntry {
     name: String,
+    #[schema(schema_with = words::method)]
     method: Method,
     state: &'static str,
     verified: bool,
@@ -38,7 +42,7 @@ impl From<ClaimBadge> for ClaimEntry {
 }
 
 /// The claim to a name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct ClaimDetail {
     name: String,
     domain: String,
@@ -47,7 +51,10 @@ pub struct ClaimDetail {
     verified: bool,
     /// The verified name above it that covers it.
     covered_by: Option<String>,
+    #[schema(schema_with = words::methods)]
     methods: Vec<Method>,
+    /// As in `methods`; `null` where nothing is claimed.
+    #[schema(value_type = Option<String>)]
     method: Option<Method>,
     meaning: Option<String>,
     challenge_expires_at: Option<Timestamp>,
@@ -57,8 +64,10 @@ pub struct ClaimDetail {
     round: Option<RoundV1>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Record)]
 struct RecordV1 {
+    #[schema(schema_with = words::method)]
     method: Method,
     name: String,
     #[serde(rename = "type")]
@@ -81,9 +90,12 @@ impl From<Offer> for RecordV1 {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Round)]
 struct RoundV1 {
     at: Timestamp,
+    /// `proven`, `proven_by_few`, `denied`, `denied_by_few`, `mixed`, `no_answer` or `bogus`.
+    #[schema(value_type = String)]
     outcome: Outcome,
     sentence: &'static str,
     servers: Vec<ServerV1>,
@@ -92,9 +104,11 @@ struct RoundV1 {
     wait_seconds: Option<u32>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Server)]
 struct ServerV1 {
     server: String,
+    #[schema(value_type = Option<String>)]
     address: Option<IpAddr>,
     serial: Option<u32>,
     /// `holds`, `lacks` or `unusable`.
@@ -104,7 +118,8 @@ struct ServerV1 {
     values: Vec<ValueV1>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Value)]
 struct ValueV1 {
     #[serde(rename = "type")]
     rtype: String,

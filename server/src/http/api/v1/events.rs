@@ -1,12 +1,14 @@
 //! Events and pages of the event log.
 
+use super::words;
 use model::Timestamp;
 use model::event::{Event, EventPage};
 use model::names::DomainName;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A page of the event log.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct EventList {
     events: Vec<EventV1>,
     total: u64,
@@ -14,13 +16,17 @@ pub struct EventList {
     per_page: u32,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Event)]
 struct EventV1 {
     id: i64,
     org: i64,
+    #[schema(value_type = String)]
     domain: DomainName,
     at: Timestamp,
+    #[schema(schema_with = words::event_kind)]
     kind: &'static str,
+    #[schema(schema_with = words::severity)]
     severity: &'static str,
     field: String,
     old: Option<String>,
@@ -30,7 +36,8 @@ struct EventV1 {
     acknowledged: Option<AcknowledgedV1>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Acknowledged)]
 struct AcknowledgedV1 {
     by: String,
     at: Timestamp,

@@ -1,12 +1,14 @@
 //! What clients send.
 
+use super::words;
 use jiff::civil::Date;
 use model::Timestamp;
 use model::item::{ItemPatch, Ownership};
 use serde::{Deserialize, Deserializer};
+use utoipa::{IntoParams, ToSchema};
 
 /// Names to add: a list, or a pasted text.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddRequest {
     /// The names.
@@ -17,6 +19,7 @@ pub struct AddRequest {
     pub text: String,
     /// `owned` (default) or `watched`.
     #[serde(default)]
+    #[schema(schema_with = words::ownership)]
     pub ownership: Ownership,
     /// Tags of all of them.
     #[serde(default)]
@@ -31,17 +34,21 @@ impl AddRequest {
 }
 
 /// Changes to a domain. A field that is absent stays; one that is `null` is cleared.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct PatchRequest {
+    #[schema(schema_with = words::ownership_or_null)]
     ownership: Option<Ownership>,
     tags: Option<Vec<String>>,
     note: Option<String>,
     #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<String>, format = Date)]
     manual_expires: Option<Option<Date>>,
     #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<bool>)]
     auto_renew: Option<Option<bool>>,
     #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     muted_until: Option<Option<Timestamp>>,
 }
 
@@ -61,4 +68,69 @@ impl From<PatchRequest> for ItemPatch {
             muted_until: p.muted_until,
         }
     }
+}
+
+/// Filters, order and page of the inventory. A filter that can't be read is left out, so that an old link still opens.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the query, which `model::inventory` reads")]
+pub struct ListParameters {
+    /// Part of a name, tag, registrar or provider.
+    q: Option<String>,
+    /// Kinds of status, separated by commas.
+    status: Option<String>,
+    /// Registrar; may be repeated.
+    registrar: Option<String>,
+    /// DNS provider; may be repeated.
+    provider: Option<String>,
+    /// Tag; may be repeated.
+    tag: Option<String>,
+    /// `owned` or `watched`.
+    #[param(schema_with = words::ownership)]
+    ownership: Option<String>,
+    /// `30d` (within 30 days or past), `next-30d`, `expired`, `unknown`, or two dates as `2027-01-01..2027-03-01`.
+    expires: Option<String>,
+    /// Changed within, as `7d`.
+    changed: Option<String>,
+    /// DNS changed within, as `7d`.
+    dns_changed: Option<String>,
+    /// `name`, `expiration`, `registrar`, `provider`, `status` or `change`; with `-` in front descending.
+    sort: Option<String>,
+    /// Page, from 1.
+    page: Option<u32>,
+    /// Rows of a page, 1 to 500; 50 unless given.
+    per_page: Option<u32>,
+}
+
+/// Filters and page of the event log.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the query, which the handler reads as pairs")]
+pub struct EventParameters {
+    /// Events of this domain only.
+    domain: Option<String>,
+    /// Kinds of events, separated by commas.
+    kind: Option<String>,
+    /// At least this severe.
+    #[param(schema_with = words::severity)]
+    severity: Option<String>,
+    /// `true`: only events that were not acknowledged.
+    open: Option<bool>,
+    /// Page, from 1.
+    page: Option<u32>,
+    /// Events of a page, 1 to 200; 50 unless given.
+    per_page: Option<u32>,
+}
+
+/// What is compared.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the part of the query that has no meaning for a page alone")]
+pub struct CompareParameters {
+    /// Host name.
+    name: String,
+    /// Record type; `A` unless given.
+    r#type: Option<String>,
+    /// `true`: ask the resolvers even about what the authoritative servers deny.
+    force: Option<bool>,
 }

@@ -1,0 +1,117 @@
+//! The REST API of the running demo against its own description, judged by programs of others: openapi-spec-validator
+//! reads the document, schemathesis sends requests made of it and compares the responses with it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// What a response must not be or lack.
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
+                      response_headers_conformance,response_schema_conformance";
+/// Left out besides DELETE, which would take away what the other calls read: calls that make the server send messages.
+const SENDING: &str = "^/(channels|messages/resend)";
+
+/// The demo, with data that is thrown away.
+struct Demo {
+    server: Child,
+    url: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl Demo {
+    fn start() -> Demo {
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = Command::new(env!("CARGO_BIN_EXE_domainscope"))
+            .args(["serve", "--demo", "--listen", "127.0.0.1:0", "--data"])
+            .arg(folder.path().join("data"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(server.stdout.take().unwrap()).lines();
+        let url = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.trim().strip_prefix("Open")?.trim().to_string()));
+        Demo { server, url: url.expect("the demo prints its address"), _folder: folder }
+    }
+}
+
+/// Where `cargo xtask setup` installs them, or on the path. Without them the tests are skipped, but not in CI.
+fn program(name: &str) -> Option<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
+    let cache = cache.or_else(|| Some(std::env::home_dir()?.join(".cache")));
+    let installed = cache.map(|cache| cache.join("domainscope/tools/python/bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = installed.into_iter().chain(std::env::split_paths(&path));
+    let found = folders.map(|folder| folder.join(name)).find(|file| file.is_file());
+    if found.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "{name} is not installed: cargo xtask setup");
+        println!("SKIPPED: {name} is not installed (cargo xtask setup installs it)");
+    }
+    found
+}
+
+/// Body of a GET request.
+fn get(url: &str) -> String {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{path} HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.0 200") || text.starts_with("HTTP/1.1 200"), "{text}");
+    text.split_once("\r\n\r\n").unwrap().1.to_string()
+}
+
+/// What it prints when it succeeds.
+fn run(program: &Path, folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(program);
+    let out = command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().unwrap();
+    let text = format!("{}\n{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success(), "{} {arguments:?}:\n{text}", program.display());
+    text
+}
+
+#[test]
+fn the_description_is_valid_and_the_server_keeps_it() {
+    let (Some(validator), Some(schemathesis)) = (program("openapi-spec-validator"), program("schemathesis"))
+    else {
+        return;
+    };
+    let demo = Demo::start();
+    let (folder, document) = (tempfile::tempdir().unwrap(), format!("{}/api/v1/openapi.json", demo.url));
+    let file = folder.path().join("openapi.json");
+    std::fs::write(&file, get(&document)).unwrap();
+    run(&validator, folder.path(), &["--schema", "3.1", file.to_str().unwrap()]);
+    let said = run(
+        &schemathesis,
+        folder.path(),
+        &[
+            "run",
+            &document,
+            "--no-color",
+            "--phases=examples,coverage,fuzzing",
+            "--max-examples=6",
+            "--generation-deterministic",
+            "--no-shrink",
+            "--continue-on-failure",
+            "--suppress-health-check=all",
+            "--request-timeout=30",
+            "--workers=2",
+            "--exclude-method=DELETE",
+            "--exclude-path-regex",
+            SENDING,
+            "--checks",
+            CHECKS,
+        ],
+    );
+    println!("{said}");
+}
