@@ -97,6 +97,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/settings/tokens") view=pages::settings::tokens::TokensPage ssr=SsrMode::Async/>
                     <Route path=path!("/settings/audit") view=pages::settings::audit::AuditLogPage ssr=SsrMode::Async/>
                     <Route path=path!("/settings/organisation") view=pages::settings::organisation::OrganisationPage ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/features") view=pages::settings::features::FeaturesPage ssr=SsrMode::Async/>
                     <Route path=path!("/settings/account") view=pages::settings::account::AccountPage ssr=SsrMode::Async/>
                     <Route path=path!("/networks") view=pages::networks::NetworksPage ssr=SsrMode::Async/>
                     <Route path=path!("/settings/notifications") view=pages::notifications::NotificationsPage ssr=SsrMode::Async/>

@@ -35,6 +35,20 @@ async fn settings_read_without_script_and_their_forms_go_to_their_own_address() 
 }
 
 #[tokio::test]
+async fn features_say_where_they_stand_and_what_a_transition_waits_for() {
+    let (status, html) = page(&story(), "/settings/features").await;
+    assert_eq!(status, 200);
+    let t = text(&html);
+    says(&t, &["Not safe to upgrade", "network-claim is TurningOff", "version 0.1.0 · 2 processes"]);
+    says(&t, &["domain-connect-apply is off, but leftovers exist", "alder.example", "Off · leftovers"]);
+    says(&t, &["Turning off · 2 left", "Wait until no network claims are left (2: office, lab)"]);
+    says(&t, &["doh-server", "DNS over HTTPS for your resolvers", "2 of 2 report On"]);
+    assert!(html.contains("action=\"/settings/features\"") && html.contains("value=\"desire\""));
+    let t = read(&story(), "/settings/features?feature=doh-server").await;
+    says(&t, &["No answers at /dns-query and /resolve.", "alder-main-7c2f", "leader", "Reports"]);
+}
+
+#[tokio::test]
 async fn a_claim_says_what_to_publish_where_and_why_it_does_not_count_yet() {
     let t = read(&story(), "/domains/q7.io/ownership").await;
     says(

@@ -63,6 +63,7 @@ async fn site_with(bounds: Bounds) -> Site {
         deliverer,
         identity: identity.clone(),
         quotas: product::Quotas::default(),
+        gates: features::Gates::default(),
         demo: true,
     };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();

@@ -8,7 +8,7 @@ use model::Timestamp;
 use model::account::{AuditPage, Invitation, Member, TokenInfo};
 use model::ids::Caller;
 use serde::{Deserialize, Serialize};
-use service::{ApiError, Enrolment, NewToken, Organisation, Profile};
+use service::{ApiError, Enrolment, FeaturesReport, NewToken, Organisation, Profile};
 
 /// What became of a form that was sent to a settings page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,6 +113,14 @@ pub async fn settings_organisation() -> Result<SettingsPage<Organisation>, ApiEr
     let (backend, caller) = context::backend()?;
     let organisation = backend.organisation(&caller).await?;
     Ok(page(organisation, caller))
+}
+
+/// Features of the installation.
+#[server(name = ReadFeatures, prefix = "/api/fn", endpoint = "settings_features")]
+pub async fn settings_features() -> Result<SettingsPage<FeaturesReport>, ApiError> {
+    let (backend, caller) = context::backend()?;
+    let report = backend.features(&caller).await?;
+    Ok(page(report, caller))
 }
 
 /// The caller's own account.

@@ -9,6 +9,7 @@ pub mod check;
 pub mod claims;
 pub mod compare;
 pub mod configure;
+pub mod features;
 pub mod fqdn;
 pub mod legion;
 pub mod numbers;

@@ -56,7 +56,12 @@ struct Inner {
     encrypted: bool,
     message: Counts,
     json: Counts,
+    /// False while the operator has the whole resolver turned off.
+    is_on: Switch,
 }
+
+/// Says whether the resolver is turned on now.
+pub type Switch = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Returns a router that serves both paths.
 pub fn router(resolver: Resolver, exposure: Exposure, encrypted: bool) -> Router {
@@ -72,8 +77,13 @@ async fn routed(State(site): State<Site>, request: Request) -> Response {
 impl Site {
     /// Offers a resolver through a listener; `encrypted` if its connections are.
     pub fn new(resolver: Resolver, exposure: Exposure, encrypted: bool) -> Self {
+        Site::with_switch(resolver, exposure, encrypted, Arc::new(|| true))
+    }
+
+    /// The same, offered only while the switch says so.
+    pub fn with_switch(resolver: Resolver, exposure: Exposure, encrypted: bool, is_on: Switch) -> Self {
         let (message, json) = (Counts::new("dns-query"), Counts::new("resolve"));
-        Site(Arc::new(Inner { resolver, exposure, encrypted, message, json }))
+        Site(Arc::new(Inner { resolver, exposure, encrypted, message, json, is_on }))
     }
 
     /// Returns whether the path is one of the two.
@@ -106,6 +116,10 @@ impl Site {
 
     /// Checks access, method and rate before anything is parsed; returns the response if the request ends here.
     fn precheck(&self, is_json: bool, parts: &Parts, client: IpAddr) -> Option<HttpReply> {
+        if !(self.0.is_on)() {
+            let words = "DNS over HTTPS is turned off on this server (feature doh-server).";
+            return Some(HttpReply::text(StatusCode::NOT_FOUND, words));
+        }
         let closed = match self.0.exposure {
             Exposure::Off => true,
             Exposure::Direct => {

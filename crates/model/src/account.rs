@@ -308,6 +308,7 @@ pub fn action_label(action: &str) -> &str {
         "account.second_factor" => "Two-factor sign-in changed",
         "organisation.rename" => "Organisation renamed",
         "organisation.set_up" => "Installation set up",
+        "feature.set" => "Feature turned on or off",
         other => other,
     }
 }

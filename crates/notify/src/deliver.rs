@@ -4,6 +4,7 @@ use crate::mail::Smtp;
 use crate::message::Message;
 pub use crate::payload::Endpoints;
 use crate::payload::{Post, post};
+use features::{Gates, Use};
 use jiff::Timestamp;
 use model::notify::{Channel, Target};
 use net::{Dialer, HttpAnswer};
@@ -21,18 +22,25 @@ pub struct Deliverer {
     smtp: Option<Smtp>,
     base: Option<Url>,
     endpoints: Endpoints,
+    gates: Gates,
 }
 
 impl Deliverer {
     /// A deliverer; without `smtp` e-mail channels fail with a sentence that says so. `base` is the address of the
     /// installation, for links.
     pub fn new(dialer: Dialer, smtp: Option<Smtp>, base: Option<Url>) -> Self {
-        Deliverer { dialer, smtp, base, endpoints: Endpoints::default() }
+        Deliverer { dialer, smtp, base, endpoints: Endpoints::default(), gates: Gates::default() }
     }
 
     /// The same with other addresses of services.
     pub fn with_endpoints(self, endpoints: Endpoints) -> Self {
         Deliverer { endpoints, ..self }
+    }
+
+    /// The same with the features of a process.
+    #[must_use]
+    pub fn with_gates(self, gates: Gates) -> Self {
+        Deliverer { gates, ..self }
     }
 
     /// Address of the installation.
@@ -50,6 +58,7 @@ impl Deliverer {
     /// # Errors
     /// A sentence that names the value and the rule.
     pub fn check(&self, target: &Target) -> Result<(), String> {
+        self.using(target)?;
         if let Target::Email { to } = target {
             if self.smtp.is_none() {
                 return Err(NO_MAIL.into());
@@ -70,6 +79,8 @@ impl Deliverer {
         message: &Message,
         now: Timestamp,
     ) -> Result<String, Failure> {
+        // A message that is given up stays visible and can be sent again once the feature is on.
+        let _use = self.using(&channel.target).map_err(Failure::permanent)?;
         if let Target::Email { to } = &channel.target {
             let smtp = self.smtp.as_ref().ok_or_else(|| Failure::temporary(NO_MAIL))?;
             return smtp.send(to, message).await;
@@ -78,6 +89,13 @@ impl Deliverer {
             Some(request) => self.post(&request).await,
             None => Err(Failure::permanent("the channel has no address")),
         }
+    }
+
+    /// Begins a use of the feature that guards this kind of channel.
+    fn using(&self, target: &Target) -> Result<Use, String> {
+        let feature = features::alerts(target.kind());
+        let off = || format!("The feature {feature} is turned off on this server");
+        self.gates.enter(feature).ok_or_else(off)
     }
 
     async fn post(&self, request: &Post) -> Result<String, Failure> {

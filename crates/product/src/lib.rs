@@ -5,6 +5,7 @@ mod add;
 mod alerts;
 mod claims;
 pub mod configure;
+mod features;
 mod holdings;
 pub mod identity;
 mod limits;
@@ -20,6 +21,7 @@ use service::{ApiError, ApiResult};
 use std::sync::Arc;
 use store::Store;
 
+pub use features::{ask_feature, features_report};
 pub use limits::{Bounds, Limits, Permit, Work};
 pub use members::Quotas;
 pub use tools::{LiveComparison, Tools};
@@ -44,6 +46,8 @@ pub struct Services {
     pub quotas: Quotas,
     /// Sends messages.
     pub deliverer: notify::Deliverer,
+    /// What is turned on in this process.
+    pub gates: ::features::Gates,
     /// True when it runs against the built-in lab.
     pub demo: bool,
 }

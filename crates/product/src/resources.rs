@@ -133,6 +133,7 @@ impl ResourceBackend for Services {
 
     async fn save_network_claim(&self, caller: &Caller, draft: &ClaimDraft) -> ApiResult<Claim> {
         authorize(caller, Action::SaveNetworkClaim)?;
+        let _use = self.using("network-claim")?;
         checked_claim_name(&draft.name)?;
         if let Some(e) = numbers::claim::validate(&draft.spec).first() {
             return Err(ApiError::invalid(e.to_string()));

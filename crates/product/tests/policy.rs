@@ -21,7 +21,8 @@ use product::{Bounds, Quotas, Services, Tools};
 use service::policy::{Action, Effect};
 use service::resources::{ClaimDraft, ResourceBackend};
 use service::{
-    AccountBackend, AlertBackend, ApiResult, Backend, ChannelDraft, ConnectRequest, ErrorKind, TokenRequest,
+    AccountBackend, AlertBackend, ApiResult, Backend, ChannelDraft, ConnectRequest, ErrorKind,
+    FeatureBackend, FeatureDraft, TokenRequest,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +64,7 @@ async fn services(folder: &tempfile::TempDir) -> Services {
         worker: Worker::new(scanner.clone(), "test"),
         identity: Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap(),
         quotas: Quotas::default(),
+        gates: features::Gates::default(),
         scanner,
         tools: Tools::new(comparer, Bounds::default(), product::configure::Inspector::new(engine.clone())),
         engine,
@@ -180,6 +182,11 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::RemoveRule => s.remove_rule(caller, "r").await,
         Action::PreviewRule => s.preview_rule(caller, &Rule::default()).await.map(drop),
         Action::Resend => s.resend(caller, None).await.map(drop),
+        Action::Features => s.features(caller).await.map(drop),
+        Action::SetFeature => {
+            let draft = FeatureDraft { name: "doh-server".into(), ..FeatureDraft::default() };
+            s.set_feature(caller, &draft).await.map(drop)
+        }
         Action::Deliveries => s.deliveries(caller, EventId(0), EventId(9)).await.map(drop),
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::kind::Kind;
-use crate::kinds::{self, DOMAIN, DOMAIN_EVENT};
+use crate::kind::Verb;
+use crate::kinds::{self, DOMAIN, DOMAIN_EVENT, FEATURE};
 use crate::meta;
 use model::ids::{Caller, EventId, LogPosition};
 use model::item::Ownership;
@@ -10,7 +11,7 @@ use model::names::DomainName;
 use model::scan::LogEntry;
 use serde_json::Value;
 use service::resources::ClaimDraft;
-use service::{ApiError, ErrorKind, SharedBackend};
+use service::{ApiError, ErrorKind, FeatureDraft, SharedBackend};
 use std::ptr;
 
 /// The objects of a kind that a caller sees.
@@ -55,6 +56,10 @@ impl Objects {
             let mut found = self.backend.event_objects(caller, EventId(id.0 - 1), 1).await?;
             let event = found.pop().filter(|e| e.id == id);
             return Ok(event.map(|e| kinds::domain_event(org, ns, &e, LogPosition(id.0))));
+        } else if self.is(&FEATURE) {
+            let report = self.backend.features(caller).await?;
+            let found = report.features.iter().find(|f| f.feature.name == name);
+            return Ok(found.map(|f| kinds::feature(org, ns, f)));
         } else {
             self.backend.network_claim(caller, name).await.map(|c| kinds::network_claim(org, ns, &c))
         };
@@ -75,6 +80,10 @@ impl Objects {
             let after = kinds::event_id(after).unwrap_or(EventId(0));
             let found = self.backend.event_objects(caller, after, limit).await?;
             found.iter().map(|e| kinds::domain_event(org, ns, e, LogPosition(e.id.0))).collect()
+        } else if self.is(&FEATURE) {
+            let report = self.backend.features(caller).await?;
+            let next = report.features.iter().filter(|f| f.feature.name.as_str() > after);
+            next.take(limit as usize).map(|f| kinds::feature(org, ns, f)).collect()
         } else {
             let found = self.backend.network_claims(caller, after, limit).await?;
             found.iter().map(|c| kinds::network_claim(org, ns, c)).collect()
@@ -84,6 +93,9 @@ impl Objects {
     /// Creates an object that has passed validation.
     pub(crate) async fn create(&self, object: &Value, dry_run: bool) -> Result<Value, Failure> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        if (self.kind.action)(Verb::Create).is_none() {
+            return Err(Failure::not_found(self.kind, name));
+        }
         if self.get(name).await?.is_some() {
             return Err(Failure::exists(self.kind, name));
         }
@@ -114,6 +126,18 @@ impl Objects {
         dry_run: bool,
     ) -> Result<Value, Failure> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        if self.is(&FEATURE) {
+            let draft = FeatureDraft {
+                name: name.to_string(),
+                desired: kinds::feature_desired(object),
+                expected: Some(expected),
+                metadata: Some(meta::stored(object)),
+                dry_run,
+            };
+            let set = self.backend.set_feature(&self.caller, &draft).await;
+            let set = set.map_err(|e| self.failure(e, name))?;
+            return Ok(kinds::feature(self.caller.org, &self.namespace, &set));
+        }
         if !self.is(&DOMAIN) {
             return self.save_network_claim(object, Some(expected), dry_run).await;
         }

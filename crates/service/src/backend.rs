@@ -20,7 +20,9 @@ use std::sync::Arc;
 /// Everything the product can do for a caller. Each method is an [`Action`](crate::policy::Action) of the same name and
 /// is refused when the policy does not allow it to the caller.
 #[async_trait]
-pub trait Backend: AccountBackend + crate::resources::ResourceBackend + crate::AlertBackend {
+pub trait Backend:
+    AccountBackend + crate::resources::ResourceBackend + crate::AlertBackend + crate::FeatureBackend
+{
     /// Who looks, at what.
     async fn session(&self, caller: &Caller) -> ApiResult<Session>;
     /// A page of the inventory.

@@ -5,10 +5,13 @@ mod account;
 mod alerts;
 mod backend;
 mod error;
+mod features;
 pub mod policy;
 pub mod resources;
 mod types;
 
+/// The lifecycle of features: states, stages, tasks.
+pub use ::features as lifecycle;
 pub use account::{
     AccountBackend, Enrolment, NewInvitation, NewToken, Organisation, Profile, TokenRequest, Usage,
 };
@@ -20,4 +23,5 @@ pub use backend::{Backend, SharedBackend};
 pub use numbers;
 
 pub use error::{ApiError, ApiResult, ErrorKind};
+pub use features::{FeatureBackend, FeatureDraft, FeatureTask, FeatureUse, FeatureView, FeaturesReport};
 pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session};

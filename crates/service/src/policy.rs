@@ -112,11 +112,13 @@ pub enum Action {
     EnableSecondFactor,
     DisableSecondFactor,
     EndSessions,
+    Features,
+    SetFeature,
 }
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 77] = [
+    pub const ALL: [Action; 79] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -194,6 +196,8 @@ impl Action {
         Action::EnableSecondFactor,
         Action::DisableSecondFactor,
         Action::EndSessions,
+        Action::Features,
+        Action::SetFeature,
     ];
 
     /// The row of an action: who may, and what it does.
@@ -280,6 +284,8 @@ impl Action {
                 ("disable_second_factor", Viewer, Own, "turn two-factor sign-in off")
             }
             Action::EndSessions => ("end_sessions", Viewer, Own, "end sessions"),
+            Action::Features => ("features", Viewer, Read, "see features"),
+            Action::SetFeature => ("set_feature", Admin, Write, "turn features on and off"),
         };
         Rule { name, least, effect, does }
     }
@@ -315,7 +321,8 @@ mod tests {
             include_str!("backend.rs"),
             include_str!("resources.rs"),
             include_str!("account.rs"),
-            include_str!("alerts.rs")
+            include_str!("alerts.rs"),
+            include_str!("features.rs")
         );
         source
             .split("async fn ")

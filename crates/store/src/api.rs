@@ -121,6 +121,7 @@ pub trait Store:
     crate::accounts::AccountStore
     + crate::alerts::AlertStore
     + crate::claims::ClaimStore
+    + crate::features::FeatureRows
     + crate::resources::ResourceStore
 {
     // ---- holdings ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ mod claims;
 mod codec;
 mod db;
 mod events;
+mod features;
 mod history;
 mod index;
 mod items;
@@ -34,6 +35,7 @@ pub use accounts::{
 pub use alerts::AlertStore;
 pub use api::*;
 pub use claims::{ClaimStore, ClaimWrite, StoredClaim};
+pub use features::{FeatureRows, FeatureWrite, StoredFeature};
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
 pub use open::{open, open_postgres, open_sqlite};
 pub use outbox::{DELIVERY, FailedNotification, Failure, LOG, Notification, OutboxStats};

@@ -14,6 +14,8 @@ use model::scan::{LogEntry, Op};
 pub(crate) const ITEM: &str = "item";
 /// Kind of entries about claims of address space.
 pub(crate) const CLAIM: &str = "claim";
+/// Kind of entries about features.
+pub(crate) const FEATURE: &str = "feature";
 /// Kind of entries about events.
 pub(crate) const EVENT: &str = "event";
 /// Kind of entries about settings.

@@ -65,6 +65,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0010_dns_changes.sql"),
         postgres: include_str!("../migrations/postgres/0010_dns_changes.sql"),
     },
+    Migration {
+        version: 13,
+        sqlite: include_str!("../migrations/sqlite/0013_fleet.sql"),
+        postgres: include_str!("../migrations/postgres/0013_fleet.sql"),
+    },
 ];
 
 /// Any number that no other program's advisory lock is likely to have.

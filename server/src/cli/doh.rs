@@ -100,13 +100,16 @@ impl DohArgs {
         resolver: &doh::Resolver,
         at: SocketAddr,
         tls: bool,
+        gates: &features::Gates,
     ) -> Served {
         let exposure = match (self.doh, at.ip().to_canonical().is_loopback()) {
             (true, _) => Exposure::All,
             (false, true) => Exposure::Direct,
             (false, false) => Exposure::Off,
         };
-        Served::with_doh(product, doh::Site::new(resolver.clone(), exposure, tls))
+        let gates = gates.clone();
+        let is_on = Arc::new(move || gates.is_on("doh-server"));
+        Served::with_doh(product, doh::Site::with_switch(resolver.clone(), exposure, tls, is_on))
     }
 
     /// The HTTPS listener: with the certificate given, or in a demo with one of the lab's authority.

@@ -8,6 +8,7 @@ mod compare;
 mod configure;
 mod demo;
 mod doh;
+mod features;
 mod fqdn;
 mod lab;
 mod mail;
@@ -22,6 +23,8 @@ mod stops;
 pub mod text;
 mod trace;
 mod wrap;
+
+pub(crate) use features::{feature_json, report_json as features_json};
 
 use crate::http::BuiltIn;
 use crate::settings::{EngineArgs, Wrong};
@@ -74,6 +77,8 @@ enum Command {
     ParseWhois(parse_whois::ParseWhoisArgs),
     /// Run a simulated Internet on loopback, or change a running one
     Lab(lab::LabArgs),
+    /// List features and where each stands, or turn one on or off
+    Features(features::FeaturesArgs),
     /// Administer an installation: set-up link, passwords, tokens, failed jobs
     Admin(admin::AdminArgs),
 }
@@ -136,6 +141,7 @@ async fn run(cli: Cli, files: BuiltIn) -> Result<Outcome> {
         Command::Configure(args) => configure::run(&args, &engine, cli.json).await,
         Command::ParseWhois(args) => parse_whois::run(&args, cli.json),
         Command::Lab(args) => lab::run(args, cli.json).await,
+        Command::Features(args) => features::run(args, cli.json).await,
         Command::Admin(args) => admin::run(args, cli.json).await,
     }
 }

@@ -85,6 +85,9 @@ pub(super) struct ServeArgs {
         value_parser = clap::value_parser!(u32).range(7..)
     )]
     keep_days: u32,
+    /// Fix a feature in this process, as in doh-server=off; may be repeated. Others are set with “domainscope features”
+    #[arg(long, env = "DOMAINSCOPE_FEATURE", value_name = "NAME=on|off", value_delimiter = ',', value_parser = super::features::fixed)]
+    feature: Vec<(String, bool)>,
     #[command(flatten)]
     doh: super::doh::DohArgs,
     #[command(flatten)]
@@ -154,7 +157,8 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
 
     let (internet, budgets) = wiring::internet_sharing(&engine, &store)?;
     let dns = internet.engine.clone();
-    let inspector = wiring::inspector(&engine, &dns)?;
+    let gates = features::Gates::with_fixed(&args.feature.iter().cloned().collect());
+    let inspector = wiring::inspector(&engine, &dns)?.with_gates(gates.clone());
     let tools = Tools::new(
         wiring::comparer(&engine, &dns)?,
         Bounds { a_minute: args.lookup_rate, ..Bounds::default() },
@@ -171,7 +175,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         ..Policy::default()
     };
     let resolver = args.doh.resolver(&engine, &dns)?;
-    let deliverer = args.mail.deliverer(&engine, &dns)?;
+    let deliverer = args.mail.deliverer(&engine, &dns)?.with_gates(gates.clone());
     let dispatcher =
         notify::Dispatcher::new(store.clone(), Arc::new(jiff::Timestamp::now), deliverer.clone());
     let hub = Hub::default();
@@ -182,8 +186,8 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         hub: hub.clone(),
         policy,
     };
-    let worker = Worker::new(scanner.clone(), format!("{}-{}", std::process::id(), &random_id()[..6]))
-        .with_services(Arc::new(inspector));
+    let process = format!("{}-{}", std::process::id(), &random_id()[..6]);
+    let worker = Worker::new(scanner.clone(), process.clone()).with_services(Arc::new(inspector));
     let services = Services {
         scanner,
         worker: worker.clone(),
@@ -191,6 +195,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         tools,
         deliverer,
         identity: identity.clone(),
+        gates: gates.clone(),
         quotas: Quotas { domains: args.max_domains, ..Quotas::default() },
         demo: args.demo,
     };
@@ -218,6 +223,18 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     )
     .behind(args.trusted_proxy.clone());
 
+    let runner = features::Runner::new(
+        store.clone(),
+        gates.clone(),
+        super::features::process_name(&process),
+        env!("CARGO_PKG_VERSION"),
+        jiff::Timestamp::now(),
+    );
+    // Before the first request: a feature that is off is off from the start.
+    if let Err(e) = runner.tick(jiff::Timestamp::now()).await {
+        tracing::warn!(error = %e, "the state of features could not be read");
+    }
+
     // The first list of a large inventory reads all of it once; better now than under a visitor.
     tokio::spawn({
         let store = store.clone();
@@ -232,6 +249,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         async move { worker.run(stop).await }
     });
     let messages = tokio::spawn(dispatcher.run(stop.clone()));
+    let lifecycle = tokio::spawn(super::features::keep_going(runner, stop.clone()));
     let address = listener.local_addr()?;
     let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     let health_at = watched.as_ref().map(TcpListener::local_addr).transpose()?;
@@ -246,7 +264,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         }
     };
     let pages = state.router();
-    let plain = args.doh.beside(pages.clone(), &resolver, address, false);
+    let plain = args.doh.beside(pages.clone(), &resolver, address, false, &gates);
     let plain = http::serve(listener, None, plain, stop.clone());
     let encrypted = {
         let stop = stop.clone();
@@ -254,7 +272,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
             if let Some((listener, tls)) = https
                 && let Some(at) = secure
             {
-                let router = args.doh.beside(pages, &resolver, at, true);
+                let router = args.doh.beside(pages, &resolver, at, true, &gates);
                 http::serve(listener, Some(tls), router, stop).await;
             }
         }
@@ -277,7 +295,9 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => {}
     }
     // Leases of what is cut off run out by themselves.
-    let _ = tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(work, log, messages) }).await;
+    let _ =
+        tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(work, log, messages, lifecycle) })
+            .await;
     if let Some(lab) = lab {
         lab.shutdown().await;
     }

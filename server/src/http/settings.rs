@@ -12,7 +12,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use model::account::{TokenScope, UserId};
 use model::ids::{Caller, Role};
-use service::{AccountBackend, ApiError, ApiResult, TokenRequest};
+use service::{AccountBackend, ApiError, ApiResult, FeatureBackend, FeatureDraft, TokenRequest};
 
 /// Longest form, octets.
 const FORM_MAX: usize = 64 << 10;
@@ -20,8 +20,13 @@ const FORM_MAX: usize = 64 << 10;
 const SECRETS: [&str; 5] = ["password", "current", "new", "code", "secret"];
 
 /// The addresses that take forms.
-pub const PATHS: [&str; 4] =
-    ["/settings/members", "/settings/tokens", "/settings/organisation", "/settings/account"];
+pub const PATHS: [&str; 5] = [
+    "/settings/members",
+    "/settings/tokens",
+    "/settings/organisation",
+    "/settings/account",
+    "/settings/features",
+];
 
 /// How a form is answered.
 pub enum Answer {
@@ -130,6 +135,18 @@ async fn act(state: &AppState, caller: &Caller, path: &str, f: &Fields, site: &s
         ("/settings/organisation", "rename") => {
             s.rename_organisation(caller, f.get("name")).await?;
             Ok(Done::Back("renamed", 1))
+        }
+        ("/settings/features", "desire") => {
+            let desired = match f.get("desired") {
+                "on" => Some(true),
+                // The form that turns off has no other field.
+                "off" | "" => Some(false),
+                "default" => None,
+                other => return Err(ApiError::invalid(format!("“{other}” is not on, off or default."))),
+            };
+            let draft = FeatureDraft { name: f.get("name").into(), desired, ..FeatureDraft::default() };
+            s.set_feature(caller, &draft).await?;
+            Ok(Done::Back("feature", 1))
         }
         ("/settings/account", form) => account(state, caller, form, f).await,
         (_, form) => Err(ApiError::invalid(format!("This page has no form “{form}”."))),

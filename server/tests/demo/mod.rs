@@ -67,7 +67,8 @@ pub async fn services(folder: &Path) -> (Services, lab::Lab) {
     let tools = Tools::new(comparer, bounds, inspector);
     let quotas = Quotas::default();
     let deliverer = notify::Deliverer::new(dialer, None, None);
-    (Services { scanner, worker, engine, tools, identity, quotas, deliverer, demo: true }, lab)
+    let gates = features::Gates::default();
+    (Services { scanner, worker, engine, tools, identity, quotas, deliverer, gates, demo: true }, lab)
 }
 
 /// The text without what differs from run to run: times of day, spans, key tags.

@@ -86,6 +86,7 @@ pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
         deliverer,
         identity: identity.clone(),
         quotas: product::Quotas::default(),
+        gates: features::Gates::default(),
         demo,
     };
     let mira = identity.ensure_person("mira@alder.example", "Mira Holt").await.unwrap();

@@ -3,6 +3,7 @@
 
 pub(crate) mod account;
 pub(crate) mod audit;
+pub(crate) mod features;
 pub(crate) mod members;
 pub(crate) mod organisation;
 pub(crate) mod tokens;
@@ -17,12 +18,13 @@ use model::ids::Role;
 use service::{ApiError, Usage};
 
 /// The pages, with the least role that may see each.
-const PAGES: [(&str, &str, &str, Role); 6] = [
+const PAGES: [(&str, &str, &str, Role); 7] = [
     ("/settings/members", "Members", "list", Role::Viewer),
     ("/settings/tokens", "API tokens", "key", Role::Admin),
     ("/settings/notifications", "Notifications", "bell", Role::Viewer),
     ("/settings/audit", "Audit log", "clock", Role::Admin),
     ("/settings/organisation", "Organisation", "globe", Role::Viewer),
+    ("/settings/features", "Features", "sliders", Role::Viewer),
     ("/settings/account", "Your account", "lock", Role::Viewer),
 ];
 

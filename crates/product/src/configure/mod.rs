@@ -29,18 +29,25 @@ pub struct Inspector {
     dialer: Option<Dialer>,
     /// Signs links of templates that require it.
     key: Option<Arc<SigningKey>>,
+    gates: features::Gates,
 }
 
 impl Inspector {
     /// One that asks DNS only.
     pub fn new(engine: dns::Engine) -> Self {
-        Inspector { engine, dialer: None, key: None }
+        Inspector { engine, dialer: None, key: None, gates: features::Gates::default() }
     }
 
     /// The same with Domain Connect: discovery through this dialer, links signed with this key.
     #[must_use]
     pub fn with_domain_connect(self, dialer: Dialer, key: Option<SigningKey>) -> Self {
         Inspector { dialer: Some(dialer), key: key.map(Arc::new), ..self }
+    }
+
+    /// The same with the features of a process.
+    #[must_use]
+    pub fn with_gates(self, gates: features::Gates) -> Self {
+        Inspector { gates, ..self }
     }
 
     /// Looks at a service on a domain.
@@ -88,7 +95,11 @@ impl Inspector {
         };
         let mut report = parts.report().map_err(ApiError::invalid)?;
         if let (Some(dialer), false) = (&self.dialer, report.changes.is_empty()) {
-            match apply::link(engine, dialer, self.key.as_deref(), &needed).await {
+            let link = match self.gates.enter("domain-connect-apply") {
+                Some(_use) => apply::link(engine, dialer, self.key.as_deref(), &needed).await,
+                None => Err("The feature domain-connect-apply is turned off on this server.".into()),
+            };
+            match link {
                 Ok(link) => report.apply = Some(link),
                 Err(reason) => report.no_apply = reason,
             }

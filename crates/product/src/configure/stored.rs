@@ -108,6 +108,7 @@ impl Services {
         name: &DomainName,
         request: &ConnectRequest,
     ) -> ApiResult<CreatedLink> {
+        let _use = self.using("domain-connect-apply")?;
         let name = read_name(name.as_str())?;
         let kept = self.owned(caller, &name, &request.service).await?;
         if request.days == 0 || request.days > MAX_LINK_DAYS {

@@ -2,6 +2,7 @@
 
 mod domain;
 mod domain_event;
+mod feature;
 mod network_claim;
 
 use crate::kind::Kind;
@@ -10,11 +11,13 @@ pub use domain::DOMAIN;
 pub(crate) use domain::{deleted as deleted_domain, object as domain};
 pub use domain_event::DOMAIN_EVENT;
 pub(crate) use domain_event::{id as event_id, object as domain_event};
+pub use feature::FEATURE;
+pub(crate) use feature::{desired as feature_desired, object as feature};
 pub use network_claim::NETWORK_CLAIM;
 pub(crate) use network_claim::{deleted as deleted_claim, object as network_claim, spec as claim_spec};
 
 /// All kinds, by plural.
-pub static ALL: [&Kind; 3] = [&DOMAIN_EVENT, &DOMAIN, &NETWORK_CLAIM];
+pub static ALL: [&Kind; 4] = [&DOMAIN_EVENT, &DOMAIN, &FEATURE, &NETWORK_CLAIM];
 
 #[cfg(test)]
 mod tests {

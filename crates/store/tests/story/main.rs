@@ -8,6 +8,7 @@ mod budgets;
 mod claims;
 mod cluster;
 mod crash;
+mod features;
 mod history;
 mod jobs;
 mod lists;
@@ -57,6 +58,9 @@ stories! {
     budgets::a_budget_nobody_needs_is_forgotten_and_begins_anew,
     claims::a_claim_is_written_with_its_events_and_its_next_check,
     claims::claims_of_rivals_change_together_and_each_sees_its_own,
+    features::each_feature_goes_on_off_and_on_again_and_leaves_nothing,
+    features::a_process_that_dies_in_a_transition_is_replaced,
+    features::asking_is_audited_logged_and_fenced,
     history::a_scan_is_recorded_once_or_not_at_all,
     history::of_several_first_settings_one_counts,
     history::two_scans_of_one_name_conflict,

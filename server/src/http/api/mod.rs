@@ -3,6 +3,7 @@
 
 mod access;
 mod alerts;
+mod features;
 mod once;
 pub mod reference;
 mod services;
@@ -41,6 +42,7 @@ fn documented() -> OpenApiRouter<AppState> {
         .merge(super::live_tools::api())
         .merge(services::router())
         .merge(alerts::router())
+        .merge(features::router())
 }
 
 /// The same as a router.

@@ -1,0 +1,70 @@
+//! Features of the sample: one on, one that waits for claims, one that left something.
+
+use super::backend::Sample;
+use super::now;
+use async_trait::async_trait;
+use model::ids::{Caller, LogPosition};
+use service::lifecycle::{FEATURES, Feature, Left, State, Task};
+use service::{
+    ApiResult, FeatureBackend, FeatureDraft, FeatureTask, FeatureUse, FeatureView, FeaturesReport,
+};
+
+fn view(name: &str, state: State, desired: Option<bool>) -> FeatureView {
+    let spec = FEATURES.iter().find(|s| s.name == name).expect("a feature");
+    let used = |process: &str| FeatureUse {
+        process: process.into(),
+        version: "0.1.0".into(),
+        seen_at: now(),
+        used: Some(state.is_used()),
+    };
+    FeatureView {
+        rv: LogPosition(7),
+        metadata: "{}".into(),
+        created_at: now(),
+        feature: Feature { state, desired, ..Feature::new(spec, "0.1.0", now()) },
+        title: spec.title.into(),
+        guards: spec.guards.into(),
+        uses: vec![used("alder-main-7c2f"), used("alder-main-b01e")],
+        leader: Some("alder-main-b01e".into()),
+        tasks: vec![],
+        leftovers: vec![],
+    }
+}
+
+fn left(task: Task, names: &[&str]) -> FeatureTask {
+    let names: Vec<String> = names.iter().map(|n| (*n).to_string()).collect();
+    FeatureTask { task, left: Left { count: names.len() as u64, names } }
+}
+
+#[async_trait]
+impl FeatureBackend for Sample {
+    async fn features(&self, _: &Caller) -> ApiResult<FeaturesReport> {
+        self.up()?;
+        let mut turning = view("network-claim", State::TurningOff, Some(false));
+        let wait = Task::WaitUntilGone { data: "network-claims".into() };
+        let clean = Task::Clean { data: "released-prefixes".into() };
+        turning.tasks = vec![left(wait, &["office", "lab"]), left(clean, &[])];
+        let mut off = view("domain-connect-apply", State::Off, Some(false));
+        off.leftovers = vec![left(Task::Clean { data: "connect-links".into() }, &["alder.example"])];
+        Ok(FeaturesReport {
+            features: vec![
+                view("alerts-email", State::On, None),
+                view("doh-server", State::On, None),
+                off,
+                turning,
+            ],
+            version: "0.1.0".into(),
+            processes: 2,
+            upgrade: Some("network-claim is TurningOff: wait until that ends, or set it back".into()),
+            downgrade: None,
+            may_change: true,
+        })
+    }
+
+    async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {
+        self.note(format!("feature {} {:?}", draft.name, draft.desired));
+        let report = self.features(caller).await?;
+        let found = report.features.into_iter().find(|f| f.feature.name == draft.name);
+        found.ok_or_else(|| service::ApiError::not_found("no such feature"))
+    }
+}

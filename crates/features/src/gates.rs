@@ -1,0 +1,162 @@
+//! What code asks before it does something that a feature guards.
+
+use crate::machine::Feature;
+use crate::runner::LIVE_SECONDS;
+use crate::table::FEATURES;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+
+/// One gate for each feature of this version. Cheap to clone; all clones are the same gates.
+#[derive(Debug, Clone)]
+pub struct Gates(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    gates: BTreeMap<&'static str, Arc<Gate>>,
+    /// Seconds of the process clock at which the state was read last; 0 before the first time.
+    read_at: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Gate {
+    open: AtomicBool,
+    /// Uses in progress.
+    uses: AtomicUsize,
+    /// A value set by flag, which no state changes.
+    fixed: Option<bool>,
+    /// Uses store data that a transition deletes.
+    stores: bool,
+}
+
+/// Seconds of the process clock, from 1.
+fn seconds() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed().as_secs() + 1
+}
+
+/// A use in progress. The process reports the feature as used until it is dropped.
+#[derive(Debug)]
+pub struct Use(Arc<Gate>);
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        self.0.uses.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        Gates::with_fixed(&BTreeMap::new())
+    }
+}
+
+impl Gates {
+    /// Gates at the defaults, some of them fixed by flags.
+    pub fn with_fixed(fixed: &BTreeMap<String, bool>) -> Self {
+        let gates = FEATURES.iter().map(|s| {
+            let fixed = fixed.get(s.name).copied();
+            let gate = Gate {
+                open: AtomicBool::new(fixed.unwrap_or(s.default)),
+                uses: AtomicUsize::new(0),
+                fixed,
+                stores: !s.tasks().is_empty(),
+            };
+            (s.name, Arc::new(gate))
+        });
+        Gates(Arc::new(Inner { gates: gates.collect(), read_at: AtomicU64::new(0) }))
+    }
+
+    /// Begins a use; `None` when the feature is off, or when this process may count as dead to the others and the
+    /// feature stores data that they may be deleting.
+    pub fn enter(&self, name: &str) -> Option<Use> {
+        let gate = self.0.gates.get(name)?;
+        // Counted before the gate is read: a gate that closes in between sees the use and is reported as used.
+        gate.uses.fetch_add(1, Ordering::SeqCst);
+        let held = Use(gate.clone());
+        (gate.open.load(Ordering::SeqCst) && !(gate.stores && self.is_outdated())).then_some(held)
+    }
+
+    /// True when the state was not read for so long that other processes do not wait for this one.
+    fn is_outdated(&self) -> bool {
+        let read_at = self.0.read_at.load(Ordering::SeqCst);
+        read_at != 0 && seconds().saturating_sub(read_at) + 2 > LIVE_SECONDS.unsigned_abs()
+    }
+
+    /// Whether a feature is on in this process.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.0.gates.get(name).is_some_and(|g| g.open.load(Ordering::SeqCst))
+    }
+
+    /// Closes the gates of what is stored as unused, before that is reported.
+    pub fn close(&self, stored: &[Feature]) {
+        self.each(stored, |gate, feature| {
+            if !feature.state.is_used() {
+                gate.open.store(false, Ordering::SeqCst);
+            }
+        });
+    }
+
+    /// Opens the gates of what is stored as used. It was reported before, so that no process takes a transition for
+    /// complete between the two.
+    pub fn open(&self, stored: &[Feature]) {
+        self.0.read_at.store(seconds(), Ordering::SeqCst);
+        self.each(stored, |gate, feature| {
+            if feature.state.is_used() {
+                gate.open.store(true, Ordering::SeqCst);
+            }
+        });
+    }
+
+    fn each(&self, stored: &[Feature], act: impl Fn(&Gate, &Feature)) {
+        for feature in stored {
+            if let Some(gate) = self.0.gates.get(feature.name.as_str()).filter(|g| g.fixed.is_none()) {
+                act(gate, feature);
+            }
+        }
+    }
+
+    /// The value of every gate as it is reported: used while it is open, will be, or a use is in progress.
+    pub fn report(&self, stored: &[Feature]) -> BTreeMap<String, bool> {
+        let used = |g: &Gate| g.open.load(Ordering::SeqCst) || g.uses.load(Ordering::SeqCst) > 0;
+        let mut report: BTreeMap<String, bool> =
+            self.0.gates.iter().map(|(name, g)| ((*name).to_string(), used(g))).collect();
+        for feature in stored.iter().filter(|f| f.state.is_used()) {
+            if self.0.gates.get(feature.name.as_str()).is_some_and(|g| g.fixed.is_none()) {
+                report.insert(feature.name.clone(), true);
+            }
+        }
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::State;
+    use crate::table::spec;
+
+    #[test]
+    fn a_use_in_progress_is_reported_until_it_ends() {
+        let gates = Gates::default();
+        let mut feature = Feature::new(spec("network-claim").unwrap(), "0.1.0", jiff::Timestamp::UNIX_EPOCH);
+        let held = gates.enter("network-claim").unwrap();
+        feature.state = State::TurningOff;
+        let stored = std::slice::from_ref(&feature);
+        gates.close(stored);
+        assert!(!gates.is_on("network-claim") && gates.enter("network-claim").is_none());
+        assert!(gates.report(stored)["network-claim"], "the use runs");
+        drop(held);
+        assert!(!gates.report(stored)["network-claim"]);
+        assert!(gates.enter("none").is_none());
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_state() {
+        let gates = Gates::with_fixed(&BTreeMap::from([("doh-server".to_string(), false)]));
+        let stored = [Feature::new(spec("doh-server").unwrap(), "0.1.0", jiff::Timestamp::UNIX_EPOCH)];
+        gates.open(&stored);
+        assert!(!gates.is_on("doh-server") && !gates.report(&stored)["doh-server"]);
+    }
+}

@@ -1,0 +1,20 @@
+//! The lifecycle of features: what can be turned on, and off again without anything left behind.
+//!
+//! A feature is a row of [`FEATURES`]. What is asked for (desired) and what is true (state) are two things: between them a
+//! transition clears the uses in every process, runs the feature's tasks in order, and ends. [`step`] decides what comes
+//! next and is pure; [`Runner`] carries it out in whichever live process [`leader`] names; [`Gates`] is what code asks
+//! before it does something that a feature guards.
+
+mod gates;
+mod leader;
+mod machine;
+mod runner;
+mod safety;
+mod table;
+
+pub use gates::{Gates, Use};
+pub use leader::leader;
+pub use machine::{Feature, Report, State, Step, step};
+pub use runner::{FeatureStore, LIVE_SECONDS, Left, Process, Runner, StoreError, Stored, Tick};
+pub use safety::{downgrade_blocker, upgrade_blocker};
+pub use table::{FEATURES, Spec, Stage, Task, alerts, spec};

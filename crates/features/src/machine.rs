@@ -1,0 +1,157 @@
+//! The state machine of one feature: what it is, and what comes next. Pure.
+
+use crate::table::{Spec, Stage, Task};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What is true of a feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum State {
+    /// In use in every live process.
+    On,
+    /// In use nowhere, and nothing of it is stored.
+    Off,
+    /// Processes begin to use it.
+    TurningOn,
+    /// Processes stop to use it, then its tasks run.
+    TurningOff,
+}
+
+impl State {
+    /// All states.
+    pub const ALL: [State; 4] = [State::On, State::Off, State::TurningOn, State::TurningOff];
+
+    /// The word of the resource API, of metrics and of pages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::On => "On",
+            State::Off => "Off",
+            State::TurningOn => "TurningOn",
+            State::TurningOff => "TurningOff",
+        }
+    }
+
+    /// True where processes use the feature.
+    pub fn is_used(self) -> bool {
+        matches!(self, State::On | State::TurningOn)
+    }
+
+    /// True between On and Off.
+    pub fn is_transition(self) -> bool {
+        matches!(self, State::TurningOn | State::TurningOff)
+    }
+}
+
+/// A feature as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Feature {
+    /// Its name.
+    pub name: String,
+    /// What is asked for; `None`: the default.
+    pub desired: Option<bool>,
+    /// Whether it is on by default.
+    pub default: bool,
+    /// How settled it is.
+    pub stage: Stage,
+    /// The version that it came with.
+    pub since: String,
+    /// The newest version of the program that knew it.
+    pub known_by: String,
+    /// What is true.
+    pub state: State,
+    /// Tasks of the transition that are not done, in order.
+    pub tasks: Vec<Task>,
+    /// When the state changed last.
+    pub changed_at: Timestamp,
+}
+
+impl Feature {
+    /// A feature that no process has seen before: in the state of its default.
+    pub fn new(spec: &Spec, version: &str, now: Timestamp) -> Self {
+        Feature {
+            name: spec.name.into(),
+            desired: None,
+            default: spec.default,
+            stage: spec.stage,
+            since: spec.since.into(),
+            known_by: version.into(),
+            state: if spec.default { State::On } else { State::Off },
+            tasks: Vec::new(),
+            changed_at: now,
+        }
+    }
+
+    /// What is asked for, or else the default.
+    pub fn is_wanted(&self) -> bool {
+        self.desired.unwrap_or(self.default)
+    }
+
+    fn enter(&mut self, state: State, tasks: Vec<Task>, now: Timestamp) {
+        (self.state, self.tasks, self.changed_at) = (state, tasks, now);
+    }
+
+    /// Carries out the part of a step that is in the state alone; false when there is nothing to write.
+    pub fn advance(&mut self, step: &Step, now: Timestamp) -> bool {
+        match step {
+            Step::BeginOn => self.enter(State::TurningOn, Vec::new(), now),
+            Step::BeginOff(tasks) => self.enter(State::TurningOff, tasks.clone(), now),
+            Step::Finish(state) => self.enter(*state, Vec::new(), now),
+            Step::Run(_) | Step::Wait(_) | Step::Rest => return false,
+        }
+        true
+    }
+
+    /// Marks the first task as done.
+    pub fn task_done(&mut self) {
+        if !self.tasks.is_empty() {
+            self.tasks.remove(0);
+        }
+    }
+}
+
+/// What one live process reports about a feature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report<'a> {
+    /// The process.
+    pub process: &'a str,
+    /// Whether it uses the feature; a process that does not know the feature does not use it.
+    pub used: bool,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing is to be done.
+    Rest,
+    /// Begin to turn it on.
+    BeginOn,
+    /// Begin to turn it off, with these tasks.
+    BeginOff(Vec<Task>),
+    /// These processes report the old value.
+    Wait(Vec<String>),
+    /// Run this task, the first that is left.
+    Run(Task),
+    /// The transition is complete.
+    Finish(State),
+}
+
+/// Decides what comes next. `off_tasks` are those of the feature in this version of the program; a transition that
+/// has begun keeps the tasks it began with.
+pub fn step(feature: &Feature, reports: &[Report<'_>], off_tasks: &[Task]) -> Step {
+    match (feature.state, feature.is_wanted()) {
+        (State::On, true) | (State::Off, false) => Step::Rest,
+        (State::On | State::TurningOn, false) => Step::BeginOff(off_tasks.to_vec()),
+        (State::Off | State::TurningOff, true) => Step::BeginOn,
+        (State::TurningOn, true) => waiting(reports, false).unwrap_or(Step::Finish(State::On)),
+        (State::TurningOff, false) => waiting(reports, true).unwrap_or_else(|| {
+            feature.tasks.first().map_or(Step::Finish(State::Off), |task| Step::Run(task.clone()))
+        }),
+    }
+}
+
+/// The processes that report `old`, if there are any.
+fn waiting(reports: &[Report<'_>], old: bool) -> Option<Step> {
+    let behind: Vec<String> =
+        reports.iter().filter(|r| r.used == old).map(|r| r.process.to_string()).collect();
+    (!behind.is_empty()).then_some(Step::Wait(behind))
+}

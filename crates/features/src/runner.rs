@@ -1,0 +1,257 @@
+//! Carries the transitions on. Every process runs one [`Runner`]; the store is behind a trait.
+
+use crate::gates::Gates;
+use crate::leader::leader;
+use crate::machine::{Feature, Report, Step, step};
+use crate::table::{FEATURES, Task, spec};
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Seconds after its last announcement during which a process counts as live.
+pub const LIVE_SECONDS: i64 = 15;
+/// Seconds between two announcements of an unchanged report.
+const ANNOUNCE_SECONDS: i64 = 4;
+/// Steps of one call: a transition without waiting takes fewer.
+const STEPS_MAX: usize = 16;
+/// Minor versions for which a feature is kept that this program does not know.
+const KEPT_VERSIONS: u64 = 3;
+
+/// Why a store call failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The database does not answer: try again later.
+    #[error("the database is not available: {0}")]
+    Unavailable(String),
+    /// Data of this name are not known to this version of the program.
+    #[error("stored data “{0}” are not known to this version")]
+    UnknownData(String),
+}
+
+/// A running process, as it announces itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its identity, different after a restart.
+    pub id: String,
+    /// The version of the program.
+    pub version: String,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it announced itself last.
+    pub seen_at: Timestamp,
+    /// Whether it uses each feature it knows.
+    pub uses: BTreeMap<String, bool>,
+}
+
+/// A stored feature with the position that a write must still find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Increases with every write.
+    pub rv: i64,
+    /// The feature.
+    pub feature: Feature,
+}
+
+/// What is left of some data.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// How many.
+    pub count: u64,
+    /// The names of some of them.
+    pub names: Vec<String>,
+}
+
+/// What the lifecycle needs of the store.
+#[async_trait]
+pub trait FeatureStore: Send + Sync {
+    /// All features, by name.
+    async fn features(&self) -> Result<Vec<Stored>, StoreError>;
+    /// Adds a feature unless it is there.
+    async fn add_feature(&self, feature: &Feature, now: Timestamp) -> Result<(), StoreError>;
+    /// Writes a feature that is still at `rv`; false when it is not.
+    async fn write_feature(&self, rv: i64, feature: &Feature, now: Timestamp) -> Result<bool, StoreError>;
+    /// Removes a feature that no supported version knows.
+    async fn forget_feature(&self, name: &str, now: Timestamp) -> Result<(), StoreError>;
+    /// Announces a process.
+    async fn announce(&self, process: &Process) -> Result<(), StoreError>;
+    /// Removes a process that stops, and those not seen since an instant.
+    async fn retire(&self, id: Option<&str>, unseen_since: Timestamp) -> Result<(), StoreError>;
+    /// Processes that announced themselves after an instant, by identity.
+    async fn processes(&self, since: Timestamp) -> Result<Vec<Process>, StoreError>;
+    /// Deletes some of the data; how many. 0 means that none are left.
+    async fn clean(&self, data: &str, now: Timestamp) -> Result<u64, StoreError>;
+    /// What is left of the data.
+    async fn left(&self, data: &str) -> Result<Left, StoreError>;
+}
+
+/// What one call of [`Runner::tick`] found, for metrics and logs.
+#[derive(Debug, Clone, Default)]
+pub struct Tick {
+    /// All features as they are now.
+    pub features: Vec<Feature>,
+    /// How many processes are live.
+    pub live: usize,
+    /// Transitions that ended: name and state in words.
+    pub finished: Vec<Feature>,
+}
+
+/// The part of a process in the lifecycle of features.
+pub struct Runner<S: ?Sized> {
+    store: Arc<S>,
+    gates: Gates,
+    id: String,
+    version: &'static str,
+    started_at: Timestamp,
+    announced: Mutex<Option<Process>>,
+}
+
+impl<S: FeatureStore + ?Sized> Runner<S> {
+    /// For the process with this identity.
+    pub fn new(store: Arc<S>, gates: Gates, id: String, version: &'static str, now: Timestamp) -> Self {
+        Runner { store, gates, id, version, started_at: now, announced: Mutex::new(None) }
+    }
+
+    /// Reads what is stored, sets the gates, announces this process, and carries on the transitions it leads as far as
+    /// they go.
+    ///
+    /// # Errors
+    /// When the store does not answer; the next call goes on.
+    pub async fn tick(&self, now: Timestamp) -> Result<Tick, StoreError> {
+        let mut finished = Vec::new();
+        let mut stored = self.stored(now).await?;
+        let mut live = Vec::new();
+        for _ in 0..STEPS_MAX {
+            let features: Vec<_> = stored.iter().map(|s| s.feature.clone()).collect();
+            self.gates.close(&features);
+            self.announce(&features, now).await?;
+            self.gates.open(&features);
+            live = self.store.processes(now - SignedDuration::from_secs(LIVE_SECONDS)).await?;
+            let mut changed = false;
+            for s in &stored {
+                let mut next = s.feature.clone();
+                if !self.leads(&next.name, &live) || !self.carry_on(&mut next, &live, now).await? {
+                    continue;
+                }
+                if self.store.write_feature(s.rv, &next, now).await? && !next.state.is_transition() {
+                    finished.push(next);
+                }
+                changed = true;
+            }
+            if !changed {
+                break;
+            }
+            stored = self.store.features().await?;
+        }
+        Ok(Tick { features: stored.into_iter().map(|s| s.feature).collect(), live: live.len(), finished })
+    }
+
+    /// Says that this process ends, so that others do not wait for it.
+    ///
+    /// # Errors
+    /// When the store does not answer: the others wait until it counts as dead.
+    pub async fn retire(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.store.retire(Some(&self.id), now - SignedDuration::from_hours(1)).await
+    }
+
+    fn leads(&self, name: &str, live: &[Process]) -> bool {
+        // A process that does not know the feature does not know its tasks either.
+        let able = live.iter().filter(|p| p.uses.contains_key(name)).map(|p| p.id.as_str());
+        leader(name, able) == Some(self.id.as_str())
+    }
+
+    /// One step; true when the feature changed and is to be written.
+    async fn carry_on(
+        &self,
+        feature: &mut Feature,
+        live: &[Process],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let Some(spec) = spec(&feature.name) else { return Ok(false) };
+        let reports: Vec<_> = live
+            .iter()
+            .map(|p| Report { process: &p.id, used: p.uses.get(&feature.name).copied().unwrap_or(false) })
+            .collect();
+        let next = step(feature, &reports, &spec.tasks());
+        match &next {
+            Step::Run(Task::WaitUntilGone { data }) => {
+                let is_gone = self.store.left(data).await?.count == 0;
+                if is_gone {
+                    feature.task_done();
+                }
+                Ok(is_gone)
+            }
+            Step::Run(Task::Clean { data }) => {
+                while self.store.clean(data, now).await? > 0 {}
+                feature.task_done();
+                Ok(true)
+            }
+            _ => Ok(feature.advance(&next, now)),
+        }
+    }
+
+    /// What is stored, with the features of this version added and brought up to date.
+    async fn stored(&self, now: Timestamp) -> Result<Vec<Stored>, StoreError> {
+        let mut stored = self.store.features().await?;
+        let mut changed = false;
+        for spec in FEATURES {
+            let found = stored.iter().find(|s| s.feature.name == spec.name);
+            let Some(s) = found else {
+                self.store.add_feature(&Feature::new(spec, self.version, now), now).await?;
+                changed = true;
+                continue;
+            };
+            if minor(&s.feature.known_by) < minor(self.version) {
+                let feature = Feature {
+                    default: spec.default,
+                    stage: spec.stage,
+                    since: spec.since.into(),
+                    known_by: self.version.into(),
+                    ..s.feature.clone()
+                };
+                changed |= self.store.write_feature(s.rv, &feature, now).await?;
+            }
+        }
+        for s in stored.iter().filter(|s| spec(&s.feature.name).is_none()) {
+            if minor(&s.feature.known_by) + KEPT_VERSIONS < minor(self.version) {
+                self.store.forget_feature(&s.feature.name, now).await?;
+                changed = true;
+            }
+        }
+        if changed {
+            stored = self.store.features().await?;
+        }
+        Ok(stored)
+    }
+
+    async fn announce(&self, features: &[Feature], now: Timestamp) -> Result<(), StoreError> {
+        let process = Process {
+            id: self.id.clone(),
+            version: self.version.into(),
+            started_at: self.started_at,
+            seen_at: now,
+            uses: self.gates.report(features),
+        };
+        let last = self.announced.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let last_is_none = last.is_none();
+        let is_fresh = last.is_some_and(|l| {
+            l.uses == process.uses
+                && now.duration_since(l.seen_at) < SignedDuration::from_secs(ANNOUNCE_SECONDS)
+        });
+        if !is_fresh {
+            if last_is_none {
+                self.store.retire(None, now - SignedDuration::from_hours(1)).await?;
+            }
+            self.store.announce(&process).await?;
+            *self.announced.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(process);
+        }
+        Ok(())
+    }
+}
+
+/// Major and minor version as one number.
+pub(crate) fn minor(version: &str) -> u64 {
+    let mut parts = version.split('.').map(|p| p.parse::<u64>().unwrap_or(0));
+    parts.next().unwrap_or(0) * 1000 + parts.next().unwrap_or(0)
+}

@@ -1,0 +1,186 @@
+//! The features of this version: one row each.
+
+use serde::{Deserialize, Serialize};
+
+/// How settled a feature is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// May change or go without notice.
+    Alpha,
+    /// Complete; details may change.
+    Beta,
+    /// Stays compatible.
+    Ga,
+}
+
+impl Stage {
+    /// The word of the resource API and of pages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stage::Alpha => "alpha",
+            Stage::Beta => "beta",
+            Stage::Ga => "GA",
+        }
+    }
+}
+
+/// A step of turning a feature off. `data` names what it is about in the words of the store.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Task {
+    /// Deletes stored data. Safe to repeat.
+    Clean {
+        /// Such as `connect-links`.
+        data: String,
+    },
+    /// Waits until people have deleted all objects of a kind.
+    WaitUntilGone {
+        /// Such as `network-claims`.
+        data: String,
+    },
+}
+
+impl Task {
+    /// What the task is about.
+    pub fn data(&self) -> &str {
+        match self {
+            Task::Clean { data } | Task::WaitUntilGone { data } => data,
+        }
+    }
+
+    /// The task in words: `Delete customer links`.
+    pub fn words(&self) -> String {
+        let what = match self.data().split_once('/') {
+            Some((what, kind)) => format!("{what} of the kind {kind}"),
+            None => self.data().replace('-', " "),
+        };
+        match self {
+            Task::Clean { .. } => format!("Delete {what}"),
+            Task::WaitUntilGone { .. } => format!("Wait until no {what} are left"),
+        }
+    }
+}
+
+/// A feature of this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spec {
+    /// Its name: an RFC 1123 label.
+    pub name: &'static str,
+    /// Whether it is on when nobody asked for anything.
+    pub default: bool,
+    /// How settled it is.
+    pub stage: Stage,
+    /// The version that it came with.
+    pub since: &'static str,
+    /// What it offers, in a few words.
+    pub title: &'static str,
+    /// What is refused while it is off.
+    pub guards: &'static str,
+    /// The setting without which it can't be turned on.
+    pub needs: Option<&'static str>,
+    /// Deletes these stored data when turned off, after `waits_for`.
+    cleans: &'static [&'static str],
+    /// Waits for the deletion of objects of these kinds when turned off.
+    waits_for: &'static [&'static str],
+}
+
+impl Spec {
+    /// What is to be done to turn it off, in order.
+    pub fn tasks(&self) -> Vec<Task> {
+        let wait = self.waits_for.iter().map(|d| Task::WaitUntilGone { data: (*d).into() });
+        wait.chain(self.cleans.iter().map(|d| Task::Clean { data: (*d).into() })).collect()
+    }
+}
+
+/// A row for a kind of notification channel.
+macro_rules! channel {
+    ($kind:literal, $title:literal, $needs:expr) => {
+        Spec {
+            name: concat!("alerts-", $kind),
+            default: true,
+            stage: Stage::Ga,
+            since: "0.1",
+            title: concat!("notifications by ", $title),
+            guards: concat!("sending to channels of the kind ", $kind, ", and adding them"),
+            needs: $needs,
+            cleans: &["channel-tests"],
+            waits_for: &[concat!("channels/", $kind)],
+        }
+    };
+}
+
+/// All features, by name.
+pub const FEATURES: &[Spec] = &[
+    channel!("discord", "Discord", None),
+    channel!("email", "e-mail", Some("DOMAINSCOPE_SMTP_URL")),
+    channel!("ntfy", "ntfy", None),
+    channel!("pagerduty", "PagerDuty", None),
+    channel!("slack", "Slack", None),
+    channel!("teams", "Microsoft Teams", None),
+    channel!("telegram", "Telegram", None),
+    channel!("webhook", "webhook", None),
+    Spec {
+        name: "doh-server",
+        default: true,
+        stage: Stage::Beta,
+        since: "0.1",
+        title: "DNS over HTTPS for your resolvers and browsers",
+        guards: "answers at /dns-query and /resolve",
+        needs: None,
+        cleans: &[],
+        waits_for: &[],
+    },
+    Spec {
+        name: "domain-connect-apply",
+        default: true,
+        stage: Stage::Beta,
+        since: "0.1",
+        title: "set up records at the DNS provider in one click",
+        guards: "one-click links of providers, and links to customer pages",
+        needs: None,
+        cleans: &["connect-links"],
+        waits_for: &[],
+    },
+    Spec {
+        name: "network-claim",
+        default: true,
+        stage: Stage::Beta,
+        since: "0.1",
+        title: "registry of address space",
+        guards: "creating and changing claims; they can still be read and released",
+        needs: None,
+        cleans: &["released-prefixes"],
+        waits_for: &["network-claims"],
+    },
+];
+
+/// The feature of this version with a name.
+pub fn spec(name: &str) -> Option<&'static Spec> {
+    FEATURES.iter().find(|s| s.name == name)
+}
+
+/// The feature that guards a kind of notification channel.
+pub fn alerts(kind: &str) -> &'static str {
+    let found = FEATURES.iter().find(|s| s.name.strip_prefix("alerts-") == Some(kind));
+    found.map_or("alerts-unknown", |s| s.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_labels_in_order_and_each_row_is_complete() {
+        assert!(FEATURES.windows(2).all(|w| w[0].name < w[1].name));
+        for s in FEATURES {
+            let label = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+            assert!(s.name.len() <= 63 && s.name.bytes().all(label), "{}", s.name);
+            assert!(!s.title.is_empty() && !s.guards.is_empty() && s.since.contains('.'), "{}", s.name);
+            assert_eq!(spec(s.name), Some(s));
+        }
+        let words: Vec<_> =
+            spec("alerts-email").into_iter().flat_map(Spec::tasks).map(|t| t.words()).collect();
+        assert_eq!(words, ["Wait until no channels of the kind email are left", "Delete channel tests"]);
+    }
+}

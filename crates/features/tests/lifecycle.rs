@@ -1,0 +1,211 @@
+//! The lifecycle over a store in memory: every walk of it keeps the promises, whatever process dies when.
+
+mod support;
+
+use features::{FEATURES, Gates, LIVE_SECONDS, Runner, State, Task, spec};
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use support::Memory;
+
+/// Runs a future that never waits: the store in memory answers at once.
+fn now_or_never<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the store in memory does not wait"),
+    }
+}
+
+struct Member {
+    runner: Runner<Memory>,
+    gates: Gates,
+    use_held: Option<features::Use>,
+}
+
+struct World {
+    store: Arc<Memory>,
+    members: Vec<Member>,
+    born: usize,
+    now: Timestamp,
+}
+
+impl World {
+    fn new(members: usize) -> Self {
+        let now = "2026-11-20T12:00:00Z".parse().unwrap();
+        let mut world = World { store: Arc::default(), members: Vec::new(), born: 0, now };
+        (0..members).for_each(|_| world.join());
+        world.tick_all();
+        world
+    }
+
+    fn join(&mut self) {
+        self.born += 1;
+        let gates = Gates::default();
+        let id = format!("p-{}", self.born);
+        let runner = Runner::new(self.store.clone(), gates.clone(), id, "0.1.0", self.now);
+        self.members.push(Member { runner, gates, use_held: None });
+    }
+
+    fn tick(&self, at: usize) {
+        now_or_never(self.members[at].runner.tick(self.now)).unwrap();
+    }
+
+    fn tick_all(&mut self) {
+        self.now += SignedDuration::from_secs(1);
+        (0..self.members.len()).for_each(|at| self.tick(at));
+    }
+
+    /// Time in which dead processes are found to be dead, and what is left of a transition ends.
+    fn settle(&mut self) {
+        self.members.iter_mut().for_each(|m| m.use_held = None);
+        (0..LIVE_SECONDS + 6).for_each(|_| self.tick_all());
+    }
+
+    fn state(&self, name: &str) -> State {
+        self.store.feature(name).state
+    }
+}
+
+#[test]
+fn each_feature_goes_on_off_and_on_again_and_leaves_nothing() {
+    for spec in FEATURES {
+        let mut w = World::new(3);
+        w.store.desire(spec.name, Some(true));
+        w.settle();
+        assert_eq!(w.state(spec.name), State::On, "{}", spec.name);
+        let held = w.members[1].gates.enter(spec.name).expect("it is on");
+        for task in spec.tasks() {
+            w.store.put(task.data(), 25);
+        }
+        w.store.desire(spec.name, Some(false));
+        (0..4).for_each(|_| w.tick_all());
+        assert_eq!(w.state(spec.name), State::TurningOff, "{}: a use runs", spec.name);
+        assert!(w.members.iter().all(|m| m.gates.enter(spec.name).is_none()), "{}", spec.name);
+        for task in spec.tasks() {
+            assert_eq!(w.store.count(task.data()), 25, "nothing is deleted while a process uses it");
+        }
+        drop(held);
+        w.settle();
+        // What people have to delete keeps it from being off.
+        for task in spec.tasks() {
+            if matches!(task, Task::WaitUntilGone { .. }) {
+                assert_eq!(w.state(spec.name), State::TurningOff, "{}", spec.name);
+                w.store.put(task.data(), 0);
+                w.settle();
+            }
+        }
+        assert_eq!(w.state(spec.name), State::Off, "{}", spec.name);
+        assert!(spec.tasks().iter().all(|t| w.store.count(t.data()) == 0), "{}", spec.name);
+        w.store.desire(spec.name, Some(true));
+        w.settle();
+        assert_eq!(w.state(spec.name), State::On, "{}", spec.name);
+        assert!(w.members.iter().all(|m| m.gates.is_on(spec.name)), "{}", spec.name);
+    }
+}
+
+#[test]
+fn a_process_with_a_flag_of_its_own_keeps_the_transition_waiting() {
+    let mut w = World::new(2);
+    let fixed = BTreeMap::from([("doh-server".to_string(), true)]);
+    let gates = Gates::with_fixed(&fixed);
+    w.members[0] = Member {
+        runner: Runner::new(w.store.clone(), gates.clone(), "fixed".into(), "0.1.0", w.now),
+        gates,
+        use_held: None,
+    };
+    w.store.desire("doh-server", Some(false));
+    w.settle();
+    assert_eq!(w.state("doh-server"), State::TurningOff);
+    w.members.remove(0);
+    w.settle();
+    assert_eq!(w.state("doh-server"), State::Off);
+}
+
+#[test]
+fn an_unknown_feature_is_kept_for_three_versions() {
+    let w = World::new(1);
+    let mut foreign = features::Feature::new(spec("doh-server").unwrap(), "0.1.0", w.now);
+    foreign.name = "quota-sync".into();
+    now_or_never(features::FeatureStore::add_feature(&*w.store, &foreign, w.now)).unwrap();
+    let of = |version| Runner::new(w.store.clone(), Gates::default(), "later".into(), version, w.now);
+    let names = |tick: features::Tick| tick.features.iter().any(|f| f.name == "quota-sync");
+    assert!(names(now_or_never(of("0.4.2").tick(w.now)).unwrap()));
+    assert!(!names(now_or_never(of("0.5.0").tick(w.now)).unwrap()));
+}
+
+/// What happens in a random walk.
+#[derive(Debug, Clone)]
+enum Happens {
+    Desire(Option<bool>),
+    Tick(usize),
+    /// A process ends without notice.
+    Kill(usize),
+    Join,
+    Use(usize),
+    EndUse(usize),
+    /// Seconds pass.
+    Wait(u8),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        2 => prop_oneof![Just(None), Just(Some(true)), Just(Some(false))].prop_map(Happens::Desire),
+        8 => (0..4_usize).prop_map(Happens::Tick),
+        1 => (0..4_usize).prop_map(Happens::Kill),
+        1 => Just(Happens::Join),
+        2 => (0..4_usize).prop_map(Happens::Use),
+        2 => (0..4_usize).prop_map(Happens::EndUse),
+        1 => (0..4_u8).prop_map(Happens::Wait),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// While a live process uses the feature it is never Off and none of its data are deleted; and once nothing happens
+    /// any more, the state is what is asked for.
+    #[test]
+    fn nothing_is_deleted_in_use_and_all_walks_end(walk in proptest::collection::vec(happens(), 1..60)) {
+        const NAME: &str = "domain-connect-apply";
+        let mut w = World::new(3);
+        w.store.put("connect-links", 25);
+        for what in walk {
+            let n = w.members.len();
+            match what {
+                Happens::Desire(desired) => w.store.desire(NAME, desired),
+                Happens::Tick(at) if n > 0 => w.tick(at % n),
+                Happens::Kill(at) if n > 1 => { w.members.swap_remove(at % n); }
+                Happens::Join if n < 4 => {
+                    // A process reads the state before it serves its first request.
+                    w.join();
+                    w.tick(n);
+                }
+                Happens::Use(at) if n > 0 => {
+                    let member = &mut w.members[at % n];
+                    if let Some(begun) = member.gates.enter(NAME) {
+                        member.use_held = Some(begun);
+                    }
+                }
+                Happens::EndUse(at) if n > 0 => w.members[at % n].use_held = None,
+                // Live processes announce themselves more often than that.
+                Happens::Wait(seconds) => for _ in 0..seconds { w.tick_all(); },
+                _ => {}
+            }
+            if w.members.iter().any(|m| m.use_held.is_some()) {
+                prop_assert_ne!(w.state(NAME), State::Off);
+                prop_assert_eq!(w.store.count("connect-links"), 25);
+            }
+            if w.store.count("connect-links") == 0 {
+                w.store.put("connect-links", 25);
+            }
+        }
+        w.settle();
+        let feature = w.store.feature(NAME);
+        prop_assert_eq!(feature.state, if feature.is_wanted() { State::On } else { State::Off });
+        prop_assert!(feature.tasks.is_empty());
+    }
+}

@@ -1,0 +1,98 @@
+//! A store in memory, with data to leave behind.
+
+use async_trait::async_trait;
+use features::{Feature, FeatureStore, Left, Process, StoreError, Stored};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+#[derive(Default)]
+struct Inner {
+    rv: i64,
+    features: BTreeMap<String, Stored>,
+    processes: BTreeMap<String, Process>,
+    data: BTreeMap<String, u64>,
+}
+
+/// The store.
+#[derive(Default)]
+pub struct Memory(Mutex<Inner>);
+
+impl Memory {
+    /// Puts `n` objects there.
+    pub fn put(&self, data: &str, n: u64) {
+        self.0.lock().unwrap().data.insert(data.into(), n);
+    }
+
+    /// How many objects are there.
+    pub fn count(&self, data: &str) -> u64 {
+        self.0.lock().unwrap().data.get(data).copied().unwrap_or(0)
+    }
+
+    /// Asks for a value.
+    pub fn desire(&self, name: &str, desired: Option<bool>) {
+        let mut inner = self.0.lock().unwrap();
+        inner.rv += 1;
+        let rv = inner.rv;
+        let stored = inner.features.get_mut(name).unwrap();
+        (stored.feature.desired, stored.rv) = (desired, rv);
+    }
+
+    /// The feature as stored.
+    pub fn feature(&self, name: &str) -> Feature {
+        self.0.lock().unwrap().features[name].feature.clone()
+    }
+}
+
+#[async_trait]
+impl FeatureStore for Memory {
+    async fn features(&self) -> Result<Vec<Stored>> {
+        Ok(self.0.lock().unwrap().features.values().cloned().collect())
+    }
+    async fn add_feature(&self, feature: &Feature, _: Timestamp) -> Result<()> {
+        let mut inner = self.0.lock().unwrap();
+        inner.rv += 1;
+        let stored = Stored { rv: inner.rv, feature: feature.clone() };
+        inner.features.entry(feature.name.clone()).or_insert(stored);
+        Ok(())
+    }
+    async fn write_feature(&self, rv: i64, feature: &Feature, _: Timestamp) -> Result<bool> {
+        let mut inner = self.0.lock().unwrap();
+        inner.rv += 1;
+        let new = Stored { rv: inner.rv, feature: feature.clone() };
+        let is_same = inner.features.get(&feature.name).is_some_and(|s| s.rv == rv);
+        if is_same {
+            inner.features.insert(feature.name.clone(), new);
+        }
+        Ok(is_same)
+    }
+    async fn forget_feature(&self, name: &str, _: Timestamp) -> Result<()> {
+        self.0.lock().unwrap().features.remove(name);
+        Ok(())
+    }
+    async fn announce(&self, process: &Process) -> Result<()> {
+        self.0.lock().unwrap().processes.insert(process.id.clone(), process.clone());
+        Ok(())
+    }
+    async fn retire(&self, id: Option<&str>, unseen_since: Timestamp) -> Result<()> {
+        let mut inner = self.0.lock().unwrap();
+        inner.processes.retain(|key, p| Some(key.as_str()) != id && p.seen_at >= unseen_since);
+        Ok(())
+    }
+    async fn processes(&self, since: Timestamp) -> Result<Vec<Process>> {
+        let inner = self.0.lock().unwrap();
+        Ok(inner.processes.values().filter(|p| p.seen_at > since).cloned().collect())
+    }
+    async fn clean(&self, data: &str, _: Timestamp) -> Result<u64> {
+        let mut inner = self.0.lock().unwrap();
+        let n = inner.data.entry(data.into()).or_default();
+        let gone = (*n).min(10);
+        *n -= gone;
+        Ok(gone)
+    }
+    async fn left(&self, data: &str) -> Result<Left> {
+        Ok(Left { count: self.count(data), names: Vec::new() })
+    }
+}

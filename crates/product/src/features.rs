@@ -1,0 +1,198 @@
+//! Features: where each stands, and turning them on and off.
+
+use super::{Services, unavailable};
+use ::features::{
+    FEATURES, LIVE_SECONDS, Left, Process, State, StoreError, Task, Use, downgrade_blocker, leader, spec,
+    upgrade_blocker,
+};
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use model::Timestamp;
+use model::account::Actor;
+use model::ids::{Caller, OrgId};
+use service::policy::{Action, authorize};
+use service::{
+    ApiError, ApiResult, FeatureBackend, FeatureDraft, FeatureTask, FeatureUse, FeatureView, FeaturesReport,
+};
+use std::collections::BTreeMap;
+use store::{FeatureWrite, Store, StoredFeature};
+
+/// Most features of one organisation that are read.
+const FEATURES_MAX: u32 = 1_000;
+
+fn failed(e: StoreError) -> ApiError {
+    match e {
+        StoreError::Unavailable(why) => unavailable(store::Error::Unavailable(why)),
+        e @ StoreError::UnknownData(_) => ApiError::unavailable(format!("{e}.")),
+    }
+}
+
+/// What is left of data, each kind read once.
+async fn left<'a>(
+    store: &dyn Store,
+    known: &'a mut BTreeMap<String, Left>,
+    data: &str,
+) -> ApiResult<&'a Left> {
+    if !known.contains_key(data) {
+        let left = match store.left(data).await {
+            Ok(left) => left,
+            // A task of a newer version: that version counts what is left.
+            Err(StoreError::UnknownData(_)) => Left::default(),
+            Err(e) => return Err(failed(e)),
+        };
+        known.insert(data.to_string(), left);
+    }
+    Ok(&known[data])
+}
+
+async fn tasks(
+    store: &dyn Store,
+    known: &mut BTreeMap<String, Left>,
+    tasks: Vec<Task>,
+) -> ApiResult<Vec<FeatureTask>> {
+    let mut out = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        let left = left(store, known, task.data()).await?.clone();
+        out.push(FeatureTask { task, left });
+    }
+    Ok(out)
+}
+
+async fn view(
+    store: &dyn Store,
+    known: &mut BTreeMap<String, Left>,
+    stored: StoredFeature,
+    live: &[Process],
+) -> ApiResult<FeatureView> {
+    let StoredFeature { rv, metadata, feature, created_at } = stored;
+    let spec = spec(&feature.name);
+    let able = live.iter().filter(|p| p.uses.contains_key(&feature.name)).map(|p| p.id.as_str());
+    let leftovers = match spec.filter(|_| feature.state == State::Off) {
+        Some(spec) => {
+            let mut all = tasks(store, known, spec.tasks()).await?;
+            all.retain(|t| t.left.count > 0);
+            all
+        }
+        None => Vec::new(),
+    };
+    let uses = live.iter().map(|p| FeatureUse {
+        process: p.id.clone(),
+        version: p.version.clone(),
+        seen_at: p.seen_at,
+        used: p.uses.get(&feature.name).copied(),
+    });
+    Ok(FeatureView {
+        rv,
+        metadata,
+        created_at,
+        title: spec.map(|s| s.title.to_string()).unwrap_or_default(),
+        guards: spec.map(|s| s.guards.to_string()).unwrap_or_default(),
+        leader: leader(&feature.name, able).map(str::to_owned),
+        tasks: tasks(store, known, feature.tasks.clone()).await?,
+        uses: uses.collect(),
+        leftovers,
+        feature,
+    })
+}
+
+/// All features of an organisation as the store has them, for pages and for the command line.
+///
+/// # Errors
+/// `Unavailable` when the store does not answer.
+pub async fn features_report(store: &dyn Store, org: OrgId, now: Timestamp) -> ApiResult<FeaturesReport> {
+    let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
+    let since = now - SignedDuration::from_secs(LIVE_SECONDS);
+    // The processes are those of the installation, whose features belong to its first organisation.
+    let live =
+        if org == OrgId::BUILT_IN { store.processes(since).await.map_err(failed)? } else { Vec::new() };
+    let mut known = BTreeMap::new();
+    let mut features = Vec::with_capacity(rows.len());
+    for row in rows {
+        features.push(view(store, &mut known, row, &live).await?);
+    }
+    let bare: Vec<_> = features.iter().map(|f| f.feature.clone()).collect();
+    let left: Vec<&str> =
+        features.iter().filter(|f| !f.leftovers.is_empty()).map(|f| f.feature.name.as_str()).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(FeaturesReport {
+        upgrade: upgrade_blocker(&bare, &live),
+        downgrade: downgrade_blocker(&bare, &left, version),
+        version: version.into(),
+        processes: live.len() as u64,
+        may_change: false,
+        features,
+    })
+}
+
+/// Asks for a feature to be on or off and returns where it stands.
+///
+/// # Errors
+/// `NotFound` for a feature that is not there, `Conflict` when it is at another position.
+pub async fn ask_feature(
+    store: &dyn Store,
+    by: &Actor,
+    org: OrgId,
+    draft: &FeatureDraft,
+    now: Timestamp,
+) -> ApiResult<FeatureView> {
+    let FeatureDraft { name, desired, expected, metadata, dry_run } = draft.clone();
+    if !dry_run {
+        let write = FeatureWrite { name: name.clone(), desired, expected, metadata };
+        store.set_feature(by, org, &write, now).await.map_err(|e| match e {
+            store::Error::Conflict => {
+                ApiError::conflict(format!("{name} was changed meanwhile. Read it again."))
+            }
+            store::Error::NotFound => unknown(&name),
+            e => unavailable(e),
+        })?;
+    }
+    let report = features_report(store, org, now).await?;
+    let mut found =
+        report.features.into_iter().find(|f| f.feature.name == name).ok_or_else(|| unknown(&name))?;
+    if dry_run {
+        found.feature.desired = desired;
+    }
+    Ok(found)
+}
+
+fn unknown(name: &str) -> ApiError {
+    let shown: String = name.chars().take(80).collect();
+    let names: Vec<_> = FEATURES.iter().map(|s| s.name).collect();
+    ApiError::not_found(format!("“{shown}” is not a feature here. Features: {}.", names.join(", ")))
+}
+
+#[async_trait]
+impl FeatureBackend for Services {
+    async fn features(&self, caller: &Caller) -> ApiResult<FeaturesReport> {
+        authorize(caller, Action::Features)?;
+        let report = features_report(&**self.store(), caller.org, self.now()).await?;
+        let may_change = caller.org == OrgId::BUILT_IN && authorize(caller, Action::SetFeature).is_ok();
+        Ok(FeaturesReport { may_change, ..report })
+    }
+
+    async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {
+        authorize(caller, Action::SetFeature)?;
+        let needs = spec(&draft.name).and_then(|s| s.needs);
+        if let (Some(setting), Some(true), false) = (needs, draft.desired, self.deliverer.has_mail()) {
+            return Err(ApiError::invalid(format!(
+                "{} can't be turned on without the setting {setting}.",
+                draft.name
+            )));
+        }
+        let set = ask_feature(&**self.store(), &caller.actor(), caller.org, draft, self.now()).await?;
+        self.scanner.hub.recorded();
+        Ok(set)
+    }
+}
+
+impl Services {
+    /// Begins a use of a feature.
+    ///
+    /// # Errors
+    /// `Forbidden`, with the name of the feature, when it is off.
+    pub(crate) fn using(&self, feature: &str) -> ApiResult<Use> {
+        self.gates.enter(feature).ok_or_else(|| {
+            ApiError::forbidden(format!("The feature {feature} is turned off on this server."))
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! Features: what can be turned on and off, and where each stands.
+
+use crate::ApiResult;
+use ::features::{Feature, Left, State, Task};
+use async_trait::async_trait;
+use model::Timestamp;
+use model::ids::{Caller, LogPosition};
+use serde::{Deserialize, Serialize};
+
+/// What one live process reports about a feature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeatureUse {
+    /// The process.
+    pub process: String,
+    /// The version of its program.
+    pub version: String,
+    /// When it announced itself last.
+    pub seen_at: Timestamp,
+    /// Whether it uses the feature; `None` when its version does not know the feature.
+    pub used: Option<bool>,
+}
+
+/// A task with what is left of its data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeatureTask {
+    /// The task.
+    pub task: Task,
+    /// What is left.
+    pub left: Left,
+}
+
+impl FeatureTask {
+    /// The task and what is left: `Wait until no network claims are left: office, lab`.
+    pub fn sentence(&self) -> String {
+        let (n, names) = (self.left.count, self.left.names.join(", "));
+        let more = n.saturating_sub(self.left.names.len() as u64);
+        match (n, more) {
+            (0, _) => self.task.words(),
+            (_, 0) => format!("{} ({n}: {names})", self.task.words()),
+            (_, more) => format!("{} ({n}: {names} and {more} more)", self.task.words()),
+        }
+    }
+}
+
+/// A feature and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeatureView {
+    /// Position of the newest change.
+    pub rv: LogPosition,
+    /// Metadata as JSON text.
+    pub metadata: String,
+    /// When it was first seen.
+    pub created_at: Timestamp,
+    /// What is asked for and what is true.
+    pub feature: Feature,
+    /// What it offers; empty for a feature that this version does not know.
+    pub title: String,
+    /// What is refused while it is off.
+    pub guards: String,
+    /// What the live processes report.
+    pub uses: Vec<FeatureUse>,
+    /// The process that carries on a transition.
+    pub leader: Option<String>,
+    /// Tasks of the transition that are not done, in order.
+    pub tasks: Vec<FeatureTask>,
+    /// What is stored although the feature is off.
+    pub leftovers: Vec<FeatureTask>,
+}
+
+impl FeatureView {
+    /// Processes that report another value than the state asks for.
+    pub fn waits_for(&self) -> Vec<&FeatureUse> {
+        let wanted = self.feature.state.is_used();
+        self.uses.iter().filter(|u| u.used.unwrap_or(false) != wanted).collect()
+    }
+
+    /// What asks for attention, in a sentence: leftovers, or what a transition waits for.
+    pub fn attention(&self) -> Option<String> {
+        let name = &self.feature.name;
+        if let Some(left) = self.leftovers.first() {
+            return Some(format!("{name} is off, but leftovers exist: {}.", left.sentence()));
+        }
+        if self.feature.state.is_transition() && self.uses.is_empty() {
+            return Some(format!(
+                "{name} is {} and no process runs to carry it on.",
+                self.feature.state.as_str()
+            ));
+        }
+        let behind = self.waits_for();
+        if !behind.is_empty() {
+            let names: Vec<_> = behind.iter().map(|u| u.process.as_str()).collect();
+            let value = if self.feature.state.is_used() { "Off" } else { "On" };
+            return Some(format!("{name} waits for {}, which still reports {value}.", names.join(", ")));
+        }
+        let task = self.tasks.first().filter(|_| self.feature.state == State::TurningOff)?;
+        Some(format!("{name} is turning off. Next: {}.", task.sentence()))
+    }
+}
+
+/// All features of the installation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeaturesReport {
+    /// By name.
+    pub features: Vec<FeatureView>,
+    /// The version of this program.
+    pub version: String,
+    /// How many processes are live.
+    pub processes: u64,
+    /// Why it is not safe to upgrade.
+    pub upgrade: Option<String>,
+    /// Why it is not safe to downgrade.
+    pub downgrade: Option<String>,
+    /// Whether the caller may turn features on and off.
+    pub may_change: bool,
+}
+
+/// What to ask of a feature.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeatureDraft {
+    /// Its name.
+    pub name: String,
+    /// On, off, or the default.
+    pub desired: Option<bool>,
+    /// The position it must be at; `None`: any.
+    pub expected: Option<LogPosition>,
+    /// Metadata as JSON text; `None`: as it is.
+    pub metadata: Option<String>,
+    /// True to check and store nothing.
+    pub dry_run: bool,
+}
+
+/// The calls. Each method is an [`Action`](crate::policy::Action) of the same name. Features of the installation belong
+/// to its first organisation; others see none.
+#[async_trait]
+pub trait FeatureBackend: Send + Sync + 'static {
+    /// All features and where they stand.
+    async fn features(&self, caller: &Caller) -> ApiResult<FeaturesReport>;
+    /// Asks for a feature to be on, off, or as its default is; the transition follows.
+    async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView>;
+}

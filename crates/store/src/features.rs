@@ -1,0 +1,294 @@
+//! Features and the processes that use them: rows of JSON, written by compare-and-swap on the position of the change log.
+//! Features of the installation belong to the built-in organisation.
+
+use crate::accounts::audit;
+use crate::api::{Error, Result};
+use crate::codec::{instant, json, micros, read_json};
+use crate::db::{Cells, Db, Tx, args};
+use crate::log::{self, FEATURE, Line};
+use crate::store::Database;
+use ::features::{Feature, FeatureStore, Left, Process, StoreError, Stored};
+use async_trait::async_trait;
+use jiff::Timestamp;
+use model::account::Actor;
+use model::ids::{LogPosition, OrgId};
+use model::notify::Channel;
+use model::scan::Op;
+use std::collections::BTreeMap;
+
+/// Rows that one step of a clean-up deletes: short enough for others to write in between.
+const CLEAN_STEP: i64 = 1000;
+/// Names of leftovers that are listed.
+const NAMES_MAX: usize = 10;
+
+/// A feature as the resource API serves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredFeature {
+    /// Position of the newest log entry about it.
+    pub rv: LogPosition,
+    /// Metadata as JSON text.
+    pub metadata: String,
+    /// The feature.
+    pub feature: Feature,
+    /// When it was added.
+    pub created_at: Timestamp,
+}
+
+/// What a person asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureWrite {
+    /// The feature.
+    pub name: String,
+    /// On, off, or the default.
+    pub desired: Option<bool>,
+    /// The position it must be at; `None`: any.
+    pub expected: Option<LogPosition>,
+    /// Metadata as JSON text; `None`: as it is.
+    pub metadata: Option<String>,
+}
+
+/// Features as people and clients of the API see them.
+#[async_trait]
+pub trait FeatureRows: FeatureStore {
+    /// Features of an organisation after a name, by name, at most `limit`.
+    async fn feature_rows(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredFeature>>;
+    /// Changes what is asked for, with an entry of the audit log. `Conflict` when the feature is at another position,
+    /// `NotFound` when there is none.
+    async fn set_feature(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        write: &FeatureWrite,
+        now: Timestamp,
+    ) -> Result<StoredFeature>;
+}
+
+const COLUMNS: &str = "rv, metadata, json, created_at";
+
+fn read(r: &Cells) -> Result<StoredFeature> {
+    Ok(StoredFeature {
+        rv: LogPosition(r.int(0)?),
+        metadata: r.text(1)?,
+        feature: read_json(&r.text(2)?)?,
+        created_at: instant(r.int(3)?)?,
+    })
+}
+
+/// Appends the log entry of a feature and moves the row to its position.
+async fn logged(tx: &mut Tx, org: OrgId, name: &str, op: Op, now: Timestamp) -> Result<LogPosition> {
+    let line = Line { org, kind: FEATURE, name: Some(name.to_string()), op };
+    let rv = log::append(tx, vec![line], now).await?;
+    tx.execute("UPDATE features SET rv = $3 WHERE org = $1 AND name = $2", args![org.0, name, rv.0]).await?;
+    Ok(rv)
+}
+
+#[async_trait]
+impl FeatureRows for Database {
+    async fn feature_rows(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredFeature>> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM features WHERE org = $1 AND name > $2 ORDER BY name LIMIT $3");
+        self.db.rows(sql, args![org.0, after, i64::from(limit)]).await?.iter().map(read).collect()
+    }
+
+    async fn set_feature(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        write: &FeatureWrite,
+        now: Timestamp,
+    ) -> Result<StoredFeature> {
+        let mut tx = self.db.begin().await?;
+        let lock = self.db.for_update();
+        let sql = format!("SELECT {COLUMNS} FROM features WHERE org = $1 AND name = $2{lock}");
+        let row = tx.row(sql, args![org.0, write.name.as_str()]).await?;
+        let old = row.as_ref().map(read).transpose()?.ok_or(Error::NotFound)?;
+        if write.expected.is_some_and(|rv| rv != old.rv) {
+            return Err(Error::Conflict);
+        }
+        let metadata = write.metadata.clone().unwrap_or_else(|| old.metadata.clone());
+        let feature = Feature { desired: write.desired, ..old.feature.clone() };
+        if feature == old.feature && metadata == old.metadata {
+            return Ok(old);
+        }
+        let sql = "UPDATE features SET metadata = $3, json = $4 WHERE org = $1 AND name = $2";
+        tx.execute(sql, args![org.0, write.name.as_str(), metadata.as_str(), json(&feature)?]).await?;
+        if feature != old.feature {
+            let word =
+                |v: Option<bool>| Some(v.map_or("default", |on| if on { "on" } else { "off" }).to_string());
+            let line = (write.name.clone(), word(old.feature.desired), word(feature.desired));
+            audit::append(&mut tx, (org, by, now), "feature.set", &[line]).await?;
+        }
+        let rv = logged(&mut tx, org, &write.name, Op::Update, now).await?;
+        tx.commit().await?;
+        Ok(StoredFeature { rv, metadata, feature, ..old })
+    }
+}
+
+fn failed(e: Error) -> StoreError {
+    match e {
+        Error::Unavailable(why) => StoreError::Unavailable(why),
+        e => StoreError::Unavailable(e.to_string()),
+    }
+}
+
+#[async_trait]
+impl FeatureStore for Database {
+    async fn features(&self) -> std::result::Result<Vec<Stored>, StoreError> {
+        let rows = self.feature_rows(OrgId::BUILT_IN, "", 10_000).await.map_err(failed)?;
+        Ok(rows.into_iter().map(|s| Stored { rv: s.rv.0, feature: s.feature }).collect())
+    }
+
+    async fn add_feature(&self, feature: &Feature, now: Timestamp) -> std::result::Result<(), StoreError> {
+        add(&self.db, feature, now).await.map_err(failed)
+    }
+
+    async fn write_feature(
+        &self,
+        rv: i64,
+        feature: &Feature,
+        now: Timestamp,
+    ) -> std::result::Result<bool, StoreError> {
+        swap(&self.db, rv, feature, now).await.map_err(failed)
+    }
+
+    async fn forget_feature(&self, name: &str, now: Timestamp) -> std::result::Result<(), StoreError> {
+        forget(&self.db, name, now).await.map_err(failed)
+    }
+
+    async fn announce(&self, process: &Process) -> std::result::Result<(), StoreError> {
+        let text = json(process).map_err(failed)?;
+        let sql = "INSERT INTO processes (id, seen_at, json) VALUES ($1, $2, $3) \
+                   ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, json = excluded.json";
+        let values = args![process.id.as_str(), micros(process.seen_at), text];
+        self.db.write(sql, values).await.map(drop).map_err(failed)
+    }
+
+    async fn retire(&self, id: Option<&str>, unseen_since: Timestamp) -> std::result::Result<(), StoreError> {
+        let sql = "DELETE FROM processes WHERE id = $1 OR seen_at < $2";
+        let values = args![id.unwrap_or_default(), micros(unseen_since)];
+        self.db.write(sql, values).await.map(drop).map_err(failed)
+    }
+
+    async fn processes(&self, since: Timestamp) -> std::result::Result<Vec<Process>, StoreError> {
+        let read = async {
+            let sql = "SELECT json FROM processes WHERE seen_at > $1 ORDER BY id";
+            let rows = self.db.rows(sql, args![micros(since)]).await?;
+            rows.iter().map(|r| read_json(&r.text(0)?)).collect::<Result<Vec<_>>>()
+        };
+        read.await.map_err(failed)
+    }
+
+    async fn clean(&self, data: &str, _now: Timestamp) -> std::result::Result<u64, StoreError> {
+        let sql = match data {
+            "connect-links" => {
+                "DELETE FROM connect_links WHERE token_hash IN (SELECT token_hash FROM connect_links LIMIT $1)"
+            }
+            "released-prefixes" => {
+                "DELETE FROM prefixes WHERE id IN (SELECT id FROM prefixes WHERE released_at IS NOT NULL LIMIT $1)"
+            }
+            // Results of tests of channels that were removed.
+            "channel-tests" => {
+                "DELETE FROM settings WHERE (org, key) IN (SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' \
+                 AND NOT EXISTS (SELECT 1 FROM notification_settings n WHERE n.org = s.org AND n.kind = 'channel' \
+                 AND s.key = 'channel-test/' || n.id) LIMIT $1)"
+            }
+            other => return Err(StoreError::UnknownData(other.into())),
+        };
+        self.db.write(sql, args![CLEAN_STEP]).await.map_err(failed)
+    }
+
+    async fn left(&self, data: &str) -> std::result::Result<Left, StoreError> {
+        let (sql, kind) = match data.split_once('/').unwrap_or((data, "")) {
+            ("connect-links", _) => ("SELECT org, name FROM connect_links ORDER BY org, name", ""),
+            ("released-prefixes", _) => {
+                ("SELECT org, prefix FROM prefixes WHERE released_at IS NOT NULL ORDER BY org, prefix", "")
+            }
+            ("network-claims", _) => ("SELECT org, name FROM network_claims ORDER BY org, name", ""),
+            ("channel-tests", _) => (
+                "SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' AND NOT EXISTS (SELECT 1 FROM \
+                 notification_settings n WHERE n.org = s.org AND n.kind = 'channel' AND s.key = 'channel-test/' || n.id)",
+                "",
+            ),
+            ("channels", kind) => {
+                ("SELECT org, json FROM notification_settings WHERE kind = 'channel' ORDER BY org, id", kind)
+            }
+            _ => return Err(StoreError::UnknownData(data.into())),
+        };
+        let mut left = Tally::default();
+        let each = self.db.each(sql, args![], |r| {
+            let name = if kind.is_empty() {
+                r.text(1)?
+            } else {
+                let channel: Channel = read_json(&r.text(1)?)?;
+                if channel.target.kind() != kind {
+                    return Ok(());
+                }
+                channel.name
+            };
+            left.add(OrgId(r.int(0)?), name);
+            Ok(())
+        });
+        each.await.map_err(failed)?;
+        Ok(left.done())
+    }
+}
+
+/// Leftovers by name; those of other organisations by organisation only, since their names are their own.
+#[derive(Default)]
+struct Tally {
+    count: u64,
+    names: Vec<String>,
+    others: BTreeMap<i64, u64>,
+}
+
+impl Tally {
+    fn add(&mut self, org: OrgId, name: String) {
+        self.count += 1;
+        if org != OrgId::BUILT_IN {
+            *self.others.entry(org.0).or_default() += 1;
+        } else if self.names.len() < NAMES_MAX {
+            self.names.push(name);
+        }
+    }
+
+    fn done(mut self) -> Left {
+        let others = self.others.iter().map(|(org, n)| format!("{n} of org-{org}"));
+        self.names.extend(others.take(NAMES_MAX));
+        Left { count: self.count, names: self.names }
+    }
+}
+
+async fn add(db: &Db, feature: &Feature, now: Timestamp) -> Result<()> {
+    let mut tx = db.begin().await?;
+    let sql = "INSERT INTO features (org, name, rv, metadata, json, created_at) VALUES ($1, $2, 0, '{}', $3, $4) \
+               ON CONFLICT (org, name) DO NOTHING";
+    let org = OrgId::BUILT_IN;
+    let values = args![org.0, feature.name.as_str(), json(feature)?, micros(now)];
+    if tx.execute(sql, values).await? == 1 {
+        logged(&mut tx, org, &feature.name, Op::Create, now).await?;
+    }
+    tx.commit().await
+}
+
+async fn swap(db: &Db, rv: i64, feature: &Feature, now: Timestamp) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    let org = OrgId::BUILT_IN;
+    let sql = "UPDATE features SET json = $4 WHERE org = $1 AND name = $2 AND rv = $3";
+    let written = tx.execute(sql, args![org.0, feature.name.as_str(), rv, json(feature)?]).await? == 1;
+    if written {
+        logged(&mut tx, org, &feature.name, Op::Update, now).await?;
+    }
+    tx.commit().await?;
+    Ok(written)
+}
+
+async fn forget(db: &Db, name: &str, now: Timestamp) -> Result<()> {
+    let mut tx = db.begin().await?;
+    let org = OrgId::BUILT_IN;
+    let sql = "DELETE FROM features WHERE org = $1 AND name = $2";
+    if tx.execute(sql, args![org.0, name]).await? == 1 {
+        let line = Line { org, kind: FEATURE, name: Some(name.to_string()), op: Op::Delete };
+        log::append(&mut tx, vec![line], now).await?;
+    }
+    tx.commit().await
+}

@@ -1,0 +1,219 @@
+//! Features on a real database: each walks on, use, off, nothing left, on again; processes die between.
+
+use crate::world::{ONE, Place, TWO, add, later, now};
+use features::{FEATURES, Feature, Gates, LIVE_SECONDS, Runner, State, Task};
+use jiff::{SignedDuration, Timestamp};
+use model::account::{Actor, AuditQuery};
+use model::configure::{ConnectLink, ServiceKind, ServiceSpec, StoredService};
+use model::ids::LogPosition;
+use model::notify::{Channel, TARGET_KINDS, Target};
+use numbers::Policy;
+use std::sync::Arc;
+use store::{Error, FeatureWrite, NetworkClaimWrite, Store};
+
+struct Process {
+    runner: Runner<dyn Store>,
+    gates: Gates,
+}
+
+fn process(store: &Arc<dyn Store>, id: &str) -> Process {
+    let gates = Gates::default();
+    Process { runner: Runner::new(store.clone(), gates.clone(), id.into(), "0.1.0", now()), gates }
+}
+
+async fn desire(s: &dyn Store, feature: &str, desired: Option<bool>) {
+    let write = FeatureWrite { name: feature.into(), desired, expected: None, metadata: None };
+    s.set_feature(&Actor::system(), ONE, &write, now()).await.expect("it is there");
+}
+
+async fn feature(s: &dyn Store, wanted: &str) -> Feature {
+    let all = s.feature_rows(ONE, "", 99).await.unwrap();
+    all.into_iter().map(|f| f.feature).find(|f| f.name == wanted).expect("it is there")
+}
+
+/// Enough rounds for a transition that nothing holds up.
+async fn rounds(all: &[&Process], at: &mut Timestamp) {
+    for _ in 0..4 {
+        *at += SignedDuration::from_secs(1);
+        for p in all {
+            p.runner.tick(*at).await.unwrap();
+        }
+    }
+}
+
+fn target(kind: &str) -> Target {
+    let json = match kind {
+        "email" => r#"{"to":["ops@alder.example"]}"#.to_string(),
+        "telegram" => r#"{"token":"1:a","chat":"1"}"#.into(),
+        "pagerduty" => r#"{"key":"0123456789"}"#.into(),
+        _ => r#"{"url":"https://hooks.example/x","secret":"whsec_x","topic":"t","token":""}"#.into(),
+    };
+    let mut value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    value["kind"] = kind.into();
+    serde_json::from_value(value).unwrap_or_else(|e| panic!("{kind}: {e}"))
+}
+
+/// Stores what a use of the feature leaves; removes what people have to remove.
+async fn use_it(s: &dyn Store, data: &str) {
+    match data.split_once('/').unwrap_or((data, "")) {
+        ("network-claims", _) => {
+            let spec = serde_json::json!({ "addressSpace": [{ "prefix": "10.0.0.0/24", "reference": { "resource": "x" } }] });
+            let write = NetworkClaimWrite {
+                org: ONE,
+                name: "office".into(),
+                expected: None,
+                metadata: "{}".into(),
+                spec: serde_json::from_value(spec).unwrap(),
+                policy: Policy::default(),
+                dry_run: false,
+            };
+            s.write_network_claim(&write, now()).await.unwrap();
+        }
+        ("channels", kind) => {
+            let channel = Channel {
+                id: format!("c-{kind}"),
+                name: "Operations".into(),
+                target: target(kind),
+                created_at: now(),
+            };
+            s.save_channel(ONE, &channel, now()).await.unwrap();
+        }
+        ("channel-tests", _) => s.set_setting(ONE, "channel-test/gone", "{}", now()).await.unwrap(),
+        ("connect-links", _) => {
+            let link = ConnectLink {
+                service: "one".into(),
+                domain: "a.example".into(),
+                brand: "Northlake".into(),
+                accent: "#1f6feb".into(),
+                help: String::new(),
+                expires_at: later(60),
+            };
+            s.put_connect_link(TWO, &format!("hash-{}", s.head().await.unwrap().0), &link).await.unwrap();
+        }
+        // What releasing a claim leaves.
+        ("released-prefixes", _) => {}
+        other => panic!("no use of {other:?}"),
+    }
+}
+
+async fn remove_it(s: &dyn Store, data: &str) {
+    match data.split_once('/').unwrap_or((data, "")) {
+        ("network-claims", _) => {
+            s.delete_network_claim(ONE, "office", None, &Policy::default(), now()).await.unwrap();
+        }
+        ("channels", kind) => assert!(s.delete_channel(ONE, &format!("c-{kind}")).await.unwrap()),
+        other => panic!("people do not remove {other:?}"),
+    }
+}
+
+pub async fn each_feature_goes_on_off_and_on_again_and_leaves_nothing(place: &Place) {
+    let s = place.open().await;
+    add(&*s, TWO, &["a.example"]).await;
+    let spec = ServiceSpec::new(ServiceKind::Proof, "", [("value", "x=1")]).unwrap();
+    s.add_service(TWO, &StoredService::new("one".into(), "a.example", spec, now()), now()).await.unwrap();
+    let (one, two) = (process(&s, "one"), process(&place.open().await, "two"));
+    let mut at = now();
+    rounds(&[&one, &two], &mut at).await;
+    assert_eq!(s.feature_rows(ONE, "", 99).await.unwrap().len(), FEATURES.len());
+    assert!(s.feature_rows(TWO, "", 99).await.unwrap().is_empty(), "they are the installation's");
+    for spec in FEATURES {
+        let is = |f: &Feature| (f.state, f.tasks.len());
+        assert_eq!(is(&feature(&*s, spec.name).await), (State::On, 0), "{}", spec.name);
+        for task in spec.tasks() {
+            use_it(&*s, task.data()).await;
+        }
+        let held = two.gates.enter(spec.name).expect("on");
+        desire(&*s, spec.name, Some(false)).await;
+        rounds(&[&one, &two], &mut at).await;
+        assert_eq!(
+            is(&feature(&*s, spec.name).await),
+            (State::TurningOff, spec.tasks().len()),
+            "{}",
+            spec.name
+        );
+        assert!(one.gates.enter(spec.name).is_none(), "no use begins any more");
+        drop(held);
+        rounds(&[&one, &two], &mut at).await;
+        for task in spec.tasks() {
+            let Task::WaitUntilGone { data } = &task else { continue };
+            let left = s.left(data).await.unwrap();
+            assert_eq!((left.count, left.names.len()), (1, 1), "{left:?}");
+            assert_eq!(feature(&*s, spec.name).await.state, State::TurningOff, "{}", spec.name);
+            remove_it(&*s, data).await;
+            rounds(&[&one, &two], &mut at).await;
+        }
+        assert_eq!(is(&feature(&*s, spec.name).await), (State::Off, 0), "{}", spec.name);
+        for task in spec.tasks() {
+            assert_eq!(s.left(task.data()).await.unwrap().count, 0, "{}", spec.name);
+        }
+        desire(&*s, spec.name, None).await;
+        rounds(&[&one, &two], &mut at).await;
+        assert_eq!(is(&feature(&*s, spec.name).await), (State::On, 0), "{}", spec.name);
+        assert!(two.gates.enter(spec.name).is_some());
+    }
+    assert_eq!(TARGET_KINDS.len(), FEATURES.iter().filter(|f| f.name.starts_with("alerts-")).count());
+    assert!(matches!(s.left("none").await, Err(features::StoreError::UnknownData(_))));
+}
+
+pub async fn a_process_that_dies_in_a_transition_is_replaced(place: &Place) {
+    let s = place.open().await;
+    let mut at = now();
+    // For each transition: the leader begins it and dies in it; the other ends it once the leader counts as dead.
+    for (round, (desired, between, end)) in
+        [(Some(false), State::TurningOff, State::Off), (Some(true), State::TurningOn, State::On)]
+            .into_iter()
+            .enumerate()
+    {
+        let ids = [format!("a-{round}"), format!("b-{round}")];
+        let leads = features::leader("doh-server", ids.iter().map(String::as_str)).unwrap().to_string();
+        let [first, second] = ids.clone().map(|id| process(&s, &id));
+        rounds(&[&first, &second], &mut at).await;
+        let (dies, stays) = if leads == ids[0] { (first, second) } else { (second, first) };
+        desire(&*s, "doh-server", desired).await;
+        at += SignedDuration::from_secs(1);
+        dies.runner.tick(at).await.unwrap();
+        assert_eq!(feature(&*s, "doh-server").await.state, between, "the other still reports the old value");
+        drop(dies);
+        rounds(&[&stays], &mut at).await;
+        assert_eq!(feature(&*s, "doh-server").await.state, between, "the dead one counts as live and leads");
+        at += SignedDuration::from_secs(LIVE_SECONDS);
+        rounds(&[&stays], &mut at).await;
+        assert_eq!(feature(&*s, "doh-server").await.state, end);
+        stays.runner.retire(at).await.unwrap();
+    }
+    assert!(
+        s.processes(now()).await.unwrap().iter().all(|p| p.id.starts_with("a-") || p.id.starts_with("b-"))
+    );
+}
+
+pub async fn asking_is_audited_logged_and_fenced(place: &Place) {
+    let s = place.open().await;
+    let p = process(&s, "one");
+    p.runner.tick(now()).await.unwrap();
+    let by = Actor { who: "Ada".into(), ..Actor::system() };
+    let mut write = FeatureWrite {
+        name: "network-claim".into(),
+        desired: Some(false),
+        expected: Some(LogPosition(1)),
+        metadata: None,
+    };
+    let outdated = s.set_feature(&by, ONE, &write, now()).await;
+    assert!(matches!(outdated, Err(Error::Conflict)), "{outdated:?}");
+    let before = s.feature_rows(ONE, "network-b", 1).await.unwrap().remove(0);
+    write.expected = Some(before.rv);
+    let after = s.set_feature(&by, ONE, &write, now()).await.unwrap();
+    assert!(after.rv > before.rv && after.feature.desired == Some(false));
+    let log = crate::world::log(&*s, Some(ONE), before.rv, 99).await;
+    assert!(
+        log.iter().any(|e| e.kind == "feature" && e.name == "network-claim" && e.rv == after.rv),
+        "{log:?}"
+    );
+    let audit = s.audit_log(ONE, &AuditQuery::default()).await.unwrap();
+    assert!(
+        audit
+            .entries
+            .iter()
+            .any(|e| e.action == "feature.set" && e.new.as_deref() == Some("off") && e.who == "Ada")
+    );
+    assert!(matches!(s.set_feature(&by, TWO, &write, now()).await, Err(Error::NotFound)));
+}
