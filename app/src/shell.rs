@@ -99,6 +99,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/settings/organisation") view=pages::settings::organisation::OrganisationPage ssr=SsrMode::Async/>
                     <Route path=path!("/settings/features") view=pages::settings::features::FeaturesPage ssr=SsrMode::Async/>
                     <Route path=path!("/settings/account") view=pages::settings::account::AccountPage ssr=SsrMode::Async/>
+                    <Route path=path!("/fleet") view=pages::fleet::FleetPage ssr=SsrMode::Async/>
                     <Route path=path!("/networks") view=pages::networks::NetworksPage ssr=SsrMode::Async/>
                     <Route path=path!("/settings/notifications") view=pages::notifications::NotificationsPage ssr=SsrMode::Async/>
                     <Route path=path!("/tools/scan") view=pages::scan::ScanPage ssr=SsrMode::Async/>

@@ -49,6 +49,19 @@ async fn features_say_where_they_stand_and_what_a_transition_waits_for() {
 }
 
 #[tokio::test]
+async fn the_fleet_says_who_is_where_and_how_to_add_a_place() {
+    let (status, html) = page(&story(), "/fleet").await;
+    assert_eq!(status, 200);
+    let t = text(&html);
+    says(
+        &t,
+        &["alder-fleet · 2 points of presence, 1 online", "gru-1 is offline", "fra-1", "eu-central", "14 ms"],
+    );
+    says(&t, &["alder-main", "clusterset.k8s.io", "Make a token", "Revoke gru-1"]);
+    assert!(html.contains("action=\"/fleet\"") && html.contains("value=\"invite\""));
+}
+
+#[tokio::test]
 async fn a_claim_says_what_to_publish_where_and_why_it_does_not_count_yet() {
     let t = read(&story(), "/domains/q7.io/ownership").await;
     says(

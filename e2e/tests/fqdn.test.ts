@@ -14,7 +14,7 @@ test("a name behind aliases: chain, addresses, the browser's own answers, a date
   const table = page.getByRole("region", { name: "Vantage points, table" });
   await expect(table.getByRole("row", place(/This server.* (\d+\.){3}\d+/))).toBeVisible();
   await expect(table.getByRole("row", place(/Your browser via .* (\d+\.){3}\d+/))).toHaveCount(3);
-  await expect(found.getByRole("status").first()).toContainText("All 4 places see the same.");
+  await expect(found.getByRole("status").first()).toContainText("All 5 places see the same.");
   await expect(found.getByText("Lower the TTL to 300")).toBeVisible();
   await expect(found.getByText(/UTC tomorrow or later/)).toBeVisible();
   await expect(found.getByRole("link", { name: /Remind me at \d\d:\d\d UTC tomorrow/ })).toHaveAttribute("download", /\.ics$/);
@@ -50,7 +50,7 @@ test("a name that does not exist says until when it stays missing", async ({ pag
   await pictures(page, "fqdn-missing");
   await page.getByRole("button", { name: "Query anyway" }).click();
   await expect(places).toHaveCount(3);
-  await expect(page.getByRole("region", { name: /^Analysis/ }).getByRole("status").first()).toContainText("All 4 places see the same.");
+  await expect(page.getByRole("region", { name: /^Analysis/ }).getByRole("status").first()).toContainText("All 5 places see the same.");
 });
 
 test("from the rail and the palette the page gets a document of its own, and may ask", async ({ page }) => {

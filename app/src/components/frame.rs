@@ -113,6 +113,7 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
             {link("/domains", "globe", "Domains", count(|f| f.summary.total))}
             {link("/events", "pulse", "Events", count(|f| f.summary.open_events))}
             {link("/networks", "network", "Networks", nothing())}
+            {link("/fleet", "fleet", "Fleet", nothing())}
             <div class="rail-label"><span class="l">"Tools"</span></div>
             {link("/tools/scan", "scan", "Scan", nothing())}
             {link("/tools/check", "shield", "Check", nothing())}

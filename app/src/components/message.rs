@@ -24,6 +24,7 @@ pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
         "left" => "You left the organisation".into(),
         "uninvited" => "Invitation revoked: its link works no more".into(),
         "revoked" => "Token revoked: it is refused from now on".into(),
+        "agent_revoked" => "Point of presence revoked".into(),
         "feature" => "Asked for; the transition follows".into(),
         "renamed" => "Organisation renamed".into(),
         "password" => "Password changed; your other sessions ended".into(),

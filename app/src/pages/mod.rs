@@ -9,6 +9,7 @@ pub(crate) mod configure;
 pub(crate) mod connect;
 pub(crate) mod domain;
 pub(crate) mod events;
+pub(crate) mod fleet;
 pub(crate) mod fqdn;
 pub(crate) mod inventory;
 pub(crate) mod networks;

@@ -8,7 +8,9 @@ use model::Timestamp;
 use model::account::{AuditPage, Invitation, Member, TokenInfo};
 use model::ids::Caller;
 use serde::{Deserialize, Serialize};
-use service::{ApiError, Enrolment, FeaturesReport, NewToken, Organisation, Profile};
+use service::{
+    AgentToken, ApiError, Enrolment, FeaturesReport, FleetReport, NewToken, Organisation, Profile,
+};
 
 /// What became of a form that was sent to a settings page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +37,13 @@ pub enum FormResult {
     },
     /// A token was made; its secret is shown once.
     Token(NewToken),
+    /// A token to join with was made; it is shown once.
+    AgentToken {
+        /// The token.
+        token: AgentToken,
+        /// Address of the server.
+        site: String,
+    },
     /// A secret for an authenticator app, to be confirmed; with why the last attempt failed.
     Enrolment(Enrolment, Option<ApiError>),
     /// Two-factor sign-in is on; the recovery codes are shown once.
@@ -120,6 +129,14 @@ pub async fn settings_organisation() -> Result<SettingsPage<Organisation>, ApiEr
 pub async fn settings_features() -> Result<SettingsPage<FeaturesReport>, ApiError> {
     let (backend, caller) = context::backend()?;
     let report = backend.features(&caller).await?;
+    Ok(page(report, caller))
+}
+
+/// The fleet.
+#[server(name = ReadFleet, prefix = "/api/fn", endpoint = "fleet")]
+pub async fn fleet() -> Result<SettingsPage<FleetReport>, ApiError> {
+    let (backend, caller) = context::backend()?;
+    let report = backend.fleet(&caller).await?;
     Ok(page(report, caller))
 }
 

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use model::compare::Comparison;
 use model::configure::ServiceReport;
 use model::fqdn::FqdnReport;
+use model::places::PlaceAnswer;
 use model::resolvers::PublicResolver;
 use service::ApiError;
 
@@ -25,6 +26,13 @@ pub async fn compare(
 ) -> Result<Comparison, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.compare(&caller, &name, &rtype, force).await
+}
+
+/// What the authoritative servers say from every point of presence.
+#[server(name = AskPlaces, prefix = "/api/fn", endpoint = "ask-places")]
+pub async fn ask_places(name: String, rtype: String) -> Result<Vec<PlaceAnswer>, ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.ask_places(&caller, &name, &rtype).await
 }
 
 /// Public resolvers that the browser may ask itself.

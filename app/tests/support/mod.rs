@@ -10,6 +10,7 @@ pub mod claims;
 pub mod compare;
 pub mod configure;
 pub mod features;
+pub mod fleet;
 pub mod fqdn;
 pub mod legion;
 pub mod numbers;

@@ -30,17 +30,20 @@ pub enum SecretKind {
     Feed,
     /// The link of a customer page.
     ConnectLink,
+    /// The token with which a point of presence joins.
+    AgentJoin,
 }
 
 impl SecretKind {
     /// Every kind.
-    pub const ALL: [SecretKind; 6] = [
+    pub const ALL: [SecretKind; 7] = [
         SecretKind::Session,
         SecretKind::ApiToken,
         SecretKind::Invitation,
         SecretKind::OneTimeLink,
         SecretKind::Feed,
         SecretKind::ConnectLink,
+        SecretKind::AgentJoin,
     ];
 
     /// The prefix.
@@ -52,6 +55,7 @@ impl SecretKind {
             SecretKind::OneTimeLink => "dsl_",
             SecretKind::Feed => "dsf_",
             SecretKind::ConnectLink => "dsc_",
+            SecretKind::AgentJoin => "dsj_",
         }
     }
 }

@@ -143,6 +143,17 @@ pub const FEATURES: &[Spec] = &[
         waits_for: &[],
     },
     Spec {
+        name: "fleet-agents",
+        default: true,
+        stage: Stage::Alpha,
+        since: "0.1",
+        title: "points of presence",
+        guards: "joining, work for points of presence, and their answers",
+        needs: None,
+        cleans: &["agent-tokens"],
+        waits_for: &["agents"],
+    },
+    Spec {
         name: "network-claim",
         default: true,
         stage: Stage::Beta,

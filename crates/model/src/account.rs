@@ -308,6 +308,10 @@ pub fn action_label(action: &str) -> &str {
         "account.second_factor" => "Two-factor sign-in changed",
         "organisation.rename" => "Organisation renamed",
         "organisation.set_up" => "Installation set up",
+        "cluster.claim" => "Identity or cluster claim changed",
+        "agent.token" => "Join token made",
+        "agent.join" => "Point of presence joined",
+        "agent.revoke" => "Point of presence revoked",
         "feature.set" => "Feature turned on or off",
         other => other,
     }

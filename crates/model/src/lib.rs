@@ -35,7 +35,7 @@ pub use judgement::{
     advice, attention, carry, cause, confirm, diff, event, expiry, item, judge, notify, status, verdict,
 };
 pub use registration::epp;
-pub use tools::{compare, configure, doh_json, flush, fqdn, resolvers};
+pub use tools::{compare, configure, doh_json, flush, fqdn, places, resolvers};
 pub use views::{detail, fields, inventory, list_query, paste, row, scan, timeline};
 
 /// Latency of the servers in a chain of delegation: what was measured, and the findings about it.

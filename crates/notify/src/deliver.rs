@@ -23,13 +23,21 @@ pub struct Deliverer {
     base: Option<Url>,
     endpoints: Endpoints,
     gates: Gates,
+    cluster: String,
 }
 
 impl Deliverer {
     /// A deliverer; without `smtp` e-mail channels fail with a sentence that says so. `base` is the address of the
     /// installation, for links.
     pub fn new(dialer: Dialer, smtp: Option<Smtp>, base: Option<Url>) -> Self {
-        Deliverer { dialer, smtp, base, endpoints: Endpoints::default(), gates: Gates::default() }
+        Deliverer {
+            dialer,
+            smtp,
+            base,
+            endpoints: Endpoints::default(),
+            gates: Gates::default(),
+            cluster: String::new(),
+        }
     }
 
     /// The same with other addresses of services.
@@ -41,6 +49,17 @@ impl Deliverer {
     #[must_use]
     pub fn with_gates(self, gates: Gates) -> Self {
         Deliverer { gates, ..self }
+    }
+
+    /// The same with the identity of the installation, which every message carries.
+    #[must_use]
+    pub fn with_cluster(self, cluster: String) -> Self {
+        Deliverer { cluster, ..self }
+    }
+
+    /// Identity of the installation; empty when it has none.
+    pub fn cluster(&self) -> &str {
+        &self.cluster
     }
 
     /// Address of the installation.
@@ -99,8 +118,11 @@ impl Deliverer {
     }
 
     async fn post(&self, request: &Post) -> Result<String, Failure> {
-        let fields: Vec<(&str, &str)> =
+        let mut fields: Vec<(&str, &str)> =
             request.fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        if !self.cluster.is_empty() {
+            fields.push(("x-domainscope-cluster", &self.cluster));
+        }
         let began = Instant::now();
         let answer = self.dialer.http_post_with(&request.url, &fields, request.body.clone(), ANSWER).await;
         let ms = began.elapsed().as_millis();

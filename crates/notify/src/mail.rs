@@ -176,6 +176,9 @@ fn compose(from: &Mailbox, to: &[String], m: &Message) -> Result<lettre::Message
     };
     mail.headers_mut().insert_raw(field("Auto-Submitted", "auto-generated"));
     mail.headers_mut().insert_raw(field("X-Domainscope-Message", &m.id));
+    if !m.cluster.is_empty() {
+        mail.headers_mut().insert_raw(field("X-Domainscope-Cluster", &m.cluster));
+    }
     Ok(mail)
 }
 

@@ -69,12 +69,23 @@ pub struct Message {
     pub base: Option<Url>,
     /// True for a message that only tests its channel.
     pub test: bool,
+    /// Identity of the installation that sends it (`id.k8s.io`); empty when it has none.
+    pub cluster: String,
 }
 
 impl Message {
     /// A message that tests a channel.
     pub fn test(id: String, organisation: String, base: Option<Url>, at: Timestamp) -> Self {
-        Message { id, organisation, parts: vec![], rules: vec![], at, base, test: true }
+        Message {
+            id,
+            organisation,
+            parts: vec![],
+            rules: vec![],
+            at,
+            base,
+            test: true,
+            cluster: String::new(),
+        }
     }
 
     /// Puts the most severe first.

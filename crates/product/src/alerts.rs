@@ -274,6 +274,7 @@ impl AlertBackend for Services {
             self.deliverer.base().cloned(),
             self.now(),
         );
+        let message = Message { cluster: self.deliverer.cluster().to_string(), ..message };
         let sent = self.deliverer.send(&channel, &message, self.now()).await;
         let at = self.now();
         let result = match sent {

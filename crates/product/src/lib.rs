@@ -6,6 +6,7 @@ mod alerts;
 mod claims;
 pub mod configure;
 mod features;
+mod fleet;
 mod holdings;
 pub mod identity;
 mod limits;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use store::Store;
 
 pub use features::{ask_feature, features_report};
+pub use fleet::{agents, answer_question, identity as cluster_identity, join_token, report as fleet_report};
 pub use limits::{Bounds, Limits, Permit, Work};
 pub use members::Quotas;
 pub use tools::{LiveComparison, Tools};

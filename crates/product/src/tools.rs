@@ -182,7 +182,9 @@ impl Services {
         let name = Fqdn::read(name).map_err(|e| invalid(&e))?.name;
         let _permit = self.tools.limits.enter(caller, Work::Analysis).await?;
         let here: Arc<dyn Place> = Arc::new(Here::new(self.engine.clone()));
-        let report = analyze(&name, &[here], self.now()).await;
+        let mut places = vec![here];
+        places.extend(self.remote_places().await);
+        let report = analyze(&name, &places, self.now()).await;
         if !report.wants_registration() {
             return Ok(report);
         }

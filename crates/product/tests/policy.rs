@@ -21,8 +21,8 @@ use product::{Bounds, Quotas, Services, Tools};
 use service::policy::{Action, Effect};
 use service::resources::{ClaimDraft, ResourceBackend};
 use service::{
-    AccountBackend, AlertBackend, ApiResult, Backend, ChannelDraft, ConnectRequest, ErrorKind,
-    FeatureBackend, FeatureDraft, TokenRequest,
+    AccountBackend, AlertBackend, ApiResult, Backend, ChannelDraft, ClusterClaimDraft, ConnectRequest,
+    ErrorKind, FeatureBackend, FeatureDraft, FleetBackend, TokenRequest,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -182,6 +182,22 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::RemoveRule => s.remove_rule(caller, "r").await,
         Action::PreviewRule => s.preview_rule(caller, &Rule::default()).await.map(drop),
         Action::Resend => s.resend(caller, None).await.map(drop),
+        Action::ClusterClaims => s.cluster_claims(caller, "", 9).await.map(drop),
+        Action::SaveClusterClaim => {
+            let draft = ClusterClaimDraft {
+                name: "x.k8s.io".into(),
+                expected: None,
+                metadata: "{}".into(),
+                value: String::new(),
+                dry_run: false,
+            };
+            s.save_cluster_claim(caller, &draft).await.map(drop)
+        }
+        Action::DeleteClusterClaim => s.delete_cluster_claim(caller, "x", None).await.map(drop),
+        Action::Fleet => s.fleet(caller).await.map(drop),
+        Action::InviteAgent => s.invite_agent(caller).await.map(drop),
+        Action::RevokeAgent => s.revoke_agent(caller, "none").await,
+        Action::AskPlaces => s.ask_places(caller, host, "A").await.map(drop),
         Action::Features => s.features(caller).await.map(drop),
         Action::SetFeature => {
             let draft = FeatureDraft { name: "doh-server".into(), ..FeatureDraft::default() };

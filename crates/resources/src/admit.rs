@@ -74,7 +74,8 @@ pub(crate) fn admit(
         let list: Vec<String> = unknown.iter().map(|f| format!("unknown field {f:?}")).collect();
         return Err(Failure::bad_request(format!("strict decoding error: {}", list.join(", "))));
     }
-    if let Some(ns) = new["metadata"]["namespace"].as_str().filter(|ns| *ns != objects.namespace) {
+    let is_foreign = |ns: &&str| objects.kind.is_namespaced && *ns != objects.namespace;
+    if let Some(ns) = new["metadata"]["namespace"].as_str().filter(is_foreign) {
         let words = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(Failure::bad_request(format!("{words}: {ns:?} and {:?}", objects.namespace)));
     }

@@ -27,7 +27,7 @@ fn definition(kind: &Kind) -> Value {
         "metadata": { "name": format!("{}.{GROUP}", kind.plural) },
         "spec": {
             "group": GROUP,
-            "scope": "Namespaced",
+            "scope": crate::discovery::scope(kind),
             "names": {
                 "kind": kind.name, "listKind": format!("{}List", kind.name), "plural": kind.plural,
                 "singular": kind.singular, "shortNames": kind.short, "categories": ["domainscope"],

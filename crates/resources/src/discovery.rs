@@ -59,13 +59,13 @@ fn with_type(mut group: Value) -> Value {
 fn resources() -> Value {
     let one = |k: &&Kind| {
         json!({
-            "name": k.plural, "singularName": k.singular, "namespaced": true, "kind": k.name, "verbs": k.verbs(),
+            "name": k.plural, "singularName": k.singular, "namespaced": k.is_namespaced, "kind": k.name, "verbs": k.verbs(),
             "shortNames": k.short, "categories": ["all", "domainscope"],
         })
     };
     let status = |k: &&Kind| {
         json!({
-            "name": format!("{}/status", k.plural), "singularName": "", "namespaced": true, "kind": k.name, "verbs": ["get"],
+            "name": format!("{}/status", k.plural), "singularName": "", "namespaced": k.is_namespaced, "kind": k.name, "verbs": ["get"],
         })
     };
     let list: Vec<Value> = kinds::ALL.iter().flat_map(|k| [one(k), status(k)]).collect();
@@ -74,11 +74,15 @@ fn resources() -> Value {
     })
 }
 
+pub(crate) fn scope(kind: &Kind) -> &'static str {
+    if kind.is_namespaced { "Namespaced" } else { "Cluster" }
+}
+
 fn group_discovery() -> Value {
     let kind = |k: &&Kind| json!({ "group": GROUP, "version": VERSION, "kind": k.name });
     let resource = |k: &&Kind| {
         json!({
-            "resource": k.plural, "responseKind": kind(k), "scope": "Namespaced", "singularResource": k.singular,
+            "resource": k.plural, "responseKind": kind(k), "scope": scope(k), "singularResource": k.singular,
             "verbs": k.verbs(), "shortNames": k.short, "categories": ["all", "domainscope"],
             "subresources": [{ "subresource": "status", "responseKind": kind(k), "verbs": ["get"] }],
         })

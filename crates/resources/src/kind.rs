@@ -78,6 +78,8 @@ pub struct Kind {
     pub short: &'static [&'static str],
     /// What it is, for people.
     pub description: &'static str,
+    /// True when its objects belong to a namespace.
+    pub is_namespaced: bool,
     /// The kind of its entries in the change log.
     pub log_kind: &'static str,
     /// Columns after the name.

@@ -53,7 +53,9 @@ pub(crate) struct Identity<'a> {
 pub(crate) fn metadata(identity: &Identity<'_>, stored: &str) -> Value {
     let mut map: Map<String, Value> = serde_json::from_str(stored).unwrap_or_default();
     map.insert("name".into(), identity.name.into());
-    map.insert("namespace".into(), identity.namespace.into());
+    if identity.kind.is_namespaced {
+        map.insert("namespace".into(), identity.namespace.into());
+    }
     map.insert("uid".into(), uid(identity.kind.name, identity.org, identity.name, identity.created).into());
     map.insert("resourceVersion".into(), identity.rv.0.to_string().into());
     map.insert("creationTimestamp".into(), instant(identity.created).into());

@@ -94,7 +94,8 @@ fn schemas(prefix: &str) -> Map<String, Value> {
 
 /// The operations on one kind: address, method, action word, response definition, whether it writes.
 fn operations(kind: &Kind) -> Vec<(String, &'static str, &'static str, String)> {
-    let collection = format!("/apis/{GROUP}/{VERSION}/namespaces/{{namespace}}/{}", kind.plural);
+    let namespace = if kind.is_namespaced { "namespaces/{namespace}/" } else { "" };
+    let collection = format!("/apis/{GROUP}/{VERSION}/{namespace}{}", kind.plural);
     let object = format!("{collection}/{{name}}");
     let (one, list) = (definition(kind), format!("{}List", definition(kind)));
     let status = format!("{META}.Status");

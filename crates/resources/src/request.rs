@@ -128,6 +128,7 @@ pub(crate) fn target(path: &str, caller: &Caller) -> Result<Target, Failure> {
         return Ok(Target::Document(parts));
     }
     let own = namespace_of(caller.org);
+    let names_namespace = rest.first() == Some(&"namespaces");
     let (namespace, rest) = match rest {
         // `default` is the namespace of clients that name none: the caller's organisation.
         ["namespaces", ns, rest @ ..] if *ns == "default" || *ns == own => ((*ns).to_string(), rest),
@@ -138,7 +139,8 @@ pub(crate) fn target(path: &str, caller: &Caller) -> Result<Target, Failure> {
         rest => (own, rest),
     };
     let kind = |plural: &str| {
-        Kind::of_plural(plural).map(|kind| Collection { kind }).ok_or_else(Failure::no_such_path)
+        let found = Kind::of_plural(plural).filter(|kind| kind.is_namespaced || !names_namespace);
+        found.map(|kind| Collection { kind }).ok_or_else(Failure::no_such_path)
     };
     match rest {
         [plural] => Ok(Target::Collection(kind(plural)?, namespace)),

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::kind::Kind;
 use crate::kind::Verb;
-use crate::kinds::{self, DOMAIN, DOMAIN_EVENT, FEATURE};
+use crate::kinds::{self, CLUSTER_CLAIM, DOMAIN, DOMAIN_EVENT, FEATURE};
 use crate::meta;
 use model::ids::{Caller, EventId, LogPosition};
 use model::item::Ownership;
@@ -11,8 +11,11 @@ use model::names::DomainName;
 use model::scan::LogEntry;
 use serde_json::Value;
 use service::resources::ClaimDraft;
-use service::{ApiError, ErrorKind, FeatureDraft, SharedBackend};
+use service::{ApiError, ClusterClaimDraft, ErrorKind, FeatureDraft, SharedBackend};
 use std::ptr;
+
+/// Claims of an installation that are read at once; it has a handful.
+const CLUSTER_CLAIMS_MAX: u32 = 1_000;
 
 /// The objects of a kind that a caller sees.
 #[derive(Clone)]
@@ -56,6 +59,9 @@ impl Objects {
             let mut found = self.backend.event_objects(caller, EventId(id.0 - 1), 1).await?;
             let event = found.pop().filter(|e| e.id == id);
             return Ok(event.map(|e| kinds::domain_event(org, ns, &e, LogPosition(id.0))));
+        } else if self.is(&CLUSTER_CLAIM) {
+            let all = self.backend.cluster_claims(caller, "", CLUSTER_CLAIMS_MAX).await?;
+            return Ok(all.iter().find(|c| c.name == name).map(kinds::cluster_claim));
         } else if self.is(&FEATURE) {
             let report = self.backend.features(caller).await?;
             let found = report.features.iter().find(|f| f.feature.name == name);
@@ -80,6 +86,9 @@ impl Objects {
             let after = kinds::event_id(after).unwrap_or(EventId(0));
             let found = self.backend.event_objects(caller, after, limit).await?;
             found.iter().map(|e| kinds::domain_event(org, ns, e, LogPosition(e.id.0))).collect()
+        } else if self.is(&CLUSTER_CLAIM) {
+            let found = self.backend.cluster_claims(caller, after, limit).await?;
+            found.iter().map(kinds::cluster_claim).collect()
         } else if self.is(&FEATURE) {
             let report = self.backend.features(caller).await?;
             let next = report.features.iter().filter(|f| f.feature.name.as_str() > after);
@@ -98,6 +107,12 @@ impl Objects {
         }
         if self.get(name).await?.is_some() {
             return Err(Failure::exists(self.kind, name));
+        }
+        if self.is(&CLUSTER_CLAIM) {
+            return match self.save_cluster_claim(object, None, dry_run).await {
+                Err(e) if e.reason == "Conflict" => Err(Failure::exists(self.kind, name)),
+                other => other,
+            };
         }
         if !self.is(&DOMAIN) {
             return match self.save_network_claim(object, None, dry_run).await {
@@ -126,6 +141,9 @@ impl Objects {
         dry_run: bool,
     ) -> Result<Value, Failure> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        if self.is(&CLUSTER_CLAIM) {
+            return self.save_cluster_claim(object, Some(expected), dry_run).await;
+        }
         if self.is(&FEATURE) {
             let draft = FeatureDraft {
                 name: name.to_string(),
@@ -155,6 +173,24 @@ impl Objects {
         self.get(name).await?.ok_or_else(|| Failure::not_found(self.kind, name))
     }
 
+    async fn save_cluster_claim(
+        &self,
+        object: &Value,
+        expected: Option<LogPosition>,
+        dry_run: bool,
+    ) -> Result<Value, Failure> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let draft = ClusterClaimDraft {
+            name: name.to_string(),
+            expected,
+            metadata: meta::stored(object),
+            value: kinds::cluster_claim_value(object),
+            dry_run,
+        };
+        let saved = self.backend.save_cluster_claim(&self.caller, &draft).await;
+        Ok(kinds::cluster_claim(&saved.map_err(|e| self.failure(e, name))?))
+    }
+
     async fn save_network_claim(
         &self,
         object: &Value,
@@ -180,6 +216,8 @@ impl Objects {
         let gone = if self.is(&DOMAIN) {
             let removed = self.backend.remove(&self.caller, &[DomainName::trusted(name)]).await;
             removed.map(|r| r.len())
+        } else if self.is(&CLUSTER_CLAIM) {
+            self.backend.delete_cluster_claim(&self.caller, name, Some(position(object))).await.map(|_| 1)
         } else {
             self.backend.delete_network_claim(&self.caller, name, Some(position(object))).await.map(|_| 1)
         };
@@ -201,6 +239,8 @@ impl Objects {
         let kept: Value = kept.and_then(|k| serde_json::from_str(k).ok()).unwrap_or_default();
         let object = if self.is(&DOMAIN) {
             kinds::deleted_domain(org, ns, name, rv, &kept)
+        } else if self.is(&CLUSTER_CLAIM) {
+            kinds::deleted_cluster_claim(name, rv, &kept)
         } else {
             kinds::deleted_claim(org, ns, name, rv, &kept)
         };

@@ -21,7 +21,11 @@ use std::sync::Arc;
 /// is refused when the policy does not allow it to the caller.
 #[async_trait]
 pub trait Backend:
-    AccountBackend + crate::resources::ResourceBackend + crate::AlertBackend + crate::FeatureBackend
+    AccountBackend
+    + crate::resources::ResourceBackend
+    + crate::AlertBackend
+    + crate::FeatureBackend
+    + crate::FleetBackend
 {
     /// Who looks, at what.
     async fn session(&self, caller: &Caller) -> ApiResult<Session>;

@@ -6,6 +6,7 @@ mod alerts;
 mod backend;
 mod error;
 mod features;
+mod fleet;
 pub mod policy;
 pub mod resources;
 mod types;
@@ -24,4 +25,7 @@ pub use numbers;
 
 pub use error::{ApiError, ApiResult, ErrorKind};
 pub use features::{FeatureBackend, FeatureDraft, FeatureTask, FeatureUse, FeatureView, FeaturesReport};
+pub use fleet::{
+    AgentState, AgentToken, AgentView, ClusterClaim, ClusterClaimDraft, FleetBackend, FleetReport,
+};
 pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session};

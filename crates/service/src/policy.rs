@@ -114,11 +114,18 @@ pub enum Action {
     EndSessions,
     Features,
     SetFeature,
+    ClusterClaims,
+    SaveClusterClaim,
+    DeleteClusterClaim,
+    Fleet,
+    InviteAgent,
+    RevokeAgent,
+    AskPlaces,
 }
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 79] = [
+    pub const ALL: [Action; 86] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -198,6 +205,13 @@ impl Action {
         Action::EndSessions,
         Action::Features,
         Action::SetFeature,
+        Action::ClusterClaims,
+        Action::SaveClusterClaim,
+        Action::DeleteClusterClaim,
+        Action::Fleet,
+        Action::InviteAgent,
+        Action::RevokeAgent,
+        Action::AskPlaces,
     ];
 
     /// The row of an action: who may, and what it does.
@@ -286,6 +300,13 @@ impl Action {
             Action::EndSessions => ("end_sessions", Viewer, Own, "end sessions"),
             Action::Features => ("features", Viewer, Read, "see features"),
             Action::SetFeature => ("set_feature", Admin, Write, "turn features on and off"),
+            Action::ClusterClaims => ("cluster_claims", Viewer, Read, "see the identity of the installation"),
+            Action::SaveClusterClaim => ("save_cluster_claim", Admin, Write, "change cluster claims"),
+            Action::DeleteClusterClaim => ("delete_cluster_claim", Admin, Write, "delete cluster claims"),
+            Action::Fleet => ("fleet", Viewer, Read, "see the fleet"),
+            Action::InviteAgent => ("invite_agent", Admin, Write, "add points of presence"),
+            Action::RevokeAgent => ("revoke_agent", Admin, Write, "revoke points of presence"),
+            Action::AskPlaces => ("ask_places", Member, Query, "look from points of presence"),
         };
         Rule { name, least, effect, does }
     }
@@ -322,7 +343,8 @@ mod tests {
             include_str!("resources.rs"),
             include_str!("account.rs"),
             include_str!("alerts.rs"),
-            include_str!("features.rs")
+            include_str!("features.rs"),
+            include_str!("fleet.rs")
         );
         source
             .split("async fn ")

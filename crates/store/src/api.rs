@@ -122,6 +122,7 @@ pub trait Store:
     + crate::alerts::AlertStore
     + crate::claims::ClaimStore
     + crate::features::FeatureRows
+    + crate::fleet::FleetStore
     + crate::resources::ResourceStore
 {
     // ---- holdings ------------------------------------------------------------------------------

@@ -192,6 +192,9 @@ impl FeatureStore for Database {
                  AND NOT EXISTS (SELECT 1 FROM notification_settings n WHERE n.org = s.org AND n.kind = 'channel' \
                  AND s.key = 'channel-test/' || n.id) LIMIT $1)"
             }
+            "agent-tokens" => {
+                "DELETE FROM agent_tokens WHERE token_hash IN (SELECT token_hash FROM agent_tokens LIMIT $1)"
+            }
             other => return Err(StoreError::UnknownData(other.into())),
         };
         self.db.write(sql, args![CLEAN_STEP]).await.map_err(failed)
@@ -203,6 +206,8 @@ impl FeatureStore for Database {
             ("released-prefixes", _) => {
                 ("SELECT org, prefix FROM prefixes WHERE released_at IS NOT NULL ORDER BY org, prefix", "")
             }
+            ("agents", _) => ("SELECT CAST(1 AS BIGINT), id FROM agents ORDER BY id", ""),
+            ("agent-tokens", _) => ("SELECT CAST(1 AS BIGINT), 'join token' FROM agent_tokens", ""),
             ("network-claims", _) => ("SELECT org, name FROM network_claims ORDER BY org, name", ""),
             ("channel-tests", _) => (
                 "SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' AND NOT EXISTS (SELECT 1 FROM \

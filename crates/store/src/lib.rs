@@ -13,6 +13,7 @@ mod codec;
 mod db;
 mod events;
 mod features;
+mod fleet;
 mod history;
 mod index;
 mod items;
@@ -36,6 +37,9 @@ pub use alerts::AlertStore;
 pub use api::*;
 pub use claims::{ClaimStore, ClaimWrite, StoredClaim};
 pub use features::{FeatureRows, FeatureWrite, StoredFeature};
+pub use fleet::{
+    Agent, ClusterClaimWrite, FleetStore, IdentityRule, JoinOutcome, StoredClusterClaim, WorkState,
+};
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
 pub use open::{open, open_postgres, open_sqlite};
 pub use outbox::{DELIVERY, FailedNotification, Failure, LOG, Notification, OutboxStats};

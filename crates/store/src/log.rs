@@ -16,6 +16,8 @@ pub(crate) const ITEM: &str = "item";
 pub(crate) const CLAIM: &str = "claim";
 /// Kind of entries about features.
 pub(crate) const FEATURE: &str = "feature";
+/// Kind of entries about claims of the installation.
+pub(crate) const CLUSTER_CLAIM: &str = "cluster_claim";
 /// Kind of entries about events.
 pub(crate) const EVENT: &str = "event";
 /// Kind of entries about settings.

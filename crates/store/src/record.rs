@@ -9,6 +9,7 @@ use crate::codec::{
     ITEM, JUDGED, json, judged_args, judged_assignments, micros, overlay, read_item, same_grounds,
 };
 use crate::db::{Db, Tx, args};
+use crate::fleet::cluster_id;
 use crate::items::reminded;
 use crate::log::{self, Line};
 use crate::outbox;
@@ -60,6 +61,8 @@ pub(crate) async fn append_events(
     let last = place(lines.len());
     let first = log::append(tx, lines, at).await?.0;
     let mut id = first + place(before);
+    let is_news = events.iter().any(|(_, changes)| !changes.is_empty());
+    let cluster = if is_news { cluster_id(tx).await? } else { None };
     let (mut rows, mut messages) = (Vec::new(), Vec::new());
     for (org, changes) in events.iter().filter(|(_, changes)| !changes.is_empty()) {
         let from = id;
@@ -71,13 +74,14 @@ pub(crate) async fn append_events(
                 micros(at),
                 change.kind.as_str(),
                 severity_rank(change.severity),
-                json(change)?
+                json(change)?,
+                cluster.clone()
             ]);
             id += 1;
         }
         messages.push(outbox::row(*org, name, from, id - 1, at));
     }
-    tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json)", rows, "").await?;
+    tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json, cluster)", rows, "").await?;
     outbox::put(tx, messages).await?;
     Ok(LogPosition(first + last - 1))
 }

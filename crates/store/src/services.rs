@@ -4,6 +4,7 @@
 use crate::api::{Error, Result};
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, args};
+use crate::fleet::cluster_id;
 use crate::log::{self, Line};
 use crate::outbox;
 use crate::record::severity_rank;
@@ -83,9 +84,11 @@ pub(crate) async fn record(
             micros(now),
             change.kind.as_str(),
             severity_rank(change.severity),
-            json(change)?
+            json(change)?,
+            cluster_id(&mut tx).await?
         ];
-        tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json)", vec![row], "").await?;
+        tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json, cluster)", vec![row], "")
+            .await?;
         outbox::put(&mut tx, vec![outbox::row(org, &name, id, id, now)]).await?;
     }
     tx.commit().await

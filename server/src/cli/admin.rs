@@ -49,6 +49,8 @@ enum Action {
         #[arg(long, default_value = "http://127.0.0.1:8080", value_name = "URL")]
         url: String,
     },
+    /// Create a token with which one point of presence can join; it works once, for 15 minutes
+    JoinToken,
     /// Create an API token of the first organisation and print it once
     Token {
         /// Name of the token in lists and in the audit log
@@ -117,6 +119,14 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
     match args.action {
         // Answered above, without a database.
         Action::Crds => {}
+        Action::JoinToken => {
+            let made = super::agent::token(&*store).await?;
+            if json {
+                print_json(&serde_json::json!({ "token": made.token, "expires_at": made.expires_at }))?;
+            } else {
+                print(&made.token)?;
+            }
+        }
         Action::Link { renew: _, url } => {
             let Some(link) = identity(&store)?.setup_link().await? else {
                 anyhow::bail!(

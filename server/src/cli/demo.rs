@@ -6,14 +6,17 @@ mod claims;
 use crate::settings::EngineArgs;
 use accounts::random_id;
 use anyhow::{Context, Result};
+use model::account::Actor;
 use model::configure::{ServiceKind, ServiceSpec, ServiceState, StoredService};
 use model::ids::{Caller, OrgId, Role};
 use product::Services;
 use product::identity::Identity;
 use service::Backend;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use store::{Job, Priority, Store};
+use tokio_util::sync::CancellationToken;
 
 /// The lab of the demo, and the engine pointed at it.
 pub(super) async fn start_lab(folder: &Path, engine: &mut EngineArgs) -> Result<lab::Lab> {
@@ -139,4 +142,27 @@ pub(super) async fn inventory(services: &Services, lab: &lab::Lab) -> Result<()>
         claims::start(services, lab, other.org).await?;
     }
     Ok(())
+}
+
+/// Starts a point of presence in this process that joins over HTTP, as one elsewhere would.
+pub(super) fn point_of_presence(
+    store: Arc<dyn Store>,
+    engine: EngineArgs,
+    at: SocketAddr,
+    stop: CancellationToken,
+) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async move {
+        let join = async {
+            // A demo with a database of its own may have had one before.
+            let by = Actor::system();
+            store.revoke_agent(&by, "lab-2", jiff::Timestamp::now()).await?;
+            let token = super::agent::token(&*store).await?;
+            let base = url::Url::parse(&format!("http://{at}/"))?;
+            super::agent::joined(&engine, &base, &token.token, ("lab-2", "loopback")).await
+        };
+        match join.await {
+            Ok(agent) => Arc::new(agent).work(stop).await,
+            Err(e) => tracing::warn!("the demo has no point of presence: {e:#}"),
+        }
+    })
 }

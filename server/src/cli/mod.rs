@@ -2,6 +2,7 @@
 //! 1 problems found, 2 wrong usage, 3 operation failed, 130 stopped by Ctrl-C.
 
 mod admin;
+mod agent;
 mod backup;
 mod check;
 mod compare;
@@ -77,6 +78,8 @@ enum Command {
     ParseWhois(parse_whois::ParseWhoisArgs),
     /// Run a simulated Internet on loopback, or change a running one
     Lab(lab::LabArgs),
+    /// Run a point of presence: look at DNS from this machine for a server
+    Agent(agent::AgentArgs),
     /// List features and where each stands, or turn one on or off
     Features(features::FeaturesArgs),
     /// Administer an installation: set-up link, passwords, tokens, failed jobs
@@ -102,7 +105,7 @@ const LEFTOVERS: Duration = Duration::from_millis(300);
 /// Reads the command line, runs it, answers the exit code. `files` is the browser bundle that `serve` serves.
 pub fn main(files: BuiltIn) -> ExitCode {
     let cli = Cli::parse();
-    let quiet = !matches!(cli.command, Command::Serve(_) | Command::Lab(_));
+    let quiet = !matches!(cli.command, Command::Serve(_) | Command::Lab(_) | Command::Agent(_));
     init_logs(quiet);
     // A page is one deeply nested type; rendering it without optimisation needs more than the usual 2 MiB of stack.
     let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -141,8 +144,38 @@ async fn run(cli: Cli, files: BuiltIn) -> Result<Outcome> {
         Command::Configure(args) => configure::run(&args, &engine, cli.json).await,
         Command::ParseWhois(args) => parse_whois::run(&args, cli.json),
         Command::Lab(args) => lab::run(args, cli.json).await,
+        Command::Agent(args) => agent::run(args, &engine).await,
         Command::Features(args) => features::run(args, cli.json).await,
         Command::Admin(args) => admin::run(args, cli.json).await,
+    }
+}
+
+/// The identity that every line of the log carries, once it is known.
+static CLUSTER: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+
+/// From here on, every line of the log carries the identity of the installation.
+pub(crate) fn log_cluster(id: &str) {
+    let _ = CLUSTER.set(id.to_string());
+}
+
+/// Standard error, with the identity in each line. The formatter writes a line at once.
+struct LogWriter;
+
+impl std::io::Write for LogWriter {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let mut err = std::io::stderr().lock();
+        match (CLUSTER.get(), line.strip_suffix(b"\n")) {
+            (Some(id), Some(bare)) if bare.starts_with(b"{") => {
+                writeln!(err, "{{\"cluster\":\"{id}\",{}", String::from_utf8_lossy(&bare[1..]))?;
+            }
+            (Some(id), Some(bare)) => writeln!(err, "{} cluster={id}", String::from_utf8_lossy(bare))?,
+            _ => err.write_all(line)?,
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
     }
 }
 
@@ -152,8 +185,7 @@ fn init_logs(quiet: bool) {
     let filter = EnvFilter::try_from_env("DOMAINSCOPE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     // Escapes are for a terminal that shows colours; a log file is read by programs.
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let logs =
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(std::io::stderr);
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(|| LogWriter);
     // A closed log must not stop the process.
     let logs = logs.log_internal_errors(false);
     if std::env::var("DOMAINSCOPE_LOG_FORMAT").as_deref() == Ok("json") {

@@ -85,6 +85,9 @@ pub(super) struct ServeArgs {
         value_parser = clap::value_parser!(u32).range(7..)
     )]
     keep_days: u32,
+    /// Identity of this installation (id.k8s.io), an RFC 1123 label [default: a UUID made at the first start and kept]
+    #[arg(long, env = "DOMAINSCOPE_CLUSTER_ID", value_name = "ID")]
+    cluster_id: Option<String>,
     /// Fix a feature in this process, as in doh-server=off; may be repeated. Others are set with “domainscope features”
     #[arg(long, env = "DOMAINSCOPE_FEATURE", value_name = "NAME=on|off", value_delimiter = ',', value_parser = super::features::fixed)]
     feature: Vec<(String, bool)>,
@@ -148,6 +151,15 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     }
     let https = args.doh.listener(listener.local_addr()?, lab.as_ref()).await?;
     let store = super::place::open(&folder, args.database.as_deref()).await?;
+    let cluster =
+        product::cluster_identity(&*store, args.cluster_id.as_deref(), jiff::Timestamp::now()).await;
+    let cluster = cluster.map_err(|e| match e.kind {
+        service::ErrorKind::Invalid => {
+            anyhow::Error::from(crate::settings::Wrong(format!("--cluster-id: {}", e.detail)))
+        }
+        _ => e.into(),
+    })?;
+    super::log_cluster(&cluster);
     let at_once = std::thread::available_parallelism().map_or(1, |n| n.get().div_ceil(2));
     let identity = Identity::new(store.clone(), Arc::new(SystemClock), at_once).context("accounts")?;
     if args.demo {
@@ -175,7 +187,8 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         ..Policy::default()
     };
     let resolver = args.doh.resolver(&engine, &dns)?;
-    let deliverer = args.mail.deliverer(&engine, &dns)?.with_gates(gates.clone());
+    let deliverer =
+        args.mail.deliverer(&engine, &dns)?.with_gates(gates.clone()).with_cluster(cluster.clone());
     let dispatcher =
         notify::Dispatcher::new(store.clone(), Arc::new(jiff::Timestamp::now), deliverer.clone());
     let hub = Hub::default();
@@ -204,6 +217,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     }
 
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new()
+        .add_global_label("cluster", &cluster)
         .set_buckets(&[0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
         .and_then(metrics_exporter_prometheus::PrometheusBuilder::install_recorder)
         .context("metrics")?;
@@ -253,6 +267,9 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     let address = listener.local_addr()?;
     let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     let health_at = watched.as_ref().map(TcpListener::local_addr).transpose()?;
+    // A second place to look from, with real traffic to the lab.
+    let point =
+        lab.is_some().then(|| demo::point_of_presence(store.clone(), engine.clone(), address, stop.clone()));
     let mut stops = Stops::catch().context("signals")?;
     announce(&args, (address, secure, health_at), setup.as_ref(), &folder, lab.as_ref());
     let health = {
@@ -298,6 +315,9 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     let _ =
         tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(work, log, messages, lifecycle) })
             .await;
+    if let Some(point) = point {
+        point.abort();
+    }
     if let Some(lab) = lab {
         lab.shutdown().await;
     }

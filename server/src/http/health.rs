@@ -17,8 +17,9 @@ pub async fn livez() -> &'static str {
 
 /// The database answers: send traffic.
 pub async fn readyz(State(state): State<AppState>) -> Response {
-    match state.services.store().ping().await {
-        Ok(()) => "ok\n".into_response(),
+    // Reading the identity shows that the database answers.
+    match state.services.cluster_id().await {
+        Ok(id) => (id.map(|id| [("domainscope-cluster", id)]), "ok\n").into_response(),
         Err(e) => {
             (StatusCode::SERVICE_UNAVAILABLE, format!("the database does not answer: {e}\n")).into_response()
         }

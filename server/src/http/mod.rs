@@ -3,6 +3,7 @@
 
 mod access;
 mod activity;
+mod agents;
 mod api;
 mod assets;
 mod audit_export;
@@ -38,6 +39,7 @@ use service::SharedBackend;
 use std::sync::{Arc, OnceLock};
 
 pub use access::Access;
+pub(crate) use agents::{AGENT, SIGNATURE, STAMP};
 pub use assets::{BuiltIn, Bundle};
 pub use listen::{Limits, Served, serve};
 pub use origin::ProxyNetwork;
@@ -174,6 +176,7 @@ impl AppState {
             .route("/connect/{token}", get(connect::page))
             .route("/api/v1/openapi.json", get(api::reference::openapi))
             .route("/api/docs", get(api::reference::page))
+            .merge(agents::router())
             .route("/assets/{*file}", get(assets::file))
             .route("/favicon.svg", get(assets::icon))
             .route("/problems/{kind}", get(response::problem_type))

@@ -12,7 +12,9 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use model::account::{TokenScope, UserId};
 use model::ids::{Caller, Role};
-use service::{AccountBackend, ApiError, ApiResult, FeatureBackend, FeatureDraft, TokenRequest};
+use service::{
+    AccountBackend, ApiError, ApiResult, FeatureBackend, FeatureDraft, FleetBackend, TokenRequest,
+};
 
 /// Longest form, octets.
 const FORM_MAX: usize = 64 << 10;
@@ -20,12 +22,13 @@ const FORM_MAX: usize = 64 << 10;
 const SECRETS: [&str; 5] = ["password", "current", "new", "code", "secret"];
 
 /// The addresses that take forms.
-pub const PATHS: [&str; 5] = [
+pub const PATHS: [&str; 6] = [
     "/settings/members",
     "/settings/tokens",
     "/settings/organisation",
     "/settings/account",
     "/settings/features",
+    "/fleet",
 ];
 
 /// How a form is answered.
@@ -135,6 +138,14 @@ async fn act(state: &AppState, caller: &Caller, path: &str, f: &Fields, site: &s
         ("/settings/organisation", "rename") => {
             s.rename_organisation(caller, f.get("name")).await?;
             Ok(Done::Back("renamed", 1))
+        }
+        ("/fleet", "invite") => {
+            let token = s.invite_agent(caller).await?;
+            Ok(Done::Show(FormResult::AgentToken { token, site: site.to_string() }))
+        }
+        ("/fleet", "revoke") => {
+            s.revoke_agent(caller, f.get("id")).await?;
+            Ok(Done::Back("agent_revoked", 1))
         }
         ("/settings/features", "desire") => {
             let desired = match f.get("desired") {

@@ -5,6 +5,7 @@
 mod authority;
 mod form;
 mod live;
+mod places;
 mod resolvers;
 mod stopped;
 mod table;
@@ -105,6 +106,7 @@ fn found(first: Comparison, asked: Memo<CompareForm>) -> AnyView {
     let a = &first.authority;
     let zone = Some(a.zone.as_str()).filter(|z| !z.is_empty() && *z != ".");
     let bar = result_bar(Tool::Compare, &a.name, zone, (), Again::Own);
+    let (place_name, place_type) = (a.name.clone(), a.rtype.clone());
     let live = Live::start(first, asked);
     let authority = Memo::new(move |_| live.seen.with(|c| c.authority.clone()));
     let stopped = Memo::new(move |_| live.seen.with(|c| c.stopped.clone()));
@@ -120,6 +122,7 @@ fn found(first: Comparison, asked: Memo<CompareForm>) -> AnyView {
                 {move || authority.with(authority::card)}
                 {vantage::card(live)}
             </div>
+            <places::FromPlaces name=place_name rtype=place_type/>
             <div class="tight cmp-notice">{denied}</div>
             {resolvers::section(live, asked)}
         </div>

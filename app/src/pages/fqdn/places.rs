@@ -126,9 +126,11 @@ fn row(v: &VantageAnswer, first: Option<&BTreeSet<String>>) -> AnyView {
         _ => v.place.clone(),
     };
     let place = place.map(|p| view! { <div class="muted xs">{p}</div> });
+    // The identity of an agent is lower case.
+    let label = if v.kind == VantageKind::Agent { v.label.clone() } else { first_up(&v.label) };
     let time = v.latency_ms.map_or_else(|| "–".to_string(), millis);
     view! {
-        <tr><th scope="row">{first_up(&v.label)}{place}</th><td>{sees}{copy}{mark}</td><td class="num muted">{time}</td></tr>
+        <tr><th scope="row">{label}{place}</th><td>{sees}{copy}{mark}</td><td class="num muted">{time}</td></tr>
     }
     .into_any()
 }

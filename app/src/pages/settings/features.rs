@@ -77,11 +77,11 @@ fn needs_attention(list: &[&FeatureView]) -> AnyView {
         .iter()
         .map(|f| {
             let (picture, class) =
-                if f.leftovers.is_empty() { ("clock", "t-info") } else { ("warning", "t-warn") };
+                if f.leftovers.is_empty() { ("clock", "i t-info") } else { ("warning", "i t-warn") };
             let name = f.feature.name.clone();
             view! {
                 <div class="finding">
-                    <span class=class>{icon(picture)}</span>
+                    {icon::icon_in(picture, class)}
                     <div><h3>{f.attention().unwrap_or_default()}</h3>
                         <p>{what_to_do(f)}</p></div>
                     <div class="btns"><a class="btn btn-sm" href=format!("{PATH}?feature={name}")>"Show"</a></div>

@@ -304,6 +304,9 @@ pub struct Event {
     pub change: Change,
     /// Acknowledgement, if any.
     pub acknowledged: Option<Acknowledged>,
+    /// Identity of the installation that detected it (`id.k8s.io`); `None` of events from before it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
 }
 
 /// A selection of the event log, newest first.

@@ -7,6 +7,7 @@ pub mod configure;
 pub mod doh_json;
 pub mod flush;
 pub mod fqdn;
+pub mod places;
 pub mod rdata;
 pub mod resolver_answer;
 pub mod resolvers;

@@ -22,6 +22,7 @@ fn event(id: i64, kind: EventKind, severity: Severity) -> Event {
             note: String::new(),
         },
         acknowledged: None,
+        cluster: None,
     }
 }
 

@@ -33,6 +33,7 @@ fn message(n: i64) -> Message {
             note: String::new(),
         },
         acknowledged: None,
+        cluster: None,
     };
     let part = Part {
         domain: DomainName::trusted("alder.example"),
@@ -47,6 +48,7 @@ fn message(n: i64) -> Message {
         at: now(),
         base: Some("https://scope.alder.example".parse().unwrap()),
         test: false,
+        cluster: "alder-main".into(),
     }
     .sorted()
 }

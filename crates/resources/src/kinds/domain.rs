@@ -20,6 +20,7 @@ pub static DOMAIN: Kind = Kind {
     singular: "domain",
     short: &["dom"],
     description: "A domain name that the organisation holds, and what was observed about it.",
+    is_namespaced: true,
     log_kind: "item",
     columns: &[
         column("Registrar", "string", 0, ".status.registrarIANAname", "Registrar as the registry states it."),

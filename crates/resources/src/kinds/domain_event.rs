@@ -14,6 +14,7 @@ pub static DOMAIN_EVENT: Kind = Kind {
     singular: "domainevent",
     short: &["domev"],
     description: "A change of a domain that was detected: an entry of the event log.",
+    is_namespaced: true,
     log_kind: "event",
     columns: &[
         column("Last Seen", "date", ".spec.time", "Time since it was detected."),
@@ -62,6 +63,7 @@ fn schema() -> Value {
                     "new": text("The value after."),
                     "source": text("Who stated the new value."),
                     "message": text("What changed, in a sentence."),
+                    "cluster": text("Identity of the installation that detected it (id.k8s.io)."),
                 },
             },
             "status": {
@@ -105,6 +107,7 @@ pub(crate) fn object(org: OrgId, namespace: &str, event: &Event, rv: LogPosition
             "new": event.change.new,
             "source": event.change.source,
             "message": event.change.sentence(),
+            "cluster": event.cluster,
         },
         "status": {},
     });

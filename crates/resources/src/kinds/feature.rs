@@ -16,6 +16,7 @@ pub static FEATURE: Kind = Kind {
     singular: "feature",
     short: &["feat"],
     description: "A feature of the installation, with its lifecycle. It can be turned on and off while the server runs.",
+    is_namespaced: true,
     log_kind: "feature",
     columns: &[
         column("Stage", "string", 0, ".status.stage", "How settled it is."),

@@ -1,5 +1,6 @@
 //! The kinds there are, each declared in its file.
 
+mod cluster_claim;
 mod domain;
 mod domain_event;
 mod feature;
@@ -7,6 +8,10 @@ mod network_claim;
 
 use crate::kind::Kind;
 
+pub use cluster_claim::CLUSTER_CLAIM;
+pub(crate) use cluster_claim::{
+    deleted as deleted_cluster_claim, object as cluster_claim, value as cluster_claim_value,
+};
 pub use domain::DOMAIN;
 pub(crate) use domain::{deleted as deleted_domain, object as domain};
 pub use domain_event::DOMAIN_EVENT;
@@ -17,7 +22,7 @@ pub use network_claim::NETWORK_CLAIM;
 pub(crate) use network_claim::{deleted as deleted_claim, object as network_claim, spec as claim_spec};
 
 /// All kinds, by plural.
-pub static ALL: [&Kind; 4] = [&DOMAIN_EVENT, &DOMAIN, &FEATURE, &NETWORK_CLAIM];
+pub static ALL: [&Kind; 5] = [&CLUSTER_CLAIM, &DOMAIN_EVENT, &DOMAIN, &FEATURE, &NETWORK_CLAIM];
 
 #[cfg(test)]
 mod tests {

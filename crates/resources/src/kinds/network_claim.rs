@@ -17,6 +17,7 @@ pub static NETWORK_CLAIM: Kind = Kind {
     singular: "networkclaim",
     short: &["netclaim"],
     description: "Address space that a component claims. It is allocated whole, or its refused records say why.",
+    is_namespaced: true,
     log_kind: "claim",
     columns: &[
         column(

@@ -90,6 +90,16 @@ async fn use_it(s: &dyn Store, data: &str) {
             };
             s.put_connect_link(TWO, &format!("hash-{}", s.head().await.unwrap().0), &link).await.unwrap();
         }
+        ("agents", _) => {
+            let end = now() + SignedDuration::from_mins(5);
+            s.add_agent_token(&Actor::system(), "one", end, now()).await.unwrap();
+            let agent = crate::fleet::agent("fra-1");
+            assert_eq!(s.join_agent("one", &agent, now()).await.unwrap(), store::JoinOutcome::Joined);
+        }
+        ("agent-tokens", _) => {
+            let end = now() + SignedDuration::from_mins(5);
+            s.add_agent_token(&Actor::system(), "two", end, now()).await.unwrap();
+        }
         // What releasing a claim leaves.
         ("released-prefixes", _) => {}
         other => panic!("no use of {other:?}"),
@@ -101,6 +111,7 @@ async fn remove_it(s: &dyn Store, data: &str) {
         ("network-claims", _) => {
             s.delete_network_claim(ONE, "office", None, &Policy::default(), now()).await.unwrap();
         }
+        ("agents", _) => assert!(s.revoke_agent(&Actor::system(), "fra-1", now()).await.unwrap()),
         ("channels", kind) => assert!(s.delete_channel(ONE, &format!("c-{kind}")).await.unwrap()),
         other => panic!("people do not remove {other:?}"),
     }

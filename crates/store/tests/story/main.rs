@@ -9,6 +9,7 @@ mod claims;
 mod cluster;
 mod crash;
 mod features;
+mod fleet;
 mod history;
 mod jobs;
 mod lists;
@@ -61,6 +62,8 @@ stories! {
     features::each_feature_goes_on_off_and_on_again_and_leaves_nothing,
     features::a_process_that_dies_in_a_transition_is_replaced,
     features::asking_is_audited_logged_and_fenced,
+    fleet::claims_of_identity_follow_their_rules,
+    fleet::a_token_makes_one_member_and_answers_are_taken_once,
     history::a_scan_is_recorded_once_or_not_at_all,
     history::of_several_first_settings_one_counts,
     history::two_scans_of_one_name_conflict,

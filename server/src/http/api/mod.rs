@@ -4,6 +4,7 @@
 mod access;
 mod alerts;
 mod features;
+mod fleet;
 mod once;
 pub mod reference;
 mod services;
@@ -43,6 +44,7 @@ fn documented() -> OpenApiRouter<AppState> {
         .merge(services::router())
         .merge(alerts::router())
         .merge(features::router())
+        .merge(fleet::router())
 }
 
 /// The same as a router.

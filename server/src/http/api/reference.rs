@@ -50,6 +50,7 @@ Keys may be added to responses; none changes its name or meaning before a versio
         (name = "tools", description = "Questions to servers of other parties, under the limits of look-ups"),
         (name = "access", description = "Members, invitations, tokens, the organisation, the audit log"),
         (name = "features", description = "What can be turned on and off"),
+        (name = "fleet", description = "Points of presence"),
         (name = "reference", description = "This description"),
     ),
     components(schemas(Problem)),

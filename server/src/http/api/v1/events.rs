@@ -34,6 +34,10 @@ struct EventV1 {
     source: String,
     note: String,
     acknowledged: Option<AcknowledgedV1>,
+    /// Identity of the installation that detected it (`id.k8s.io`); left out where it had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    cluster: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -58,6 +62,7 @@ impl From<Event> for EventV1 {
             source: e.change.source,
             note: e.change.note,
             acknowledged: e.acknowledged.map(|a| AcknowledgedV1 { by: a.by, at: a.at }),
+            cluster: e.cluster,
         }
     }
 }

@@ -1,0 +1,215 @@
+//! Fleet: the identity of this installation and its points of presence. Adding and revoking are forms to the page's own
+//! address.
+
+use crate::components::banner::{Tone, banner, page_failure};
+use crate::components::copy::copy_button;
+use crate::components::icon;
+use crate::components::time::Ago;
+use crate::server_fns::{self, FormResult, SettingsPage};
+use leptos::prelude::*;
+use leptos_meta::Title;
+use model::Timestamp;
+use model::time::relative;
+use service::{AgentState, AgentView, FleetReport};
+
+const PATH: &str = "/fleet";
+/// A way to the server that takes longer is pointed out, in milliseconds.
+const SLOW_MS: u32 = 300;
+
+/// The page.
+#[component]
+pub(crate) fn FleetPage() -> impl IntoView {
+    let data = Resource::new(|| (), |()| server_fns::fleet());
+    view! {
+        <Title text="Fleet"/>
+        <Suspense>
+            {move || data.get().map(|d| match d {
+                Ok(p) => page(&p),
+                Err(e) => page_failure("The fleet could not be read", &e),
+            })}
+        </Suspense>
+    }
+    .into_any()
+}
+
+fn page(p: &SettingsPage<FleetReport>) -> AnyView {
+    let f = &p.data;
+    let online = f.agents.iter().filter(|a| a.state == AgentState::Online).count();
+    let sub = match (&f.set, f.agents.len()) {
+        (Some(set), 1) => format!("{set} · 1 point of presence, {online} online"),
+        (Some(set), n) => format!("{set} · {n} points of presence, {online} online"),
+        (None, _) => "not a member of a set".to_string(),
+    };
+    let refused = p.outcome.as_ref().and_then(|o| match &o.result {
+        FormResult::Refused(e) => Some(banner(Tone::Critical, "Nothing was changed", e.to_string())),
+        _ => None,
+    });
+    let token = p.outcome.as_ref().and_then(|o| match &o.result {
+        FormResult::AgentToken { token, site } => {
+            let command = format!("domainscope agent --join {site} --token {}", token.token);
+            let ends = relative(token.expires_at, p.now);
+            Some(view! {
+                <div class="banner banner-ok" role="status">{icon("ok")}
+                    <div class="grow stack">
+                        <div><strong>"Run this where the point of presence is to be"</strong>
+                            <p>{format!("The token works once and ends {ends}. Add --id and --region to name the place.")}</p></div>
+                        <dl class="rec"><div><dt>"Command"</dt><dd>{command.clone()}</dd><dd>{copy_button("Command", command)}</dd></div></dl>
+                    </div>
+                </div>
+            }.into_any())
+        }
+        _ => None,
+    });
+    view! {
+        <div class="page-head"><h1>"Fleet"</h1><span class="sub">{sub}</span></div>
+        <div class="stack">
+            {refused}
+            {token}
+            {attention(f)}
+            {agents(f)}
+            <div class="cols">
+                {identity(f)}
+                {f.may_change.then(add)}
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+fn attention(f: &FleetReport) -> AnyView {
+    let rows: Vec<_> = f.agents.iter().filter_map(|a| finding(a, f.now)).collect();
+    if rows.is_empty() {
+        return ().into_any();
+    }
+    let n = rows.len();
+    view! {
+        <section class="card"><div class="card-head"><h2>"Needs attention"</h2><span class="muted">{n}</span></div>{rows}</section>
+    }
+    .into_any()
+}
+
+fn finding(a: &AgentView, now: Timestamp) -> Option<AnyView> {
+    let (picture, class, title, text) = match (a.state, a.latency_ms) {
+        (AgentState::Offline, _) => (
+            "unlink",
+            "i t-critical",
+            format!("{} is offline, seen {}", a.id, relative(a.seen_at, now)),
+            "Looks are made without it. Start the agent again: it goes on with its key. If the machine is gone, revoke it.".to_string(),
+        ),
+        (AgentState::Online, Some(ms)) if ms > SLOW_MS => (
+            "slow",
+            "i t-warn",
+            format!("{} is {ms} ms away", a.id),
+            "Measured to this server, not to name servers: its results arrive later and are not wrong.".to_string(),
+        ),
+        _ => return None,
+    };
+    Some(
+        view! {
+            <div class="finding">{icon::icon_in(picture, class)}<div><h3>{title}</h3><p>{text}</p></div></div>
+        }
+        .into_any(),
+    )
+}
+
+fn pill(state: AgentState) -> AnyView {
+    let (class, picture, word) = match state {
+        AgentState::Online => ("pill pill-normal", "ok", "Online"),
+        AgentState::Draining => ("pill pill-busy", "clock", "Draining"),
+        AgentState::Offline => ("pill pill-critical", "unlink", "Offline"),
+    };
+    view! { <span class=class>{icon(picture)}<span>{word}</span></span> }.into_any()
+}
+
+fn agents(f: &FleetReport) -> AnyView {
+    if f.agents.is_empty() {
+        return view! {
+            <section class="card empty">{icon::icon_in("fleet", "i i-lg")}
+                <h2>"See DNS from more than one place"</h2>
+                <p>"A point of presence is the same program on another machine. It connects to this server by itself, and the FQDN analyzer and the comparison then show what the authoritative servers say from there."</p>
+            </section>
+        }
+        .into_any();
+    }
+    let rows: Vec<_> = f.agents.iter().map(|a| row(a, f)).collect();
+    view! {
+        <section class="card tbl-wrap">
+            <div class="card-head"><h2>"Points of presence"</h2><span class="muted">{f.agents.len()}</span><div class="aside">"latency to this server"</div></div>
+            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Points of presence">
+                <table class="tbl">
+                    <thead><tr><th scope="col"><span class="mono">"id.k8s.io"</span></th><th scope="col" class="not-phone">"Version"</th><th scope="col">"State"</th><th scope="col" class="num not-phone">"Latency"</th><th scope="col" class="num not-phone">"Queue"</th><th scope="col" class="num">"Last seen"</th><th scope="col"><span class="vh">"Actions"</span></th></tr></thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+            <div class="card-foot xs">"A point of presence gets names and record types to look up, nothing else of your organisation. One that stops ends its questions first."</div>
+        </section>
+    }
+    .into_any()
+}
+
+fn row(a: &AgentView, f: &FleetReport) -> AnyView {
+    let latency = a.latency_ms.map_or_else(|| "–".to_string(), |ms| format!("{ms} ms"));
+    let version = if a.version == f.version {
+        view! { <span>{a.version.clone()}</span> }.into_any()
+    } else {
+        view! { <span class="two"><span>{a.version.clone()}</span><small class="t-warn">"another version"</small></span> }.into_any()
+    };
+    let revoke = f.may_change.then(|| {
+        let label = format!("Revoke {}", a.id);
+        view! {
+            <details class="confirm">
+                <summary class="btn btn-sm btn-ghost btn-danger" aria-label=label.clone()>"Revoke"</summary>
+                <form method="post" action=PATH>
+                    <input type="hidden" name="do" value="revoke"/>
+                    <input type="hidden" name="id" value=a.id.clone()/>
+                    <button class="btn btn-sm btn-danger" type="submit">{label.clone()}</button>
+                </form>
+            </details>
+        }
+    });
+    let region = if a.region.is_empty() { "no region".to_string() } else { a.region.clone() };
+    let class = if a.state == AgentState::Offline { "bad" } else { "" };
+    view! {
+        <tr class=class>
+            <th scope="row"><span class="two"><span class="mono">{a.id.clone()}</span><small>{region}</small></span></th>
+            <td class="not-phone">{version}</td>
+            <td>{pill(a.state)}</td>
+            <td class="num not-phone">{latency}</td>
+            <td class="num not-phone">{a.queue}</td>
+            <td class="num"><Ago at=a.seen_at now=f.now/></td>
+            <td class="num">{revoke}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn identity(f: &FleetReport) -> AnyView {
+    let set = f.set.clone().unwrap_or_else(|| "none".into());
+    let (n, octets) = f.claims;
+    let others = format!("{n}, {octets} octets");
+    view! {
+        <section class="card"><div class="card-head"><h2>"Identity of this installation"</h2><span class="muted">"ClusterClaim"</span></div>
+            <dl class="facts">
+                <div><dt>"Identity"</dt><dd><span class="mono">{f.id.clone()}</span>" "<small class="mono">"id.k8s.io"</small></dd></div>
+                <div><dt>"Set"</dt><dd><span class="mono">{set}</span>" "<small class="mono">"clusterset.k8s.io"</small></dd></div>
+                <div><dt>"Other claims"</dt><dd>{others}</dd></div>
+                <div><dt>"Version"</dt><dd>{f.version.clone()}</dd></div>
+            </dl>
+            <div class="card-foot xs">"To rename: leave the set, rename, join. Names that end in k8s.io, kubernetes.io or sigs.k8s.io are reserved, except these two."</div>
+        </section>
+    }
+    .into_any()
+}
+
+fn add() -> AnyView {
+    view! {
+        <section class="card"><div class="card-head"><h2>"Add a point of presence"</h2></div>
+            <form class="card-body stack" method="post" action=PATH>
+                <input type="hidden" name="do" value="invite"/>
+                <p class="hint">"Makes a token that one agent can join with, once, within 15 minutes. The agent makes its own key pair and opens outgoing connections only."</p>
+                <div><button class="btn btn-primary" type="submit">{icon("plus")}"Make a token"</button></div>
+            </form>
+        </section>
+    }
+    .into_any()
+}

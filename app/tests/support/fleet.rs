@@ -1,0 +1,70 @@
+//! The fleet of the sample: one agent online, one offline.
+
+use super::backend::Sample;
+use super::now;
+use async_trait::async_trait;
+use jiff::ToSpan;
+use model::ids::{Caller, LogPosition};
+use model::places::PlaceAnswer;
+use service::{
+    AgentState, AgentToken, AgentView, ApiError, ApiResult, ClusterClaim, ClusterClaimDraft, FleetBackend,
+    FleetReport,
+};
+
+fn agent(id: &str, region: &str, state: AgentState) -> AgentView {
+    AgentView {
+        id: id.into(),
+        region: region.into(),
+        version: "0.1.0".into(),
+        protocol: 1,
+        state,
+        joined_at: now(),
+        seen_at: if state == AgentState::Offline { now() - 143.minutes() } else { now() },
+        latency_ms: (state == AgentState::Online).then_some(14),
+        queue: 3,
+    }
+}
+
+#[async_trait]
+impl FleetBackend for Sample {
+    async fn cluster_claims(&self, _: &Caller, _: &str, _: u32) -> ApiResult<Vec<ClusterClaim>> {
+        Ok(vec![])
+    }
+    async fn save_cluster_claim(&self, _: &Caller, draft: &ClusterClaimDraft) -> ApiResult<ClusterClaim> {
+        let ClusterClaimDraft { name, metadata, value, .. } = draft.clone();
+        Ok(ClusterClaim { name, rv: LogPosition(1), metadata, value, created_at: now() })
+    }
+    async fn delete_cluster_claim(
+        &self,
+        _: &Caller,
+        _: &str,
+        _: Option<LogPosition>,
+    ) -> ApiResult<ClusterClaim> {
+        Err(ApiError::not_found("no such claim"))
+    }
+    async fn fleet(&self, _: &Caller) -> ApiResult<FleetReport> {
+        self.up()?;
+        Ok(FleetReport {
+            id: "alder-main".into(),
+            set: Some("alder-fleet".into()),
+            claims: (1, 12),
+            agents: vec![
+                agent("fra-1", "eu-central", AgentState::Online),
+                agent("gru-1", "sa-east", AgentState::Offline),
+            ],
+            version: "0.1.0".into(),
+            may_change: true,
+            now: now(),
+        })
+    }
+    async fn invite_agent(&self, _: &Caller) -> ApiResult<AgentToken> {
+        Ok(AgentToken { token: "dsj_x.y".into(), expires_at: now() + 15.minutes() })
+    }
+    async fn revoke_agent(&self, _: &Caller, id: &str) -> ApiResult<()> {
+        self.note(format!("revoke {id}"));
+        Ok(())
+    }
+    async fn ask_places(&self, _: &Caller, _: &str, _: &str) -> ApiResult<Vec<PlaceAnswer>> {
+        Ok(vec![])
+    }
+}

@@ -1,0 +1,180 @@
+//! A point of presence as a process of its own: joins with a one-time token, looks at the lab from there, goes on after a
+//! restart, drains at SIGTERM, and is refused once it is revoked.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Generous: two cores that others use too.
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_domainscope"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("DOMAINSCOPE_") {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Killed when the test is over, however it ends.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    /// Starts it and reads its standard output until a line holds `text`.
+    fn until(mut command: Command, text: &str) -> (Running, Vec<String>) {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let (running, mut lines) = (Running(child), Vec::new());
+        loop {
+            let mut line = String::new();
+            assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended: {lines:?}");
+            let found = line.contains(text);
+            lines.push(line);
+            if found {
+                return (running, lines);
+            }
+        }
+    }
+
+    fn stop(mut self) -> Option<i32> {
+        let id = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
+        let start = Instant::now();
+        while start.elapsed() < LIMIT {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        None
+    }
+}
+
+/// Status and JSON of an answer. A visitor of the demo is local as long as nothing hints at a proxy.
+fn ask(at: &str, method: &str, path: &str) -> (u16, serde_json::Value) {
+    let mut stream = std::net::TcpStream::connect(at).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {at}\r\nContent-Length: 0\r\n\r\n").unwrap();
+    let mut answer = BufReader::new(stream);
+    let (mut status, mut length) = (String::new(), 0);
+    answer.read_line(&mut status).unwrap();
+    loop {
+        let mut line = String::new();
+        answer.read_line(&mut line).unwrap();
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    answer.read_exact(&mut body).unwrap();
+    let code = status.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0);
+    (code, serde_json::from_slice(&body).unwrap_or_else(|_| serde_json::Value::String(text(&body))))
+}
+
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < LIMIT, "{what} within {LIMIT:?}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn agent(at: &str, engine: &Path, state: &Path, more: &[&str]) -> Command {
+    let mut command = program();
+    command.args(["agent", "--join"]).arg(format!("http://{at}/")).arg("--state").arg(state);
+    command.arg("--config").arg(engine).args(more);
+    command
+}
+
+#[test]
+fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut serve = program();
+    serve.args(["serve", "--demo", "--listen", "127.0.0.1:0", "--cluster-id", "alder-main", "--data"]);
+    serve.arg(folder.path());
+    let (server, lines) = Running::until(serve, "Stop");
+    let line = lines.iter().find(|l| l.contains("Open")).unwrap();
+    let at = line.split_once("http://").unwrap().1.trim().to_string();
+    let engine = folder.path().join("lab/engine.toml");
+    let token = || -> String {
+        let out: Output =
+            program().args(["admin", "join-token", "--data"]).arg(folder.path()).output().unwrap();
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        text(&out.stdout).trim().to_string()
+    };
+    let online = |id: &str| {
+        let fleet = ask(&at, "GET", "/api/v1/fleet").1;
+        let agents = fleet["agents"].as_array().cloned().unwrap_or_default();
+        agents.into_iter().find(|a| a["id"] == id && a["state"] == "online")
+    };
+    // The demo has a point of presence of its own.
+    until("the demo's own agent is online", || online("lab-2"));
+
+    let first = token();
+    let state = folder.path().join("fra-1.json");
+    let join = ["--id", "fra-1", "--region", "eu-central", "--token", &first];
+    let (running, _) = Running::until(agent(&at, &engine, &state, &join), "Point of presence fra-1");
+    let seen = until("fra-1 is online", || online("fra-1"));
+    assert_eq!((seen["region"].as_str(), seen["protocol"].as_i64()), (Some("eu-central"), Some(1)));
+    let fleet = ask(&at, "GET", "/api/v1/fleet").1;
+    assert_eq!((fleet["id"].as_str(), fleet["set"].as_str()), (Some("alder-main"), Some("alder-main-fleet")));
+
+    // A used token, an identity that exists (the token stays unused), and one that is no token.
+    let other = folder.path().join("other.json");
+    let refused = |more: &[&str]| {
+        let out = agent(&at, &engine, &other, more).output().unwrap();
+        assert!(!other.exists(), "nothing is kept");
+        (out.status.code(), text(&out.stderr))
+    };
+    let (code, words) = refused(&["--id", "gru-1", "--token", &first]);
+    assert!(code == Some(3) && words.contains("used or expired"), "{words}");
+    let second = token();
+    let (code, words) = refused(&["--id", "fra-1", "--token", &second]);
+    assert!(code == Some(3) && words.contains("Join as fra-2"), "{words}");
+    let (code, words) = refused(&["--id", "gru-1", "--token", "dst_x"]);
+    assert!(code == Some(2) && words.contains("--token"), "{words}");
+    let (code, words) = refused(&["--id", "Gru 1", "--token", &second]);
+    assert!(code == Some(2) && words.contains("RFC 1123"), "{words}");
+
+    // Real questions to the lab's name servers, from the other process.
+    let report = ask(&at, "GET", "/api/v1/fqdn?name=www.q7.io").1;
+    let of = |report: &serde_json::Value| {
+        let vantages = report["vantages"].as_array().cloned().unwrap_or_default();
+        vantages.into_iter().find(|v| v["id"] == "fra-1")
+    };
+    let vantage = of(&report).unwrap_or_else(|| panic!("{report}"));
+    assert!(vantage["error"].is_null() && vantage["latency_ms"].is_number(), "{vantage}");
+    assert!(!vantage["chain"].as_array().unwrap().is_empty(), "{vantage}");
+
+    // It ends when it is told to, and goes on with its key and no token.
+    assert_eq!(running.stop(), Some(0));
+    let (running, _) = Running::until(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
+    until("fra-1 answers again", || {
+        of(&ask(&at, "GET", "/api/v1/fqdn?name=www.q7.io").1).filter(|v| v["error"].is_null())
+    });
+
+    // Revoked: its key is refused, and it is not asked any more.
+    assert_eq!(ask(&at, "DELETE", "/api/v1/fleet/fra-1").0, 200);
+    assert!(of(&ask(&at, "GET", "/api/v1/fqdn?name=www.q7.io").1).is_none());
+    drop(running);
+    drop(server);
+}

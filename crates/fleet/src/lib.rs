@@ -1,0 +1,14 @@
+//! One fleet: the identity of an installation, and the protocol between a server and its points of presence. No I/O.
+
+mod claim;
+mod keys;
+mod protocol;
+
+pub use claim::{
+    CLUSTERSET_CLAIM, ClaimError, ID_CLAIM, VALUE_MAX, check_claim, checked_id, new_id, suggested_id,
+};
+pub use keys::{KeyError, KeyPair, verify};
+pub use protocol::{
+    ANSWER_MAX, Answer, AnswerError, AnswerSent, Join, JoinToken, Joined, OLDEST_PROTOCOL, PROTOCOL, Poll,
+    PollReply, Question, SignedRequest, Work, accept,
+};

@@ -1,0 +1,286 @@
+//! What an agent and its server say to each other: JSON over HTTP, the agent always begins.
+//!
+//! `POST /agent/v1/join` once, with a token; then `/agent/v1/poll`, which waits until there is work, and
+//! `/agent/v1/answer`. Each request is signed by the agent's key and each response by the server's, over the address, the
+//! agent's identity, a stamp that only grows (so that nothing can be played again), and the body.
+
+use jiff::Timestamp;
+use model::compare::Authority;
+use model::fqdn::VantageAnswer;
+use model::names::Fqdn;
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+
+/// The version of the protocol that is spoken here.
+pub const PROTOCOL: u32 = 1;
+/// The oldest version that is understood.
+pub const OLDEST_PROTOCOL: u32 = 1;
+/// Longest answer of an agent, octets.
+pub const ANSWER_MAX: usize = 1 << 20;
+
+/// A token to join with: a secret that works once, and the key by which the agent knows the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinToken {
+    /// The secret, `dsj_…`.
+    pub secret: String,
+    /// The public half of the server's key.
+    pub server_key: String,
+}
+
+impl JoinToken {
+    /// As it is shown once.
+    pub fn text(&self) -> String {
+        format!("{}.{}", self.secret, self.server_key)
+    }
+
+    /// Reads the form that is shown; `None` when it is none.
+    pub fn read(text: &str) -> Option<Self> {
+        let (secret, server_key) = text.trim().split_once('.')?;
+        (secret.starts_with("dsj_") && !server_key.is_empty())
+            .then(|| JoinToken { secret: secret.into(), server_key: server_key.into() })
+    }
+}
+
+/// The request to become a member.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Join {
+    /// The newest version of the protocol that the agent speaks.
+    pub protocol: u32,
+    /// The secret of the token.
+    pub token: String,
+    /// The identity it asks for; empty: the server makes one.
+    #[serde(default)]
+    pub id: String,
+    /// Where it is, in the operator's words.
+    #[serde(default)]
+    pub region: String,
+    /// Version of its program.
+    pub version: String,
+    /// The public half of its key.
+    pub key: String,
+}
+
+/// The answer to [`Join`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joined {
+    /// The identity of the agent.
+    pub id: String,
+    /// The set it is a member of.
+    pub set: String,
+    /// The identity of the server.
+    pub server: String,
+    /// The version of the protocol to speak.
+    pub protocol: u32,
+}
+
+/// The request for work. Fields that a version does not know are skipped.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Poll {
+    /// The version of the protocol.
+    pub protocol: u32,
+    /// Version of its program.
+    pub version: String,
+    /// Questions that it works on.
+    pub running: u32,
+    /// How many more it takes.
+    pub capacity: u32,
+    /// The time that the last short request took, in milliseconds.
+    #[serde(default)]
+    pub latency_ms: Option<u32>,
+    /// True when it is about to stop: it takes no more work.
+    #[serde(default)]
+    pub draining: bool,
+    /// How long to wait for work, in milliseconds.
+    #[serde(default)]
+    pub wait_ms: u32,
+}
+
+/// The answer to [`Poll`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PollReply {
+    /// What to do.
+    pub work: Vec<Work>,
+}
+
+/// A question with its number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    /// Its number: the answer names it.
+    pub id: String,
+    /// After this instant the answer is of no use.
+    pub until: Timestamp,
+    /// What to do.
+    pub question: Question,
+}
+
+/// What an agent may be asked: public questions to authoritative servers, nothing of an organisation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub enum Question {
+    /// A host name, as the FQDN analyzer looks at it.
+    Host {
+        /// The name.
+        name: String,
+    },
+    /// What the authoritative servers say.
+    Authority {
+        /// The name.
+        name: String,
+        /// The record type.
+        rtype: String,
+    },
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// To [`Question::Host`].
+    Host {
+        /// What it saw.
+        seen: Box<VantageAnswer>,
+    },
+    /// To [`Question::Authority`].
+    Authority {
+        /// What it saw.
+        seen: Box<Authority>,
+    },
+    /// It could not be answered.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The answer with its number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnswerSent {
+    /// The number of the question.
+    pub work: String,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// Why an answer is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// It answers another question.
+    #[error("the answer is about {got}, the question was about {asked}")]
+    OtherQuestion {
+        /// What was asked.
+        asked: String,
+        /// What was answered.
+        got: String,
+    },
+    /// It is of another kind.
+    #[error("the answer is of another kind than the question")]
+    OtherKind,
+    /// It holds too much.
+    #[error("the answer has more {0} than a look can have")]
+    TooMuch(&'static str),
+}
+
+/// Most servers or steps of an answer.
+const MANY: usize = 1_000;
+
+fn same_name(asked: &str, got: &str) -> Result<(), AnswerError> {
+    let read = |t: &str| Fqdn::trusted(t.trim_end_matches('.').to_lowercase().as_str());
+    if read(asked) == read(got) {
+        return Ok(());
+    }
+    let cut = |t: &str| t.chars().filter(|c| !c.is_control()).take(80).collect();
+    Err(AnswerError::OtherQuestion { asked: cut(asked), got: cut(got) })
+}
+
+/// Takes an answer only if it is one to the question.
+///
+/// # Errors
+/// Why it is not.
+pub fn accept(question: &Question, answer: Answer) -> Result<Answer, AnswerError> {
+    match (question, answer) {
+        (_, Answer::Failed { reason }) => {
+            Ok(Answer::Failed { reason: reason.chars().filter(|c| !c.is_control()).take(300).collect() })
+        }
+        (Question::Host { name }, Answer::Host { seen }) => {
+            if let Some(first) = seen.chain.first() {
+                same_name(name, &first.owner)?;
+            }
+            if seen.chain.len() > MANY || seen.chain.iter().any(|s| s.servers.len() > MANY) {
+                return Err(AnswerError::TooMuch("steps or servers"));
+            }
+            Ok(Answer::Host { seen })
+        }
+        (Question::Authority { name, rtype }, Answer::Authority { seen }) => {
+            same_name(name, &seen.name)?;
+            if !seen.rtype.eq_ignore_ascii_case(rtype) {
+                return Err(AnswerError::OtherKind);
+            }
+            if seen.servers.len() > MANY || seen.records.len() > MANY {
+                return Err(AnswerError::TooMuch("servers or records"));
+            }
+            Ok(Answer::Authority { seen })
+        }
+        _ => Err(AnswerError::OtherKind),
+    }
+}
+
+/// What is signed.
+#[derive(Debug, Clone, Copy)]
+pub struct SignedRequest<'a> {
+    /// The path of the address.
+    pub path: &'a str,
+    /// The identity of the agent.
+    pub agent: &'a str,
+    /// Microseconds of the agent's clock; grows with every request.
+    pub stamp: i64,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+impl SignedRequest<'_> {
+    fn text(&self, who: &str) -> String {
+        let hash = data_encoding::HEXLOWER.encode(digest(&SHA256, self.body).as_ref());
+        format!("domainscope-{who}-v1\n{}\n{}\n{}\n{hash}", self.path, self.agent, self.stamp)
+    }
+
+    /// The text that an agent signs.
+    pub fn of_agent(&self) -> String {
+        self.text("agent")
+    }
+
+    /// The text that a server signs; `body` is that of the response, the rest that of the request.
+    pub fn of_server(&self) -> String {
+        self.text("server")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_answers_to_the_question_are_taken() {
+        let asked = Question::Authority { name: "www.q7.io".into(), rtype: "A".into() };
+        let failed = Answer::Failed { reason: "no\u{7}way".repeat(200) };
+        let Ok(Answer::Failed { reason }) = accept(&asked, failed) else { panic!("taken") };
+        assert_eq!((reason.chars().count(), reason.contains('\u{7}')), (300, false));
+        let host: VantageAnswer = serde_json::from_str(HOST).unwrap();
+        let host = Answer::Host { seen: Box::new(host) };
+        assert_eq!(accept(&asked, host.clone()), Err(AnswerError::OtherKind));
+        let other = Question::Host { name: "www.q7.io".into() };
+        assert!(accept(&other, host).is_ok(), "it saw nothing");
+        assert!(same_name("www.q7.io", "WWW.q7.io.").is_ok());
+        assert!(same_name("www.q7.io", "evil.example").unwrap_err().to_string().contains("evil.example"));
+    }
+
+    #[test]
+    fn a_token_carries_the_key_of_the_server() {
+        let token = JoinToken { secret: "dsj_abc".into(), server_key: "key".into() };
+        assert_eq!(JoinToken::read(&token.text()), Some(token));
+        assert_eq!(JoinToken::read("dst_abc.key"), None);
+        assert_eq!(JoinToken::read("dsj_abc"), None);
+    }
+
+    /// What a first-version agent sends; it must be read for as long as version 1 is understood.
+    const HOST: &str = r#"{"id":"gru-1","label":"gru-1","place":null,"kind":"agent","chain":[],"answers":[],"latency_ms":12,"asked_at":"2026-11-20T12:00:00Z","error":null}"#;
+}

@@ -1,0 +1,334 @@
+//! The server's side of the protocol with points of presence: who may join, what they are asked, and which answers are
+//! taken. Whatever is refused is counted, with the reason, and leaves nothing behind.
+
+use super::{CLUSTERSET_CLAIM, ID_CLAIM, server_key, state, value};
+use crate::{Services, unavailable};
+use ::fleet::{
+    Answer, AnswerSent, Join, Joined, OLDEST_PROTOCOL, PROTOCOL, Poll, PollReply, Question, SignedRequest,
+    Work, accept, checked_id, suggested_id, verify,
+};
+use accounts::{Secret, SecretKind, random_id};
+use jiff::SignedDuration;
+use model::Timestamp;
+use service::{AgentState, ApiError, ApiResult};
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use store::{Agent, JoinOutcome, WorkState};
+use tokio::sync::Notify;
+
+/// The feature that guards points of presence.
+pub const FEATURE: &str = "fleet-agents";
+/// Longest wait of a poll.
+const POLL_MAX: Duration = Duration::from_secs(20);
+/// How often the store is read while a poll or an answer is awaited: another replica may have written.
+const LOOK: Duration = Duration::from_millis(400);
+/// Most a clock of an agent may differ, in seconds.
+const SKEW: i64 = 300;
+/// Questions handed out at once.
+const HANDED_OUT: u32 = 16;
+/// Questions that may wait for one agent; beyond, it is left out.
+pub(super) const QUEUE_MAX: u64 = 64;
+/// Most points of presence.
+const AGENTS_MAX: usize = 500;
+/// Requests of one agent in a second; an agent that works well sends fewer than ten.
+const RATE: u32 = 50;
+/// Requests to join in a second, from all together.
+const JOIN_RATE: u32 = 20;
+/// Regions are as long as that, in characters.
+const REGION_MAX: usize = 60;
+
+/// Wakes polls when something was asked, and those who asked when an answer came.
+static ASKED: LazyLock<Notify> = LazyLock::new(Notify::new);
+static ANSWERED: LazyLock<Notify> = LazyLock::new(Notify::new);
+/// Requests of the present second by agent.
+static PACE: LazyLock<Mutex<HashMap<String, (Instant, u32)>>> = LazyLock::new(Mutex::default);
+
+/// A request with its signature, as it came.
+#[derive(Debug, Clone, Copy)]
+pub struct Signed<'a> {
+    /// What is signed.
+    pub request: SignedRequest<'a>,
+    /// The signature.
+    pub signature: &'a str,
+}
+
+fn refuse(reason: &'static str, error: ApiError) -> ApiError {
+    metrics::counter!("domainscope_agent_requests_refused_total", "reason" => reason).increment(1);
+    tracing::info!(reason, detail = error.detail, "a request of an agent was refused");
+    error
+}
+
+/// Counts a request; false when there are too many.
+fn is_within(key: &str, rate: u32) -> bool {
+    let mut pace = PACE.lock().unwrap_or_else(PoisonError::into_inner);
+    pace.retain(|_, (since, _)| since.elapsed() < Duration::from_secs(1));
+    let (_, n) = pace.entry(key.to_string()).or_insert((Instant::now(), 0));
+    *n += 1;
+    *n <= rate
+}
+
+fn flood() -> ApiError {
+    refuse("flood", ApiError::too_many_requests("Too many requests. Wait a second."))
+}
+
+fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
+    let wrong = |e: serde_json::Error| {
+        refuse("garbage", ApiError::invalid(format!("The body is not what this address takes: {e}.")))
+    };
+    serde_json::from_slice(body).map_err(wrong)
+}
+
+impl Services {
+    fn fleet_is_on(&self) -> ApiResult<::features::Use> {
+        self.using(FEATURE).map_err(|e| refuse("feature_off", e))
+    }
+
+    /// Makes an agent a member.
+    ///
+    /// # Errors
+    /// Why it is refused; the token stays unused then.
+    pub async fn agent_join(&self, body: &[u8]) -> ApiResult<Joined> {
+        if !is_within("join", JOIN_RATE) {
+            return Err(flood());
+        }
+        let _use = self.fleet_is_on()?;
+        let join: Join = read(body)?;
+        if join.protocol < OLDEST_PROTOCOL {
+            let words = format!(
+                "The agent speaks protocol {}, this server {OLDEST_PROTOCOL} to {PROTOCOL}: update the agent.",
+                join.protocol
+            );
+            return Err(refuse("protocol", ApiError::invalid(words)));
+        }
+        let bad_token = || {
+            let words = "This token is unknown, used or expired: make another one.";
+            refuse("token", ApiError::forbidden(words))
+        };
+        let secret = Secret::read(SecretKind::AgentJoin, &join.token).ok_or_else(bad_token)?;
+        let now = self.now();
+        let asked = if join.id.is_empty() { ::fleet::new_id() } else { join.id.clone() };
+        checked_id(&asked).map_err(|e| refuse("id", ApiError::invalid(format!("{e}."))))?;
+        if data_encoding::BASE64URL_NOPAD.decode(join.key.as_bytes()).map(|k| k.len()) != Ok(32) {
+            return Err(refuse(
+                "key",
+                ApiError::invalid("The key is not an Ed25519 public key in base64url."),
+            ));
+        }
+        let agents = self.store().agents().await.map_err(unavailable)?;
+        if agents.len() >= AGENTS_MAX {
+            let words = format!("The set has {AGENTS_MAX} points of presence, which is the limit.");
+            return Err(refuse("limit", ApiError::invalid(words)));
+        }
+        let one_line =
+            |text: &str, n: usize| text.chars().filter(|c| !c.is_control()).take(n).collect::<String>();
+        let agent = Agent {
+            id: asked.clone(),
+            region: one_line(join.region.trim(), REGION_MAX),
+            key: join.key.clone(),
+            version: one_line(&join.version, 40),
+            protocol: join.protocol.min(PROTOCOL),
+            joined_at: now,
+            seen_at: now,
+            latency_ms: None,
+            running: 0,
+            draining: false,
+        };
+        let server = super::identity(&**self.store(), None, now).await?;
+        match self.store().join_agent(secret.hash().as_str(), &agent, now).await.map_err(unavailable)? {
+            JoinOutcome::Token => Err(bad_token()),
+            JoinOutcome::Exists => {
+                let is_free = |id: &str| id != server && !agents.iter().any(|a| a.id == id);
+                let words = format!(
+                    "The id {asked} exists, and two members never share one. Join as {}, or revoke {asked} first. \
+                     The token is still unused.",
+                    suggested_id(&asked, is_free)
+                );
+                Err(refuse("id_exists", ApiError::conflict(words)))
+            }
+            JoinOutcome::Joined => {
+                tracing::info!(agent = asked, region = agent.region, "a point of presence joined");
+                let set = value(&**self.store(), CLUSTERSET_CLAIM).await.map_err(unavailable)?;
+                let set = set.map(|c| c.value).unwrap_or_default();
+                Ok(Joined { id: asked, set, server, protocol: agent.protocol })
+            }
+        }
+    }
+
+    /// The agent that signed a request.
+    async fn signer(&self, signed: Signed<'_>) -> ApiResult<Agent> {
+        let SignedRequest { agent: id, stamp, .. } = signed.request;
+        if !is_within(id, RATE) {
+            return Err(flood());
+        }
+        let unknown = || {
+            let words =
+                "No point of presence with this id and key is a member: it was revoked or never joined.";
+            refuse("signature", ApiError::forbidden(words))
+        };
+        let agents = self.store().agents().await.map_err(unavailable)?;
+        let agent = agents.into_iter().find(|a| a.id == id).ok_or_else(unknown)?;
+        if !verify(&agent.key, &signed.request.of_agent(), signed.signature) {
+            return Err(unknown());
+        }
+        let off = stamp.saturating_sub(self.now().as_microsecond()).saturating_abs() / 1_000_000;
+        if off > SKEW {
+            let words = format!("The agent’s clock differs by {off} s from the server’s: set it right.");
+            return Err(refuse("clock", ApiError::invalid(words)));
+        }
+        Ok(agent)
+    }
+
+    async fn seen(&self, agent: &Agent, stamp: i64) -> ApiResult<()> {
+        if self.store().agent_seen(agent, stamp).await.map_err(unavailable)? {
+            return Ok(());
+        }
+        let words = "A newer request of this agent came before: send it with a new stamp.";
+        Err(refuse("stamp", ApiError::conflict(words)))
+    }
+
+    /// Hands out work; waits for some.
+    ///
+    /// # Errors
+    /// When the request is not that of a member.
+    pub async fn agent_poll(&self, signed: Signed<'_>) -> ApiResult<PollReply> {
+        let _use = self.fleet_is_on()?;
+        let agent = self.signer(signed).await?;
+        let poll: Poll = read(signed.request.body)?;
+        let now = self.now();
+        let seen = Agent {
+            version: poll.version.chars().filter(|c| !c.is_control()).take(40).collect(),
+            protocol: poll.protocol.min(PROTOCOL),
+            seen_at: now,
+            latency_ms: poll.latency_ms.or(agent.latency_ms),
+            running: poll.running,
+            draining: poll.draining,
+            ..agent
+        };
+        self.seen(&seen, signed.request.stamp).await?;
+        let limit = if poll.draining { 0 } else { poll.capacity.min(HANDED_OUT) };
+        let until = tokio::time::Instant::now() + Duration::from_millis(poll.wait_ms.into()).min(POLL_MAX);
+        if limit == 0 {
+            return Ok(PollReply::default());
+        }
+        loop {
+            let asked = ASKED.notified();
+            let taken =
+                self.store().take_agent_work(&seen.id, limit, self.now()).await.map_err(unavailable)?;
+            if !taken.is_empty() {
+                let work = taken.into_iter().filter_map(|(id, question, until)| {
+                    Some(Work { id, until, question: serde_json::from_str(&question).ok()? })
+                });
+                return Ok(PollReply { work: work.collect() });
+            }
+            // A feature that is turned off does not wait for the end of polls.
+            if tokio::time::Instant::now() >= until || !self.gates.is_on(FEATURE) {
+                return Ok(PollReply::default());
+            }
+            let _ = tokio::time::timeout(LOOK, asked).await;
+        }
+    }
+
+    /// Takes an answer, if it is one to an open question that this agent was asked.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub async fn agent_answer(&self, signed: Signed<'_>) -> ApiResult<()> {
+        let _use = self.fleet_is_on()?;
+        let agent = self.signer(signed).await?;
+        let sent: AnswerSent = read(signed.request.body)?;
+        let now = self.now();
+        self.seen(&Agent { seen_at: now, ..agent.clone() }, signed.request.stamp).await?;
+        let question = match self.store().agent_work(&agent.id, &sent.work, now).await.map_err(unavailable)? {
+            WorkState::Open(question) => question,
+            WorkState::Over => {
+                let words = "The question is over: it was answered, or its time has passed.";
+                return Err(refuse("late", ApiError::conflict(words)));
+            }
+            WorkState::Unknown => {
+                let words = "This agent was not asked that.";
+                return Err(refuse("not_asked", ApiError::not_found(words)));
+            }
+        };
+        let Ok(question) = serde_json::from_str::<Question>(&question) else {
+            return Err(refuse("not_asked", ApiError::not_found("The question is of another version.")));
+        };
+        let answer = accept(&question, sent.answer)
+            .map_err(|e| refuse("other_answer", ApiError::invalid(format!("{e}."))))?;
+        let Ok(text) = serde_json::to_string(&answer) else { return Err(ApiError::internal()) };
+        let kept = self.store().answer_agent_work(&agent.id, &sent.work, &text, now).await;
+        if !kept.map_err(unavailable)? {
+            let words = "The question is over: it was answered, or its time has passed.";
+            return Err(refuse("late", ApiError::conflict(words)));
+        }
+        metrics::counter!("domainscope_agent_answers_total", "agent" => agent.id).increment(1);
+        ANSWERED.notify_waiters();
+        Ok(())
+    }
+
+    /// Signs a response to an agent.
+    ///
+    /// # Errors
+    /// When the server's key can't be read.
+    pub async fn sign_for_agent(&self, response: SignedRequest<'_>) -> ApiResult<String> {
+        Ok(server_key(&**self.store(), self.now()).await?.sign(&response.of_server()))
+    }
+
+    /// Agents that can be asked now.
+    pub(super) async fn online_agents(&self) -> ApiResult<Vec<Agent>> {
+        if !self.gates.is_on(FEATURE) {
+            return Ok(Vec::new());
+        }
+        let now = self.now();
+        let queues = self.store().agent_queues(now).await.map_err(unavailable)?;
+        let mut agents = self.store().agents().await.map_err(unavailable)?;
+        agents.retain(|a| {
+            let waiting = queues.iter().find(|(id, _)| *id == a.id).map_or(0, |(_, n)| *n);
+            state(a, now) == AgentState::Online && waiting < QUEUE_MAX
+        });
+        Ok(agents)
+    }
+
+    /// Asks an agent and waits for its answer.
+    pub(super) async fn ask(
+        &self,
+        agent: &Agent,
+        question: &Question,
+        patience: Duration,
+    ) -> Result<Answer, String> {
+        let started = tokio::time::Instant::now();
+        let id = random_id();
+        let words = |e: store::Error| {
+            tracing::error!(error = %e, "a question to a point of presence could not be stored");
+            "the database did not respond".to_string()
+        };
+        let until: Timestamp =
+            self.now() + SignedDuration::try_from(patience).unwrap_or(SignedDuration::from_secs(20));
+        let text = serde_json::to_string(question).map_err(|e| e.to_string())?;
+        self.store().ask_agent(&agent.id, &id, &text, until).await.map_err(words)?;
+        ASKED.notify_waiters();
+        let mut found = None;
+        while found.is_none() && started.elapsed() < patience {
+            let answered = ANSWERED.notified();
+            found = self.store().agent_answer(&id).await.map_err(words)?;
+            if found.is_none() {
+                let left = patience.saturating_sub(started.elapsed());
+                let _ = tokio::time::timeout(left.min(LOOK), answered).await;
+            }
+        }
+        let _ = self.store().end_agent_work(&id, self.now()).await;
+        let seconds = started.elapsed().as_secs_f64();
+        let outcome = if found.is_some() { "answered" } else { "silent" };
+        metrics::histogram!("domainscope_agent_question_seconds", "outcome" => outcome).record(seconds);
+        let text = found.ok_or_else(|| format!("no answer within {} s", patience.as_secs()))?;
+        serde_json::from_str(&text).map_err(|e| format!("its answer can't be read: {e}"))
+    }
+
+    /// The identity of this installation, as it is stored.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn cluster_id(&self) -> Result<Option<String>, store::Error> {
+        Ok(value(&**self.store(), ID_CLAIM).await?.map(|c| c.value))
+    }
+}

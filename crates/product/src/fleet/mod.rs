@@ -1,0 +1,265 @@
+//! The fleet: identity, points of presence, and the view of a name from all of them.
+
+pub mod agents;
+mod places;
+
+pub use places::answer as answer_question;
+
+use super::{Services, unavailable};
+use ::fleet::{CLUSTERSET_CLAIM, ID_CLAIM, JoinToken, KeyPair, check_claim};
+use accounts::{Secret, SecretKind};
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use model::Timestamp;
+use model::account::Actor;
+use model::ids::{Caller, LogPosition, OrgId};
+use model::places::PlaceAnswer;
+use service::policy::{Action, authorize};
+use service::{
+    AgentState, AgentToken, AgentView, ApiError, ApiResult, ClusterClaim, ClusterClaimDraft, FleetBackend,
+    FleetReport,
+};
+use store::{Agent, ClusterClaimWrite, IdentityRule, Store, StoredClusterClaim};
+
+/// Seconds without a request after which an agent counts as offline: three polls.
+const ONLINE_SECONDS: i64 = 45;
+/// Minutes that a token to join with lives.
+const TOKEN_MINUTES: i64 = 15;
+/// Claims of one call at most.
+const CLAIMS_MAX: u32 = 1_000;
+/// The setting that holds the server's key.
+const KEY_SETTING: &str = "fleet-key";
+
+fn claim(c: StoredClusterClaim) -> ClusterClaim {
+    let StoredClusterClaim { name, rv, metadata, value, created_at } = c;
+    ClusterClaim { name, rv, metadata, value, created_at }
+}
+
+fn refused(rule: IdentityRule) -> ApiError {
+    ApiError::invalid(match rule {
+        IdentityRule::IsMember => {
+            "id.k8s.io can't change while the installation is a member of a set: leave it (delete clusterset.k8s.io), \
+             rename, and join again."
+                .to_string()
+        }
+        IdentityRule::IsRequired => "id.k8s.io can't be deleted: an installation always has an identity.".into(),
+        IdentityRule::HasAgents(n) => {
+            format!("clusterset.k8s.io stays while the set has {n} points of presence: revoke them first.")
+        }
+    })
+}
+
+fn changed(name: &str) -> impl Fn(store::Error) -> ApiError {
+    move |e| match e {
+        store::Error::Conflict => {
+            ApiError::conflict(format!("{name} was changed meanwhile, or exists already. Read it again."))
+        }
+        store::Error::NotFound => ApiError::not_found(format!("There is no claim {name}.")),
+        e => unavailable(e),
+    }
+}
+
+/// The value of a claim.
+async fn value(store: &dyn Store, name: &str) -> Result<Option<StoredClusterClaim>, store::Error> {
+    Ok(store.cluster_claims("", CLAIMS_MAX).await?.into_iter().find(|c| c.name == name))
+}
+
+/// Gives the installation an identity at its first start, or the one the operator names; returns it.
+///
+/// # Errors
+/// `Invalid` when the named one is no label, or another one can't be changed because the installation is a member.
+pub async fn identity(store: &dyn Store, named: Option<&str>, now: Timestamp) -> ApiResult<String> {
+    if let Some(id) = named {
+        check_claim(ID_CLAIM, id).map_err(|e| ApiError::invalid(e.to_string()))?;
+    }
+    // Of several replicas that start at once, one is first; the others find its claim.
+    for _ in 0..3 {
+        let old = value(store, ID_CLAIM).await.map_err(unavailable)?;
+        if let Some(c) = old.as_ref().filter(|c| named.is_none_or(|id| id == c.value)) {
+            return Ok(c.value.clone());
+        }
+        let write = ClusterClaimWrite {
+            name: ID_CLAIM.into(),
+            expected: old.as_ref().map(|c| c.rv),
+            metadata: old.map_or_else(|| "{}".into(), |c| c.metadata),
+            value: named.map_or_else(::fleet::new_id, str::to_owned),
+            dry_run: false,
+        };
+        match store.write_cluster_claim(&Actor::system(), &write, now).await {
+            Ok(Ok(written)) => return Ok(written.value),
+            Ok(Err(rule)) => return Err(refused(rule)),
+            Err(store::Error::Conflict) => {}
+            Err(e) => return Err(unavailable(e)),
+        }
+    }
+    Err(ApiError::unavailable("The identity of the installation could not be written; start again."))
+}
+
+/// Makes a token with which one agent can join, and the set if there is none.
+///
+/// # Errors
+/// `Unavailable` when the store does not answer.
+pub async fn join_token(store: &dyn Store, by: &Actor, now: Timestamp) -> ApiResult<AgentToken> {
+    if value(store, CLUSTERSET_CLAIM).await.map_err(unavailable)?.is_none() {
+        let id = identity(store, None, now).await?;
+        let stem: String = id.chars().take(57).collect();
+        let write = ClusterClaimWrite {
+            name: CLUSTERSET_CLAIM.into(),
+            expected: None,
+            metadata: "{}".into(),
+            value: format!("{}-fleet", stem.trim_end_matches('-')),
+            dry_run: false,
+        };
+        match store.write_cluster_claim(by, &write, now).await {
+            Ok(_) | Err(store::Error::Conflict) => {}
+            Err(e) => return Err(unavailable(e)),
+        }
+    }
+    let key = server_key(store, now).await?;
+    let secret = Secret::generate(SecretKind::AgentJoin);
+    let expires_at = now + SignedDuration::from_mins(TOKEN_MINUTES);
+    store.add_agent_token(by, secret.hash().as_str(), expires_at, now).await.map_err(unavailable)?;
+    let token = JoinToken { secret: secret.expose().to_string(), server_key: key.public() };
+    Ok(AgentToken { token: token.text(), expires_at })
+}
+
+/// The key by which agents know this installation; made when it is first needed.
+async fn server_key(store: &dyn Store, now: Timestamp) -> ApiResult<KeyPair> {
+    let broken = |e: ::fleet::KeyError| {
+        tracing::error!(error = %e, "the key of the fleet can't be used");
+        ApiError::internal()
+    };
+    let kept = store.setting(OrgId::BUILT_IN, KEY_SETTING).await.map_err(unavailable)?;
+    let text = match kept {
+        Some(text) => text,
+        None => {
+            let fresh = KeyPair::generate().map_err(broken)?.secret_text();
+            store.first_setting(OrgId::BUILT_IN, KEY_SETTING, &fresh, now).await.map_err(unavailable)?
+        }
+    };
+    KeyPair::read(&text).map_err(broken)
+}
+
+fn state(agent: &Agent, now: Timestamp) -> AgentState {
+    if now.duration_since(agent.seen_at) > SignedDuration::from_secs(ONLINE_SECONDS) {
+        AgentState::Offline
+    } else if agent.draining {
+        AgentState::Draining
+    } else {
+        AgentState::Online
+    }
+}
+
+/// The fleet as the store has it.
+///
+/// # Errors
+/// `Unavailable` when the store does not answer.
+pub async fn report(store: &dyn Store, now: Timestamp) -> ApiResult<FleetReport> {
+    let claims = store.cluster_claims("", CLAIMS_MAX).await.map_err(unavailable)?;
+    let of = |name: &str| claims.iter().find(|c| c.name == name).map(|c| c.value.clone());
+    let others = claims.iter().filter(|c| !matches!(c.name.as_str(), ID_CLAIM | CLUSTERSET_CLAIM));
+    let queues = store.agent_queues(now).await.map_err(unavailable)?;
+    let agents = store.agents().await.map_err(unavailable)?.into_iter().map(|a| AgentView {
+        state: state(&a, now),
+        queue: queues.iter().find(|(id, _)| *id == a.id).map_or(0, |(_, n)| *n),
+        id: a.id,
+        region: a.region,
+        version: a.version,
+        protocol: a.protocol,
+        joined_at: a.joined_at,
+        seen_at: a.seen_at,
+        latency_ms: a.latency_ms,
+    });
+    Ok(FleetReport {
+        id: of(ID_CLAIM).unwrap_or_default(),
+        set: of(CLUSTERSET_CLAIM),
+        claims: others.fold((0, 0), |(n, octets), c| (n + 1, octets + c.value.len() as u64)),
+        agents: agents.collect(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        may_change: false,
+        now,
+    })
+}
+
+impl Services {
+    /// The fleet belongs to the first organisation.
+    fn own_fleet(caller: &Caller, action: Action) -> ApiResult<()> {
+        authorize(caller, action)?;
+        if caller.org == OrgId::BUILT_IN {
+            return Ok(());
+        }
+        Err(ApiError::not_found("The fleet is managed in the first organisation of this server."))
+    }
+}
+
+#[async_trait]
+impl FleetBackend for Services {
+    async fn cluster_claims(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<ClusterClaim>> {
+        authorize(caller, Action::ClusterClaims)?;
+        let all = self.store().cluster_claims(after, limit.min(CLAIMS_MAX)).await.map_err(unavailable)?;
+        let is_shown = |c: &StoredClusterClaim| {
+            caller.org == OrgId::BUILT_IN || matches!(c.name.as_str(), ID_CLAIM | CLUSTERSET_CLAIM)
+        };
+        Ok(all.into_iter().filter(is_shown).map(claim).collect())
+    }
+
+    async fn save_cluster_claim(
+        &self,
+        caller: &Caller,
+        draft: &ClusterClaimDraft,
+    ) -> ApiResult<ClusterClaim> {
+        Self::own_fleet(caller, Action::SaveClusterClaim)?;
+        check_claim(&draft.name, &draft.value).map_err(|e| ApiError::invalid(format!("{e}.")))?;
+        let ClusterClaimDraft { name, expected, metadata, value, dry_run } = draft.clone();
+        let write = ClusterClaimWrite { name, expected, metadata, value, dry_run };
+        let written = self.store().write_cluster_claim(&caller.actor(), &write, self.now()).await;
+        let written = written.map_err(changed(&draft.name))?.map_err(refused)?;
+        self.scanner.hub.recorded();
+        Ok(claim(written))
+    }
+
+    async fn delete_cluster_claim(
+        &self,
+        caller: &Caller,
+        name: &str,
+        expected: Option<LogPosition>,
+    ) -> ApiResult<ClusterClaim> {
+        Self::own_fleet(caller, Action::DeleteClusterClaim)?;
+        let gone = self.store().delete_cluster_claim(&caller.actor(), name, expected, self.now()).await;
+        let gone = gone.map_err(changed(name))?.map_err(refused)?;
+        self.scanner.hub.recorded();
+        Ok(claim(gone))
+    }
+
+    async fn fleet(&self, caller: &Caller) -> ApiResult<FleetReport> {
+        authorize(caller, Action::Fleet)?;
+        let mut report = report(&**self.store(), self.now()).await?;
+        if caller.org != OrgId::BUILT_IN {
+            (report.agents, report.claims) = (Vec::new(), (0, 0));
+        }
+        report.may_change = caller.org == OrgId::BUILT_IN && authorize(caller, Action::InviteAgent).is_ok();
+        Ok(report)
+    }
+
+    async fn invite_agent(&self, caller: &Caller) -> ApiResult<AgentToken> {
+        Self::own_fleet(caller, Action::InviteAgent)?;
+        let _use = self.using(agents::FEATURE)?;
+        let made = join_token(&**self.store(), &caller.actor(), self.now()).await?;
+        self.scanner.hub.recorded();
+        Ok(made)
+    }
+
+    async fn revoke_agent(&self, caller: &Caller, id: &str) -> ApiResult<()> {
+        Self::own_fleet(caller, Action::RevokeAgent)?;
+        let found = self.store().revoke_agent(&caller.actor(), id, self.now()).await.map_err(unavailable)?;
+        let shown: String = id.chars().take(80).collect();
+        found
+            .then_some(())
+            .ok_or_else(|| ApiError::not_found(format!("There is no point of presence {shown}.")))
+    }
+
+    async fn ask_places(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Vec<PlaceAnswer>> {
+        authorize(caller, Action::AskPlaces)?;
+        self.places(caller, name, rtype).await
+    }
+}

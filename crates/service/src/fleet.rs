@@ -1,0 +1,127 @@
+//! The fleet: identity of the installation, and its points of presence.
+
+use crate::ApiResult;
+use async_trait::async_trait;
+use model::Timestamp;
+use model::ids::{Caller, LogPosition};
+use model::places::PlaceAnswer;
+use serde::{Deserialize, Serialize};
+
+/// A claim about the installation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterClaim {
+    /// Its name.
+    pub name: String,
+    /// Position of the newest change.
+    pub rv: LogPosition,
+    /// Metadata as JSON text.
+    pub metadata: String,
+    /// Its value.
+    pub value: String,
+    /// When it was added.
+    pub created_at: Timestamp,
+}
+
+/// A claim to add or change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterClaimDraft {
+    /// Its name.
+    pub name: String,
+    /// The position it must be at; `None`: it must not exist yet.
+    pub expected: Option<LogPosition>,
+    /// Metadata as JSON text.
+    pub metadata: String,
+    /// Its value.
+    pub value: String,
+    /// True to check and store nothing.
+    pub dry_run: bool,
+}
+
+/// Whether a point of presence works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentState {
+    /// It asks for work.
+    Online,
+    /// It ends its work and stops.
+    Draining,
+    /// It was not seen for 45 seconds.
+    Offline,
+}
+
+/// A point of presence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentView {
+    /// Its identity.
+    pub id: String,
+    /// Where it is, in the operator's words.
+    pub region: String,
+    /// Version of its program.
+    pub version: String,
+    /// The version of the protocol it speaks.
+    pub protocol: u32,
+    /// Whether it works.
+    pub state: AgentState,
+    /// When it joined.
+    pub joined_at: Timestamp,
+    /// When it was seen last.
+    pub seen_at: Timestamp,
+    /// Time of a short request to this server, in milliseconds.
+    pub latency_ms: Option<u32>,
+    /// Questions that wait for it or that it works on.
+    pub queue: u64,
+}
+
+/// The fleet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetReport {
+    /// Identity of this installation (`id.k8s.io`).
+    pub id: String,
+    /// The set it is a member of (`clusterset.k8s.io`).
+    pub set: Option<String>,
+    /// Further claims: how many, and octets of their values.
+    pub claims: (u64, u64),
+    /// Points of presence, by identity.
+    pub agents: Vec<AgentView>,
+    /// The version of this program.
+    pub version: String,
+    /// Whether the caller may add and revoke.
+    pub may_change: bool,
+    /// The server's clock.
+    pub now: Timestamp,
+}
+
+/// A token to join with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentToken {
+    /// Shown once.
+    pub token: String,
+    /// When it ends, unless it is used before.
+    pub expires_at: Timestamp,
+}
+
+/// The calls. Each method is an [`Action`](crate::policy::Action) of the same name. The fleet belongs to the first
+/// organisation of the installation.
+#[async_trait]
+pub trait FleetBackend: Send + Sync + 'static {
+    /// Claims after a name, by name, at most `limit`. Other organisations than the first see those of identity only.
+    async fn cluster_claims(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<ClusterClaim>>;
+    /// Adds or changes a claim, or previews that.
+    async fn save_cluster_claim(&self, caller: &Caller, draft: &ClusterClaimDraft)
+    -> ApiResult<ClusterClaim>;
+    /// Deletes a claim; returns it as it was.
+    async fn delete_cluster_claim(
+        &self,
+        caller: &Caller,
+        name: &str,
+        expected: Option<LogPosition>,
+    ) -> ApiResult<ClusterClaim>;
+    /// The installation and its points of presence.
+    async fn fleet(&self, caller: &Caller) -> ApiResult<FleetReport>;
+    /// Makes a token with which one agent can join.
+    async fn invite_agent(&self, caller: &Caller) -> ApiResult<AgentToken>;
+    /// Removes a point of presence: its key is refused from now on.
+    async fn revoke_agent(&self, caller: &Caller, id: &str) -> ApiResult<()>;
+    /// What the authoritative servers say when asked from here and from every point of presence; empty without any.
+    async fn ask_places(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Vec<PlaceAnswer>>;
+}

@@ -1,0 +1,125 @@
+//! Identity and points of presence: rules of the two claims, tokens that work once, questions that are answered once.
+
+use crate::world::{ONE, Place, later, now};
+use ::fleet::{CLUSTERSET_CLAIM, ID_CLAIM};
+use jiff::SignedDuration;
+use model::account::Actor;
+use model::ids::LogPosition;
+use store::{
+    Agent, ClusterClaimWrite, Error, IdentityRule, JoinOutcome, Store, StoredClusterClaim, WorkState,
+};
+
+pub fn agent(id: &str) -> Agent {
+    Agent {
+        id: id.into(),
+        region: "eu-central".into(),
+        key: "key".into(),
+        version: "0.1.0".into(),
+        protocol: 1,
+        joined_at: now(),
+        seen_at: now(),
+        latency_ms: None,
+        running: 0,
+        draining: false,
+    }
+}
+
+async fn put(
+    s: &dyn Store,
+    name: &str,
+    value: &str,
+    expected: Option<LogPosition>,
+) -> Result<Result<StoredClusterClaim, IdentityRule>, Error> {
+    let write = ClusterClaimWrite {
+        name: name.into(),
+        expected,
+        metadata: "{}".into(),
+        value: value.into(),
+        dry_run: false,
+    };
+    s.write_cluster_claim(&Actor::system(), &write, now()).await
+}
+
+async fn token(s: &dyn Store, hash: &str) {
+    s.add_agent_token(&Actor::system(), hash, later(15), now()).await.unwrap();
+}
+
+pub async fn claims_of_identity_follow_their_rules(place: &Place) {
+    let s = place.open().await;
+    let by = Actor::system();
+    let id = put(&*s, ID_CLAIM, "alder-main", None).await.unwrap().unwrap();
+    assert!(matches!(put(&*s, ID_CLAIM, "other", None).await, Err(Error::Conflict)), "it exists");
+    // Outside of a set it can be renamed.
+    let id = put(&*s, ID_CLAIM, "alder-west", Some(id.rv)).await.unwrap().unwrap();
+    let set = put(&*s, CLUSTERSET_CLAIM, "alder-fleet", None).await.unwrap().unwrap();
+    assert_eq!(put(&*s, ID_CLAIM, "x", Some(id.rv)).await.unwrap(), Err(IdentityRule::IsMember));
+    assert_eq!(
+        s.delete_cluster_claim(&by, ID_CLAIM, None, now()).await.unwrap(),
+        Err(IdentityRule::IsRequired)
+    );
+    token(&*s, "one").await;
+    assert_eq!(s.join_agent("one", &agent("fra-1"), now()).await.unwrap(), JoinOutcome::Joined);
+    let stays = Err(IdentityRule::HasAgents(1));
+    assert_eq!(s.delete_cluster_claim(&by, CLUSTERSET_CLAIM, None, now()).await.unwrap(), stays);
+    assert_eq!(put(&*s, CLUSTERSET_CLAIM, "x", Some(set.rv)).await.unwrap(), stays);
+    assert!(s.revoke_agent(&by, "fra-1", now()).await.unwrap());
+    assert!(!s.revoke_agent(&by, "fra-1", now()).await.unwrap());
+    let gone = s.delete_cluster_claim(&by, CLUSTERSET_CLAIM, Some(set.rv), now()).await.unwrap().unwrap();
+    assert!(gone.rv > set.rv);
+    let kept = s.tombstones(&[gone.rv]).await.unwrap();
+    assert!(kept[0].1.contains("alder-fleet"), "a watch reports it");
+    assert!(put(&*s, ID_CLAIM, "alder-east", Some(id.rv)).await.unwrap().is_ok(), "left: it may be renamed");
+    let log = crate::world::log(&*s, Some(ONE), LogPosition(0), 99).await;
+    let words: Vec<_> = log.iter().filter(|e| e.kind == "cluster_claim").map(|e| e.op.as_str()).collect();
+    assert_eq!(words, ["create", "update", "create", "delete", "update"]);
+    let names = s.cluster_claims("", 9).await.unwrap();
+    assert_eq!(
+        names.iter().map(|c| (c.name.as_str(), c.value.as_str())).collect::<Vec<_>>(),
+        [(ID_CLAIM, "alder-east")]
+    );
+}
+
+pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) {
+    let (s, other) = (place.open().await, place.open().await);
+    put(&*s, ID_CLAIM, "alder-main", None).await.unwrap().unwrap();
+    token(&*s, "one").await;
+    let join = |hash: &'static str, id: &'static str| {
+        let s = s.clone();
+        async move { s.join_agent(hash, &agent(id), later(1)).await.unwrap() }
+    };
+    assert_eq!(join("none", "fra-1").await, JoinOutcome::Token);
+    assert_eq!(join("one", "alder-main").await, JoinOutcome::Exists, "the server has this identity");
+    assert_eq!(join("one", "fra-1").await, JoinOutcome::Joined, "the token was still unused");
+    assert_eq!(join("one", "fra-2").await, JoinOutcome::Token, "used");
+    token(&*s, "two").await;
+    assert_eq!(join("two", "fra-1").await, JoinOutcome::Exists);
+    let late = s.join_agent("two", &agent("fra-2"), later(16)).await.unwrap();
+    assert_eq!(late, JoinOutcome::Token, "expired");
+    assert_eq!(other.agents().await.unwrap().len(), 1);
+    // A stamp counts once.
+    assert!(s.agent_seen(&agent("fra-1"), 7).await.unwrap());
+    assert!(!other.agent_seen(&agent("fra-1"), 7).await.unwrap());
+    assert!(!s.agent_seen(&agent("fra-9"), 8).await.unwrap());
+    // Asked on one replica, taken and answered on the other.
+    s.ask_agent("fra-1", "q1", "question", later(2)).await.unwrap();
+    assert_eq!(s.agent_queues(now()).await.unwrap(), [("fra-1".to_string(), 1)]);
+    assert_eq!(other.agent_work("fra-1", "q1", now()).await.unwrap(), WorkState::Unknown, "not taken yet");
+    assert!(other.take_agent_work("fra-2", 9, now()).await.unwrap().is_empty());
+    let taken = other.take_agent_work("fra-1", 9, now()).await.unwrap();
+    assert_eq!(taken, [("q1".to_string(), "question".to_string(), later(2))]);
+    assert!(s.take_agent_work("fra-1", 9, now()).await.unwrap().is_empty(), "once");
+    assert_eq!(s.agent_work("fra-2", "q1", now()).await.unwrap(), WorkState::Unknown, "of another agent");
+    assert!(matches!(other.agent_work("fra-1", "q1", now()).await.unwrap(), WorkState::Open(_)));
+    assert!(!other.answer_agent_work("fra-1", "q1", "late", later(3)).await.unwrap());
+    assert_eq!(s.agent_answer("q1").await.unwrap(), None);
+    assert!(other.answer_agent_work("fra-1", "q1", "answer", now()).await.unwrap());
+    assert!(!other.answer_agent_work("fra-1", "q1", "again", now()).await.unwrap());
+    assert_eq!(s.agent_work("fra-1", "q1", now()).await.unwrap(), WorkState::Over);
+    assert_eq!(s.agent_answer("q1").await.unwrap().as_deref(), Some("answer"));
+    s.end_agent_work("q1", now()).await.unwrap();
+    assert_eq!(s.agent_answer("q1").await.unwrap(), None);
+    // What was asked and never taken is removed with the next one that ends.
+    s.ask_agent("fra-1", "q2", "question", later(2)).await.unwrap();
+    s.end_agent_work("none", later(2) + SignedDuration::from_secs(61)).await.unwrap();
+    assert_eq!(s.agent_queues(now()).await.unwrap(), []);
+}

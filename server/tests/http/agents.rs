@@ -1,0 +1,182 @@
+//! Points of presence over HTTP: who may join, which requests count, and that what is refused leaves nothing behind.
+
+use crate::site::{Site, site};
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use fleet::{Answer, AnswerSent, Join, JoinToken, KeyPair, Poll, PollReply, Question, SignedRequest, verify};
+use model::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+struct Agent {
+    id: String,
+    key: KeyPair,
+    server_key: String,
+}
+
+/// A request as an agent sends it: status, body, and whether the server signed the answer.
+async fn send(site: &Site, agent: &Agent, path: &str, stamp: i64, body: &[u8]) -> (StatusCode, Value, bool) {
+    let signature = agent.key.sign(&SignedRequest { path, agent: &agent.id, stamp, body }.of_agent());
+    let request = Request::post(path)
+        .header("host", "scope.example")
+        .header("domainscope-agent", &agent.id)
+        .header("domainscope-stamp", stamp.to_string())
+        .header("domainscope-signature", signature)
+        .body(Body::from(body.to_vec()))
+        .unwrap();
+    let answer = site.router.clone().oneshot(request).await.unwrap();
+    let status = answer.status();
+    let signed =
+        answer.headers().get("domainscope-signature").and_then(|v| v.to_str().ok()).map(str::to_owned);
+    let bytes = axum::body::to_bytes(answer.into_body(), 8 << 20).await.unwrap();
+    let text = SignedRequest { path, agent: &agent.id, stamp, body: &bytes }.of_server();
+    let is_signed = signed.is_some_and(|s| verify(&agent.server_key, &text, &s));
+    (status, serde_json::from_slice(&bytes).unwrap_or_default(), is_signed)
+}
+
+fn bytes(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap()
+}
+
+fn stamp() -> i64 {
+    Timestamp::now().as_microsecond()
+}
+
+async fn token(site: &Site) -> JoinToken {
+    let (status, made) = site.api("POST", "/api/v1/fleet/tokens", Value::Null).await;
+    assert_eq!(status, 200, "{made}");
+    JoinToken::read(made["token"].as_str().unwrap()).unwrap()
+}
+
+async fn join(site: &Site, token: &JoinToken, id: &str) -> (Agent, StatusCode, Value) {
+    let agent =
+        Agent { id: String::new(), key: KeyPair::generate().unwrap(), server_key: token.server_key.clone() };
+    let request = Join {
+        protocol: 1,
+        token: token.secret.clone(),
+        id: id.into(),
+        region: "eu-central".into(),
+        version: "0.1.0".into(),
+        key: agent.key.public(),
+    };
+    let (status, said, is_signed) = send(site, &agent, "/agent/v1/join", stamp(), &bytes(&request)).await;
+    assert_eq!(is_signed, status == StatusCode::OK, "what is accepted is signed by the server: {said}");
+    (Agent { id: id.into(), ..agent }, status, said)
+}
+
+async fn ids(site: &Site) -> Vec<String> {
+    let fleet = site.api("GET", "/api/v1/fleet", Value::Null).await.1;
+    let agents = fleet["agents"].as_array().cloned().unwrap_or_default();
+    agents.iter().filter_map(|a| a["id"].as_str().map(str::to_owned)).collect()
+}
+
+fn poll() -> Vec<u8> {
+    bytes(&Poll { protocol: 1, version: "0.1.0".into(), capacity: 4, ..Poll::default() })
+}
+
+#[tokio::test]
+async fn an_agent_joins_once_and_only_its_own_requests_count() {
+    let site = site(false).await;
+    let one = token(&site).await;
+    let (fra, status, said) = join(&site, &one, "fra-1").await;
+    assert_eq!((status, said["id"].as_str()), (StatusCode::OK, Some("fra-1")), "{said}");
+    assert!(said["set"].as_str().unwrap().ends_with("-fleet"), "{said}");
+    // Used, foreign and unreadable tokens; identities that exist or are no labels.
+    let refused =
+        |(_, status, said): (Agent, StatusCode, Value)| (status.as_u16(), said["detail"].to_string());
+    let (code, words) = refused(join(&site, &one, "gru-1").await);
+    assert!(code == 403 && words.contains("used or expired"), "{code} {words}");
+    let foreign = JoinToken { secret: format!("dsj_{}", "A".repeat(43)), ..one.clone() };
+    assert_eq!(refused(join(&site, &foreign, "gru-1").await).0, 403);
+    let two = token(&site).await;
+    let (code, words) = refused(join(&site, &two, "fra-1").await);
+    assert!(code == 409 && words.contains("Join as fra-2"), "{code} {words}");
+    let (code, words) = refused(join(&site, &two, "Gru 1").await);
+    assert!(code == 400 && words.contains("RFC 1123"), "{code} {words}");
+    assert_eq!(ids(&site).await, ["fra-1"], "nothing was stored");
+
+    // Its polls count, once each; those signed with another key, replayed, or of a wrong clock do not.
+    let first = stamp();
+    let (status, reply, is_signed) = send(&site, &fra, "/agent/v1/poll", first, &poll()).await;
+    assert!(status == StatusCode::OK && is_signed, "{reply}");
+    assert_eq!(send(&site, &fra, "/agent/v1/poll", first, &poll()).await.0, StatusCode::CONFLICT);
+    let thief = Agent { id: "fra-1".into(), key: KeyPair::generate().unwrap(), server_key: String::new() };
+    assert_eq!(send(&site, &thief, "/agent/v1/poll", stamp(), &poll()).await.0, StatusCode::FORBIDDEN);
+    let hour = 3_600_000_000;
+    let (status, said, _) = send(&site, &fra, "/agent/v1/poll", stamp() + hour, &poll()).await;
+    assert!(status == 400 && said["detail"].to_string().contains("clock"), "{said}");
+    let (status, said, _) = send(&site, &fra, "/agent/v1/poll", stamp(), b"{\"protocol\":\"x\"").await;
+    assert!(status == 400 && said["type"].is_string(), "{said}");
+
+    // Revoked: refused at once.
+    assert_eq!(site.api("DELETE", "/api/v1/fleet/fra-1", Value::Null).await.0, 200);
+    assert_eq!(send(&site, &fra, "/agent/v1/poll", stamp(), &poll()).await.0, StatusCode::FORBIDDEN);
+    assert_eq!(site.api("DELETE", "/api/v1/fleet/fra-1", Value::Null).await.0, 404);
+}
+
+#[tokio::test]
+async fn only_answers_to_what_was_asked_are_taken() {
+    let site = site(false).await;
+    let (fra, status, _) = join(&site, &token(&site).await, "fra-1").await;
+    let (gru, also, _) = join(&site, &token(&site).await, "gru-1").await;
+    assert_eq!((status, also), (StatusCode::OK, StatusCode::OK));
+    let question = Question::Authority { name: "www.q7.io".into(), rtype: "A".into() };
+    let text = serde_json::to_string(&question).unwrap();
+    let soon = Timestamp::now() + jiff::SignedDuration::from_secs(60);
+    let store = &site.scanner.store;
+    store.ask_agent("fra-1", "q1", &text, soon).await.unwrap();
+    let answer = |work: &str, answer: Answer| bytes(&AnswerSent { work: work.into(), answer });
+    let failed = || Answer::Failed { reason: "no route".into() };
+    let put = |agent, body: Vec<u8>| {
+        let site = &site;
+        async move {
+            let (status, said, _) = send(site, agent, "/agent/v1/answer", stamp(), &body).await;
+            (status.as_u16(), said["detail"].to_string())
+        }
+    };
+    assert_eq!(put(&fra, answer("q1", failed())).await.0, 404, "not handed out yet");
+    let (_, reply, _) = send(&site, &fra, "/agent/v1/poll", stamp(), &poll()).await;
+    let work: PollReply = serde_json::from_value(reply).unwrap();
+    assert_eq!((work.work.len(), &work.work[0].question), (1, &question));
+    assert_eq!(put(&gru, answer("q1", failed())).await.0, 404, "another agent was asked");
+    assert_eq!(put(&fra, answer("q9", failed())).await.0, 404, "nobody was asked");
+    let other = json!({ "work": "q1", "answer": { "answer": "authority", "seen": {
+        "name": "evil.example", "type": "A", "zone": "evil.example", "outcome": "serves", "aliases": [], "records": [],
+        "ttl": null, "negative_ttl": null, "soa": null, "servers": [], "agree": true,
+        "asked_at": "2026-11-20T12:00:00Z", "notes": [], "sentence": "" } } });
+    let (code, words) = put(&fra, bytes(&other)).await;
+    assert!(code == 400 && words.contains("evil.example"), "{code} {words}");
+    assert_eq!(put(&fra, vec![b'x'; 2 << 20]).await.0, 400, "too large");
+    assert_eq!(store.agent_answer("q1").await.unwrap(), None, "nothing was stored");
+    assert_eq!(put(&fra, answer("q1", failed())).await.0, 200);
+    assert_eq!(put(&fra, answer("q1", failed())).await.0, 409, "once");
+    assert!(store.agent_answer("q1").await.unwrap().unwrap().contains("no route"));
+    // A flood ends in 429.
+    let codes = futures::future::join_all((0..200).map(|_| put(&fra, answer("q9", failed())))).await;
+    assert!(codes.iter().any(|(code, _)| *code == 429), "{codes:?}");
+}
+
+#[tokio::test]
+async fn a_frozen_agent_of_version_1_is_understood() {
+    let site = site(false).await;
+    let made = token(&site).await;
+    let key = KeyPair::generate().unwrap();
+    let agent = Agent { id: String::new(), server_key: made.server_key.clone(), key };
+    // What the first version sends, with a field that this one does not know.
+    let body = format!(
+        r#"{{"protocol":1,"token":"{}","version":"0.1.0","key":"{}","future":true}}"#,
+        made.secret,
+        agent.key.public()
+    );
+    let (status, said, _) = send(&site, &agent, "/agent/v1/join", stamp(), body.as_bytes()).await;
+    assert_eq!(status, 200, "{said}");
+    let agent = Agent { id: said["id"].as_str().unwrap().to_string(), ..agent };
+    assert_eq!(agent.id.len(), 36, "a UUID of the server");
+    let body = br#"{"protocol":1,"version":"0.1.0","running":0,"capacity":1}"#;
+    let (status, said, _) = send(&site, &agent, "/agent/v1/poll", stamp(), body).await;
+    assert!(status == 200 && said["work"].is_array(), "{said}");
+    let body = format!(r#"{{"protocol":0,"token":"{}","version":"0.0.1","key":"k"}}"#, made.secret);
+    let (status, said, _) = send(&site, &agent, "/agent/v1/join", stamp(), body.as_bytes()).await;
+    assert!(status == 400 && said["detail"].to_string().contains("update the agent"), "{said}");
+}
