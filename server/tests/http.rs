@@ -2,6 +2,8 @@
 
 #[path = "http/agents.rs"]
 mod agents;
+#[path = "http/feeds.rs"]
+mod feeds;
 #[path = "http/resources.rs"]
 mod resources;
 #[path = "http/rest_access.rs"]

@@ -83,6 +83,7 @@ fn events() -> Vec<Event> {
             },
             acknowledged: None,
             cluster: None,
+            maintenance: None,
         };
     vec![
         e(

@@ -6,6 +6,7 @@ mod alerts;
 mod claims;
 pub mod configure;
 mod features;
+mod feeds;
 mod fleet;
 mod holdings;
 pub mod identity;

@@ -13,6 +13,7 @@ mod codec;
 mod db;
 mod events;
 mod features;
+mod feeds;
 mod fleet;
 mod history;
 mod index;
@@ -26,6 +27,7 @@ mod outbox;
 mod record;
 mod resources;
 mod retry;
+mod seal;
 mod services;
 mod store;
 mod upkeep;
@@ -41,8 +43,9 @@ pub use fleet::{
     Agent, ClusterClaimWrite, FleetStore, IdentityRule, JoinOutcome, StoredClusterClaim, WorkState,
 };
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
-pub use open::{open, open_postgres, open_sqlite};
+pub use open::{open, open_postgres, open_sqlite, open_with};
 pub use outbox::{DELIVERY, FailedNotification, Failure, LOG, Notification, OutboxStats};
 pub use resources::{NetworkClaimWrite, ResourceStore, StoredCover, StoredDomain, StoredNetworkClaim};
 pub use retry::{Retry, RetryPolicy};
+pub use seal::SecretKey;
 pub use services::VersionedService;

@@ -88,6 +88,7 @@ fn events_totals_and_added_names_keep_their_keys() {
             source: "RDAP".into(),
             note: String::new(),
         },
+        maintenance: None,
         acknowledged: Some(Acknowledged { by: "a".into(), at: Timestamp::UNIX_EPOCH }),
         cluster: None,
     };

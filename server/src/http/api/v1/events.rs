@@ -38,6 +38,9 @@ struct EventV1 {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     cluster: Option<String>,
+    /// Note of the maintenance window during which it was detected: no message about it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    maintenance: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -63,6 +66,7 @@ impl From<Event> for EventV1 {
             note: e.change.note,
             acknowledged: e.acknowledged.map(|a| AcknowledgedV1 { by: a.by, at: a.at }),
             cluster: e.cluster,
+            maintenance: e.maintenance,
         }
     }
 }
