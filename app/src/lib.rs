@@ -29,7 +29,7 @@ pub use pages::connect::{connect_document, connect_failed_document};
 pub use pages::reference::reference_document;
 #[cfg(feature = "ssr")]
 pub use query::audit_query;
-pub use shell::{App, NONCE_HEADER, ShellAssets, THEME_SCRIPT, shell};
+pub use shell::{App, NONCE_HEADER, PASSKEY_SCRIPT, ShellAssets, THEME_SCRIPT, shell};
 
 /// Attaches to the page the server rendered. Trunk's script calls it once the module is loaded.
 #[cfg(feature = "hydrate")]

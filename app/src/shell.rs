@@ -20,6 +20,9 @@ pub struct ShellAssets {
 pub const THEME_SCRIPT: &str = "try{var t=localStorage.getItem(\"theme\");\
 if(t===\"light\"||t===\"dark\")document.documentElement.dataset.theme=t}catch(e){}";
 
+/// The address of the script that talks to the browser about passkeys.
+pub const PASSKEY_SCRIPT: &str = "/passkey.js";
+
 /// A header for the server alone: the nonce that the scripts of a rendered page carry.
 pub const NONCE_HEADER: &str = "x-script-nonce";
 
@@ -42,7 +45,9 @@ fn with_nonce(head: String) -> String {
 
 /// The complete document.
 pub fn shell(assets: ShellAssets) -> impl IntoView {
-    let head = leptos::tachys::html::InertElement::new(with_nonce(assets.head_html));
+    let mut head = assets.head_html;
+    head.insert_str(0, &format!("<script src=\"{PASSKEY_SCRIPT}\" defer></script>"));
+    let head = leptos::tachys::html::InertElement::new(with_nonce(head));
     view! {
         <!DOCTYPE html>
         <html lang="en">

@@ -30,6 +30,7 @@ async fn settings_read_without_script_and_their_forms_go_to_their_own_address() 
     let t = read(&story(), "/settings/account").await;
     says(&t, &["Firefox on Linux", "this session", "Safari on iOS", "Password and recovery code"]);
     says(&t, &["9 recovery codes left", "Change password", "Sign out all others"]);
+    says(&t, &["Work laptop", "Remove Work laptop", "Add a passkey"]);
     let t = read(&story(), "/settings/organisation").await;
     says(&t, &["Alder Labs", "312 of 100000 domains"]);
 }

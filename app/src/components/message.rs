@@ -30,6 +30,8 @@ pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
         "renamed" => "Organisation renamed".into(),
         "password" => "Password changed; your other sessions ended".into(),
         "second_factor_off" => "Two-factor sign-in is off".into(),
+        "passkey_added" => "Passkey added: you can sign in with it from now on".into(),
+        "passkey_removed" => "Passkey removed: it no longer signs in".into(),
         "ended" if count == 1 => "1 session ended".into(),
         "ended" => format!("{count} sessions ended"),
         "claimed" => "Claim saved; its state is in the list".into(),

@@ -45,6 +45,8 @@ pub struct AccessPage {
     pub button: &'static str,
     /// A sentence below the form.
     pub footer: &'static str,
+    /// The page to go to after sign-in with a passkey, where that is offered.
+    pub passkey_to: Option<String>,
 }
 
 /// The complete document of such a page; `head_html` carries the style sheet and no script.
@@ -72,6 +74,7 @@ pub fn access_document(head_html: &str, page: &AccessPage) -> String {
                             <p class="muted">{page.text.clone()}</p>
                         </div>
                         {form(page)}
+                        {page.passkey_to.clone().map(passkey)}
                         <p class="muted xs auth-foot">{page.footer}</p>
                     </main>
                 </div>
@@ -79,6 +82,21 @@ pub fn access_document(head_html: &str, page: &AccessPage) -> String {
         </html>
     };
     document.into_any().to_html()
+}
+
+/// Sign-in with a passkey. The script shows it in browsers that have passkeys.
+fn passkey(to: String) -> AnyView {
+    view! {
+        <form class="card" method="post" action="/sign-in" data-passkey="sign-in" hidden>
+            <div class="card-body stack">
+                <input type="hidden" name="to" value=to/>
+                <p class="hint t-critical" role="alert" data-passkey-error="" hidden></p>
+                <button class="btn" type="submit">"Sign in with a passkey"</button>
+            </div>
+        </form>
+        <script src=crate::PASSKEY_SCRIPT defer></script>
+    }
+    .into_any()
 }
 
 fn form(page: &AccessPage) -> Option<AnyView> {

@@ -6,8 +6,8 @@ use super::{caller, now};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use model::account::{
-    AuditEntry, AuditPage, AuditQuery, Invitation, Member, SessionInfo, SignInMethod, TokenInfo, TokenScope,
-    User, UserId,
+    AuditEntry, AuditPage, AuditQuery, Invitation, Member, PasskeyInfo, SessionInfo, SignInMethod, TokenInfo,
+    TokenScope, User, UserId,
 };
 use model::ids::{Caller, Role};
 use service::{
@@ -175,6 +175,12 @@ impl AccountBackend for Sample {
                 session("s1", firefox, 0, SignInMethod::Code, true),
                 session("s2", phone, 7, SignInMethod::RecoveryCode, false),
             ],
+            passkeys: vec![PasskeyInfo {
+                id: "p1".into(),
+                name: "Work laptop".into(),
+                created_at: ago(700),
+                last_used_at: Some(ago(5)),
+            }],
         })
     }
 
@@ -192,6 +198,18 @@ impl AccountBackend for Sample {
     }
 
     async fn disable_second_factor(&self, _: &Caller, _: &str, _: &str) -> ApiResult<()> {
+        Err(ApiError::invalid("Not in the sample."))
+    }
+
+    async fn begin_passkey(&self, _: &Caller, _: &str, _: &str) -> ApiResult<String> {
+        Err(ApiError::invalid("Not in the sample."))
+    }
+
+    async fn finish_passkey(&self, _: &Caller, _: &str, _: &str, _: &str) -> ApiResult<PasskeyInfo> {
+        Err(ApiError::invalid("Not in the sample."))
+    }
+
+    async fn remove_passkey(&self, _: &Caller, _: &str) -> ApiResult<()> {
         Err(ApiError::invalid("Not in the sample."))
     }
 

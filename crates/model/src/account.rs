@@ -66,6 +66,19 @@ pub struct SessionInfo {
     pub is_current: bool,
 }
 
+/// A passkey as its owner sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PasskeyInfo {
+    /// Identifier for removing it.
+    pub id: String,
+    /// As its owner calls it.
+    pub name: String,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When it signed in last.
+    pub last_used_at: Option<Timestamp>,
+}
+
 /// How a person signed in to a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -79,12 +92,19 @@ pub enum SignInMethod {
     RecoveryCode,
     /// A link that works once: set-up, invitation, new password.
     Link,
+    /// A passkey, with user verification.
+    Passkey,
 }
 
 impl SignInMethod {
     /// All of them.
-    pub const ALL: [SignInMethod; 4] =
-        [SignInMethod::Password, SignInMethod::Code, SignInMethod::RecoveryCode, SignInMethod::Link];
+    pub const ALL: [SignInMethod; 5] = [
+        SignInMethod::Password,
+        SignInMethod::Code,
+        SignInMethod::RecoveryCode,
+        SignInMethod::Link,
+        SignInMethod::Passkey,
+    ];
 
     /// The stable word.
     pub fn as_str(self) -> &'static str {
@@ -93,6 +113,7 @@ impl SignInMethod {
             SignInMethod::Code => "code",
             SignInMethod::RecoveryCode => "recovery_code",
             SignInMethod::Link => "link",
+            SignInMethod::Passkey => "passkey",
         }
     }
 
@@ -108,6 +129,7 @@ impl SignInMethod {
             SignInMethod::Code => "Password and code",
             SignInMethod::RecoveryCode => "Password and recovery code",
             SignInMethod::Link => "One-time link",
+            SignInMethod::Passkey => "Passkey",
         }
     }
 }
@@ -308,6 +330,8 @@ pub fn action_label(action: &str) -> &str {
         "account.password" => "Password changed",
         "account.reset" => "Password reset",
         "account.second_factor" => "Two-factor sign-in changed",
+        "account.passkey_add" => "Passkey added",
+        "account.passkey_remove" => "Passkey removed",
         "organisation.rename" => "Organisation renamed",
         "organisation.set_up" => "Installation set up",
         "cluster.claim" => "Identity or cluster claim changed",

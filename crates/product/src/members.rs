@@ -5,7 +5,7 @@ use crate::{Services, unavailable};
 use accounts::{Secret, SecretKind, random_id};
 use async_trait::async_trait;
 use jiff::SignedDuration;
-use model::account::{AuditPage, AuditQuery, Invitation, Member, TokenInfo, UserId};
+use model::account::{AuditPage, AuditQuery, Invitation, Member, PasskeyInfo, TokenInfo, UserId};
 use model::ids::{Caller, Role};
 use service::policy::{Action, authorize};
 use service::{
@@ -250,6 +250,27 @@ impl AccountBackend for Services {
     async fn disable_second_factor(&self, caller: &Caller, password: &str, code: &str) -> ApiResult<()> {
         authorize(caller, Action::DisableSecondFactor)?;
         self.identity.disable_second_factor(caller, password, code).await
+    }
+
+    async fn begin_passkey(&self, caller: &Caller, password: &str, site: &str) -> ApiResult<String> {
+        authorize(caller, Action::BeginPasskey)?;
+        self.identity.begin_passkey(caller, password, site).await
+    }
+
+    async fn finish_passkey(
+        &self,
+        caller: &Caller,
+        name: &str,
+        answer: &str,
+        site: &str,
+    ) -> ApiResult<PasskeyInfo> {
+        authorize(caller, Action::FinishPasskey)?;
+        self.identity.finish_passkey(caller, name, answer, site).await
+    }
+
+    async fn remove_passkey(&self, caller: &Caller, id: &str) -> ApiResult<()> {
+        authorize(caller, Action::RemovePasskey)?;
+        self.identity.remove_passkey(caller, id).await
     }
 
     async fn end_sessions(&self, caller: &Caller, only: Option<&str>) -> ApiResult<u64> {

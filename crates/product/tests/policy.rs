@@ -142,6 +142,11 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::BeginSecondFactor => s.begin_second_factor(caller, None).await.map(drop),
         Action::EnableSecondFactor => s.enable_second_factor(caller, "", "", "").await.map(drop),
         Action::DisableSecondFactor => s.disable_second_factor(caller, "", "").await,
+        Action::BeginPasskey => s.begin_passkey(caller, "", "https://scope.example").await.map(drop),
+        Action::FinishPasskey => {
+            s.finish_passkey(caller, "key", "{}", "https://scope.example").await.map(drop)
+        }
+        Action::RemovePasskey => s.remove_passkey(caller, "none").await,
         Action::EndSessions => s.end_sessions(caller, None).await.map(drop),
         Action::Configure => {
             let spec = ServiceSpec::new(ServiceKind::Proof, "", [("value", "x=1")]).unwrap();

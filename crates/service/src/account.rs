@@ -3,7 +3,7 @@
 use crate::ApiResult;
 use async_trait::async_trait;
 use model::account::{
-    AuditPage, AuditQuery, Invitation, Member, SessionInfo, TokenInfo, TokenScope, User, UserId,
+    AuditPage, AuditQuery, Invitation, Member, PasskeyInfo, SessionInfo, TokenInfo, TokenScope, User, UserId,
 };
 use model::ids::{Caller, Role};
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,19 @@ pub trait AccountBackend: Send + Sync + 'static {
     ) -> ApiResult<Vec<String>>;
     /// Turns two-factor sign-in off.
     async fn disable_second_factor(&self, caller: &Caller, password: &str, code: &str) -> ApiResult<()>;
+    /// Options for the caller's browser to make a passkey, as JSON, once the password is right. `site` is the origin at
+    /// which people reach this server.
+    async fn begin_passkey(&self, caller: &Caller, password: &str, site: &str) -> ApiResult<String>;
+    /// Adds the passkey that the browser made; `answer` is its JSON.
+    async fn finish_passkey(
+        &self,
+        caller: &Caller,
+        name: &str,
+        answer: &str,
+        site: &str,
+    ) -> ApiResult<PasskeyInfo>;
+    /// Removes a passkey of the caller: it no longer signs in.
+    async fn remove_passkey(&self, caller: &Caller, id: &str) -> ApiResult<()>;
     /// Ends one session of the caller, or all others.
     async fn end_sessions(&self, caller: &Caller, only: Option<&str>) -> ApiResult<u64>;
 }
@@ -135,6 +148,8 @@ pub struct Profile {
     pub recovery_codes: u64,
     /// Sessions, newest use first.
     pub sessions: Vec<SessionInfo>,
+    /// Passkeys, oldest first.
+    pub passkeys: Vec<PasskeyInfo>,
 }
 
 /// A secret for an authenticator app.

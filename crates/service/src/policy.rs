@@ -117,6 +117,9 @@ pub enum Action {
     BeginSecondFactor,
     EnableSecondFactor,
     DisableSecondFactor,
+    BeginPasskey,
+    FinishPasskey,
+    RemovePasskey,
     EndSessions,
     Features,
     SetFeature,
@@ -131,7 +134,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 92] = [
+    pub const ALL: [Action; 95] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -214,6 +217,9 @@ impl Action {
         Action::BeginSecondFactor,
         Action::EnableSecondFactor,
         Action::DisableSecondFactor,
+        Action::BeginPasskey,
+        Action::FinishPasskey,
+        Action::RemovePasskey,
         Action::EndSessions,
         Action::Features,
         Action::SetFeature,
@@ -315,6 +321,9 @@ impl Action {
             Action::DisableSecondFactor => {
                 ("disable_second_factor", Viewer, Own, "turn two-factor sign-in off")
             }
+            Action::BeginPasskey => ("begin_passkey", Viewer, Own, "add passkeys"),
+            Action::FinishPasskey => ("finish_passkey", Viewer, Own, "add passkeys"),
+            Action::RemovePasskey => ("remove_passkey", Viewer, Own, "remove passkeys"),
             Action::EndSessions => ("end_sessions", Viewer, Own, "end sessions"),
             Action::Features => ("features", Viewer, Read, "see features"),
             Action::SetFeature => ("set_feature", Admin, Write, "turn features on and off"),

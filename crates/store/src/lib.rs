@@ -33,7 +33,7 @@ mod store;
 mod upkeep;
 
 pub use accounts::{
-    AccountStore, Audit, Credentials, MemberChange, NewSession, OneTimeLink, Replay, SessionOwner,
+    AccountStore, Audit, Credentials, MemberChange, NewSession, OneTimeLink, Passkey, Replay, SessionOwner,
 };
 pub use alerts::AlertStore;
 pub use api::*;

@@ -66,6 +66,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/postgres/0010_dns_changes.sql"),
     },
     Migration {
+        version: 11,
+        sqlite: include_str!("../migrations/sqlite/0011_passkeys.sql"),
+        postgres: include_str!("../migrations/postgres/0011_passkeys.sql"),
+    },
+    Migration {
         version: 12,
         sqlite: include_str!("../migrations/sqlite/0012_alerts.sql"),
         postgres: include_str!("../migrations/postgres/0012_alerts.sql"),

@@ -17,6 +17,9 @@ use std::net::IpAddr;
 /// can't set it.
 const SECURE_COOKIE: &str = "__Host-domainscope";
 const PLAIN_COOKIE: &str = "domainscope_session";
+/// What the answer to a passkey challenge of the sign-in page has to come with.
+const SECURE_PASSKEY_COOKIE: &str = "__Host-domainscope-passkey";
+const PLAIN_PASSKEY_COOKIE: &str = "domainscope_passkey";
 /// A browser keeps the cookie no longer than a session can last.
 pub(super) const COOKIE_SECONDS: u32 = 14 * 24 * 3600;
 
@@ -92,9 +95,24 @@ pub(super) fn presented(headers: &HeaderMap, encrypted: bool) -> Option<Presente
         return Some(Presented::Bearer(token.trim().to_string()));
     }
     let name = if encrypted { SECURE_COOKIE } else { PLAIN_COOKIE };
-    let found =
-        text(headers, COOKIE)?.split(';').find_map(|c| c.trim().strip_prefix(name)?.strip_prefix('='))?;
-    Some(Presented::Cookie(found.to_string()))
+    cookie_value(headers, name).map(Presented::Cookie)
+}
+
+fn cookie_value(headers: &HeaderMap, name: &str) -> Option<String> {
+    let mut all = text(headers, COOKIE)?.split(';');
+    all.find_map(|c| Some(c.trim().strip_prefix(name)?.strip_prefix('=')?.to_string()))
+}
+
+/// The secret of a passkey challenge that a request presents.
+pub(super) fn presented_passkey(headers: &HeaderMap, encrypted: bool) -> Option<String> {
+    cookie_value(headers, if encrypted { SECURE_PASSKEY_COOKIE } else { PLAIN_PASSKEY_COOKIE })
+}
+
+/// The `Set-Cookie` of a passkey challenge.
+pub(super) fn passkey_cookie(secret: &str, encrypted: bool, seconds: u32) -> String {
+    let (name, secure) =
+        if encrypted { (SECURE_PASSKEY_COOKIE, "; Secure") } else { (PLAIN_PASSKEY_COOKIE, "") };
+    format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
 }
 
 /// The `Set-Cookie` of a session; with no seconds left it removes the cookie.

@@ -17,6 +17,7 @@ mod listen;
 mod live;
 mod live_tools;
 mod origin;
+mod passkeys;
 mod per_client;
 mod records;
 mod resources;
@@ -146,6 +147,7 @@ impl AppState {
         let forms = settings::PATHS.iter().fold(Router::new(), |r, path| r.route(path, post(form.clone())));
         let authenticated = Router::new()
             .merge(forms)
+            .merge(passkeys::settings())
             .route("/settings/audit.csv", get(audit_export::csv))
             .route("/settings/audit.json", get(audit_export::json))
             .route("/api/fn/{*function}", any(response::unknown_function))
@@ -168,6 +170,8 @@ impl AppState {
         Router::new()
             .merge(authenticated)
             .route("/sign-in", get(sign_in::sign_in_page).post(sign_in::sign_in))
+            .merge(passkeys::sign_in())
+            .route(app::PASSKEY_SCRIPT, get(passkeys::script))
             .route("/sign-out", post(sign_in::sign_out))
             .route("/switch-organisation", post(sign_in::switch_org))
             .route("/setup", get(sign_in::link_page))

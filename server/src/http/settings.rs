@@ -201,6 +201,12 @@ async fn account(state: &AppState, caller: &Caller, form: &str, f: &Fields) -> A
             s.disable_second_factor(caller, f.get("password"), f.get("code")).await?;
             Ok(Done::Back("second_factor_off", 1))
         }
+        // The script of the page sends it elsewhere: this is a browser without script.
+        "add_passkey" => Err(ApiError::invalid("Adding a passkey needs JavaScript: allow it for this page.")),
+        "remove_passkey" => {
+            s.remove_passkey(caller, f.get("id")).await?;
+            Ok(Done::Back("passkey_removed", 1))
+        }
         "end" => Ok(Done::Back("ended", s.end_sessions(caller, Some(f.get("id"))).await?)),
         "end_others" => Ok(Done::Back("ended", s.end_sessions(caller, None).await?)),
         other => Err(ApiError::invalid(format!("This page has no form “{other}”."))),

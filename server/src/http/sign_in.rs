@@ -181,6 +181,7 @@ fn sign_in_form(to: &str, email: &str, wants_code: bool, error: Option<String>) 
         fields,
         error,
         button: "Sign in",
+        passkey_to: Some(own_path(to).to_string()),
         footer: "Access is by invitation. Forgot your password? Ask an administrator of this server for a reset link.",
         ..AccessPage::default()
     }
@@ -292,7 +293,7 @@ fn see_other(to: &str, cookie: Option<String>) -> Response {
 }
 
 /// A path of this server; never another site's address, which `//host`, `/\host` or a tab in it would be to a browser.
-fn own_path(to: &str) -> &str {
+pub(super) fn own_path(to: &str) -> &str {
     let is_own = to.starts_with('/')
         && !to.starts_with("//")
         && !to.chars().any(|c| c == '\\' || c.is_control())

@@ -161,3 +161,42 @@ async fn the_demo_acts_in_the_name_of_its_visitor() {
     let far = Request::get("/domains").extension(doh::Client("192.0.2.1".parse().unwrap()));
     assert_eq!(send(&site, far, String::new()).await.status, StatusCode::SEE_OTHER);
 }
+
+#[tokio::test]
+async fn a_passkey_challenge_comes_with_a_cookie_and_only_to_the_sites_own_page() {
+    let site = site(false).await;
+    let ask = |path: &str, from: &str| {
+        Request::post(path).header("content-type", "application/json").header("sec-fetch-site", from)
+    };
+    let page = get(&site, "/sign-in", "").await;
+    assert!(page.body.contains("data-passkey=\"sign-in\"") && page.body.contains("src=\"/passkey.js\""));
+    let path = "/sign-in/passkey/options";
+    let refused = send(&site, ask(path, "cross-site"), "{}".into()).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    let begun = send(&site, ask(path, "same-origin"), "{}".into()).await;
+    assert_eq!(begun.status, StatusCode::OK);
+    let set = begun.headers["set-cookie"].to_str().unwrap();
+    assert!(set.contains("HttpOnly; SameSite=Strict; Max-Age=300"), "{set}");
+    let options: serde_json::Value = serde_json::from_str(&begun.body).unwrap();
+    assert_eq!(options["publicKey"]["rpId"], "scope.example");
+    assert_eq!(options["publicKey"]["userVerification"], "required");
+    let known = options["publicKey"]["allowCredentials"].as_array().map_or(0, Vec::len);
+    assert_eq!(known, 0, "nothing says who has a passkey");
+    let answer = "{\"answer\":{\"id\":\"x\"}}".to_string();
+    let refused =
+        send(&site, ask("/sign-in/passkey", "same-origin").header("cookie", begun.cookie()), answer).await;
+    assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
+    assert!(refused.body.contains("This passkey was not accepted"), "{}", refused.body);
+    // Without a session nothing is added, whatever the password.
+    let refused =
+        send(&site, ask("/settings/passkeys/options", "same-origin"), "{\"password\":\"x\"}".into()).await;
+    assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
+    let cookie = set_password(&site).await;
+    let begin = ask("/settings/passkeys/options", "same-origin").header("cookie", &cookie);
+    let wrong = send(&site, begin, "{\"password\":\"not this one\"}".into()).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", wrong.body);
+    let begin = ask("/settings/passkeys/options", "same-origin").header("cookie", &cookie);
+    let begun = send(&site, begin, format!("{{\"password\":\"{PASSWORD}\"}}")).await;
+    assert_eq!(begun.status, StatusCode::OK, "{}", begun.body);
+    assert!(begun.body.contains("\"residentKey\":\"required\""), "{}", begun.body);
+}

@@ -40,6 +40,9 @@ const SPEC: &str = "{\"service\":\"proof\",\"host\":\"\",\"values\":{\"value\":\
 const TABLE: &[Line] = &[
     ("GET", "/sign-in", Nothing, "", ""),
     ("POST", "/sign-in", Nothing, "", "email=a&password=b"),
+    ("POST", "/sign-in/passkey/options", Nothing, "", "{}"),
+    ("POST", "/sign-in/passkey", Nothing, "", "{\"answer\":{}}"),
+    ("GET", "/passkey.js", Nothing, "", ""),
     ("POST", "/sign-out", Nothing, "", ""),
     ("POST", "/switch-organisation", Nothing, "", "org=none"),
     ("GET", "/setup", Nothing, "/setup?key=x", ""),
@@ -91,6 +94,8 @@ const TABLE: &[Line] = &[
     ("POST", "/settings/features", Least(Admin), "", "do=desire&name=doh-server&desired=default"),
     ("POST", "/fleet", Least(Admin), "", "do=revoke&id=none"),
     ("POST", "/settings/account", Person, "", "do=end&id=SESSION"),
+    ("POST", "/settings/passkeys/options", Person, "", "{\"password\":\"\"}"),
+    ("POST", "/settings/passkeys", Person, "", "{\"name\":\"key\",\"answer\":{}}"),
     // --- streams and files ---
     ("GET", "/live", Least(Viewer), "", ""),
     ("GET", "/live/compare", Least(Member), "/live/compare?name=a..b", ""),

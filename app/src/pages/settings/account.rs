@@ -1,5 +1,6 @@
 //! One's own account: sessions, password, two-factor sign-in.
 
+use super::passkeys::passkeys;
 use super::{page, refusal};
 use crate::components::banner::{Tone, banner};
 use crate::components::copy::copy_button;
@@ -16,7 +17,7 @@ const PATH: &str = "/settings/account";
 #[component]
 pub(crate) fn AccountPage() -> impl IntoView {
     let data = Resource::new(|| (), |()| server_fns::settings_account());
-    page(PATH, "password, two-factor sign-in, sessions", data, body)
+    page(PATH, "password, passkeys, two-factor sign-in, sessions", data, body)
 }
 
 fn body(p: SettingsPage<Profile>) -> AnyView {
@@ -34,6 +35,7 @@ fn body(p: SettingsPage<Profile>) -> AnyView {
                     </dl></section>
             </div>
             <div class="stack">
+                {passkeys(&d, p.outcome.as_ref(), p.now)}
                 {second_factor(&d, p.outcome.as_ref())}
                 {password(&d, p.outcome.as_ref())}
             </div>

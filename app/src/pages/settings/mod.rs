@@ -7,6 +7,7 @@ pub(crate) mod features;
 mod feeds;
 pub(crate) mod members;
 pub(crate) mod organisation;
+mod passkeys;
 pub(crate) mod tokens;
 
 use crate::components::banner::{Tone, banner, page_failure};

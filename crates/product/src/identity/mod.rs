@@ -6,6 +6,7 @@
 //! count too.
 
 mod links;
+mod passkeys;
 mod profile;
 mod sign_in;
 

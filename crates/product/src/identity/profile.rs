@@ -15,7 +15,7 @@ const ISSUER: &str = "Domainscope";
 /// Light modules around the code (ISO/IEC 18004 section 9.1).
 const QUIET_ZONE: i32 = 4;
 
-fn own(caller: &Caller) -> ApiResult<&UserId> {
+pub(super) fn own(caller: &Caller) -> ApiResult<&UserId> {
     caller.user.as_ref().ok_or_else(|| ApiError::forbidden("Only a person has an account: sign in as one."))
 }
 
@@ -30,6 +30,7 @@ impl Identity {
             has_password: found.password.is_some(),
             recovery_codes: self.store.recovery_codes(user).await.map_err(unavailable)?,
             sessions: self.store.sessions(user, current).await.map_err(unavailable)?,
+            passkeys: self.passkeys(user).await?,
             user: found.user,
         })
     }

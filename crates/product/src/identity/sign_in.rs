@@ -34,6 +34,9 @@ pub enum SignInError {
     /// The code is wrong, used already, or too old.
     #[error("This code is invalid or was already used. Enter a new one.")]
     WrongCode,
+    /// The passkey is not known here, or its answer is for something else or too late.
+    #[error("This passkey was not accepted. Try again, or sign in with your password.")]
+    WrongPasskey,
     /// The account is a member of no organisation any more.
     #[error("This account is not a member of any organisation. Ask an owner for an invitation.")]
     NoOrganisation,
@@ -52,6 +55,7 @@ impl SignInError {
             SignInError::Wrong
             | SignInError::WrongPassword
             | SignInError::CodeNeeded
+            | SignInError::WrongPasskey
             | SignInError::WrongCode => 401,
             SignInError::NoOrganisation => 403,
             SignInError::Throttled(_) => 429,
@@ -115,7 +119,7 @@ impl Identity {
     }
 
     /// Counts an attempt against all of these keys, or says how long to wait.
-    async fn count_attempt(&self, keys: &[(&str, ThrottleRule)]) -> Result<(), SignInError> {
+    pub(super) async fn count_attempt(&self, keys: &[(&str, ThrottleRule)]) -> Result<(), SignInError> {
         let now = self.now();
         for (key, rule) in keys {
             let (failures, last_at) = self.store.failures(key).await?;

@@ -242,3 +242,6 @@ async fn a_token_acts_in_its_scope_until_it_ends() {
     place.pass(SignedDuration::from_hours(1));
     assert_eq!(place.caller(&secret).await, None);
 }
+
+#[path = "passkey_tests.rs"]
+mod passkeys;

@@ -5,6 +5,7 @@
 
 mod access;
 pub(crate) mod audit;
+mod passkeys;
 mod requests;
 mod throttles;
 mod types;
@@ -139,6 +140,28 @@ pub trait AccountStore: Send + Sync + 'static {
     ) -> Result<u64>;
     /// Invitations of an organisation that have not ended.
     async fn invitations(&self, org: OrgId, now: Timestamp) -> Result<Vec<Invitation>>;
+
+    // ---- passkeys ------------------------------------------------------------------------------
+    /// Adds a passkey; false when its authenticator's identifier is known already, of whichever account.
+    async fn add_passkey(&self, new: &Passkey, log: Option<&Audit>) -> Result<bool>;
+    /// Passkeys of a person, oldest first.
+    async fn passkeys(&self, user: &UserId) -> Result<Vec<Passkey>>;
+    /// The passkey of an authenticator's identifier.
+    async fn passkey(&self, credential: &str) -> Result<Option<Passkey>>;
+    /// Writes counter and time after a use; false when the passkey was removed meanwhile.
+    async fn passkey_used(&self, id: &str, data: &str, now: Timestamp) -> Result<bool>;
+    /// Removes a passkey of a person; its name goes into the log. False when there is none.
+    async fn remove_passkey(&self, user: &UserId, id: &str, log: Option<&Audit>) -> Result<bool>;
+    /// Keeps a challenge until its answer comes, in place of one of the same hash. False when too many are open.
+    async fn keep_challenge(
+        &self,
+        hash: &str,
+        state: &str,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool>;
+    /// Uses a challenge up. Of several callers one gets it.
+    async fn take_challenge(&self, hash: &str, now: Timestamp) -> Result<Option<String>>;
 
     // ---- failed attempts -----------------------------------------------------------------------
     /// Failures of a key and the time of the newest.
@@ -313,6 +336,33 @@ impl AccountStore for Database {
     }
     async fn invitations(&self, org: OrgId, now: Timestamp) -> Result<Vec<Invitation>> {
         access::invitations(&self.db, org, now).await
+    }
+    async fn add_passkey(&self, new: &Passkey, log: Option<&Audit>) -> Result<bool> {
+        passkeys::add(&self.db, new, log).await
+    }
+    async fn passkeys(&self, user: &UserId) -> Result<Vec<Passkey>> {
+        passkeys::of_user(&self.db, user).await
+    }
+    async fn passkey(&self, credential: &str) -> Result<Option<Passkey>> {
+        passkeys::by_credential(&self.db, credential).await
+    }
+    async fn passkey_used(&self, id: &str, data: &str, now: Timestamp) -> Result<bool> {
+        passkeys::used(&self.db, id, data, now).await
+    }
+    async fn remove_passkey(&self, user: &UserId, id: &str, log: Option<&Audit>) -> Result<bool> {
+        passkeys::remove(&self.db, user, id, log).await
+    }
+    async fn keep_challenge(
+        &self,
+        hash: &str,
+        state: &str,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool> {
+        passkeys::keep_challenge(&self.db, hash, state, expires_at, now).await
+    }
+    async fn take_challenge(&self, hash: &str, now: Timestamp) -> Result<Option<String>> {
+        passkeys::take_challenge(&self.db, hash, now).await
     }
     async fn failures(&self, key: &str) -> Result<(u32, Option<Timestamp>)> {
         throttles::failures(&self.db, key).await

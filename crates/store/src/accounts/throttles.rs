@@ -46,6 +46,7 @@ pub(super) async fn prune(db: &Db, before: Timestamp, audit_before: Timestamp) -
     for (sql, at) in [
         ("DELETE FROM sessions WHERE seen_at < $1", before),
         ("DELETE FROM one_time_links WHERE expires_at < $1", before),
+        ("DELETE FROM passkey_challenges WHERE expires_at < $1", before),
         ("DELETE FROM throttles WHERE last_at < $1", before),
         ("DELETE FROM idempotency_keys WHERE created_at < $1", before),
         ("DELETE FROM audit_log WHERE at < $1", audit_before),

@@ -73,6 +73,27 @@ pub struct Audit {
     pub new: Option<String>,
 }
 
+/// A passkey.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passkey {
+    /// Identifier in lists.
+    pub id: String,
+    /// Whose it is.
+    pub user: UserId,
+    /// The identifier its authenticator gave it, base64url.
+    pub credential: String,
+    /// The origin it was made at.
+    pub site: String,
+    /// As its owner calls it.
+    pub name: String,
+    /// Public key and counter, as JSON.
+    pub data: String,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When it signed in last.
+    pub last_used_at: Option<Timestamp>,
+}
+
 /// A link that works once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneTimeLink {

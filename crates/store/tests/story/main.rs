@@ -16,6 +16,7 @@ mod lists;
 mod log;
 mod numbers;
 mod outbox;
+mod passkeys;
 mod plain;
 mod saved;
 mod services;
@@ -48,6 +49,7 @@ macro_rules! stories {
 
 stories! {
     accounts::people_sign_in_and_are_signed_out_everywhere,
+    passkeys::a_challenge_is_answered_once_and_a_passkey_belongs_to_one_person,
     accounts::a_second_factor_counts_once_on_whichever_replica,
     accounts::an_organisation_always_has_an_owner,
     accounts::who_leaves_an_organisation_loses_its_sessions,
