@@ -302,7 +302,7 @@ fn judge_certificates(b: &mut ReasonCollector, observation: &Observation, now: T
     let hosts = observation.certificates.value.iter().flat_map(|c| &c.hosts);
     for host in hosts.filter(|h| h.covers_host && matches!(h.trust, Some(Trust::Trusted | Trust::Expired))) {
         let Some(c) = &host.certificate else { continue };
-        let soon = c.not_after.checked_sub((24 * WARNING_DAYS).hours()).unwrap_or(Timestamp::MIN);
+        let soon = plus(c.not_after, -WARNING_DAYS * DAY);
         b.again.extend([soon, c.not_after]);
         if let Some(sentence) = host.problem(now) {
             b.say(StatusKind::Warning, Rule::Certificate, sentence);
