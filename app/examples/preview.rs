@@ -5,6 +5,7 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use app::{AccessField, AccessPage, access_document};
 use std::path::PathBuf;
 use support::backend::Sample;
 use support::world;
@@ -19,7 +20,10 @@ async fn main() {
     let head = r#"<link rel="stylesheet" href="app.css">"#;
     let story = support::router(Sample::story(), head);
     let empty = support::router(Sample::of(vec![]), head);
+    let wide = support::router(extremes(), head);
     let broken = support::router(Sample { broken: true, ..Sample::of(vec![world::alder()]) }, head);
+    let legion = format!("/domains/{}", support::legion::NAME);
+    let legion_dns = format!("{legion}/dns");
     let pages = [
         ("inventory", &story, "/domains"),
         ("filtered", &story, "/domains?tag=core&status=warning&sort=-change"),
@@ -57,6 +61,24 @@ async fn main() {
         ("settings-audit", &story, "/settings/audit"),
         ("settings-organisation", &story, "/settings/organisation"),
         ("settings-account", &story, "/settings/account"),
+        ("scan-empty", &story, "/tools/scan"),
+        ("trace-empty", &story, "/tools/trace"),
+        ("fqdn-empty", &story, "/tools/fqdn"),
+        ("fqdn", &story, "/tools/fqdn?name=www.alder.example"),
+        ("fqdn-missing", &story, "/tools/fqdn?name=new.alder.example"),
+        ("fqdn-wildcard", &story, "/tools/fqdn?name=any.apps.example"),
+        ("fqdn-dead", &story, "/tools/fqdn?name=dead.example"),
+        ("fqdn-invalid", &story, "/tools/fqdn?name=a%20b"),
+        ("compare-empty", &story, "/tools/compare"),
+        ("compare", &story, "/tools/compare?name=www.alder.example&type=A"),
+        ("compare-whole", &story, "/tools/compare?name=www.alder.example&type=A&whole=1"),
+        ("compare-denied", &story, "/tools/compare?name=new.alder.example&type=A"),
+        ("compare-forced", &story, "/tools/compare?name=new.alder.example&type=A&force=1&whole=1"),
+        ("legion", &wide, &legion),
+        ("legion-dns", &wide, &legion_dns),
+        ("history-all", &story, "/domains/alder.example/history?from=1&to=3&show=all"),
+        ("dns-trace", &story, "/domains/alder.example/dns?trace=alder.example"),
+        ("events-filtered", &story, "/events?kind=nameservers&open=1"),
         ("notfound", &story, "/nowhere"),
     ];
     for (file, router, url) in pages {
@@ -65,6 +87,25 @@ async fn main() {
         let html = html.replace("href=\"/", "data-href=\"/");
         std::fs::write(folder.join(format!("{file}.html")), html).expect("the page can be written");
     }
+    std::fs::write(folder.join("sign-in.html"), sign_in(head)).expect("the page can be written");
+}
+
+fn sign_in(head: &str) -> String {
+    let field = |name, label, kind, hint| AccessField { name, label, kind, hint, ..AccessField::default() };
+    let page = AccessPage {
+        title: "Sign in".into(),
+        text: "To Domainscope".into(),
+        action: "/sign-in".into(),
+        fields: vec![
+            field("email", "Email address", "email", ""),
+            field("password", "Password", "password", "At least 12 characters."),
+        ],
+        error: Some("Email address or password is wrong.".into()),
+        button: "Sign in",
+        footer: "Ask an administrator for a link when you have lost your password.",
+        ..AccessPage::default()
+    };
+    access_document(head, &page)
 }
 
 /// The story, and a domain of extremes beside it.

@@ -4,7 +4,8 @@
 use jiff::Timestamp;
 use leptos::prelude::*;
 use leptos::wasm_bindgen::JsCast;
-use web_sys::{FormData, HtmlElement, HtmlFormElement, HtmlInputElement};
+use std::cell::RefCell;
+use web_sys::{FormData, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement};
 
 /// The browser's clock.
 pub(crate) fn now() -> Timestamp {
@@ -87,9 +88,9 @@ pub(crate) async fn copy(text: &str) -> bool {
 fn copy_selected(text: &str) -> Option<bool> {
     let page: web_sys::HtmlDocument = document().dyn_into().ok()?;
     let had_focus = page.active_element().and_then(|e| e.dyn_into::<HtmlElement>().ok());
-    let area: web_sys::HtmlTextAreaElement = page.create_element("textarea").ok()?.dyn_into().ok()?;
+    let area: HtmlTextAreaElement = page.create_element("textarea").ok()?.dyn_into().ok()?;
     area.set_value(text);
-    area.set_class_name("vh");
+    area.set_class_name("sr-only");
     // Inside an open dialog nothing outside it can take the focus.
     let place = page.query_selector("dialog[open]").ok().flatten();
     let place = place.or_else(|| page.body().map(Into::into))?;
@@ -180,4 +181,69 @@ pub(crate) fn form_query(event: &web_sys::SubmitEvent) -> Option<String> {
 /// Scheme, host and port of this page's address.
 pub(crate) fn origin() -> String {
     leptos::prelude::window().location().origin().unwrap_or_default()
+}
+
+/// What was typed and checked before the program had loaded: hydration writes each field's own value over it.
+#[derive(Default)]
+struct Typed {
+    texts: Vec<(HtmlElement, String)>,
+    checks: Vec<(HtmlInputElement, bool)>,
+}
+
+thread_local! {
+    static TYPED: RefCell<Typed> = RefCell::default();
+}
+
+/// Keeps what is in fields and differs from what the server rendered.
+pub(crate) fn keep_typed() {
+    let mut typed = Typed::default();
+    let Ok(fields) = document().query_selector_all("input, textarea") else { return };
+    for field in (0..fields.length()).filter_map(|i| fields.item(i)) {
+        if let Some(area) = field.dyn_ref::<HtmlTextAreaElement>() {
+            if area.default_value().is_ok_and(|rendered| rendered != area.value()) {
+                typed.texts.push((area.clone().into(), area.value()));
+            }
+        } else if let Ok(input) = field.dyn_into::<HtmlInputElement>() {
+            if matches!(input.type_().as_str(), "checkbox" | "radio") {
+                if input.checked() != input.default_checked() {
+                    let checked = input.checked();
+                    typed.checks.push((input, checked));
+                }
+            } else if input.value() != input.default_value() {
+                let text = input.value();
+                typed.texts.push((input.into(), text));
+            }
+        }
+    }
+    TYPED.set(typed);
+}
+
+/// Puts back what [`keep_typed`] kept, as if it were typed now.
+pub(crate) fn restore_typed() {
+    let typed = TYPED.take();
+    for (field, text) in typed.texts {
+        if let Some(input) = field.dyn_ref::<HtmlInputElement>() {
+            // Unchanged fields keep the cursor where it is.
+            if input.value() != text {
+                input.set_value(&text);
+            }
+        } else if let Some(area) = field.dyn_ref::<HtmlTextAreaElement>()
+            && area.value() != text
+        {
+            area.set_value(&text);
+        }
+        dispatch(&field, "input");
+    }
+    for (field, checked) in typed.checks {
+        field.set_checked(checked);
+        dispatch(&field, "change");
+    }
+}
+
+fn dispatch(field: &HtmlElement, event: &str) {
+    let bubbling = web_sys::EventInit::new();
+    bubbling.set_bubbles(true);
+    if let Ok(event) = web_sys::Event::new_with_event_init_dict(event, &bubbling) {
+        let _ = field.dispatch_event(&event);
+    }
 }

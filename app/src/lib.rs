@@ -2,7 +2,7 @@
 //! browser (feature `hydrate`).
 //!
 //! Modules are layers; each uses those above it in this list only, which `tests/layers.rs` checks: `clock`, `query`,
-//! `browser` · `browser_dns`, `live` · `navigate` · `server_fns` · `components` · `pages` · `shell`.
+//! `resource`, `browser` · `browser_dns`, `live`, `rule_draft` · `navigate` · `server_fns` · `components` · `pages` · `shell`.
 
 // A page is one type made of all its parts.
 #![recursion_limit = "512"]
@@ -15,6 +15,7 @@ mod live;
 mod navigate;
 mod pages;
 mod query;
+mod resource;
 mod rule_draft;
 pub mod server_fns;
 mod shell;
@@ -25,17 +26,20 @@ pub use clock::Clock;
 pub use pages::access::{AccessField, AccessPage, access_document};
 #[cfg(feature = "ssr")]
 pub use pages::connect::{connect_document, connect_failed_document};
+pub use pages::lazy::part_of;
 #[cfg(feature = "ssr")]
 pub use pages::reference::reference_document;
 #[cfg(feature = "ssr")]
 pub use query::audit_query;
 pub use shell::{App, NONCE_HEADER, PASSKEY_SCRIPT, ShellAssets, THEME_SCRIPT, shell};
 
-/// Attaches to the page the server rendered. Trunk's script calls it once the module is loaded.
+/// Attaches to the page the server rendered. Called once the module is loaded.
 #[cfg(feature = "hydrate")]
-#[wasm_bindgen::prelude::wasm_bindgen(start)]
 pub fn hydrate() {
     console_error_panic_hook::set_once();
     browser_dns::document_loaded();
-    leptos::mount::hydrate_body(App);
+    wasm_bindgen_futures::spawn_local(async {
+        leptos::mount::hydrate_from_async(leptos::tachys::dom::body(), App).await.forget();
+        pages::lazy::hydration_complete();
+    });
 }

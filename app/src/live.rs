@@ -88,7 +88,7 @@ impl LiveBus {
         self.turn.set_value(turn);
         let on_message = Closure::<dyn Fn(MessageEvent)>::new(move |e: MessageEvent| {
             let Some(data) = e.data().as_string() else { return };
-            for live in serde_json::from_str::<Vec<Live>>(&data).unwrap_or_default() {
+            for live in serde_json::from_slice::<Vec<Live>>(data.as_bytes()).unwrap_or_default() {
                 self.notify(&live);
             }
         });

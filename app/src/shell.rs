@@ -4,10 +4,11 @@ use crate::components::frame::PageFrame;
 use crate::components::{icon, toast};
 use crate::live;
 use crate::pages;
+use crate::pages::lazy;
 use leptos::prelude::*;
 use leptos_meta::{MetaTags, Title, provide_meta_context};
 use leptos_router::components::{ParentRoute, Redirect, Route, Router, Routes};
-use leptos_router::{SsrMode, path};
+use leptos_router::{Lazy, SsrMode, path};
 
 /// What the caller knows about the browser bundle.
 #[derive(Debug, Clone, Default)]
@@ -75,6 +76,7 @@ pub fn App() -> impl IntoView {
     provide_meta_context();
     toast::provide();
     live::provide();
+    lazy::prefetch_on_intent();
     // Pages are sent whole: what a browser without JavaScript gets is all there is.
     let ssr = SsrMode::Async;
     view! {
@@ -86,33 +88,33 @@ pub fn App() -> impl IntoView {
             <PageFrame>
                 <Routes fallback=pages::not_found::NotFound>
                     <Route path=path!("/") view=|| view! { <Redirect path="/domains"/> } ssr=SsrMode::Async/>
-                    <Route path=path!("/domains") view=pages::inventory::InventoryPage ssr=SsrMode::Async/>
-                    <Route path=path!("/domains/add") view=pages::inventory::add::AddPage ssr=SsrMode::Async/>
-                    <ParentRoute path=path!("/domains/:name") view=pages::domain::DomainPage ssr=SsrMode::Async>
-                        <Route path=path!("") view=pages::domain::overview::OverviewTab ssr=SsrMode::Async/>
-                        <Route path=path!("history") view=pages::domain::history::HistoryTab ssr=SsrMode::Async/>
-                        <Route path=path!("events") view=pages::domain::events::EventsTab ssr=SsrMode::Async/>
-                        <Route path=path!("dns") view=pages::domain::dns::DnsTab ssr=SsrMode::Async/>
-                        <Route path=path!("ownership") view=pages::domain::ownership::OwnershipTab ssr=SsrMode::Async/>
-                        <Route path=path!("configuration") view=pages::domain::configuration::ConfigurationTab ssr=SsrMode::Async/>
+                    <Route path=path!("/domains") view={Lazy::<lazy::Inventory>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/domains/add") view={Lazy::<lazy::Add>::new()} ssr=SsrMode::Async/>
+                    <ParentRoute path=path!("/domains/:name") view={Lazy::<lazy::Domain>::new()} ssr=SsrMode::Async>
+                        <Route path=path!("") view={Lazy::<lazy::Overview>::new()} ssr=SsrMode::Async/>
+                        <Route path=path!("history") view={Lazy::<lazy::History>::new()} ssr=SsrMode::Async/>
+                        <Route path=path!("events") view={Lazy::<lazy::DomainEvents>::new()} ssr=SsrMode::Async/>
+                        <Route path=path!("dns") view={Lazy::<lazy::Dns>::new()} ssr=SsrMode::Async/>
+                        <Route path=path!("ownership") view={Lazy::<lazy::Ownership>::new()} ssr=SsrMode::Async/>
+                        <Route path=path!("configuration") view={Lazy::<lazy::Configuration>::new()} ssr=SsrMode::Async/>
                     </ParentRoute>
-                    <Route path=path!("/events") view=pages::events::EventsPage ssr=SsrMode::Async/>
+                    <Route path=path!("/events") view={Lazy::<lazy::Events>::new()} ssr=SsrMode::Async/>
                     <Route path=path!("/settings") view=|| view! { <Redirect path="/settings/members"/> } ssr=SsrMode::Async/>
-                    <Route path=path!("/settings/members") view=pages::settings::members::MembersPage ssr=SsrMode::Async/>
-                    <Route path=path!("/settings/tokens") view=pages::settings::tokens::TokensPage ssr=SsrMode::Async/>
-                    <Route path=path!("/settings/audit") view=pages::settings::audit::AuditLogPage ssr=SsrMode::Async/>
-                    <Route path=path!("/settings/organisation") view=pages::settings::organisation::OrganisationPage ssr=SsrMode::Async/>
-                    <Route path=path!("/settings/features") view=pages::settings::features::FeaturesPage ssr=SsrMode::Async/>
-                    <Route path=path!("/settings/account") view=pages::settings::account::AccountPage ssr=SsrMode::Async/>
-                    <Route path=path!("/fleet") view=pages::fleet::FleetPage ssr=SsrMode::Async/>
-                    <Route path=path!("/networks") view=pages::networks::NetworksPage ssr=SsrMode::Async/>
-                    <Route path=path!("/settings/notifications") view=pages::notifications::NotificationsPage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/scan") view=pages::scan::ScanPage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/check") view=pages::check::CheckPage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/compare") view=pages::compare::ComparePage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/configure") view=pages::configure::ConfigurePage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/fqdn") view=pages::fqdn::FqdnPage ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/trace") view=pages::trace::TracePage ssr=ssr/>
+                    <Route path=path!("/settings/members") view={Lazy::<lazy::Members>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/tokens") view={Lazy::<lazy::Tokens>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/audit") view={Lazy::<lazy::AuditLog>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/features") view={Lazy::<lazy::Features>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/organisation") view={Lazy::<lazy::Organisation>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/account") view={Lazy::<lazy::Account>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/fleet") view={Lazy::<lazy::Fleet>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/networks") view={Lazy::<lazy::Networks>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/settings/notifications") view={Lazy::<lazy::Notifications>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/scan") view={Lazy::<lazy::Scan>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/check") view={Lazy::<lazy::Check>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/compare") view={Lazy::<lazy::Compare>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/configure") view={Lazy::<lazy::Configure>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/fqdn") view={Lazy::<lazy::Fqdn>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/tools/trace") view={Lazy::<lazy::Trace>::new()} ssr=ssr/>
                 </Routes>
             </PageFrame>
         </Router>

@@ -39,9 +39,9 @@ export const test = base.extend<Each, PerWorker>({
 
 export { expect };
 
-/** Waits until the page is interactive: the wasm has loaded and attached itself to the rendered page. */
+/** Waits until the page is interactive: the program and the part with this page have loaded and attached themselves. */
 export async function hydrated(page: Page): Promise<void> {
-  await page.waitForFunction(() => "wasmBindings" in window);
+  await page.waitForFunction(() => "hydrated" in document.documentElement.dataset);
 }
 
 const sizes = { desk: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };

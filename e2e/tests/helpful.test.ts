@@ -37,9 +37,9 @@ test("the outcome of a scan, once closed, stays closed", async ({ page, request 
   await scanned(request, ["q7.io"]);
   await page.goto("/domains/q7.io");
   await hydrated(page);
-  const outcome = page.locator(".dom-scan").getByText("Nothing changed");
+  const outcome = page.locator("#scan-result").getByText("Nothing changed");
   const rescan = async () => {
-    await page.locator("header.dom-head").getByRole("button", { name: "Rescan" }).click();
+    await page.locator("header.card").getByRole("button", { name: "Rescan" }).click();
     await expect(outcome).toBeVisible({ timeout: 30_000 });
   };
   await rescan();
@@ -66,19 +66,19 @@ test("a scan that ends before the page hears of anything keeps no one waiting", 
     await end;
     await route.continue();
   });
-  const rescan = page.locator("header.dom-head").getByRole("button", { name: "Rescan" });
+  const rescan = page.locator("header.card").getByRole("button", { name: "Rescan" });
   // One of its servers takes its time: the page is there before the scan has ended.
   await request.post("/api/v1/domains/alder.example/rescan");
   await page.goto("/domains/alder.example");
   await hydrated(page);
   await expect(rescan).toBeDisabled();
   await expect
-    .poll(async () => (await (await request.get("/domains/alder.example")).text()).includes("dom-scan-x"), { timeout: 30_000 })
+    .poll(async () => (await (await request.get("/domains/alder.example")).text()).includes('aria-label="Dismiss"'), { timeout: 30_000 })
     .toBe(true);
   await expect(rescan).toBeDisabled();
   over();
   await expect(rescan).toBeEnabled();
-  await expect(page.locator(".dom-scan").getByText("Nothing changed")).toBeVisible();
+  await expect(page.locator("#scan-result").getByText("Nothing changed")).toBeVisible();
 });
 
 test("an alias leads on, and a result leads to the other tools and back", async ({ page }) => {

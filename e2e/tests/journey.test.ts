@@ -103,7 +103,7 @@ test("a change in the world is seen by a rescan and told everywhere", async ({ p
   await hydrated(page);
   await lab(server, "ns q7.io ns1.meridian-dns.example ns2.meridian-dns.example");
   await page.getByRole("button", { name: "Rescan" }).click();
-  const result = page.locator(".dom-scan");
+  const result = page.locator("#scan-result");
   await expect(result).toContainText(/\d changes/, { timeout: 30_000 });
   await expect(result).toContainText("ns1.meridian-dns.example");
   await expect(page.locator("main")).toContainText("Meridian DNS");

@@ -4,7 +4,7 @@
 
 use encre_css::config::DarkMode;
 use encre_css::{Config, Preflight};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 const CHOSEN_DARK: &str = r#":root[data-theme="dark"]"#;
@@ -12,7 +12,11 @@ const SYSTEM_DARK: &str = r#":root:not([data-theme="light"])"#;
 /// Border utilities set a width and expect that the style is there.
 const BASE: &str = "*,::before,::after,::backdrop{border:0 solid var(--line)}";
 
-/// encre-css, set up with this project's colours.
+/// Widths from which more fits, and what `max-NAME` ends at.
+const SCREENS: [(&str, &str); 5] =
+    [("sm", "721px"), ("md", "821px"), ("lg", "901px"), ("xl", "1201px"), ("2xl", "1341px")];
+
+/// encre-css, set up with this project's colours and screens.
 pub struct Generator {
     chosen: Config,
     system: Config,
@@ -26,6 +30,9 @@ impl Generator {
         for name in colours(tokens) {
             chosen.theme.colors.add(name.clone(), format!("var(--{name})"));
         }
+        for (name, width) in SCREENS {
+            chosen.theme.screens.add(name, width);
+        }
         let mut system = chosen.clone();
         chosen.theme.dark_mode = DarkMode::new_class(CHOSEN_DARK);
         system.theme.dark_mode = DarkMode::new_class(SYSTEM_DARK);
@@ -35,20 +42,35 @@ impl Generator {
     /// Whether there is CSS for this class.
     pub fn answers(&self, class: &str) -> bool {
         // A word with a bracket in the middle of nowhere is a pattern of Rust, not an arbitrary value.
-        !class.contains(['{', '}']) && !encre_css::generate([class], &self.chosen).is_empty()
+        class == "group"
+            || !class.contains(['{', '}']) && !encre_css::generate([class], &self.chosen).is_empty()
     }
 
     /// The base and utility layers for these words; words that are no utilities add nothing.
     pub fn sheet(&self, words: &BTreeSet<&str>) -> String {
         let plain = words.iter().copied().filter(|word| !word.contains(['{', '}']));
         let (dark, light): (Vec<&str>, Vec<&str>) = plain.partition(|word| is_dark(word));
-        let light = encre_css::generate(light, &self.chosen);
+        // encre-css orders `max-sm` and `max-xl` by name; the narrower one has to come later to win.
+        let mut by_screen: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+        for word in light {
+            by_screen.entry(narrowness(word)).or_default().push(word);
+        }
+        let light: String =
+            by_screen.into_values().map(|words| encre_css::generate(words, &self.chosen) + "\n").collect();
         let system = encre_css::generate(dark.iter().copied(), &self.system);
         let chosen = encre_css::generate(dark, &self.chosen);
         let utilities = format!("{light}\n@media (prefers-color-scheme: dark) {{\n{system}\n}}\n{chosen}\n");
         let defaults = defaults_for(&utilities);
         format!("@layer base {{{BASE}{defaults}}}\n@layer utilities {{{utilities}}}")
     }
+}
+
+/// The place of `max-NAME` among the screens, the widest first; 0 for words without.
+fn narrowness(word: &str) -> usize {
+    let place = |(name, _): &(&str, &str)| {
+        word.strip_prefix("max-").is_some_and(|rest| rest.starts_with(&format!("{name}:")))
+    };
+    SCREENS.iter().position(place).map_or(0, |at| SCREENS.len() - at)
 }
 
 /// Whether `dark` is among the variants before the utility.
@@ -125,10 +147,17 @@ mod tests {
     }
 
     #[test]
+    fn narrower_screens_come_later() {
+        let css = sheet(&["max-sm:flex", "max-xl:hidden", "grid"]);
+        let at = |text: &str| css.find(text).unwrap_or_else(|| panic!("{text} in {css}"));
+        assert!(at(".grid") < at("1201px") && at("1201px") < at("721px"), "{css}");
+    }
+
+    #[test]
     fn stacked_variants_keep_their_order() {
         let css = sheet(&["md:dark:hover:bg-surface"]);
         assert!(
-            css.contains("hover") && css.contains("48rem") && css.matches("var(--surface)").count() == 2,
+            css.contains("hover") && css.contains("821px") && css.matches("var(--surface)").count() == 2,
             "{css}"
         );
     }

@@ -1,21 +1,36 @@
 //! The browser bundle: stylesheet, wasm by Trunk, precompressed files, and a stamp that lets a later call
-//! skip all of it while nothing changed. In: app/, crates/model/, style/, public/. Out: dist/.
+//! skip all of it while nothing changed. In: app/, browser/, crates/model/, crates/service/, style/, public/. Out: dist/.
 
-use crate::{fingerprint, paths, sh, tools, wasm};
+use crate::{budget, fingerprint, paths, sh, tools, wasm};
 use anyhow::{Context, Result, bail};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Everything that the bundle is made of, relative to the root.
 const INPUTS: &[&str] = &[
     "app",
+    "browser",
     "crates/model",
+    "crates/service",
     "style",
     "public",
     "Trunk.toml",
     "Cargo.toml",
     "Cargo.lock",
+    "xtask/bindgen",
+    "xtask/src/bundle.rs",
     "xtask/src/tools.rs",
 ];
+/// What rustc's wasm uses today, as in app/index.html.
+const WASM_FEATURES: &[&str] = &[
+    "--enable-bulk-memory",
+    "--enable-nontrapping-float-to-int",
+    "--enable-sign-ext",
+    "--enable-mutable-globals",
+    "--enable-multivalue",
+    "--enable-reference-types",
+];
+/// `{:?}` writes nothing, and a panic names no line, in the bundle that people download.
+const RELEASE_FLAGS: &str = "--cfg erase_components -Zfmt-debug=none -Zlocation-detail=none";
 /// Written by the build itself.
 const OUTPUTS: &[&str] = &["style/out"];
 
@@ -72,7 +87,17 @@ pub fn ensure_beside(profile: Profile, beside: impl FnOnce() -> Result<()>) -> R
     }
     build(profile, beside)?;
     std::fs::write(stamp_file(), stamp(profile, inputs)).context("writing the bundle's stamp")?;
+    if profile == Profile::Release {
+        // Said here; past the budget is a failure of the tests, not of the build.
+        let _ = budget::check().inspect_err(|error| sh::say(&error.to_string()));
+    }
     Ok(true)
+}
+
+/// The profile of the bundle in `dist/`.
+pub fn built() -> Result<Profile> {
+    let stamp = std::fs::read_to_string(stamp_file()).context("reading the bundle's stamp")?;
+    stamp.split(' ').next().and_then(Profile::from_name).context("the bundle's stamp names no profile")
 }
 
 fn stamp(profile: Profile, inputs: u64) -> String {
@@ -99,9 +124,16 @@ fn build(profile: Profile, beside: impl FnOnce() -> Result<()>) -> Result<()> {
         // Trunk works offline; this is what may use the network (the standard library's crates included,
         // where that is built from source).
         sh::run(toolchain.apply(sh::command("cargo").args(["fetch", "--quiet", "--target", wasm::TARGET])))?;
+        // Parts of an earlier build would fit nothing.
+        let _ = std::fs::remove_dir_all(parts_folder(optimise));
         let mut trunk = sh::command("trunk");
         toolchain.apply(&mut trunk);
         trunk.args(["build", "--cargo-profile", profile.name(), "--offline=true"]);
+        if profile == Profile::Release {
+            // Texts for debugging are a twentieth of the bundle. The switches are unstable, hence the first variable; the
+            // second replaces the flags of .cargo/config.toml.
+            trunk.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", RELEASE_FLAGS);
+        }
         // Trunk calls this switch release; it decides about wasm-opt alone, the profile is ours.
         if optimise {
             trunk.arg("--release");
@@ -110,6 +142,7 @@ fn build(profile: Profile, beside: impl FnOnce() -> Result<()>) -> Result<()> {
         trunk.env_remove("NO_COLOR");
         sh::run(&mut trunk)
     })?;
+    sh::timed("adding the parts that are loaded later", || place_parts(&toolchain, optimise))?;
     sh::timed("compressing the bundle", || {
         let mut compress = sh::command(&style);
         compress.arg("compress").arg(paths::dist());
@@ -120,6 +153,43 @@ fn build(profile: Profile, beside: impl FnOnce() -> Result<()>) -> Result<()> {
     })?;
     if !paths::dist().join("index.html").exists() {
         bail!("Trunk ended well but left no dist/index.html");
+    }
+    Ok(())
+}
+
+/// Where our wasm-bindgen program leaves the parts.
+fn parts_folder(optimise: bool) -> PathBuf {
+    paths::target_dir()
+        .join("browser/wasm-bindgen")
+        .join(if optimise { "release" } else { "debug" })
+        .join("parts")
+}
+
+/// Puts the parts that our wasm-bindgen program split off beside Trunk's output: each optimised, and the script that
+/// loads them, which imports the main module by the name that Trunk gave it.
+fn place_parts(toolchain: &wasm::Toolchain, optimise: bool) -> Result<()> {
+    let parts = parts_folder(optimise);
+    let names = |folder: &Path| -> Result<Vec<String>> {
+        let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+        Ok(entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+    };
+    let main = names(&paths::dist())?
+        .into_iter()
+        .find(|name| name.starts_with("domainscope-browser-") && name.ends_with(".js"))
+        .context("Trunk left no script in dist/")?;
+    for name in names(&parts)?.into_iter().filter(|name| name != "main.wasm") {
+        let (from, to) = (parts.join(&name), paths::dist().join(&name));
+        if name.ends_with(".js") {
+            let text = std::fs::read_to_string(from)?;
+            std::fs::write(to, text.replace("./domainscope-browser.js", &format!("./{main}")))?;
+        } else if optimise && name.ends_with(".wasm") {
+            let mut optimiser = sh::command("wasm-opt");
+            toolchain.apply(&mut optimiser);
+            optimiser.args(["-Oz", "--strip-debug", "--strip-producers", "--strip-target-features"]);
+            sh::run(optimiser.args(WASM_FEATURES).arg(from).arg("-o").arg(to))?;
+        } else {
+            std::fs::copy(from, to)?;
+        }
     }
     Ok(())
 }
@@ -159,7 +229,16 @@ mod tests {
 
     #[test]
     fn the_inputs_are_there() {
-        for input in ["app", "crates/model", "style", "Trunk.toml", "Cargo.lock", "xtask/src/tools.rs"] {
+        for input in [
+            "app",
+            "browser",
+            "crates/model",
+            "crates/service",
+            "style",
+            "Trunk.toml",
+            "Cargo.lock",
+            "xtask/src/tools.rs",
+        ] {
             assert!(INPUTS.contains(&input) && paths::root().join(input).exists(), "{input}");
         }
     }

@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+mod budget;
 mod bundle;
 mod doh;
 mod e2e;

@@ -3,7 +3,7 @@
 
 use crate::bundle::Profile;
 use crate::stages::Stages;
-use crate::{bundle, e2e, fuzz, packages, paths, python, run, sh, tools, wasm};
+use crate::{budget, bundle, e2e, fuzz, packages, paths, python, run, sh, tools, wasm};
 use anyhow::{Result, anyhow};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -43,6 +43,11 @@ pub fn test() -> ExitCode {
     });
     // Before anything that compiles the server, which carries the bundle inside.
     let bundled = stages.run("browser bundle", || bundle::ensure(Profile::Dev).map(drop));
+    if bundled {
+        stages.run("bundle size", budget::check);
+    } else {
+        stages.skip("bundle size", "the bundle did not build");
+    }
     stages.run("lints", || {
         sh::run(sh::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     });

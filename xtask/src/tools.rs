@@ -1,7 +1,7 @@
 //! Compiled tools of the browser build, installed once per user into the cache folder: Trunk, the
 //! wasm-bindgen program (same version as Cargo.lock) and wasm-opt.
 
-use crate::{paths, sh};
+use crate::{fingerprint, paths, sh};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,20 +19,27 @@ pub fn ensure_bundler() -> Result<()> {
         bail!("xtask/bindgen is for wasm-bindgen {ours}, Cargo.lock has {bindgen}: make the two equal");
     }
     let path = paths::root().join("xtask/bindgen");
-    cargo_install("wasm-bindgen", &bindgen, "about a minute, once", |install| {
+    cargo_install(&bindgen_root()?, "wasm-bindgen", &bindgen, "about a minute, once", |install| {
         install.arg("--path").arg(path)
     })?;
-    cargo_install("trunk", TRUNK, "about 3 minutes, once", |install| {
+    cargo_install(&paths::tools(), "trunk", TRUNK, "about 3 minutes, once", |install| {
         install.args(["trunk", "--version", TRUNK])
     })
 }
 
+/// Where the wasm-bindgen program of this clone is installed. It also splits the bundle, so that clones of other commits
+/// may have another one of the same version.
+pub fn bindgen_root() -> Result<PathBuf> {
+    let source = fingerprint::of(paths::root(), &["xtask/bindgen"], &[])?;
+    Ok(paths::tools().join(format!("wasm-bindgen-{source:016x}")))
+}
+
 /// Installs what tells unused dependencies (machete) and unwanted licences, crates and sources (deny).
 pub fn ensure_auditors() -> Result<()> {
-    cargo_install("cargo-machete", MACHETE, "half a minute, once", |install| {
+    cargo_install(&paths::tools(), "cargo-machete", MACHETE, "half a minute, once", |install| {
         install.args(["cargo-machete", "--version", MACHETE])
     })?;
-    cargo_install("cargo-deny", DENY, "about a minute, once", |install| {
+    cargo_install(&paths::tools(), "cargo-deny", DENY, "about a minute, once", |install| {
         install.args(["cargo-deny", "--version", DENY])
     })
 }
@@ -49,7 +56,7 @@ fn bindgen_version() -> Result<String> {
 pub fn ensure_wasm_opt() -> Result<bool> {
     let program = paths::tools().join("bin/wasm-opt");
     let stamp = format!("binaryen {BINARYEN}");
-    if program.exists() && stamped("wasm-opt", &stamp) {
+    if program.exists() && stamped(&paths::tools(), "wasm-opt", &stamp) {
         return Ok(true);
     }
     if sh::which("npm").is_none() || sh::which("node").is_none() {
@@ -72,7 +79,7 @@ pub fn ensure_wasm_opt() -> Result<bool> {
         let script = folder.join("node_modules/binaryen/bin/wasm-opt");
         link_program(&script, &program)
     })?;
-    stamp_it("wasm-opt", &stamp)?;
+    stamp_it(&paths::tools(), "wasm-opt", &stamp)?;
     Ok(true)
 }
 
@@ -102,19 +109,21 @@ fn version_in_lock(lock: &str, package: &str) -> Option<String> {
 
 /// A tool as a debug build: a fifth of the compile time of a release build, and these run for seconds.
 fn cargo_install(
+    root: &Path,
     program: &str,
     version: &str,
     cost: &str,
     what: impl FnOnce(&mut Command) -> &mut Command,
 ) -> Result<()> {
     let stamp = format!("{program} {version}");
-    if installed(program).exists() && stamped(program, &stamp) {
+    let installed = program_in(root, program);
+    if installed.exists() && stamped(root, program, &stamp) {
         return Ok(());
     }
     let scratch = paths::cache().join("tools-target");
     sh::timed(&format!("installing {stamp} ({cost})"), || {
         let mut install: Command = sh::command("cargo");
-        install.args(["install", "--debug", "--locked", "--quiet", "--force", "--root"]).arg(paths::tools());
+        install.args(["install", "--debug", "--locked", "--quiet", "--force", "--root"]).arg(root);
         what(&mut install)
             .env("CARGO_TARGET_DIR", &scratch)
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
@@ -123,29 +132,33 @@ fn cargo_install(
             .current_dir(std::env::temp_dir());
         sh::run(&mut install)
     })?;
-    if !installed(program).exists() {
+    if !installed.exists() {
         bail!("cargo install ended well but left no {program}");
     }
     // What was compiled on the way is of no further use and takes a gigabyte.
     let _ = std::fs::remove_dir_all(scratch);
-    stamp_it(program, &stamp)
+    stamp_it(root, program, &stamp)
 }
 
 /// Where an installed tool stands.
 pub fn installed(program: &str) -> PathBuf {
-    paths::tools().join("bin").join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
+    program_in(&paths::tools(), program)
 }
 
-fn stamp_file(program: &str) -> PathBuf {
-    paths::tools().join(format!("{program}.version"))
+fn program_in(root: &Path, program: &str) -> PathBuf {
+    root.join("bin").join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
 }
 
-fn stamped(program: &str, stamp: &str) -> bool {
-    std::fs::read_to_string(stamp_file(program)).is_ok_and(|have| have.trim() == stamp)
+fn stamp_file(root: &Path, program: &str) -> PathBuf {
+    root.join(format!("{program}.version"))
 }
 
-fn stamp_it(program: &str, stamp: &str) -> Result<()> {
-    std::fs::write(stamp_file(program), stamp).context("writing a tool's version stamp")
+fn stamped(root: &Path, program: &str, stamp: &str) -> bool {
+    std::fs::read_to_string(stamp_file(root, program)).is_ok_and(|have| have.trim() == stamp)
+}
+
+fn stamp_it(root: &Path, program: &str, stamp: &str) -> Result<()> {
+    std::fs::write(stamp_file(root, program), stamp).context("writing a tool's version stamp")
 }
 
 #[cfg(test)]

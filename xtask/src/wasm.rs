@@ -3,7 +3,7 @@
 //! a rustup server. The choice and its environment are made here and nowhere else.
 
 use crate::sh;
-use crate::{packages, paths};
+use crate::{packages, paths, tools};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +28,8 @@ impl Toolchain {
     pub fn apply<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         // A folder of its own: no lock shared with native builds, no thrash between two compilers.
         command.env("CARGO_TARGET_DIR", paths::target_dir().join("browser"));
-        let mut path = vec![paths::tools().join("bin")];
+        let bindgen = tools::bindgen_root().map(|root| root.join("bin"));
+        let mut path: Vec<PathBuf> = bindgen.into_iter().chain([paths::tools().join("bin")]).collect();
         if let Self::Debian { linker } = self {
             path.push(PathBuf::from("/usr/bin"));
             command

@@ -55,7 +55,7 @@ pub(crate) fn banner(tone: Tone, title: impl Into<String>, text: impl Into<Strin
     view! {
         <div class=tone_class(tone) role="status">
             {icon(tone_icon(tone))}
-            <div class="grow"><strong>{title}</strong>{text}</div>
+            <div class="flex-1 min-w-0 max-sm:basis-[70%]"><strong>{title}</strong>{text}</div>
         </div>
     }
     .into_any()
@@ -100,7 +100,7 @@ pub(crate) fn failure_with(what: &str, f: &ApiError, action: impl IntoView + 'st
     view! {
         <div class=tone_class(Tone::Critical) role="status">
             {icon(tone_icon(Tone::Critical))}
-            <div class="grow"><strong>{what}</strong><p>{text}</p></div>
+            <div class="flex-1 min-w-0"><strong>{what}</strong><p>{text}</p></div>
             {action.into_any()}
         </div>
     }

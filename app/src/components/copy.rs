@@ -13,7 +13,7 @@ pub(crate) fn copy_button(what: &str, text: String) -> AnyView {
     let title = label.clone();
     let copy = move |_| put(toaster, &what, &text);
     view! {
-        <button type="button" class="btn btn-ghost btn-icon btn-xs js-only copy" aria-label=label title=title on:click=copy>{icon::icon_in("copy", "i i-sm")}</button>
+        <button type="button" class="btn btn-ghost btn-icon btn-xs noscript:hidden copy" aria-label=label title=title on:click=copy>{icon::icon_in("copy", "i i-sm")}</button>
     }
     .into_any()
 }

@@ -10,6 +10,7 @@ use crate::components::time::{Ago, instant};
 use crate::components::toast::use_toaster;
 use crate::live;
 use crate::query::{event_query, event_search};
+use crate::resource::{JsonResource, json_resource};
 use crate::server_fns;
 use crate::server_fns::EventLog;
 use leptos::prelude::*;
@@ -24,7 +25,7 @@ use service::{ApiError, DeliveryView, ErrorKind};
 /// What acknowledging needs.
 #[derive(Clone, Copy)]
 struct Log {
-    data: Resource<Result<EventLog, ApiError>>,
+    data: JsonResource<Result<EventLog, ApiError>>,
     base: Memo<String>,
     every_domain: bool,
 }
@@ -60,7 +61,7 @@ pub(crate) fn EventLogView(
     let base = Memo::new(move |_| {
         domain.map_or_else(|| "/events".to_string(), |d| format!("/domains/{}/events", d.get()))
     });
-    let data = Resource::new(
+    let data = json_resource(
         move || (event_search(&query.get()), domain.map(|d| d.get())),
         |(search, domain)| server_fns::events(search, domain),
     );
@@ -93,9 +94,9 @@ fn filters(base: &str, q: &EventQuery) -> AnyView {
         }
     };
     let severities = [
-        (Severity::Critical, "critical", "i t-critical"),
-        (Severity::Warning, "warning", "i t-warn"),
-        (Severity::Notice, "info", "i t-info"),
+        (Severity::Critical, "critical", "i text-critical"),
+        (Severity::Warning, "warning", "i text-warn"),
+        (Severity::Notice, "info", "i text-info"),
     ];
     let severities = severities.map(|(s, picture, class)| {
         let on = q.at_least == Some(s);
@@ -116,7 +117,7 @@ fn filters(base: &str, q: &EventQuery) -> AnyView {
         let mark = on.then(|| icon("check"));
         view! {
             <a class="menu-item" class:on=on href=to aria-current=on.then_some("true") data-noscroll="true">
-                <span class="menu-mark">{mark}</span>{k.label()}</a>
+                <span class="w-3.5 flex-none">{mark}</span>{k.label()}</a>
         }
     });
     let chosen: Vec<_> = q
@@ -133,7 +134,7 @@ fn filters(base: &str, q: &EventQuery) -> AnyView {
     let plain = q.kinds.is_empty() && q.at_least.is_none() && !q.unacknowledged;
     view! {
         <div class="toolbar" role="search" aria-label="Filter events">
-            <div class="chips scroll-x">
+            <div class="chips-scroll">
                 {chip("All".into(), None, plain, EventQuery { per_page: q.per_page, ..EventQuery::default() })}
                 {chip("Not acknowledged".into(), None, q.unacknowledged, open)}
                 {severities.into_iter().collect_view()}
@@ -170,7 +171,7 @@ fn list(log: Log, q: &EventQuery, l: &EventLog) -> AnyView {
         <section class="card tbl-wrap">
             <div class="card-head"><h2>{n}</h2><div class="aside">{(!open.is_empty()).then(|| all(log, open))}</div></div>
             <ol>{rows}</ol>
-            <div class="tbl-foot"><span class="xs">{place.words()}</span><div class="end">{pages}</div></div>
+            <div class="tbl-foot"><span class="text-xs">{place.words()}</span><div class="end">{pages}</div></div>
         </section>
     }
     .into_any()
@@ -199,10 +200,10 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
     let sent = deliveries(l.deliveries.iter().filter(|d| d.events.contains(&e.id)));
     let domain = e.domain.as_str().to_string();
     let link = log.every_domain.then(|| {
-        view! { <a class="mono strong-text" href=format!("/domains/{domain}")>{domain.clone()}</a> }
+        view! { <a class="mono text-text" href=format!("/domains/{domain}")>{domain.clone()}</a> }
     });
     let value = |v: &Option<String>, class: &'static str, sign: &'static str, said: &'static str| {
-        v.as_ref().map(|v| view! { <span class=class><b aria-hidden="true">{sign}</b><span class="wrap"><span class="vh">{said}" "</span>{v.clone()}</span></span> })
+        v.as_ref().map(|v| view! { <span class=class><b aria-hidden="true">{sign}</b><span class="wrap"><span class="sr-only">{said}" "</span>{v.clone()}</span></span> })
     };
     let note = (!c.note.is_empty()).then(|| view! { <p class="hint">{c.note.clone()}</p> });
     let during = e
@@ -212,7 +213,7 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
     let id = e.id.0;
     let seen = match &e.acknowledged {
         Some(a) => view! {
-            <span class="muted xs">{format!("Acknowledged by {}", a.by)}", "<Ago at=a.at now=now/></span>
+            <span class="text-muted text-xs">{format!("Acknowledged by {}", a.by)}", "<Ago at=a.at now=now/></span>
         }
         .into_any(),
         None => {
@@ -230,10 +231,10 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
     };
     view! {
         <li class="event">
-            <div class="event-when">{instant(e.at)}<small class="muted xs"><Ago at=e.at now=now/></small></div>
+            <div class="event-when">{instant(e.at)}<small class="text-muted text-xs"><Ago at=e.at now=now/></small></div>
             <div class="event-what">
-                <div class="row row-wrap">{link}<span class="strong">{c.kind.label()}</span><span class="muted xs mono wrap">{c.field.clone()}</span></div>
-                <div class="difflist">{value(&c.old, "diff diff-del", "−", "was")}{value(&c.new, "diff diff-add", "+", "is now")}</div>
+                <div class="flex items-center gap-2 flex-wrap">{link}<span class="font-semibold">{c.kind.label()}</span><span class="text-muted text-xs mono wrap">{c.field.clone()}</span></div>
+                <div class="grid justify-items-start gap-0.5 py-1">{value(&c.old, "diff diff-del", "−", "was")}{value(&c.new, "diff diff-add", "+", "is now")}</div>
                 {note}
                 <p class="hint wrap">{format!("Source: {}", c.source)}</p>
                 {during}{sent}
@@ -258,14 +259,18 @@ fn deliveries<'a>(all: impl Iterator<Item = &'a DeliveryView>) -> Vec<AnyView> {
                 ("muted", "check", format!("Not sent to {}: {reason}", d.channel))
             }
             DeliveryState::Waiting { attempts: 0, due_at, .. } => {
-                ("muted", "clock", format!("To {} at {}", d.channel, human_instant(*due_at)))
+                ("text-muted", "clock", format!("To {} at {}", d.channel, human_instant(*due_at)))
             }
             DeliveryState::Waiting { due_at, error, .. } => {
                 let why = error.clone().unwrap_or_default();
-                ("t-warn", "clock", format!("{}: next attempt {}. {why}", d.channel, human_instant(*due_at)))
+                (
+                    "text-warn",
+                    "clock",
+                    format!("{}: next attempt {}. {why}", d.channel, human_instant(*due_at)),
+                )
             }
             DeliveryState::Failed { error, .. } => {
-                ("t-critical", "critical", format!("Not sent to {}: {error}", d.channel))
+                ("text-critical", "critical", format!("Not sent to {}: {error}", d.channel))
             }
         };
         out.push(delivery(class, picture, words));
@@ -273,12 +278,12 @@ fn deliveries<'a>(all: impl Iterator<Item = &'a DeliveryView>) -> Vec<AnyView> {
     if let Some(at) = at {
         arrived.sort();
         let words = format!("Sent to {}, {}", arrived.join(", "), human_instant(at));
-        out.insert(0, delivery("t-ok", "ok", words));
+        out.insert(0, delivery("text-ok", "ok", words));
     }
     out
 }
 
 fn delivery(class: &'static str, picture: &'static str, words: String) -> AnyView {
-    view! { <p class=format!("row xs {class}")>{icon::icon_sm(picture)}<span class="wrap">{words}</span></p> }
+    view! { <p class=format!("flex items-center gap-2 text-xs {class}")>{icon::icon_sm(picture)}<span class="wrap">{words}</span></p> }
         .into_any()
 }

@@ -9,6 +9,7 @@ use crate::components::palette::{self, Palette};
 use crate::components::theme::ThemeButton;
 use crate::components::{icon, icon_sm};
 use crate::live;
+use crate::resource::{JsonResource, json_resource};
 use crate::server_fns;
 use crate::server_fns::Frame;
 use leptos::prelude::*;
@@ -17,12 +18,12 @@ use model::scan::Live;
 use service::{ApiError, Session};
 
 /// The figures of the organisation, read once a page and again when something changed.
-pub(crate) type FrameResource = Resource<Result<Frame, ApiError>>;
+pub(crate) type FrameResource = JsonResource<Result<Frame, ApiError>>;
 
 /// The frame with a page in it.
 #[component]
 pub(crate) fn PageFrame(children: Children) -> impl IntoView {
-    let frame: FrameResource = Resource::new(|| (), |()| server_fns::frame());
+    let frame: FrameResource = json_resource(|| (), |()| server_fns::frame());
     provide_context(frame);
     let calm = live::Debounce::new(400);
     live::listen(move |l| {
@@ -56,12 +57,12 @@ pub(crate) fn PageFrame(children: Children) -> impl IntoView {
     });
     let wide = move || path.get() == "/domains";
     view! {
-        <a class="skip" href="#main" rel="external">"Skip to content"</a>
-        <div class="app">
+        <a class="absolute left-3 -top-12 z-50 bg-surface py-2 px-3 rounded-md focus:top-3" href="#main" rel="external">"Skip to content"</a>
+        <div class="grid grid-cols-[var(--rail)_minmax(0,1fr)] min-h-screen max-lg:grid-cols-1 print:block">
             <Rail open=open frame=frame/>
-            <div class="page">
+            <div class="min-w-0">
                 <TopBar open=open frame=frame/>
-                <main class="content" class:content-full=wide id="main" tabindex="-1">
+                <main class="content" class:max-w-none=wide id="main" tabindex="-1">
                     <Message/>
                     <Suspense>
                         {move || frame.get().and_then(Result::ok).map(|f| health::banners(&f.health))}
@@ -113,19 +114,19 @@ fn Rail(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
     view! {
         <div class="rail-scrim" class:open=move || open.get() on:click=move |_| open.set(false)></div>
         <nav class="rail" class:open=move || open.get() id="nav" aria-label="Main">
-            <a class="brand" href="/domains">{icon("scope")}<span class="l">"Domainscope"</span></a>
+            <a class="h-[var(--topbar)] flex items-center gap-2 px-2 text-text text-[.875rem] font-semibold tracking-[-.01em] flex-none hover:no-underline [&_.i]:w-5 [&_.i]:h-5 [&_.i]:text-accent max-2xl:p-0 max-2xl:justify-center max-lg:justify-start max-lg:py-0 max-lg:px-2" href="/domains">{icon("scope")}<span class="l">"Domainscope"</span></a>
             {link("/domains", "globe", "Domains", count(|f| f.summary.total))}
             {link("/events", "pulse", "Events", count(|f| f.summary.open_events))}
             {link("/networks", "network", "Networks", nothing())}
             {link("/fleet", "fleet", "Fleet", nothing())}
-            <div class="rail-label"><span class="l">"Tools"</span></div>
+            <div class="text-xs pt-4 pb-1 px-2 text-muted font-normal max-2xl:py-2 max-2xl:px-0 max-2xl:before:block max-2xl:before:border-t max-lg:pt-4 max-lg:pb-1 max-lg:px-2 max-lg:before:hidden"><span class="l">"Tools"</span></div>
             {link("/tools/scan", "scan", "Scan", nothing())}
             {link("/tools/check", "shield", "Check", nothing())}
             {link("/tools/fqdn", "split", "FQDN", nothing())}
             {link("/tools/compare", "compare", "Cache vs authoritative", nothing())}
             {link("/tools/trace", "route", "Trace", nothing())}
             {link("/tools/configure", "sliders", "Configure", nothing())}
-            <div class="rail-foot">
+            <div class="mt-auto pt-4 grid gap-px">
                 <a class="nav" href="/settings/members" title="Settings" aria-current=move || path.get().starts_with("/settings").then_some("page")>
                     {icon("gear")}<span class="l">"Settings"</span></a>
             </div>
@@ -147,25 +148,25 @@ fn TopBar(open: RwSignal<bool>, frame: FrameResource) -> impl IntoView {
         palette::open();
     };
     view! {
-        <header class="topbar">
+        <header class="sticky top-0 z-20 h-[var(--topbar)] px-6 flex items-center gap-3 bg-canvas border-b max-sm:px-3 max-sm:gap-1 print:hidden">
             <a
                 class="btn btn-ghost btn-icon only-phone" id=DRAWER_BUTTON href="#nav" rel="external" aria-label="Navigation"
                 aria-expanded=move || open.get().to_string() aria-controls="nav" role="button" on:click=drawer
             >{icon("menu")}</a>
             <Suspense>
-                <span class="org">
+                <span class="flex items-center gap-2 text-text bg-transparent border-0 [font:inherit] h-8 px-2 -ml-2 rounded-md whitespace-nowrap cursor-default min-w-0 hover:bg-transparent max-sm:m-0">
                     {move || session().map(|s| {
                         let demo = s.demo.then(|| view! {
                             <span class="tag" title="All data comes from the built-in lab">"Demo"</span>
                         });
-                        view! { <span class="strong clip">{s.organisation}</span>{demo} }
+                        view! { <span class="font-semibold min-w-0 truncate">{s.organisation}</span>{demo} }
                     })}
                 </span>
             </Suspense>
-            <span class="lost xs muted" role="status">
+            <span class="truncate min-w-0 max-sm:hidden text-xs text-muted" role="status">
                 {move || lost.get().then_some("Live updates are interrupted; reconnecting")}
             </span>
-            <a class="jump" href="/tools/scan" aria-haspopup="dialog" aria-label="Jump to a domain or run a tool Ctrl K" on:click=jump>
+            <a class="ml-auto w-80 h-8 flex items-center gap-2 pr-2 pl-2.5 bg-surface border border-line-strong rounded-md text-muted [font:inherit] cursor-pointer hover:border-control hover:no-underline [&_.kbd]:ml-auto max-sm:w-10 max-sm:h-10 max-sm:p-0 max-sm:justify-center max-sm:border-0 max-sm:bg-transparent max-sm:text-text max-sm:[&_>_:not(.i)]:hidden" href="/tools/scan" aria-haspopup="dialog" aria-label="Jump to a domain or run a tool Ctrl K" on:click=jump>
                 {icon("search")}<span>"Jump to a domain or run a tool"</span>" "<span class="kbd">"Ctrl K"</span>
             </a>
             <ThemeButton/>
@@ -199,12 +200,12 @@ fn account_menu(session: Session) -> AnyView {
         }
     });
     view! {
-        <details class="menu">
-            <summary class="avatar" aria-label=label title=title>{initials(&who)}</summary>
+        <details class="menu group">
+            <summary class="w-7 h-7 rounded-full bg-accent-soft text-accent border border-accent-line grid place-items-center text-[.6875rem] leading-none font-semibold cursor-default p-0 group-open:border-control group-open:bg-hover" aria-label=label title=title>{initials(&who)}</summary>
             <div class="menu-list menu-right">
                 <p class="menu-form">
-                    <span class="strong">{who.clone()}</span>
-                    <span class="muted xs">{session.caller.role.as_str()}" of "{session.organisation}</span>
+                    <span class="font-semibold">{who.clone()}</span>
+                    <span class="text-muted text-xs">{session.caller.role.as_str()}" of "{session.organisation}</span>
                 </p>
                 <a class="menu-item" href="/settings/account">{icon("lock")}"Your account"</a>
                 {others.collect_view()}

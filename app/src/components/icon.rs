@@ -7,7 +7,8 @@ const SPRITE: &str = include_str!("sprite.svg");
 /// The sprite; once a document.
 #[component]
 pub(crate) fn Sprite() -> impl IntoView {
-    view! { <svg class="sprite" width="0" height="0" aria-hidden="true" inner_html=SPRITE></svg> }.into_any()
+    view! { <svg class="absolute" width="0" height="0" aria-hidden="true" inner_html=SPRITE></svg> }
+        .into_any()
 }
 
 fn reference(name: &str) -> String {

@@ -14,11 +14,11 @@ pub(crate) fn soa_line(soa: &Soa) -> AnyView {
     );
     let (minimum, ttl) = (format!("minimum {}", soa.minimum), format!("TTL {}", soa.ttl));
     view! {
-        <div class="soa">
+        <div class="grid grid-cols-[auto_minmax(0,1fr)] gap-3 items-start [&_b]:font-semibold">
             <span class="rtype">"SOA"</span>
-            <div class="mono xs wrap">
+            <div class="mono text-xs wrap">
                 <div>{first}</div>
-                <div class="muted">{timers}<b class="t-info">{minimum}</b>" · "<b class="t-info">{ttl}</b></div>
+                <div class="text-muted">{timers}<b class="text-info">{minimum}</b>" · "<b class="text-info">{ttl}</b></div>
             </div>
         </div>
     }
@@ -36,9 +36,9 @@ pub(crate) fn negative(a: &NegativeCaching) -> AnyView {
     let start = format!("{} UTC, now", human_clock(a.asked_at));
     let twice = format!("{}, twice", a.twice_words);
     view! {
-        <div class="neg">
-            <p class="neg-fig"><b>{human_seconds(u64::from(a.ttl))}</b><span class="muted xs">"negative-cache TTL"</span></p>
-            <p class="measure">{a.rule.clone()}" "<span class="strong-text">{a.example.clone()}</span></p>
+        <div class="flex items-start gap-y-3 gap-x-5 max-sm:grid">
+            <p class="grid flex-none pr-5 border-r [&_b]:text-[1.5rem] [&_b]:leading-7 [&_b]:font-semibold [&_b]:tracking-[-.02em] max-sm:border-0 max-sm:p-0 max-sm:grid-cols-[auto_1fr] max-sm:items-baseline max-sm:gap-2"><b>{human_seconds(u64::from(a.ttl))}</b><span class="text-muted text-xs">"negative-cache TTL"</span></p>
+            <p class="max-w-[88ch] text-muted">{a.rule.clone()}" "<span class="text-text">{a.example.clone()}</span></p>
         </div>
         <div class="pic">
             <svg height="58" role="img" aria-label=label>

@@ -56,7 +56,7 @@ pub(crate) fn pager(place: Place, what: &'static str, url: impl Fn(u32) -> Strin
     });
     let words = format!("Page {} of {}", grouped(u64::from(place.page)), grouped(place.pages()));
     Some(
-        view! { <nav class="row" aria-label=what><span class="xs">{words}</span>{previous}{next}</nav> }
+        view! { <nav class="flex items-center gap-2" aria-label=what><span class="text-xs">{words}</span>{previous}{next}</nav> }
             .into_any(),
     )
 }

@@ -216,7 +216,7 @@ pub(crate) fn Palette() -> impl IntoView {
                     on:mousemove=move |_| at.set(i)
                 >
                     {icon::icon_in(c.icon, c.icon_class)}
-                    <span class="clip" class:mono=c.mono>{c.label}</span>
+                    <span class="min-w-0 truncate" class:mono=c.mono>{c.label}</span>
                     <span class="end">{c.end}</span>
                 </div>
             }
@@ -228,7 +228,7 @@ pub(crate) fn Palette() -> impl IntoView {
             class="palette" id=ID aria-label="Jump to a domain or run a tool" on:close=move |_| early.set(None)
             on:click=move |e| if browser::is_dialog_backdrop(&e) { browser::close_dialog(ID) }
         >
-            <div class="palette-in">
+            <div class="flex items-center gap-3 px-4 h-12 border-b [&_.i]:text-muted [&_input]:flex-1 [&_input]:min-w-0 [&_input]:border-0 [&_input]:[outline:0] [&_input]:bg-transparent [&_input]:text-sm [&_input]:[font-family:inherit] [&_input]:text-text">
                 {icon("search")}
                 <input
                     id=INPUT role="combobox" aria-expanded="true" aria-controls="palette-options" autocomplete="off"
@@ -241,7 +241,7 @@ pub(crate) fn Palette() -> impl IntoView {
                 <span class="kbd">"Esc"</span>
             </div>
             <div id="palette-options" role="listbox" aria-label="Results">{options}</div>
-            <div class="palette-foot not-phone">
+            <div class="text-xs flex gap-4 py-2.5 px-4 mt-2 border-t text-muted [&_span]:inline-flex [&_span]:items-center [&_span]:gap-1.5 max-sm:hidden">
                 <span><span class="kbd">"↑"</span><span class="kbd">"↓"</span>" move"</span>
                 <span><span class="kbd">"Enter"</span>" open"</span>
                 <span><span class="kbd">"Ctrl"</span><span class="kbd">"Enter"</span>" open in a new tab"</span>

@@ -59,7 +59,7 @@ pub(crate) fn stages(p: &ScanProgress) -> AnyView {
         let mark = result.map(|r| if r.ok { icon_sm("check").into_any() } else { icon_sm("x").into_any() });
         view! {
             <div class=stage_class(result.is_some(), failed, running)>
-                <span>{mark}{stage.label()}</span><small class="clip" title=words.clone()>{words.clone()}</small>
+                <span>{mark}{stage.label()}</span><small class="min-w-0 truncate" title=words.clone()>{words.clone()}</small>
             </div>
         }
     });

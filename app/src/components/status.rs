@@ -33,11 +33,11 @@ pub(crate) fn status_icon(kind: StatusKind) -> &'static str {
 /// The icon's colour where it is shown without a pill.
 pub(crate) fn status_icon_class(kind: StatusKind) -> &'static str {
     match kind {
-        StatusKind::Critical => "i t-critical",
-        StatusKind::Unknown => "i muted",
-        StatusKind::Warning => "i t-warn",
-        StatusKind::Unlocked => "i t-info",
-        StatusKind::Secure | StatusKind::Normal => "i t-ok",
+        StatusKind::Critical => "i text-critical",
+        StatusKind::Unknown => "i text-muted",
+        StatusKind::Warning => "i text-warn",
+        StatusKind::Unlocked => "i text-info",
+        StatusKind::Secure | StatusKind::Normal => "i text-ok",
     }
 }
 
@@ -55,7 +55,7 @@ fn word(kind: StatusKind) -> AnyView {
 /// The pill of a judged status.
 pub(crate) fn status_pill(status: &Status) -> AnyView {
     let why = status.why();
-    let spoken = (!why.is_empty()).then(|| view! { <span class="vh">{format!(": {why}")}</span> });
+    let spoken = (!why.is_empty()).then(|| view! { <span class="sr-only">{format!(": {why}")}</span> });
     view! {
         <span class=status_class(status.kind) title=why>{icon(status_icon(status.kind))}{word(status.kind)}{spoken}</span>
     }
@@ -128,7 +128,7 @@ pub(crate) fn provider(p: &model::dns::Provider) -> AnyView {
         }
     };
     view! {
-        <span class="prov"><span class="mark" aria-hidden="true">{mark}</span><span class="clip">{p.name.clone()}</span></span>
+        <span class="inline-flex items-center gap-2 max-w-full min-w-0"><span class="mark" aria-hidden="true">{mark}</span><span class="min-w-0 truncate">{p.name.clone()}</span></span>
     }
     .into_any()
 }

@@ -88,7 +88,7 @@ pub(crate) fn Toasts() -> impl IntoView {
         });
         view! {
             <div class="toast">{icon(t.icon)}<span>{t.text}</span>{undo}
-                <button type="button" class="toast-x" aria-label="Dismiss" on:click=move |_| toaster.drop(t.id)>
+                <button type="button" class="grid [&_.i]:w-3.5 [&_.i]:h-3.5" aria-label="Dismiss" on:click=move |_| toaster.drop(t.id)>
                     {icon("x")}
                 </button>
             </div>
@@ -96,7 +96,7 @@ pub(crate) fn Toasts() -> impl IntoView {
     };
     view! {
         <div
-            class="toasts" role="status" aria-live="polite"
+            class="fixed z-60 left-[calc(50%_+_var(--rail)_/_2)] [transform:translateX(-50%)] bottom-18 grid gap-2 justify-items-center w-max max-w-[calc(100vw_-_2rem)] max-lg:left-[50%] max-sm:w-[calc(100vw_-_2rem)] max-sm:justify-items-stretch print:hidden" role="status" aria-live="polite"
             on:mouseenter=move |_| toaster.held.set(true) on:mouseleave=move |_| toaster.held.set(false)
             on:focusin=move |_| toaster.held.set(true) on:focusout=move |_| toaster.held.set(false)
         >

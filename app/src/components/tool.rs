@@ -52,8 +52,8 @@ pub(crate) fn waiting(words: &'static str) -> AnyView {
         n => format!("{n} s"),
     };
     view! {
-        <div class="card card-body row"><span class="spin" aria-hidden="true"></span><span role="status">{words}</span>
-            <span class="muted xs" aria-hidden="true">{passed}</span></div>
+        <div class="card card-body flex items-center gap-2"><span class="spin" aria-hidden="true"></span><span role="status">{words}</span>
+            <span class="text-muted text-xs" aria-hidden="true">{passed}</span></div>
     }
     .into_any()
 }
@@ -106,9 +106,9 @@ pub(crate) fn result_bar(
         })
         .collect();
     view! {
-        <div class="row row-wrap spread result-bar">
-            <nav class="row row-wrap" aria-label="Other tools for this name">{others}</nav>
-            <div class="row row-wrap"><span class="muted xs">{figures.into_any()}</span>{ask_again(again)}{copy_link()}</div>
+        <div class="flex items-center gap-2 flex-wrap justify-between min-w-0 max-sm:[&_>_*]:min-w-0 max-sm:[&_.btn]:h-8">
+            <nav class="flex items-center gap-2 flex-wrap" aria-label="Other tools for this name">{others}</nav>
+            <div class="flex items-center gap-2 flex-wrap"><span class="text-muted text-xs empty:hidden">{figures.into_any()}</span>{ask_again(again)}{copy_link()}</div>
         </div>
     }
     .into_any()
@@ -143,7 +143,7 @@ fn copy_link() -> AnyView {
         let here = window().location().href().unwrap_or_default();
         crate::components::copy::put(toaster, "link to this result", &here);
     };
-    view! { <button type="button" class="btn btn-sm js-only" on:click=copy>{icon_sm("copy")}"Copy link"</button> }
+    view! { <button type="button" class="btn btn-sm noscript:hidden" on:click=copy>{icon_sm("copy")}"Copy link"</button> }
         .into_any()
 }
 

@@ -66,16 +66,16 @@ pub fn access_document(head_html: &str, page: &AccessPage) -> String {
             </head>
             <body>
                 <icon::Sprite/>
-                <div class="auth">
-                    <main class="auth-box stack" id="main">
-                        <div class="auth-head">
-                            {icon::icon_in("scope", "i i-lg t-accent")}
+                <div class="min-h-screen grid [grid-template-rows:1fr_auto] place-items-center p-6">
+                    <main class="w-full max-w-90 grid grid-cols-1 gap-4 content-start" id="main">
+                        <div class="grid justify-items-center gap-2 text-center">
+                            {icon::icon_in("scope", "i i-lg text-accent")}
                             <h1>{page.title.clone()}</h1>
-                            <p class="muted">{page.text.clone()}</p>
+                            <p class="text-muted">{page.text.clone()}</p>
                         </div>
                         {form(page)}
                         {page.passkey_to.clone().map(passkey)}
-                        <p class="muted xs auth-foot">{page.footer}</p>
+                        <p class="text-muted text-xs text-center">{page.footer}</p>
                     </main>
                 </div>
             </body>
@@ -88,9 +88,9 @@ pub fn access_document(head_html: &str, page: &AccessPage) -> String {
 fn passkey(to: String) -> AnyView {
     view! {
         <form class="card" method="post" action="/sign-in" data-passkey="sign-in" hidden>
-            <div class="card-body stack">
+            <div class="card-body grid grid-cols-1 gap-4 content-start">
                 <input type="hidden" name="to" value=to/>
-                <p class="hint t-critical" role="alert" data-passkey-error="" hidden></p>
+                <p class="hint text-critical" role="alert" data-passkey-error="" hidden></p>
                 <button class="btn" type="submit">"Sign in with a passkey"</button>
             </div>
         </form>
@@ -109,7 +109,7 @@ fn form(page: &AccessPage) -> Option<AnyView> {
     let has_error = page.error.is_some();
     let error = page.error.clone().map(|words| {
         view! {
-            <p class="hint t-critical row" id="form-error" role="alert">{icon::icon_sm("critical")}{words}</p>
+            <p class="hint text-critical flex items-center gap-2" id="form-error" role="alert">{icon::icon_sm("critical")}{words}</p>
         }
     });
     // The field to correct is the last one: a password or a code.
@@ -119,7 +119,7 @@ fn form(page: &AccessPage) -> Option<AnyView> {
     Some(
         view! {
             <form class="card" method=method action=page.action.clone()>
-                <div class="card-body stack">
+                <div class="card-body grid grid-cols-1 gap-4 content-start">
                     {hidden.collect_view()}
                     {fields.collect_view()}
                     {error}

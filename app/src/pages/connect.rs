@@ -28,8 +28,8 @@ pub fn connect_document(head_html: &str, view: &ConnectView) -> String {
     );
     let body = view! {
         <main class="guest" id="main" style=brand(&link.accent)>
-            <div class="guest-brand"><span class="guest-mark" aria-hidden="true">{letter}</span><span>{link.brand.clone()}</span></div>
-            <div><h1>"Connect "<span class="wrap">{r.unicode.clone()}</span></h1><p class="muted">{lead}</p></div>
+            <div class="flex items-center gap-2.5 text-[1rem] leading-6 font-semibold"><span class="w-8 h-8 rounded-lg bg-accent-fill text-on-accent grid place-items-center text-[.875rem] leading-none" aria-hidden="true">{letter}</span><span>{link.brand.clone()}</span></div>
+            <div><h1>"Connect "<span class="wrap">{r.unicode.clone()}</span></h1><p class="text-muted">{lead}</p></div>
             {(!done).then(|| apply(r))}
             {(!done).then(|| by_hand(r))}
             {status(r, &until)}
@@ -43,7 +43,7 @@ pub fn connect_document(head_html: &str, view: &ConnectView) -> String {
 pub fn connect_failed_document(head_html: &str, words: &str) -> String {
     let body = view! {
         <main class="guest" id="main">
-            <div><h1>"This page can’t be shown"</h1><p class="muted">{words.to_string()}</p></div>
+            <div><h1>"This page can’t be shown"</h1><p class="text-muted">{words.to_string()}</p></div>
         </main>
     };
     document(head_html, "Connect your domain", false, body.into_any())
@@ -80,8 +80,8 @@ fn apply(r: &ServiceReport) -> Option<AnyView> {
     let link = r.apply.as_ref()?;
     Some(
         view! {
-            <section class="card" aria-labelledby="q"><div class="card-body stack">
-                <div><h2 id="q">{format!("Your DNS is at {}", link.provider)}</h2><p class="muted">"Sign in there, look at the changes, confirm. We never see your password."</p></div>
+            <section class="card" aria-labelledby="q"><div class="card-body grid grid-cols-1 gap-4 content-start">
+                <div><h2 id="q">{format!("Your DNS is at {}", link.provider)}</h2><p class="text-muted">"Sign in there, look at the changes, confirm. We never see your password."</p></div>
                 <a class="btn btn-primary" href=link.url.clone() target="_blank" rel="noopener noreferrer">{icon::icon("ext")}{format!("Continue at {}", link.provider)}</a>
             </div></section>
         }
@@ -101,7 +101,7 @@ fn by_hand(r: &ServiceReport) -> AnyView {
     let records: Vec<_> = r.records.iter().enumerate().map(|(i, c)| record(i + 1, all, c, r)).collect();
     view! {
         <details class="card" open=r.apply.is_none()><summary>"Add the records yourself"</summary>
-            <div class="card-body stack"><p class="muted">{place}</p>{gone}{records}</div>
+            <div class="card-body grid grid-cols-1 gap-4 content-start"><p class="text-muted">{place}</p>{gone}{records}</div>
         </details>
     }
     .into_any()
@@ -111,7 +111,7 @@ fn record(number: usize, all: usize, c: &RecordCheck, r: &ServiceReport) -> AnyV
     let found = c.state == RecordState::Present;
     let title =
         if found { format!("Record {number} of {all} found") } else { format!("Record {number} of {all}") };
-    let class = if found { "row t-ok" } else { "row" };
+    let class = if found { "flex items-center gap-1.5 text-ok" } else { "flex items-center gap-1.5" };
     let mark = found.then(|| icon_in("ok", "i"));
     let line = |label: &str, value: String, hint: &str| {
         let hint = (!hint.is_empty()).then(|| view! { " "<small>{hint.to_string()}</small> });
@@ -120,7 +120,7 @@ fn record(number: usize, all: usize, c: &RecordCheck, r: &ServiceReport) -> AnyV
     let label =
         |known: &str, usual: &str| if known.is_empty() { usual.to_string() } else { known.to_string() };
     view! {
-        <div class="stack" style="gap:.5rem"><h3 class=class style="gap:.375rem">{mark}{title}</h3>
+        <div class="grid grid-cols-1 gap-2 content-start"><h3 class=class>{mark}{title}</h3>
             {fault(c)}
             <dl class="rec">
                 {line("Type", c.rtype.clone(), "")}
@@ -148,8 +148,8 @@ fn fault(c: &RecordCheck) -> Option<AnyView> {
         .collect();
     Some(
         view! {
-            <div class="banner banner-warn" role="status">{icon::icon("warning")}<div class="grow wrap"><strong>{format!("Almost: {}.", fault.label.to_lowercase())}</strong>
-                <p class="xs mono wrap">{parts}</p><p>{fault.sentence.clone()}</p></div></div>
+            <div class="banner banner-warn" role="status">{icon::icon("warning")}<div class="flex-1 min-w-0 wrap"><strong>{format!("Almost: {}.", fault.label.to_lowercase())}</strong>
+                <p class="text-xs mono wrap">{parts}</p><p>{fault.sentence.clone()}</p></div></div>
         }
         .into_any(),
     )
@@ -172,8 +172,8 @@ fn status(r: &ServiceReport, until: &str) -> AnyView {
     };
     view! {
         <section class="card" aria-labelledby="st"><div class="card-head"><h2 id="st">"Status"</h2><div class="aside">{format!("checked at {} UTC", human_clock(r.checked_at))}</div></div>
-            <ol class="steps"><li>{dot(done)}<div role="status"><span class="strong">"Records"</span><p class="muted xs">{detail}</p></div></li></ol>
-            <div class="card-foot xs">{until.to_string()}</div></section>
+            <ol class="steps"><li>{dot(done)}<div role="status"><span class="font-semibold">"Records"</span><p class="text-muted text-xs">{detail}</p></div></li></ol>
+            <div class="card-foot text-xs">{until.to_string()}</div></section>
     }
     .into_any()
 }
@@ -184,7 +184,7 @@ fn help(address: &str) -> AnyView {
     let link = (!address.is_empty())
         .then(|| view! { <span>"Need help? "<a href=href rel="noreferrer">{address.to_string()}</a></span> });
     view! {
-        <footer class="muted xs row row-wrap spread">{link}<span class="row" style="gap:.25rem">"Checked by "{icon_sm("scope")}"Domainscope"</span></footer>
+        <footer class="text-muted text-xs flex items-center gap-2 flex-wrap justify-between">{link}<span class="flex items-center gap-1">"Checked by "{icon_sm("scope")}"Domainscope"</span></footer>
     }
     .into_any()
 }

@@ -5,6 +5,7 @@ use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::copy::copy_button;
 use crate::components::icon;
 use crate::components::time::Ago;
+use crate::resource::json_resource;
 use crate::server_fns::{self, FormResult, SettingsPage};
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -19,7 +20,7 @@ const SLOW_MS: u32 = 300;
 /// The page.
 #[component]
 pub(crate) fn FleetPage() -> impl IntoView {
-    let data = Resource::new(|| (), |()| server_fns::fleet());
+    let data = json_resource(|| (), |()| server_fns::fleet());
     view! {
         <Title text="Fleet"/>
         <Suspense>
@@ -50,7 +51,7 @@ fn page(p: &SettingsPage<FleetReport>) -> AnyView {
             let ends = relative(token.expires_at, p.now);
             Some(view! {
                 <div class="banner banner-ok" role="status">{icon("ok")}
-                    <div class="grow stack">
+                    <div class="flex-1 min-w-0 grid grid-cols-1 gap-4 content-start">
                         <div><strong>"Run this where the point of presence is to be"</strong>
                             <p>{format!("The token works once and ends {ends}. Add --id and --region to name the place.")}</p></div>
                         <dl class="rec"><div><dt>"Command"</dt><dd>{command.clone()}</dd><dd>{copy_button("Command", command)}</dd></div></dl>
@@ -62,7 +63,7 @@ fn page(p: &SettingsPage<FleetReport>) -> AnyView {
     });
     view! {
         <div class="page-head"><h1>"Fleet"</h1><span class="sub">{sub}</span></div>
-        <div class="stack">
+        <div class="grid grid-cols-1 gap-4 content-start">
             {refused}
             {token}
             {attention(f)}
@@ -83,7 +84,7 @@ fn attention(f: &FleetReport) -> AnyView {
     }
     let n = rows.len();
     view! {
-        <section class="card"><div class="card-head"><h2>"Needs attention"</h2><span class="muted">{n}</span></div>{rows}</section>
+        <section class="card"><div class="card-head"><h2>"Needs attention"</h2><span class="text-muted">{n}</span></div>{rows}</section>
     }
     .into_any()
 }
@@ -92,13 +93,13 @@ fn finding(a: &AgentView, now: Timestamp) -> Option<AnyView> {
     let (picture, class, title, text) = match (a.state, a.latency_ms) {
         (AgentState::Offline, _) => (
             "unlink",
-            "i t-critical",
+            "i text-critical",
             format!("{} is offline, seen {}", a.id, relative(a.seen_at, now)),
             "Looks are made without it. Start the agent again: it goes on with its key. If the machine is gone, revoke it.".to_string(),
         ),
         (AgentState::Online, Some(ms)) if ms > SLOW_MS => (
             "slow",
-            "i t-warn",
+            "i text-warn",
             format!("{} is {ms} ms away", a.id),
             "Measured to this server, not to name servers: its results arrive later and are not wrong.".to_string(),
         ),
@@ -134,14 +135,14 @@ fn agents(f: &FleetReport) -> AnyView {
     let rows: Vec<_> = f.agents.iter().map(|a| row(a, f)).collect();
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Points of presence"</h2><span class="muted">{f.agents.len()}</span><div class="aside">"latency to this server"</div></div>
+            <div class="card-head"><h2>"Points of presence"</h2><span class="text-muted">{f.agents.len()}</span><div class="aside">"latency to this server"</div></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Points of presence">
                 <table class="tbl">
-                    <thead><tr><th scope="col"><span class="mono">"id.k8s.io"</span></th><th scope="col" class="not-phone">"Version"</th><th scope="col">"State"</th><th scope="col" class="num not-phone">"Latency"</th><th scope="col" class="num not-phone">"Queue"</th><th scope="col" class="num">"Last seen"</th><th scope="col"><span class="vh">"Actions"</span></th></tr></thead>
+                    <thead><tr><th scope="col"><span class="mono">"id.k8s.io"</span></th><th scope="col" class="max-sm:hidden">"Version"</th><th scope="col">"State"</th><th scope="col" class="num max-sm:hidden">"Latency"</th><th scope="col" class="num max-sm:hidden">"Queue"</th><th scope="col" class="num">"Last seen"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            <div class="card-foot xs">"A point of presence gets names and record types to look up, nothing else of your organisation. One that stops ends its questions first."</div>
+            <div class="card-foot text-xs">"A point of presence gets names and record types to look up, nothing else of your organisation. One that stops ends its questions first."</div>
         </section>
     }
     .into_any()
@@ -152,7 +153,7 @@ fn row(a: &AgentView, f: &FleetReport) -> AnyView {
     let version = if a.version == f.version {
         view! { <span>{a.version.clone()}</span> }.into_any()
     } else {
-        view! { <span class="two"><span>{a.version.clone()}</span><small class="t-warn">"another version"</small></span> }.into_any()
+        view! { <span class="two"><span>{a.version.clone()}</span><small class="text-warn">"another version"</small></span> }.into_any()
     };
     let revoke = f.may_change.then(|| {
         let label = format!("Revoke {}", a.id);
@@ -172,10 +173,10 @@ fn row(a: &AgentView, f: &FleetReport) -> AnyView {
     view! {
         <tr class=class>
             <th scope="row"><span class="two"><span class="mono">{a.id.clone()}</span><small>{region}</small></span></th>
-            <td class="not-phone">{version}</td>
+            <td class="max-sm:hidden">{version}</td>
             <td>{pill(a.state)}</td>
-            <td class="num not-phone">{latency}</td>
-            <td class="num not-phone">{a.queue}</td>
+            <td class="num max-sm:hidden">{latency}</td>
+            <td class="num max-sm:hidden">{a.queue}</td>
             <td class="num"><Ago at=a.seen_at now=f.now/></td>
             <td class="num">{revoke}</td>
         </tr>
@@ -188,14 +189,14 @@ fn identity(f: &FleetReport) -> AnyView {
     let (n, octets) = f.claims;
     let others = format!("{n}, {octets} octets");
     view! {
-        <section class="card"><div class="card-head"><h2>"Identity of this installation"</h2><span class="muted">"ClusterClaim"</span></div>
+        <section class="card"><div class="card-head"><h2>"Identity of this installation"</h2><span class="text-muted">"ClusterClaim"</span></div>
             <dl class="facts">
                 <div><dt>"Identity"</dt><dd><span class="mono">{f.id.clone()}</span>" "<small class="mono">"id.k8s.io"</small></dd></div>
                 <div><dt>"Set"</dt><dd><span class="mono">{set}</span>" "<small class="mono">"clusterset.k8s.io"</small></dd></div>
                 <div><dt>"Other claims"</dt><dd>{others}</dd></div>
                 <div><dt>"Version"</dt><dd>{f.version.clone()}</dd></div>
             </dl>
-            <div class="card-foot xs">"To rename: leave the set, rename, join. Names that end in k8s.io, kubernetes.io or sigs.k8s.io are reserved, except these two."</div>
+            <div class="card-foot text-xs">"To rename: leave the set, rename, join. Names that end in k8s.io, kubernetes.io or sigs.k8s.io are reserved, except these two."</div>
         </section>
     }
     .into_any()
@@ -204,7 +205,7 @@ fn identity(f: &FleetReport) -> AnyView {
 fn add() -> AnyView {
     view! {
         <section class="card"><div class="card-head"><h2>"Add a point of presence"</h2></div>
-            <form class="card-body stack" method="post" action=PATH>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
                 <input type="hidden" name="do" value="invite"/>
                 <p class="hint">"Makes a token that one agent can join with, once, within 15 minutes. The agent makes its own key pair and opens outgoing connections only."</p>
                 <div><button class="btn btn-primary" type="submit">{icon("plus")}"Make a token"</button></div>

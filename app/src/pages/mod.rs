@@ -12,6 +12,7 @@ pub(crate) mod events;
 pub(crate) mod fleet;
 pub(crate) mod fqdn;
 pub(crate) mod inventory;
+pub(crate) mod lazy;
 pub(crate) mod networks;
 pub(crate) mod not_found;
 pub(crate) mod notifications;

@@ -15,7 +15,7 @@ pub(crate) fn NotFound() -> impl IntoView {
             {icon::icon_in("scope", "i i-lg")}
             <h1>"Page not found"</h1>
             <p>"It may have been mistyped, or the domain was removed from the inventory."</p>
-            <div class="row row-wrap">
+            <div class="flex items-center gap-2 flex-wrap">
                 <a class="btn btn-primary" href="/domains">"Go to the inventory"</a>
                 <a class="btn" href="/tools/scan">"Scan a domain"</a>
             </div>

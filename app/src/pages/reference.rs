@@ -25,14 +25,14 @@ pub fn reference_document(head_html: &str, api: &Value) -> String {
             </head>
             <body>
                 <icon::Sprite/>
-                <a class="skip" href="#main">"Skip to content"</a>
+                <a class="absolute left-3 -top-12 z-50 bg-surface py-2 px-3 rounded-md focus:top-3" href="#main">"Skip to content"</a>
                 <main class="content" id="main">
                     <div class="page-head">
                         <h1>{text(&api["info"]["title"])}</h1>
-                        <span class="sub muted">"version "{text(&api["info"]["version"])}" · "<a href="/api/v1/openapi.json">"openapi.json"</a>" (OpenAPI 3.1) · "<a href="/settings/tokens">"API tokens"</a></span>
+                        <span class="sub text-muted">"version "{text(&api["info"]["version"])}" · "<a href="/api/v1/openapi.json">"openapi.json"</a>" (OpenAPI 3.1) · "<a href="/settings/tokens">"API tokens"</a></span>
                     </div>
-                    <div class="stack">
-                        <section class="card"><div class="card-body stack">{prose(&api["info"]["description"])}</div></section>
+                    <div class="grid grid-cols-1 gap-4 content-start">
+                        <section class="card"><div class="card-body grid grid-cols-1 gap-4 content-start">{prose(&api["info"]["description"])}</div></section>
                         <nav class="card tbl-wrap" aria-label="Calls">
                             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Calls">
                                 <table class="tbl tbl-tight">
@@ -86,7 +86,7 @@ impl<'a> Group<'a> {
         let rows = self.calls.iter().map(|call| {
             view! {
                 <tr>
-                    <th scope="row" class="mono nowrap"><a href=format!("#{}", call.id)>{call.method.clone()}" "{call.path.clone()}</a></th>
+                    <th scope="row" class="mono whitespace-nowrap"><a href=format!("#{}", call.id)>{call.method.clone()}" "{call.path.clone()}</a></th>
                     <td>{code_spans(text(&call.value["summary"]))}</td>
                 </tr>
             }
@@ -101,7 +101,7 @@ impl<'a> Group<'a> {
         }
         let calls = self.calls.iter().map(Call::card);
         view! {
-            <div><h2>{title}</h2><p class="muted">{self.about.to_string()}</p></div>
+            <div><h2>{title}</h2><p class="text-muted">{self.about.to_string()}</p></div>
             {calls.collect_view()}
         }
         .into_any()
@@ -127,8 +127,8 @@ impl Call<'_> {
         let about = (!about.is_empty()).then(|| prose(&self.value["description"]));
         view! {
             <section class="card tbl-wrap" id=self.id.to_string()>
-                <div class="card-head"><h3 class="row row-wrap"><span class="tag mono">{self.method.clone()}</span><span class="mono wrap">{self.path.clone()}</span></h3></div>
-                <div class="card-body stack"><p>{code_spans(text(&self.value["summary"]))}</p>{about}</div>
+                <div class="card-head"><h3 class="flex items-center gap-2 flex-wrap"><span class="tag mono">{self.method.clone()}</span><span class="mono wrap">{self.path.clone()}</span></h3></div>
+                <div class="card-body grid grid-cols-1 gap-4 content-start"><p>{code_spans(text(&self.value["summary"]))}</p>{about}</div>
                 {table(view! { {parameters.collect_view()}{body}{responses.collect_view()} }.into_any(), self.id)}
             </section>
         }
@@ -155,7 +155,7 @@ fn type_card(name: &str, schema: &Value) -> AnyView {
     view! {
         <section class="card tbl-wrap" id=format!("type-{name}")>
             <div class="card-head"><h3 class="mono">{name.to_string()}</h3></div>
-            <div class="card-body stack">{prose(&schema["description"])}{extends.collect_view()}</div>
+            <div class="card-body grid grid-cols-1 gap-4 content-start">{prose(&schema["description"])}{extends.collect_view()}</div>
             {keys}
         </section>
     }
@@ -179,7 +179,7 @@ fn row(name: &str, of: AnyView, place: &str, meaning: &str) -> AnyView {
         <tr>
             <th scope="row" class="mono">{name.to_string()}</th>
             <td>{of}</td>
-            <td class="muted nowrap">{place.to_string()}</td>
+            <td class="text-muted whitespace-nowrap">{place.to_string()}</td>
             <td>{code_spans(meaning)}</td>
         </tr>
     }

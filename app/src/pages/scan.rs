@@ -12,6 +12,7 @@ use crate::components::negative::{negative, soa_line};
 use crate::components::time::Ago;
 use crate::components::tool::{Again, Tool, ask, result_bar, tool_title, waiting};
 use crate::query;
+use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -27,7 +28,7 @@ pub(crate) fn ScanPage() -> impl IntoView {
     let search = use_location().search;
     let name = Memo::new(move |_| query::value(&search.get(), "name").unwrap_or_default().trim().to_string());
     let again = RwSignal::new(0_u32);
-    let data = Resource::new(
+    let data = json_resource(
         move || (name.get(), again.get()),
         |(name, _)| async move { if name.is_empty() { None } else { Some(server_fns::look_up(name).await) } },
     );
@@ -36,7 +37,7 @@ pub(crate) fn ScanPage() -> impl IntoView {
         <Title text=move || tool_title("Scan", &name.get())/>
         <div class="page-head"><h1>"Scan"</h1><span class="sub">"scan any domain once; nothing is stored"</span></div>
         <form class="toolbar" method="get" action="/tools/scan" on:submit=submit>
-            <label class="search search-wide"><span class="vh">"Domain"</span>{icon("search")}
+            <label class="search search-wide"><span class="sr-only">"Domain"</span>{icon("search")}
                 <input class="input mono" name="name" value=move || name.get() prop:value=move || name.get() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
             <button class="btn btn-primary" type="submit">"Scan"</button>
         </form>
@@ -75,8 +76,8 @@ fn report(r: &ScanReport, again: RwSignal<u32>) -> AnyView {
     let advice = o.delegation.value.as_ref().and_then(|d| model::advice::negative_caching(d, now)).map(|a| {
         view! {
             <section class="card">
-                <div class="card-head"><h2>"How long a missing name stays missing"</h2><div class="aside not-phone">"negative caching, RFC 2308"</div></div>
-                <div class="card-body stack">{negative(&a)}{soa_line(&a.soa)}</div>
+                <div class="card-head"><h2>"How long a missing name stays missing"</h2><div class="aside max-sm:hidden">"negative caching, RFC 2308"</div></div>
+                <div class="card-body grid grid-cols-1 gap-4 content-start">{negative(&a)}{soa_line(&a.soa)}</div>
             </section>
         }
     });
@@ -92,18 +93,19 @@ fn report(r: &ScanReport, again: RwSignal<u32>) -> AnyView {
     let health = (!o.findings.is_empty()).then(|| findings(&o.findings, &name));
     let figures = view! { <Ago at=now now=now/>{format!(", {} UTC", human_clock(now))} };
     let bar = result_bar(Tool::Scan, &name, Some(&name), figures, Again::Bump(again));
-    let alabel = (r.unicode != name).then(|| view! { <span class="muted mono xs">{name.clone()}</span> });
+    let alabel =
+        (r.unicode != name).then(|| view! { <span class="text-muted mono text-xs">{name.clone()}</span> });
     view! {
-        <div class="stack" role="region" aria-label=format!("Scan of {}", r.unicode)>
-            <div class="row row-wrap spread"><div class="row"><h2 class="dom-name wrap">{r.unicode.clone()}</h2>{copy_button(&name, name.clone())}{alabel}</div>{go}</div>
+        <div class="grid grid-cols-1 gap-4 content-start" role="region" aria-label=format!("Scan of {}", r.unicode)>
+            <div class="flex items-center gap-2 flex-wrap justify-between"><div class="flex items-center gap-2"><h2 class="text-2xl font-mono font-semibold tracking-[-.02em] wrap max-sm:text-xl min-w-0 whitespace-normal">{r.unicode.clone()}</h2>{copy_button(&name, name.clone())}{alabel}</div>{go}</div>
             {bar}
-            <div class="tight">{understood}{states::failed_parts(o, now)}{states::registration_outcome(o, r.in_inventory)}</div>
+            <div class="empty:hidden [&_>_.banner:last-child]:mb-0">{understood}{states::failed_parts(o, now)}{states::registration_outcome(o, r.in_inventory)}</div>
             {advice}
             {health}
             {path}
             <div class="cols">
-                <div class="stack">{nameservers(&o.delegation, now)}{records(&o.zone, &name, now)}</div>
-                <div class="stack">{info}{flags}{dnssec_card(&o.dnssec, now)}
+                <div class="grid grid-cols-1 gap-4 content-start">{nameservers(&o.delegation, now)}{records(&o.zone, &name, now)}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{info}{flags}{dnssec_card(&o.dnssec, now)}
                     <section class="card">{super::domain::history::raws(&r.raw)}</section></div>
             </div>
         </div>

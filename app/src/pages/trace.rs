@@ -6,6 +6,7 @@ use crate::components::negative::{negative, soa_line};
 use crate::components::tool::{Again, TYPES, Tool, ask, counted, result_bar, tool_title, waiting};
 use crate::components::{icon, icon_sm};
 use crate::query;
+use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -25,7 +26,7 @@ pub(crate) fn TracePage() -> impl IntoView {
         (name, rtype.to_uppercase())
     });
     let again = RwSignal::new(0_u32);
-    let data = Resource::new(
+    let data = json_resource(
         move || (asked.get(), again.get()),
         |((name, rtype), _)| async move {
             if name.is_empty() { None } else { Some(server_fns::trace(name, rtype).await) }
@@ -39,9 +40,9 @@ pub(crate) fn TracePage() -> impl IntoView {
         let options = TYPES.map(|t| view! { <option value=t selected=t == rtype>{t}</option> });
         view! {
             <form class="toolbar" method="get" action="/tools/trace" on:submit=submit.clone()>
-                <label class="search search-wide"><span class="vh">"Name"</span>{icon("search")}
+                <label class="search search-wide"><span class="sr-only">"Name"</span>{icon("search")}
                     <input class="input mono" name="name" value=name.clone() prop:value=name required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
-                <label class="type"><span class="vh">"Record type"</span>
+                <label class="type"><span class="sr-only">"Record type"</span>
                     <select class="input" name="type">{options.into_iter().collect_view()}{other}</select></label>
                 <button class="btn btn-primary" type="submit">"Trace"</button>
             </form>
@@ -55,7 +56,7 @@ pub(crate) fn TracePage() -> impl IntoView {
             {move || data.get().map(|d| match d {
                 Some(Ok(t)) => {
                     let zone = t.steps.last().map(|s| s.zone.clone()).filter(|z| z != ".");
-                    view! { <div class="stack">{result_bar(Tool::Trace, &t.name, zone.as_deref(), (), Again::Bump(again))}{trace_view(&t)}</div> }
+                    view! { <div class="grid grid-cols-1 gap-4 content-start">{result_bar(Tool::Trace, &t.name, zone.as_deref(), (), Again::Bump(again))}{trace_view(&t)}</div> }
                         .into_any()
                 }
                 Some(Err(f)) => page_failure("The trace could not be made", &f),
@@ -118,15 +119,15 @@ pub(crate) fn trace_view(t: &Trace) -> AnyView {
         let a = model::advice::of_soa(soa, &t.name, now());
         view! {
             <section class="card"><div class="card-head"><h2>"Negative caching"</h2></div>
-                <div class="card-body stack">{soa_line(&a.soa)}{negative(&a)}</div></section>
+                <div class="card-body grid grid-cols-1 gap-4 content-start">{soa_line(&a.soa)}{negative(&a)}</div></section>
         }
     });
     view! {
-        <div class="stack">
-            <div class="tight">{banner(tone, title, format!("{figures}.{notes}"))}</div>
+        <div class="grid grid-cols-1 gap-4 content-start">
+            <div class="empty:hidden [&_>_.banner:last-child]:mb-0">{banner(tone, title, format!("{figures}.{notes}"))}</div>
             {answer(&t.records, &t.rtype)}
             {advice}
-            <section class="card"><div class="card-head"><h2>"Path"</h2><span class="muted">{format!("{} steps", t.steps.len())}</span></div>
+            <section class="card"><div class="card-head"><h2>"Path"</h2><span class="min-w-0 truncate text-muted">{format!("{} steps", t.steps.len())}</span></div>
                 <ol class="steps">{steps}</ol></section>
         </div>
     }
@@ -160,7 +161,7 @@ fn answer(records: &[Record], rtype: &str) -> Option<AnyView> {
             view! {
                 <tr><th scope="row" class="mono">{r.name.clone()}</th><td><span class="rtype">{r.rtype.clone()}</span></td>
                     <td class="num mono" title=human_seconds(u64::from(r.ttl))>{r.ttl.to_string()}</td>
-                    <td class="mono rdata"><div class="rline"><span class="wrap" class:muted=signature class:xs=signature>{r.data.clone()}</span>{copy_button("the data", r.data.clone())}{on}</div></td></tr>
+                    <td class="mono rdata"><div class="rline"><span class="flex-initial wrap" class:text-muted=signature class:text-xs=signature>{r.data.clone()}</span>{copy_button("the data", r.data.clone())}{on}</div></td></tr>
             }
         })
         .collect();
@@ -190,22 +191,22 @@ fn step(i: usize, s: &TraceStep) -> AnyView {
     let (dot, mark) = if s.chosen.is_none() { ("dot warn", "!") } else { ("dot", "") };
     let mark = if mark.is_empty() { (i + 1).to_string() } else { mark.to_string() };
     let notes: Vec<_> =
-        s.notes.iter().map(|n| view! { <div class="t-warn xs wrap">{n.clone()}</div> }).collect();
+        s.notes.iter().map(|n| view! { <div class="text-warn text-xs wrap">{n.clone()}</div> }).collect();
     let asked = chosen.map(|c| {
         let ms = c.latency_ms.map(crate::components::time::millis).unwrap_or_default();
-        view! { <span class="mono xs">{c.server.clone()}</span><span class="muted xs">{ms}</span> }
+        view! { <span class="mono text-xs">{c.server.clone()}</span><span class="text-muted text-xs">{ms}</span> }
     });
     let rows: Vec<_> = s.answers.iter().enumerate().map(|(j, a)| said(a, s.chosen == Some(j))).collect();
     view! {
         <li>
             <span class=dot>{mark}</span>
-            <div class="grow">
-                <div class="mono strong">{zone}</div>
+            <div class="flex-1 min-w-0">
+                <div class="mono font-semibold">{zone}</div>
                 <div class="wrap">{led}</div>
-                <div class="muted xs">{agree}</div>{notes}
+                <div class="text-muted text-xs">{agree}</div>{notes}
             </div>
             <div class="side">{asked}</div>
-            <details class="said"><summary class="xs">"Answers of every server"</summary>
+            <details class="said"><summary class="text-xs">"Answers of every server"</summary>
                 <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers, table"><table class="tbl tbl-tight tbl-ns">
                     <thead><tr><th scope="col">"Server"</th><th scope="col">"Address"</th><th scope="col">"Answer"</th><th scope="col" class="num">"Time"</th></tr></thead>
                     <tbody>{rows}</tbody></table></div></details>
@@ -216,10 +217,10 @@ fn step(i: usize, s: &TraceStep) -> AnyView {
 
 fn said_class(kind: AnswerKind) -> &'static str {
     match kind {
-        AnswerKind::Answer | AnswerKind::Referral | AnswerKind::NoData => "plain",
-        AnswerKind::NxDomain | AnswerKind::NonAuthoritative => "t-warn",
-        AnswerKind::NotAsked => "muted",
-        _ => "t-critical",
+        AnswerKind::Answer | AnswerKind::Referral | AnswerKind::NoData => "text-inherit",
+        AnswerKind::NxDomain | AnswerKind::NonAuthoritative => "text-warn",
+        AnswerKind::NotAsked => "text-muted",
+        _ => "text-critical",
     }
 }
 

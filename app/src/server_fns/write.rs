@@ -190,13 +190,12 @@ pub async fn withdraw_claim(name: String) -> Result<(), ApiError> {
 /// Sends no message about a domain for so many days; 0 sends them again.
 #[server(prefix = "/api/fn", endpoint = "mute")]
 pub async fn mute(name: String, days: i64) -> Result<(), ApiError> {
-    use jiff::ToSpan;
     use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
     if !(0..=365).contains(&days) {
         return Err(ApiError::invalid("A domain can be muted for 1 to 365 days."));
     }
-    let until = (days > 0).then(|| context::now().checked_add((days * 24).hours()).ok()).flatten();
+    let until = (days > 0).then(|| model::time::plus(context::now(), days * model::time::DAY));
     let patch = ItemPatch { muted_until: Some(until), ..ItemPatch::default() };
     backend.patch(&caller, &context::name(&name)?, &patch).await?;
     context::done("saved", 1);

@@ -19,6 +19,8 @@ pub struct Bundle {
     files: HashMap<String, Cow<'static, [u8]>>,
     head: String,
     styles: String,
+    /// Links that load a part of the program early, by the part's name.
+    preloads: HashMap<String, String>,
 }
 
 impl Bundle {
@@ -62,12 +64,15 @@ impl Bundle {
         let is_style =
             |tag: &&str| ["rel=\"stylesheet\"", "rel=\"icon\""].iter().any(|rel| tag.contains(rel));
         let styles = head.split_inclusive('>').filter(is_style).collect();
-        Bundle { files, head, styles }
+        let list = files.get("parts.txt").and_then(|b| std::str::from_utf8(b).ok()).unwrap_or_default();
+        let (head, preloads) = preloads(head, list);
+        Bundle { files, head, styles, preloads }
     }
 
-    /// The tags for the head of every page.
-    pub fn head_tags(&self) -> &str {
-        &self.head
+    /// The tags for the head of a page of this part of the program (`app::part_of`).
+    pub fn head_tags(&self, part: Option<&str>) -> String {
+        let preload = part.and_then(|part| self.preloads.get(part)).map_or("", String::as_str);
+        format!("{}{preload}", self.head)
     }
 
     /// Of those the style sheets and icons: for pages that load no program.
@@ -79,6 +84,22 @@ impl Bundle {
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
+}
+
+/// Adds the script that loads the parts to the head of every page, and collects the links of each part. `list` is the
+/// bundle's `parts.txt`: the script's name, then a line `PART: FILE FILE …` for each part.
+fn preloads(head: String, list: &str) -> (String, HashMap<String, String>) {
+    let Some((script, list)) = list.split_once('\n') else { return (head, HashMap::new()) };
+    let head = format!(r#"{head}<link rel="modulepreload" href="/assets/{script}">"#);
+    // Without `crossorigin` the preloaded response does not match the program's `fetch`.
+    let link = |file: &str| {
+        format!(
+            r#"<link rel="preload" href="/assets/{file}" as="fetch" type="application/wasm" crossorigin="anonymous">"#
+        )
+    };
+    let parts = list.lines().filter_map(|line| line.split_once(": "));
+    let links = parts.map(|(part, files)| (part.to_string(), files.split(' ').map(link).collect()));
+    (head, links.collect())
 }
 
 /// The scripts, preloads, style sheets and icons in the head of Trunk's page.
@@ -182,14 +203,27 @@ mod tests {
             ("app-0123456789abcdef.css".into(), file("a{}")),
             ("app-0123456789abcdef.css.br".into(), file("BR")),
             ("public/favicon.svg".into(), file("<svg/>")),
+            ("parts.txt".into(), file("parts-01.js\nlist: a-01.wasm b-01.wasm\ntools: b-01.wasm\n")),
         ]))
     }
 
     #[test]
     fn the_head_keeps_links_and_scripts_only() {
         let head = bundle().head;
-        assert!(head.starts_with("<link rel=\"stylesheet\"") && head.ends_with("</script>"), "{head}");
+        assert!(head.starts_with("<link rel=\"stylesheet\"") && head.contains("</script>"), "{head}");
         assert!(!head.contains("<meta"));
+    }
+
+    #[test]
+    fn a_page_preloads_its_own_part() {
+        let files = |part| {
+            let head = bundle().head_tags(part);
+            ["parts-01.js", "a-01.wasm", "b-01.wasm"].map(|file| head.matches(file).count())
+        };
+        assert_eq!(files(None), [1, 0, 0]);
+        assert_eq!(files(Some("list")), [1, 1, 1]);
+        assert_eq!(files(Some("tools")), [1, 0, 1]);
+        assert_eq!(files(Some("other")), [1, 0, 0]);
     }
 
     #[test]

@@ -111,8 +111,12 @@ impl AppState {
                 provide_context(caller.clone());
             }
         };
-        let head = self.bundle.head_tags().to_string();
-        let shell = move || app::shell(app::ShellAssets { head_html: head.clone() });
+        let bundle = self.bundle.clone();
+        let shell = move || {
+            let request = use_context::<axum::http::request::Parts>();
+            let part = request.and_then(|request| app::part_of(request.uri.path()));
+            app::shell(app::ShellAssets { head_html: bundle.head_tags(part) })
+        };
         // Unknown addresses are rendered by the application: it has a page for them.
         let not_found = leptos_axum::render_app_async_with_context(context.clone(), shell.clone());
         let not_found = move |request: Request| async move {

@@ -7,6 +7,7 @@ pub(crate) mod report;
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::tool::{ask, tool_title, waiting};
 use crate::components::{area::area_text, icon};
+use crate::resource::json_resource;
 use crate::server_fns;
 use form::{CheckForm, Shown};
 use leptos::prelude::*;
@@ -20,7 +21,7 @@ pub(crate) fn CheckPage() -> impl IntoView {
     let asked = Memo::new(move |_| CheckForm::read(&search.get()));
     let shown = Memo::new(move |_| Shown::read(&search.get()));
     let again = RwSignal::new(0_u32);
-    let data = Resource::new(
+    let data = json_resource(
         move || (asked.get(), again.get()),
         |(a, _)| async move {
             if a.runs() { Some(server_fns::check(a.zone.clone(), a.ns(), a.ds()).await) } else { None }
@@ -47,13 +48,13 @@ fn form(asked: Memo<CheckForm>, again: RwSignal<u32>) -> AnyView {
         let a = asked.get();
         view! {
             <div class="toolbar">
-                <label class="search search-wide"><span class="vh">"Zone"</span>{icon("search")}
+                <label class="search search-wide"><span class="sr-only">"Zone"</span>{icon("search")}
                     <input class="input mono" name="zone" value=a.zone.clone() prop:value=a.zone.clone() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
                 <button class="btn btn-primary" type="submit">"Check"</button>
             </div>
             <details class="card fold" open=a.unfolded()>
-                <summary><b>"Before a move"</b><span class="muted">" test the servers you are about to switch to, as if the parent already pointed there"</span></summary>
-                <div class="card-body pair">
+                <summary><b>"Before a move"</b><span class="text-muted">" test the servers you are about to switch to, as if the parent already pointed there"</span></summary>
+                <div class="card-body grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                     <div class="field">
                         <label class="label" for="check-ns">"Name servers"</label>
                         <textarea class="input" id="check-ns" name="ns" rows="4" aria-describedby="check-ns-hint" spellcheck="false" autocapitalize="off" prop:value=a.ns_text.clone()
@@ -70,7 +71,7 @@ fn form(asked: Memo<CheckForm>, again: RwSignal<u32>) -> AnyView {
             </details>
         }
     };
-    view! { <form class="tool-form" method="get" action="/tools/check" on:submit=submit>{fields}</form> }
+    view! { <form class="grid gap-1 mb-4 [&_.toolbar]:mb-2" method="get" action="/tools/check" on:submit=submit>{fields}</form> }
         .into_any()
 }
 

@@ -41,16 +41,16 @@ pub(super) fn report(
     let (findings, counted) = (o.findings.clone(), counts.clone());
     let (asked, outcome) = (asked.clone(), o.clone());
     view! {
-        <div class="stack" role="region" aria-label=format!("Check of {}", o.zone)>
+        <div class="grid grid-cols-1 gap-4 content-start" role="region" aria-label=format!("Check of {}", o.zone)>
             {bar}
-            <div class="tight">{verdict(o)}</div>
-            <div class="row row-wrap spread">
+            <div class="empty:hidden [&_>_.banner:last-child]:mb-0">{verdict(o)}</div>
+            <div class="flex items-center gap-2 flex-wrap justify-between">
                 {move || chips(&asked, &counted, shown.get())}
                 {copy_report(&outcome)}
             </div>
             {move || groups(&findings, shown.get())}
             {tested(&outcome)}
-            <div class="notes">{notes}</div>
+            <div class="empty:hidden">{notes}</div>
         </div>
     }
     .into_any()
@@ -72,7 +72,7 @@ fn copy_report(o: &CheckOutcome) -> AnyView {
             .because(o.cause.as_ref());
         put(toaster, "the report as text", &as_text(&verdict, &o.findings));
     };
-    view! { <button type="button" class="btn btn-sm js-only" on:click=copy>{icon_sm("copy")}"Copy as text"</button> }
+    view! { <button type="button" class="btn btn-sm noscript:hidden" on:click=copy>{icon_sm("copy")}"Copy as text"</button> }
         .into_any()
 }
 
@@ -93,7 +93,7 @@ fn chips(asked: &CheckForm, counts: &BTreeMap<Level, usize>, shown: Shown) -> An
         .map(|l| chip(Shown::Only(l), l.label(), counts.get(&l).copied().unwrap_or(0), Some(l)))
         .collect();
     view! {
-        <nav class="chips" aria-label="Findings by level">
+        <nav class="flex flex-wrap gap-1.5 [&_.chip_>_span_>_.i]:text-inherit" aria-label="Findings by level">
             {chip(Shown::FromNotice, "Notice and above", sum(Level::Notice), None)}
             {levels}
             {chip(Shown::All, "All", sum(Level::Info), None)}
@@ -114,7 +114,7 @@ fn groups(findings: &[Finding], shown: Shown) -> AnyView {
             let cases: Vec<_> = of_level.chunk_by(|a, b| test_case(a) == test_case(b)).map(case).collect();
             Some(view! {
                 <section class="card">
-                    <div class="card-head"><span class=level_class(level)>{icon(level_icon(level))}</span><h2>{level.label()}</h2><span class="muted">{n.to_string()}</span></div>
+                    <div class="card-head"><span class=level_class(level)>{icon(level_icon(level))}</span><h2>{level.label()}</h2><span class="min-w-0 truncate text-muted">{n.to_string()}</span></div>
                     {cases}
                 </section>
             }
@@ -122,7 +122,7 @@ fn groups(findings: &[Finding], shown: Shown) -> AnyView {
         })
         .collect();
     if cards.is_empty() {
-        return view! { <section class="card card-body row"><span class="t-ok">{icon("ok")}</span>"No finding of this level."</section> }.into_any();
+        return view! { <section class="card card-body flex items-center gap-2"><span class="text-ok">{icon("ok")}</span>"No finding of this level."</section> }.into_any();
     }
     cards.into_any()
 }
@@ -144,7 +144,7 @@ fn case(groups: &[FindingGroup<'_>]) -> AnyView {
         None => view! { <span class="mono">{id}</span> }.into_any(),
     };
     view! {
-        <h3 class="case-head">{head}<span class="muted">{title}</span></h3>
+        <h3 class="case-head">{head}<span class="font-normal text-muted">{title}</span></h3>
         {rows}
     }
     .into_any()
@@ -154,12 +154,12 @@ fn case(groups: &[FindingGroup<'_>]) -> AnyView {
 fn matter(matter: &FindingGroup<'_>) -> Option<AnyView> {
     let first = matter.first()?;
     let level = first.level;
-    let fix = (!first.fix.is_empty()).then(|| view! { <p class="strong-text">{first.fix.clone()}</p> });
+    let fix = (!first.fix.is_empty()).then(|| view! { <p class="text-text">{first.fix.clone()}</p> });
     let seen: Vec<_> = matter
         .iter()
         .map(|f| {
             let words = if f.message.is_empty() { f.tag.clone() } else { f.message.clone() };
-            view! { <div class="strong wrap">{words}</div> }
+            view! { <div class="font-semibold wrap">{words}</div> }
         })
         .collect();
     let evidence: Vec<_> = matter
@@ -173,13 +173,13 @@ fn matter(matter: &FindingGroup<'_>) -> Option<AnyView> {
                 .map(|(k, value)| view! { <span class="wrap">{k.clone()}" = "{value}</span> })
                 .collect();
             view! {
-                <div class="ev"><span class=level_class(level)>{level.as_str()}</span><span class="strong-text">{f.tag.clone()}</span>{args}</div>
+                <div class="ev"><span class=level_class(level)>{level.as_str()}</span><span class="text-text">{f.tag.clone()}</span>{args}</div>
             }
         })
         .collect();
     let command = command(first).map(|line| {
         view! {
-            <div class="cmd"><span class="muted xs">"Reproduce"</span><code class="xs wrap">{line.clone()}</code>{copy_button("the command", line)}</div>
+            <div class="flex flex-wrap items-center gap-y-0 gap-x-2 mt-1 [&_code]:text-text max-sm:grid max-sm:grid-cols-[minmax(0,1fr)_auto]"><span class="text-muted text-xs max-sm:col-span-full">"Reproduce"</span><code class="text-xs wrap">{line.clone()}</code>{copy_button("the command", line)}</div>
         }
     });
     Some(
@@ -204,19 +204,19 @@ fn tested(o: &CheckOutcome) -> AnyView {
             let level = worst(id).filter(|l| *l > Level::Info);
             let (mark, class, word) = match level {
                 Some(l) => (level_icon(l), level_class(l), l.label()),
-                None => ("ok", "t-ok", "Passed"),
+                None => ("ok", "text-ok", "Passed"),
             };
             let title = model::test_case::title(id).unwrap_or_default();
             view! {
-                <li class="row"><span class=class title=word>{icon_sm(mark)}</span><span class="vh">{format!("{word}: ")}</span>
-                    <span class="mono xs">{id.clone()}</span><span class="xs muted clip" title=title>{title}</span></li>
+                <li class="flex items-center gap-2 max-sm:flex-wrap"><span class=class title=word>{icon_sm(mark)}</span><span class="sr-only">{format!("{word}: ")}</span>
+                    <span class="mono text-xs">{id.clone()}</span><span class="text-xs text-muted min-w-0 truncate" title=title>{title}</span></li>
             }
         })
         .collect();
     let head = format!("{fine} of {} test cases without a warning", o.test_cases.len());
     view! {
-        <details class="card fold"><summary><b>"All test cases"</b><span class="muted">{head}</span></summary>
-            <ul class="card-body tests">{rows}</ul></details>
+        <details class="card fold"><summary><b>"All test cases"</b><span class="text-muted">{head}</span></summary>
+            <ul class="card-body grid grid-cols-[repeat(auto-fill,minmax(min(24rem,100%),1fr))] gap-y-1.5 gap-x-5 [&_.mono]:flex-none [&_.mono]:w-27">{rows}</ul></details>
     }
     .into_any()
 }
@@ -224,19 +224,19 @@ fn tested(o: &CheckOutcome) -> AnyView {
 /// The colour of a level.
 pub(crate) fn level_class(level: Level) -> &'static str {
     match level.severity() {
-        Severity::Critical => "t-critical",
-        Severity::Warning => "t-warn",
-        Severity::Notice => "t-info",
-        Severity::Info => "muted",
+        Severity::Critical => "text-critical",
+        Severity::Warning => "text-warn",
+        Severity::Notice => "text-info",
+        Severity::Info => "text-muted",
     }
 }
 
 fn icon_class(level: Level) -> &'static str {
     match level.severity() {
-        Severity::Critical => "i t-critical",
-        Severity::Warning => "i t-warn",
-        Severity::Notice => "i t-info",
-        Severity::Info => "i muted",
+        Severity::Critical => "i text-critical",
+        Severity::Warning => "i text-warn",
+        Severity::Notice => "i text-info",
+        Severity::Info => "i text-muted",
     }
 }
 

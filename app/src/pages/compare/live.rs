@@ -113,7 +113,7 @@ impl Live {
         let from = source.clone();
         let heard = Closure::<dyn Fn(MessageEvent)>::new(move |e: MessageEvent| {
             let data = e.data().as_string().unwrap_or_default();
-            match serde_json::from_str(&data) {
+            match serde_json::from_slice(data.as_bytes()) {
                 Ok(value) => then(&from, value),
                 // Server and page are of one build; an event that can't be read ends what can't be trusted.
                 Err(_) => {

@@ -17,6 +17,7 @@ use crate::components::banner::page_failure;
 use crate::components::icon;
 use crate::components::tool::{Again, TYPES, Tool, result_bar, tool_title, waiting};
 use crate::query;
+use crate::resource::json_resource;
 use crate::server_fns;
 use form::CompareForm;
 use leptos::prelude::*;
@@ -31,7 +32,7 @@ pub(crate) fn ComparePage() -> impl IntoView {
     let search = use_location().search;
     let asked = Memo::new(move |_| CompareForm::read(|key| query::value(&search.get(), key)));
     let question = Memo::new(move |_| asked.with(CompareForm::question));
-    let data = Resource::new(
+    let data = json_resource(
         move || question.get(),
         |q| async move {
             if q.name.is_empty() {
@@ -81,9 +82,9 @@ fn form(asked: Memo<CompareForm>) -> AnyView {
     };
     view! {
         <form class="toolbar" method="get" action="/tools/compare" on:submit=move |_| busy.set(true)>
-            <label class="search search-wide"><span class="vh">"Host name"</span>{icon("search")}
+            <label class="search search-wide"><span class="sr-only">"Host name"</span>{icon("search")}
                 <input class="input mono" name="name" value=name prop:value=name required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
-            <label class="type"><span class="vh">"Record type"</span><select class="input" name="type">{options}</select></label>
+            <label class="type"><span class="sr-only">"Record type"</span><select class="input" name="type">{options}</select></label>
             <noscript inner_html=at_once></noscript>
             <button class="btn btn-primary" type="submit">{spin}"Compare"</button>
         </form>
@@ -115,15 +116,15 @@ fn found(first: Comparison, asked: Memo<CompareForm>) -> AnyView {
         Some(authority.with(|a| stopped::panel(&words, a, &asked.get())))
     };
     view! {
-        <div class="stack" role="region" aria-label=label>
-            <div class="row row-wrap spread">{bar}{watch::control(live, asked)}</div>
-            <div class="tight cmp-notice">{watch::notice(live, asked)}</div>
+        <div class="grid grid-cols-1 gap-4 content-start" role="region" aria-label=label>
+            <div class="flex items-center gap-2 flex-wrap justify-between">{bar}{watch::control(live, asked)}</div>
+            <div class="empty:hidden [&_>_.banner:last-child]:mb-0 cmp-notice">{watch::notice(live, asked)}</div>
             <div class="cols">
                 {move || authority.with(authority::card)}
                 {vantage::card(live)}
             </div>
             <places::FromPlaces name=place_name rtype=place_type/>
-            <div class="tight cmp-notice">{denied}</div>
+            <div class="empty:hidden [&_>_.banner:last-child]:mb-0 cmp-notice">{denied}</div>
             {resolvers::section(live, asked)}
         </div>
     }

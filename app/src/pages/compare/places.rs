@@ -1,5 +1,6 @@
 //! What the authoritative servers say from each point of presence, beside this server.
 
+use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
 use model::places::{PlaceAnswer, PlaceVerdict, place_verdict, places_sentence, server_times};
@@ -7,7 +8,7 @@ use model::places::{PlaceAnswer, PlaceVerdict, place_verdict, places_sentence, s
 /// The card; nothing where there is no point of presence.
 #[component]
 pub(super) fn FromPlaces(name: String, rtype: String) -> impl IntoView {
-    let data = Resource::new(move || (name.clone(), rtype.clone()), |(n, t)| server_fns::ask_places(n, t));
+    let data = json_resource(move || (name.clone(), rtype.clone()), |(n, t)| server_fns::ask_places(n, t));
     view! {
         <Suspense>
             {move || data.get().map(|d| match d {
@@ -24,14 +25,14 @@ fn card(places: &[PlaceAnswer]) -> AnyView {
     let rows: Vec<_> = places.iter().flat_map(|p| rows(places, p)).collect();
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"From each place"</h2><span class="muted">{places.len()}</span><div class="aside">"authoritative servers, uncached"</div></div>
+            <div class="card-head"><h2>"From each place"</h2><span class="text-muted">{places.len()}</span><div class="aside">"authoritative servers, uncached"</div></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers from each place">
                 <table class="tbl tbl-tight">
                     <thead><tr><th scope="col">"From"</th><th scope="col">"Server"</th><th scope="col" class="num">"Answer time"</th><th scope="col">"Answer"</th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            <div class="card-foot xs">{places_sentence(places)}</div>
+            <div class="card-foot text-xs">{places_sentence(places)}</div>
         </section>
     }
     .into_any()
@@ -42,9 +43,9 @@ fn rows(places: &[PlaceAnswer], p: &PlaceAnswer) -> Vec<AnyView> {
     let (class, verdict) = match places.first().map(|first| place_verdict(first, p)) {
         Some(PlaceVerdict::Different) => {
             let data = p.authority.iter().flat_map(|a| a.records.iter().map(|r| r.data.clone()));
-            ("t-warn", format!("different: {}", data.collect::<Vec<_>>().join(", ")))
+            ("text-warn", format!("different: {}", data.collect::<Vec<_>>().join(", ")))
         }
-        Some(PlaceVerdict::None) => ("t-critical", p.error.clone().unwrap_or_else(|| "no answer".into())),
+        Some(PlaceVerdict::None) => ("text-critical", p.error.clone().unwrap_or_else(|| "no answer".into())),
         _ if p.id == "local" => (
             "",
             p.authority
@@ -59,7 +60,7 @@ fn rows(places: &[PlaceAnswer], p: &PlaceAnswer) -> Vec<AnyView> {
     let one = |server: String, time: String| {
         let (place, verdict) = (place.clone(), verdict.clone());
         view! {
-            <tr><th scope="row" class="mono">{place}</th><td class="mono muted">{server}</td><td class="num">{time}</td><td class=class>{verdict}</td></tr>
+            <tr><th scope="row" class="mono">{place}</th><td class="mono text-muted">{server}</td><td class="num">{time}</td><td class=class>{verdict}</td></tr>
         }
         .into_any()
     };

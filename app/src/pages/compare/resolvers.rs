@@ -27,8 +27,8 @@ pub(super) fn section(live: Live, asked: Memo<CompareForm>) -> AnyView {
                 let n = rows.len();
                 let tiles: Vec<_> = rows.iter().map(|r| tile(r, live)).collect();
                 view! {
-                    <h3 class="case-head">{title}<span class="muted">{format!("{n} · {words}")}</span></h3>
-                    <ul class="grid-res">{tiles}</ul>
+                    <h3 class="case-head">{title}<span class="font-normal text-muted">{format!("{n} · {words}")}</span></h3>
+                    <ul class="grid grid-cols-4 gap-px bg-surface max-xl:grid-cols-2 max-sm:grid-cols-[1fr] [&_>_li]:list-none">{tiles}</ul>
                 }
             })
         };
@@ -39,8 +39,8 @@ pub(super) fn section(live: Live, asked: Memo<CompareForm>) -> AnyView {
         });
         Some(view! {
             <section class="card tbl-wrap">
-                <div class="card-head"><h2>"Public resolvers"</h2><span class="muted">{move || answered(&summary.get())}</span></div>
-                <div class="card-body cmp-sum">
+                <div class="card-head"><h2>"Public resolvers"</h2><span class="min-w-0 truncate text-muted">{move || answered(&summary.get())}</span></div>
+                <div class="card-body grid gap-3 border-b">
                     <p role="status" aria-live="polite">{sentence(live, summary)}</p>{forced}
                     {move || meter(&summary.get())}
                 </div>
@@ -78,10 +78,10 @@ fn meter(s: &Summary) -> AnyView {
         .iter()
         .map(|(kind, n)| {
             let word = kind.label().to_lowercase();
-            view! { <span class=style(*kind).text>{picture(*kind)}<span class="muted"><b>{n.to_string()}</b>" "{word}</span></span> }
+            view! { <span class=style(*kind).text>{picture(*kind)}<span class="text-muted"><b>{n.to_string()}</b>" "{word}</span></span> }
         })
         .collect();
-    view! { <div class="meter" aria-hidden="true">{parts}</div><div class="legend">{legend}</div> }.into_any()
+    view! { <div class="meter" aria-hidden="true">{parts}</div><div class="text-xs flex flex-wrap gap-y-1 gap-x-4 text-muted [&_span]:inline-flex [&_span]:items-center [&_span]:gap-1.5 [&_b]:text-text [&_b]:font-medium [&_.verdict]:gap-1 [&_.verdict]:whitespace-nowrap [&_.verdict]:font-medium [&_.i]:w-3.5 [&_.i]:h-3.5">{legend}</div> }.into_any()
 }
 
 /// One resolver's own part of the comparison: it changes when its answer does.
@@ -106,14 +106,14 @@ fn tile(r: &PublicResolver, live: Live) -> AnyView {
                 view! { <span class="skel" style="--w:6.5rem"></span><span class="skel" style="--w:3rem"></span> }
                     .into_any()
             },
-            |j| view! { <span class="clip" title=j.shows.clone()>{j.shows.clone()}</span><span class="muted">{j.short}</span> }.into_any(),
+            |j| view! { <span class="min-w-0 truncate" title=j.shows.clone()>{j.shows.clone()}</span><span class="font-sans text-muted">{j.short}</span> }.into_any(),
         )
     };
     view! {
         <li class=move || style(kind.get()).tile title=says>
             <div class="top"><b>{r.name.clone()}</b>{move || verdict(kind.get())}</div>
-            <div class="where">{r.place()}</div>
-            <div class="where who">{asked_over}</div>
+            <div class="text-xs truncate text-muted">{r.place()}</div>
+            <div class="text-xs truncate text-muted max-sm:hidden">{asked_over}</div>
             <div class="ans">{answer}</div>
         </li>
     }

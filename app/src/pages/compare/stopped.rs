@@ -19,7 +19,7 @@ pub(super) fn panel(words: &Stopped, authority: &Authority, asked: &CompareForm)
     });
     let choice = (!waits).then(|| {
         view! {
-            <div class="row row-wrap">{watch}
+            <div class="flex items-center gap-2 flex-wrap">{watch}
                 <a class="btn btn-danger" rel="nofollow" href=asked.forced().url()>{icon("warning")}"Query the resolvers anyway"</a></div>
         }
     });
@@ -29,14 +29,14 @@ pub(super) fn panel(words: &Stopped, authority: &Authority, asked: &CompareForm)
         .map(|soa| model::advice::of_soa(soa, &authority.name, authority.asked_at))
         .map(|a| {
             view! {
-                <details class="cmp-why"><summary>"How long negative answers are cached"</summary>
-                    <div class="stack">{negative(&a)}{soa_line(&a.soa)}</div></details>
+                <details class="[&_>_summary]:cursor-pointer [&_>_summary]:text-[.75rem]"><summary>"How long negative answers are cached"</summary>
+                    <div class="grid grid-cols-1 gap-2 content-start pt-2">{negative(&a)}{soa_line(&a.soa)}</div></details>
             }
         });
     view! {
-        <section class="banner banner-warn cmp-stop" aria-labelledby="compare-stop">
+        <section class="banner banner-warn mb-0 [&_h2]:text-[length:inherit] [&_h2]:font-semibold" aria-labelledby="compare-stop">
             {icon("lock")}
-            <div class="grow stack">
+            <div class="flex-1 min-w-0 grid grid-cols-1 gap-2 content-start max-sm:basis-[70%]">
                 <h2 id="compare-stop">{title}</h2>
                 <p>{words.sentence.clone()}</p>
                 <p><strong>{words.consequence.clone()}</strong></p>

@@ -42,14 +42,14 @@ fn row(j: &Judged, now: Timestamp) -> AnyView {
     let over = answer.and_then(|a| a.carried).map_or("–", |c| c.label());
     let time = answer.and_then(|a| a.latency_ms).map_or_else(dash, millis);
     let tried = answer.filter(|a| a.rcode.is_some()).and_then(|a| a.error.clone());
-    let tried = tried.map(|t| view! { <div class="muted xs wrap">{t}</div> });
+    let tried = tried.map(|t| view! { <div class="text-muted text-xs wrap">{t}</div> });
     let place = format!("{} · {}", j.resolver.operator, j.resolver.place());
     view! {
-        <tr><th scope="row">{j.resolver.name.clone()}<div class="muted xs wrap">{place}</div></th>
+        <tr><th scope="row">{j.resolver.name.clone()}<div class="text-muted text-xs wrap">{place}</div></th>
             <td>{verdict(j.verdict.kind())}</td>
-            <td class="wrap cmp-words"><span class="mono">{j.shows.clone()}</span><div class="muted xs wrap">{j.sentence.clone()}</div>{tried}</td>
+            <td class="wrap min-w-64 whitespace-normal"><span class="mono">{j.shows.clone()}</span><div class="text-muted text-xs wrap">{j.sentence.clone()}</div>{tried}</td>
             <td class="num mono">{left.map_or_else(dash, |t| t.to_string())}</td><td>{right_by(&j.verdict, now)}</td>
-            <td>{over}</td><td class="num muted">{time}</td></tr>
+            <td>{over}</td><td class="num text-muted">{time}</td></tr>
     }
     .into_any()
 }

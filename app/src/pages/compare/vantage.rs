@@ -124,7 +124,7 @@ pub(super) fn card(live: Live) -> AnyView {
         <section class="card tbl-wrap">
             <div class="card-head"><h2>"From your browser"</h2><div class="aside">{again}</div></div>
             {move || (!said.get()).then(|| view! {
-                <p class="cmp-own" role="status">{told}</p>
+                <p class="py-2.5 px-4 [&_+_.tbl-scroll]:border-t" role="status">{told}</p>
                 {move || odd.with(|all| (!all.is_empty()).then(|| table(all, "Answers to your browser that differ, table")))}
                 <details class="more"><summary>"Every answer to your browser"</summary>
                     {move || side.seen.with(|all| table(all, "Answers to your browser, table"))}</details>
@@ -168,10 +168,10 @@ fn row(j: &Judged) -> AnyView {
     let time = j.answer.as_ref().and_then(|a| a.latency_ms).map(|t| format!(" · {}", millis(t)));
     let short = format!("{}{}", j.short, time.unwrap_or_default());
     let failed = j.answer.as_ref().is_some_and(|a| a.error.is_some());
-    let class = if failed { "xs wrap" } else { "mono wrap" };
+    let class = if failed { "text-xs wrap" } else { "mono wrap min-w-32" };
     view! {
         <tr title=j.sentence.clone()><th scope="row" class="wrap">{j.resolver.name.clone()}</th>
-            <td><div class=class>{j.shows.clone()}</div><div class="muted xs wrap">{short}</div></td>
+            <td><div class=class>{j.shows.clone()}</div><div class="text-muted text-xs wrap">{short}</div></td>
             <td>{verdict(j.verdict.kind())}</td></tr>
     }
     .into_any()
@@ -188,8 +188,8 @@ fn reach(side: Side) -> Option<AnyView> {
     }
     let now = side.reach.get();
     let picture = match now {
-        Reach::Yes => Some(view! { <span class="t-ok">{icon_sm("ok")}</span> }),
-        Reach::No => Some(view! { <span class="t-warn">{icon_sm("warning")}</span> }),
+        Reach::Yes => Some(view! { <span class="text-ok">{icon_sm("ok")}</span> }),
+        Reach::No => Some(view! { <span class="text-warn">{icon_sm("warning")}</span> }),
         Reach::Untried | Reach::Trying => None,
     };
     let words = match now {
@@ -206,8 +206,8 @@ fn reach(side: Side) -> Option<AnyView> {
     let label = if matches!(now, Reach::Yes | Reach::No) { "Try again" } else { "Try from here" };
     Some(
         view! {
-            <div class="cmp-foot row">
-                <p class="hint grow" role="status">{picture}" "{words}</p>
+            <div class="cmp-foot flex items-center gap-2">
+                <p class="hint flex-1 min-w-0" role="status">{picture}" "{words}</p>
                 <button class="btn btn-sm" type="button" disabled=now == Reach::Trying on:click=move |_| side.try_host()>{label}</button>
             </div>
         }
@@ -244,12 +244,12 @@ fn flush() -> AnyView {
     let rows: Vec<_> = model::flush::guides()
         .iter()
         .map(|g| {
-            let class = if g.command { "mono xs wrap" } else { "xs wrap" };
-            view! { <div class="two-col"><dt class="xs">{g.system.clone()}</dt><dd class=class>{g.step.clone()}</dd></div> }
+            let class = if g.command { "mono wrap text-xs text-text" } else { "wrap text-xs text-text" };
+            view! { <div class="py-1"><dt class="text-xs">{g.system.clone()}</dt><dd class=class>{g.step.clone()}</dd></div> }
         })
         .collect();
     view! {
-        <details class="more"><summary>"How to flush your own cache"</summary><dl class="cmp-flush">{rows}</dl></details>
+        <details class="more"><summary>"How to flush your own cache"</summary><dl class="px-4 pb-3 text-muted">{rows}</dl></details>
     }
     .into_any()
 }

@@ -15,13 +15,13 @@ pub(super) struct VerdictStyle {
 /// The style of a verdict.
 pub(super) fn style(kind: VerdictKind) -> VerdictStyle {
     let (icon, text, tile, meter) = match kind {
-        VerdictKind::Same => (Some("ok"), "verdict t-ok", "res", "m-ok"),
-        VerdictKind::Stale => (Some("clock"), "verdict t-warn", "res warn", "m-warn"),
-        VerdictKind::NegativeCached => (Some("unknown"), "verdict t-warn", "res warn", "m-warn"),
-        VerdictKind::Different => (Some("split"), "verdict t-info", "res", "m-info"),
-        VerdictKind::Filtered => (Some("filter"), "verdict", "res", "m-grey"),
-        VerdictKind::Failing => (Some("critical"), "verdict t-critical", "res critical", "m-critical"),
-        VerdictKind::Pending => (None, "verdict", "res wait", "m-wait"),
+        VerdictKind::Same => (Some("ok"), "verdict text-ok", "res", "bg-ok"),
+        VerdictKind::Stale => (Some("clock"), "verdict text-warn", "res warn", "bg-warn"),
+        VerdictKind::NegativeCached => (Some("unknown"), "verdict text-warn", "res warn", "bg-warn"),
+        VerdictKind::Different => (Some("split"), "verdict text-info", "res", "bg-info"),
+        VerdictKind::Filtered => (Some("filter"), "verdict", "res", "bg-faint"),
+        VerdictKind::Failing => (Some("critical"), "verdict text-critical", "res critical", "bg-critical"),
+        VerdictKind::Pending => (None, "verdict", "res wait", "bg-line-strong"),
     };
     VerdictStyle { icon, text, tile, meter }
 }

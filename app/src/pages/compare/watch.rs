@@ -44,7 +44,7 @@ pub(super) fn control(live: Live, asked: Memo<CompareForm>) -> AnyView {
         }
         .into_any()
     };
-    view! { <div class="row row-wrap">{button}</div> }.into_any()
+    view! { <div class="flex items-center gap-2 flex-wrap">{button}</div> }.into_any()
 }
 
 /// How far a watch is, how it ended, and what went wrong.
@@ -105,13 +105,13 @@ fn progress(live: Live) -> AnyView {
     let meter = move || {
         live.watch.get().map(|w| {
             let (ready, rest) = (format!("--n:{}", w.ready), format!("--n:{}", w.of.saturating_sub(w.ready)));
-            view! { <div class="meter" aria-hidden="true"><i class="m-ok" style=ready></i><i class="m-wait" style=rest></i></div> }
+            view! { <div class="meter" aria-hidden="true"><i class="bg-ok" style=ready></i><i class="bg-line-strong" style=rest></i></div> }
         })
     };
     view! {
         <div class="banner banner-info">
             <span class="spin" aria-hidden="true"></span>
-            <div class="grow stack cmp-progress"><div role="status"><strong>{words}</strong></div>{meter}<p>{bound}</p></div>
+            <div class="flex-1 min-w-0 max-sm:basis-[70%] grid grid-cols-1 gap-2 content-start"><div role="status"><strong>{words}</strong></div>{meter}<p>{bound}</p></div>
         </div>
     }
     .into_any()
@@ -120,7 +120,7 @@ fn progress(live: Live) -> AnyView {
 fn lost(live: Live) -> AnyView {
     view! {
         <div class="banner banner-warn" role="status">{icon("warning")}
-            <div class="grow"><strong>"The answers stopped coming"</strong>
+            <div class="flex-1 min-w-0"><strong>"The answers stopped coming"</strong>
                 <p>"The connection was lost, or you are running too many lookups at once. The results so far are shown."</p></div>
             <button class="btn btn-sm end" type="button" on:click=move |_| live.ask_again()>"Query again"</button>
         </div>

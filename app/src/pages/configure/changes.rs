@@ -17,7 +17,7 @@ pub(crate) fn changes_card(r: &ServiceReport, aside: String) -> AnyView {
     let rows: Vec<_> = r.changes.iter().map(row).collect();
     view! {
         <section class="card tbl-wrap" aria-labelledby="pl">
-            <div class="card-head"><h2 id="pl">"Plan"</h2><span class="muted">{counted(r.changes.len())}</span><div class="aside">{aside}</div></div>
+            <div class="card-head"><h2 id="pl">"Plan"</h2><span class="text-muted">{counted(r.changes.len())}</span><div class="aside">{aside}</div></div>
             <table class="tbl tbl-flow tbl-top" role="table"><thead><tr role="row">
                 <th scope="col">"Action"</th><th scope="col">"Record"</th><th scope="col">"Value"</th><th scope="col">"Why"</th>
             </tr></thead><tbody>{rows}</tbody></table>
@@ -32,9 +32,15 @@ fn counted(n: usize) -> String {
 
 fn row(c: &PlannedChange) -> AnyView {
     let (class, picture) = match c.action {
-        ChangeAction::Create => ("verb t-ok", "plus"),
-        ChangeAction::Change => ("verb t-info", "edit"),
-        ChangeAction::Delete => ("verb t-critical", "trash"),
+        ChangeAction::Create => {
+            ("inline-flex items-center gap-1.5 font-medium whitespace-nowrap text-ok", "plus")
+        }
+        ChangeAction::Change => {
+            ("inline-flex items-center gap-1.5 font-medium whitespace-nowrap text-info", "edit")
+        }
+        ChangeAction::Delete => {
+            ("inline-flex items-center gap-1.5 font-medium whitespace-nowrap text-critical", "trash")
+        }
     };
     let value = |values: &[String], class: &'static str, sign: &'static str, spoken: &'static str| {
         values
@@ -45,9 +51,9 @@ fn row(c: &PlannedChange) -> AnyView {
     view! {
         <tr role="row">
             <th scope="row" role="rowheader"><span class=class>{icon_sm(picture)}{c.action.label()}</span></th>
-            <td role="cell" data-l="Record"><span class="row" style="gap:.5rem"><span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host_shown(&c.host)}</span></span></td>
-            <td role="cell" data-l="Value"><span class="difflist">{value(&c.old, "diff diff-del", "−", "removed")}{value(&c.new, "diff diff-add", "+", "added")}</span></td>
-            <td role="cell" data-l="Why" class="muted">{c.why.clone()}</td>
+            <td role="cell" data-l="Record"><span class="flex items-center gap-2"><span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host_shown(&c.host)}</span></span></td>
+            <td role="cell" data-l="Value"><span class="grid justify-items-start gap-0.5 py-1">{value(&c.old, "diff diff-del", "−", "removed")}{value(&c.new, "diff diff-add", "+", "added")}</span></td>
+            <td role="cell" data-l="Why" class="text-muted">{c.why.clone()}</td>
         </tr>
     }
     .into_any()
@@ -69,9 +75,9 @@ pub(crate) fn to_do_card(r: &ServiceReport) -> AnyView {
         let signed = if link.signed { "Signed by Domainscope. " } else { "" };
         let words = format!("Opens {} in a new tab with these changes. {signed}You confirm there and come back; this page checks by itself.", link.provider);
         view! {
-            <div class="row row-wrap" style="gap:.75rem">
+            <div class="flex items-center gap-3 flex-wrap">
                 <a class="btn btn-primary" href=link.url.clone() target="_blank" rel="external noopener noreferrer">{icon("ext")}{format!("Apply at {}", link.provider)}</a>
-                <span class="hint grow">{words}</span>
+                <span class="hint flex-1 min-w-0">{words}</span>
             </div>
             <div class="or">"or enter the records yourself"</div>
         }
@@ -79,7 +85,7 @@ pub(crate) fn to_do_card(r: &ServiceReport) -> AnyView {
     let no_apply = (r.apply.is_none() && !r.no_apply.is_empty())
         .then(|| view! { <p class="hint">{r.no_apply.clone()}</p> });
     let place = (!r.provider.place.is_empty()).then(
-        || view! { <p class="muted">{format!("At {at}, open ")}<b>{r.provider.place.clone()}</b>"."</p> },
+        || view! { <p class="text-muted">{format!("At {at}, open ")}<b>{r.provider.place.clone()}</b>"."</p> },
     );
     let deletions: Vec<_> =
         r.changes.iter().filter(|c| c.action == ChangeAction::Delete).map(deletion).collect();
@@ -90,10 +96,10 @@ pub(crate) fn to_do_card(r: &ServiceReport) -> AnyView {
     view! {
         <section class="card" aria-labelledby="td">
             <div class="card-head"><h2 id="td">{format!("What to do at {at}")}</h2></div>
-            <div class="card-body stack">
+            <div class="card-body grid grid-cols-1 gap-4 content-start">
                 {apply}{no_apply}{place}
                 {deletions}{records}{notes}
-                <div class="exports"><h3>"Or as a file for"</h3>{exports}</div>
+                <div class="[&_summary]:cursor-pointer [&_summary]:py-1.5 [&_.well]:mb-2"><h3>"Or as a file for"</h3>{exports}</div>
             </div>
         </section>
     }
@@ -112,8 +118,8 @@ fn is_to_enter(c: &RecordCheck, r: &ServiceReport) -> bool {
 pub(crate) fn deletion(c: &PlannedChange) -> AnyView {
     let values = c.old.join(", ");
     view! {
-        <p class="row row-wrap" style="gap:.5rem"><span class="verb t-critical">{icon_sm("trash")}"Delete"</span>
-            <span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host_shown(&c.host)}</span><span class="mono xs wrap muted">{values}</span></p>
+        <p class="flex items-center gap-2 flex-wrap"><span class="inline-flex items-center gap-1.5 font-medium whitespace-nowrap text-critical">{icon_sm("trash")}"Delete"</span>
+            <span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host_shown(&c.host)}</span><span class="mono text-xs wrap text-muted">{values}</span></p>
     }
     .into_any()
 }
@@ -137,7 +143,7 @@ fn entry(number: usize, c: &RecordCheck, form: &ProviderForm) -> AnyView {
         }
     };
     view! {
-        <div class="stack" style="gap:.5rem"><h3>{title}</h3>
+        <div class="grid grid-cols-1 gap-2 content-start"><h3>{title}</h3>
             <dl class="rec">
                 {line("Type".into(), c.rtype.clone(), "")}
                 {line(label(&form.host_label, "Host"), c.host.clone(), &c.hints.host)}
@@ -154,8 +160,8 @@ fn export(e: &Export) -> AnyView {
     view! {
         <details>
             <summary>{e.label.clone()}</summary>
-            <div class="well"><pre class="code" tabindex="0" aria-label=format!("{} lines", e.label)>{e.text.clone()}</pre></div>
-            <div class="row"><a class="btn btn-sm" href=file download=e.file.clone()>{icon_sm("download")}"Download"</a>{copy_button(&format!("{} lines", e.label), e.text.clone())}</div>
+            <div class="well"><pre class="m-0 overflow-x-auto font-mono text-[.75rem] leading-5 whitespace-pre" tabindex="0" aria-label=format!("{} lines", e.label)>{e.text.clone()}</pre></div>
+            <div class="flex items-center gap-2"><a class="btn btn-sm" href=file download=e.file.clone()>{icon_sm("download")}"Download"</a>{copy_button(&format!("{} lines", e.label), e.text.clone())}</div>
         </details>
     }
     .into_any()

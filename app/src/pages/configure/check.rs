@@ -29,13 +29,13 @@ pub(super) fn live_card(r: &ServiceReport, again: RwSignal<u32>) -> AnyView {
         <section class="card" aria-labelledby="lc">
             <div class="card-head"><h2 id="lc">"Live check"</h2>
                 <span class=class role="status">{mark}<span>{format!("{ready} of {all} ready")}</span></span>
-                <div class="aside">"authoritative servers, no cache"<span class="js-only">" · every 15 s until everything is there"</span></div></div>
+                <div class="aside">"authoritative servers, no cache"<span class="noscript:hidden">" · every 15 s until everything is there"</span></div></div>
             <div class="card-body"><div class="meter" role="progressbar" aria-valuemin="0" aria-valuemax=all.to_string() aria-valuenow=ready.to_string() aria-label="Live check">
-                {(ready > 0).then(|| view! { <i class="m-ok" style=format!("--n:{ready}")></i> })}
-                {(rest > 0).then(|| view! { <i class="m-wait" style=format!("--n:{rest}")></i> })}
+                {(ready > 0).then(|| view! { <i class="bg-ok" style=format!("--n:{ready}")></i> })}
+                {(rest > 0).then(|| view! { <i class="bg-line-strong" style=format!("--n:{rest}")></i> })}
             </div></div>
             <ol class="steps" aria-live="polite">{steps}</ol>
-            <div class="card-foot row row-wrap spread"><span>{r.sentence.clone()}</span><a class="btn btn-sm" rel="external" href=here on:click=check>{icon_sm("refresh")}"Check now"</a></div>
+            <div class="card-foot flex items-center gap-2 flex-wrap justify-between"><span>{r.sentence.clone()}</span><a class="btn btn-sm" rel="external" href=here on:click=check>{icon_sm("refresh")}"Check now"</a></div>
         </section>
     }
     .into_any()
@@ -43,24 +43,30 @@ pub(super) fn live_card(r: &ServiceReport, again: RwSignal<u32>) -> AnyView {
 
 fn step(c: &RecordCheck, r: &ServiceReport) -> AnyView {
     let (dot, mark, word, tone) = match c.state {
-        RecordState::Present => ("dot ok", icon_in("check", "i i-sm").into_any(), "Live", "t-ok strong"),
+        RecordState::Present => {
+            ("dot ok", icon_in("check", "i i-sm").into_any(), "Live", "text-ok font-semibold")
+        }
         RecordState::Missing | RecordState::Unknown => (
             "dot",
             view! { <span class="spin" aria-hidden="true"></span> }.into_any(),
             c.state.label(),
-            "muted strong",
+            "text-muted font-semibold",
         ),
-        _ => ("dot warn", icon_in("warning", "i i-sm").into_any(), c.state.label(), "t-warn strong"),
+        _ => {
+            ("dot warn", icon_in("warning", "i i-sm").into_any(), c.state.label(), "text-warn font-semibold")
+        }
     };
     let host = if c.host.is_empty() { c.name.clone() } else { c.host.clone() };
-    let fault =
-        c.faults.first().map(|f| view! { <p class="xs t-warn">{format!("{}: {}", f.label, f.sentence)}</p> });
+    let fault = c
+        .faults
+        .first()
+        .map(|f| view! { <p class="text-xs text-warn">{format!("{}: {}", f.label, f.sentence)}</p> });
     let on = format!("{} of {} servers, {}", c.present_on, c.answered, human_clock(r.checked_at));
     view! {
         <li><span class=dot>{mark}</span>
-            <div><div class="row row-wrap" style="gap:.5rem"><span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host}</span></div>
-                <p class="muted xs wrap">{format!("{} · TTL {}", c.value, c.ttl)}</p>{fault}</div>
-            <div class="side"><span class=tone>{word}</span><span class="muted xs">{on}</span></div></li>
+            <div><div class="flex items-center gap-2 flex-wrap"><span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host}</span></div>
+                <p class="text-muted text-xs wrap">{format!("{} · TTL {}", c.value, c.ttl)}</p>{fault}</div>
+            <div class="side"><span class=tone>{word}</span><span class="text-muted text-xs">{on}</span></div></li>
     }
     .into_any()
 }
@@ -83,5 +89,5 @@ fn server(s: &ServerCheck, all: usize) -> AnyView {
         None => s.problem.clone(),
     };
     let serial = s.serial.map(|n| view! { " "<small>{format!("· serial {n}")}</small> });
-    view! { <div><dt class="wrap">{s.server.clone()}<br/><small class="muted">{address}</small></dt><dd>{has}{serial}</dd></div> }.into_any()
+    view! { <div><dt class="wrap">{s.server.clone()}<br/><small class="text-muted">{address}</small></dt><dd>{has}{serial}</dd></div> }.into_any()
 }

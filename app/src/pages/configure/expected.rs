@@ -15,7 +15,7 @@ pub(crate) fn expected_card(r: &ServiceReport) -> AnyView {
     let rows: Vec<_> = records.into_iter().map(row).collect();
     view! {
         <section class="card tbl-wrap" aria-labelledby="ex">
-            <div class="card-head"><h2 id="ex">{r.title.clone()}</h2><span class="muted">"expected and live"</span><div class="aside">{aside}</div></div>
+            <div class="card-head"><h2 id="ex">{r.title.clone()}</h2><span class="text-muted">"expected and live"</span><div class="aside">{aside}</div></div>
             <table class="tbl tbl-flow tbl-top" role="table"><thead><tr role="row">
                 <th scope="col">"Record"</th><th scope="col">"Expected"</th><th scope="col">"Live"</th><th scope="col">"State"</th>
             </tr></thead><tbody>{rows}</tbody></table>
@@ -28,9 +28,9 @@ fn row(c: &RecordCheck) -> AnyView {
     let host = if c.host.is_empty() { "(empty)".to_string() } else { c.host.clone() };
     view! {
         <tr role="row">
-            <th scope="row" role="rowheader"><span class="row" style="align-items:flex-start;gap:.5rem"><span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host}</span></span></th>
-            <td role="cell" data-l="Expected"><div class="mono xs wrap">{c.value.clone()}</div></td>
-            <td role="cell" data-l="Live"><div class="mono xs wrap">{live(c)}</div></td>
+            <th scope="row" role="rowheader"><span class="flex items-start gap-2"><span class="rtype">{c.rtype.clone()}</span><span class="mono wrap">{host}</span></span></th>
+            <td role="cell" data-l="Expected"><div class="mono text-xs wrap">{c.value.clone()}</div></td>
+            <td role="cell" data-l="Live"><div class="mono text-xs wrap">{live(c)}</div></td>
             <td role="cell" data-l="State"><span class="two">{state(c)}{small(c)}</span></td>
         </tr>
     }
@@ -39,14 +39,14 @@ fn row(c: &RecordCheck) -> AnyView {
 
 fn live(c: &RecordCheck) -> AnyView {
     if c.state == RecordState::Present {
-        return view! { <span class="muted">"as expected"</span> }.into_any();
+        return view! { <span class="text-muted">"as expected"</span> }.into_any();
     }
     if let Some(fault) = c.faults.first() {
         return faulty(c, fault);
     }
     if c.live.is_empty() {
         let words = if c.state == RecordState::Unknown { "no answer" } else { "nothing" };
-        return view! { <span class="muted">{words}</span> }.into_any();
+        return view! { <span class="text-muted">{words}</span> }.into_any();
     }
     let each: Vec<_> = c.live.iter().map(|l| view! { <div>{shown(l, c)}</div> }).collect();
     each.into_any()
@@ -74,19 +74,19 @@ fn faulty(c: &RecordCheck, fault: &CopyFault) -> AnyView {
             .then(|| view! { <span class="hl">{fault.live.rtype.clone()}</span>" " });
         return view! { {kind}{marked(&fault.live.value, &c.value)} }.into_any();
     }
-    view! { <span class="muted">"found instead: "</span>{marked(&fault.live.name, &c.name)} }.into_any()
+    view! { <span class="text-muted">"found instead: "</span>{marked(&fault.live.name, &c.name)} }.into_any()
 }
 
 fn state(c: &RecordCheck) -> AnyView {
     let (class, picture) = match c.state {
-        RecordState::Present => ("i i-sm t-ok", "ok"),
-        RecordState::Unknown => ("i i-sm muted", "unknown"),
-        RecordState::Missing => ("i i-sm t-warn", "unknown"),
+        RecordState::Present => ("i i-sm text-ok", "ok"),
+        RecordState::Unknown => ("i i-sm text-muted", "unknown"),
+        RecordState::Missing => ("i i-sm text-warn", "unknown"),
         RecordState::Different | RecordState::Conflicting | RecordState::Shadowed => {
-            ("i i-sm t-warn", "warning")
+            ("i i-sm text-warn", "warning")
         }
     };
-    view! { <span class="row" style="gap:.375rem" title=c.state.sentence()>{icon_in(picture, class)}{c.state.label()}</span> }.into_any()
+    view! { <span class="flex items-center gap-1.5" title=c.state.sentence()>{icon_in(picture, class)}{c.state.label()}</span> }.into_any()
 }
 
 fn small(c: &RecordCheck) -> AnyView {

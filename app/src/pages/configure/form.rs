@@ -79,14 +79,14 @@ pub(crate) fn kinds(domain: &str, current: Option<ServiceKind>) -> AnyView {
                 if domain.is_empty() { String::new() } else { format!("&domain={}", percent(domain)) };
             let url = format!("/tools/configure?service={}{domain}", kind.as_str());
             view! {
-                <a class="kind" href=url aria-current=(current == Some(kind)).then_some("true")>
+                <a class="grid grid-cols-[1.75rem_minmax(0,1fr)] gap-x-3 items-start p-3 border rounded-md text-text hover:no-underline hover:border-line-strong hover:bg-surface-2 aria-[current]:border-accent aria-[current]:bg-accent-soft [&_small]:block [&_small]:text-xs [&_small]:text-muted" href=url aria-current=(current == Some(kind)).then_some("true")>
                     <span class="mark mark-lg" aria-hidden="true">{icon(kind_icon(kind))}</span>
-                    <span><span class="strong">{kind.label()}</span><small>{kind.about()}</small></span>
+                    <span><span class="font-semibold">{kind.label()}</span><small>{kind.about()}</small></span>
                 </a>
             }
         })
         .collect();
-    view! { <nav class="kinds" aria-label="Services">{each}</nav> }.into_any()
+    view! { <nav class="grid grid-cols-[repeat(auto-fill,minmax(15rem,1fr))] gap-3" aria-label="Services">{each}</nav> }.into_any()
 }
 
 /// The form. Once it is complete it folds away, so that the plan is in view.
@@ -104,19 +104,19 @@ pub(super) fn view(w: &Wizard, submit: impl Fn(SubmitEvent) + 'static) -> AnyVie
     let fields: Vec<_> = kind.fields().iter().map(|f| field(f, &w.value(f.key))).collect();
     let label = if complete { "Change the service" } else { kind.label() };
     view! {
-        <details class="card fold" open=!complete style="margin-bottom:1rem">
-            <summary><h2>{label}</h2><span class="muted wrap">{kind.about()}</span></summary>
-            <form class="card-body stack" method="get" action="/tools/configure" on:submit=submit>
+        <details class="card fold mb-4" open=!complete>
+            <summary><h2>{label}</h2><span class="text-muted wrap">{kind.about()}</span></summary>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="get" action="/tools/configure" on:submit=submit>
                 <input type="hidden" name="service" value=kind.as_str()/>
-                <div class="fields">
+                <div class="grid grid-cols-2 gap-4 max-sm:grid-cols-1">
                     <label class="field"><span>"Domain"</span>
                         <input class="input mono" name="domain" value=w.domain.clone() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
-                    <label class="field"><span>"Host "<span class="muted">"(optional)"</span></span>
+                    <label class="field"><span>"Host "<span class="text-muted">"(optional)"</span></span>
                         <input class="input mono" name="host" value=w.host.clone() placeholder="shop" autocomplete="off" spellcheck="false" autocapitalize="off"/>
                         <span class="hint">"Below the domain, when the service is not for the domain itself."</span></label>
                     {fields}
                 </div>
-                <div class="row row-wrap">
+                <div class="flex items-center gap-2 flex-wrap">
                     <button class="btn btn-primary" type="submit">"Make the plan"</button>
                     <a class="btn btn-ghost" href=other(&w.domain)>"Another service"</a>
                     <span class="hint">"Queries the authoritative servers only; nothing is changed."</span>
@@ -137,7 +137,7 @@ fn other(domain: &str) -> String {
 
 fn field(f: &'static Field, value: &str) -> AnyView {
     let value = value.to_string();
-    let label = view! { <span>{f.label}{(!f.required).then(|| view! { " "<span class="muted">"(optional)"</span> })}</span> };
+    let label = view! { <span>{f.label}{(!f.required).then(|| view! { " "<span class="text-muted">"(optional)"</span> })}</span> };
     let control = match f.kind {
         FieldKind::Line => view! {
             <input class="input mono" name=f.key value=value required=f.required placeholder=f.example autocomplete="off" spellcheck="false" autocapitalize="off"/>
@@ -155,7 +155,7 @@ fn field(f: &'static Field, value: &str) -> AnyView {
             view! { <select class="input" name=f.key>{options}</select> }.into_any()
         }
     };
-    let class = if f.kind == FieldKind::Area { "field wide" } else { "field" };
+    let class = if f.kind == FieldKind::Area { "field col-span-full" } else { "field" };
     view! { <label class=class>{label}{control}<span class="hint">{f.hint}</span></label> }.into_any()
 }
 

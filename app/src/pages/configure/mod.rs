@@ -11,6 +11,7 @@ use crate::components::banner::page_failure;
 use crate::components::frame::trail;
 use crate::components::icon_sm;
 use crate::components::tool::{ask, waiting};
+use crate::resource::json_resource;
 use crate::server_fns;
 use form::Wizard;
 use leptos::prelude::*;
@@ -40,7 +41,7 @@ pub(crate) fn ConfigurePage() -> impl IntoView {
     let wizard = Memo::new(move |_| Wizard::read(&search.get()));
     let again = RwSignal::new(0_u32);
     let checks = RwSignal::new(0_u32);
-    let data = Resource::new(
+    let data = json_resource(
         move || (wizard.get(), again.get(), checks.get()),
         |(wizard, ..)| async move {
             match wizard.query() {
@@ -75,7 +76,7 @@ pub(crate) fn ConfigurePage() -> impl IntoView {
                 (format!("/domains/{}/configuration", w.domain), w.domain.clone()),
             ], "Set up a service".into()))
         }}
-        <div class="page-head"><h1>{title}</h1><span class="sub not-phone">"says what to enter at this provider, and checks it uncached"</span></div>
+        <div class="page-head"><h1>{title}</h1><span class="sub max-sm:hidden">"says what to enter at this provider, and checks it uncached"</span></div>
         {move || form::view(&wizard.get(), submit.clone())}
         <Transition fallback=|| waiting("Querying every authoritative server of the zone…")>
             {move || data.get().flatten().map(|d| match d {
@@ -91,13 +92,13 @@ fn plan(r: &ServiceReport, again: RwSignal<u32>, query: Option<String>) -> AnyVi
     let now = r.checked_at;
     let read = format!("zone read at {} UTC{}", human_clock(now), serial(r));
     view! {
-        <div class="stack">
+        <div class="grid grid-cols-1 gap-4 content-start">
             {stages(r)}
             {state_banner(r)}
-            <div class="cols"><div class="stack">
+            <div class="cols"><div class="grid grid-cols-1 gap-4 content-start">
                 {changes_card(r, read)}
                 {to_do_card(r)}
-            </div><div class="stack">
+            </div><div class="grid grid-cols-1 gap-4 content-start">
                 {caches_card(r)}
                 {warnings_card(r)}
                 {servers_card(r)}
@@ -112,9 +113,9 @@ fn plan(r: &ServiceReport, again: RwSignal<u32>, query: Option<String>) -> AnyVi
 /// Keeps the service for the schedule. A plain form: works without script.
 fn keep(query: String) -> AnyView {
     view! {
-        <form class="card card-body row row-wrap spread" method="post" action="/api/fn/add_service">
+        <form class="card card-body flex items-center gap-2 flex-wrap justify-between" method="post" action="/api/fn/add_service">
             <input type="hidden" name="query" value=query/>
-            <span class="measure">"Keep this service: Domainscope checks it every hour and records an event when it is ready, when it drifts and when it recovers."</span>
+            <span class="max-w-[88ch]">"Keep this service: Domainscope checks it every hour and records an event when it is ready, when it drifts and when it recovers."</span>
             <button class="btn" type="submit">{icon_sm("bell")}"Keep checking"</button>
         </form>
     }

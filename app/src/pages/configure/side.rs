@@ -21,7 +21,7 @@ pub(crate) fn caches_card(r: &ServiceReport) -> AnyView {
                 _ => "dot",
             };
             view! {
-                <li><span class=dot>{(i + 1).to_string()}</span><div><time class="strong" datetime=s.at.to_string()>{s.when.clone()}</time>" "{s.title.clone()}
+                <li><span class=dot>{(i + 1).to_string()}</span><div><time class="font-semibold" datetime=s.at.to_string()>{s.when.clone()}</time>" "{s.title.clone()}
                     <p class="hint">{s.detail.clone()}</p></div></li>
             }
         })
@@ -41,7 +41,7 @@ pub(crate) fn warnings_card(r: &ServiceReport) -> AnyView {
     let each: Vec<_> = r
         .warnings
         .iter()
-        .map(|w| view! { <div class="msg">{icon_in("warning", "i t-warn")}<div>{w.clone()}</div></div> })
+        .map(|w| view! { <div class="grid grid-cols-[1.25rem_minmax(0,1fr)] gap-x-3 py-2.5 px-4 border-t [&_>_.i]:mt-0.5">{icon_in("warning", "i text-warn")}<div>{w.clone()}</div></div> })
         .collect();
     view! { <section class="card"><div class="card-head"><h2>"Before you apply"</h2></div>{each}</section> }
         .into_any()

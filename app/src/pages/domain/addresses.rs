@@ -2,6 +2,7 @@
 
 use crate::components::icon;
 use crate::components::time::Ago;
+use crate::resource::json_resource;
 use crate::server_fns::{self, AddressRow};
 use leptos::prelude::*;
 use model::Timestamp;
@@ -10,7 +11,7 @@ use model::inventory::percent;
 /// The card; nothing while the organisation claims no address space.
 #[component]
 pub(crate) fn AddressCard(name: String, now: Timestamp) -> impl IntoView {
-    let data = Resource::new(move || name.clone(), server_fns::addresses);
+    let data = json_resource(move || name.clone(), server_fns::addresses);
     view! {
         <Suspense>
             {move || data.get().and_then(Result::ok).filter(|rows| !rows.is_empty()).map(|rows| card(&rows, now))}
@@ -23,7 +24,7 @@ fn card(rows: &[AddressRow], now: Timestamp) -> AnyView {
     let rows: Vec<_> = rows.iter().map(|r| row(r, now)).collect();
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Addresses"</h2><span class="muted">"and the claims that cover them"</span></div>
+            <div class="card-head"><h2>"Addresses"</h2><span class="text-muted">"and the claims that cover them"</span></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Addresses, table">
                 <table class="tbl tbl-tight">
                     <thead><tr><th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col">"Address"</th><th scope="col">"Claim"</th></tr></thead>
@@ -45,10 +46,10 @@ fn row(r: &AddressRow, now: Timestamp) -> AnyView {
             view! { <span>{icon("ok")}" "{claim.clone()}" · "{r.reference.clone()}" · "{block}</span> }.into_any()
         }
         (Some(claim), Some(at)) => view! {
-            <span class="t-warn">{icon("warning")}" "{format!("Points into space that {claim} released ")}<Ago at=at now=now/>" "{block}</span>
+            <span class="text-warn">{icon("warning")}" "{format!("Points into space that {claim} released ")}<Ago at=at now=now/>" "{block}</span>
         }
         .into_any(),
-        (None, _) => view! { <span class="muted">"Points into space that is not claimed here"</span> }.into_any(),
+        (None, _) => view! { <span class="text-muted">"Points into space that is not claimed here"</span> }.into_any(),
     };
     view! {
         <tr>

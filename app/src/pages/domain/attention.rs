@@ -20,7 +20,7 @@ pub(crate) fn needs(dom: DomainState, d: &Detail) -> Option<AnyView> {
     Some(
         view! {
             <section class="card" aria-labelledby="needs">
-                <div class="card-head"><h2 id="needs">"Needs attention"</h2><span class="muted">{n}</span>
+                <div class="card-head"><h2 id="needs">"Needs attention"</h2><span class="min-w-0 truncate text-muted">{n}</span>
                     <div class="aside">"worst first"</div></div>
                 {each}
             </section>
@@ -52,7 +52,7 @@ fn finding(dom: DomainState, d: &Detail, a: Attention) -> AnyView {
         <div class="finding">
             {icon::icon_in(picture, status_icon_class(a.kind))}
             <div><h3 class="wrap">{title}</h3>{text}{evidence}</div>
-            <div class="btns">{buttons}</div>
+            <div class="flex gap-2 items-start max-sm:col-start-2 max-sm:mt-2">{buttons}</div>
         </div>
     }
     .into_any()

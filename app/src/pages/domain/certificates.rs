@@ -51,9 +51,9 @@ fn host(h: &HostCertificate, now: Timestamp) -> AnyView {
     });
     view! {
         <div class="wide">
-            <dt class="row mono">{h.host.clone()}</dt>
+            <dt class="flex items-center gap-2 mono">{h.host.clone()}</dt>
             <dd>
-                <span class="row"><span class=class>{icon_sm(picture)}</span>{condition.label()}</span>
+                <span class="flex items-center gap-2"><span class=class>{icon_sm(picture)}</span>{condition.label()}</span>
                 <span title=human_instant(c.not_after)>{format!("until {}, {left}", human_day(c.not_after))}</span>
             </dd>
             <dd class="hint wrap">{from}</dd>
@@ -65,8 +65,8 @@ fn host(h: &HostCertificate, now: Timestamp) -> AnyView {
 
 fn condition_class(condition: Condition) -> &'static str {
     match condition {
-        Condition::Good => "t-ok",
-        Condition::EndsSoon | Condition::Untrusted | Condition::WrongName => "t-warn",
-        Condition::Expired => "t-critical",
+        Condition::Good => "text-ok",
+        Condition::EndsSoon | Condition::Untrusted | Condition::WrongName => "text-warn",
+        Condition::Expired => "text-critical",
     }
 }

@@ -11,6 +11,7 @@ use crate::pages::configure::{
     warnings_card,
 };
 use crate::query;
+use crate::resource::json_resource;
 use crate::server_fns::{self, Services};
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
@@ -24,11 +25,11 @@ pub(crate) fn ConfigurationTab() -> impl IntoView {
     let dom = expect_context::<DomainState>();
     let search = use_location().search;
     let wanted = Memo::new(move |_| query::value(&search.get(), "service"));
-    let list = Resource::new(
+    let list = json_resource(
         move || (dom.name.get(), dom.detail.get().and_then(Result::ok).map(|d| d.rv)),
         |(name, _)| server_fns::services(name),
     );
-    let report = Resource::new(
+    let report = json_resource(
         move || (dom.name.get(), wanted.get()),
         |(name, wanted)| async move {
             match wanted {
@@ -37,7 +38,7 @@ pub(crate) fn ConfigurationTab() -> impl IntoView {
             }
         },
     );
-    let looking = || view! { <div class="card card-body row" role="status"><span class="spin"></span>"Querying every authoritative server…"</div> };
+    let looking = || view! { <div class="card card-body flex items-center gap-2" role="status"><span class="spin"></span>"Querying every authoritative server…"</div> };
     view! {
         <Transition>
             {move || list.get().map(|answer| match answer {
@@ -61,7 +62,7 @@ fn services(name: &str, all: &Services, wanted: Option<&str>) -> AnyView {
         return view! {
             <section class="card" aria-labelledby="sv">
                 <div class="card-head"><h2 id="sv">"Set up a service"</h2></div>
-                <div class="card-body stack"><p class="measure">"Choose what this domain is for. Domainscope says which records it needs at this provider, and checks them at every authoritative server."</p>
+                <div class="card-body grid grid-cols-1 gap-4 content-start"><p class="max-w-[88ch]">"Choose what this domain is for. Domainscope says which records it needs at this provider, and checks them at every authoritative server."</p>
                     {kinds(name, None)}</div>
             </section>
         }
@@ -70,10 +71,10 @@ fn services(name: &str, all: &Services, wanted: Option<&str>) -> AnyView {
     let rows: Vec<_> = all.services.iter().map(|s| row(s, name, wanted, all.now)).collect();
     view! {
         <section class="card tbl-wrap" aria-labelledby="sv">
-            <div class="card-head"><h2 id="sv">"Services"</h2><span class="muted">{all.services.len().to_string()}</span>
-                <div class="aside"><span class="not-phone">"checked every hour at the authoritative servers"</span><a class="btn btn-sm" href=add>{icon_sm("plus")}"Add service"</a></div></div>
+            <div class="card-head"><h2 id="sv">"Services"</h2><span class="text-muted">{all.services.len().to_string()}</span>
+                <div class="aside"><span class="max-sm:hidden">"checked every hour at the authoritative servers"</span><a class="btn btn-sm" href=add>{icon_sm("plus")}"Add service"</a></div></div>
             <table class="tbl tbl-flow" role="table"><thead><tr role="row">
-                <th scope="col">"Service"</th><th scope="col">"State"</th><th scope="col">"Records"</th><th scope="col"><span class="vh">"Actions"</span></th>
+                <th scope="col">"Service"</th><th scope="col">"State"</th><th scope="col">"Records"</th><th scope="col"><span class="sr-only">"Actions"</span></th>
             </tr></thead><tbody>{rows}</tbody></table>
         </section>
     }
@@ -90,7 +91,7 @@ fn row(s: &StoredService, name: &str, wanted: Option<&str>, now: Timestamp) -> A
     };
     let checked = s.checked_at.map(|at| view! { <small>"checked "<Ago at=at now=now/></small> });
     let error = (!s.error.is_empty())
-        .then(|| view! { <small class="t-warn">{format!("Last check failed: {}", s.error)}</small> });
+        .then(|| view! { <small class="text-warn">{format!("Last check failed: {}", s.error)}</small> });
     let worked = s
         .worked_at
         .filter(|_| s.state == ServiceState::Drifted)
@@ -102,10 +103,10 @@ fn row(s: &StoredService, name: &str, wanted: Option<&str>, now: Timestamp) -> A
     };
     view! {
         <tr role="row" class:selected=current aria-current=current.then_some("true")>
-            <th scope="row" role="rowheader"><span class="row" style="gap:.75rem"><span class="mark mark-lg" aria-hidden="true">{icon(kind_icon(s.spec.service))}</span><span class="two"><span class="strong">{s.title.clone()}</span><small>{place}</small></span></span></th>
+            <th scope="row" role="rowheader"><span class="flex items-center gap-3"><span class="mark mark-lg" aria-hidden="true">{icon(kind_icon(s.spec.service))}</span><span class="two"><span class="font-semibold">{s.title.clone()}</span><small>{place}</small></span></span></th>
             <td role="cell" data-l="State">{state_pill(s.state)}</td>
             <td role="cell" data-l="Records"><span class="two"><span>{records}</span>{worked}{checked}{error}</span></td>
-            <td class="num" role="cell"><div class="row actions"><a class="btn btn-sm" href=open>"Open"</a>
+            <td class="num" role="cell"><div class="flex items-center gap-2 actions"><a class="btn btn-sm" href=open>"Open"</a>
                 <form method="post" action="/api/fn/remove_service">
                     <input type="hidden" name="name" value=name.to_string()/><input type="hidden" name="id" value=s.id.clone()/>
                     <button class="btn btn-ghost btn-icon btn-sm" type="submit" aria-label=format!("Remove {}", s.title) title="Stop checking this service">{icon_sm("trash")}</button>
@@ -130,8 +131,8 @@ fn state_pill(state: ServiceState) -> AnyView {
 fn one(r: &ServiceReport, id: String) -> AnyView {
     view! {
         {state_banner(r)}
-        <div class="cols"><div class="stack">{expected_card(r)}{changes_card(r, String::new())}{to_do_card(r)}</div>
-            <div class="stack">{caches_card(r)}{warnings_card(r)}{servers_card(r)}{super::customer_link::card(r.domain.clone(), id)}</div></div>
+        <div class="cols"><div class="grid grid-cols-1 gap-4 content-start">{expected_card(r)}{changes_card(r, String::new())}{to_do_card(r)}</div>
+            <div class="grid grid-cols-1 gap-4 content-start">{caches_card(r)}{warnings_card(r)}{servers_card(r)}{super::customer_link::card(r.domain.clone(), id)}</div></div>
     }
     .into_any()
 }

@@ -24,21 +24,21 @@ pub(super) fn card(name: String, id: String) -> AnyView {
                 let url = format!("{origin}{}", link.path);
                 let until = format!("Works until {}. It is shown only now.", human_day(link.expires_at));
                 view! {
-                    <p class="row row-wrap" role="status"><code class="mono xs wrap select-all">{url.clone()}</code>{copy_button("customer link", url)}</p>
+                    <p class="flex items-center gap-2 flex-wrap" role="status"><code class="mono text-xs wrap select-all">{url.clone()}</code>{copy_button("customer link", url)}</p>
                     <p class="hint">{until}</p>
                 }
                 .into_any()
             }
-            Err(f) => view! { <p class="hint t-critical" role="alert">{f.to_string()}</p> }.into_any(),
+            Err(f) => view! { <p class="hint text-critical" role="alert">{f.to_string()}</p> }.into_any(),
         })
     };
     view! {
-        <section class="card js-only" aria-labelledby="cl"><div class="card-head"><h2 id="cl">"Customer link"</h2></div>
-            <form class="card-body stack" on:submit=submit>
-                <p class="muted">"For a customer without an account: a page with these records and the live check, for 7 days."</p>
+        <section class="card noscript:hidden" aria-labelledby="cl"><div class="card-head"><h2 id="cl">"Customer link"</h2></div>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" on:submit=submit>
+                <p class="text-muted">"For a customer without an account: a page with these records and the live check, for 7 days."</p>
                 <label class="field"><span>"In the name of"</span><input class="input" required maxlength="60" placeholder="Northlake Shops" prop:value=move || brand.get() on:input=move |e| brand.set(event_target_value(&e))/></label>
-                <label class="field"><span>"Help at "<span class="muted">"(optional)"</span></span><input class="input" maxlength="200" placeholder="help@northlake.example" prop:value=move || help.get() on:input=move |e| help.set(event_target_value(&e))/></label>
-                <div class="row"><button class="btn" type="submit">"Make a link"</button></div>
+                <label class="field"><span>"Help at "<span class="text-muted">"(optional)"</span></span><input class="input" maxlength="200" placeholder="help@northlake.example" prop:value=move || help.get() on:input=move |e| help.set(event_target_value(&e))/></label>
+                <div class="flex items-center gap-2"><button class="btn" type="submit">"Make a link"</button></div>
                 {shown}
             </form></section>
     }

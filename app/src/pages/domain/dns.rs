@@ -9,6 +9,7 @@ use crate::components::{icon, icon_sm};
 use crate::pages::check::report::{level_class, level_icon};
 use crate::pages::trace::trace_view;
 use crate::query;
+use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
@@ -22,7 +23,7 @@ pub(crate) fn DnsTab() -> impl IntoView {
     let dom = expect_context::<DomainState>();
     let search = use_location().search;
     let wanted = Memo::new(move |_| query::value(&search.get(), "trace"));
-    let trace = Resource::new(
+    let trace = json_resource(
         move || (wanted.get(), dom.name.get()),
         |(wanted, name)| async move {
             match wanted {
@@ -35,7 +36,7 @@ pub(crate) fn DnsTab() -> impl IntoView {
         },
     );
     let tracing = || {
-        view! { <div class="card card-body row" role="status"><span class="spin"></span>"Tracing from the root…"</div> }
+        view! { <div class="card card-body flex items-center gap-2" role="status"><span class="spin"></span>"Tracing from the root…"</div> }
     };
     view! {
         {with_detail(dns)}
@@ -65,7 +66,7 @@ fn dns(_: DomainState, d: &Detail) -> AnyView {
         view! {
             <section class="card">
                 <div class="card-head">
-                    <h2>"Delegation"</h2><span class="muted not-phone">"every server queried, nothing cached"</span>
+                    <h2>"Delegation"</h2><span class="text-muted max-sm:hidden">"every server queried, nothing cached"</span>
                     <div class="aside">{asked}
                         <a class="btn btn-sm" href=before_a_move(&name, &del.ds)>{icon_sm("shield")}"Check before a move"</a>
                         <a class="btn btn-sm" rel="external" href=format!("/tools/compare?name={name}")>{icon_sm("compare")}"Compare caches"</a>
@@ -82,12 +83,12 @@ fn dns(_: DomainState, d: &Detail) -> AnyView {
     let chain = o.delegation.value.as_ref().map(|del| &del.latency);
     let speed = chain.and_then(|c| speed::speed(c, &name, &o.findings, d.now));
     view! {
-        <div class="tight">{failed}</div>
+        <div class="empty:hidden [&_>_.banner:last-child]:mb-0">{failed}</div>
         {path}
         {speed}
         <div class="cols">
-            <div class="stack">{records::records(&o.zone, &name, d.now)}<AddressCard name=name.clone() now=d.now/></div>
-            <div class="stack">{findings(&o.findings, &name)}</div>
+            <div class="grid grid-cols-1 gap-4 content-start">{records::records(&o.zone, &name, d.now)}<AddressCard name=name.clone() now=d.now/></div>
+            <div class="grid grid-cols-1 gap-4 content-start">{findings(&o.findings, &name)}</div>
         </div>
     }
     .into_any()
@@ -116,18 +117,18 @@ pub(crate) fn findings(all: &[Finding], zone: &str) -> AnyView {
             let words = if f.message.is_empty() { f.zone.clone() } else { f.message.clone() };
             view! {
                 <div class="two-col">
-                    <dt class="strong-text">
-                        <span class="row"><span class=level_class(f.level)>{icon_sm(level_icon(f.level))}</span>
-                            <span class="mono xs wrap" title=f.test_case.clone()>{f.tag.clone()}</span></span>
-                        <small class="xs indent wrap">{words}" "<span class="muted">{f.fix.clone()}</span></small>
+                    <dt class="text-text">
+                        <span class="flex items-center gap-2"><span class=level_class(f.level)>{icon_sm(level_icon(f.level))}</span>
+                            <span class="mono text-xs wrap" title=f.test_case.clone()>{f.tag.clone()}</span></span>
+                        <small class="text-xs block pt-0.5 pl-5.5 wrap">{words}" "<span class="text-muted">{f.fix.clone()}</span></small>
                     </dt>
-                    <dd class="xs"><span class=level_class(f.level)>{f.level.as_str()}</span></dd>
+                    <dd class="text-xs"><span class=level_class(f.level)>{f.level.as_str()}</span></dd>
                 </div>
             }
         })
         .collect();
     let body = if rows.is_empty() {
-        view! { <div class="card-body row"><span class="t-ok">{icon("ok")}</span>"The checks of the last scan found no problem."</div> }.into_any()
+        view! { <div class="card-body flex items-center gap-2"><span class="text-ok">{icon("ok")}</span>"The checks of the last scan found no problem."</div> }.into_any()
     } else {
         view! { <dl class="facts">{rows}</dl> }.into_any()
     };
@@ -141,9 +142,9 @@ pub(crate) fn findings(all: &[Finding], zone: &str) -> AnyView {
 /// Which test cases a scan makes; the full check makes the others too.
 fn scanned() -> AnyView {
     let all = test_case::SCAN.iter().map(|case| {
-        view! { <li><span class="mono xs">{*case}</span>" "{test_case::title(case).unwrap_or_default()}</li> }
+        view! { <li><span class="mono text-xs">{*case}</span>" "{test_case::title(case).unwrap_or_default()}</li> }
     });
     let summary = format!("A scan makes {} of the {} test cases", test_case::SCAN.len(), test_case::count());
-    view! { <details class="more"><summary>{summary}</summary><ul class="card-body tests">{all.collect::<Vec<_>>()}</ul></details> }
+    view! { <details class="more"><summary>{summary}</summary><ul class="card-body grid grid-cols-[repeat(auto-fill,minmax(min(24rem,100%),1fr))] gap-y-1.5 gap-x-5 [&_.mono]:flex-none [&_.mono]:w-27">{all.collect::<Vec<_>>()}</ul></details> }
         .into_any()
 }

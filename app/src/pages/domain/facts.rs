@@ -24,14 +24,16 @@ pub(crate) fn facts(
     let read = part.observed_at.map(|at| {
         let source = part.source.clone().unwrap_or_default();
         let short = source.split_whitespace().next().unwrap_or("Read").to_string();
-        view! { <span class="src" title=format!("{source}, {at}")>{short}", "<Ago at=at now=now/></span> }
+        view! { <span class="border-b border-dotted border-b-unknown-line cursor-help" title=format!("{source}, {at}")>{short}", "<Ago at=at now=now/></span> }
     });
     let hover = |field: &str| r.provenance.get(field).map(source_words).or_else(|| part.source.clone());
     let text = |label: &'static str, field: &str, value: Option<String>| {
         let title = hover(field);
         match value {
             Some(v) => view! { <div><dt>{label}</dt><dd class="wrap" title=title>{v}</dd></div> }.into_any(),
-            None => view! { <div><dt>{label}</dt><dd class="muted">"Not published"</dd></div> }.into_any(),
+            None => {
+                view! { <div><dt>{label}</dt><dd class="text-muted">"Not published"</dd></div> }.into_any()
+            }
         }
     };
     let optional =
@@ -152,16 +154,17 @@ fn source_words(p: &Provenance) -> String {
 
 fn days_class(urgency: Urgency) -> &'static str {
     match urgency {
-        Urgency::Low => "muted",
-        Urgency::Soon => "t-warn",
-        Urgency::Immediate => "t-critical",
+        Urgency::Low => "text-muted",
+        Urgency::Soon => "text-warn",
+        Urgency::Immediate => "text-critical",
     }
 }
 
 fn expiration(r: &Registration, row: Option<&Row>, now: Timestamp, source: Option<String>) -> AnyView {
     let by_hand = row.filter(|row| row.expires_by_hand).and_then(|row| row.expires);
     let Some(t) = r.expires.or(by_hand) else {
-        return view! { <div><dt>"Expiration"</dt><dd class="muted">"Not published"</dd></div> }.into_any();
+        return view! { <div><dt>"Expiration"</dt><dd class="text-muted">"Not published"</dd></div> }
+            .into_any();
     };
     let days = t.days_from(now);
     let words = match days {
@@ -180,18 +183,18 @@ fn expiration(r: &Registration, row: Option<&Row>, now: Timestamp, source: Optio
 
 fn auto_renew(row: &Row) -> impl IntoView + use<> {
     let (class, words) = match row.auto_renew {
-        Some(true) => ("plain", "On, set manually"),
-        Some(false) => ("plain", "Off, set manually"),
-        None => ("muted", "Unknown"),
+        Some(true) => ("text-inherit", "On, set manually"),
+        Some(false) => ("text-inherit", "Off, set manually"),
+        None => ("text-muted", "Unknown"),
     };
     view! { <div><dt>"Auto-renew"</dt><dd class=class>{words}</dd></div> }.into_any()
 }
 
 fn dnssec_class(status: DnssecStatus) -> &'static str {
     match status {
-        DnssecStatus::Secure => "t-ok",
-        DnssecStatus::Bogus => "t-critical",
-        DnssecStatus::Insecure | DnssecStatus::Indeterminate => "muted",
+        DnssecStatus::Secure => "text-ok",
+        DnssecStatus::Bogus => "text-critical",
+        DnssecStatus::Insecure | DnssecStatus::Indeterminate => "text-muted",
     }
 }
 
@@ -209,7 +212,7 @@ fn dnssec_line(r: &Registration, dnssec: Option<&Dnssec>) -> AnyView {
         .map(|t| view! { <small title=t.to_string()>{format!("· signatures end {}", human_day(t))}</small> });
     view! {
         <div><dt>"DNSSEC"</dt><dd title=s.reason.clone()>
-            <span class="row"><span class=dnssec_class(s.status)>{icon_sm("shield")}</span>{s.status.label()}" "{ends}</span>
+            <span class="flex items-center gap-2"><span class=dnssec_class(s.status)>{icon_sm("shield")}</span>{s.status.label()}" "{ends}</span>
         </dd></div>
     }
     .into_any()
@@ -219,11 +222,11 @@ fn dnssec_line(r: &Registration, dnssec: Option<&Dnssec>) -> AnyView {
 pub(crate) fn dnssec(part: &Part<Dnssec>, now: Timestamp) -> Option<AnyView> {
     let s = part.value.as_ref()?;
     let read = part.observed_at.map(|at| view! { <span>"validated "<Ago at=at now=now/></span> });
-    let ds: Vec<_> = s.ds.iter().map(|d| view! { <div class="mono xs rline"><span class="wrap">{ds_line(d)}</span>{copy_button("the whole DS record", format!("{} {} {} {}", d.key_tag, d.algorithm, d.digest_type, d.digest))}</div> }).collect();
+    let ds: Vec<_> = s.ds.iter().map(|d| view! { <div class="mono text-xs rline"><span class="flex-initial wrap">{ds_line(d)}</span>{copy_button("the whole DS record", format!("{} {} {} {}", d.key_tag, d.algorithm, d.digest_type, d.digest))}</div> }).collect();
     let ds = (!ds.is_empty()).then(|| view! { <div><dt>"DS at the parent"</dt><dd>{ds}</dd></div> });
     let tags: Vec<_> = s.key_tags.iter().map(ToString::to_string).collect();
     let tags = (!tags.is_empty())
-        .then(|| view! { <div><dt>"Key tags"</dt><dd class="mono xs">{tags.join(", ")}</dd></div> });
+        .then(|| view! { <div><dt>"Key tags"</dt><dd class="mono text-xs">{tags.join(", ")}</dd></div> });
     let ends = s.signatures_expire.map(|t| {
         view! { <div><dt>"Signatures end"</dt><dd title=t.to_string()>{model::time::human_instant(t)}</dd></div> }
     });
@@ -232,7 +235,7 @@ pub(crate) fn dnssec(part: &Part<Dnssec>, now: Timestamp) -> Option<AnyView> {
             <section class="card">
                 <div class="card-head"><h2>"DNSSEC"</h2><div class="aside">{read}</div></div>
                 <dl class="facts">
-                    <div><dt>"State"</dt><dd><span class="row"><span class=dnssec_class(s.status)>{icon_sm("shield")}</span>{s.status.label()}</span></dd></div>
+                    <div><dt>"State"</dt><dd><span class="flex items-center gap-2"><span class=dnssec_class(s.status)>{icon_sm("shield")}</span>{s.status.label()}</span></dd></div>
                     <div><dt>"Why"</dt><dd class="wrap">{s.reason.clone()}</dd></div>
                     {ds}{tags}{ends}
                 </dl>

@@ -22,7 +22,7 @@ pub(crate) fn flags(statuses: Option<&BTreeSet<EppStatus>>) -> Option<AnyView> {
         .filter(|(code, _)| published && !statuses.iter().any(|s| s.as_str() == *code))
         .map(|(code, means)| {
             view! {
-                <div class="wide"><dt class="row mono muted">{icon_sm("unlock")}{*code}</dt><dd class="hint indent">{*means}</dd></div>
+                <div class="wide"><dt class="flex items-center gap-2 mono text-muted">{icon_sm("unlock")}{*code}</dt><dd class="hint block pt-0.5 pl-5.5">{*means}</dd></div>
             }
         })
         .collect();
@@ -45,11 +45,11 @@ fn is_lock(code: &str) -> bool {
 fn set(s: &EppStatus) -> AnyView {
     let code = s.as_str().to_string();
     let (class, picture) = if is_lock(&code) {
-        ("t-ok", "lock")
+        ("text-ok", "lock")
     } else if code == "ok" {
-        ("muted", "unlock")
+        ("text-muted", "unlock")
     } else {
-        ("t-warn", "warning")
+        ("text-warn", "warning")
     };
     let words = match s.explained() {
         Some(m) if m.todo.is_empty() => m.means.clone(),
@@ -58,8 +58,8 @@ fn set(s: &EppStatus) -> AnyView {
     };
     view! {
         <div class="wide">
-            <dt class="row mono strong-text"><span class=class>{icon_sm(picture)}</span>{code}</dt>
-            <dd class="hint indent">{words}</dd>
+            <dt class="flex items-center gap-2 mono text-text"><span class=class>{icon_sm(picture)}</span>{code}</dt>
+            <dd class="hint block pt-0.5 pl-5.5">{words}</dd>
         </div>
     }
     .into_any()

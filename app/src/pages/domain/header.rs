@@ -22,7 +22,8 @@ use model::scan::ScanProgress;
 pub(crate) fn header(dom: DomainState, d: &Detail) -> AnyView {
     let row = &d.row;
     let name = row.name.as_str().to_string();
-    let alabel = (row.unicode != name).then(|| view! { <span class="muted mono xs">{name.clone()}</span> });
+    let alabel =
+        (row.unicode != name).then(|| view! { <span class="text-muted mono text-xs">{name.clone()}</span> });
     let badge =
         row.changed_recently(d.now).then(|| view! { <span class="tag badge-new">"New change"</span> });
     let badge = (badge, dns_badge(row, d.now));
@@ -32,15 +33,15 @@ pub(crate) fn header(dom: DomainState, d: &Detail) -> AnyView {
     let why = row.status.why();
     let why = if why.is_empty() { String::new() } else { format!("{}.", why.trim_end_matches('.')) };
     view! {
-        <header class="card dom-head">
-            <div class="dom-top">
-                <div class="grow">
-                    <div class="dom-title">
-                        <h1 class="dom-name">{row.unicode.clone()}</h1>
+        <header class="card mb-4">
+            <div class="flex items-start gap-4 px-5 pt-5 pb-4 max-sm:flex-col max-sm:gap-3 max-sm:p-4">
+                <div class="flex-1 min-w-0">
+                    <div class="flex flex-wrap items-center gap-y-2 gap-x-3 [&_.btn-icon]:-ml-2">
+                        <h1 class="text-2xl font-mono font-semibold tracking-[-.02em] wrap max-sm:text-xl">{row.unicode.clone()}</h1>
                         {copy_button(&name, name.clone())}
                         {status_pill(&row.status)}{badge}{claim}{watched}{alabel}
                     </div>
-                    <p class="dom-why" id="why">{why}</p>
+                    <p class="mt-1 text-muted" id="why">{why}</p>
                 </div>
                 {actions(dom, d)}
             </div>
@@ -95,7 +96,7 @@ fn actions(dom: DomainState, d: &Detail) -> impl IntoView + use<> {
         }
     };
     view! {
-        <div class="row actions">
+        <div class="actions flex items-center gap-2 max-sm:w-full max-sm:[&_.btn:first-child]:flex-1 max-sm:[&_form:first-child]:grid max-sm:[&_form:first-child]:flex-1">
             <form method="post" action="/api/fn/rescan" on:submit=rescan>
                 <input type="hidden" name="names[]" value=name.clone()/>
                 <button class="btn btn-primary" type="submit" disabled=busy>{spinner}"Rescan"</button>
@@ -111,7 +112,7 @@ fn actions(dom: DomainState, d: &Detail) -> impl IntoView + use<> {
                     <a class="menu-item" href=format!("/tools/trace?name={name}")>{icon("route")}"Trace from the root"</a>
                     <form method="post" action="/api/fn/remove" on:submit=remove>
                         <input type="hidden" name="names[]" value=name/>
-                        <button class="menu-item t-critical" type="submit">{icon("trash")}"Remove from the inventory"</button>
+                        <button class="menu-item text-critical [&_.i]:text-inherit" type="submit">{icon("trash")}"Remove from the inventory"</button>
                     </form>
                 </div>
             </details>
@@ -138,13 +139,13 @@ fn scan(dom: DomainState, d: &Detail) -> impl IntoView + use<> {
     let own = d.scan.clone().filter(news);
     let current = move || dom.scan.get().or_else(|| own.clone()).filter(|p| !dom.dismissed(p));
     view! {
-        <div class="dom-scan" role="status">
+        <div id="scan-result" class="relative px-5 pb-4 empty:hidden [&_.banner]:mb-0 [&_.banner]:pr-12" role="status">
             {move || match current() {
                 Some(p) => match &p.result {
                     None => stages(&p),
                     Some(_) => outcome(dom, &p),
                 },
-                None if dom.asked.get() => view! { <p class="muted">"Requesting a scan…"</p> }.into_any(),
+                None if dom.asked.get() => view! { <p class="text-muted">"Requesting a scan…"</p> }.into_any(),
                 None => ().into_any(),
             }}
         </div>
@@ -162,14 +163,15 @@ fn outcome(dom: DomainState, p: &ScanProgress) -> AnyView {
         Tone::Info
     };
     let changes: Vec<_> = r.changes.iter().map(|c| view! { <li>{c.sentence()}</li> }).collect();
-    let changes = (!changes.is_empty()).then(|| view! { <ul class="changes">{changes}</ul> });
+    let changes = (!changes.is_empty())
+        .then(|| view! { <ul class="pt-2 pl-5 list-disc [&_li]:[overflow-wrap:anywhere]">{changes}</ul> });
     let steps = r.failed.then(|| stages(p));
     let started = p.started_at;
     let close = move |_| dom.dismissed.set(Some(started));
     view! {
         {banner(tone, r.headline(), "")}
         {changes}{steps}
-        <button type="button" class="btn btn-ghost btn-icon btn-sm dom-scan-x" aria-label="Dismiss" on:click=close>{icon("x")}</button>
+        <button type="button" class="btn btn-ghost btn-icon btn-sm absolute top-2 right-7" aria-label="Dismiss" on:click=close>{icon("x")}</button>
     }
     .into_any()
 }
@@ -189,7 +191,7 @@ fn facts(dom: DomainState, d: &Detail) -> impl IntoView + use<> {
         Ownership::Watched => view! { {icon_sm("eye")}"Only watched" }.into_any(),
     };
     view! {
-        <dl class="dom-facts">
+        <dl class="flex flex-wrap gap-y-3 gap-x-8 pb-4 px-5 [&_dt]:text-xs [&_dt]:text-muted [&_dt]:mb-0.5 [&_dd]:flex [&_dd]:items-center [&_dd]:gap-1.5 [&_dd]:min-h-5 [&_>_div]:min-w-0 [&_dd]:min-w-0 [&_dd]:[overflow-wrap:anywhere] max-sm:grid max-sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)] max-sm:pt-0 max-sm:pb-4 max-sm:px-4 max-sm:gap-3">
             <div><dt>{registered}</dt><dd>{registrar}</dd></div>
             <div><dt>"DNS Provider"</dt><dd>{dns}</dd></div>
             <div><dt>"Last Scan"</dt><dd>{last}</dd></div>

@@ -7,6 +7,7 @@ use crate::components::copy::copy_button;
 use crate::components::icon;
 use crate::components::time::{day, instant};
 use crate::query;
+use crate::resource::json_resource;
 use crate::server_fns;
 use crate::server_fns::History;
 use leptos::prelude::*;
@@ -26,7 +27,7 @@ pub(crate) fn HistoryTab() -> impl IntoView {
         let id = |key| query::value(&s, key).and_then(|v| v.parse::<i64>().ok());
         (id("from"), id("to"), query::value(&s, "show").as_deref() == Some("all"))
     });
-    let data = Resource::new(
+    let data = json_resource(
         move || (dom.name.get(), pair.get()),
         |(name, (from, to, _))| server_fns::history(name, from, to),
     );
@@ -72,7 +73,7 @@ fn history(name: &str, h: &History, all: bool) -> AnyView {
     let marks = if h.from.is_some() { marks } else { Vec::new() };
     view! {
         {timeline::timeline(&h.lanes, &marks, h.now)}
-        <div class="cols cols-history">{snapshots(name, h)}{differs(name, h, all)}</div>
+        <div class="grid grid-cols-[minmax(0,1.15fr)_minmax(0,2.4fr)] items-start gap-4 max-xl:grid-cols-1">{snapshots(name, h)}{differs(name, h, all)}</div>
     }
     .into_any()
 }
@@ -107,16 +108,16 @@ fn snapshots(name: &str, h: &History) -> AnyView {
             };
             let tag = tag.map(|t| view! { <span class="tag">{t}</span> });
             let pick = (!is_from && !is_to).then(|| view! {
-                <a class="xs" href=as_from.clone() data-noscroll="true" aria-label=format!("Compare from the snapshot of {}", model::time::human_instant(at))>"from"</a>
-                <a class="xs" href=as_to.clone() data-noscroll="true" aria-label=format!("Compare to the snapshot of {}", model::time::human_instant(at))>"to"</a>
+                <a class="text-xs" href=as_from.clone() data-noscroll="true" aria-label=format!("Compare from the snapshot of {}", model::time::human_instant(at))>"from"</a>
+                <a class="text-xs" href=as_to.clone() data-noscroll="true" aria-label=format!("Compare to the snapshot of {}", model::time::human_instant(at))>"to"</a>
             });
             view! {
                 <li class:on=is_from || is_to>
-                    <div class="tl-item">
+                    <div class="grid grid-cols-[1.25rem_minmax(0,1fr)] gap-y-0 gap-x-3 py-2.5 px-4 text-inherit hover:bg-hover hover:no-underline [&_.i]:relative [&_.i]:z-10 [&_.i]:bg-surface [&_.i]:rounded-full [&_.i]:mt-0.5 [&_.i]:text-muted [&_.i]:w-4.5 [&_.i]:h-4.5 [&_.i]:p-px">
                         {icon("clock")}
-                        <div class="grow">
-                            <div class="row spread top"><span class="wrap" class:strong=is_from || is_to>{title}</span><span class="muted xs nowrap">{day(at)}</span></div>
-                            <div class="row spread top"><span class="muted xs wrap">{more}</span><span class="row">{pick}{tag}</span></div>
+                        <div class="flex-1 min-w-0">
+                            <div class="flex items-center gap-2 justify-between top"><span class="wrap" class:font-semibold=is_from || is_to>{title}</span><span class="text-muted text-xs whitespace-nowrap">{day(at)}</span></div>
+                            <div class="flex items-center gap-2 justify-between top"><span class="text-muted text-xs wrap">{more}</span><span class="flex items-center gap-2">{pick}{tag}</span></div>
                         </div>
                     </div>
                 </li>
@@ -125,8 +126,8 @@ fn snapshots(name: &str, h: &History) -> AnyView {
         .collect();
     view! {
         <section class="card">
-            <div class="card-head"><h2>"Snapshots"</h2><span class="muted">{n}</span></div>
-            <ol class="tl tl-pad">{items}</ol>
+            <div class="card-head"><h2>"Snapshots"</h2><span class="min-w-0 truncate text-muted">{n}</span></div>
+            <ol class="tl py-1 max-h-160 overflow-y-auto">{items}</ol>
         </section>
     }
     .into_any()
@@ -137,7 +138,7 @@ fn differs(name: &str, h: &History, all: bool) -> AnyView {
         return view! {
             <section class="card tbl-wrap">
                 <div class="card-head"><h2>"What differs"</h2></div>
-                <div class="card-body"><p class="muted">"There is one snapshot so far. The next is taken when a scan finds a change."</p></div>
+                <div class="card-body"><p class="text-muted">"There is one snapshot so far. The next is taken when a scan finds a change."</p></div>
                 {raws(&h.raw)}
             </section>
         }
@@ -147,7 +148,7 @@ fn differs(name: &str, h: &History, all: bool) -> AnyView {
     let count = format!("{different} of {} fields", h.fields.len());
     let rows: Vec<_> = h.fields.iter().filter(|f| all || f.differs).map(field).collect();
     let none = rows.is_empty().then(|| view! {
-        <div class="card-body"><p class="muted">"The two snapshots are equal in every field that both contain."</p></div>
+        <div class="card-body"><p class="text-muted">"The two snapshots are equal in every field that both contain."</p></div>
     });
     let url = |show: &str| format!("/domains/{name}/history?from={}&to={}{show}", from.id.0, to.id.0);
     let tab = |label: &'static str, show: &str, on: bool| {
@@ -155,11 +156,11 @@ fn differs(name: &str, h: &History, all: bool) -> AnyView {
     };
     let words: Vec<_> = to.summary.iter().map(|s| view! { <li>{s.clone()}</li> }).collect();
     let words = (!words.is_empty()).then(|| {
-        view! { <div class="card-foot"><span class="strong strong-text">"Changes in the newer snapshot"</span><ul class="changes">{words}</ul></div> }
+        view! { <div class="card-foot"><span class="font-semibold text-text">"Changes in the newer snapshot"</span><ul class="pt-2 pl-5 list-disc [&_li]:[overflow-wrap:anywhere]">{words}</ul></div> }
     });
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"What differs"</h2><span class="muted">{count}</span>
+            <div class="card-head"><h2>"What differs"</h2><span class="min-w-0 truncate text-muted">{count}</span>
                 <div class="aside"><span class="seg" role="group" aria-label="Show">
                     {tab("Differences", "", !all)}{tab("All fields", "&show=all", all)}
                 </span></div></div>
@@ -182,7 +183,7 @@ fn differs(name: &str, h: &History, all: bool) -> AnyView {
 fn field(f: &FieldDiff) -> AnyView {
     view! {
         <tr>
-            <th scope="row" class="muted wrap">{f.label.clone()}</th>
+            <th scope="row" class="text-muted wrap">{f.label.clone()}</th>
             <td>{side(f.old.as_deref(), f.new.as_deref(), f.differs, false)}</td>
             <td>{side(f.new.as_deref(), f.old.as_deref(), f.differs, true)}</td>
         </tr>
@@ -193,10 +194,10 @@ fn field(f: &FieldDiff) -> AnyView {
 /// One side: values the other side lacks are marked with a sign and a colour.
 fn side(values: Option<&[String]>, other: Option<&[String]>, differs: bool, added: bool) -> AnyView {
     let Some(values) = values else {
-        return view! { <div class="difflist"><span class="same">"not known"</span></div> }.into_any();
+        return view! { <div class="grid justify-items-start gap-0.5 py-1"><span class="text-[.75rem] leading-5 font-mono font-normal text-muted pl-4.5">"not known"</span></div> }.into_any();
     };
     if values.is_empty() {
-        return view! { <div class="difflist"><span class="same">"none"</span></div> }.into_any();
+        return view! { <div class="grid justify-items-start gap-0.5 py-1"><span class="text-[.75rem] leading-5 font-mono font-normal text-muted pl-4.5">"none"</span></div> }.into_any();
     }
     let (class, sign, said) =
         if added { ("diff diff-add", "+", "added") } else { ("diff diff-del", "−", "removed") };
@@ -205,14 +206,14 @@ fn side(values: Option<&[String]>, other: Option<&[String]>, differs: bool, adde
         .map(|v| {
             let only_here = differs && !other.is_some_and(|o| o.contains(v));
             if only_here {
-                view! { <span class=class><b aria-hidden="true">{sign}</b><span class="wrap"><span class="vh">{said}" "</span>{v.clone()}</span></span> }
+                view! { <span class=class><b aria-hidden="true">{sign}</b><span class="wrap"><span class="sr-only">{said}" "</span>{v.clone()}</span></span> }
                     .into_any()
             } else {
-                view! { <span class="same wrap">{v.clone()}</span> }.into_any()
+                view! { <span class="text-[.75rem] leading-5 font-mono font-normal text-muted pl-4.5 wrap">{v.clone()}</span> }.into_any()
             }
         })
         .collect();
-    view! { <div class="difflist">{each}</div> }.into_any()
+    view! { <div class="grid justify-items-start gap-0.5 py-1">{each}</div> }.into_any()
 }
 
 /// Raw answers as they came.
@@ -234,8 +235,8 @@ pub(crate) fn raws(raw: &[RawAnswer]) -> Vec<AnyView> {
             let body = pretty(&r.body);
             let copy = copy_button(&format!("the raw answer of the {party}"), r.body.clone());
             view! {
-                <details class="more"><summary>{head}" "<span class="muted xs wrap">{size}</span></summary>
-                    <div class="raw-copy">{copy}</div><pre class="mono xs raw" tabindex="0">{body}</pre></details>
+                <details class="more"><summary>{head}" "<span class="text-muted text-xs wrap">{size}</span></summary>
+                    <div class="flex h-0 justify-end px-4 [&_.copy]:relative [&_.copy]:z-10 [&_.copy]:bg-surface">{copy}</div><pre class="mono text-xs m-0 pb-3.5 px-4 overflow-auto max-h-128 text-muted" tabindex="0">{body}</pre></details>
             }
             .into_any()
         })
@@ -244,7 +245,7 @@ pub(crate) fn raws(raw: &[RawAnswer]) -> Vec<AnyView> {
 
 /// JSON set out in lines; anything else as it came.
 fn pretty(body: &str) -> String {
-    serde_json::from_str::<serde_json::Value>(body)
+    serde_json::from_slice::<serde_json::Value>(body.as_bytes())
         .ok()
         .and_then(|v| serde_json::to_string_pretty(&v).ok())
         .unwrap_or_else(|| body.to_string())

@@ -28,6 +28,7 @@ use crate::components::banner;
 use crate::components::frame::crumbs;
 use crate::components::toast::use_toaster;
 use crate::live;
+use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -53,7 +54,7 @@ pub(crate) fn DomainPage() -> impl IntoView {
     });
     let dom = DomainState {
         name,
-        detail: Resource::new(move || name.get(), server_fns::detail),
+        detail: json_resource(move || name.get(), server_fns::detail),
         scan: RwSignal::new(None),
         asked: RwSignal::new(false),
         dismissed: RwSignal::new(None),
@@ -80,7 +81,7 @@ pub(crate) fn DomainPage() -> impl IntoView {
                 }
             })}
         </Transition>
-        <div role="tabpanel" id="panel" aria-labelledby=tabs::current_id class="stack" tabindex="-1"><Outlet/></div>
+        <div role="tabpanel" id="panel" aria-labelledby=tabs::current_id class="grid grid-cols-1 gap-4 content-start" tabindex="-1"><Outlet/></div>
     }
     .into_any()
 }

@@ -67,7 +67,7 @@ pub(crate) fn table(d: &Delegation) -> AnyView {
             <table class="tbl tbl-tight tbl-ns">
                 <thead><tr>
                     <th scope="col">"Name"</th><th scope="col">"Address"</th><th scope="col">"Health"</th>
-                    <th scope="col" class="num">"Serial"</th><th scope="col" class="num lat-head">"Latency"</th>
+                    <th scope="col" class="num">"Serial"</th><th scope="col" class="num pr-18">"Latency"</th>
                 </tr></thead>
                 <tbody>{rows}</tbody>
             </table>
@@ -88,12 +88,12 @@ fn server(d: &Delegation, s: &ServerState, group: Option<(usize, usize)>, slowes
             <th scope="row" rowspan=span id=row_id(place)><span class="two"><span class="mono">{s.name.clone()}</span>{side}</span></th>
         }
     });
-    let class = if group.is_none() { "cont" } else { "plain" };
+    let class = if group.is_none() { "cont" } else { "" };
     let address = s.address.map_or_else(|| "–".to_string(), |a| a.to_string());
     let serial = match (s.serial, s.kind) {
         (Some(n), _) => view! { <span class="mono">{n.to_string()}</span> }.into_any(),
-        (None, AnswerKind::NotAsked) => view! { <span class="muted">"–"</span> }.into_any(),
-        (None, k) => view! { <span class="muted">{k.words()}</span> }.into_any(),
+        (None, AnswerKind::NotAsked) => view! { <span class="text-muted">"–"</span> }.into_any(),
+        (None, k) => view! { <span class="text-muted">{k.words()}</span> }.into_any(),
     };
     view! {
         <tr class=class>
@@ -135,6 +135,6 @@ fn latency(s: &ServerState, slowest: f64) -> AnyView {
             view! { <span class=lat_class(s.health) style=width><b>{millis(ms)}</b><i aria-hidden="true"></i></span> }
                 .into_any()
         }
-        None => view! { <span class="muted">"–"</span> }.into_any(),
+        None => view! { <span class="text-muted">"–"</span> }.into_any(),
     }
 }

@@ -30,11 +30,11 @@ fn overview(dom: DomainState, d: &Detail) -> AnyView {
     let signed = observation.and_then(|o| facts::dnssec(&o.dnssec, d.now));
     let certificates = observation.and_then(|o| certificates::certificates(&o.certificates, d.now));
     view! {
-        <div class="tight">{failed}{states::outcome(d)}{confirming(d)}</div>
+        <div class="empty:hidden [&_>_.banner:last-child]:mb-0">{failed}{states::outcome(d)}{confirming(d)}</div>
         {attention::needs(dom, d)}
         <div class="cols">
-            <div class="stack">{servers}{certificates}{negative}{settings::note(dom, &d.item)}</div>
-            <div class="stack">{info}{status_flags}{signed}{settings::renewal(dom, d)}{settings::mute(d)}</div>
+            <div class="grid grid-cols-1 gap-4 content-start">{servers}{certificates}{negative}{settings::note(dom, &d.item)}</div>
+            <div class="grid grid-cols-1 gap-4 content-start">{info}{status_flags}{signed}{settings::renewal(dom, d)}{settings::mute(d)}</div>
         </div>
     }
     .into_any()

@@ -19,7 +19,7 @@ pub(crate) fn records(part: &Part<ZoneSnapshot>, zone: &str, now: Timestamp) -> 
     };
     let rows: Vec<_> = z.rrsets.iter().map(|r| rrset(r, zone)).collect();
     let body = if rows.is_empty() {
-        view! { <div class="card-body"><p class="muted">"No record of the watched types exists."</p></div> }
+        view! { <div class="card-body"><p class="text-muted">"No record of the watched types exists."</p></div> }
             .into_any()
     } else {
         view! {
@@ -27,7 +27,7 @@ pub(crate) fn records(part: &Part<ZoneSnapshot>, zone: &str, now: Timestamp) -> 
                 <table class="tbl tbl-tight tbl-rec">
                     <thead><tr>
                         <th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col" class="num">"TTL"</th>
-                        <th scope="col">"Data"</th><th scope="col" class="num"><span class="vh">"Purpose"</span></th>
+                        <th scope="col">"Data"</th><th scope="col" class="num"><span class="sr-only">"Purpose"</span></th>
                     </tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
@@ -38,12 +38,12 @@ pub(crate) fn records(part: &Part<ZoneSnapshot>, zone: &str, now: Timestamp) -> 
     let unanswered = (!z.unanswered.is_empty()).then(|| {
         let words =
             format!("No authoritative server answered for {}: unknown, not absent.", z.unanswered.join(", "));
-        view! { <div class="card-foot xs">{words}</div> }
+        view! { <div class="card-foot text-xs">{words}</div> }
     });
     Some(
         view! {
             <section class="card tbl-wrap">
-                <div class="card-head"><h2>"Records"</h2><span class="muted">{wildcard}</span><div class="aside">{read}</div></div>
+                <div class="card-head"><h2>"Records"</h2><span class="min-w-0 truncate text-muted">{wildcard}</span><div class="aside">{read}</div></div>
                 {body}{unanswered}
             </section>
         }
@@ -80,7 +80,7 @@ fn rrset(r: &RrSet, zone: &str) -> AnyView {
         .iter()
         .map(|d| {
             let copy = copy_button(&format!("this {} record", r.rtype), d.clone());
-            view! { <div class="rline"><span class="wrap">{d.clone()}</span>{copy}</div> }
+            view! { <div class="rline"><span class="flex-initial wrap">{d.clone()}</span>{copy}</div> }
         })
         .collect();
     let tag = purpose(r).map(|p| view! { <span class="tag">{p}</span> });

@@ -20,7 +20,7 @@ pub(crate) fn tags(dom: DomainState, item: &Item) -> AnyView {
         .iter()
         .map(|t| {
             let url = ListQuery { tag: vec![t.clone()], ..ListQuery::default() }.to_url();
-            view! { <a class="tag" href=url><span class="clip">{t.clone()}</span></a> }
+            view! { <a class="tag" href=url><span class="min-w-0 truncate">{t.clone()}</span></a> }
         })
         .collect();
     let joined = item.tags.join(", ");
@@ -79,9 +79,9 @@ pub(crate) fn renewal(dom: DomainState, d: &Detail) -> AnyView {
     view! {
         <section class="card" id="renewal">
             <div class="card-head"><h2>"Renewal, set manually"</h2></div>
-            <form class="card-body stack" method="post" action="/api/fn/set_renewal" on:submit=submit>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/set_renewal" on:submit=submit>
                 <input type="hidden" name="name" value=name/>
-                <div class="pair">
+                <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                     <label class="field"><span class="label">"Expiration"</span>
                         <input class="input" type="date" name="expires" value=date aria-describedby="renewal-hint"/></label>
                     <label class="field"><span class="label">"Auto-renew"</span>
@@ -114,10 +114,10 @@ pub(crate) fn mute(d: &Detail) -> AnyView {
     view! {
         <section class="card" id="notifications">
             <div class="card-head"><h2>"Notifications"</h2></div>
-            <form class="card-body stack" method="post" action="/api/fn/mute">
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/mute">
                 <input type="hidden" name="name" value=name/>
                 <p class="hint">{words}</p>
-                <div class="row row-wrap">
+                <div class="flex items-center gap-2 flex-wrap">
                     <select class="input" name="days" aria-label="Mute">
                         {on}{choice("1", "Mute for a day")}{choice("7", "Mute for a week")}{choice("30", "Mute for 30 days")}
                     </select>
@@ -180,13 +180,13 @@ pub(crate) fn note(dom: DomainState, item: &Item) -> AnyView {
     view! {
         <section class="card">
             <div class="card-head"><h2><label for="note">"Note"</label></h2></div>
-            <form class="card-body stack" method="post" action="/api/fn/set_note" on:submit=submit>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/set_note" on:submit=submit>
                 <input type="hidden" name="name" value=name/>
                 <textarea
                     class="input note" id="note" name="note" rows=rows maxlength=NOTE_MAX.to_string() node_ref=field
                     placeholder="Who pays for it, what it is for" on:input=move |e| keep(&event_target_value(&e))
                 >{note}</textarea>
-                <div class="row row-wrap"><button class="btn btn-sm" type="submit">"Save note"</button>{state}</div>
+                <div class="flex items-center gap-2 flex-wrap"><button class="btn btn-sm" type="submit">"Save note"</button>{state}</div>
             </form>
         </section>
     }

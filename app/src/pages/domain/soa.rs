@@ -19,7 +19,7 @@ pub(crate) fn soa(part: &Part<Delegation>, now: Timestamp) -> Option<AnyView> {
         view! {
             <section class="card">
                 <div class="card-head"><h2>"SOA and negative caching"</h2><div class="aside">{asked}</div></div>
-                <div class="card-body stack">{soa_line(&advice.soa)}{negative(&advice)}</div>
+                <div class="card-body grid grid-cols-1 gap-4 content-start">{soa_line(&advice.soa)}{negative(&advice)}</div>
             </section>
         }
         .into_any(),

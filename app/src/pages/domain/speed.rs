@@ -52,10 +52,10 @@ pub(crate) fn speed(
             <section class="card tbl-wrap" id="speed">
                 <div class="card-head">
                     <h2>"Latency of the chain"</h2>
-                    <span class="muted not-phone">"a lookup is as fast as the slowest server in the chain"</span>
+                    <span class="text-muted max-sm:hidden">"a lookup is as fast as the slowest server in the chain"</span>
                     <div class="aside"><span>{looks(chain.looks.len())}" since "<Ago at=first now=now/></span></div>
                 </div>
-                <div class="card-body tight">{slow}{summary}</div>
+                <div class="card-body empty:hidden [&_>_.banner:last-child]:mb-0">{slow}{summary}</div>
                 {(!own.is_empty()).then(|| table("Servers of the zone", false, rows(&own, false)))}
                 {above}
             </section>
@@ -112,7 +112,7 @@ fn row(s: &ChainServer, top: f32, slowest: bool, zones: bool) -> AnyView {
     let stats = s.stats();
     let number = |pick: fn(&model::latency::LatencyStats) -> f64| match &stats {
         Some(st) => view! { <span>{millis(pick(st))}</span> }.into_any(),
-        None => view! { <span class="muted">"no answer"</span> }.into_any(),
+        None => view! { <span class="text-muted">"no answer"</span> }.into_any(),
     };
     let place = match s.network.as_ref() {
         Some(n) if n.prefix.is_some() => {
@@ -125,9 +125,9 @@ fn row(s: &ChainServer, top: f32, slowest: bool, zones: bool) -> AnyView {
     let ids = s.ids.join(", ");
     let anycast = s.is_anycast().then(|| view! { <span class="tag" title=ids>"anycast"</span> });
     view! {
-        <tr class="plain">
+        <tr class="text-inherit">
             {zone}
-            <th scope="row"><span class="two"><span class="row"><span class="mono">{s.server.clone()}</span>{mark}{anycast}</span><small class="mono">{s.address.to_string()}</small></span></th>
+            <th scope="row"><span class="two"><span class="flex items-center gap-2"><span class="mono">{s.server.clone()}</span>{mark}{anycast}</span><small class="mono">{s.address.to_string()}</small></span></th>
             <td class="mono">{place}</td>
             <td class="num">{number(|s| s.median)}</td>
             <td class="num">{number(|s| s.p95)}</td>

@@ -1,6 +1,7 @@
 //! What the parts of a domain's page share: its name, its data, its scan.
 
 use crate::components::toast::Toaster;
+use crate::resource::JsonResource;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -15,7 +16,7 @@ pub(crate) struct DomainState {
     /// The name in the address.
     pub name: Memo<String>,
     /// All that is known.
-    pub detail: Resource<Result<Detail, ApiError>>,
+    pub detail: JsonResource<Result<Detail, ApiError>>,
     /// Latest progress received; until then that of the page.
     pub scan: RwSignal<Option<ScanProgress>>,
     /// True from a click on Rescan until the first progress arrives.

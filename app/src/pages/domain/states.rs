@@ -22,7 +22,7 @@ pub(crate) fn not_here(name: &str, f: &ApiError) -> AnyView {
             {icon::icon_in("scope", "i i-lg")}
             <h1 class="mono wrap">{name.to_string()}</h1>
             <p>"Not found in this organisation."</p>
-            <div class="row row-wrap">
+            <div class="flex items-center gap-2 flex-wrap">
                 <a class="btn btn-primary" href=format!("/domains/add?text={n}")>{icon("plus")}"Add it"</a>
                 <a class="btn" href=format!("/tools/scan?name={n}")>{icon("scan")}"Scan without adding"</a>
             </div>
@@ -105,10 +105,10 @@ fn part_banner(
 /// The shape of the page while it is read.
 pub(crate) fn skeleton() -> impl IntoView {
     view! {
-        <div class="card skel-list" role="status" aria-label="Loading the domain">
-            <div class="skel-row"><span class="skel" style="--w:16rem"></span></div>
-            <div class="skel-row"><span class="skel" style="--w:22rem"></span></div>
-            <div class="skel-row"><span class="skel" style="--w:30rem"></span></div>
+        <div class="card [animation:appear_.01s_linear_.15s_both]" role="status" aria-label="Loading the domain">
+            <div class="flex gap-8 items-center h-[var(--row)] px-4 border-b last:border-b-0"><span class="skel" style="--w:16rem"></span></div>
+            <div class="flex gap-8 items-center h-[var(--row)] px-4 border-b last:border-b-0"><span class="skel" style="--w:22rem"></span></div>
+            <div class="flex gap-8 items-center h-[var(--row)] px-4 border-b last:border-b-0"><span class="skel" style="--w:30rem"></span></div>
         </div>
     }
     .into_any()

@@ -70,7 +70,7 @@ pub(crate) fn tabs(d: &Detail) -> AnyView {
         e.prevent_default();
         crate::browser::focus(&format!("tab-{}", TABS[to].0));
     };
-    view! { <div class="tabs" role="tablist" aria-label=d.row.unicode.clone() on:keydown=keys>{each}</div> }
+    view! { <div class="flex gap-1 px-3 border-t overflow-x-auto [scrollbar-width:none] max-sm:px-2" role="tablist" aria-label=d.row.unicode.clone() on:keydown=keys>{each}</div> }
         .into_any()
 }
 

@@ -1,10 +1,10 @@
 //! Kept states as lanes over time. In: lanes from the model. Out: a picture with its facts in its label. Everything is
 //! placed in per cent of the width, so that it fits a phone without scrolling.
 
+use jiff::Timestamp;
 use jiff::tz::Offset;
-use jiff::{Timestamp, ToSpan};
 use leptos::prelude::*;
-use model::time::human_day;
+use model::time::{DAY, first_of_month_after, human_day, plus};
 use model::timeline::{Lane, Span, Tone};
 
 /// Maps instants to places, in per cent from the left.
@@ -40,12 +40,12 @@ pub(crate) fn timeline(
 ) -> Option<AnyView> {
     let first = lanes.iter().flat_map(|l| l.spans.first()).map(|s| s.from).min()?;
     // Young histories get at least a month, so that a day is not as wide as the page.
-    let from = first.min(now.checked_sub((24 * 30).hours()).unwrap_or(first));
+    let from = first.min(plus(now, -30 * DAY));
     let scale = Scale { from: from.as_second(), to: now.as_second() };
     let changes: usize = lanes.iter().map(|l| l.spans.len().saturating_sub(1)).sum();
     let told: Vec<String> = lanes.iter().map(told).collect();
     let label = format!("From {} to {}: {}", human_day(first), human_day(now), told.join(". "));
-    let week = now.checked_sub((24 * 7).hours()).unwrap_or(now);
+    let week = plus(now, -7 * DAY);
     let behind = Behind { week: scale.x(week), marks: marks.iter().map(|(_, at)| scale.x(*at)).collect() };
     let drawn: Vec<_> = lanes.iter().map(|l| lane(l, scale, &behind)).collect();
     let marks: Vec<_> = marks.iter().map(|(word, at)| mark(word, *at, scale)).collect();
@@ -57,10 +57,10 @@ pub(crate) fn timeline(
     Some(
         view! {
             <section class="card">
-                <div class="card-head"><h2>"Over time"</h2><span class="muted">{title}</span>
-                    <div class="aside not-phone"><span class="legend">
-                        <span><i class="lg-dot"></i>"change"</span><span><i class="lg-off"></i>"not set"</span>
-                        <span><i class="lg-week"></i>"last 7 days"</span>
+                <div class="card-head"><h2>"Over time"</h2><span class="min-w-0 truncate text-muted">{title}</span>
+                    <div class="aside max-sm:hidden"><span class="text-xs flex flex-wrap gap-y-1 gap-x-4 text-muted [&_span]:inline-flex [&_span]:items-center [&_span]:gap-1.5 [&_b]:text-text [&_b]:font-medium [&_.i]:w-3.5 [&_.i]:h-3.5">
+                        <span><i class="w-2 h-2 rounded-full border-[1.5px] border-accent"></i>"change"</span><span><i class="w-3 h-0 border-t-[1.5px] border-dashed border-t-control"></i>"not set"</span>
+                        <span><i class="w-3 h-2.5 bg-yellow-50 border border-row-changed-line"></i>"last 7 days"</span>
                     </span></div></div>
                 <div class="card-body lanes" role="img" aria-label=label>
                     {drawn}
@@ -97,7 +97,7 @@ fn at_place(x: f64, words: String) -> AnyView {
 /// The compared states stand in rows of their own: their days may be the same.
 fn mark(word: &str, at: Timestamp, scale: Scale) -> AnyView {
     let words = format!("{word} {}", human_day(at));
-    view! { <span></span><div class="lane-axis t-accent">{at_place(scale.x(at), words)}</div> }.into_any()
+    view! { <span></span><div class="lane-axis text-accent">{at_place(scale.x(at), words)}</div> }.into_any()
 }
 
 /// Names of months between first day and today, at most four and never close to another.
@@ -117,7 +117,7 @@ fn ticks(scale: Scale) -> Vec<AnyView> {
             let name = all.split(' ').next().unwrap_or_default();
             out.push(view! { <span style=left(x)>{format!("{name} {}", month.year())}</span> }.into_any());
         }
-        let Ok(next) = month.checked_add(1.month()) else { break };
+        let Some(next) = first_of_month_after(month, 1) else { break };
         month = next;
     }
     out
@@ -133,7 +133,7 @@ fn lane(l: &Lane, scale: Scale, behind: &Behind) -> AnyView {
         .collect();
     let marks: Vec<_> =
         behind.marks.iter().map(|x| view! { <i class="lane-mark" style=left(*x)></i> }).collect();
-    let class = if l.code { "mono xs wrap" } else { "wrap" };
+    let class = if l.code { "mono text-xs wrap" } else { "wrap" };
     view! {
         <span class=class>{l.label.clone()}</span>
         <div class="lane"><i class="lane-week" style=left(behind.week)></i>{spans}{dots}{marks}</div>

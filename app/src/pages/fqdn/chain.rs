@@ -20,7 +20,7 @@ pub(super) fn card(chain: &[ChainStep], words: &str, from: &str) -> Option<AnyVi
     Some(
         view! {
             <section class="card">
-                <div class="card-head"><h2>"CNAME chain"</h2><span class="muted">{words.to_string()}</span>
+                <div class="card-head"><h2>"CNAME chain"</h2><span class="min-w-0 truncate text-muted">{words.to_string()}</span>
                     <div class="aside">{format!("seen from {from}")}</div></div>
                 <ol class="steps">{steps}</ol>
             </section>
@@ -43,16 +43,16 @@ fn step(i: usize, s: &ChainStep, last: bool) -> AnyView {
     let said: Vec<_> = if none { Vec::new() } else { s.answers.iter().map(answer).collect() };
     let ttl = s.ttl.map(|t| {
         let words = format!("cached for at most {}", human_seconds(t.into()));
-        view! { <span class="mono xs" title=words>{format!("TTL {t}")}</span> }
+        view! { <span class="mono text-xs" title=words>{format!("TTL {t}")}</span> }
     });
     let pills: Vec<_> = s.problems.iter().map(pill).collect();
     let notes: Vec<_> = s.problems.iter().map(note).collect();
     view! {
         <li>
             <span class=class aria-hidden="true">{mark}</span>
-            <div class="grow">
-                <div class="mono strong wrap">{s.owner.clone()}</div>
-                <div class="fqdn-said">{said}</div>
+            <div class="flex-1 min-w-0">
+                <div class="mono font-semibold wrap">{s.owner.clone()}</div>
+                <div class="grid grid-cols-[auto_minmax(0,1fr)] gap-y-1 gap-x-2 items-baseline justify-items-start my-1">{said}</div>
                 {held(s)}
                 {notes}
             </div>
@@ -71,11 +71,11 @@ fn answer(a: &TypeAnswer) -> AnyView {
                 a.data.iter().map(|d| view! { <div class="mono wrap">{shown(&a.rtype, d)}</div> }).collect();
             lines.into_any()
         }
-        TypeOutcome::NoData => view! { <span class="muted">"none"</span> }.into_any(),
+        TypeOutcome::NoData => view! { <span class="text-muted">"none"</span> }.into_any(),
         TypeOutcome::NxDomain => {
-            view! { <span class="t-critical">"the name does not exist"</span> }.into_any()
+            view! { <span class="text-critical">"the name does not exist"</span> }.into_any()
         }
-        TypeOutcome::Failed => view! { <span class="t-critical">"no usable answer"</span> }.into_any(),
+        TypeOutcome::Failed => view! { <span class="text-critical">"no usable answer"</span> }.into_any(),
     };
     view! { <span class="rtype">{a.rtype.clone()}</span><div>{said}</div> }.into_any()
 }
@@ -103,7 +103,7 @@ fn held(s: &ChainStep) -> Option<AnyView> {
     };
     let provider = s.provider.as_ref().map(|p| format!(" · {}", p.name)).unwrap_or_default();
     Some(
-        view! { <div class="muted xs wrap">"zone "<span class="mono">{zone}</span>{servers}{provider}</div> }
+        view! { <div class="text-muted text-xs wrap">"zone "<span class="mono">{zone}</span>{servers}{provider}</div> }
             .into_any(),
     )
 }
@@ -131,12 +131,12 @@ fn pill(p: &ChainProblem) -> AnyView {
 
 fn note(p: &ChainProblem) -> AnyView {
     let class = match p.level {
-        Level::Critical | Level::Error => "t-critical xs wrap",
-        Level::Warning => "t-warn xs wrap",
-        _ => "muted xs wrap",
+        Level::Critical | Level::Error => "text-critical text-xs wrap",
+        Level::Warning => "text-warn text-xs wrap",
+        _ => "text-muted text-xs wrap",
     };
     let fix = (!p.fix.is_empty()).then(|| format!(" {}", p.fix));
-    view! { <p class=class>{p.sentence.clone()}<span class="plain-fix">{fix}</span></p> }.into_any()
+    view! { <p class=class>{p.sentence.clone()}<span class="text-text">{fix}</span></p> }.into_any()
 }
 
 fn servers(s: &ChainStep) -> Option<AnyView> {
@@ -147,7 +147,7 @@ fn servers(s: &ChainStep) -> Option<AnyView> {
     let label = format!("Servers of {}, table", s.zone);
     Some(
         view! {
-            <details class="said"><summary class="xs">"Answers of every server"</summary>
+            <details class="said"><summary class="text-xs">"Answers of every server"</summary>
                 <div class="tbl-scroll" tabindex="0" role="region" aria-label=label><table class="tbl tbl-tight">
                     <thead><tr><th scope="col">"Server"</th><th scope="col">"Address"</th><th scope="col">"Answer"</th><th scope="col" class="num">"Serial"</th><th scope="col" class="num">"Time"</th></tr></thead>
                     <tbody>{rows}</tbody></table></div></details>
@@ -161,7 +161,7 @@ fn server(a: &AuthorityServer) -> AnyView {
     let address = a.address.map_or_else(none, |x| x.to_string());
     let records: Vec<_> = a.records.iter().map(|r| r.data.trim_end_matches('.').to_string()).collect();
     let said = if records.is_empty() {
-        let class = if a.kind.is_authoritative() { "muted" } else { "t-warn" };
+        let class = if a.kind.is_authoritative() { "text-muted" } else { "text-warn" };
         view! { <span class=class>{a.kind.words()}</span> }.into_any()
     } else {
         view! { <span class="mono">{records.join(", ")}</span> }.into_any()

@@ -12,6 +12,7 @@ use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
 use crate::components::tool::{Again, Tool, result_bar, tool_title, waiting};
 use crate::query;
+use crate::resource::json_resource;
 use crate::server_fns;
 use browser_side::{BrowserSide, State, with_browser};
 use leptos::prelude::*;
@@ -25,7 +26,7 @@ use model::time::human_clock;
 pub(crate) fn FqdnPage() -> impl IntoView {
     let search = use_location().search;
     let name = Memo::new(move |_| query::value(&search.get(), "name").unwrap_or_default().trim().to_string());
-    let data = Resource::new(
+    let data = json_resource(
         move || name.get(),
         |name| async move { if name.is_empty() { None } else { Some(server_fns::fqdn(name).await) } },
     );
@@ -55,7 +56,7 @@ fn form(name: Memo<String>) -> AnyView {
     let spin = move || busy.get().then(|| view! { <span class="spin" aria-hidden="true"></span> });
     view! {
         <form class="toolbar" method="get" action="/tools/fqdn" on:submit=move |_| busy.set(true)>
-            <label class="search search-wide"><span class="vh">"Host name"</span>{icon("search")}
+            <label class="search search-wide"><span class="sr-only">"Host name"</span>{icon("search")}
                 <input class="input mono" name="name" value=move || name.get() prop:value=move || name.get() required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
             <button class="btn btn-primary" type="submit">{spin}"Analyze"</button>
         </form>
@@ -86,13 +87,13 @@ fn found(first: FqdnReport) -> AnyView {
     let change = Memo::new(move |_| report.with(|r| (r.ttl_plan.clone(), r.now)));
     let missing = Memo::new(move |_| report.with(|r| (r.chain.clone(), r.name.clone(), r.now)));
     view! {
-        <div class="stack" role="region" aria-label=label>
+        <div class="grid grid-cols-1 gap-4 content-start" role="region" aria-label=label>
             {verdict(report, browser)}
             {bar}
             {move || missing.with(|(chain, name, now)| not_there(chain, name, *now))}
             <div class="cols">
-                <div class="stack">{move || steps.with(|(chain, words, from)| chain::card(chain, words, from))}</div>
-                <div class="stack">{places::addresses(report)}{places::vantages(report, browser)}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{move || steps.with(|(chain, words, from)| chain::card(chain, words, from))}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{places::addresses(report)}{places::vantages(report, browser)}</div>
             </div>
             {move || change.with(|(p, now)| p.as_ref().map(|p| plan::card(p, *now)))}
         </div>
@@ -109,7 +110,7 @@ fn answered_in(r: &FqdnReport) -> String {
 /// The whole in a headline, the differences in one sentence.
 fn verdict(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyView {
     let tone = Memo::new(move |_| report.with(|r| r.tone));
-    let class = move || format!("{} fqdn-verdict", tone_class(tone.get().into()));
+    let class = move || format!("{} mb-0", tone_class(tone.get().into()));
     let picture = move || icon(tone_icon(tone.get().into())).into_any();
     let headline = Memo::new(move |_| report.with(|r| r.headline.clone()));
     let differences = Memo::new(move |_| {
@@ -121,7 +122,7 @@ fn verdict(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyView {
     });
     view! {
         <div class=class role="status">{picture}
-            <div class="grow wrap"><strong>{headline}</strong><p>{differences}</p></div>
+            <div class="flex-1 min-w-0 max-sm:basis-[70%] whitespace-normal wrap"><strong>{headline}</strong><p>{differences}</p></div>
         </div>
     }
     .into_any()
@@ -157,7 +158,7 @@ fn not_there(chain: &[model::fqdn::ChainStep], name: &str, now: model::Timestamp
         view! {
             <section class="card">
                 <div class="card-head"><h2>"How long it stays missing"</h2></div>
-                <div class="card-body stack"><p class="measure">{about}</p>{negative(&advice)}{soa_line(&advice.soa)}</div>
+                <div class="card-body grid grid-cols-1 gap-4 content-start"><p class="max-w-[88ch]">{about}</p>{negative(&advice)}{soa_line(&advice.soa)}</div>
             </section>
         }
         .into_any(),

@@ -31,12 +31,12 @@ pub(super) fn addresses(report: Memo<FqdnReport>) -> AnyView {
         let lines: Vec<_> = rows.into_iter().map(|(address, who)| {
             let rtype = if address.is_ipv4() { "A" } else { "AAAA" };
             view! {
-                <li><span class="rtype">{rtype}</span><span class="mono strong wrap">{address.to_string()}</span><span class="muted xs">{who}</span></li>
+                <li><span class="rtype">{rtype}</span><span class="mono font-semibold wrap">{address.to_string()}</span><span class="ml-auto text-muted text-xs">{who}</span></li>
             }
         }).collect();
         Some(view! {
             <section class="card"><div class="card-head"><h2>"Final addresses"</h2></div>
-                <ul class="fqdn-addresses">{lines}</ul></section>
+                <ul class="[&_>_li]:flex [&_>_li]:flex-wrap [&_>_li]:items-baseline [&_>_li]:gap-x-2 [&_>_li]:py-2 [&_>_li]:px-4 [&_>_li]:border-b [&_>_li:last-child]:border-b-0">{lines}</ul></section>
         })
     };
     view! { {card} }.into_any()
@@ -95,7 +95,7 @@ pub(super) fn vantages(report: Memo<FqdnReport>, browser: BrowserSide) -> AnyVie
                 <tbody>{rows}{move || coming(browser.state.get())}</tbody></table></div>
             {move || advice(browser, &asked)}
             {move || (resolves.get() && browser.state.get() != State::Still).then(|| reach(browser, name.clone()))}
-            <noscript><p class="hint fqdn-foot">"With JavaScript, your browser queries public resolvers too."</p></noscript>
+            <noscript><p class="hint px-4 py-2 border-t [&_.btn]:flex-none">"With JavaScript, your browser queries public resolvers too."</p></noscript>
         </section>
     }
     .into_any()
@@ -108,11 +108,11 @@ fn row(v: &VantageAnswer, first: Option<&BTreeSet<String>>) -> AnyView {
     let lines: Vec<_> =
         v.answers.iter().filter(|a| matches!(a.rtype.as_str(), "A" | "AAAA")).flat_map(|a| &a.data).collect();
     let sees = if let Some(why) = &v.error {
-        view! { <span class="t-warn wrap">{why.clone()}</span> }.into_any()
+        view! { <span class="text-warn wrap">{why.clone()}</span> }.into_any()
     } else if lines.is_empty() {
         let gone = v.answers.iter().any(|a| a.outcome == TypeOutcome::NxDomain);
         let words = if gone { "the name does not exist" } else { "no address" };
-        view! { <span class="t-warn">{words}</span> }.into_any()
+        view! { <span class="text-warn">{words}</span> }.into_any()
     } else {
         let all: Vec<_> =
             lines.into_iter().map(|d| view! { <div class="mono wrap">{d.clone()}</div> }).collect();
@@ -120,17 +120,17 @@ fn row(v: &VantageAnswer, first: Option<&BTreeSet<String>>) -> AnyView {
     };
     let left = v.answers.iter().filter_map(|a| a.ttl).min();
     let copy = (v.kind == VantageKind::Browser)
-        .then(|| left.map(|t| view! { <div class="muted xs">{format!("cached for another {}", human_seconds(t.into()))}</div> }));
+        .then(|| left.map(|t| view! { <div class="text-muted text-xs">{format!("cached for another {}", human_seconds(t.into()))}</div> }));
     let place = match v.kind {
         VantageKind::Server => Some("uncached, from the authoritative servers".to_string()),
         _ => v.place.clone(),
     };
-    let place = place.map(|p| view! { <div class="muted xs">{p}</div> });
+    let place = place.map(|p| view! { <div class="text-muted text-xs">{p}</div> });
     // The identity of an agent is lower case.
     let label = if v.kind == VantageKind::Agent { v.label.clone() } else { first_up(&v.label) };
     let time = v.latency_ms.map_or_else(|| "–".to_string(), millis);
     view! {
-        <tr><th scope="row">{label}{place}</th><td>{sees}{copy}{mark}</td><td class="num muted">{time}</td></tr>
+        <tr><th scope="row">{label}{place}</th><td>{sees}{copy}{mark}</td><td class="num text-muted">{time}</td></tr>
     }
     .into_any()
 }
@@ -143,7 +143,7 @@ fn coming(state: State) -> Option<AnyView> {
         _ => return None,
     };
     Some(view! {
-        <tr><th scope="row">"Your browser"</th><td colspan="2"><span class="row muted"><span class="spin"></span>{words}</span></td></tr>
+        <tr><th scope="row">"Your browser"</th><td colspan="2"><span class="flex items-center gap-2 text-muted"><span class="spin"></span>{words}</span></td></tr>
     }
     .into_any())
 }
@@ -152,16 +152,16 @@ fn advice(browser: BrowserSide, name: &str) -> Option<AnyView> {
     let name = name.to_string();
     match browser.state.get() {
         State::Denied => Some(view! {
-            <div class="fqdn-foot row"><p class="hint grow">"Your browser queried no resolver: that would put the negative answer into its cache."</p>
+            <div class="px-4 py-2 border-t [&_.btn]:flex-none flex items-center gap-2"><p class="hint flex-1 min-w-0">"Your browser queried no resolver: that would put the negative answer into its cache."</p>
                 <button class="btn btn-sm" type="button" on:click=move |_| browser.ask_anyway(&name)>"Query anyway"</button></div>
         }
         .into_any()),
         State::Reload => Some(view! {
-            <p class="hint fqdn-foot">"Your browser can query public resolvers once this page is reloaded. "<a href="" rel="external" on:click=|e| { e.prevent_default(); let _ = window().location().reload(); }>"Reload"</a></p>
+            <p class="hint px-4 py-2 border-t [&_.btn]:flex-none">"Your browser can query public resolvers once this page is reloaded. "<a href="" rel="external" on:click=|e| { e.prevent_default(); let _ = window().location().reload(); }>"Reload"</a></p>
         }
         .into_any()),
         State::NoResolver => Some(view! {
-            <p class="hint fqdn-foot">"No resolver is configured that a browser can query."</p>
+            <p class="hint px-4 py-2 border-t [&_.btn]:flex-none">"No resolver is configured that a browser can query."</p>
         }
         .into_any()),
         State::Still | State::Asking(_) | State::Done => None,
@@ -181,13 +181,13 @@ fn reach(browser: BrowserSide, host: String) -> AnyView {
         }
     };
     let picture = move || match browser.reach.get() {
-        Reach::Yes => Some(view! { <span class="t-ok">{icon_sm("ok")}</span> }),
-        Reach::No => Some(view! { <span class="t-warn">{icon_sm("warning")}</span> }),
+        Reach::Yes => Some(view! { <span class="text-ok">{icon_sm("ok")}</span> }),
+        Reach::No => Some(view! { <span class="text-warn">{icon_sm("warning")}</span> }),
         Reach::Untried | Reach::Trying => None,
     };
     view! {
-        <div class="fqdn-foot row">
-            <p class="hint grow" role="status">{picture}" "{words}</p>
+        <div class="px-4 py-2 border-t [&_.btn]:flex-none flex items-center gap-2">
+            <p class="hint flex-1 min-w-0" role="status">{picture}" "{words}</p>
             <button class="btn btn-sm" type="button" disabled=move || browser.reach.get() == Reach::Trying
                 on:click=move |_| browser.try_host(host.clone())>"Try from here"</button>
         </div>

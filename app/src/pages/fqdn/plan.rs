@@ -13,7 +13,8 @@ use model::time::human_seconds;
 pub(super) fn card(p: &TtlPlan, now: Timestamp) -> AnyView {
     let stages: Vec<_> = p.stages.iter().enumerate().map(|(i, s)| stage(i, s)).collect();
     let class = if p.stages.len() == 2 { "plan plan-2" } else { "plan" };
-    let notes: Vec<_> = p.notes.iter().map(|n| view! { <p class="hint measure">{n.clone()}</p> }).collect();
+    let notes: Vec<_> =
+        p.notes.iter().map(|n| view! { <p class="hint max-w-[88ch]">{n.clone()}</p> }).collect();
     let waits = p.stages.iter().any(|s| s.kind == StageKind::Lower);
     let remind = waits.then(|| {
         let words = format!("Remind me at {}", clock_utc(p.safe_at, now));
@@ -23,9 +24,9 @@ pub(super) fn card(p: &TtlPlan, now: Timestamp) -> AnyView {
     let about = format!("{} {} has a TTL of {} s", p.name, p.rtype, p.ttl);
     view! {
         <section class="card">
-            <div class="card-head"><h2>"Planning a change?"</h2><span class="muted wrap">{about}</span><div class="aside">{remind}</div></div>
-            <div class="card-body stack">
-                <p class="measure">{p.sentence.clone()}</p>
+            <div class="card-head"><h2>"Planning a change?"</h2><span class="min-w-0 truncate text-muted">{about}</span><div class="aside">{remind}</div></div>
+            <div class="card-body grid grid-cols-1 gap-4 content-start">
+                <p class="max-w-[88ch]">{p.sentence.clone()}</p>
                 <ol class=class>{stages}</ol>
                 {notes}
             </div>
@@ -46,11 +47,11 @@ fn stage(i: usize, s: &PlanStage) -> AnyView {
     });
     view! {
         <li class=class>
-            <div class="strong">{s.title.clone()}</div>
-            <time class="muted" datetime=s.at.to_string()>{s.when.clone()}</time>
-            <div class="plan-bar"><span class="dot" aria-hidden="true">{(i + 1).to_string()}</span><span class="plan-span">{span}</span></div>
-            <code class="mono xs wrap">{s.record.clone()}</code>
-            <div class="muted xs">{s.detail.clone()}</div>
+            <div class="font-semibold">{s.title.clone()}</div>
+            <time class="text-muted" datetime=s.at.to_string()>{s.when.clone()}</time>
+            <div class="plan-bar"><span class="dot" aria-hidden="true">{(i + 1).to_string()}</span><span class="text-xs truncate flex-1 text-center text-[color:var(--tone)] px-2 max-[48em]:inline max-[48em]:text-left max-[48em]:p-0 max-[48em]:whitespace-normal max-[48em]:empty:hidden">{span}</span></div>
+            <code class="mono text-xs wrap">{s.record.clone()}</code>
+            <div class="text-muted text-xs">{s.detail.clone()}</div>
         </li>
     }
     .into_any()

@@ -7,6 +7,7 @@ use crate::components::pager::grouped;
 use crate::components::toast::use_toaster;
 use crate::components::{banner, icon};
 use crate::query;
+use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -36,7 +37,7 @@ pub(crate) fn AddPage() -> impl IntoView {
         query::pairs(&search).into_iter().filter(|(k, _)| k == "refused").map(|(_, v)| v).collect();
     let text = query::value(&search, "text").unwrap_or_default();
     let explained =
-        (!refused.is_empty()).then(|| Resource::new(|| (), move |()| server_fns::explain(refused.clone())));
+        (!refused.is_empty()).then(|| json_resource(|| (), move |()| server_fns::explain(refused.clone())));
     view! {
         <Title text="Add domains"/>
         {crumbs("Add domains".into())}
@@ -191,7 +192,7 @@ pub(crate) fn AddForm(
     };
     let hint_id = format!("add-hint-{id}");
     view! {
-        <form class="stack" method="post" action="/api/fn/add" on:submit=submit on:input=move |_| edited()>
+        <form class="grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/add" on:submit=submit on:input=move |_| edited()>
             <div class="field">
                 <label class="label" for=field_id.clone()>"Domains, one per line"</label>
                 <textarea
@@ -203,27 +204,27 @@ pub(crate) fn AddForm(
                 </span>
             </div>
             <div role="status">{shown}</div>
-            <div class="row row-wrap">
-                <fieldset class="plain-set row">
-                    <legend class="vh">"These domains are"</legend>
-                    <label class="row"><input type="radio" name="ownership" value="owned" checked/>"Owned"</label>
-                    <label class="row"><input type="radio" name="ownership" value="watched"/>"Only watched"</label>
+            <div class="flex items-center gap-2 flex-wrap">
+                <fieldset class="m-0 flex min-w-0 items-center gap-4 p-0">
+                    <legend class="sr-only">"These domains are"</legend>
+                    <label class="flex items-center gap-2"><input type="radio" name="ownership" value="owned" checked/>"Owned"</label>
+                    <label class="flex items-center gap-2"><input type="radio" name="ownership" value="watched"/>"Only watched"</label>
                 </fieldset>
-                <label class="row grow">
-                    <span class="muted nowrap">"Tags"</span>
+                <label class="flex items-center gap-2 flex-1 min-w-0">
+                    <span class="text-muted whitespace-nowrap">"Tags"</span>
                     <input class="input" name="tags" placeholder="core, prod" autocomplete="off"/>
                 </label>
             </div>
-            <div class="row row-wrap">
+            <div class="flex items-center gap-2 flex-wrap">
                 <button class="btn btn-primary" type="submit" disabled=move || busy.get() || addable() == Some(0)>
                     {move || if busy.get() { view! { <span class="spin"></span> }.into_any() } else { icon("plus").into_any() }}
                     {label}
                 </button>
-                <label class="btn js-only">
+                <label class="btn noscript:hidden">
                     {icon("upload")}"Choose a file"
-                    <input class="vh" type="file" accept=".csv,.txt,text/csv,text/plain" on:input=|e| e.stop_propagation() on:change=file/>
+                    <input class="sr-only" type="file" accept=".csv,.txt,text/csv,text/plain" on:input=|e| e.stop_propagation() on:change=file/>
                 </label>
-                <span class="muted xs">"Owned domains count toward totals; watched ones do not."</span>
+                <span class="text-muted text-xs">"Owned domains count toward totals; watched ones do not."</span>
             </div>
         </form>
     }
@@ -257,7 +258,7 @@ fn preview(p: &AddPreview) -> AnyView {
     let more = lines.len().saturating_sub(PREVIEW_LINES) as u64;
     let more = (more > 0).then(|| view! { <p class="hint">{format!("{} more lines", grouped(more))}</p> });
     lines.truncate(PREVIEW_LINES);
-    view! { <p class="strong">{words.join(" · ")}</p>{ignored}{results(&lines)}{more} }.into_any()
+    view! { <p class="font-semibold">{words.join(" · ")}</p>{ignored}{results(&lines)}{more} }.into_any()
 }
 
 /// What is stored with a name beside it: `watched · core, prod · note`.
@@ -282,21 +283,21 @@ fn results(lines: &[AddedLine]) -> AnyView {
             let (tone, picture, name, mut words) = match &l.result {
                 AddResult::Added { name, note } => {
                     let words = [note.clone().unwrap_or_default(), stored(l)];
-                    ("t-ok", "check", name.as_str().to_string(), words.to_vec())
+                    ("text-ok", "check", name.as_str().to_string(), words.to_vec())
                 }
                 AddResult::Duplicate { name, note } => {
                     let why = note.clone().unwrap_or_else(|| "already in the inventory".into());
-                    ("muted", "list", name.as_str().to_string(), vec![why])
+                    ("text-muted", "list", name.as_str().to_string(), vec![why])
                 }
-                AddResult::Refused { reason } => ("t-critical", "x", l.input.clone(), vec![reason.clone()]),
+                AddResult::Refused { reason } => ("text-critical", "x", l.input.clone(), vec![reason.clone()]),
             };
             words.retain(|w| !w.is_empty());
             let words = words.join(" · ");
             let words = format!("line {}{}{words}", l.line, if words.is_empty() { "" } else { ": " });
             view! {
-                <div><dt class=tone>{icon(picture)}</dt><dd class="mono wrap">{name}</dd><dd class="muted xs wrap">{words}</dd></div>
+                <div><dt class=tone>{icon(picture)}</dt><dd class="mono wrap">{name}</dd><dd class="text-muted text-xs wrap">{words}</dd></div>
             }
         })
         .collect();
-    view! { <dl class="facts well lines">{each}</dl> }.into_any()
+    view! { <dl class="facts lines rounded-md border bg-surface-2 py-0">{each}</dl> }.into_any()
 }

@@ -66,9 +66,9 @@ pub(crate) fn BulkBar(inv: InventoryState) -> impl IntoView {
         >
             <span class="count" role="status">{count}</span>
             {more}
-            <label class="vh" for="bulk-tag">"Tag"</label>
+            <label class="sr-only" for="bulk-tag">"Tag"</label>
             <input
-                class="input input-sm" id="bulk-tag" name="tag" placeholder="tag" maxlength="40" autocomplete="off"
+                class="input w-28 h-7 text-[.75rem]" id="bulk-tag" name="tag" placeholder="tag" maxlength="40" autocomplete="off"
                 prop:value=move || tag.get() on:input=move |e| tag.set(event_target_value(&e))
             />
             <button class="btn btn-ghost btn-sm" type="submit" on:click=move |e| put_tag(e, true)>{icon("tag")}"Tag"</button>

@@ -1,16 +1,15 @@
 //! Expirations of the next 90 days as a strip: a day is a place, a bar is a count.
 
 use crate::components::pager::grouped;
-use jiff::ToSpan;
 use jiff::civil::Date;
 use leptos::prelude::*;
 use model::inventory::CalendarDay;
-use model::time::human_date;
+use model::time::{DAY, StatedTime, days_between, first_of_month_after, human_date, plus};
 
 const DAYS: i32 = 90;
 
 fn days_from(today: Date, day: Date) -> i32 {
-    today.until(day).map_or(-1, |s| s.get_days())
+    i32::try_from(days_between(today, day)).unwrap_or(-1)
 }
 
 fn percent(day: i32) -> String {
@@ -64,11 +63,11 @@ pub(crate) fn calendar(calendar: &[CalendarDay], today: Date) -> impl IntoView +
         .collect();
     let months: Vec<_> = (1..=3)
         .filter_map(|m| {
-            let first = today.first_of_month().checked_add(m.months()).ok()?;
+            let first = first_of_month_after(today, m)?;
             let d = days_from(today, first);
             // Beside the fixed marks at 0, 30 and 90 days there is no room.
             let room = [0, 30, DAYS].iter().all(|mark| (d - mark).abs() >= 9) && d < DAYS;
-            let class = if d < 22 { "p-mute p-xs not-phone" } else { "p-mute p-xs" };
+            let class = if d < 22 { "p-mute p-xs max-sm:hidden" } else { "p-mute p-xs" };
             room.then(
                 || view! { <text x=percent(d) y="43" text-anchor="middle" class=class>{short(first)}</text> },
             )
@@ -78,7 +77,7 @@ pub(crate) fn calendar(calendar: &[CalendarDay], today: Date) -> impl IntoView +
         .step_by(2)
         .map(|d| view! { <line x1=percent(d) x2=percent(d) y1="27" y2="30" class="p-axis"/> })
         .collect();
-    let end = today.checked_add(DAYS.days()).map_or_else(|_| String::new(), short);
+    let end = short(StatedTime::utc(plus(StatedTime::Date(today).nominal(), i64::from(DAYS) * DAY)).date());
     view! {
         <svg role="img" aria-label=label height="44">
             <rect x="0" y="18" width="33.33%" height="12" class="f-accent-soft"/>

@@ -5,24 +5,28 @@ use crate::components::icon;
 use leptos::prelude::*;
 use model::inventory::{ListQuery, percent};
 
+// classes: grid content-start gap-1 bg-surface px-5 py-4 text-text hover:bg-hover hover:no-underline
+const CHOICE: &str =
+    "grid content-start gap-1 bg-surface px-5 py-4 text-text hover:bg-hover hover:no-underline";
+
 /// Nothing was added yet: the work starts here.
 pub(crate) fn first_start() -> AnyView {
     view! {
         <section class="card">
-            <div class="empty empty-tight">
+            <div class="empty pb-6">
                 {icon::icon_in("scope", "i i-lg")}
                 <h2>"Add your domains"</h2>
                 <p>"The first scan takes a few seconds and reads registration, delegation, records and DNSSEC. It changes nothing."</p>
             </div>
-            <div class="first-form"><AddForm id="first"/></div>
-            <div class="choices choices-two">
-                <a href="/tools/scan">
-                    <span class="row strong">{icon("scan")}"Scan without adding"</span>
-                    <span class="muted xs">"scan any name once; nothing is stored"</span>
+            <div class="max-w-168 mx-auto pb-8 px-4"><AddForm id="first"/></div>
+            <div class="grid grid-cols-[1fr_1fr] gap-px rounded-b-lg border-t bg-[color:var(--line)] [overflow:clip]">
+                <a class=CHOICE href="/tools/scan">
+                    <span class="flex items-center gap-2 font-semibold">{icon("scan")}"Scan without adding"</span>
+                    <span class="text-muted text-xs">"scan any name once; nothing is stored"</span>
                 </a>
-                <a href="/tools/trace">
-                    <span class="row strong">{icon("route")}"Trace a name"</span>
-                    <span class="muted xs">"from the root servers down, uncached"</span>
+                <a class=CHOICE href="/tools/trace">
+                    <span class="flex items-center gap-2 font-semibold">{icon("route")}"Trace a name"</span>
+                    <span class="text-muted text-xs">"from the root servers down, uncached"</span>
                 </a>
             </div>
         </section>
@@ -50,7 +54,7 @@ pub(crate) fn no_match(q: &ListQuery) -> AnyView {
             {icon::icon_in("search", "i i-lg")}
             <h2>{what}</h2>
             <p>"Try removing a filter."</p>
-            <div class="row row-wrap"><a class="btn btn-primary" href="/domains">"Clear all filters"</a>{add}</div>
+            <div class="flex items-center gap-2 flex-wrap"><a class="btn btn-primary" href="/domains">"Clear all filters"</a>{add}</div>
         </section>
     }
     .into_any()

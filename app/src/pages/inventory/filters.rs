@@ -43,7 +43,7 @@ fn line(l: Line) -> AnyView {
     let mark = l.on.then(|| icon("check"));
     view! {
         <a class="menu-item" class:on=l.on href=l.url aria-current=l.on.then_some("true") data-noscroll="true">
-            <span class="menu-mark">{mark}</span><span class="clip">{l.label}</span>{count}
+            <span class="w-3.5 flex-none">{mark}</span><span class="min-w-0 truncate">{l.label}</span>{count}
         </a>
     }
     .into_any()
@@ -181,7 +181,7 @@ fn active(q: &ListQuery) -> Vec<AnyView> {
         out.push(
             view! {
                 <a class="chip on" href=first_page(without) aria-label=aria data-noscroll="true">
-                    <span class="clip">{label}</span>{icon("x")}
+                    <span class="min-w-0 max-w-56 truncate">{label}</span>{icon("x")}
                 </a>
             }
             .into_any(),

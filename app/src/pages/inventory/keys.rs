@@ -106,12 +106,12 @@ fn step(by: i32) {
 pub(crate) fn Shortcuts() -> impl IntoView {
     let lines = SHORTCUTS.map(|(key, what)| {
         let keys: Vec<_> = key.split(' ').map(|k| view! { <span class="kbd">{k}</span> }).collect();
-        view! { <div><dt class="row">{keys}</dt><dd>{what}</dd></div> }
+        view! { <div><dt class="flex items-center gap-2">{keys}</dt><dd>{what}</dd></div> }
     });
     let close = move |_| browser::close_dialog(DIALOG);
     view! {
         <dialog
-            class="dialog dialog-sm" id=DIALOG aria-labelledby="shortcuts-title"
+            class="dialog max-w-104" id=DIALOG aria-labelledby="shortcuts-title"
             on:click=move |e| if browser::is_dialog_backdrop(&e) { browser::close_dialog(DIALOG) }
         >
             <div class="card-head">

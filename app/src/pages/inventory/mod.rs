@@ -21,6 +21,7 @@ use crate::components::toast::use_toaster;
 use crate::components::{banner, skeleton};
 use crate::live;
 use crate::query::list_query;
+use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -43,7 +44,7 @@ pub(crate) fn InventoryPage() -> impl IntoView {
         _ => list_query(&search.get()),
     });
     let frame = expect_context::<FrameResource>();
-    let data = Resource::new(
+    let data = json_resource(
         move || query.get().to_url(),
         |url| server_fns::inventory(url.strip_prefix("/domains").unwrap_or_default().to_string()),
     );
@@ -194,14 +195,14 @@ fn Head(inv: InventoryState) -> impl IntoView {
             <div class="actions">
                 <Suspense>
                     {move || any().then(|| view! {
-                        <details class="menu not-phone">
+                        <details class="menu max-sm:hidden">
                             <summary class="btn">{icon("download")}"Export"</summary>
                             <div class="menu-list menu-right">
                                 <a class="menu-item" rel="external" download href=move || export("csv")>"CSV, this list"</a>
                                 <a class="menu-item" rel="external" download href=move || export("json")>"JSON, this list"</a>
                             </div>
                         </details>
-                        <form class="not-phone" method="post" action="/api/fn/rescan_matching" on:submit=rescan_all>
+                        <form class="max-sm:hidden" method="post" action="/api/fn/rescan_matching" on:submit=rescan_all>
                             <input type="hidden" name="query" value=query/>
                             <button class="btn" type="submit">{icon("refresh")}{rescan_label}</button>
                         </form>

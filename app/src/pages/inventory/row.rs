@@ -14,9 +14,9 @@ use model::time::human_date;
 
 fn note_class(urgency: Urgency) -> &'static str {
     match urgency {
-        Urgency::Low => "quiet",
-        Urgency::Soon => "t-warn",
-        Urgency::Immediate => "t-critical",
+        Urgency::Low => "text-muted",
+        Urgency::Soon => "text-warn",
+        Urgency::Immediate => "text-critical",
     }
 }
 
@@ -33,8 +33,10 @@ pub(crate) fn row(inv: InventoryState, r: &Row, now: Timestamp) -> AnyView {
         let running = key.with_value(|k| inv.scans.with(|s| s.get(k).filter(|p| !p.finished()).cloned()));
         running.map_or_else(|| status_pill(&judged), |p| busy_pill(&p))
     };
-    let registrar =
-        r.registrar.clone().map_or_else(unknown, |n| view! { <span class="clip">{n}</span> }.into_any());
+    let registrar = r
+        .registrar
+        .clone()
+        .map_or_else(unknown, |n| view! { <span class="block min-w-0 truncate">{n}</span> }.into_any());
     let dns = r.provider.as_ref().map_or_else(unknown, provider);
     view! {
         <tr
@@ -48,7 +50,7 @@ pub(crate) fn row(inv: InventoryState, r: &Row, now: Timestamp) -> AnyView {
                 />
             </td>
             <th class="c-name" scope="row" role="rowheader">
-                <span class="name"><a class="clip" href=url.clone() title=title(r)>{r.unicode.clone()}</a>{badges(r, now)}</span>
+                <span class="name"><a class="min-w-0 truncate" href=url.clone() title=title(r)>{r.unicode.clone()}</a>{badges(r, now)}</span>
             </th>
             <td class="c-exp num" role="cell">{expiration(r, now)}</td>
             <td class="c-reg" role="cell">{registrar}</td>
@@ -64,7 +66,7 @@ pub(crate) fn row(inv: InventoryState, r: &Row, now: Timestamp) -> AnyView {
 }
 
 fn row_class(changed: bool) -> &'static str {
-    if changed { "changed bg-yellow-50" } else { "plain" }
+    if changed { "changed bg-yellow-50" } else { "" }
 }
 
 /// The A-label beside a U-label.
@@ -73,7 +75,7 @@ fn title(r: &Row) -> Option<String> {
 }
 
 fn unknown() -> AnyView {
-    view! { <span class="muted">"–"<span class="vh">"not known"</span></span> }.into_any()
+    view! { <span class="text-muted">"–"<span class="sr-only">"not known"</span></span> }.into_any()
 }
 
 /// Tags, "Watched", "New change" and "DNS changed".
@@ -86,7 +88,7 @@ fn badges(r: &Row, now: Timestamp) -> impl IntoView + use<> {
         .tags
         .iter()
         .take(2)
-        .map(|t| view! { <span class="tag" title=t.clone()><span class="clip">{t.clone()}</span></span> })
+        .map(|t| view! { <span class="tag" title=t.clone()><span class="min-w-0 truncate">{t.clone()}</span></span> })
         .collect();
     let more = (more > 0).then(|| view! { <span class="tag" title=rest>{format!("+{more}")}</span> });
     let badge = r.changed_recently(now).then(|| view! { <span class="tag badge-new">"New change"</span> });
@@ -111,7 +113,7 @@ fn expiration(r: &Row, now: Timestamp) -> AnyView {
     let first = match &r.expires {
         Some(e) => {
             let exact = e.to_string();
-            view! { <time class:muted=doubt datetime=exact.clone() title=exact.clone()>{human_date(e.date())}</time> }
+            view! { <time class:text-muted=doubt datetime=exact.clone() title=exact.clone()>{human_date(e.date())}</time> }
                 .into_any()
         }
         None => unknown(),
@@ -126,8 +128,8 @@ fn change(r: &Row) -> AnyView {
         (None, Some(m)) => {
             let title = format!("{m}: the registry's “modified” date; no change was detected here yet");
             view! {
-                <span class="two"><time class="muted" datetime=m.to_string() title=title>{human_date(m.date())}</time>
-                    <small class="quiet">"registry date"</small></span>
+                <span class="two"><time class="text-muted" datetime=m.to_string() title=title>{human_date(m.date())}</time>
+                    <small class="text-muted">"registry date"</small></span>
             }
             .into_any()
         }

@@ -2,6 +2,7 @@
 
 use crate::components::frame::FrameResource;
 use crate::components::toast::Toaster;
+use crate::resource::JsonResource;
 use crate::server_fns;
 use crate::server_fns::Inventory;
 use leptos::prelude::*;
@@ -17,7 +18,7 @@ pub(crate) struct InventoryState {
     /// The list the address asks for.
     pub query: Memo<ListQuery>,
     /// Its rows.
-    pub data: Resource<Result<Inventory, ApiError>>,
+    pub data: JsonResource<Result<Inventory, ApiError>>,
     /// Names of the selected rows.
     pub selected: RwSignal<BTreeSet<String>>,
     /// The row that was selected last: where a range begins.

@@ -37,20 +37,20 @@ fn figures(s: &Summary) -> impl IntoView + use<> {
     let changed = ListQuery { changed_days: Some(days), sort: SortKey::Change, descending: true, ..owned() };
     let one = |class: &'static str, picture: &'static str, n: u64, label: &'static str, q: &ListQuery| {
         let title = q.changed_days.or(q.dns_changed_days).map(|d| format!("Detected in the last {d} days"));
-        let class = if n == 0 { "i muted" } else { class };
+        let class = if n == 0 { "i text-muted" } else { class };
         view! {
             <a href=q.to_url() title=title>
-                {icon::icon_in(picture, class)}<span class="fig">{grouped(n)}</span><span class="lab">{label}</span>
+                {icon::icon_in(picture, class)}<span class="text-[1.25rem] leading-6 font-semibold tracking-[-.01em]">{grouped(n)}</span><span class="text-xs text-muted whitespace-nowrap max-xl:whitespace-normal">{label}</span>
             </a>
         }
     };
     view! {
-        {one("i t-critical", "critical", s.critical, "Critical", &status(StatusKind::Critical))}
-        {one("i t-warn", "warning", s.warning, "Warning", &status(StatusKind::Warning))}
-        {(s.expired > 0).then(|| one("i t-critical", "clock", s.expired, "Expired", &expires(ExpiryFilter::Expired)))}
-        {one("i muted", "calendar", s.expiring, "Expire in 30 days", &expires(ExpiryFilter::Next(30)))}
-        {one("i muted", "pulse", s.changed, "Registration changes, 7 d", &changed)}
-        {one("i muted", "network", s.dns_changed, "DNS changes, 7 d", &dns)}
+        {one("i text-critical", "critical", s.critical, "Critical", &status(StatusKind::Critical))}
+        {one("i text-warn", "warning", s.warning, "Warning", &status(StatusKind::Warning))}
+        {(s.expired > 0).then(|| one("i text-critical", "clock", s.expired, "Expired", &expires(ExpiryFilter::Expired)))}
+        {one("i text-muted", "calendar", s.expiring, "Expire in 30 days", &expires(ExpiryFilter::Next(30)))}
+        {one("i text-muted", "pulse", s.changed, "Registration changes, 7 d", &changed)}
+        {one("i text-muted", "network", s.dns_changed, "DNS changes, 7 d", &dns)}
     }
     .into_any()
 }

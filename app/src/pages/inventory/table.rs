@@ -28,7 +28,7 @@ pub(crate) fn list(inv: InventoryState, d: &Inventory) -> AnyView {
     let pages = pager(place, "Pages", |page| ListQuery { page, ..q.clone() }.to_url());
     let shortcuts = pages.is_none().then(|| {
         view! {
-            <span class="end xs not-phone">
+            <span class="end text-xs max-sm:hidden">
                 <span class="kbd">"j"</span><span class="kbd">"k"</span>" move "<span class="kbd">"x"</span>" select "
                 <span class="kbd">"r"</span>" rescan "<span class="kbd">"?"</span>" all shortcuts"
             </span>
@@ -50,7 +50,7 @@ pub(crate) fn list(inv: InventoryState, d: &Inventory) -> AnyView {
                 <tbody role="rowgroup">{rows}</tbody>
             </table>
             <div class="tbl-foot">
-                <span class="xs">{place.words()}</span>{shortcuts}
+                <span class="text-xs">{place.words()}</span>{shortcuts}
                 <div class="end">{pages}</div>
             </div>
         </div>
@@ -85,7 +85,7 @@ fn head(q: &ListQuery, label: &'static str, key: Option<SortKey>, class: &'stati
     let descending = if current { !q.descending } else { key == SortKey::Change };
     let url = ListQuery { sort: key, descending, page: 1, ..q.clone() }.to_url();
     let sorted = current.then_some(if q.descending { "descending" } else { "ascending" });
-    let arrow = if current && q.descending { "i i-flip" } else { "i" };
+    let arrow = if current && q.descending { "i rotate-180" } else { "i" };
     view! {
         <th class=class scope="col" role="columnheader" aria-sort=sorted>
             <a class="sort" href=url data-noscroll="true">{label}{icon::icon_in("asc", arrow)}</a>

@@ -31,7 +31,7 @@ pub(crate) fn Toolbar(inv: InventoryState) -> impl IntoView {
     view! {
         <div class="toolbar" role="search" aria-label="Filter domains">
             <SearchBox inv=inv/>
-            <Transition><div class="chips scroll-x">{shown(filters::filters)}</div></Transition>
+            <Transition><div class="chips-scroll">{shown(filters::filters)}</div></Transition>
         </div>
         <Transition>{shown(statuses)}</Transition>
     }
@@ -74,7 +74,7 @@ fn SearchBox(inv: InventoryState) -> impl IntoView {
     view! {
         <form method="get" action="/domains" on:submit=submit>
             <label class="search">
-                <span class="vh">"Search by name"</span>
+                <span class="sr-only">"Search by name"</span>
                 {icon("search")}
                 <input
                     class="input" type="search" name="q" id=SEARCH placeholder="Search by name" autocomplete="off"
@@ -130,13 +130,13 @@ fn statuses(q: &ListQuery, d: &Inventory) -> AnyView {
     let of = if q.is_filtered() { matches(d.page.total) } else { String::new() };
     view! {
         <div class="toolbar">
-            <div class="chips scroll-x" role="group" aria-label="Status">
+            <div class="chips-scroll" role="group" aria-label="Status">
                 <a class="chip" class:on=none href=plain.to_url() aria-current=none.then_some("true") data-noscroll="true">
                     "All "<span class="n">{grouped(all)}</span>
                 </a>
                 {chips.into_iter().collect_view()}
             </div>
-            <span class="end muted xs not-phone" role="status">{of}</span>
+            <span class="end text-muted text-xs max-[1011px]:hidden" role="status">{of}</span>
         </div>
     }
     .into_any()

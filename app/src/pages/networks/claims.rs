@@ -25,13 +25,13 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
     let rows: Vec<_> = n.claims.iter().map(|r| row(r, n.now)).collect();
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Claims in "<span class="mono">{shown.to_string()}</span></h2><span class="muted">{n.claims.len()}</span></div>
+            <div class="card-head"><h2>"Claims in "<span class="mono">{shown.to_string()}</span></h2><span class="text-muted">{n.claims.len()}</span></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Claims, table">
                 <table class="tbl">
                     <thead><tr>
-                        <th scope="col">"Claim"</th><th scope="col" class="not-phone">"Component"</th>
-                        <th scope="col">"State and reason"</th><th scope="col" class="not-phone num">"Since"</th>
-                        <th scope="col"><span class="vh">"Actions"</span></th>
+                        <th scope="col">"Claim"</th><th scope="col" class="max-sm:hidden">"Component"</th>
+                        <th scope="col">"State and reason"</th><th scope="col" class="max-sm:hidden num">"Since"</th>
+                        <th scope="col"><span class="sr-only">"Actions"</span></th>
                     </tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
@@ -51,10 +51,10 @@ fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
     view! {
         <tr>
             <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{r.claim.clone()}</small></span></th>
-            <td class="not-phone"><span class="mono xs">{r.reference.clone()}</span></td>
-            <td class="wrap"><span class=class>{icon(picture)}<span>{word}</span></span>" "<span class="xs">{r.words.clone()}</span></td>
-            <td class="num not-phone"><Ago at=r.date now=now/></td>
-            <td><span class="row">
+            <td class="max-sm:hidden"><span class="mono text-xs">{r.reference.clone()}</span></td>
+            <td class="wrap"><span class=class>{icon(picture)}<span>{word}</span></span>" "<span class="text-xs">{r.words.clone()}</span></td>
+            <td class="num max-sm:hidden"><Ago at=r.date now=now/></td>
+            <td><span class="flex items-center gap-2">
                 <a class="btn btn-sm" href=object(&r.claim) rel="external">"YAML"</a>
                 <form method="post" action="/api/fn/release">
                     <input type="hidden" name="name" value=r.claim.clone()/>

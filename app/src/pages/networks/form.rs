@@ -22,7 +22,7 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
         <section class="card">
             <div class="card-head"><h2>"Claim a prefix"</h2></div>
             <div class="card-body">
-                <form class="stack" method="get" action="/networks">
+                <form class="grid grid-cols-1 gap-4 content-start" method="get" action="/networks">
                     {field("name", "Name of the claim", value("name"), "session-store")}
                     {field("from", "From block", from, "10.20.0.0/16")}
                     {field("length", "Prefix length", value("length"), "26")}
@@ -31,11 +31,11 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
                     {field("resource", "Component", value("resource"), "session-store")}
                     {field("description", "Description", value("description"), "One address per shard")}
                     {result}
-                    <div class="row">
+                    <div class="flex items-center gap-2">
                         <button class="btn" type="submit">"Preview"</button>
                         <button class="btn btn-primary" type="submit" formmethod="post" formaction="/api/fn/claim_prefix">"Claim"</button>
                     </div>
-                    <p class="xs muted">"The preview reserves nothing. The smallest gap that fits is taken, so that larger gaps stay whole."</p>
+                    <p class="text-xs text-muted">"The preview reserves nothing. The smallest gap that fits is taken, so that larger gaps stay whole."</p>
                 </form>
             </div>
         </section>
@@ -46,8 +46,8 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
 fn preview(p: &Preview) -> AnyView {
     let words = match (&p.prefix, &p.reason) {
         (Some(prefix), _) => view! { <p>"You would get "<b class="mono">{prefix.clone()}</b></p> }.into_any(),
-        (None, Some(reason)) => view! { <p class="t-warn">{reason.clone()}</p> }.into_any(),
-        (None, None) => view! { <p class="t-warn">"No prefix of that length is free."</p> }.into_any(),
+        (None, Some(reason)) => view! { <p class="text-warn">{reason.clone()}</p> }.into_any(),
+        (None, None) => view! { <p class="text-warn">"No prefix of that length is free."</p> }.into_any(),
     };
     view! { <div role="status">{words}</div> }.into_any()
 }

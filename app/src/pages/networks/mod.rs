@@ -7,6 +7,7 @@ mod space;
 
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::pager::grouped;
+use crate::resource::json_resource;
 use crate::server_fns::{self, Block, Networks};
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -17,7 +18,7 @@ use model::inventory::percent;
 #[component]
 pub(crate) fn NetworksPage() -> impl IntoView {
     let search = use_location().search;
-    let data = Resource::new(move || search.get(), server_fns::networks);
+    let data = json_resource(move || search.get(), server_fns::networks);
     view! {
         <Title text="Networks"/>
         <Suspense>
@@ -45,12 +46,12 @@ fn page(n: &Networks, search: &str) -> AnyView {
     let list = claims::card(n, &shown);
     view! {
         <div class="page-head"><h1>"Networks"</h1><span class="sub">{counts}</span></div>
-        <div class="stack">
+        <div class="grid grid-cols-1 gap-4 content-start">
             {wrong}
             {space}
             <div class="cols">
-                <div class="stack">{list}</div>
-                <div class="stack">{form}{blocks(&n.blocks, &shown)}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{list}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{form}{blocks(&n.blocks, &shown)}</div>
             </div>
         </div>
     }
@@ -70,21 +71,21 @@ fn blocks(all: &[Block], shown: &str) -> AnyView {
             view! {
                 <tr class:selected=b.prefix == shown>
                     <th scope="row"><span class="two"><a class="mono" href=showing(&b.prefix)>{b.prefix.clone()}</a><small>{free}</small></span></th>
-                    <td><span class="row">
-                        <span class="meter grow" aria-hidden="true"><i class=if full { "m-warn" } else { "m-grey" } style=width></i></span>
+                    <td><span class="flex items-center gap-2">
+                        <span class="meter flex-1 min-w-0" aria-hidden="true"><i class=if full { "bg-warn" } else { "bg-faint" } style=width></i></span>
                         <span class="num">{format!("{:.0} %", b.used)}</span>
                     </span></td>
-                    <td class="num not-phone">{grouped(b.claims as u64)}</td>
+                    <td class="num max-sm:hidden">{grouped(b.claims as u64)}</td>
                 </tr>
             }
         })
         .collect();
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Blocks"</h2><span class="muted">{all.len()}</span></div>
+            <div class="card-head"><h2>"Blocks"</h2><span class="text-muted">{all.len()}</span></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Blocks, table">
                 <table class="tbl">
-                    <thead><tr><th scope="col">"Block"</th><th scope="col">"Used"</th><th scope="col" class="not-phone num">"Claims"</th></tr></thead>
+                    <thead><tr><th scope="col">"Block"</th><th scope="col">"Used"</th><th scope="col" class="max-sm:hidden num">"Claims"</th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>

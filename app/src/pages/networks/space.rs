@@ -19,18 +19,18 @@ pub(super) fn card(s: &Space) -> AnyView {
     let label = format!("Free and used space in {}", s.block.prefix);
     let cells: Vec<_> = s.cells.iter().map(cell).collect();
     let more = (s.more > 0).then(|| {
-        view! { <p class="xs muted">{format!("{} more parts are not drawn. Select a prefix to zoom in.", s.more)}</p> }
+        view! { <p class="text-xs text-muted">{format!("{} more parts are not drawn. Select a prefix to zoom in.", s.more)}</p> }
     });
     view! {
         <section class="card">
             <div class="card-head"><h2>"Space"</h2><div class="aside">{used}</div></div>
-            <div class="card-body stack">
-                <nav class="crumbs" aria-label="Zoom">{crumbs}<span class="mono strong" aria-current="true">{s.block.prefix.clone()}</span></nav>
+            <div class="card-body grid grid-cols-1 gap-4 content-start">
+                <nav class="crumbs" aria-label="Zoom">{crumbs}<span class="mono font-semibold" aria-current="true">{s.block.prefix.clone()}</span></nav>
                 <div class="pic">
                     <svg height="74" role="img" aria-label=label>{cells}</svg>
                 </div>
-                <div class="row"><span class="mono xs muted">{s.ends.0.clone()}</span><span class="grow"></span><span class="mono xs muted">{s.ends.1.clone()}</span></div>
-                <div class="row row-wrap">{parts(s)}</div>
+                <div class="flex items-center gap-2"><span class="mono text-xs text-muted">{s.ends.0.clone()}</span><span class="flex-1 min-w-0"></span><span class="mono text-xs text-muted">{s.ends.1.clone()}</span></div>
+                <div class="flex items-center gap-2 flex-wrap">{parts(s)}</div>
                 {more}
             </div>
         </section>
@@ -76,7 +76,7 @@ fn parts(s: &Space) -> Vec<AnyView> {
     let free = s.cells.iter().filter(|c| c.claim.is_none()).take(12);
     free.map(|c| {
         let words = if c.preview { "preview" } else { "free" };
-        view! { <a class="chip" href=showing(&c.prefix)><span class="mono">{c.prefix.clone()}</span><span class="muted">{words}</span></a> }.into_any()
+        view! { <a class="chip" href=showing(&c.prefix)><span class="mono">{c.prefix.clone()}</span><span class="text-muted">{words}</span></a> }.into_any()
     })
     .collect()
 }

@@ -60,30 +60,30 @@ pub(super) fn editor(s: &NotificationSettings, rule: &Rule, preview: &RulePrevie
         <div class="cols" id="rule">
             <section class="card">
                 <div class="card-head"><h2>{title}</h2><div class="aside">{remove}</div></div>
-                <form class="card-body stack" method="post" action="/api/fn/save_rule">
+                <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/save_rule">
                     <input type="hidden" name="rule" value=id/>
                     <label class="field"><span class="label">"Name"</span>
                         <input class="input" name="name" value=rule.name.clone() required maxlength="80" autocomplete="off"/></label>
-                    <fieldset class="field"><legend class="label">"Kinds of events (none: all)"</legend><div class="checks">{kinds}</div></fieldset>
-                    <div class="pair">
+                    <fieldset class="field"><legend class="label">"Kinds of events (none: all)"</legend><div class="grid grid-cols-[repeat(auto-fill,minmax(12.5rem,1fr))] gap-y-1.5 gap-x-4">{kinds}</div></fieldset>
+                    <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                         <label class="field"><span class="label">"Severity"</span><select class="input" name="at_least">{severities}</select></label>
                         <label class="field"><span class="label">"Domains"</span><select class="input" name="ownership">{whose}</select></label>
                     </div>
                     <label class="field"><span class="label">"Tags"</span>
                         <input class="input" name="tags" value=rule.tags.join(", ") placeholder="any of these, separated by commas" autocomplete="off"/></label>
-                    <fieldset class="field"><legend class="label">"Channels"</legend><div class="checks">{channels}</div></fieldset>
-                    <div class="pair">
+                    <fieldset class="field"><legend class="label">"Channels"</legend><div class="grid grid-cols-[repeat(auto-fill,minmax(12.5rem,1fr))] gap-y-1.5 gap-x-4">{channels}</div></fieldset>
+                    <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                         <label class="field"><span class="label">"Delivery"</span><select class="input" name="delivery">{deliveries}</select></label>
                         <label class="field"><span class="label">"Hour of the digest (UTC)"</span>
                             <input class="input" type="time" name="hour" step="3600" value=format!("{hour:02}:00")/></label>
                     </div>
-                    <div class="pair">
+                    <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                         <label class="field"><span class="label">"Quiet from (UTC)"</span><input class="input" type="time" name="quiet_from" value=quiet(|q| q.from)/></label>
                         <label class="field"><span class="label">"to"</span><input class="input" type="time" name="quiet_to" value=quiet(|q| q.to)/></label>
                     </div>
                     <p class="hint">"Messages of quiet hours are sent together at their end; critical events are sent at once."</p>
                     <label class="field"><span class="label">"State"</span><select class="input" name="enabled">{states}</select></label>
-                    <div class="row row-wrap">
+                    <div class="flex items-center gap-2 flex-wrap">
                         <button class="btn btn-primary" type="submit">"Save rule"</button>
                         <button class="btn" type="submit" formmethod="get" formaction="/settings/notifications">"Preview"</button>
                         <a class="btn btn-ghost" href="/settings/notifications">"Close"</a>
@@ -102,7 +102,7 @@ fn option(value: &'static str, label: String, on: bool) -> impl IntoView {
 
 fn check(name: &'static str, value: &str, label: &str, on: bool) -> AnyView {
     view! {
-        <label class="row"><input type="checkbox" name=name value=value.to_string() checked=on/><span>{label.to_string()}</span></label>
+        <label class="flex items-center gap-2"><input type="checkbox" name=name value=value.to_string() checked=on/><span>{label.to_string()}</span></label>
     }
     .into_any()
 }
@@ -118,7 +118,7 @@ fn shown(rule: &Rule, p: &RulePreview) -> AnyView {
     let newest: Vec<_> = p
         .newest
         .iter()
-        .map(|(at, words)| view! { <li class="stack"><span>{words.clone()}</span><small class="muted xs">{instant(*at)}</small></li> })
+        .map(|(at, words)| view! { <li class="grid grid-cols-1 gap-4 content-start"><span>{words.clone()}</span><small class="text-muted text-xs">{instant(*at)}</small></li> })
         .collect();
     let of = format!("{} of {} events matched. {}.", p.events, p.of, rule_draft::what(rule));
     let partial =
@@ -126,10 +126,10 @@ fn shown(rule: &Rule, p: &RulePreview) -> AnyView {
     view! {
         <section class="card" aria-live="polite">
             <div class="card-head"><h2>"Preview"</h2></div>
-            <div class="card-body stack">
+            <div class="card-body grid grid-cols-1 gap-4 content-start">
                 <p><strong>{format!("This would have sent {messages} in the last 7 days")}</strong>{each}</p>
-                <p class="muted xs">{of}</p>
-                <ul class="stack">{newest}</ul>
+                <p class="text-muted text-xs">{of}</p>
+                <ul class="grid grid-cols-1 gap-4 content-start">{newest}</ul>
                 {partial}
             </div>
         </section>

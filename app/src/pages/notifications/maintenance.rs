@@ -11,11 +11,11 @@ use service::NotificationSettings;
 pub(super) fn maintenance(s: &NotificationSettings) -> AnyView {
     let rows: Vec<_> = s.maintenance.iter().map(|w| window(w, s.may_maintain, s.now)).collect();
     let none = rows.is_empty().then(|| {
-        view! { <p class="card-body muted">"During a maintenance window events are recorded, and no message about them is sent."</p> }
+        view! { <p class="card-body text-muted">"During a maintenance window events are recorded, and no message about them is sent."</p> }
     });
     view! {
         <section class="card tbl-wrap" id="maintenance">
-            <div class="card-head"><h2>"Maintenance"</h2><span class="muted">{(!rows.is_empty()).then_some(rows.len())}</span></div>
+            <div class="card-head"><h2>"Maintenance"</h2><span class="text-muted">{(!rows.is_empty()).then_some(rows.len())}</span></div>
             {none}
             <ol>{rows}</ol>
             {s.may_maintain.then(form)}
@@ -40,10 +40,10 @@ fn window(w: &Maintenance, may_end: bool, now: Timestamp) -> AnyView {
     });
     view! {
         <li class="event">
-            <div class="event-when"><span class="strong">{w.scope.label()}</span>
-                <small class=format!("row xs {class}")>{icon::icon_sm(picture)}{words}</small></div>
+            <div class="event-when"><span class="font-semibold">{w.scope.label()}</span>
+                <small class=format!("flex items-center gap-2 text-xs {class}")>{icon::icon_sm(picture)}{words}</small></div>
             <div class="event-what"><div class="wrap">{w.note.clone()}</div>
-                <div class="muted xs">{instant(w.from)}" to "{instant(w.to)}{format!(" · {}", w.by)}</div></div>
+                <div class="text-muted text-xs">{instant(w.from)}" to "{instant(w.to)}{format!(" · {}", w.by)}</div></div>
             <div class="event-side">{end}</div>
         </li>
     }
@@ -54,14 +54,14 @@ fn form() -> AnyView {
     view! {
         <details class="more">
             <summary>"Plan maintenance"</summary>
-            <form class="card-body stack" method="post" action="/api/fn/save_maintenance">
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/save_maintenance">
                 <label class="field"><span class="label">"What is done"</span>
                     <input class="input" name="note" required maxlength="200" autocomplete="off" placeholder="Move to the new name servers"/></label>
-                <div class="pair">
+                <div class="grid grid-cols-2 gap-4 max-sm:grid-cols-1">
                     <label class="field"><span class="label">"From (UTC)"</span><input class="input" type="datetime-local" name="from" required/></label>
                     <label class="field"><span class="label">"Until (UTC)"</span><input class="input" type="datetime-local" name="to" required/></label>
                 </div>
-                <div class="pair">
+                <div class="grid grid-cols-2 gap-4 max-sm:grid-cols-1">
                     <label class="field"><span class="label">"Only domains with the tag"</span><input class="input" name="tag" autocomplete="off" placeholder="all domains"/></label>
                     <label class="field"><span class="label">"Only the domain"</span><input class="input" name="domain" autocomplete="off" placeholder="all domains"/></label>
                 </div>

@@ -8,6 +8,7 @@ use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::components::time::{Ago, instant};
 use crate::pages::settings::tabs;
+use crate::resource::json_resource;
 use crate::rule_draft;
 use crate::server_fns;
 use crate::server_fns::Notifications;
@@ -23,7 +24,7 @@ use service::{ChannelView, FailedView, NotificationSettings, RuleView};
 #[component]
 pub(crate) fn NotificationsPage() -> impl IntoView {
     let search = use_location().search;
-    let data = Resource::new(move || search.get(), server_fns::notifications);
+    let data = json_resource(move || search.get(), server_fns::notifications);
     view! {
         <Title text="Notifications"/>
         <Transition fallback=crate::components::skeleton::list>
@@ -54,7 +55,7 @@ fn page(n: &Notifications) -> AnyView {
     view! {
         <div class="page-head"><h1>"Notifications"</h1><span class="sub">{sub}</span><div class="end">{add}</div></div>
         {tabs("/settings/notifications", if s.may_change { Role::Admin } else { Role::Viewer })}
-        <div class="stack">
+        <div class="grid grid-cols-1 gap-4 content-start">
             {channels(s)}
             {s.may_change.then(|| add_channel(s))}
             {editing}
@@ -80,7 +81,7 @@ fn channels(s: &NotificationSettings) -> AnyView {
     let rows: Vec<_> = s.channels.iter().map(|c| channel(c, s.may_change, s.now)).collect();
     view! {
         <section class="card">
-            <div class="card-head"><h2>"Channels"</h2><span class="muted">{s.channels.len()}</span></div>
+            <div class="card-head"><h2>"Channels"</h2><span class="text-muted">{s.channels.len()}</span></div>
             <ol>{rows}</ol>
         </section>
     }
@@ -90,9 +91,9 @@ fn channels(s: &NotificationSettings) -> AnyView {
 /// The last delivery of a channel: class, icon, words, when.
 fn last(c: &ChannelView) -> (&'static str, &'static str, String, Option<Timestamp>) {
     match c.last.as_ref().map(|m| &m.state) {
-        None => ("muted", "clock", "Nothing sent yet".into(), None),
+        None => ("text-muted", "clock", "Nothing sent yet".into(), None),
         Some(DeliveryState::Delivered { at, answer }) => {
-            ("t-ok", "ok", format!("Delivered: {answer}"), Some(*at))
+            ("text-ok", "ok", format!("Delivered: {answer}"), Some(*at))
         }
         Some(DeliveryState::Skipped { at, reason }) => {
             ("muted", "check", format!("Not sent: {reason}"), Some(*at))
@@ -101,36 +102,36 @@ fn last(c: &ChannelView) -> (&'static str, &'static str, String, Option<Timestam
         Some(DeliveryState::Waiting { due_at, attempts, error: Some(why) }) => {
             let next = model::time::human_clock(*due_at);
             (
-                "t-warn",
+                "text-warn",
                 "clock",
                 format!("Retrying, next at {next} UTC, {attempts} attempts failed. {why}"),
                 None,
             )
         }
         Some(DeliveryState::Failed { at, error, .. }) => {
-            ("t-critical", "critical", format!("Failing: {error}"), Some(*at))
+            ("text-critical", "critical", format!("Failing: {error}"), Some(*at))
         }
     }
 }
 
 fn channel(c: &ChannelView, may_change: bool, now: Timestamp) -> AnyView {
     let (class, picture, words, at) = last(c);
-    let when = at.map(|at| view! { <small class="muted xs"><Ago at=at now=now/></small> });
+    let when = at.map(|at| view! { <small class="text-muted text-xs"><Ago at=at now=now/></small> });
     let secret = c.signing_secret.clone().map(|secret| {
         view! {
-            <details class="more"><summary class="xs">"Signing secret"</summary><code class="mono xs wrap">{secret}</code></details>
+            <details class="more"><summary class="text-xs">"Signing secret"</summary><code class="mono text-xs wrap">{secret}</code></details>
         }
     });
     let tested = c.tested.as_ref().map(|t| {
         let (class, picture) = if t.delivered { ("banner banner-ok", "ok") } else { ("banner banner-critical", "critical") };
         let title = format!("Test {} at {}", if t.delivered { "delivered" } else { "failed" }, model::time::human_clock(t.at));
-        view! { <div class=class role="status">{icon(picture)}<div class="grow"><strong>{title}</strong><p class="wrap">{t.words.clone()}</p></div></div> }
+        view! { <div class=class role="status">{icon(picture)}<div class="flex-1 min-w-0"><strong>{title}</strong><p class="wrap">{t.words.clone()}</p></div></div> }
     });
     let actions = may_change.then(|| {
         let label = format!("Send test to {}", c.name);
         let gone = format!("Remove {}", c.name);
         view! {
-            <div class="row row-wrap">
+            <div class="flex items-center gap-2 flex-wrap">
             <form method="post" action="/api/fn/test_channel"><input type="hidden" name="id" value=c.id.clone()/>
                 <button class="btn btn-sm" type="submit" aria-label=label>{icon("bell")}"Send test"</button></form>
             <form method="post" action="/api/fn/remove_channel"><input type="hidden" name="id" value=c.id.clone()/>
@@ -140,10 +141,10 @@ fn channel(c: &ChannelView, may_change: bool, now: Timestamp) -> AnyView {
     });
     view! {
         <li class="event">
-            <div class="event-when"><span class="strong">{c.name.clone()}</span><small class="muted xs">{c.label.clone()}" · "{count(usize::try_from(c.rules).unwrap_or(0), "rule")}</small></div>
+            <div class="event-when"><span class="font-semibold">{c.name.clone()}</span><small class="text-muted text-xs">{c.label.clone()}" · "{count(usize::try_from(c.rules).unwrap_or(0), "rule")}</small></div>
             <div class="event-what">
-                <span class="mono xs wrap">{c.address.clone()}</span>
-                <div class=format!("row {class}")>{icon::icon_sm(picture)}<span class="wrap xs">{words}</span>{when}</div>
+                <span class="mono text-xs wrap">{c.address.clone()}</span>
+                <div class=format!("flex items-center gap-2 {class}")>{icon::icon_sm(picture)}<span class="wrap text-xs">{words}</span>{when}</div>
                 {secret}{tested}
             </div>
             <div class="event-side">{actions}</div>
@@ -170,8 +171,8 @@ fn add_channel(s: &NotificationSettings) -> AnyView {
     view! {
         <details class="card" open=first>
             <summary class="card-head"><h2>"Add a channel"</h2>{icon("down")}</summary>
-            <form class="card-body stack channel-form" method="post" action="/api/fn/save_channel">
-                <div class="pair">
+            <form class="card-body grid grid-cols-1 gap-4 content-start channel-form" method="post" action="/api/fn/save_channel">
+                <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                     <label class="field"><span class="label">"Kind"</span><select class="input" name="kind">{kinds}</select></label>
                     <label class="field"><span class="label">"Name"</span>
                         <input class="input" name="name" autocomplete="off" placeholder="Operations mailbox" required maxlength="80"/></label>
@@ -182,7 +183,7 @@ fn add_channel(s: &NotificationSettings) -> AnyView {
                 {field("chat", "Chat", "-1001234567", "telegram")}
                 {field("key", "Integration key", "", "pagerduty")}
                 {no_mail}
-                <label class="row"><input type="checkbox" name="with_rule" value="yes" checked=first/>
+                <label class="flex items-center gap-2"><input type="checkbox" name="with_rule" value="yes" checked=first/>
                     <span>"Send warnings and critical events of owned domains to it"</span></label>
                 <div><button class="btn btn-primary" type="submit">"Add channel"</button></div>
             </form>
@@ -195,8 +196,8 @@ fn rules(s: &NotificationSettings) -> AnyView {
     let rows: Vec<_> = s.rules.iter().map(|r| rule(r, s)).collect();
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Rules"</h2><span class="muted">{s.rules.len()}</span>
-                <span class="muted xs">"Every matching rule sends; a channel gets a message once."</span></div>
+            <div class="card-head"><h2>"Rules"</h2><span class="text-muted">{s.rules.len()}</span>
+                <span class="text-muted text-xs">"Every matching rule sends; a channel gets a message once."</span></div>
             <ol>{rows}</ol>
         </section>
     }
@@ -209,7 +210,7 @@ fn rule(r: &RuleView, s: &NotificationSettings) -> AnyView {
     let to = if to.is_empty() { "no channel".to_string() } else { to.join(", ") };
     let sent =
         format!("{} in the last 7 days", count(usize::try_from(r.preview.messages).unwrap_or(0), "message"));
-    let state = if r.rule.enabled { ("t-ok", "ok", "On") } else { ("muted", "clock", "Off") };
+    let state = if r.rule.enabled { ("text-ok", "ok", "On") } else { ("text-muted", "clock", "Off") };
     let edit = s.may_change.then(|| {
         let href = format!("/settings/notifications?rule={}#rule", r.rule.id);
         let label = format!("Edit {}", r.rule.name);
@@ -217,10 +218,10 @@ fn rule(r: &RuleView, s: &NotificationSettings) -> AnyView {
     });
     view! {
         <li class="event">
-            <div class="event-when"><span class="strong">{r.rule.name.clone()}</span>
-                <small class=format!("row xs {}", state.0)>{icon::icon_sm(state.1)}{state.2}</small></div>
+            <div class="event-when"><span class="font-semibold">{r.rule.name.clone()}</span>
+                <small class=format!("flex items-center gap-2 text-xs {}", state.0)>{icon::icon_sm(state.1)}{state.2}</small></div>
             <div class="event-what"><div>{rule_draft::what(&r.rule)}</div>
-                <div class="muted xs">{format!("To {to} · {} · {sent}", rule_draft::when(&r.rule))}</div></div>
+                <div class="text-muted text-xs">{format!("To {to} · {} · {sent}", rule_draft::when(&r.rule))}</div></div>
             <div class="event-side">{edit}</div>
         </li>
     }
@@ -232,7 +233,7 @@ fn failed(s: &NotificationSettings) -> AnyView {
     let n = grouped(s.failed.len() as u64);
     view! {
         <section class="card tbl-wrap" id="failed">
-            <div class="card-head"><h2>"Failed messages"</h2><span class="muted">{n}</span>
+            <div class="card-head"><h2>"Failed messages"</h2><span class="text-muted">{n}</span>
                 <div class="aside"><form method="post" action="/api/fn/resend"><button class="btn btn-sm" type="submit">{icon("refresh")}"Send all again"</button></form></div></div>
             <ol>{rows}</ol>
         </section>
@@ -244,9 +245,9 @@ fn failed_row(f: &FailedView) -> AnyView {
     let label = format!("Send again: {} to {}", f.domain, f.channel_name);
     view! {
         <li class="event">
-            <div class="event-when">{instant(f.failed_at)}<small class="muted xs">{count(usize::try_from(f.attempts).unwrap_or(0), "attempt")}</small></div>
-            <div class="event-what"><div class="row row-wrap"><span class="mono">{f.domain.clone()}</span><span class="xs muted">{format!("to {}", f.channel_name)}</span></div>
-                <p class="t-critical xs wrap">{f.reason.clone()}</p></div>
+            <div class="event-when">{instant(f.failed_at)}<small class="text-muted text-xs">{count(usize::try_from(f.attempts).unwrap_or(0), "attempt")}</small></div>
+            <div class="event-what"><div class="flex items-center gap-2 flex-wrap"><span class="mono">{f.domain.clone()}</span><span class="text-xs text-muted">{format!("to {}", f.channel_name)}</span></div>
+                <p class="text-critical text-xs wrap">{f.reason.clone()}</p></div>
             <div class="event-side"><form method="post" action="/api/fn/resend">
                 <input type="hidden" name="id" value=f.id.0.to_string()/><input type="hidden" name="channel" value=f.channel.clone()/>
                 <button class="btn btn-sm" type="submit" aria-label=label>{icon("refresh")}"Send again"</button></form></div>

@@ -6,6 +6,7 @@ use crate::components::banner::{Tone, banner};
 use crate::components::copy::copy_button;
 use crate::components::icon_sm;
 use crate::components::time::{Ago, day};
+use crate::resource::json_resource;
 use crate::server_fns::{self, FormOutcome, FormResult, SettingsPage};
 use leptos::prelude::*;
 use model::account::SessionInfo;
@@ -16,7 +17,7 @@ const PATH: &str = "/settings/account";
 /// The page.
 #[component]
 pub(crate) fn AccountPage() -> impl IntoView {
-    let data = Resource::new(|| (), |()| server_fns::settings_account());
+    let data = json_resource(|| (), |()| server_fns::settings_account());
     page(PATH, "password, passkeys, two-factor sign-in, sessions", data, body)
 }
 
@@ -25,7 +26,7 @@ fn body(p: SettingsPage<Profile>) -> AnyView {
     let who = format!("{} · {}", d.user.email, p.caller.role.label());
     view! {
         <div class="cols">
-            <div class="stack">
+            <div class="grid grid-cols-1 gap-4 content-start">
                 {sessions(&d.sessions, p.outcome.as_ref(), p.now)}
                 <section class="card"><div class="card-head"><h2>"Account"</h2></div>
                     <dl class="facts">
@@ -34,7 +35,7 @@ fn body(p: SettingsPage<Profile>) -> AnyView {
                         <div><dt>"Since"</dt><dd>{day(d.user.created_at)}</dd></div>
                     </dl></section>
             </div>
-            <div class="stack">
+            <div class="grid grid-cols-1 gap-4 content-start">
                 {passkeys(&d, p.outcome.as_ref(), p.now)}
                 {second_factor(&d, p.outcome.as_ref())}
                 {password(&d, p.outcome.as_ref())}
@@ -97,8 +98,8 @@ fn sessions(all: &[SessionInfo], outcome: Option<&FormOutcome>, now: model::Time
             };
             view! {
                 <tr>
-                    <th scope="row"><span class="two" title=s.client.clone()><span class="row">{name.clone()}{this}</span><small class="mono">{s.address.clone()}</small></span></th>
-                    <td class="not-phone">{s.method.label()}</td>
+                    <th scope="row"><span class="two" title=s.client.clone()><span class="flex items-center gap-2">{name.clone()}{this}</span><small class="mono">{s.address.clone()}</small></span></th>
+                    <td class="max-sm:hidden">{s.method.label()}</td>
                     <td class="num"><span class="two"><span><Ago at=s.seen_at now=now/></span><small>"since "{day(s.created_at)}</small></span></td>
                     <td class="num">{end}</td>
                 </tr>
@@ -112,12 +113,13 @@ fn sessions(all: &[SessionInfo], outcome: Option<&FormOutcome>, now: model::Time
         }
     });
     let list = if rows.is_empty() {
-        view! { <div class="card-body muted">"No sessions: visitors of a demo need none."</div> }.into_any()
+        view! { <div class="card-body text-muted">"No sessions: visitors of a demo need none."</div> }
+            .into_any()
     } else {
         view! {
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Sessions">
                 <table class="tbl">
-                    <thead><tr><th scope="col">"Device"</th><th scope="col" class="not-phone">"Signed in with"</th><th scope="col" class="num">"Last seen"</th><th scope="col"><span class="vh">"Actions"</span></th></tr></thead>
+                    <thead><tr><th scope="col">"Device"</th><th scope="col" class="max-sm:hidden">"Signed in with"</th><th scope="col" class="num">"Last seen"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
@@ -129,7 +131,7 @@ fn sessions(all: &[SessionInfo], outcome: Option<&FormOutcome>, now: model::Time
             <div class="card-head"><h2>"Sessions"</h2><div class="aside">{others}</div></div>
             {refusal(outcome, "end")}
             {list}
-            <div class="card-foot xs">"A session ends after 24 hours without use or 14 days in total. Signing out takes effect at once, on every server. API tokens keep working."</div>
+            <div class="card-foot text-xs">"A session ends after 24 hours without use or 14 days in total. Signing out takes effect at once, on every server. API tokens keep working."</div>
         </section>
     }
     .into_any()
@@ -151,7 +153,7 @@ fn password_field(
 fn password(d: &Profile, outcome: Option<&FormOutcome>) -> AnyView {
     let form = if d.has_password {
         view! {
-            <form class="card-body stack" method="post" action=PATH>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
                 {refusal(outcome, "password")}
                 <input type="hidden" name="do" value="password"/>
                 // Password managers store the new password under this name.
@@ -165,7 +167,7 @@ fn password(d: &Profile, outcome: Option<&FormOutcome>) -> AnyView {
         .into_any()
     } else {
         view! {
-            <div class="card-body muted">"This account has no password. An administrator of the server can create a link to set one: "<code>"domainscope admin reset-link"</code></div>
+            <div class="card-body text-muted">"This account has no password. An administrator of the server can create a link to set one: "<code>"domainscope admin reset-link"</code></div>
         }
         .into_any()
     };
@@ -179,20 +181,20 @@ fn second_factor(d: &Profile, outcome: Option<&FormOutcome>) -> AnyView {
         _ => None,
     };
     let state = if d.user.has_second_factor {
-        view! { <span class="t-ok row">{icon_sm("check")}"On"</span> }.into_any()
+        view! { <span class="text-ok flex items-center gap-2">{icon_sm("check")}"On"</span> }.into_any()
     } else {
-        view! { <span class="muted">"Off"</span> }.into_any()
+        view! { <span class="text-muted">"Off"</span> }.into_any()
     };
     let body = match outcome.map(|o| &o.result) {
         Some(FormResult::Enrolment(e, failed)) if !d.user.has_second_factor => enrolment(e, failed.as_ref()),
         _ if d.user.has_second_factor => turned_on(d, outcome),
         _ if !d.has_password => {
-            view! { <p class="muted">"Two-factor sign-in needs a password first."</p> }.into_any()
+            view! { <p class="text-muted">"Two-factor sign-in needs a password first."</p> }.into_any()
         }
         _ => view! {
-            <form class="stack" method="post" action=PATH>
+            <form class="grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
                 {refusal(outcome, "second_factor")}
-                <p class="muted">"A code of an authenticator app is then required after the password."</p>
+                <p class="text-muted">"A code of an authenticator app is then required after the password."</p>
                 <input type="hidden" name="do" value="second_factor"/>
                 <div><button class="btn" type="submit">"Set up an authenticator app"</button></div>
             </form>
@@ -202,7 +204,7 @@ fn second_factor(d: &Profile, outcome: Option<&FormOutcome>) -> AnyView {
     view! {
         <section class="card">
             <div class="card-head"><h2>"Two-factor sign-in"</h2><div class="aside">{state}</div></div>
-            <div class="card-body stack">{codes}{body}</div>
+            <div class="card-body grid grid-cols-1 gap-4 content-start">{codes}{body}</div>
         </section>
     }
     .into_any()
@@ -212,9 +214,9 @@ fn recovery(codes: &[String]) -> AnyView {
     let all = codes.join("\n");
     let items = codes.iter().map(|code| view! { <li>{code.clone()}</li> }).collect_view();
     view! {
-        <div class="stack">
+        <div class="grid grid-cols-1 gap-4 content-start">
             {banner(Tone::Ok, format!("{} recovery codes", codes.len()), "Each works once in place of a code of the app. They are shown only now: keep them where you keep passwords.")}
-            <div class="row"><ul class="well mono grow codes" aria-label="Recovery codes">{items}</ul>{copy_button("recovery codes", all)}</div>
+            <div class="flex items-center gap-2"><ul class="well mono flex-1 min-w-0 grid grid-cols-[repeat(auto-fill,minmax(11rem,1fr))] gap-y-1 gap-x-4" aria-label="Recovery codes">{items}</ul>{copy_button("recovery codes", all)}</div>
         </div>
     }
     .into_any()
@@ -225,11 +227,11 @@ fn enrolment(e: &Enrolment, failed: Option<&ApiError>) -> AnyView {
         view! { <div role="alert">{banner(Tone::Critical, "Not turned on yet", e.to_string())}</div> }
     });
     view! {
-        <form class="stack" method="post" action=PATH>
+        <form class="grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
             {failed}
-            <ol class="steps-plain stack">
+            <ol class="grid grid-cols-1 gap-2 content-start">
                 <li>"1. Scan this code with an authenticator app, or type the secret into it."</li>
-                <li><div class="qr" inner_html=e.qr_svg.clone()></div></li>
+                <li><div class="w-48 max-w-full [&_svg]:block [&_svg]:w-full [&_svg]:h-auto [&_svg]:rounded-md" inner_html=e.qr_svg.clone()></div></li>
                 <li><dl class="rec"><div><dt>"Secret"</dt><dd>{e.secret.clone()}</dd><dd>{copy_button("secret", e.secret.clone())}</dd></div></dl></li>
                 <li>"2. Enter the code that the app shows, and your password."</li>
             </ol>
@@ -238,7 +240,7 @@ fn enrolment(e: &Enrolment, failed: Option<&ApiError>) -> AnyView {
             <div class="field"><label class="label" for="code">"Code"</label>
                 <input class="input mono" id="code" name="code" required inputmode="numeric" autocomplete="one-time-code" maxlength="10"/></div>
             {password_field("confirm", "password", "Password", "current-password")}
-            <div class="row"><button class="btn btn-primary" type="submit">"Turn on"</button><a class="btn btn-ghost" href=PATH rel="external">"Cancel"</a></div>
+            <div class="flex items-center gap-2"><button class="btn btn-primary" type="submit">"Turn on"</button><a class="btn btn-ghost" href=PATH rel="external">"Cancel"</a></div>
         </form>
     }
     .into_any()
@@ -246,16 +248,16 @@ fn enrolment(e: &Enrolment, failed: Option<&ApiError>) -> AnyView {
 
 fn turned_on(d: &Profile, outcome: Option<&FormOutcome>) -> AnyView {
     let left = d.recovery_codes;
-    let few =
-        (left < 3).then(|| view! { <small class="t-warn">" turn it off and on again for new ones"</small> });
+    let few = (left < 3)
+        .then(|| view! { <small class="text-warn">" turn it off and on again for new ones"</small> });
     let refused = refusal(outcome, "second_factor_off");
     let is_open = refused.is_some();
     view! {
-        <p class="muted">"A code of your authenticator app is required after the password."</p>
+        <p class="text-muted">"A code of your authenticator app is required after the password."</p>
         <dl class="rec"><div><dt>"Codes"</dt><dd>{format!("{left} recovery codes left")}{few}</dd></div></dl>
         <details class="confirm" open=is_open>
             <summary class="btn btn-sm btn-ghost btn-danger">"Turn off"</summary>
-            <form class="stack" method="post" action=PATH>
+            <form class="grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
                 {refused}
                 <input type="hidden" name="do" value="second_factor_off"/>
                 {password_field("off-password", "password", "Password", "current-password")}

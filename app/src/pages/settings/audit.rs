@@ -4,6 +4,7 @@ use super::page;
 use crate::components::icon;
 use crate::components::time::instant;
 use crate::query::{audit_query, audit_search};
+use crate::resource::json_resource;
 use crate::server_fns::{self, SettingsPage};
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
@@ -15,7 +16,7 @@ const PATH: &str = "/settings/audit";
 #[component]
 pub(crate) fn AuditLogPage() -> impl IntoView {
     let search = use_location().search;
-    let data = Resource::new(move || search.get(), server_fns::settings_audit);
+    let data = json_resource(move || search.get(), server_fns::settings_audit);
     let body = move |p: SettingsPage<AuditPage>| {
         let query = audit_query(&search.get_untracked()).unwrap_or_default();
         view! { {filters(&query)}{list(&query, &p.data)} }.into_any()
@@ -38,14 +39,14 @@ fn filters(q: &AuditQuery) -> AnyView {
     };
     view! {
         <form class="toolbar" method="get" action=PATH role="search" aria-label="Filter the audit log">
-            <label class="search"><span class="vh">"Name, object or value"</span>{icon("search")}
+            <label class="search"><span class="sr-only">"Name, object or value"</span>{icon("search")}
                 <input class="input" name="q" value=q.text.clone() placeholder="Name, object or value" autocomplete="off"/></label>
-            <label class="row"><span class="vh">"About"</span>
+            <label class="flex items-center gap-2"><span class="sr-only">"About"</span>
                 <select class="input" name="about"><option value="">"Everything"</option>{options.into_iter().collect_view()}</select></label>
-            <label class="row"><span class="muted xs">"From"</span><input class="input" type="date" name="from" value=day(q.since)/></label>
-            <label class="row"><span class="muted xs">"to"</span><input class="input" type="date" name="to" value=day(last)/></label>
+            <label class="flex items-center gap-2"><span class="text-muted text-xs">"From"</span><input class="input" type="date" name="from" value=day(q.since)/></label>
+            <label class="flex items-center gap-2"><span class="text-muted text-xs">"to"</span><input class="input" type="date" name="to" value=day(last)/></label>
             <button class="btn" type="submit">"Filter"</button>
-            <span class="row end">
+            <span class="flex items-center gap-2 end">
                 <a class="btn btn-sm" href=export("csv") rel="external" download>{icon("download")}"CSV"</a>
                 <a class="btn btn-sm" href=export("json") rel="external" download>{icon("download")}"JSON"</a>
             </span>
@@ -80,7 +81,7 @@ fn list(q: &AuditQuery, p: &AuditPage) -> AnyView {
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            <div class="tbl-foot"><span class="xs">{count}</span><span class="end">{newest}{older}</span></div>
+            <div class="tbl-foot"><span class="text-xs">{count}</span><span class="end">{newest}{older}</span></div>
         </section>
     }
     .into_any()
@@ -89,19 +90,19 @@ fn list(q: &AuditQuery, p: &AuditPage) -> AnyView {
 fn entry(e: &AuditEntry) -> AnyView {
     let value = |v: &Option<String>, class: &'static str, sign: &'static str, said: &'static str| {
         v.clone().map(|v| {
-            view! { <span class=class><b aria-hidden="true">{sign}</b><span class="wrap"><span class="vh">{said}" "</span>{v}</span></span> }
+            view! { <span class=class><b aria-hidden="true">{sign}</b><span class="wrap"><span class="sr-only">{said}" "</span>{v}</span></span> }
         })
     };
     let from = if e.address.is_empty() { "this server".to_string() } else { e.address.clone() };
     let mail = e.email.clone().map(|mail| view! { <small>{mail}</small> });
     view! {
         <tr>
-            <th scope="row" data-l="Time"><span class="nowrap">{instant(e.at)}</span></th>
+            <th scope="row" data-l="Time"><span class="whitespace-nowrap">{instant(e.at)}</span></th>
             <td data-l="Who"><span class="two"><span>{e.who.clone()}</span>{mail}</span></td>
-            <td data-l="From"><span class="mono muted">{from}</span></td>
+            <td data-l="From"><span class="mono text-muted">{from}</span></td>
             <td data-l="Action"><span>{action_label(&e.action).to_string()}</span></td>
             <td data-l="Object"><span class="wrap">{e.object.clone()}</span></td>
-            <td data-l="Old → new"><span class="difflist">{value(&e.old, "diff diff-del", "−", "was")}{value(&e.new, "diff diff-add", "+", "is now")}</span></td>
+            <td data-l="Old → new"><span class="grid justify-items-start gap-0.5 py-1">{value(&e.old, "diff diff-del", "−", "was")}{value(&e.new, "diff diff-add", "+", "is now")}</span></td>
         </tr>
     }
     .into_any()

@@ -4,6 +4,7 @@ use super::{confirmed, page, refusal};
 use crate::components::banner::{Tone, banner};
 use crate::components::icon;
 use crate::components::time::Ago;
+use crate::resource::json_resource;
 use crate::server_fns::{self, SettingsPage};
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
@@ -16,7 +17,7 @@ const PATH: &str = "/settings/features";
 /// The page.
 #[component]
 pub(crate) fn FeaturesPage() -> impl IntoView {
-    let data = Resource::new(|| (), |()| server_fns::settings_features());
+    let data = json_resource(|| (), |()| server_fns::settings_features());
     let search = use_location().search;
     page(PATH, "what is turned on, and what turning it off leaves", data, move |p| {
         let chosen = crate::query::value(&search.get(), "feature").unwrap_or_default();
@@ -28,7 +29,7 @@ fn body(p: &SettingsPage<FeaturesReport>, chosen: &str) -> AnyView {
     let report = &p.data;
     if report.features.is_empty() {
         return view! {
-            <section class="card"><div class="card-body muted">
+            <section class="card"><div class="card-body text-muted">
                 "The features of this server are managed by its first organisation."
             </div></section>
         }
@@ -55,14 +56,14 @@ fn body(p: &SettingsPage<FeaturesReport>, chosen: &str) -> AnyView {
         {refusal(p.outcome.as_ref(), "desire")}
         {needs_attention(&attention)}
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"All features"</h2><span class="muted">{report.features.len()}</span><div class="aside">{counts}</div></div>
+            <div class="card-head"><h2>"All features"</h2><span class="text-muted">{report.features.len()}</span><div class="aside">{counts}</div></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Features">
                 <table class="tbl">
-                    <thead><tr><th scope="col">"Feature"</th><th scope="col" class="not-phone">"Stage"</th><th scope="col" class="not-phone">"Default"</th><th scope="col" class="not-phone">"Desired"</th><th scope="col">"State"</th><th scope="col" class="not-phone">"Uses"</th><th scope="col"><span class="vh">"Actions"</span></th></tr></thead>
+                    <thead><tr><th scope="col">"Feature"</th><th scope="col" class="max-sm:hidden">"Stage"</th><th scope="col" class="max-sm:hidden">"Default"</th><th scope="col" class="max-sm:hidden">"Desired"</th><th scope="col">"State"</th><th scope="col" class="max-sm:hidden">"Uses"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            <div class="card-foot xs">"Desired is what you ask for; state is what is true. "{safe}</div>
+            <div class="card-foot text-xs">"Desired is what you ask for; state is what is true. "{safe}</div>
         </section>
         {detail}
     }
@@ -77,20 +78,20 @@ fn needs_attention(list: &[&FeatureView]) -> AnyView {
         .iter()
         .map(|f| {
             let (picture, class) =
-                if f.leftovers.is_empty() { ("clock", "i t-info") } else { ("warning", "i t-warn") };
+                if f.leftovers.is_empty() { ("clock", "i text-info") } else { ("warning", "i text-warn") };
             let name = f.feature.name.clone();
             view! {
                 <div class="finding">
                     {icon::icon_in(picture, class)}
                     <div><h3>{f.attention().unwrap_or_default()}</h3>
                         <p>{what_to_do(f)}</p></div>
-                    <div class="btns"><a class="btn btn-sm" href=format!("{PATH}?feature={name}")>"Show"</a></div>
+                    <div class="flex gap-2 items-start max-sm:col-start-2 max-sm:mt-2"><a class="btn btn-sm" href=format!("{PATH}?feature={name}")>"Show"</a></div>
                 </div>
             }
         })
         .collect();
     view! {
-        <section class="card"><div class="card-head"><h2>"Needs attention"</h2><span class="muted">{list.len()}</span></div>{rows}</section>
+        <section class="card"><div class="card-head"><h2>"Needs attention"</h2><span class="text-muted">{list.len()}</span></div>{rows}</section>
     }
     .into_any()
 }
@@ -136,7 +137,7 @@ fn row(f: &FeatureView, may_change: bool, is_selected: bool) -> AnyView {
     let name = f.feature.name.clone();
     let desired = f.feature.desired.map_or("–", word);
     let agree = f.uses.len() - f.waits_for().len();
-    let class = if agree == f.uses.len() { "" } else { "t-warn" };
+    let class = if agree == f.uses.len() { "" } else { "text-warn" };
     let uses = format!("{agree} of {}", f.uses.len());
     let reports = format!(" report {}", word(f.feature.state.is_used()));
     let wanted = f.feature.is_wanted();
@@ -148,11 +149,11 @@ fn row(f: &FeatureView, may_change: bool, is_selected: bool) -> AnyView {
     view! {
         <tr class:selected=is_selected>
             <th scope="row"><span class="two"><a class="mono" href=format!("{PATH}?feature={name}")>{name.clone()}</a><small class="wrap">{title}</small></span></th>
-            <td class="not-phone"><span class="tag">{f.feature.stage.as_str()}</span></td>
-            <td class="not-phone">{word(f.feature.default)}</td>
-            <td class="not-phone">{desired}</td>
+            <td class="max-sm:hidden"><span class="tag">{f.feature.stage.as_str()}</span></td>
+            <td class="max-sm:hidden">{word(f.feature.default)}</td>
+            <td class="max-sm:hidden">{desired}</td>
             <td>{state_pill(f)}</td>
-            <td class="not-phone"><span class=class>{uses}</span><span class="muted">{reports}</span></td>
+            <td class="max-sm:hidden"><span class=class>{uses}</span><span class="text-muted">{reports}</span></td>
             <td class="num">{change}</td>
         </tr>
     }
@@ -183,7 +184,7 @@ fn tasks(list: &[FeatureTask]) -> AnyView {
         .map(|(n, t)| {
             let done = t.left.count == 0;
             let mark = if done { icon("ok").into_any() } else { icon("clock").into_any() };
-            view! { <div><dt class="row">{mark}{format!("{}", n + 1)}</dt><dd>{t.sentence()}</dd></div> }
+            view! { <div><dt class="flex items-center gap-2">{mark}{format!("{}", n + 1)}</dt><dd>{t.sentence()}</dd></div> }
         })
         .collect();
     view! { <dl class="facts">{rows}</dl> }.into_any()
@@ -193,7 +194,7 @@ fn detail(f: &FeatureView, now: Timestamp) -> AnyView {
     let list = if f.leftovers.is_empty() { &f.tasks } else { &f.leftovers };
     let heading = if f.leftovers.is_empty() { "Tasks left" } else { "Leftovers" };
     let todo = (!list.is_empty()).then(|| {
-        view! { <section class="card"><div class="card-head"><h2>{heading}</h2><span class="muted">{list.len()}</span></div>{tasks(list)}</section> }
+        view! { <section class="card"><div class="card-head"><h2>{heading}</h2><span class="text-muted">{list.len()}</span></div>{tasks(list)}</section> }
     });
     let leader = f.leader.clone().unwrap_or_else(|| "none: no process runs".into());
     let uses: Vec<_> = f
@@ -204,15 +205,15 @@ fn detail(f: &FeatureView, now: Timestamp) -> AnyView {
             let is_leader = f.leader.as_ref() == Some(&u.process);
             let badge = is_leader.then(|| view! { <span class="tag">"leader"</span> });
             view! {
-                <tr><th scope="row"><span class="two"><span class="row"><span class="mono">{u.process.clone()}</span>{badge}</span><small>{u.version.clone()}</small></span></th>
+                <tr><th scope="row"><span class="two"><span class="flex items-center gap-2"><span class="mono">{u.process.clone()}</span>{badge}</span><small>{u.version.clone()}</small></span></th>
                     <td class="num"><Ago at=u.seen_at now=now/></td><td><span class="mono">{value}</span></td></tr>
             }
         })
         .collect();
     let changed = f.feature.changed_at;
     view! {
-        <div class="cols cols-even">
-            <div class="stack">
+        <div class="grid grid-cols-2 items-start gap-4 max-xl:grid-cols-1">
+            <div class="grid grid-cols-1 gap-4 content-start">
                 <section class="card"><div class="card-head"><h2 class="mono">{f.feature.name.clone()}</h2><div class="aside">{f.title.clone()}</div></div>
                     <dl class="facts">
                         <div><dt>"State"</dt><dd>{state_pill(f)}</dd></div>
@@ -224,12 +225,12 @@ fn detail(f: &FeatureView, now: Timestamp) -> AnyView {
                 </section>
                 {todo}
             </div>
-            <section class="card tbl-wrap"><div class="card-head"><h2>"Uses"</h2><span class="muted">{f.uses.len()}</span></div>
+            <section class="card tbl-wrap"><div class="card-head"><h2>"Uses"</h2><span class="text-muted">{f.uses.len()}</span></div>
                 <div class="tbl-scroll"><table class="tbl tbl-tight" aria-label="What each process reports">
                     <thead><tr><th scope="col">"Process"</th><th scope="col" class="num">"Seen"</th><th scope="col">"Reports"</th></tr></thead>
                     <tbody>{uses}</tbody>
                 </table></div>
-                <div class="card-foot xs">"The leader is chosen from the live processes. If it stops, another continues at the same step."</div>
+                <div class="card-foot text-xs">"The leader is chosen from the live processes. If it stops, another continues at the same step."</div>
             </section>
         </div>
     }

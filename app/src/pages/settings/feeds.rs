@@ -27,12 +27,12 @@ pub(super) fn feeds(
 ) -> AnyView {
     let rows: Vec<_> = feeds.iter().map(|f| row(path, f, now)).collect();
     let list = if rows.is_empty() {
-        view! { <div class="card-body muted">"No feeds yet. Calendars and feed readers can show expirations and events without an account."</div> }.into_any()
+        view! { <div class="card-body text-muted">"No feeds yet. Calendars and feed readers can show expirations and events without an account."</div> }.into_any()
     } else {
         view! {
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Feeds">
                 <table class="tbl">
-                    <thead><tr><th scope="col">"Feed"</th><th scope="col" class="num not-phone">"Last read"</th><th scope="col"><span class="vh">"Actions"</span></th></tr></thead>
+                    <thead><tr><th scope="col">"Feed"</th><th scope="col" class="num max-sm:hidden">"Last read"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
@@ -44,12 +44,12 @@ pub(super) fn feeds(
     view! {
         <div class="cols" id="feeds">
             <section class="card tbl-wrap">
-                <div class="card-head"><h2>"Feeds"</h2><span class="muted">{feeds.len()}</span></div>
+                <div class="card-head"><h2>"Feeds"</h2><span class="text-muted">{feeds.len()}</span></div>
                 {list}
             </section>
             <section class="card">
                 <div class="card-head"><h2>"New feed"</h2></div>
-                <form class="card-body stack" method="post" action=path>
+                <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action=path>
                     {refusal(outcome, "create_feed")}
                     <input type="hidden" name="do" value="create_feed"/>
                     <div class="field"><label class="label" for="feed-name">"Name"</label>
@@ -66,13 +66,13 @@ pub(super) fn feeds(
 
 fn row(path: &'static str, f: &Feed, now: Timestamp) -> AnyView {
     let used = f.used_at.map_or_else(
-        || view! { <span class="muted">"Never"</span> }.into_any(),
+        || view! { <span class="text-muted">"Never"</span> }.into_any(),
         |at| view! { <Ago at=at now=now/> }.into_any(),
     );
     view! {
         <tr>
             <th scope="row"><span class="two"><span>{f.name.clone()}</span><small>{f.kind.label()}" · "{f.created_by.clone()}</small></span></th>
-            <td class="num not-phone">{used}</td>
+            <td class="num max-sm:hidden">{used}</td>
             <td class="num">{confirmed(path, "revoke_feed", "id", f.id.clone(), ("Revoke", format!("Revoke {}", f.name)))}</td>
         </tr>
     }

@@ -3,6 +3,7 @@
 use super::{confirmed, page, refusal, shown_once, usage};
 use crate::components::icon_sm;
 use crate::components::time::{Ago, day};
+use crate::resource::json_resource;
 use crate::server_fns::{self, FormResult, MembersData, SettingsPage};
 use leptos::prelude::*;
 use model::account::{Invitation, Member};
@@ -14,7 +15,7 @@ const PATH: &str = "/settings/members";
 /// The page.
 #[component]
 pub(crate) fn MembersPage() -> impl IntoView {
-    let data = Resource::new(|| (), |()| server_fns::settings_members());
+    let data = json_resource(|| (), |()| server_fns::settings_members());
     page(PATH, "who may see and change what", data, body)
 }
 
@@ -34,7 +35,7 @@ fn body(p: SettingsPage<MembersData>) -> AnyView {
     let owners = d.members.iter().filter(|m| m.role == Role::Owner).count();
     let lone = (owners == 1).then(|| {
         view! {
-            <div class="card-foot xs row"><span class="t-warn">{icon_sm("warning")}</span>
+            <div class="card-foot text-xs flex items-center gap-2"><span class="text-warn">{icon_sm("warning")}</span>
                 <span>"Only one owner. If this account is lost, access can be restored only with "<code>"domainscope admin"</code>" on the server. Make a second member an owner."</span></div>
         }
     });
@@ -46,7 +47,7 @@ fn body(p: SettingsPage<MembersData>) -> AnyView {
         view! {
             <section class="card" aria-labelledby="invite-head">
                 <div class="card-head"><h2 id="invite-head">"Invite a member"</h2></div>
-                <form class="card-body stack" method="post" action=PATH>
+                <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
                     {refused}
                     <input type="hidden" name="do" value="invite"/>
                     <div class="field"><label class="label" for="email">"Email"</label>
@@ -65,12 +66,12 @@ fn body(p: SettingsPage<MembersData>) -> AnyView {
         {refusal(outcome.as_ref(), "remove")}
         {refusal(outcome.as_ref(), "uninvite")}
         <div class="cols">
-            <div class="stack">
+            <div class="grid grid-cols-1 gap-4 content-start">
                 <section class="card tbl-wrap">
                     <div class="card-head"><h2>"Members"</h2><div class="aside">{usage("members and invitations", d.organisation.members)}</div></div>
                     <div class="tbl-scroll" tabindex="0" role="region" aria-label="Members">
                         <table class="tbl">
-                            <thead><tr><th scope="col">"Member"</th><th scope="col">"Role"</th><th scope="col" class="num not-phone">"Last active"</th><th scope="col"><span class="vh">"Actions"</span></th></tr></thead>
+                            <thead><tr><th scope="col">"Member"</th><th scope="col">"Role"</th><th scope="col" class="num max-sm:hidden">"Last active"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
                             <tbody>{rows}</tbody>
                         </table>
                     </div>
@@ -78,7 +79,7 @@ fn body(p: SettingsPage<MembersData>) -> AnyView {
                 </section>
                 {open}
             </div>
-            <div class="stack">{invite}{role_card()}</div>
+            <div class="grid grid-cols-1 gap-4 content-start">{invite}{role_card()}</div>
         </div>
     }
     .into_any()
@@ -106,7 +107,7 @@ fn member(m: &Member, caller: &Caller, now: model::Timestamp) -> AnyView {
         });
         let label = format!("Role of {name}");
         view! {
-            <form class="row" method="post" action=PATH>
+            <form class="flex items-center gap-2" method="post" action=PATH>
                 <input type="hidden" name="do" value="role"/>
                 <input type="hidden" name="user" value=m.user.id.0.clone()/>
                 <select class="input" name="role" aria-label=label>{options.collect_view()}</select>
@@ -118,7 +119,7 @@ fn member(m: &Member, caller: &Caller, now: model::Timestamp) -> AnyView {
         m.role.label().into_any()
     };
     let seen = m.last_seen_at.map_or_else(
-        || view! { <span class="muted">"Not signed in"</span> }.into_any(),
+        || view! { <span class="text-muted">"Not signed in"</span> }.into_any(),
         |at| view! { <Ago at=at now=now/> }.into_any(),
     );
     let leave = if is_self { "Leave the organisation".to_string() } else { format!("Remove {name}") };
@@ -129,9 +130,9 @@ fn member(m: &Member, caller: &Caller, now: model::Timestamp) -> AnyView {
     let second = m.user.has_second_factor.then(|| view! { <span class="tag">"2FA"</span> });
     view! {
         <tr>
-            <th scope="row"><span class="two"><span class="row">{name.clone()}{is_self.then(|| view! { <span class="tag">"you"</span> })}{second}</span><small>{m.user.email.clone()}</small></span></th>
+            <th scope="row"><span class="two"><span class="flex items-center gap-2">{name.clone()}{is_self.then(|| view! { <span class="tag">"you"</span> })}{second}</span><small>{m.user.email.clone()}</small></span></th>
             <td>{role}</td>
-            <td class="num not-phone">{seen}</td>
+            <td class="num max-sm:hidden">{seen}</td>
             <td class="num">{remove}</td>
         </tr>
     }
@@ -146,7 +147,7 @@ fn invitations(open: &[Invitation], now: model::Timestamp) -> AnyView {
             view! {
                 <tr>
                     <th scope="row"><span class="two"><span>{i.email.clone()}</span><small>{by}</small></span></th>
-                    <td class="not-phone">{i.role.label()}</td>
+                    <td class="max-sm:hidden">{i.role.label()}</td>
                     <td class="num"><span class="two"><span>{day(i.expires_at)}</span><small>{relative(i.expires_at, now)}</small></span></td>
                     <td class="num">{confirmed(PATH, "uninvite", "id", i.id.clone(), ("Revoke", format!("Revoke {}", i.email)))}</td>
                 </tr>
@@ -161,7 +162,7 @@ fn invitations(open: &[Invitation], now: model::Timestamp) -> AnyView {
             <div class="card-head"><h2>"Pending invitations"</h2><div class="aside">"a lost link can't be shown again: invite once more"</div></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Pending invitations">
                 <table class="tbl">
-                    <thead><tr><th scope="col">"Email"</th><th scope="col" class="not-phone">"Role"</th><th scope="col" class="num">"Expires"</th><th scope="col"><span class="vh">"Actions"</span></th></tr></thead>
+                    <thead><tr><th scope="col">"Email"</th><th scope="col" class="max-sm:hidden">"Role"</th><th scope="col" class="num">"Expires"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
@@ -185,9 +186,9 @@ fn role_card() -> AnyView {
     let rows = RIGHTS.map(|(right, least)| {
         let cells = Role::ALL.map(|role| {
             if role >= least {
-                view! { <td><span class="t-ok">{icon_sm("check")}</span><span class="vh">"yes"</span></td> }.into_any()
+                view! { <td><span class="text-ok">{icon_sm("check")}</span><span class="sr-only">"yes"</span></td> }.into_any()
             } else {
-                view! { <td><span class="muted" aria-hidden="true">"–"</span><span class="vh">"no"</span></td> }.into_any()
+                view! { <td><span class="text-muted" aria-hidden="true">"–"</span><span class="sr-only">"no"</span></td> }.into_any()
             }
         });
         view! { <tr><th scope="row">{right}</th>{cells.into_iter().collect_view()}</tr> }

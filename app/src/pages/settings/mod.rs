@@ -13,6 +13,7 @@ pub(crate) mod tokens;
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::copy::copy_button;
 use crate::components::{icon, skeleton};
+use crate::resource::JsonResource;
 use crate::server_fns::{FormOutcome, FormResult, SettingsPage};
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -34,7 +35,7 @@ const PAGES: [(&str, &str, &str, Role); 7] = [
 fn page<T: Clone + Send + Sync + 'static>(
     path: &'static str,
     sub: &'static str,
-    data: Resource<Result<SettingsPage<T>, ApiError>>,
+    data: JsonResource<Result<SettingsPage<T>, ApiError>>,
     body: impl Fn(SettingsPage<T>) -> AnyView + Clone + Send + Sync + 'static,
 ) -> AnyView {
     let title = PAGES.iter().find(|page| page.0 == path).map_or("Settings", |page| page.1);
@@ -48,7 +49,7 @@ fn page<T: Clone + Send + Sync + 'static>(
             {move || data.get().map(|read| match read {
                 Ok(p) => {
                     let tabs = tabs(path, p.caller.role);
-                    view! { {tabs}<div class="stack">{body.clone()(p)}</div> }.into_any()
+                    view! { {tabs}<div class="grid grid-cols-1 gap-4 content-start">{body.clone()(p)}</div> }.into_any()
                 }
                 Err(e) => {
                     view! { {tabs(path, Role::Viewer)}{page_failure("This page can't be shown", &e)} }.into_any()
@@ -67,7 +68,7 @@ pub(crate) fn tabs(path: &'static str, role: Role) -> AnyView {
             <a class="chip" class:on=here href=*to aria-current=here.then_some("page")>{icon::icon(picture)}{*title}</a>
         }
     });
-    view! { <div class="toolbar"><nav class="chips" aria-label="Settings">{links.collect_view()}</nav></div> }
+    view! { <div class="toolbar"><nav class="chips-scroll" aria-label="Settings">{links.collect_view()}</nav></div> }
         .into_any()
 }
 
@@ -86,7 +87,7 @@ fn shown_once(title: String, text: &'static str, label: &'static str, value: Str
     view! {
         <div class="banner banner-ok" role="status">
             {icon::icon("ok")}
-            <div class="grow stack">
+            <div class="flex-1 min-w-0 grid grid-cols-1 gap-4 content-start">
                 <div><strong>{title}</strong><p>{text}</p></div>
                 <dl class="rec"><div><dt>{label}</dt><dd>{value.clone()}</dd><dd>{copy_button(label, value)}</dd></div></dl>
             </div>
@@ -102,7 +103,7 @@ fn usage(what: &'static str, u: Usage) -> AnyView {
         return view! { <span>{words}</span> }.into_any();
     }
     let title = "Ask the operator of this server for a larger quota";
-    view! { <span class="row t-warn" title=title>{icon::icon_sm("warning")}{words}</span> }.into_any()
+    view! { <span class="flex items-center gap-2 text-warn" title=title>{icon::icon_sm("warning")}{words}</span> }.into_any()
 }
 
 /// A form with one button that acts on one thing, behind a summary that names the action: two steps, so that nothing

@@ -1,6 +1,7 @@
 //! The organisation: its name and quotas.
 
 use super::{page, refusal, usage};
+use crate::resource::json_resource;
 use crate::server_fns::{self, SettingsPage};
 use leptos::prelude::*;
 use model::ids::Role;
@@ -11,7 +12,7 @@ const PATH: &str = "/settings/organisation";
 /// The page.
 #[component]
 pub(crate) fn OrganisationPage() -> impl IntoView {
-    let data = Resource::new(|| (), |()| server_fns::settings_organisation());
+    let data = json_resource(|| (), |()| server_fns::settings_organisation());
     page(PATH, "name and quotas", data, body)
 }
 
@@ -21,7 +22,7 @@ fn body(p: SettingsPage<Organisation>) -> AnyView {
     let typed = outcome.as_ref().filter(|o| o.form == "rename").map(|o| o.value("name"));
     let name = if p.caller.role >= Role::Admin {
         view! {
-            <form class="card-body stack" method="post" action=PATH>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
                 {refusal(outcome.as_ref(), "rename")}
                 <input type="hidden" name="do" value="rename"/>
                 <div class="field"><label class="label" for="org-name">"Name"</label>
@@ -32,10 +33,10 @@ fn body(p: SettingsPage<Organisation>) -> AnyView {
         }
         .into_any()
     } else {
-        view! { <div class="card-body"><span class="strong">{o.name}</span></div> }.into_any()
+        view! { <div class="card-body"><span class="font-semibold">{o.name}</span></div> }.into_any()
     };
     view! {
-        <div class="cols cols-even">
+        <div class="grid grid-cols-2 items-start gap-4 max-xl:grid-cols-1">
             <section class="card"><div class="card-head"><h2>"Name"</h2></div>{name}</section>
             <section class="card"><div class="card-head"><h2>"Quotas"</h2></div>
                 <dl class="facts">
@@ -43,7 +44,7 @@ fn body(p: SettingsPage<Organisation>) -> AnyView {
                     <div><dt>"Members"</dt><dd>{usage("members and invitations", o.members)}</dd></div>
                     <div><dt>"API tokens"</dt><dd>{usage("tokens", o.tokens)}</dd></div>
                 </dl>
-                <div class="card-foot xs">"The operator of this server sets the quotas."</div>
+                <div class="card-foot text-xs">"The operator of this server sets the quotas."</div>
             </section>
         </div>
     }

@@ -15,13 +15,13 @@ const PATH: &str = "/settings/account";
 pub(super) fn passkeys(d: &Profile, outcome: Option<&FormOutcome>, now: Timestamp) -> AnyView {
     let rows: Vec<_> = d.passkeys.iter().map(|p| row(p, now)).collect();
     let list = if rows.is_empty() {
-        view! { <div class="card-body muted">"No passkeys yet. A passkey signs you in with the lock of your device, without a password."</div> }
+        view! { <div class="card-body text-muted">"No passkeys yet. A passkey signs you in with the lock of your device, without a password."</div> }
             .into_any()
     } else {
         view! {
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Passkeys">
                 <table class="tbl">
-                    <thead><tr><th scope="col">"Passkey"</th><th scope="col" class="num">"Last used"</th><th scope="col"><span class="vh">"Actions"</span></th></tr></thead>
+                    <thead><tr><th scope="col">"Passkey"</th><th scope="col" class="num">"Last used"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
@@ -31,7 +31,7 @@ pub(super) fn passkeys(d: &Profile, outcome: Option<&FormOutcome>, now: Timestam
     let form = if d.has_password {
         add(outcome)
     } else {
-        view! { <p class="muted">"Set a password first: it is asked for when a passkey is added."</p> }
+        view! { <p class="text-muted">"Set a password first: it is asked for when a passkey is added."</p> }
             .into_any()
     };
     view! {
@@ -47,7 +47,7 @@ pub(super) fn passkeys(d: &Profile, outcome: Option<&FormOutcome>, now: Timestam
 
 fn row(p: &PasskeyInfo, now: Timestamp) -> AnyView {
     let used = p.last_used_at.map_or_else(
-        || view! { <span class="muted">"Never"</span> }.into_any(),
+        || view! { <span class="text-muted">"Never"</span> }.into_any(),
         |at| view! { <Ago at=at now=now/> }.into_any(),
     );
     view! {
@@ -66,14 +66,14 @@ fn add(outcome: Option<&FormOutcome>) -> AnyView {
     view! {
         <details class="confirm" open=is_open>
             <summary class="btn btn-sm">"Add a passkey"</summary>
-            <form class="stack" method="post" action=PATH data-passkey="add">
+            <form class="grid grid-cols-1 gap-4 content-start" method="post" action=PATH data-passkey="add">
                 {refused}
                 <input type="hidden" name="do" value="add_passkey"/>
                 <div class="field"><label class="label" for="passkey-name">"Name of the passkey"</label>
                     <input class="input" id="passkey-name" name="name" required maxlength="60" autocomplete="off" placeholder="Work laptop"/></div>
                 <div class="field"><label class="label" for="passkey-password">"Password to confirm"</label>
                     <input class="input" id="passkey-password" name="password" type="password" required autocomplete="current-password"/></div>
-                <p class="hint t-critical" role="alert" data-passkey-error="" hidden></p>
+                <p class="hint text-critical" role="alert" data-passkey-error="" hidden></p>
                 <div><button class="btn btn-primary" type="submit">"Create passkey"</button></div>
             </form>
         </details>

@@ -2,6 +2,7 @@
 
 use super::{confirmed, feeds, page, refusal, shown_once, usage};
 use crate::components::time::{Ago, day};
+use crate::resource::json_resource;
 use crate::server_fns::{self, FormResult, SettingsPage, TokensData};
 use leptos::prelude::*;
 use model::account::{TokenInfo, TokenScope};
@@ -17,7 +18,7 @@ const SOON_HOURS: i64 = 14 * 24;
 /// The page.
 #[component]
 pub(crate) fn TokensPage() -> impl IntoView {
-    let data = Resource::new(|| (), |()| server_fns::settings_tokens());
+    let data = json_resource(|| (), |()| server_fns::settings_tokens());
     page(PATH, "for programs that use the API, calendars and feed readers", data, body)
 }
 
@@ -44,8 +45,8 @@ fn body(p: SettingsPage<TokensData>) -> AnyView {
     let scopes = TokenScope::ALL.map(|s| {
         let is_chosen = s == scope;
         view! {
-            <label class="row"><input type="radio" name="scope" value=s.as_str() checked=is_chosen/>
-                <span><span class="mono">{s.as_str()}</span>" "<span class="muted xs">{s.sentence()}</span></span></label>
+            <label class="flex items-center gap-2"><input type="radio" name="scope" value=s.as_str() checked=is_chosen/>
+                <span><span class="mono">{s.as_str()}</span>" "<span class="text-muted text-xs">{s.sentence()}</span></span></label>
         }
     });
     let lives = LIVES.map(|n| {
@@ -54,12 +55,12 @@ fn body(p: SettingsPage<TokensData>) -> AnyView {
     });
     let rows: Vec<_> = p.data.tokens.iter().map(|t| token(t, fresh.as_deref() == Some(&t.id), now)).collect();
     let list = if rows.is_empty() {
-        view! { <div class="card-body muted">"No tokens yet. Create one for each program, so that each can be revoked by itself."</div> }.into_any()
+        view! { <div class="card-body text-muted">"No tokens yet. Create one for each program, so that each can be revoked by itself."</div> }.into_any()
     } else {
         view! {
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="API tokens">
                 <table class="tbl">
-                    <thead><tr><th scope="col">"Token"</th><th scope="col" class="not-phone">"Scope"</th><th scope="col" class="num">"Expires"</th><th scope="col" class="num not-phone">"Last used"</th><th scope="col"><span class="vh">"Actions"</span></th></tr></thead>
+                    <thead><tr><th scope="col">"Token"</th><th scope="col" class="max-sm:hidden">"Scope"</th><th scope="col" class="num">"Expires"</th><th scope="col" class="num max-sm:hidden">"Last used"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
@@ -75,11 +76,11 @@ fn body(p: SettingsPage<TokensData>) -> AnyView {
             <section class="card tbl-wrap">
                 <div class="card-head"><h2>"API tokens"</h2><div class="aside">{usage("tokens", p.data.organisation.tokens)}</div></div>
                 {list}
-                <div class="card-foot xs">"Send a token as "<code>"Authorization: Bearer dst_…"</code>". "<a href="/api/docs" rel="external">"API reference"</a></div>
+                <div class="card-foot text-xs">"Send a token as "<code>"Authorization: Bearer dst_…"</code>". "<a href="/api/docs" rel="external">"API reference"</a></div>
             </section>
             <section class="card">
                 <div class="card-head"><h2>"New token"</h2></div>
-                <form class="card-body stack" method="post" action=PATH>
+                <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
                     {refusal(outcome.as_ref(), "create")}
                     <input type="hidden" name="do" value="create"/>
                     <div class="field"><label class="label" for="token-name">"Name"</label>
@@ -98,30 +99,30 @@ fn body(p: SettingsPage<TokensData>) -> AnyView {
 
 fn token(t: &TokenInfo, is_new: bool, now: model::Timestamp) -> AnyView {
     let ends = t.expires_at.map_or_else(
-        || view! { <span class="t-warn">"Never"</span> }.into_any(),
+        || view! { <span class="text-warn">"Never"</span> }.into_any(),
         |at| {
             let left = at.duration_since(now).as_hours();
             let (class, words) = match left {
-                ..=0 if at <= now => ("t-critical", "expired".to_string()),
-                ..=SOON_HOURS => ("t-warn", relative(at, now)),
-                _ => ("muted", relative(at, now)),
+                ..=0 if at <= now => ("text-critical", "expired".to_string()),
+                ..=SOON_HOURS => ("text-warn", relative(at, now)),
+                _ => ("text-muted", relative(at, now)),
             };
             view! { <span class="two"><span>{day(at)}</span><small class=class>{words}</small></span> }
                 .into_any()
         },
     );
     let used = t.last_used_at.map_or_else(
-        || view! { <span class="muted">"Never"</span> }.into_any(),
+        || view! { <span class="text-muted">"Never"</span> }.into_any(),
         |at| view! { <Ago at=at now=now/> }.into_any(),
     );
     let hint = (!t.hint.is_empty()).then(|| format!("{}… · ", t.hint));
     let badge = is_new.then(|| view! { <span class="tag badge-new">"New"</span> });
     view! {
         <tr>
-            <th scope="row"><span class="two"><span class="row">{t.name.clone()}{badge}</span><small><span class="mono">{hint}</span>{t.created_by.clone()}</small></span></th>
-            <td class="not-phone"><span class="tag mono">{t.scope.as_str()}</span></td>
+            <th scope="row"><span class="two"><span class="flex items-center gap-2">{t.name.clone()}{badge}</span><small><span class="mono">{hint}</span>{t.created_by.clone()}</small></span></th>
+            <td class="max-sm:hidden"><span class="tag mono">{t.scope.as_str()}</span></td>
             <td class="num">{ends}</td>
-            <td class="num not-phone">{used}</td>
+            <td class="num max-sm:hidden">{used}</td>
             <td class="num">{confirmed(PATH, "revoke", "id", t.id.clone(), ("Revoke", format!("Revoke {}", t.name)))}</td>
         </tr>
     }

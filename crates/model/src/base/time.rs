@@ -1,8 +1,8 @@
 //! Dates as sources state them, and how instants are shown to people. No clock: `now` is always passed in.
 
+use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
-use jiff::tz::{Offset, TimeZone};
-use jiff::{Timestamp, ToSpan};
+use jiff::tz::Offset;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -39,11 +39,11 @@ impl StatedTime {
     /// The earliest instant this can mean. A deadline is judged by it, so that an alert is never late: a local
     /// time may have been meant in UTC+14, and a bare date begins there too.
     pub fn earliest(&self) -> Timestamp {
-        let east = TimeZone::fixed(Offset::constant(14));
+        let east = Offset::constant(14);
         match self {
             StatedTime::Instant(t, _) => *t,
-            StatedTime::Local(d) => to_timestamp(*d, &east),
-            StatedTime::Date(d) => to_timestamp(d.to_datetime(jiff::civil::Time::midnight()), &east),
+            StatedTime::Local(d) => to_timestamp(*d, east),
+            StatedTime::Date(d) => to_timestamp(midnight(*d), east),
         }
     }
 
@@ -51,8 +51,8 @@ impl StatedTime {
     pub fn nominal(&self) -> Timestamp {
         match self {
             StatedTime::Instant(t, _) => *t,
-            StatedTime::Local(d) => to_timestamp(*d, &TimeZone::UTC),
-            StatedTime::Date(d) => to_timestamp(d.to_datetime(jiff::civil::Time::midnight()), &TimeZone::UTC),
+            StatedTime::Local(d) => to_timestamp(*d, Offset::UTC),
+            StatedTime::Date(d) => to_timestamp(midnight(*d), Offset::UTC),
         }
     }
 
@@ -60,7 +60,7 @@ impl StatedTime {
     /// or the end of the stated day.
     pub fn passed_at(&self) -> Timestamp {
         match self {
-            StatedTime::Date(_) => self.nominal().checked_add(24.hours()).unwrap_or(Timestamp::MAX),
+            StatedTime::Date(_) => plus(self.nominal(), DAY),
             _ => self.nominal(),
         }
     }
@@ -77,7 +77,7 @@ impl StatedTime {
             }
             // An instant and a local time agree when some zone offset on a quarter hour maps one to the other.
             (Instant(t, _), Local(d)) | (Local(d), Instant(t, _)) => {
-                let difference = to_timestamp(*d, &TimeZone::UTC).as_second() - t.as_second();
+                let difference = to_timestamp(*d, Offset::UTC).as_second() - t.as_second();
                 difference % 900 == 0 && difference.abs() <= 14 * 3600
             }
             // A date agrees with any moment that falls on it somewhere on earth.
@@ -100,12 +100,40 @@ impl StatedTime {
     pub fn days_from(&self, now: Timestamp) -> i64 {
         let today = Offset::UTC.to_datetime(now).date();
         let day = Offset::UTC.to_datetime(self.nominal()).date();
-        i64::from(today.until(day).map_or(0, |span| span.get_days()))
+        days_between(today, day)
     }
 }
 
-fn to_timestamp(d: DateTime, tz: &TimeZone) -> Timestamp {
-    tz.to_ambiguous_timestamp(d).compatible().unwrap_or(Timestamp::MAX)
+fn to_timestamp(d: DateTime, offset: Offset) -> Timestamp {
+    offset.to_timestamp(d).unwrap_or(Timestamp::MAX)
+}
+
+fn midnight(d: Date) -> DateTime {
+    d.to_datetime(jiff::civil::Time::midnight())
+}
+
+/// Seconds of a day.
+pub const DAY: i64 = 86_400;
+
+/// So many seconds later (earlier when negative), at most the last instant there is. Seconds rather than jiff's calendar
+/// spans, which would be a part of what browsers load.
+pub fn plus(at: Timestamp, seconds: i64) -> Timestamp {
+    let (first, last) = (Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
+    let second = at.as_second().saturating_add(seconds).clamp(first, last);
+    Timestamp::new(second, at.subsec_nanosecond()).unwrap_or(at)
+}
+
+/// The first day of the month that many months after that of a date.
+pub fn first_of_month_after(d: Date, months: i16) -> Option<Date> {
+    let month = i16::from(d.month()) - 1 + months;
+    let number = i8::try_from(month.rem_euclid(12) + 1).ok()?;
+    Date::new(d.year().checked_add(month.div_euclid(12))?, number, 1).ok()
+}
+
+/// Days from one date to another, negative when the other is earlier.
+pub fn days_between(from: Date, to: Date) -> i64 {
+    let day = |d| to_timestamp(midnight(d), Offset::UTC).as_second().div_euclid(DAY);
+    day(to) - day(from)
 }
 
 impl fmt::Display for StatedTime {
@@ -253,6 +281,7 @@ pub fn clock_utc(at: Timestamp, now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::ToSpan;
 
     fn st(s: &str) -> StatedTime {
         s.parse().unwrap()
@@ -283,6 +312,19 @@ mod tests {
         assert!(!st("2029-07-06T15:58:58").agrees_with(&st("2029-07-06T13:58:57Z")));
         assert!(!st("2030-07-06").agrees_with(&st("2029-07-06T13:58:57Z")));
         assert!(!st("2029-07-06").agrees_with(&st("2029-07-07")));
+    }
+
+    #[test]
+    fn seconds_and_days_are_counted() {
+        let at: Timestamp = "2026-02-27T23:59:59.5Z".parse().unwrap();
+        assert_eq!(plus(at, 1).to_string(), "2026-02-28T00:00:00.5Z");
+        assert_eq!(plus(at, -2 * DAY).to_string(), "2026-02-25T23:59:59.5Z");
+        assert_eq!(plus("1969-12-31T23:59:59.5Z".parse().unwrap(), 1).to_string(), "1970-01-01T00:00:00.5Z");
+        assert_eq!(plus(Timestamp::MAX, i64::MAX), Timestamp::MAX);
+        let day = |s: &str| s.parse::<Date>().unwrap();
+        assert_eq!(days_between(day("2024-02-28"), day("2024-03-01")), 2);
+        assert_eq!(first_of_month_after(day("2026-11-30"), 3), Some(day("2027-02-01")));
+        assert_eq!(days_between(day("1970-01-02"), day("1969-12-31")), -2);
     }
 
     #[test]

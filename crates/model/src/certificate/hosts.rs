@@ -3,8 +3,9 @@
 
 use super::{Certificate, TlsObservation, Trust};
 use crate::base::time::human_day;
+use crate::base::time::{DAY, plus};
 use crate::judgement::event::{Change, EventKind, Severity};
-use jiff::{Timestamp, ToSpan};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Days before the end from which a certificate is a warning: automatic renewal (ACME) happens weeks before.
@@ -109,7 +110,7 @@ impl HostCertificate {
     /// What it amounts to at `now`; nothing where none was seen.
     pub fn condition(&self, now: Timestamp) -> Option<Condition> {
         let c = self.certificate.as_ref()?;
-        let soon = c.not_after.checked_sub((24 * WARNING_DAYS).hours()).unwrap_or(Timestamp::MIN);
+        let soon = plus(c.not_after, -WARNING_DAYS * DAY);
         Some(match self.trust {
             _ if c.not_after <= now => Condition::Expired,
             _ if !self.covers_host => Condition::WrongName,

@@ -14,7 +14,7 @@ struct File {
 }
 
 static TITLES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
-    toml::from_str::<File>(include_str!("../../data/test_cases.toml"))
+    serde_json::from_slice::<File>(include_bytes!(concat!(env!("OUT_DIR"), "/test_cases.json")))
         .expect("data/test_cases.toml is checked by a test")
         .cases
 });

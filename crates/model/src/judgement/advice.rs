@@ -1,9 +1,9 @@
 //! Advice in words, with a domain's own numbers and clock times: how long a missing name may stay missing
 //! (RFC 2308). In: what was seen, and now. Out: sentences every surface shows as they are.
 
-use crate::base::time::{clock, human_seconds};
+use crate::base::time::{clock, human_seconds, plus};
 use crate::dns::{Delegation, Soa};
-use jiff::{Timestamp, ToSpan};
+use jiff::Timestamp;
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -42,7 +42,7 @@ pub fn negative_caching(d: &Delegation, asked_at: Timestamp) -> Option<NegativeC
 /// The same from an SOA alone, for the name `example`.
 pub fn of_soa(soa: Soa, example: &str, asked_at: Timestamp) -> NegativeCaching {
     let ttl = soa.negative_ttl();
-    let after = |n: i64| asked_at.checked_add((i64::from(ttl) * n).seconds()).unwrap_or(Timestamp::MAX);
+    let after = |n: i64| plus(asked_at, i64::from(ttl) * n);
     let (until, twice) = (after(1), after(2));
     let (until_words, twice_words) = (clock(until, asked_at), clock(twice, asked_at));
     let rule = format!(
@@ -95,7 +95,7 @@ struct Limits {
 }
 
 static LIMITS: LazyLock<Vec<ResolverLimit>> = LazyLock::new(|| {
-    toml::from_str::<Limits>(include_str!("../../data/negative_limits.toml"))
+    serde_json::from_slice::<Limits>(include_bytes!(concat!(env!("OUT_DIR"), "/negative_limits.json")))
         .expect("data/negative_limits.toml is checked by a test")
         .resolver
 });

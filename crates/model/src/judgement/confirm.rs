@@ -7,9 +7,10 @@
 
 use super::diff::diff;
 use super::event::{Change, EventKind};
+use crate::base::time::plus;
 use crate::observation::{Observation, Part, PartKind};
 use crate::registration::RegistrationState;
-use jiff::{Timestamp, ToSpan};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Seconds a change must last unless configured otherwise: short outages have passed by then.
@@ -49,7 +50,7 @@ impl Pending {
     /// When it is confirmed if it stays as it is; changes that last `confirm_s` seconds are.
     pub fn confirmed_at(&self, confirm_s: i64) -> Timestamp {
         let seconds = if self.is_flapping() { DAY_S } else { confirm_s };
-        self.since.checked_add(seconds.seconds()).unwrap_or(Timestamp::MAX)
+        plus(self.since, seconds)
     }
 }
 

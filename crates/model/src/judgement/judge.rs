@@ -4,14 +4,14 @@
 use super::cause::no_server_address;
 use super::item::{Item, Ownership};
 use super::status::{Reason, Rule, Status, StatusKind};
-use crate::base::time::{StatedTime, clock_utc, human_date, human_day};
+use crate::base::time::{DAY, StatedTime, clock_utc, human_date, human_day, plus};
 use crate::certificate::Trust;
 use crate::certificate::hosts::WARNING_DAYS;
 use crate::dns::{Delegation, DnssecStatus, ServerProblem};
 use crate::finding::{Finding, by_server};
 use crate::observation::Observation;
 use crate::registration::{Registration, RegistrationState};
-use jiff::{Timestamp, ToSpan};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// The settings of the table.
@@ -74,8 +74,7 @@ pub fn expiration_of(item: &Item, observation: &Observation) -> Option<StatedTim
 pub fn judge(item: &Item, observation: &Observation, limits: &Thresholds, now: Timestamp) -> Status {
     let mut b = ReasonCollector { reasons: Vec::new(), again: Vec::new() };
     let part = &observation.registration;
-    let fresh_until =
-        part.observed_at.map(|at| at.checked_add((24 * limits.stale_days).hours()).unwrap_or(Timestamp::MAX));
+    let fresh_until = part.observed_at.map(|at| plus(at, limits.stale_days * DAY));
     let fresh = fresh_until.is_some_and(|until| now < until);
 
     match (part.observed_at, fresh) {
@@ -169,10 +168,9 @@ fn judge_expiration(
     let day = human_date(expires.date());
     let softened = item.auto_renew == Some(true);
     let days = expires.days_from(now);
-    let midnight_before =
-        |days: i64| expires.date().checked_sub(days.days()).ok().map(|d| StatedTime::Date(d).nominal());
-    b.again.extend(midnight_before(limits.warning_days));
-    b.again.extend(midnight_before(limits.critical_days));
+    let midnight_before = |days: i64| plus(StatedTime::Date(expires.date()).nominal(), -days * DAY);
+    b.again.push(midnight_before(limits.warning_days));
+    b.again.push(midnight_before(limits.critical_days));
     b.again.push(expires.passed_at());
     if expires.passed_at() <= now {
         let seen_after = observation.registration.observed_at.is_some_and(|at| at >= expires.passed_at());
@@ -304,7 +302,7 @@ fn judge_certificates(b: &mut ReasonCollector, observation: &Observation, now: T
     let hosts = observation.certificates.value.iter().flat_map(|c| &c.hosts);
     for host in hosts.filter(|h| h.covers_host && matches!(h.trust, Some(Trust::Trusted | Trust::Expired))) {
         let Some(c) = &host.certificate else { continue };
-        let soon = c.not_after.checked_sub((24 * WARNING_DAYS).hours()).unwrap_or(Timestamp::MIN);
+        let soon = plus(c.not_after, -WARNING_DAYS * DAY);
         b.again.extend([soon, c.not_after]);
         if let Some(sentence) = host.problem(now) {
             b.say(StatusKind::Warning, Rule::Certificate, sentence);
@@ -318,7 +316,7 @@ fn judge_signatures(b: &mut ReasonCollector, observation: &Observation, now: Tim
         return;
     };
     let Some(ends) = dnssec.signatures_expire else { return };
-    let soon = ends.checked_sub(SIGNATURES_SOON_HOURS.hours()).unwrap_or(Timestamp::MIN);
+    let soon = plus(ends, -SIGNATURES_SOON_HOURS * 3600);
     b.again.extend([soon, ends]);
     let found = observation.findings.iter().any(|f| f.tag.starts_with("SIGNATURES_EXPIRE"));
     if ends <= now {

@@ -138,7 +138,7 @@ impl NearMiss {
                 format!("The value holds quotation marks: {found}. Enter it without them.")
             }
             NearMiss::WhiteSpace { found } => {
-                format!("The value holds spaces or line breaks: {found:?}. Remove them.")
+                format!("The value holds spaces or line breaks: \"{}\". Remove them.", found.escape_debug())
             }
             NearMiss::Truncated { found, missing } => {
                 let characters = if *missing == 1 { "character" } else { "characters" };

@@ -71,7 +71,8 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../data/epp.toml")).expect("data/epp.toml is checked by a test")
+    serde_json::from_slice(include_bytes!(concat!(env!("OUT_DIR"), "/epp.json")))
+        .expect("data/epp.toml is checked by a test")
 });
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ pub fn read(
     if text.len() > CAP {
         return Err(JsonError::TooLong);
     }
-    let body: Body = serde_json::from_str(text).map_err(|e| JsonError::Format(e.to_string()))?;
+    let body: Body = serde_json::from_slice(text.as_bytes()).map_err(|e| JsonError::Format(e.to_string()))?;
     let records: Vec<Record> = body.answer.iter().filter(|r| r.rtype != 46).map(record).collect();
     let mut errors: Vec<ExtendedError> = body.errors.iter().filter_map(error_of).collect();
     if errors.is_empty() {

@@ -24,7 +24,7 @@ struct Guides {
 }
 
 static GUIDES: LazyLock<Vec<Guide>> = LazyLock::new(|| {
-    toml::from_str::<Guides>(include_str!("../../data/flush.toml"))
+    serde_json::from_slice::<Guides>(include_bytes!(concat!(env!("OUT_DIR"), "/flush.json")))
         .expect("data/flush.toml is checked by a test")
         .guide
 });

@@ -14,10 +14,10 @@ use nodes::{mark, nodes};
 /// The colour of the line above the picture, with its icon.
 fn sum_class(worst: Condition) -> &'static str {
     match worst {
-        Condition::Well => "t-ok",
-        Condition::NotAsked => "muted",
-        Condition::Slow | Condition::Behind => "t-warn",
-        Condition::Lame | Condition::Dead => "t-critical",
+        Condition::Well => "text-ok",
+        Condition::NotAsked => "text-muted",
+        Condition::Slow | Condition::Behind => "text-warn",
+        Condition::Lame | Condition::Dead => "text-critical",
     }
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn picture(d: &Delegation, dnssec: Option<&Dnssec>) -> AnyView {
     let slowest = ms.fold(200.0_f64, f64::max);
     let worst = servers.iter().map(model::nameserver::Nameserver::worst).max();
     let sum = worst.map(|w| {
-        view! { <p class="row pic-sum"><span class=sum_class(w)>{icon(mark(w).0)}</span>{tally(&servers)}</p> }
+        view! { <p class="flex items-center gap-2 mb-3 flex-nowrap"><span class=sum_class(w)>{icon(mark(w).0)}</span>{tally(&servers)}</p> }
     });
     view! {
         {sum}

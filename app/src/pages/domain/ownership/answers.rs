@@ -17,7 +17,7 @@ pub(super) fn answers(r: &ClaimRecord) -> Option<AnyView> {
     Some(
         view! {
             <section class="card tbl-wrap">
-                <div class="card-head"><h2>{title}</h2><div class="aside muted">{instant(round.at)}</div></div>
+                <div class="card-head"><h2>{title}</h2><div class="aside text-muted">{instant(round.at)}</div></div>
                 <div class="tbl-scroll" tabindex="0" role="region" aria-label=title>
                     <table class="tbl tbl-tight">
                         <thead><tr>
@@ -35,9 +35,9 @@ pub(super) fn answers(r: &ClaimRecord) -> Option<AnyView> {
 
 fn row(server: &ServerAnswer, verdict: &ServerVerdict) -> AnyView {
     let (class, picture, words) = match verdict {
-        ServerVerdict::Holds => ("row t-ok", "ok", "Holds the value"),
-        ServerVerdict::Lacks => ("row t-warn", "unknown", "Value missing"),
-        ServerVerdict::Unusable { .. } => ("row t-critical", "x", "Does not count"),
+        ServerVerdict::Holds => ("flex items-center gap-2 text-ok", "ok", "Holds the value"),
+        ServerVerdict::Lacks => ("flex items-center gap-2 text-warn", "unknown", "Value missing"),
+        ServerVerdict::Unusable { .. } => ("flex items-center gap-2 text-critical", "x", "Does not count"),
     };
     let answer = match &server.reply {
         Reply::NoSuchName => "NXDOMAIN".to_string(),
@@ -58,7 +58,7 @@ fn row(server: &ServerAnswer, verdict: &ServerVerdict) -> AnyView {
     view! {
         <tr>
             <th scope="row" class="mono">{server.nameserver.clone()}</th>
-            <td class="mono muted">{address}</td>
+            <td class="mono text-muted">{address}</td>
             <td class="num mono">{serial}</td>
             <td class="mono wrap">{answer}</td>
             <td><span class=class>{icon_sm(picture)}{words}</span></td>

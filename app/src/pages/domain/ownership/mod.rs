@@ -9,6 +9,7 @@ use crate::components::banner::{Tone, banner, failure, tone_class, tone_icon};
 use crate::components::status::claim_pill;
 use crate::components::time::instant;
 use crate::components::{icon, icon_sm};
+use crate::resource::{JsonResource, json_resource};
 use crate::server_fns;
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
@@ -22,7 +23,7 @@ use service::ApiError;
 #[derive(Clone, Copy)]
 pub(super) struct ClaimState {
     dom: DomainState,
-    view: Resource<Result<ClaimView, ApiError>>,
+    view: JsonResource<Result<ClaimView, ApiError>>,
     /// True while the servers are asked.
     busy: RwSignal<bool>,
 }
@@ -45,7 +46,7 @@ impl ClaimState {
 #[component]
 pub(crate) fn OwnershipTab() -> impl IntoView {
     let dom = expect_context::<DomainState>();
-    let view = Resource::new(move || dom.name.get(), server_fns::claim);
+    let view = json_resource(move || dom.name.get(), server_fns::claim);
     let state = ClaimState { dom, view, busy: RwSignal::new(false) };
     let calm = crate::live::Debounce::new(300);
     crate::live::listen(move |l| {
@@ -106,9 +107,9 @@ fn start(state: ClaimState, v: &ClaimView, over: Option<&ClaimRecord>) -> AnyVie
         .map(|(i, method)| {
             let id = format!("method-{}", method.as_str());
             view! {
-                <label class="claim-choice" for=id>
+                <label class="grid grid-cols-[auto_minmax(0,1fr)] gap-2 items-start py-2 cursor-pointer [&_small]:block [&_input]:mt-[.1875rem] [&_input]:mx-0 [&_input]:[accent-color:var(--accent-fill)]" for=id>
                     <input type="radio" name="method" id=format!("method-{}", method.as_str()) value=method.as_str() checked=i == 0/>
-                    <span><strong>{method.label()}</strong><small class="muted">{effort(*method)}</small></span>
+                    <span><strong>{method.label()}</strong><small class="text-muted">{effort(*method)}</small></span>
                 </label>
             }
         })
@@ -117,12 +118,12 @@ fn start(state: ClaimState, v: &ClaimView, over: Option<&ClaimRecord>) -> AnyVie
         {last}{covered}
         <section class="card">
             <div class="card-head"><h2>{format!("Prove that {} is yours", v.unicode)}</h2></div>
-            <form class="card-body stack" method="post" action="/api/fn/start_claim" on:submit=submit>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/start_claim" on:submit=submit>
                 <input type="hidden" name="name" value=name/>
-                <p class="muted">"Adding a domain does not prove that it is yours. Publish a value only your organisation is given; \
+                <p class="text-muted">"Adding a domain does not prove that it is yours. Publish a value only your organisation is given; \
                     it is read from the authoritative name servers, never through a resolver. A claim blocks no other \
                     organisation until it is proven."</p>
-                <fieldset class="claim-methods"><legend class="label">"Method"</legend>{methods}</fieldset>
+                <fieldset class="m-0 min-w-0 p-0"><legend class="label">"Method"</legend>{methods}</fieldset>
                 <div><button class="btn btn-primary" type="submit" disabled=move || state.busy.get()>{icon_sm("shield")}"Start verification"</button></div>
             </form>
         </section>
@@ -155,7 +156,7 @@ fn open(state: ClaimState, v: &ClaimView, r: &ClaimRecord) -> AnyView {
     view! {
         <div class=tone_class(tone(standing)) role="status">
             {icon(tone_icon(tone(standing)))}
-            <div class="grow">
+            <div class="flex-1 min-w-0">
                 <strong>{claim_pill(standing)}</strong>
                 <p>{r.claim.meaning()}</p>
                 {diagnosis(v, r)}
@@ -168,11 +169,11 @@ fn open(state: ClaimState, v: &ClaimView, r: &ClaimRecord) -> AnyView {
             </form>
         </div>
         <div class="cols">
-            <div class="stack">
+            <div class="grid grid-cols-1 gap-4 content-start">
                 {record::record(state, v, r)}
                 {answers::answers(r)}
             </div>
-            <div class="stack">
+            <div class="grid grid-cols-1 gap-4 content-start">
                 {schedule(v, r)}
                 {facts(state, v, r)}
             </div>
@@ -193,18 +194,18 @@ fn diagnosis(v: &ClaimView, r: &ClaimRecord) -> Option<AnyView> {
             let pair = miss.found().zip(expected.clone()).filter(|((what, _), _)| *what == "Value");
             let table = pair.map(|((_, found), expected)| {
                 view! {
-                    <dl class="claim-diff xs">
-                        <dt class="muted">"Found"</dt><dd class="mono"><span class="claim-bad">{found.to_string()}</span></dd>
-                        <dt class="muted">"Expected"</dt><dd class="mono">{expected}</dd>
+                    <dl class="text-xs grid grid-cols-[auto_minmax(0,1fr)] gap-y-0.5 gap-x-3 mt-1">
+                        <dt class="text-muted">"Found"</dt><dd class="mono wrap"><span class="hl">{found.to_string()}</span></dd>
+                        <dt class="text-muted">"Expected"</dt><dd class="mono wrap">{expected}</dd>
                     </dl>
                 }
             });
             let waits = matches!(miss, NearMiss::NotFound { .. } | NearMiss::OldCopy { .. });
-            let class = if waits { "muted" } else { "strong" };
+            let class = if waits { "text-muted" } else { "font-semibold" };
             view! { <li><span class=class>{miss.sentence_at(provider)}</span>{table}</li> }
         })
         .collect();
-    (!all.is_empty()).then(|| view! { <ul class="claim-misses">{all}</ul> }.into_any())
+    (!all.is_empty()).then(|| view! { <ul class="grid gap-2 mt-2">{all}</ul> }.into_any())
 }
 
 /// Seconds until the next check, counted down in the browser.
@@ -224,7 +225,8 @@ fn countdown(at: Timestamp, now: Timestamp) -> AnyView {
             _ => model::time::relative(at, clock.get().unwrap_or(now)),
         }
     };
-    view! { <time class="strong num" datetime=at.to_string() title=at.to_string()>{words}</time> }.into_any()
+    view! { <time class="font-semibold num" datetime=at.to_string() title=at.to_string()>{words}</time> }
+        .into_any()
 }
 
 fn schedule(v: &ClaimView, r: &ClaimRecord) -> AnyView {
@@ -232,14 +234,14 @@ fn schedule(v: &ClaimView, r: &ClaimRecord) -> AnyView {
     let waits = r.round.as_ref().and_then(|round| round.wait_s).map(|s| {
         let span = model::time::human_seconds(u64::from(s));
         view! {
-            <p class="muted">{format!("The servers are read directly, so a correct record counts at once. Resolvers that asked before may deny it for up to {span}.")}</p>
+            <p class="text-muted">{format!("The servers are read directly, so a correct record counts at once. Resolvers that asked before may deny it for up to {span}.")}</p>
         }
     });
     let outcome = r.round.as_ref().map(|round| view! { <p>{round.outcome.sentence()}</p> });
     view! {
         <section class="card">
             <div class="card-head"><h2>"When to expect it"</h2></div>
-            <div class="card-body stack">{outcome}{next}{waits}</div>
+            <div class="card-body grid grid-cols-1 gap-4 content-start">{outcome}{next}{waits}</div>
         </section>
     }
     .into_any()

@@ -49,8 +49,8 @@ pub(super) fn record(state: ClaimState, v: &ClaimView, r: &ClaimRecord) -> AnyVi
     view! {
         <section class="card">
             <div class="card-head"><h2>{title}</h2><div class="aside">{methods(state, v, r)}</div></div>
-            <div class="card-body stack">
-                <dl class="claim-rec">{rows}</dl>
+            <div class="card-body grid grid-cols-1 gap-4 content-start">
+                <dl class="rec">{rows}</dl>
                 <p class="hint">{offer.hint.clone()}</p>
             </div>
         </section>
@@ -77,7 +77,7 @@ fn methods(state: ClaimState, v: &ClaimView, r: &ClaimRecord) -> Option<AnyView>
                 let name = browser::field(&f, "name");
                 state.run(async move { server_fns::start_claim(name, method.as_str().to_string()).await });
             };
-            let class = if method == current { "btn btn-xs btn-on" } else { "btn btn-xs" };
+            let class = if method == current { "btn btn-sm bg-accent-soft text-accent" } else { "btn btn-sm" };
             view! {
                 <form method="post" action="/api/fn/start_claim" on:submit=choose>
                     <input type="hidden" name="name" value=name/>
@@ -87,5 +87,5 @@ fn methods(state: ClaimState, v: &ClaimView, r: &ClaimRecord) -> Option<AnyView>
             }
         })
         .collect();
-    Some(view! { <div class="row row-wrap" role="group" aria-label="Method">{buttons}</div> }.into_any())
+    Some(view! { <div class="flex items-center gap-2 flex-wrap" role="group" aria-label="Method">{buttons}</div> }.into_any())
 }

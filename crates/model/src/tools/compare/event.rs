@@ -2,8 +2,8 @@
 //! (`/live/compare`), the command line and pages.
 
 use super::{Comparison, Judged, Summary, Verdict};
-use crate::base::time::clock_utc;
-use jiff::{Timestamp, ToSpan};
+use crate::base::time::{clock_utc, plus};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Shortest pause between two looks of a watch, seconds.
@@ -133,5 +133,5 @@ pub fn next_look(answers: &[Judged], now: Timestamp) -> Timestamp {
     });
     // A second later: TTLs are whole seconds, and the copy must be gone.
     let first = waiting.min().map_or(LOOK_MAX, |t| t.as_second().saturating_sub(now.as_second()) + 1);
-    now.checked_add(first.clamp(LOOK_MIN, LOOK_MAX).seconds()).unwrap_or(Timestamp::MAX)
+    plus(now, first.clamp(LOOK_MIN, LOOK_MAX))
 }

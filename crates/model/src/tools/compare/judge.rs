@@ -2,9 +2,10 @@
 //! cached old answer and an answer by location look alike on their own.
 
 use super::{Authority, AuthorityOutcome, Cause, Judged, ResolverAnswer, Verdict, words};
+use crate::base::time::plus;
 use crate::tools::rdata::{keys, rdata_key};
 use crate::tools::resolvers::{Filtering, PublicResolver};
-use jiff::{Timestamp, ToSpan};
+use jiff::Timestamp;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -83,7 +84,7 @@ fn runs_out(a: &ResolverAnswer) -> Timestamp {
 }
 
 fn after(at: Timestamp, seconds: u32) -> Timestamp {
-    at.checked_add(i64::from(seconds).seconds()).unwrap_or(Timestamp::MAX)
+    plus(at, seconds.into())
 }
 
 fn differs(
@@ -236,7 +237,7 @@ struct BlockPages {
 }
 
 static BLOCK_PAGES: LazyLock<BlockPages> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../data/block_pages.toml"))
+    serde_json::from_slice(include_bytes!(concat!(env!("OUT_DIR"), "/block_pages.json")))
         .expect("data/block_pages.toml is checked by a test")
 });
 

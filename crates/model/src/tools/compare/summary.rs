@@ -4,9 +4,8 @@ use super::words;
 use super::{
     Authority, AuthorityOutcome, Comparison, Judged, StopReason, Stopped, Summary, Verdict, VerdictKind,
 };
-use crate::base::time::clock_utc;
-use crate::base::time::human_seconds;
-use jiff::{Timestamp, ToSpan};
+use crate::base::time::{clock_utc, human_seconds, plus};
+use jiff::Timestamp;
 
 impl Stopped {
     /// Why resolvers must not be asked about this without confirmation; `None` when they may.
@@ -40,10 +39,9 @@ impl Stopped {
                 };
                 let span = authority.negative_ttl.map(|t| human_seconds(t.into()));
                 let memory = span.clone().map_or_else(String::new, |s| format!(" for up to {s}"));
-                let until = authority.negative_ttl.map(|t| {
-                    let t = authority.asked_at.checked_add(i64::from(t).seconds());
-                    clock_utc(t.unwrap_or(Timestamp::MAX), authority.asked_at)
-                });
+                let until = authority
+                    .negative_ttl
+                    .map(|t| clock_utc(plus(authority.asked_at, t.into()), authority.asked_at));
                 Some(Stopped {
                     reason: StopReason::Denied,
                     sentence: format!(

@@ -40,7 +40,7 @@ impl ConnectLink {
         let accent = self.accent.strip_prefix('#').unwrap_or("-");
         let is_colour = accent.len() == 6 && accent.bytes().all(|b| b.is_ascii_hexdigit());
         if !self.accent.is_empty() && !is_colour {
-            return Err(format!("accent is {:?}; it must be a colour like #1f6feb.", self.accent));
+            return Err(format!("accent is “{}”; it must be a colour like #1f6feb.", self.accent));
         }
         let is_url = self.help.starts_with("https://");
         let is_mail = self.help.contains('@') && !self.help.contains([' ', ':', '/']);

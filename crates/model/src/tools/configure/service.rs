@@ -352,7 +352,7 @@ impl ServiceSpec {
                 && !choices.iter().any(|(word, _)| word == value)
             {
                 let words: Vec<_> = choices.iter().map(|(w, _)| *w).filter(|w| !w.is_empty()).collect();
-                return Err(format!("{key} is {value:?}; it must be one of {}.", words.join(", ")));
+                return Err(format!("{key} is “{value}”; it must be one of {}.", words.join(", ")));
             }
         }
         let missing: Vec<_> =
@@ -386,7 +386,7 @@ mod tests {
         let unknown = spec(&[("target", "a.example"), ("colour", "red")]).unwrap_err();
         assert!(unknown.contains("colour") && unknown.contains("alpn"), "{unknown}");
         let wrong = spec(&[("target", "a.example"), ("alias", "perhaps")]).unwrap_err();
-        assert!(wrong.contains("\"perhaps\"") && wrong.contains("auto, yes, no"), "{wrong}");
+        assert!(wrong.contains("“perhaps”") && wrong.contains("auto, yes, no"), "{wrong}");
         let good = spec(&[("target", " a.example "), ("alpn", ""), ("names", "@, www shop")]).unwrap();
         assert_eq!((good.value("target"), good.values.len()), ("a.example", 2));
         assert_eq!(good.words("names"), ["@", "www", "shop"]);

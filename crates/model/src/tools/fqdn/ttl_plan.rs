@@ -3,9 +3,8 @@
 //! (what is missing is remembered too).
 
 use super::{ChainStep, TypeOutcome};
-use crate::base::time::clock_utc;
-use crate::base::time::human_seconds;
-use jiff::{Timestamp, ToSpan};
+use crate::base::time::{clock_utc, human_seconds, plus};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// What a TTL is lowered to before a change, seconds.
@@ -215,7 +214,7 @@ fn relative(owner: &str, zone: &str) -> String {
 }
 
 fn after(at: Timestamp, seconds: u32) -> Timestamp {
-    at.checked_add(i64::from(seconds).seconds()).unwrap_or(Timestamp::MAX)
+    plus(at, seconds.into())
 }
 
 /// The next whole minute: a time said to the minute must not be too early.

@@ -1,0 +1,45 @@
+//! Data that a page waits for. As leptos' own resources, but decoded with `serde_json::from_slice`, as `server_fn` does:
+//! with two kinds of JSON input, the decoder of every type would be in the bundle twice.
+
+use leptos::prelude::*;
+use leptos::server::codee::{Decoder, Encoder};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The encoding of [`JsonResource`].
+#[derive(Debug)]
+pub(crate) struct JsonBytes;
+
+/// A resource whose value travels as JSON within the page.
+pub(crate) type JsonResource<T> = Resource<T, JsonBytes>;
+
+impl<T: Serialize> Encoder<T> for JsonBytes {
+    type Error = serde_json::Error;
+    type Encoded = String;
+
+    fn encode(value: &T) -> Result<String, serde_json::Error> {
+        serde_json::to_string(value)
+    }
+}
+
+impl<T: DeserializeOwned> Decoder<T> for JsonBytes {
+    type Error = serde_json::Error;
+    type Encoded = str;
+
+    fn decode(text: &str) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(text.as_bytes())
+    }
+}
+
+/// As [`Resource::new`].
+pub(crate) fn json_resource<S, T, Fut>(
+    source: impl Fn() -> S + Send + Sync + 'static,
+    fetcher: impl Fn(S) -> Fut + Send + Sync + 'static,
+) -> JsonResource<T>
+where
+    S: PartialEq + Clone + Send + Sync + 'static,
+    T: Serialize + DeserializeOwned + Send + Sync + 'static,
+    Fut: Future<Output = T> + Send + 'static,
+{
+    Resource::new_with_options(source, fetcher, false)
+}
