@@ -274,7 +274,7 @@ pub async fn secrets_of_channels_are_not_stored_in_clear(place: &Place) {
     let holds = |all: &[u8], word: &str| all.windows(word.len()).any(|w| w == word.as_bytes());
     let all = octets(place).await;
     assert!(!holds(&all, "hunter2") && holds(&all, "v1:"), "encrypted");
-    assert_eq!(s.channels(ONE).await.unwrap(), [channel.clone()]);
+    assert_eq!(s.channels(ONE).await.unwrap(), std::slice::from_ref(&channel));
     drop(s);
 
     // As an earlier version wrote it.
