@@ -209,7 +209,7 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
     let during = e
         .maintenance
         .as_ref()
-        .map(|note| delivery("muted", "clock", format!("During maintenance, not sent: {note}")));
+        .map(|note| delivery("text-muted", "clock", format!("During maintenance, not sent: {note}")));
     let id = e.id.0;
     let seen = match &e.acknowledged {
         Some(a) => view! {
@@ -256,7 +256,7 @@ fn deliveries<'a>(all: impl Iterator<Item = &'a DeliveryView>) -> Vec<AnyView> {
                 continue;
             }
             DeliveryState::Skipped { reason, .. } => {
-                ("muted", "check", format!("Not sent to {}: {reason}", d.channel))
+                ("text-muted", "check", format!("Not sent to {}: {reason}", d.channel))
             }
             DeliveryState::Waiting { attempts: 0, due_at, .. } => {
                 ("text-muted", "clock", format!("To {} at {}", d.channel, human_instant(*due_at)))

@@ -26,11 +26,11 @@ pub(super) fn maintenance(s: &NotificationSettings) -> AnyView {
 
 fn window(w: &Maintenance, may_end: bool, now: Timestamp) -> AnyView {
     let (class, picture, words, action) = if w.is_active(now) {
-        ("t-warn", "clock", "Now", Some("End now"))
+        ("text-warn", "clock", "Now", Some("End now"))
     } else if now < w.from {
-        ("muted", "clock", "Planned", Some("Remove"))
+        ("text-muted", "clock", "Planned", Some("Remove"))
     } else {
-        ("muted", "check", "Ended", None)
+        ("text-muted", "check", "Ended", None)
     };
     let end = action.filter(|_| may_end).map(|action| {
         view! {
@@ -57,11 +57,11 @@ fn form() -> AnyView {
             <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/save_maintenance">
                 <label class="field"><span class="label">"What is done"</span>
                     <input class="input" name="note" required maxlength="200" autocomplete="off" placeholder="Move to the new name servers"/></label>
-                <div class="grid grid-cols-2 gap-4 max-sm:grid-cols-1">
+                <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                     <label class="field"><span class="label">"From (UTC)"</span><input class="input" type="datetime-local" name="from" required/></label>
                     <label class="field"><span class="label">"Until (UTC)"</span><input class="input" type="datetime-local" name="to" required/></label>
                 </div>
-                <div class="grid grid-cols-2 gap-4 max-sm:grid-cols-1">
+                <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                     <label class="field"><span class="label">"Only domains with the tag"</span><input class="input" name="tag" autocomplete="off" placeholder="all domains"/></label>
                     <label class="field"><span class="label">"Only the domain"</span><input class="input" name="domain" autocomplete="off" placeholder="all domains"/></label>
                 </div>

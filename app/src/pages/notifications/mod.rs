@@ -96,9 +96,9 @@ fn last(c: &ChannelView) -> (&'static str, &'static str, String, Option<Timestam
             ("text-ok", "ok", format!("Delivered: {answer}"), Some(*at))
         }
         Some(DeliveryState::Skipped { at, reason }) => {
-            ("muted", "check", format!("Not sent: {reason}"), Some(*at))
+            ("text-muted", "check", format!("Not sent: {reason}"), Some(*at))
         }
-        Some(DeliveryState::Waiting { error: None, .. }) => ("muted", "clock", "Sending".into(), None),
+        Some(DeliveryState::Waiting { error: None, .. }) => ("text-muted", "clock", "Sending".into(), None),
         Some(DeliveryState::Waiting { due_at, attempts, error: Some(why) }) => {
             let next = model::time::human_clock(*due_at);
             (

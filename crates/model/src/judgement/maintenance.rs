@@ -41,7 +41,7 @@ impl Scope {
         match self {
             Scope::All => "All domains".into(),
             Scope::Tag { tag } => format!("Domains tagged {tag}"),
-            Scope::Domain { domain } => domain.unicode(),
+            Scope::Domain { domain } => domain.as_str().into(),
         }
     }
 }
