@@ -17,7 +17,7 @@ async function signIn(page: Page, email: string): Promise<void> {
   await page.goto(`${own.url}/sign-in`);
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await expect(page).toHaveURL(`${own.url}/domains`);
 }
 

@@ -112,6 +112,16 @@ fn channel_row(org: OrgId, id: &str) -> String {
     format!("{}/{CHANNEL}/{id}", org.0)
 }
 
+/// A stored channel, decrypted.
+pub(crate) fn read_channel(key: Option<&SecretKey>, org: OrgId, id: &str, text: String) -> Result<Channel> {
+    let plain = match (is_sealed(&text), key) {
+        (false, _) => Some(text),
+        (true, Some(key)) => key.open(&channel_row(org, id), &text),
+        (true, None) => return Err(Error::Broken(NO_KEY.into())),
+    };
+    read_json(&plain.ok_or_else(|| Error::Broken(OTHER_KEY.into()))?)
+}
+
 /// Channels that were encrypted with another key.
 async fn unreadable(db: &Db, key: Option<&SecretKey>) -> Result<Vec<(OrgId, String)>> {
     let sql = "SELECT org, id, json FROM notification_settings WHERE kind = $1";
@@ -236,13 +246,7 @@ impl AlertStore for Database {
         let sql = "SELECT id, json FROM notification_settings WHERE org = $1 AND kind = $2";
         let mut channels: Vec<Channel> = Vec::new();
         for r in self.db.rows(sql, args![org.0, CHANNEL]).await? {
-            let (id, text) = (r.text(0)?, r.text(1)?);
-            let plain = match (is_sealed(&text), &self.key) {
-                (false, _) => Some(text),
-                (true, Some(key)) => key.open(&channel_row(org, &id), &text),
-                (true, None) => return Err(Error::Broken(NO_KEY.into())),
-            };
-            channels.push(read_json(&plain.ok_or_else(|| Error::Broken(OTHER_KEY.into()))?)?);
+            channels.push(read_channel(self.key.as_ref(), org, &r.text(0)?, r.text(1)?)?);
         }
         channels.sort_by_key(|c| c.name.to_lowercase());
         Ok(channels)

@@ -2,6 +2,7 @@
 //! Features of the installation belong to the built-in organisation.
 
 use crate::accounts::audit;
+use crate::alerts::read_channel;
 use crate::api::{Error, Result};
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, Tx, args};
@@ -12,7 +13,6 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::{LogPosition, OrgId};
-use model::notify::Channel;
 use model::scan::Op;
 use std::collections::BTreeMap;
 
@@ -214,9 +214,10 @@ impl FeatureStore for Database {
                  notification_settings n WHERE n.org = s.org AND n.kind = 'channel' AND s.key = 'channel-test/' || n.id)",
                 "",
             ),
-            ("channels", kind) => {
-                ("SELECT org, json FROM notification_settings WHERE kind = 'channel' ORDER BY org, id", kind)
-            }
+            ("channels", kind) => (
+                "SELECT org, json, id FROM notification_settings WHERE kind = 'channel' ORDER BY org, id",
+                kind,
+            ),
             _ => return Err(StoreError::UnknownData(data.into())),
         };
         let mut left = Tally::default();
@@ -224,7 +225,7 @@ impl FeatureStore for Database {
             let name = if kind.is_empty() {
                 r.text(1)?
             } else {
-                let channel: Channel = read_json(&r.text(1)?)?;
+                let channel = read_channel(self.key.as_ref(), OrgId(r.int(0)?), &r.text(2)?, r.text(1)?)?;
                 if channel.target.kind() != kind {
                     return Ok(());
                 }
