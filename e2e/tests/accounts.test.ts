@@ -89,7 +89,7 @@ test("tokens, account, audit log and organisation", async ({ page }) => {
   await signIn(page, "mira@alder.example");
   await page.goto(`${own.url}/settings/tokens`);
   await hydrated(page);
-  await page.getByLabel("Name").fill("ci-inventory");
+  await page.locator("#token-name").fill("ci-inventory");
   await page.getByRole("button", { name: "Create token" }).click();
   await expect(page.getByText("Copy it now")).toBeVisible();
   await hydrated(page);
