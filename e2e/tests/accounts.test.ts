@@ -37,7 +37,7 @@ test("from set-up to the second person and out again", async ({ page, browser })
 
   // Out and in again; the link works once.
   await page.getByLabel("MH: signed in as Mira Holt").click();
-  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
   await expect(page).toHaveURL(`${own.url}/sign-in`);
   await signIn(page, "mira@alder.example");
 

@@ -57,7 +57,7 @@ test("a passkey is added, signs in, and no longer does once it is removed", asyn
   expect(credentials[0]!.isResidentCredential).toBe(true);
 
   await page.getByLabel("MH: signed in as Mira Holt").click();
-  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
   await expect(page).toHaveURL(`${site}/sign-in`);
   await expectAccessible(page);
   await pictures(page, "sign-in");
@@ -75,7 +75,7 @@ test("a passkey is added, signs in, and no longer does once it is removed", asyn
   await expect(page.getByText("Passkey added").first()).toBeVisible();
 
   await page.getByLabel("MH: signed in as Mira Holt").click();
-  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();
   await expect(page.getByRole("alert")).toContainText("passkey was not accepted");
   await expect(page).toHaveURL(`${site}/sign-in`);

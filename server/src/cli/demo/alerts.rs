@@ -21,7 +21,12 @@ pub(in super::super) fn mail(args: &mut MailArgs, lab: &lab::Lab, address: Socke
 }
 
 /// Channels and rules of the visitor's organisation. One address no longer exists, as happens: its messages fail.
+/// On PostgreSQL without DOMAINSCOPE_SECRET_KEY there are none, since their secrets could not be stored.
 pub(super) async fn start(services: &Services, lab: &lab::Lab) -> Result<()> {
+    if !services.scanner.store.has_key() {
+        tracing::info!("the demo has no notification channels: set DOMAINSCOPE_SECRET_KEY to have them");
+        return Ok(());
+    }
     let port = lab.endpoints().https_port;
     let operator = Caller::system();
     let draft = |name: &str, kind: &str| ChannelDraft {
