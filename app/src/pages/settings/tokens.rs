@@ -76,7 +76,7 @@ fn body(p: SettingsPage<TokensData>) -> AnyView {
             <section class="card tbl-wrap">
                 <div class="card-head"><h2>"API tokens"</h2><div class="aside">{usage("tokens", p.data.organisation.tokens)}</div></div>
                 {list}
-                <div class="card-foot text-xs">"Send a token as "<code>"Authorization: Bearer dst_…"</code>". "<a href="/api/docs" rel="external">"API reference"</a></div>
+                <div class="card-foot text-xs">"Send a token as "<code>"Authorization: Bearer dst_…"</code>". "<a class="underline" href="/api/docs" rel="external">"API reference"</a></div>
             </section>
             <section class="card">
                 <div class="card-head"><h2>"New token"</h2></div>
