@@ -111,6 +111,11 @@ async fn notification_settings_read_and_change_without_javascript() {
     says(&t, &["All kinds, Warning or more, owned", "quiet 22:00 to 07:00", "3 messages in the last 7 days"]);
     says(&t, &["Failed messages", "tidewater.example", "Send again"]);
     assert!(!t.contains("Edit rule"));
+    for part in
+        ["Maintenance", "Domains tagged prod", "Move to the new name servers", "End now", "Plan maintenance"]
+    {
+        assert!(t.contains(part), "{part}: {t}");
+    }
     let t = read(&story(), "/settings/notifications?rule=prod").await;
     says(
         &t,

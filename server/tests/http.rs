@@ -1,5 +1,7 @@
 //! The HTTP server as a program meets it: who may come in, what bad input gets, what a page says without script.
 
+#[path = "http/feeds.rs"]
+mod feeds;
 #[path = "http/resources.rs"]
 mod resources;
 #[path = "http/rest_access.rs"]

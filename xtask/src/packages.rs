@@ -73,6 +73,19 @@ const TESTS: &[Need] = &[
         brew: "(pip3 install aiosmtpd)",
         why: "a mail server of its own for the tests of notifications",
     },
+    Need {
+        program: "icalendar",
+        debian: "python3-icalendar",
+        brew: "(pip3 install icalendar)",
+        why: "reads calendars of expirations back",
+    },
+    Need {
+        program: "feedparser",
+        debian: "python3-feedparser",
+        brew: "(pip3 install feedparser)",
+        why: "reads Atom feeds back",
+    },
+    Need { program: "promtool", debian: "prometheus", brew: "prometheus", why: "checks the alert rules" },
     Need { program: "dnsperf", debian: "dnsperf", brew: "dnsperf", why: "DNS over HTTPS under load" },
     Need { program: "nginx", debian: "nginx-light", brew: "nginx", why: "TLS of interop tests and probes" },
     Need {
@@ -128,8 +141,16 @@ fn present(program: &str) -> bool {
         "initdb" => sh::which("initdb").is_some() || postgres_folder().is_some(),
         "chromium" => browser().is_some(),
         "python3 -m venv" => sh::output(sh::command("python3").args(["-c", "import ensurepip"])).is_ok(),
+        "icalendar" | "feedparser" => has_module(program),
         other => sh::which(other).is_some(),
     }
+}
+
+/// True when a Python on this machine has the module; Debian's own sees Debian's packages.
+fn has_module(module: &str) -> bool {
+    let import = format!("import {module}");
+    let mut pythons = ["/usr/bin/python3", "python3"].into_iter();
+    pythons.any(|python| sh::output(sh::command(python).args(["-c", &import])).is_ok())
 }
 
 /// Debian keeps PostgreSQL's programs off the PATH.

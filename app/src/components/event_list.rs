@@ -205,6 +205,10 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
         v.as_ref().map(|v| view! { <span class=class><b aria-hidden="true">{sign}</b><span class="wrap"><span class="vh">{said}" "</span>{v.clone()}</span></span> })
     };
     let note = (!c.note.is_empty()).then(|| view! { <p class="hint">{c.note.clone()}</p> });
+    let during = e
+        .maintenance
+        .as_ref()
+        .map(|note| delivery("muted", "clock", format!("During maintenance, not sent: {note}")));
     let id = e.id.0;
     let seen = match &e.acknowledged {
         Some(a) => view! {
@@ -232,7 +236,7 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
                 <div class="difflist">{value(&c.old, "diff diff-del", "−", "was")}{value(&c.new, "diff diff-add", "+", "is now")}</div>
                 {note}
                 <p class="hint wrap">{format!("Source: {}", c.source)}</p>
-                {sent}
+                {during}{sent}
             </div>
             <div class="event-side">{severity_pill(c.severity)}{seen}</div>
         </li>
@@ -249,6 +253,9 @@ fn deliveries<'a>(all: impl Iterator<Item = &'a DeliveryView>) -> Vec<AnyView> {
                 arrived.push(d.channel.clone());
                 at = at.max(Some(*when));
                 continue;
+            }
+            DeliveryState::Skipped { reason, .. } => {
+                ("muted", "check", format!("Not sent to {}: {reason}", d.channel))
             }
             DeliveryState::Waiting { attempts: 0, due_at, .. } => {
                 ("muted", "clock", format!("To {} at {}", d.channel, human_instant(*due_at)))

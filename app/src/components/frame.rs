@@ -1,6 +1,7 @@
 //! The frame: rail (a drawer on phones), top bar, main. Shows only what exists.
 
 use crate::browser;
+use crate::components::health;
 use crate::components::menus;
 use crate::components::message::Message;
 use crate::components::pager::grouped;
@@ -62,6 +63,9 @@ pub(crate) fn PageFrame(children: Children) -> impl IntoView {
                 <TopBar open=open frame=frame/>
                 <main class="content" class:content-full=wide id="main" tabindex="-1">
                     <Message/>
+                    <Suspense>
+                        {move || frame.get().and_then(Result::ok).map(|f| health::banners(&f.health))}
+                    </Suspense>
                     {children()}
                 </main>
             </div>

@@ -5,6 +5,7 @@ pub(crate) mod banner;
 pub(crate) mod copy;
 pub(crate) mod event_list;
 pub(crate) mod frame;
+pub(crate) mod health;
 pub(crate) mod icon;
 pub(crate) mod menus;
 pub(crate) mod message;

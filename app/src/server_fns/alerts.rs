@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use model::notify::Rule;
 use service::ApiError;
 #[cfg(feature = "ssr")]
-use service::ChannelDraft;
+use service::{ChannelDraft, MaintenanceDraft};
 
 /// The settings, with the rule that the address edits (`rule=ID` or `rule=new`) and its preview.
 #[server(name = ReadNotifications, prefix = "/api/fn", endpoint = "notifications")]
@@ -109,6 +109,30 @@ pub async fn remove_rule(id: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     backend.remove_rule(&caller, &id).await?;
     context::done("deleted", 1);
+    Ok(())
+}
+
+/// Adds a maintenance window.
+#[server(prefix = "/api/fn", endpoint = "save_maintenance")]
+pub async fn save_maintenance(
+    from: String,
+    to: String,
+    #[server(default)] tag: String,
+    #[server(default)] domain: String,
+    note: String,
+) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.save_maintenance(&caller, &MaintenanceDraft { from, to, tag, domain, note }).await?;
+    context::done("saved", 1);
+    Ok(())
+}
+
+/// Ends a maintenance window, or removes one that has not begun.
+#[server(prefix = "/api/fn", endpoint = "end_maintenance")]
+pub async fn end_maintenance(id: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.end_maintenance(&caller, &id).await?;
+    context::done("maintenance_ended", 1);
     Ok(())
 }
 

@@ -22,6 +22,9 @@ pub struct Frame {
     pub session: Session,
     /// The figures of the organisation.
     pub summary: model::inventory::Summary,
+    /// What is wrong with the installation itself.
+    #[serde(default)]
+    pub health: service::Health,
     /// The server's clock.
     pub now: model::Timestamp,
 }

@@ -17,7 +17,8 @@ pub async fn frame() -> Result<Frame, ApiError> {
     let now = context::now();
     let session = backend.session(&caller).await?;
     let summary = backend.summary(&caller).await?;
-    Ok(Frame { session, summary, now })
+    let health = backend.health(&caller).await?;
+    Ok(Frame { session, summary, health, now })
 }
 
 /// A page of the inventory; `query` is that of the address.

@@ -6,6 +6,7 @@ use super::context;
 use leptos::prelude::*;
 use model::Timestamp;
 use model::account::{AuditPage, Invitation, Member, TokenInfo};
+use model::feed::Feed;
 use model::ids::Caller;
 use serde::{Deserialize, Serialize};
 use service::{ApiError, Enrolment, FeaturesReport, NewToken, Organisation, Profile};
@@ -35,6 +36,13 @@ pub enum FormResult {
     },
     /// A token was made; its secret is shown once.
     Token(NewToken),
+    /// A feed was made; its address is shown once.
+    Feed {
+        /// Its name.
+        name: String,
+        /// The whole address.
+        url: String,
+    },
     /// A secret for an authenticator app, to be confirmed; with why the last attempt failed.
     Enrolment(Enrolment, Option<ApiError>),
     /// Two-factor sign-in is on; the recovery codes are shown once.
@@ -78,6 +86,8 @@ pub struct MembersData {
 pub struct TokensData {
     /// Newest first.
     pub tokens: Vec<TokenInfo>,
+    /// Feeds, newest first.
+    pub feeds: Vec<Feed>,
     /// The organisation, whose quota counts them.
     pub organisation: Organisation,
 }
@@ -103,8 +113,9 @@ pub async fn settings_members() -> Result<SettingsPage<MembersData>, ApiError> {
 pub async fn settings_tokens() -> Result<SettingsPage<TokensData>, ApiError> {
     let (backend, caller) = context::backend()?;
     let tokens = backend.tokens(&caller).await?;
+    let feeds = backend.feeds(&caller).await?;
     let organisation = backend.organisation(&caller).await?;
-    Ok(page(TokensData { tokens, organisation }, caller))
+    Ok(page(TokensData { tokens, feeds, organisation }, caller))
 }
 
 /// The organisation.

@@ -4,11 +4,13 @@ use super::backend::Sample;
 use super::now;
 use async_trait::async_trait;
 use jiff::ToSpan;
+use model::feed::{Feed, FeedKind};
 use model::ids::{Caller, EventId};
+use model::maintenance::{Maintenance, Scope};
 use model::notify::{DeliveryState, MessageStatus, Quiet, Rule, RulePreview, TestResult};
 use service::{
-    AlertBackend, ApiResult, ChannelDraft, ChannelView, DeliveryView, FailedView, NotificationSettings,
-    RuleView,
+    AlertBackend, ApiResult, ChannelDraft, ChannelView, DeliveryView, FailedView, Health, MaintenanceDraft,
+    NewFeed, NotificationSettings, RuleView,
 };
 
 fn channel(
@@ -55,6 +57,18 @@ pub fn deliveries() -> Vec<DeliveryView> {
             DeliveryState::Failed { at: now(), error: "404 Not Found".into(), attempts: 1 },
         ),
     ]
+}
+
+fn window() -> Maintenance {
+    let hour = |n: i64| now().checked_add(n.hours()).unwrap();
+    Maintenance {
+        id: "m".into(),
+        from: hour(-1),
+        to: hour(3),
+        scope: Scope::Tag { tag: "prod".into() },
+        note: "Move to the new name servers".into(),
+        by: "Mira Holt".into(),
+    }
 }
 
 pub fn settings() -> NotificationSettings {
@@ -113,6 +127,8 @@ pub fn settings() -> NotificationSettings {
             reason: "404 Not Found. The address does not exist any more.".into(),
             attempts: 1,
         }],
+        maintenance: vec![window()],
+        may_maintain: true,
         mail: true,
         may_change: true,
         now: now(),
@@ -158,6 +174,42 @@ impl AlertBackend for Sample {
     async fn resend(&self, _: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64> {
         self.note(format!("resend {which:?}"));
         Ok(1)
+    }
+
+    async fn save_maintenance(&self, _: &Caller, draft: &MaintenanceDraft) -> ApiResult<Maintenance> {
+        self.note(format!("save_maintenance {} {} {}", draft.from, draft.to, draft.note));
+        Ok(window())
+    }
+
+    async fn end_maintenance(&self, _: &Caller, id: &str) -> ApiResult<()> {
+        self.note(format!("end_maintenance {id}"));
+        Ok(())
+    }
+
+    async fn feeds(&self, _: &Caller) -> ApiResult<Vec<Feed>> {
+        Ok(vec![Feed {
+            id: "f".into(),
+            name: "Team calendar".into(),
+            kind: FeedKind::Calendar,
+            created_by: "Mira Holt".into(),
+            created_at: now(),
+            used_at: Some(now()),
+        }])
+    }
+
+    async fn create_feed(&self, caller: &Caller, name: &str, kind: FeedKind) -> ApiResult<NewFeed> {
+        self.note(format!("create_feed {name} {}", kind.as_str()));
+        let feed = self.feeds(caller).await?.remove(0);
+        Ok(NewFeed { feed, path: "/feeds/dsf_sample.ics".into() })
+    }
+
+    async fn revoke_feed(&self, _: &Caller, id: &str) -> ApiResult<()> {
+        self.note(format!("revoke_feed {id}"));
+        Ok(())
+    }
+
+    async fn health(&self, _: &Caller) -> ApiResult<Health> {
+        Ok(Health::default())
     }
 
     async fn deliveries(&self, _: &Caller, _: EventId, _: EventId) -> ApiResult<Vec<DeliveryView>> {

@@ -82,6 +82,7 @@ fn events() -> Vec<Event> {
                 note: String::new(),
             },
             acknowledged: None,
+            maintenance: None,
         };
     vec![
         e(

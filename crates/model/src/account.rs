@@ -300,6 +300,8 @@ pub fn action_label(action: &str) -> &str {
         "member.remove" => "Member removed",
         "token.create" => "Token created",
         "token.revoke" => "Token revoked",
+        "feed.create" => "Feed created",
+        "feed.revoke" => "Feed revoked",
         "session.sign_in" => "Signed in",
         "session.sign_out" => "Signed out",
         "session.end" => "Sessions ended",

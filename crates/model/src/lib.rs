@@ -32,11 +32,12 @@ pub use base::{ids, names, serial, time, url};
 pub use dns::nameserver;
 pub use finding::{culprit, test_case};
 pub use judgement::{
-    advice, attention, carry, cause, confirm, diff, event, expiry, item, judge, notify, status, verdict,
+    advice, attention, carry, cause, confirm, diff, event, expiry, item, judge, maintenance, notify, status,
+    verdict,
 };
 pub use registration::epp;
 pub use tools::{compare, configure, doh_json, flush, fqdn, resolvers};
-pub use views::{detail, fields, inventory, list_query, paste, row, scan, timeline};
+pub use views::{detail, feed, fields, health, inventory, list_query, paste, row, scan, timeline};
 
 /// Latency of the servers in a chain of delegation: what was measured, and the findings about it.
 pub mod latency {

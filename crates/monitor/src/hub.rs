@@ -35,6 +35,7 @@ struct Inner {
     scans: Mutex<HashMap<DomainName, Followed>>,
     live: broadcast::Sender<Live>,
     recorded: Notify,
+    faults: crate::faults::Faults,
 }
 
 struct Followed {
@@ -46,11 +47,26 @@ struct Followed {
 impl Default for Hub {
     fn default() -> Self {
         let (live, _) = broadcast::channel(4096);
-        Hub(Arc::new(Inner { scans: Mutex::default(), live, recorded: Notify::new() }))
+        Hub(Arc::new(Inner {
+            scans: Mutex::default(),
+            live,
+            recorded: Notify::new(),
+            faults: crate::faults::Faults::default(),
+        }))
     }
 }
 
 impl Hub {
+    /// Faults of the installation that scans of this process found, and that last.
+    pub fn faults(&self) -> Vec<model::health::OwnFault> {
+        self.0.faults.list()
+    }
+
+    /// Takes the observation of a scan into account for [`Hub::faults`].
+    pub(crate) fn note_faults(&self, observation: &model::observation::Observation, now: jiff::Timestamp) {
+        self.0.faults.note(observation, now);
+    }
+
     /// What happens from now on. A receiver that falls behind is told so and must read the state again.
     pub fn subscribe(&self) -> broadcast::Receiver<Live> {
         self.0.live.subscribe()

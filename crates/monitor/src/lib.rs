@@ -2,6 +2,7 @@
 //! [`Scanner::scan`]; workers lease what is due from the store, so any number of processes share the work.
 
 pub mod claims;
+mod faults;
 pub mod hub;
 mod observe;
 pub mod observer;

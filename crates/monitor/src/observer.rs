@@ -1,10 +1,11 @@
 //! The observer: registration client and DNS engine behind one trait, the only place where the path uses the network.
 
+use crate::faults::ROOT_INVALID;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::certificate::hosts::Certificates;
 use model::detail::RawAnswer;
-use model::dns::{Delegation, Dnssec, RrSet, ServerHealth, ZoneSnapshot};
+use model::dns::{Delegation, Dnssec, DnssecStatus, RrSet, ServerHealth, ZoneSnapshot};
 use model::finding::Finding;
 use model::names::DomainName;
 use model::observation::{Part, PartError};
@@ -312,10 +313,27 @@ impl NetworkObserver {
         part
     }
 
+    /// Why the root zone does not validate, if it does not: then no zone does, and the fault is here.
+    async fn root_fault(&self, now: Timestamp) -> Option<String> {
+        let root = self.engine.dnssec(".", now).await.ok()?;
+        (root.status == DnssecStatus::Bogus).then(|| {
+            format!(
+                "The root zone does not validate ({}): the trust anchor is out of date, or the clock of this machine is \
+                 wrong (it shows {}). DNSSEC is not judged until this is mended.",
+                root.reason,
+                now.strftime("%Y-%m-%d %H:%M UTC")
+            )
+        })
+    }
+
     async fn dnssec(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> Part<Dnssec> {
         progress.started(Stage::Dnssec);
         let began = Instant::now();
         let part = match self.engine.dnssec(name.as_str(), now).await {
+            Ok(d) if d.status == DnssecStatus::Bogus => match self.root_fault(now).await {
+                Some(sentence) => failed(now, ROOT_INVALID, sentence),
+                None => Part::good(d, now, SERVERS),
+            },
             Ok(d) => Part::good(d, now, SERVERS),
             Err(e) => failed(now, e.label(), e.to_string()),
         };

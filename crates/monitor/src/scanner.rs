@@ -145,6 +145,7 @@ impl Scanner {
         let previous = self.stored(name).await?;
         let reporter = ProgressReporter { hub: &self.hub, clock: &*self.clock, name };
         let seen = self.observe(name, previous.as_ref(), asked, began, &reporter).await;
+        self.hub.note_faults(&seen.observation, began);
         let waits = seen.observation.registration.error.as_ref().and_then(|e| e.retry_at);
         let known = previous.as_ref().and_then(|p| p.observation.registration.error.as_ref()?.retry_at);
         let tried = seen.observation.registration.attempted_at.is_some();

@@ -69,7 +69,7 @@ impl Deliverer {
         post(target, &sample, &self.endpoints, Timestamp::UNIX_EPOCH).map(drop)
     }
 
-    /// Sends a message; what the other side answered, in words.
+    /// Sends a message; what the other side answered, in words. Recipients in `accepted` have it already and are left out.
     ///
     /// # Errors
     /// Why it was not accepted, and whether another attempt makes sense.
@@ -77,13 +77,14 @@ impl Deliverer {
         &self,
         channel: &Channel,
         message: &Message,
+        accepted: &[String],
         now: Timestamp,
     ) -> Result<String, Failure> {
         // A message that is given up stays visible and can be sent again once the feature is on.
         let _use = self.using(&channel.target).map_err(Failure::permanent)?;
         if let Target::Email { to } = &channel.target {
             let smtp = self.smtp.as_ref().ok_or_else(|| Failure::temporary(NO_MAIL))?;
-            return smtp.send(to, message).await;
+            return smtp.send(to, accepted, message).await;
         }
         match post(&channel.target, message, &self.endpoints, now).map_err(Failure::permanent)? {
             Some(request) => self.post(&request).await,
@@ -110,7 +111,7 @@ impl Deliverer {
             Err(e) => Err(Failure {
                 reason: format!("{e}"),
                 permanent: matches!(e, net::Error::Blocked { .. }),
-                retry_after: None,
+                ..Failure::default()
             }),
         }
     }
@@ -142,6 +143,7 @@ fn refused(a: &HttpAnswer) -> Failure {
         reason,
         permanent: (300..500).contains(&a.status) && !matches!(a.status, 408 | 425 | 429),
         retry_after: retry_after(a),
+        accepted: Vec::new(),
     }
 }
 

@@ -7,8 +7,10 @@ use crate::deliver::Deliverer;
 use crate::message::{Message, Part};
 use futures::StreamExt;
 use jiff::Timestamp;
+use model::event::EventKind;
 use model::ids::OrgId;
-use model::notify::{Channel, Rule, plan};
+use model::maintenance::{Maintenance, Routing, route};
+use model::notify::{Channel, Rule};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,12 +71,12 @@ impl Dispatcher {
         let due = self.store.lease_notifications(BATCH, (self.now)()).await?;
         let n = due.len();
         let (to_route, to_send): (Vec<_>, Vec<_>) = due.into_iter().partition(|n| n.channel == LOG);
-        let mut rules: HashMap<OrgId, Vec<Rule>> = HashMap::new();
+        let mut settings: HashMap<OrgId, (Vec<Rule>, Vec<Maintenance>)> = HashMap::new();
         for row in &to_route {
-            if let std::collections::hash_map::Entry::Vacant(e) = rules.entry(row.org) {
-                e.insert(self.store.rules(row.org).await?);
+            if let std::collections::hash_map::Entry::Vacant(e) = settings.entry(row.org) {
+                e.insert((self.store.rules(row.org).await?, self.store.maintenance(row.org).await?));
             }
-            self.route(row, &rules[&row.org]).await?;
+            self.route(row, &settings[&row.org]).await?;
         }
         let mut channels: HashMap<OrgId, Vec<Channel>> = HashMap::new();
         let mut groups: BTreeMap<GroupKey, Vec<Notification>> = BTreeMap::new();
@@ -97,22 +99,32 @@ impl Dispatcher {
     }
 
     /// Applies the rules to the events of a scan. Each is also a line of the log, for installations that watch that.
-    async fn route(&self, n: &Notification, rules: &[Rule]) -> Result<(), store::Error> {
+    async fn route(
+        &self,
+        n: &Notification,
+        (rules, windows): &(Vec<Rule>, Vec<Maintenance>),
+    ) -> Result<(), store::Error> {
         let now = (self.now)();
         let kinds: Vec<_> = n.events.iter().map(|e| e.change.kind.as_str()).collect();
         let severity = n.events.iter().map(|e| e.change.severity).max();
         // Removed from the inventory, or pruned with the history, while it waited: there is nothing left to say.
-        let planned = match self.store.item(n.org, &n.domain).await? {
-            Some((item, _)) => plan(rules, &item, &n.events, now),
-            None => Vec::new(),
+        let routing = match self.store.item(n.org, &n.domain).await? {
+            Some((item, _)) => {
+                let acknowledged = match n.events.iter().any(|e| e.change.kind.is_reminder()) {
+                    true => self.store.acknowledged(n.org, &n.domain, EventKind::ExpiresSoon).await?,
+                    false => Vec::new(),
+                };
+                route(rules, windows, &acknowledged, &item, &n.events, now)
+            }
+            None => Routing::default(),
         };
-        if self.store.route_notification(n, &planned, now).await? {
+        if self.store.route_notification(n, &routing, now).await? {
             tracing::info!(
                 org = n.org.0,
                 domain = %n.domain,
                 severity = severity.map(model::event::Severity::as_str),
                 events = kinds.join(","),
-                messages = planned.len(),
+                messages = routing.planned.iter().filter(|p| p.skipped.is_none()).count(),
                 "domain changed"
             );
         }
@@ -124,25 +136,26 @@ impl Dispatcher {
         group: Vec<Notification>,
         channels: &HashMap<OrgId, Vec<Channel>>,
     ) -> Result<(), store::Error> {
+        let group = self.without_acknowledged(group).await?;
         let Some(first) = group.first() else { return Ok(()) };
         let channel = channels.get(&first.org).and_then(|c| c.iter().find(|c| c.id == first.channel));
-        let Some(channel) = channel else {
-            // Removed while the message waited.
+        let message = self.message(&group).await?;
+        let skipped = match channel {
+            None => Some("The channel was removed"),
+            Some(_) if message.parts.is_empty() => Some("The events were deleted"),
+            Some(_) => None,
+        };
+        let (Some(channel), None) = (channel, skipped) else {
             for n in &group {
-                self.store.notification_delivered(n, "the channel was removed", (self.now)()).await?;
+                self.store.notification_skipped(n, skipped.unwrap_or_default(), (self.now)()).await?;
             }
             return Ok(());
         };
-        let message = self.message(&group).await?;
-        let outcome = if message.parts.is_empty() {
-            Ok("nothing left to say: the events were deleted".to_string())
-        } else {
-            let limit = store::DELIVERY.lease / 2;
-            let sending = self.deliverer.send(channel, &message, (self.now)());
-            tokio::time::timeout(limit, sending).await.unwrap_or_else(|_| {
-                Err(Failure::temporary(format!("no answer within {} s", limit.as_secs())))
-            })
-        };
+        let limit = store::DELIVERY.lease / 2;
+        let sending = self.deliverer.send(channel, &message, &first.accepted, (self.now)());
+        let outcome = tokio::time::timeout(limit, sending)
+            .await
+            .unwrap_or_else(|_| Err(Failure::temporary(format!("no answer within {} s", limit.as_secs()))));
         let (kind, now) = (channel.target.kind(), (self.now)());
         let oldest = group.iter().flat_map(|n| n.events.iter().map(|e| e.at)).min().unwrap_or(now);
         let mut words = "delivered";
@@ -176,6 +189,26 @@ impl Dispatcher {
         metrics::counter!("domainscope_notifications_total", "channel" => kind, "outcome" => words)
             .increment(1);
         Ok(())
+    }
+
+    /// The rows without events that were acknowledged while they waited: who reads the message knows of them.
+    async fn without_acknowledged(
+        &self,
+        group: Vec<Notification>,
+    ) -> Result<Vec<Notification>, store::Error> {
+        let mut out = Vec::with_capacity(group.len());
+        for mut n in group {
+            let by = n.events.iter().find_map(|e| e.acknowledged.as_ref()).map(|a| a.by.clone());
+            n.events.retain(|e| e.acknowledged.is_none());
+            match by {
+                Some(by) if n.events.is_empty() => {
+                    let reason = format!("{by} acknowledged it before it was sent");
+                    self.store.notification_skipped(&n, &reason, (self.now)()).await?;
+                }
+                _ => out.push(n),
+            }
+        }
+        Ok(out)
     }
 
     /// One message of all events of a group.

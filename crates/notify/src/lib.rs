@@ -4,6 +4,8 @@
 //! What is sent to whom is decided by `model::notify`; this crate renders and delivers. Everything that leads to an
 //! address a user chose goes through the guarded dialer of `net`; mail goes through the operator's SMTP server.
 
+mod atom;
+mod calendar;
 mod deliver;
 mod dispatch;
 mod html;
@@ -12,6 +14,8 @@ mod message;
 mod payload;
 mod sign;
 
+pub use atom::{AtomSource, atom};
+pub use calendar::calendar;
 pub use deliver::{Deliverer, Endpoints};
 pub use dispatch::{Dispatcher, Now};
 pub use mail::{Smtp, SmtpSettings};

@@ -3,6 +3,7 @@
 use crate::html;
 use crate::message::Message;
 use jiff::Timestamp;
+use lettre::address::Envelope;
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
 use lettre::transport::smtp::authentication::Credentials;
@@ -10,13 +11,15 @@ use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use store::Failure;
 use tokio::sync::Semaphore;
 use url::Url;
 
-/// How long one exchange with the server may take.
-const TIMEOUT: Duration = Duration::from_secs(15);
+/// How long the delivery to one recipient may take.
+const TIMEOUT: Duration = Duration::from_secs(12);
+/// How long after the beginning the last delivery of a message begins: both together are less than half a lease.
+const LAST_START: Duration = Duration::from_secs(15);
 /// Connections to the server at the same time: few servers take more from one client.
 const CONNECTIONS: usize = 4;
 
@@ -103,18 +106,59 @@ impl Smtp {
         &self.server
     }
 
-    /// Sends a message to these addresses; what the server answered.
-    pub(crate) async fn send(&self, to: &[String], message: &Message) -> Result<String, Failure> {
-        let mail = compose(&self.from, to, message).map_err(Failure::permanent)?;
+    /// Sends a message to these addresses but those that have it already; what the server answered. Each recipient is a
+    /// transaction of its own, so that one that is refused does not keep the message from the others.
+    pub(crate) async fn send(
+        &self,
+        to: &[String],
+        accepted: &[String],
+        message: &Message,
+    ) -> Result<String, Failure> {
+        let mail = compose(&self.from, to, message).map_err(Failure::permanent)?.formatted();
+        let began = Instant::now();
+        let (mut words, mut sent, mut failures) = (String::new(), Vec::new(), Vec::new());
+        for address in to.iter().filter(|a| !accepted.contains(a)) {
+            // The lease of the message does not last for every slow answer; the next attempt goes on here.
+            let outcome = match began.elapsed() < LAST_START {
+                true => self.send_one(address, &mail).await,
+                false => Err(Failure::temporary(format!("{} answers slowly", self.server))),
+            };
+            match outcome {
+                Ok(answer) => {
+                    words = answer;
+                    sent.push(address.clone());
+                }
+                Err(failure) => failures.push((address, failure)),
+            }
+        }
+        let Some((address, first)) = failures.first() else { return Ok(words) };
+        let reached = sent.len() + accepted.len();
+        let reason = match (to.len(), reached) {
+            (1, _) | (_, 0) => first.reason.clone(),
+            (all, _) => format!("{reached} of {all} recipients have it; {address}: {}", first.reason),
+        };
+        Err(Failure {
+            reason,
+            permanent: failures.iter().all(|(_, f)| f.permanent),
+            retry_after: None,
+            accepted: sent,
+        })
+    }
+
+    async fn send_one(&self, address: &str, mail: &[u8]) -> Result<String, Failure> {
+        let to = mailbox(address).map_err(Failure::permanent)?.email;
+        let envelope = Envelope::new(Some(self.from.email.clone()), vec![to])
+            .map_err(|e| Failure::permanent(format!("{address}: {e}")))?;
         let Ok(_permit) = self.connections.acquire().await else {
             return Err(Failure::temporary("the server is stopping"));
         };
-        match self.transport.send(mail).await {
-            Ok(answer) => {
+        match tokio::time::timeout(TIMEOUT, self.transport.send_raw(&envelope, mail)).await {
+            Ok(Ok(answer)) => {
                 let words = answer.first_line().unwrap_or("accepted").trim().to_string();
                 Ok(format!("{} {words} by {}", answer.code(), self.server))
             }
-            Err(e) => Err(self.failure(&e)),
+            Ok(Err(e)) => Err(self.failure(&e)),
+            Err(_) => Err(Failure::temporary(format!("{} did not answer in time", self.server))),
         }
     }
 
@@ -124,7 +168,7 @@ impl Smtp {
         if let Some(code) = e.status() {
             let words = format!("{server} answered {code} {cause}").trim_end().to_string();
             // Greylisting and full mailboxes are 4xx: they pass.
-            return Failure { reason: words, permanent: e.is_permanent(), retry_after: None };
+            return Failure { reason: words, permanent: e.is_permanent(), ..Failure::default() };
         }
         let what = if e.is_timeout() {
             "did not answer in time"

@@ -1,6 +1,7 @@
 //! Notifications: channels and rules of an organisation, tests, previews, and sending again.
 
 mod draft;
+mod maintenance;
 
 use super::{Services, unavailable};
 use accounts::random_id;
@@ -9,8 +10,10 @@ use draft::target;
 use jiff::ToSpan;
 use model::Timestamp;
 use model::event::Event;
+use model::feed::{Feed, FeedKind};
 use model::ids::{Caller, EventId, OrgId, Role};
 use model::item::{Item, normal_tag};
+use model::maintenance::{Maintenance, WINDOWS_MAX};
 use model::names::DomainName;
 use model::notify::{
     CHANNELS_MAX, Channel, Delivery, NAME_MAX, RULES_MAX, Rule, RulePreview, Target, TestResult, plan,
@@ -18,10 +21,12 @@ use model::notify::{
 use notify::{Message, Part};
 use service::policy::{Action, authorize};
 use service::{
-    AlertBackend, ApiError, ApiResult, ChannelDraft, ChannelView, DeliveryView, FailedView,
-    NotificationSettings, RuleView,
+    AlertBackend, ApiError, ApiResult, ChannelDraft, ChannelView, DeliveryView, FailedView, Health,
+    MaintenanceDraft, NewFeed, NotificationSettings, RuleView,
 };
 use std::collections::HashMap;
+use std::time::Duration;
+use store::JobKind;
 
 /// Days that a preview looks back.
 const PREVIEW_DAYS: i64 = 7;
@@ -29,6 +34,8 @@ const PREVIEW_DAYS: i64 = 7;
 const PREVIEW_EVENTS: u32 = 1000;
 /// Seconds for which the result of a test is shown.
 const TEST_SHOWN: i64 = 3600;
+/// Checks that are late by more are a warning: a busy registry delays some by a minute or two.
+const OVERDUE: Duration = Duration::from_secs(600);
 /// Failed messages of the settings page.
 const FAILED: u32 = 200;
 
@@ -201,18 +208,29 @@ impl AlertBackend for Services {
                 attempts: f.attempts,
             })
             .collect();
+        let now = self.now();
+        let long_ago = now.checked_sub((maintenance::SHOWN_DAYS * 24).hours()).unwrap_or(Timestamp::MIN);
+        let mut windows = self.store().maintenance(org).await.map_err(unavailable)?;
+        windows.retain(|w| w.to > long_ago);
         Ok(NotificationSettings {
+            maintenance: windows,
+            may_maintain: caller.role >= Action::SaveMaintenance.rule().least,
             channels: views,
             rules,
             failed,
             mail: self.deliverer.has_mail(),
             may_change: caller.role >= Action::SaveChannel.rule().least,
-            now: self.now(),
+            now,
         })
     }
 
     async fn save_channel(&self, caller: &Caller, draft: &ChannelDraft) -> ApiResult<ChannelView> {
         authorize(caller, Action::SaveChannel)?;
+        if !self.store().has_key() {
+            return Err(ApiError::invalid(
+                "Channels hold secrets, which are stored encrypted: the operator sets DOMAINSCOPE_SECRET_KEY first.",
+            ));
+        }
         let channels = self.store().channels(caller.org).await.map_err(unavailable)?;
         let old = match draft.id.as_str() {
             "" => None,
@@ -274,7 +292,7 @@ impl AlertBackend for Services {
             self.deliverer.base().cloned(),
             self.now(),
         );
-        let sent = self.deliverer.send(&channel, &message, self.now()).await;
+        let sent = self.deliverer.send(&channel, &message, &[], self.now()).await;
         let at = self.now();
         let result = match sent {
             Ok(answer) => {
@@ -322,6 +340,55 @@ impl AlertBackend for Services {
     async fn resend(&self, caller: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64> {
         authorize(caller, Action::Resend)?;
         self.store().retry_notifications(Some(caller.org), which, self.now()).await.map_err(unavailable)
+    }
+
+    async fn save_maintenance(&self, caller: &Caller, draft: &MaintenanceDraft) -> ApiResult<Maintenance> {
+        authorize(caller, Action::SaveMaintenance)?;
+        let window = maintenance::window(caller, draft, random_id(), self.now())?;
+        let windows = self.store().maintenance(caller.org).await.map_err(unavailable)?;
+        let ended = windows.iter().filter(|w| w.to <= self.now());
+        if windows.len() >= WINDOWS_MAX {
+            // The window that ended first makes room.
+            let oldest = ended.min_by_key(|w| w.to).ok_or_else(|| {
+                ApiError::invalid(format!("An organisation has at most {WINDOWS_MAX} maintenance windows."))
+            })?;
+            self.store().delete_maintenance(caller.org, &oldest.id).await.map_err(unavailable)?;
+        }
+        self.store().save_maintenance(caller.org, &window, self.now()).await.map_err(unavailable)?;
+        Ok(window)
+    }
+
+    async fn end_maintenance(&self, caller: &Caller, id: &str) -> ApiResult<()> {
+        authorize(caller, Action::EndMaintenance)?;
+        let windows = self.store().maintenance(caller.org).await.map_err(unavailable)?;
+        let window = windows.into_iter().find(|w| w.id == id).ok_or_else(|| missing("maintenance window"))?;
+        let now = self.now();
+        if window.is_active(now) {
+            let ended = Maintenance { to: now, ..window };
+            self.store().save_maintenance(caller.org, &ended, now).await.map_err(unavailable)
+        } else {
+            self.store().delete_maintenance(caller.org, id).await.map(drop).map_err(unavailable)
+        }
+    }
+
+    async fn feeds(&self, caller: &Caller) -> ApiResult<Vec<Feed>> {
+        self.feeds_of(caller).await
+    }
+
+    async fn create_feed(&self, caller: &Caller, name: &str, kind: FeedKind) -> ApiResult<NewFeed> {
+        self.new_feed(caller, name, kind).await
+    }
+
+    async fn revoke_feed(&self, caller: &Caller, id: &str) -> ApiResult<()> {
+        self.end_feed(caller, id).await
+    }
+
+    async fn health(&self, caller: &Caller) -> ApiResult<Health> {
+        authorize(caller, Action::Health)?;
+        let queue = self.store().queue_stats(JobKind::Scan, self.now()).await.map_err(unavailable)?;
+        let late = Duration::try_from_secs_f64(queue.lag_seconds).unwrap_or_default();
+        let overdue_s = (late > OVERDUE).then_some(late.as_secs());
+        Ok(Health { overdue_s, faults: self.scanner.hub.faults() })
     }
 
     async fn deliveries(

@@ -6,6 +6,7 @@ mod alerts;
 mod claims;
 pub mod configure;
 mod features;
+mod feeds;
 mod holdings;
 pub mod identity;
 mod limits;

@@ -6,6 +6,7 @@ use model::account::{AuditQuery, TokenScope, UserId};
 use model::configure::{ServiceKind, ServiceSpec};
 use model::detail::RawAnswer;
 use model::event::EventQuery;
+use model::feed::FeedKind;
 use model::ids::{Caller, EventId, LogPosition, OrgId, Role, SnapshotId};
 use model::inventory::ListQuery;
 use model::item::{ItemPatch, Ownership};
@@ -22,7 +23,7 @@ use service::policy::{Action, Effect};
 use service::resources::{ClaimDraft, ResourceBackend};
 use service::{
     AccountBackend, AlertBackend, ApiResult, Backend, ChannelDraft, ConnectRequest, ErrorKind,
-    FeatureBackend, FeatureDraft, TokenRequest,
+    FeatureBackend, FeatureDraft, MaintenanceDraft, TokenRequest,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -187,6 +188,12 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
             let draft = FeatureDraft { name: "doh-server".into(), ..FeatureDraft::default() };
             s.set_feature(caller, &draft).await.map(drop)
         }
+        Action::SaveMaintenance => s.save_maintenance(caller, &MaintenanceDraft::default()).await.map(drop),
+        Action::EndMaintenance => s.end_maintenance(caller, "m").await,
+        Action::Feeds => s.feeds(caller).await.map(drop),
+        Action::CreateFeed => s.create_feed(caller, "x", FeedKind::Calendar).await.map(drop),
+        Action::RevokeFeed => s.revoke_feed(caller, "f").await,
+        Action::Health => s.health(caller).await.map(drop),
         Action::Deliveries => s.deliveries(caller, EventId(0), EventId(9)).await.map(drop),
     }
 }
@@ -265,4 +272,45 @@ async fn a_channel_is_described_without_its_secrets_and_wrong_ones_are_named() {
     assert_eq!((after.channels.len(), after.rules.iter().filter(|r| !r.rule.enabled).count()), (2, 1));
     let wrong = Rule { name: "X".into(), channels: vec!["none".into()], ..Rule::default() };
     assert!(s.save_rule(&admin, &wrong).await.unwrap_err().detail.contains("channel"));
+}
+
+#[tokio::test]
+async fn maintenance_is_checked_shown_and_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let s = services(&folder).await;
+    let member = Caller::new(OrgId::BUILT_IN, "Ann", Role::Member);
+    let hour = |n: i64| (Timestamp::now() + jiff::SignedDuration::from_hours(n)).to_string();
+    let draft = |from: String, to: String, tag: &str, domain: &str, note: &str| MaintenanceDraft {
+        from,
+        to,
+        tag: tag.into(),
+        domain: domain.into(),
+        note: note.into(),
+    };
+    for (wrong, word) in [
+        (draft("now".into(), hour(1), "", "", "x"), "Beginning: “now”"),
+        (draft(hour(1), hour(0), "", "", "x"), "ends after it begins"),
+        (draft(hour(-3), hour(-2), "", "", "x"), "in the future"),
+        (draft(hour(0), hour(24 * 32), "", "", "x"), "at most 31 days"),
+        (draft(hour(0), hour(1), "", "", " "), "what is done"),
+        (draft(hour(0), hour(1), "prod", "a.example", "x"), "not both"),
+        (draft(hour(0), hour(1), "", "a..b", "x"), "a..b"),
+    ] {
+        let e = s.save_maintenance(&member, &wrong).await.unwrap_err();
+        assert!(e.kind == ErrorKind::Invalid && e.detail.contains(word), "{word}: {e}");
+    }
+    let utc = draft("2126-11-22T20:00".into(), "2126-11-22T21:00".into(), "", "alder.example", "Later");
+    let later = s.save_maintenance(&member, &utc).await.unwrap();
+    assert_eq!(later.from.to_string(), "2126-11-22T20:00:00Z");
+    let active = s.save_maintenance(&member, &draft(hour(-1), hour(1), "prod", "", "Move")).await.unwrap();
+    let shown = s.notifications(&member).await.unwrap();
+    assert_eq!((shown.maintenance.len(), shown.may_maintain, shown.may_change), (2, true, false));
+    // One that lasts ends now and stays in the list; one that has not begun goes.
+    s.end_maintenance(&member, &active.id).await.unwrap();
+    s.end_maintenance(&member, &later.id).await.unwrap();
+    let left = s.notifications(&member).await.unwrap().maintenance;
+    assert_eq!(left.len(), 1);
+    assert!(left[0].to <= Timestamp::now() && left[0].by == "Ann");
+    let other = Caller::new(OrgId(2), "Bob", Role::Owner);
+    assert_eq!(s.end_maintenance(&other, &active.id).await.unwrap_err().kind, ErrorKind::NotFound);
 }

@@ -3,7 +3,10 @@
 use crate::ApiResult;
 use async_trait::async_trait;
 use model::Timestamp;
+use model::feed::{Feed, FeedKind};
+use model::health::OwnFault;
 use model::ids::{Caller, EventId};
+use model::maintenance::Maintenance;
 use model::notify::{DeliveryState, MessageStatus, Rule, RulePreview, TestResult};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +29,18 @@ pub trait AlertBackend: Send + Sync + 'static {
     async fn preview_rule(&self, caller: &Caller, rule: &Rule) -> ApiResult<RulePreview>;
     /// Sends given-up messages again: one (its first event and channel), or all; how many.
     async fn resend(&self, caller: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64>;
+    /// Adds a maintenance window.
+    async fn save_maintenance(&self, caller: &Caller, draft: &MaintenanceDraft) -> ApiResult<Maintenance>;
+    /// Ends a maintenance window that lasts, or removes one that has not begun.
+    async fn end_maintenance(&self, caller: &Caller, id: &str) -> ApiResult<()>;
+    /// Feeds of the organisation, newest first.
+    async fn feeds(&self, caller: &Caller) -> ApiResult<Vec<Feed>>;
+    /// Creates a feed; its address is shown once.
+    async fn create_feed(&self, caller: &Caller, name: &str, kind: FeedKind) -> ApiResult<NewFeed>;
+    /// Revokes a feed: its address leads nowhere from then on.
+    async fn revoke_feed(&self, caller: &Caller, id: &str) -> ApiResult<()>;
+    /// What is wrong with the installation itself, not with a domain.
+    async fn health(&self, caller: &Caller) -> ApiResult<Health>;
     /// How the messages about events between two identities stand.
     async fn deliveries(
         &self,
@@ -110,6 +125,10 @@ pub struct NotificationSettings {
     pub rules: Vec<RuleView>,
     /// Oldest first, at most 200.
     pub failed: Vec<FailedView>,
+    /// Maintenance windows, the newest first; those that ended over a month ago are left out.
+    pub maintenance: Vec<Maintenance>,
+    /// Whether the caller may add and end maintenance windows.
+    pub may_maintain: bool,
     /// Whether the installation can send e-mail.
     pub mail: bool,
     /// Whether the caller may change anything here.
@@ -141,4 +160,39 @@ pub struct ChannelDraft {
     pub key: String,
     /// True to add the rule that sends warnings and critical events of owned domains to it.
     pub with_rule: bool,
+}
+
+/// A maintenance window as a form or a REST client describes it. A tag or a domain limits it; neither means all domains.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MaintenanceDraft {
+    /// Beginning: an instant (`2026-11-22T20:00:00Z`), or date and time in UTC (`2026-11-22T20:00`).
+    pub from: String,
+    /// End, in the same forms.
+    pub to: String,
+    /// Only domains with this tag.
+    pub tag: String,
+    /// Only this domain.
+    pub domain: String,
+    /// What is done.
+    pub note: String,
+}
+
+/// What is wrong with the installation itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// Seconds by which the oldest check is late, when that is more than a few minutes.
+    pub overdue_s: Option<u64>,
+    /// Faults of the installation that last.
+    #[serde(default)]
+    pub faults: Vec<OwnFault>,
+}
+
+/// A feed that was just made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewFeed {
+    /// What lists show of it.
+    pub feed: Feed,
+    /// Path of its address, which contains the secret.
+    pub path: String,
 }

@@ -16,7 +16,8 @@ pub use account::{
     AccountBackend, Enrolment, NewInvitation, NewToken, Organisation, Profile, TokenRequest, Usage,
 };
 pub use alerts::{
-    AlertBackend, ChannelDraft, ChannelView, DeliveryView, FailedView, NotificationSettings, RuleView,
+    AlertBackend, ChannelDraft, ChannelView, DeliveryView, FailedView, Health, MaintenanceDraft, NewFeed,
+    NotificationSettings, RuleView,
 };
 pub use backend::{Backend, SharedBackend};
 /// Address space: prefixes, claims, and what they mean.

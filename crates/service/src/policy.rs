@@ -71,6 +71,12 @@ pub enum Action {
     RemoveRule,
     PreviewRule,
     Resend,
+    SaveMaintenance,
+    EndMaintenance,
+    Feeds,
+    CreateFeed,
+    RevokeFeed,
+    Health,
     Deliveries,
     LogHead,
     Changes,
@@ -118,7 +124,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 79] = [
+    pub const ALL: [Action; 85] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -155,6 +161,12 @@ impl Action {
         Action::RemoveRule,
         Action::PreviewRule,
         Action::Resend,
+        Action::SaveMaintenance,
+        Action::EndMaintenance,
+        Action::Feeds,
+        Action::CreateFeed,
+        Action::RevokeFeed,
+        Action::Health,
         Action::Deliveries,
         Action::LogHead,
         Action::Changes,
@@ -241,6 +253,12 @@ impl Action {
             Action::RemoveRule => ("remove_rule", Admin, Write, "remove notification rules"),
             Action::PreviewRule => ("preview_rule", Viewer, Read, "preview notification rules"),
             Action::Resend => ("resend", Member, Write, "send messages again"),
+            Action::SaveMaintenance => ("save_maintenance", Member, Write, "plan maintenance"),
+            Action::EndMaintenance => ("end_maintenance", Member, Write, "end maintenance"),
+            Action::Feeds => ("feeds", Admin, Read, "see feeds"),
+            Action::CreateFeed => ("create_feed", Admin, Write, "create feeds"),
+            Action::RevokeFeed => ("revoke_feed", Admin, Write, "revoke feeds"),
+            Action::Health => ("health", Viewer, Read, "see the state of the installation"),
             Action::Deliveries => ("deliveries", Viewer, Read, "see deliveries"),
             Action::LogHead => ("log_head", Viewer, Read, "read the change log"),
             Action::Changes => ("changes", Viewer, Read, "read the change log"),

@@ -352,6 +352,6 @@ async fn main() {
     measure("SQLite", async || store::open_sqlite(&file).await.expect("opens"), items).await;
     if let Some(cluster) = cluster::Cluster::start("") {
         let url = cluster.database("bench").await;
-        measure("PostgreSQL", async || store::open_postgres(&url).await.expect("opens"), items).await;
+        measure("PostgreSQL", async || store::open_postgres(&url, None).await.expect("opens"), items).await;
     }
 }

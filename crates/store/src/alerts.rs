@@ -1,31 +1,38 @@
 //! What notifying needs of the store: the outbox, and channels and rules of organisations.
 
-use crate::api::Result;
+use crate::accounts::Audit;
+use crate::api::{Error, Result};
 use crate::codec::{json, micros, read_json};
 use crate::db::{Db, args};
 use crate::events;
+use crate::feeds;
 use crate::outbox::{self, FailedNotification, Failure, Notification, OutboxStats};
 use crate::retry::Retry;
+use crate::seal::{SecretKey, is_sealed};
 use crate::store::Database;
 use async_trait::async_trait;
 use jiff::Timestamp;
-use model::event::Event;
+use model::event::{Event, EventKind};
+use model::feed::Feed;
 use model::ids::{EventId, OrgId};
-use model::notify::{Channel, MessageStatus, Planned, Rule};
+use model::maintenance::{Maintenance, Routing};
+use model::names::DomainName;
+use model::notify::{Channel, MessageStatus, Rule};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The outbox, channels and rules.
+/// The outbox, channels, rules, maintenance windows and feeds.
 #[async_trait]
 pub trait AlertStore: Send + Sync + 'static {
     /// Takes due messages of the outbox, oldest first, each for one deliverer at a time.
     async fn lease_notifications(&self, limit: u32, now: Timestamp) -> Result<Vec<Notification>>;
     /// Replaces the events of a scan by the messages that the rules make of them, in one transaction. False when the
     /// lease was lost: another process has routed them.
-    async fn route_notification(&self, n: &Notification, planned: &[Planned], now: Timestamp)
-    -> Result<bool>;
+    async fn route_notification(&self, n: &Notification, routing: &Routing, now: Timestamp) -> Result<bool>;
     /// Marks a message as delivered, with what the other side answered.
     async fn notification_delivered(&self, n: &Notification, answer: &str, now: Timestamp) -> Result<()>;
+    /// Closes a message that is not sent, with the reason.
+    async fn notification_skipped(&self, n: &Notification, reason: &str, now: Timestamp) -> Result<()>;
     /// Ends a failed attempt; says when the next one is, or that the message is given up.
     async fn notification_failed(&self, n: &Notification, why: &Failure, now: Timestamp) -> Result<Retry>;
     /// Messages that were given up, oldest first; of all organisations when `org` is `None`.
@@ -46,10 +53,24 @@ pub trait AlertStore: Send + Sync + 'static {
     async fn last_message(&self, org: OrgId, channel: &str) -> Result<Option<MessageStatus>>;
     /// The newest events since an instant, at most `limit`, oldest first.
     async fn events_since(&self, org: OrgId, at: Timestamp, limit: u32) -> Result<Vec<Event>>;
+    /// The newest acknowledged events of a kind about a domain, at most 20.
+    async fn acknowledged(&self, org: OrgId, name: &DomainName, kind: EventKind) -> Result<Vec<Event>>;
     /// Name of an organisation.
     async fn organisation_name(&self, org: OrgId) -> Result<Option<String>>;
+    /// Whether channels can be saved: their secrets are encrypted, which needs a key.
+    fn has_key(&self) -> bool;
     /// Channels by name.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] with a sentence when one was encrypted with another key.
     async fn channels(&self, org: OrgId) -> Result<Vec<Channel>>;
+    /// Checks that the channels of all organisations can be read.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] with a sentence when one was encrypted with another key.
+    async fn check_channels(&self) -> Result<()>;
+    /// Removes the channels of all organisations that were encrypted with another key; how many.
+    async fn remove_unreadable_channels(&self) -> Result<u64>;
     /// Adds a channel or replaces the one of the same identity.
     async fn save_channel(&self, org: OrgId, channel: &Channel, now: Timestamp) -> Result<()>;
     /// Removes a channel and what waits for it; false when there was none.
@@ -60,10 +81,70 @@ pub trait AlertStore: Send + Sync + 'static {
     async fn save_rule(&self, org: OrgId, rule: &Rule, now: Timestamp) -> Result<()>;
     /// Removes a rule; false when there was none.
     async fn delete_rule(&self, org: OrgId, id: &str) -> Result<bool>;
+    /// Maintenance windows, the newest first.
+    async fn maintenance(&self, org: OrgId) -> Result<Vec<Maintenance>>;
+    /// Adds a maintenance window or replaces the one of the same identity.
+    async fn save_maintenance(&self, org: OrgId, window: &Maintenance, now: Timestamp) -> Result<()>;
+    /// Removes a maintenance window; false when there was none.
+    async fn delete_maintenance(&self, org: OrgId, id: &str) -> Result<bool>;
+    /// Keeps a feed under the hash of the secret in its address.
+    async fn create_feed(&self, org: OrgId, hash: &str, feed: &Feed, log: &Audit) -> Result<()>;
+    /// Feeds, newest first.
+    async fn feeds(&self, org: OrgId) -> Result<Vec<Feed>>;
+    /// Removes a feed; false when there was none. The entry of the audit log gets its name.
+    async fn delete_feed(&self, org: OrgId, id: &str, log: &Audit) -> Result<bool>;
+    /// The feed of a hash, whose last use is noted.
+    async fn feed_by_hash(&self, hash: &str, now: Timestamp) -> Result<Option<(OrgId, Feed)>>;
 }
 
 const CHANNEL: &str = "channel";
 const RULE: &str = "rule";
+const MAINTENANCE: &str = "maintenance";
+
+const NO_KEY: &str = "notification channels hold secrets, which are encrypted with a key that all replicas share: set \
+                      DOMAINSCOPE_SECRET_KEY (openssl rand -base64 32)";
+const OTHER_KEY: &str = "notification channels were encrypted with another key: put the key file of this database back \
+                         (domainscope.key), or set DOMAINSCOPE_SECRET_KEY to its key; if it is lost, remove the channels with \
+                         “domainscope admin notifications --remove-unreadable” and enter them again";
+
+/// What a channel's ciphertext is bound to.
+fn channel_row(org: OrgId, id: &str) -> String {
+    format!("{}/{CHANNEL}/{id}", org.0)
+}
+
+/// Channels that were encrypted with another key.
+async fn unreadable(db: &Db, key: Option<&SecretKey>) -> Result<Vec<(OrgId, String)>> {
+    let sql = "SELECT org, id, json FROM notification_settings WHERE kind = $1";
+    let mut out = Vec::new();
+    for r in db.rows(sql, args![CHANNEL]).await? {
+        let (org, id, text) = (OrgId(r.int(0)?), r.text(1)?, r.text(2)?);
+        let read = |key: &SecretKey| key.open(&channel_row(org, &id), &text).is_some();
+        if is_sealed(&text) && !key.is_some_and(read) {
+            out.push((org, id));
+        }
+    }
+    Ok(out)
+}
+
+/// Encrypts the channels that an earlier version stored in clear.
+pub(crate) async fn seal_all(db: &Db, key: &SecretKey) -> Result<()> {
+    let sql = "SELECT org, id, json FROM notification_settings WHERE kind = $1";
+    let mut sealed = 0;
+    for r in db.rows(sql, args![CHANNEL]).await? {
+        let (org, id, text) = (r.int(0)?, r.text(1)?, r.text(2)?);
+        if !is_sealed(&text) {
+            let new = key.seal(&channel_row(OrgId(org), &id), &text)?;
+            // Another replica may have been faster, or the channel was changed meanwhile.
+            let sql = "UPDATE notification_settings SET json = $4 \
+                       WHERE org = $1 AND kind = $2 AND id = $3 AND json = $5";
+            sealed += db.write(sql, args![org, CHANNEL, id, new, text]).await?;
+        }
+    }
+    if sealed > 0 {
+        db.erase_deleted().await?;
+    }
+    Ok(())
+}
 
 async fn all<T: DeserializeOwned>(db: &Db, org: OrgId, kind: &str) -> Result<Vec<T>> {
     let sql = "SELECT json FROM notification_settings WHERE org = $1 AND kind = $2 ORDER BY id";
@@ -71,10 +152,14 @@ async fn all<T: DeserializeOwned>(db: &Db, org: OrgId, kind: &str) -> Result<Vec
 }
 
 async fn save<T: Serialize>(db: &Db, key: (OrgId, &str, &str), value: &T, now: Timestamp) -> Result<()> {
+    put(db, key, json(value)?, now).await
+}
+
+async fn put(db: &Db, key: (OrgId, &str, &str), text: String, now: Timestamp) -> Result<()> {
     let sql = "INSERT INTO notification_settings (org, kind, id, json, at) VALUES ($1, $2, $3, $4, $5) \
                ON CONFLICT (org, kind, id) DO UPDATE SET json = excluded.json, at = excluded.at";
     let (org, kind, id) = key;
-    db.write(sql, args![org.0, kind, id, json(value)?, micros(now)]).await.map(drop)
+    db.write(sql, args![org.0, kind, id, text, micros(now)]).await.map(drop)
 }
 
 async fn delete(db: &Db, org: OrgId, kind: &str, id: &str) -> Result<bool> {
@@ -88,17 +173,16 @@ impl AlertStore for Database {
         outbox::lease(&self.db, limit, now).await
     }
 
-    async fn route_notification(
-        &self,
-        n: &Notification,
-        planned: &[Planned],
-        now: Timestamp,
-    ) -> Result<bool> {
-        outbox::route(&self.db, n, planned, now).await
+    async fn route_notification(&self, n: &Notification, routing: &Routing, now: Timestamp) -> Result<bool> {
+        outbox::route(&self.db, n, routing, now).await
     }
 
     async fn notification_delivered(&self, n: &Notification, answer: &str, now: Timestamp) -> Result<()> {
-        outbox::delivered(&self.db, n, answer, now).await
+        outbox::delivered(&self.db, n, answer, now, false).await
+    }
+
+    async fn notification_skipped(&self, n: &Notification, reason: &str, now: Timestamp) -> Result<()> {
+        outbox::delivered(&self.db, n, reason, now, true).await
     }
 
     async fn notification_failed(&self, n: &Notification, why: &Failure, now: Timestamp) -> Result<Retry> {
@@ -139,19 +223,58 @@ impl AlertStore for Database {
         events::since(&self.db, org, at, limit).await
     }
 
+    async fn acknowledged(&self, org: OrgId, name: &DomainName, kind: EventKind) -> Result<Vec<Event>> {
+        events::acknowledged(&self.db, org, name, kind).await
+    }
+
     async fn organisation_name(&self, org: OrgId) -> Result<Option<String>> {
         let row = self.db.row("SELECT name FROM orgs WHERE id = $1", args![org.0]).await?;
         row.map(|r| r.text(0)).transpose()
     }
 
     async fn channels(&self, org: OrgId) -> Result<Vec<Channel>> {
-        let mut channels: Vec<Channel> = all(&self.db, org, CHANNEL).await?;
+        let sql = "SELECT id, json FROM notification_settings WHERE org = $1 AND kind = $2";
+        let mut channels: Vec<Channel> = Vec::new();
+        for r in self.db.rows(sql, args![org.0, CHANNEL]).await? {
+            let (id, text) = (r.text(0)?, r.text(1)?);
+            let plain = match (is_sealed(&text), &self.key) {
+                (false, _) => Some(text),
+                (true, Some(key)) => key.open(&channel_row(org, &id), &text),
+                (true, None) => return Err(Error::Broken(NO_KEY.into())),
+            };
+            channels.push(read_json(&plain.ok_or_else(|| Error::Broken(OTHER_KEY.into()))?)?);
+        }
         channels.sort_by_key(|c| c.name.to_lowercase());
         Ok(channels)
     }
 
+    fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
+    async fn check_channels(&self) -> Result<()> {
+        let words = if self.key.is_some() { OTHER_KEY } else { NO_KEY };
+        match unreadable(&self.db, self.key.as_ref()).await?.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Broken(words.into())),
+        }
+    }
+
+    async fn remove_unreadable_channels(&self) -> Result<u64> {
+        if self.key.is_none() {
+            return Err(Error::Broken(NO_KEY.into()));
+        }
+        let mut removed = 0;
+        for (org, id) in unreadable(&self.db, self.key.as_ref()).await? {
+            removed += u64::from(self.delete_channel(org, &id).await?);
+        }
+        Ok(removed)
+    }
+
     async fn save_channel(&self, org: OrgId, channel: &Channel, now: Timestamp) -> Result<()> {
-        save(&self.db, (org, CHANNEL, &channel.id), channel, now).await
+        let key = self.key.as_ref().ok_or_else(|| Error::Broken(NO_KEY.into()))?;
+        let text = key.seal(&channel_row(org, &channel.id), &json(channel)?)?;
+        put(&self.db, (org, CHANNEL, &channel.id), text, now).await
     }
 
     async fn delete_channel(&self, org: OrgId, id: &str) -> Result<bool> {
@@ -172,5 +295,35 @@ impl AlertStore for Database {
 
     async fn delete_rule(&self, org: OrgId, id: &str) -> Result<bool> {
         delete(&self.db, org, RULE, id).await
+    }
+
+    async fn maintenance(&self, org: OrgId) -> Result<Vec<Maintenance>> {
+        let mut windows: Vec<Maintenance> = all(&self.db, org, MAINTENANCE).await?;
+        windows.sort_by_key(|w| std::cmp::Reverse(w.from));
+        Ok(windows)
+    }
+
+    async fn save_maintenance(&self, org: OrgId, window: &Maintenance, now: Timestamp) -> Result<()> {
+        save(&self.db, (org, MAINTENANCE, &window.id), window, now).await
+    }
+
+    async fn delete_maintenance(&self, org: OrgId, id: &str) -> Result<bool> {
+        delete(&self.db, org, MAINTENANCE, id).await
+    }
+
+    async fn create_feed(&self, org: OrgId, hash: &str, feed: &Feed, log: &Audit) -> Result<()> {
+        feeds::create(&self.db, org, hash, feed, log).await
+    }
+
+    async fn feeds(&self, org: OrgId) -> Result<Vec<Feed>> {
+        feeds::list(&self.db, org).await
+    }
+
+    async fn delete_feed(&self, org: OrgId, id: &str, log: &Audit) -> Result<bool> {
+        feeds::delete(&self.db, org, id, log).await
+    }
+
+    async fn feed_by_hash(&self, hash: &str, now: Timestamp) -> Result<Option<(OrgId, Feed)>> {
+        feeds::by_hash(&self.db, hash, now).await
     }
 }

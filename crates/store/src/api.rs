@@ -244,6 +244,9 @@ pub trait Store:
     async fn fail(&self, job: &LeasedJob, reason: &str, now: Timestamp) -> Result<Retry>;
     /// Returns a job to the queue as if it had not been taken.
     async fn release(&self, job: &LeasedJob, now: Timestamp) -> Result<()>;
+    /// Makes jobs and messages due again that processes held which have ended; how many. Only for a server that is alone
+    /// with its database, before it begins to work: the leases of living workers would be lost too.
+    async fn release_lost(&self, now: Timestamp) -> Result<u64>;
     /// Where the jobs of these keys stand, in no order; those that are not queued are left out.
     async fn job_states(&self, kind: JobKind, keys: Vec<String>) -> Result<Vec<JobState>>;
     /// Jobs that run, or wait and were asked for; some of them when there are more than `limit`.

@@ -192,6 +192,15 @@ impl Db {
         })
     }
 
+    /// Overwrites what was replaced or deleted in an embedded database: SQLite keeps it in free pages and in its log.
+    pub(crate) async fn erase_deleted(&self) -> Result<()> {
+        if matches!(self, Db::Sqlite { .. }) {
+            self.write("VACUUM", args![]).await?;
+            self.write("PRAGMA wal_checkpoint(TRUNCATE)", args![]).await?;
+        }
+        Ok(())
+    }
+
     /// A writing transaction. On SQLite it waits here for the only writer's turn, never later.
     pub(crate) async fn begin(&self) -> Result<Tx> {
         Ok(match self {

@@ -8,7 +8,7 @@ use crate::items::By;
 use crate::log::{self, Line};
 use crate::record::severity_rank;
 use jiff::Timestamp;
-use model::event::{Acknowledged, Event, EventPage, EventQuery, Severity};
+use model::event::{Acknowledged, Event, EventKind, EventPage, EventQuery, Severity};
 use model::ids::{EventId, OrgId};
 use model::names::DomainName;
 use model::scan::Op;
@@ -45,7 +45,7 @@ pub(crate) async fn events(db: &Db, org: OrgId, query: &EventQuery) -> Result<Ev
         .map_or(Ok(0), |r| r.int(0))?;
     let (limit, offset) = (values.len() + 1, values.len() + 2);
     let sql = format!(
-        "SELECT id, org, name, at, json, ack_by, ack_at FROM events WHERE {filter} \
+        "SELECT id, org, name, at, json, ack_by, ack_at, maintenance FROM events WHERE {filter} \
          ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}"
     );
     values.extend(args![i64::from(per_page), i64::from(page - 1) * i64::from(per_page)]);
@@ -55,7 +55,7 @@ pub(crate) async fn events(db: &Db, org: OrgId, query: &EventQuery) -> Result<Ev
 
 /// Events after an identifier, oldest first.
 pub(crate) async fn after(db: &Db, org: OrgId, after: EventId, limit: u32) -> Result<Vec<Event>> {
-    let sql = "SELECT id, org, name, at, json, ack_by, ack_at FROM events WHERE org = $1 AND id > $2 ORDER BY id LIMIT $3";
+    let sql = "SELECT id, org, name, at, json, ack_by, ack_at, maintenance FROM events WHERE org = $1 AND id > $2 ORDER BY id LIMIT $3";
     db.rows(sql, args![org.0, after.0, i64::from(limit)]).await?.iter().map(read).collect()
 }
 
@@ -71,6 +71,7 @@ fn read(r: &Cells) -> Result<Event> {
         at: instant(r.int(3)?)?,
         change: read_json(&r.text(4)?)?,
         acknowledged,
+        maintenance: r.text_or_null(7)?,
     })
 }
 
@@ -82,7 +83,7 @@ pub(crate) async fn between(
     first: EventId,
     last: EventId,
 ) -> Result<Vec<Event>> {
-    let sql = "SELECT id, org, name, at, json, ack_by, ack_at FROM events \
+    let sql = "SELECT id, org, name, at, json, ack_by, ack_at, maintenance FROM events \
                WHERE org = $1 AND name = $2 AND id >= $3 AND id <= $4 ORDER BY id";
     db.rows(sql, args![org.0, name.as_str(), first.0, last.0]).await?.iter().map(read).collect()
 }
@@ -92,7 +93,7 @@ pub(crate) async fn by_id(db: &Db, org: OrgId, ids: &[EventId]) -> Result<Vec<Ev
     let mut out = Vec::with_capacity(ids.len());
     // A message has a handful of them.
     for id in ids {
-        let sql = "SELECT id, org, name, at, json, ack_by, ack_at FROM events WHERE org = $1 AND id = $2";
+        let sql = "SELECT id, org, name, at, json, ack_by, ack_at, maintenance FROM events WHERE org = $1 AND id = $2";
         if let Some(r) = db.row(sql, args![org.0, id.0]).await? {
             out.push(read(&r)?);
         }
@@ -102,10 +103,22 @@ pub(crate) async fn by_id(db: &Db, org: OrgId, ids: &[EventId]) -> Result<Vec<Ev
 
 /// The newest events since an instant, oldest first.
 pub(crate) async fn since(db: &Db, org: OrgId, at: Timestamp, limit: u32) -> Result<Vec<Event>> {
-    let sql = "SELECT id, org, name, at, json, ack_by, ack_at FROM events WHERE org = $1 AND at >= $2 \
+    let sql = "SELECT id, org, name, at, json, ack_by, ack_at, maintenance FROM events WHERE org = $1 AND at >= $2 \
                ORDER BY id DESC LIMIT $3";
     let rows = db.rows(sql, args![org.0, micros(at), i64::from(limit)]).await?;
     rows.iter().rev().map(read).collect()
+}
+
+/// The newest acknowledged events of a kind about a domain.
+pub(crate) async fn acknowledged(
+    db: &Db,
+    org: OrgId,
+    name: &DomainName,
+    kind: EventKind,
+) -> Result<Vec<Event>> {
+    let sql = "SELECT id, org, name, at, json, ack_by, ack_at, maintenance FROM events \
+               WHERE org = $1 AND name = $2 AND kind = $3 AND ack_at IS NOT NULL ORDER BY id DESC LIMIT 20";
+    db.rows(sql, args![org.0, name.as_str(), kind.as_str()]).await?.iter().map(read).collect()
 }
 
 /// How many events of an organisation no one has seen that ask for attention.

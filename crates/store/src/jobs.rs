@@ -218,6 +218,12 @@ pub(crate) async fn fail(db: &Db, job: &LeasedJob, reason: &str, now: Timestamp)
     Ok(Retry::At(instant(due)?))
 }
 
+/// Makes what dead workers held due again. The attempts stay counted: a job that ends its process is parked in the end.
+pub(crate) async fn release_lost(db: &Db, now: Timestamp) -> Result<u64> {
+    let sql = "UPDATE jobs SET due_at = $1, worker = NULL, lease = lease + 1 WHERE worker IS NOT NULL";
+    db.write(sql, args![micros(now)]).await
+}
+
 pub(crate) async fn release(db: &Db, job: &LeasedJob, now: Timestamp) -> Result<()> {
     let sql = "UPDATE jobs SET due_at = $4, attempts = attempts - 1, worker = NULL, asked_at = NULL, \
                asked_priority = NULL WHERE kind = $1 AND key = $2 AND lease = $3 AND worker IS NOT NULL";

@@ -66,6 +66,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/postgres/0010_dns_changes.sql"),
     },
     Migration {
+        version: 12,
+        sqlite: include_str!("../migrations/sqlite/0012_alerts.sql"),
+        postgres: include_str!("../migrations/postgres/0012_alerts.sql"),
+    },
+    Migration {
         version: 13,
         sqlite: include_str!("../migrations/sqlite/0013_fleet.sql"),
         postgres: include_str!("../migrations/postgres/0013_fleet.sql"),

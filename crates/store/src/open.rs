@@ -5,6 +5,7 @@ use crate::db::Db;
 use crate::index::Indexes;
 use crate::migrate;
 use crate::resources::SpaceCache;
+use crate::seal::SecretKey;
 use crate::store::Database;
 use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -26,32 +27,50 @@ const FILE: &str = "domainscope.db";
 
 /// Opens a SQLite file, creating it and its folder when missing, and brings it to the newest schema.
 pub async fn open_sqlite(path: &Path) -> Result<Arc<dyn Store>> {
-    Ok(Arc::new(Database {
-        db: sqlite(path).await?,
-        indexes: Indexes::default(),
-        space: SpaceCache::default(),
-    }))
+    sqlite_with(path, None).await
 }
 
-/// Opens a PostgreSQL database by URL and brings it to the newest schema.
-pub async fn open_postgres(url: &str) -> Result<Arc<dyn Store>> {
-    Ok(Arc::new(Database {
-        db: postgres(url).await?,
-        indexes: Indexes::default(),
-        space: SpaceCache::default(),
-    }))
+/// Opens a PostgreSQL database by URL and brings it to the newest schema. Without a key, channels can't be saved.
+pub async fn open_postgres(url: &str, key: Option<SecretKey>) -> Result<Arc<dyn Store>> {
+    store(postgres(url).await?, key).await
 }
 
 /// Opens what is named: a `postgres://` or `postgresql://` URL, `sqlite:` and a file, or a data folder, in which
 /// the file is `domainscope.db`.
 pub async fn open(url_or_dir: &str) -> Result<Arc<dyn Store>> {
+    open_with(url_or_dir, None).await
+}
+
+/// The same with a key for the secrets in it. Without one, the key of an embedded database is in a file beside it
+/// (`domainscope.key`), which is made when it is missing.
+pub async fn open_with(url_or_dir: &str, key: Option<SecretKey>) -> Result<Arc<dyn Store>> {
     if url_or_dir.starts_with("postgres://") || url_or_dir.starts_with("postgresql://") {
-        open_postgres(url_or_dir).await
+        open_postgres(url_or_dir, key).await
     } else if let Some(file) = url_or_dir.strip_prefix("sqlite:") {
-        open_sqlite(Path::new(file.strip_prefix("//").unwrap_or(file))).await
+        sqlite_with(Path::new(file.strip_prefix("//").unwrap_or(file)), key).await
     } else {
-        open_sqlite(&Path::new(url_or_dir).join(FILE)).await
+        sqlite_with(&Path::new(url_or_dir).join(FILE), key).await
     }
+}
+
+async fn sqlite_with(path: &Path, key: Option<SecretKey>) -> Result<Arc<dyn Store>> {
+    let db = sqlite(path).await?;
+    let key = match key {
+        Some(key) => key,
+        None => {
+            let file = path.with_extension("key");
+            let made = tokio::task::spawn_blocking(move || SecretKey::of_file(&file)).await;
+            made.map_err(|e| Error::Broken(format!("the key file: {e}")))??
+        }
+    };
+    store(db, Some(key)).await
+}
+
+async fn store(db: Db, key: Option<SecretKey>) -> Result<Arc<dyn Store>> {
+    if let Some(key) = &key {
+        crate::alerts::seal_all(&db, key).await?;
+    }
+    Ok(Arc::new(Database { db, indexes: Indexes::default(), space: SpaceCache::default(), key }))
 }
 
 pub(crate) async fn sqlite(path: &Path) -> Result<Db> {
@@ -120,7 +139,7 @@ mod tests {
         assert!(matches!(open_sqlite(&file).await.err(), Some(Error::Broken(_))));
         assert!(matches!(open_sqlite(&file.join("below/x.db")).await.err(), Some(Error::Unavailable(_))));
         let no_server = format!("postgres://x@localhost/x?host={}", folder.path().display());
-        assert!(matches!(open_postgres(&no_server).await.err(), Some(Error::Unavailable(_))));
+        assert!(matches!(open_postgres(&no_server, None).await.err(), Some(Error::Unavailable(_))));
         assert!(matches!(open("postgres://[").await.err(), Some(Error::Unavailable(_))));
     }
 

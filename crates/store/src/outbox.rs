@@ -12,8 +12,9 @@ use crate::retry::{Retry, RetryPolicy};
 use jiff::Timestamp;
 use model::event::Event;
 use model::ids::{EventId, OrgId};
+use model::maintenance::Routing;
 use model::names::DomainName;
-use model::notify::{DeliveryState, MessageStatus, Planned};
+use model::notify::{DeliveryState, MessageStatus};
 use std::time::Duration;
 
 /// How deliveries are retried: twelve attempts within about a day.
@@ -47,6 +48,8 @@ pub struct Notification {
     pub rules: Vec<String>,
     /// Messages of a channel with the same batch are sent as one.
     pub batch: Option<i64>,
+    /// Recipients that have it already: an attempt fails when any of several does.
+    pub accepted: Vec<String>,
     /// Which attempt this is, counted from 1.
     pub attempt: u32,
     lease: i64,
@@ -74,6 +77,8 @@ pub struct Failure {
     pub permanent: bool,
     /// No attempt before so long, because the other side asked for it.
     pub retry_after: Option<Duration>,
+    /// Recipients that have the message all the same: further attempts leave them out.
+    pub accepted: Vec<String>,
 }
 
 impl Failure {
@@ -84,7 +89,7 @@ impl Failure {
 
     /// A failure that will not pass by itself.
     pub fn permanent(reason: impl Into<String>) -> Self {
-        Failure { reason: reason.into(), permanent: true, retry_after: None }
+        Failure { reason: reason.into(), permanent: true, ..Failure::default() }
     }
 }
 
@@ -140,7 +145,7 @@ pub(crate) async fn lease(db: &Db, limit: u32, now: Timestamp) -> Result<Vec<Not
          WHERE {DUE} ORDER BY due_at, id LIMIT $2{}) \
          UPDATE outbox SET lease = CASE WHEN lease >= $1 THEN lease + 1 ELSE $1 END, due_at = $3, \
          attempts = attempts + 1 FROM picked WHERE outbox.id = picked.i AND outbox.channel = picked.c \
-         RETURNING id, channel, org, name, last_event, attempts, lease, events, rules, batch",
+         RETURNING id, channel, org, name, last_event, attempts, lease, events, rules, batch, accepted",
         db.skip_locked()
     );
     let mut tx = db.begin().await?;
@@ -174,19 +179,24 @@ fn message(r: &Cells) -> Result<Notification> {
         events: Vec::new(),
         rules: r.text_or_null(8)?.map(|t| read_json(&t)).transpose()?.unwrap_or_default(),
         batch: r.int_or_null(9)?,
+        accepted: r.text_or_null(10)?.map(|t| read_json(&t)).transpose()?.unwrap_or_default(),
         attempt: u32::try_from(r.int(5)?).unwrap_or(u32::MAX),
         lease: r.int(6)?,
     })
 }
 
 /// Replaces the events of a scan by messages, if the lease still holds.
-pub(crate) async fn route(db: &Db, n: &Notification, planned: &[Planned], now: Timestamp) -> Result<bool> {
+pub(crate) async fn route(db: &Db, n: &Notification, routing: &Routing, now: Timestamp) -> Result<bool> {
     let mut tx = db.begin().await?;
     let sql = "DELETE FROM outbox WHERE id = $1 AND channel = $2 AND lease = $3 RETURNING last_event";
     let Some(r) = tx.row(sql, args![n.id.0, n.channel.as_str(), n.lease]).await? else { return Ok(false) };
     let last = r.int(0)?;
-    let mut rows = Vec::with_capacity(planned.len());
-    for p in planned {
+    for (event, note) in &routing.during {
+        let sql = "UPDATE events SET maintenance = $3 WHERE org = $1 AND id = $2";
+        tx.execute(sql, args![n.org.0, event.0, note.as_str()]).await?;
+    }
+    let mut rows = Vec::with_capacity(routing.planned.len());
+    for p in &routing.planned {
         let batch = p.batch.then(|| micros(p.due_at));
         rows.push(args![
             n.id.0,
@@ -200,21 +210,31 @@ pub(crate) async fn route(db: &Db, n: &Notification, planned: &[Planned], now: T
             0,
             json(&p.events)?,
             json(&p.rules)?,
-            batch
+            batch,
+            p.skipped.as_ref().map(|_| micros(now)),
+            p.skipped.clone(),
+            i64::from(p.skipped.is_some())
         ]);
     }
     let head = "INSERT INTO outbox (id, channel, org, name, last_event, at, due_at, attempts, lease, events, rules, \
-                batch)";
+                batch, delivered_at, answer, skipped)";
     tx.insert(head, rows, "").await?;
     tx.commit().await?;
     Ok(true)
 }
 
-pub(crate) async fn delivered(db: &Db, n: &Notification, answer: &str, now: Timestamp) -> Result<()> {
-    let sql = "UPDATE outbox SET delivered_at = $4, answer = $5, last_error = NULL \
+pub(crate) async fn delivered(
+    db: &Db,
+    n: &Notification,
+    answer: &str,
+    now: Timestamp,
+    skipped: bool,
+) -> Result<()> {
+    let sql = "UPDATE outbox SET delivered_at = $4, answer = $5, last_error = NULL, skipped = $6 \
                WHERE id = $1 AND channel = $2 AND lease = $3";
     let answer: String = answer.chars().take(WORDS).collect();
-    db.write(sql, args![n.id.0, n.channel.as_str(), n.lease, micros(now), answer]).await?;
+    db.write(sql, args![n.id.0, n.channel.as_str(), n.lease, micros(now), answer, i64::from(skipped)])
+        .await?;
     Ok(())
 }
 
@@ -225,14 +245,24 @@ pub(crate) async fn failed(db: &Db, n: &Notification, why: &Failure, now: Timest
     let delay = why.retry_after.map_or(delay, |asked| delay.max(asked.min(DELIVERY.max_delay)));
     let due = at.saturating_add(span(delay));
     let reason: String = why.reason.chars().take(WORDS).collect();
-    let sql = "UPDATE outbox SET due_at = $4, failed_at = $5, last_error = $6 \
+    let sql = "UPDATE outbox SET due_at = $4, failed_at = $5, last_error = $6, accepted = $7 \
                WHERE id = $1 AND channel = $2 AND lease = $3 AND delivered_at IS NULL";
     let failed_at = given_up.then_some(at);
-    let values = args![n.id.0, n.channel.as_str(), n.lease, due, failed_at, reason];
+    let mut accepted = n.accepted.clone();
+    accepted.extend(why.accepted.iter().filter(|a| !n.accepted.contains(a)).cloned());
+    let accepted = if accepted.is_empty() { None } else { Some(json(&accepted)?) };
+    let values = args![n.id.0, n.channel.as_str(), n.lease, due, failed_at, reason, accepted];
     if db.write(sql, values).await? == 0 {
         return Ok(Retry::LeaseLost);
     }
     Ok(if given_up { Retry::GivenUp } else { Retry::At(instant(due)?) })
+}
+
+/// Makes what a dead process was sending due again; messages that wait after a failure keep their time.
+pub(crate) async fn release_lost(db: &Db, now: Timestamp) -> Result<u64> {
+    let sql = "UPDATE outbox SET due_at = $1 WHERE attempts > 0 AND last_error IS NULL AND due_at > $1 \
+               AND delivered_at IS NULL AND failed_at IS NULL";
+    db.write(sql, args![micros(now)]).await
 }
 
 pub(crate) async fn list_failed(db: &Db, org: Option<OrgId>, limit: u32) -> Result<Vec<FailedNotification>> {
@@ -289,7 +319,7 @@ pub(crate) async fn stats(db: &Db) -> Result<OutboxStats> {
 }
 
 const STATUS: &str =
-    "id, channel, name, events, at, due_at, attempts, failed_at, delivered_at, last_error, answer";
+    "id, channel, name, events, at, due_at, attempts, failed_at, delivered_at, last_error, answer, skipped";
 
 /// Messages about events between two identities. A scan's events lie within a few thousand positions of its first.
 pub(crate) async fn statuses(
@@ -317,6 +347,9 @@ fn status(r: &Cells) -> Result<MessageStatus> {
     let attempts = u32::try_from(r.int(6)?).unwrap_or(u32::MAX);
     let error = r.text_or_null(9)?;
     let state = match (r.int_or_null(8)?, r.int_or_null(7)?) {
+        (Some(at), _) if r.int(11)? != 0 => {
+            DeliveryState::Skipped { at: instant(at)?, reason: r.text_or_null(10)?.unwrap_or_default() }
+        }
         (Some(at), _) => {
             DeliveryState::Delivered { at: instant(at)?, answer: r.text_or_null(10)?.unwrap_or_default() }
         }

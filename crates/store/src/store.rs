@@ -7,8 +7,9 @@ use crate::items::By;
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
 use crate::resources::SpaceCache;
 use crate::retry::Retry;
+use crate::seal::SecretKey;
 use crate::services::{self, VersionedService};
-use crate::{budgets, events, history, items, jobs, log, record, upkeep};
+use crate::{budgets, events, history, items, jobs, log, outbox, record, upkeep};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -26,6 +27,8 @@ pub(crate) struct Database {
     pub(crate) db: Db,
     pub(crate) indexes: Indexes,
     pub(crate) space: SpaceCache,
+    /// Encrypts what is secret; `None` on PostgreSQL without the setting.
+    pub(crate) key: Option<SecretKey>,
 }
 
 impl Database {
@@ -248,6 +251,10 @@ impl Store for Database {
 
     async fn release(&self, job: &LeasedJob, now: Timestamp) -> Result<()> {
         jobs::release(&self.db, job, now).await
+    }
+
+    async fn release_lost(&self, now: Timestamp) -> Result<u64> {
+        Ok(jobs::release_lost(&self.db, now).await? + outbox::release_lost(&self.db, now).await?)
     }
 
     async fn job_states(&self, kind: JobKind, keys: Vec<String>) -> Result<Vec<JobState>> {

@@ -26,6 +26,16 @@ pub(super) struct AdminArgs {
     /// PostgreSQL instead: postgres://user@host/name
     #[arg(long, global = true, env = "DOMAINSCOPE_DATABASE", value_name = "URL", hide_env_values = true)]
     database: Option<String>,
+    /// Key that encrypts secrets in the database: 32 octets in base64, the same for all replicas; better set as a variable than as a
+    /// flag, which others on the machine can see. Without it an embedded database has a key file beside it
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_SECRET_KEY",
+        value_name = "BASE64",
+        hide_env_values = true
+    )]
+    secret_key: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -83,6 +93,9 @@ enum Action {
         /// Deliver all of them again
         #[arg(long)]
         retry: bool,
+        /// Remove channels that were encrypted with a key that is lost
+        #[arg(long, conflicts_with = "retry")]
+        remove_unreadable: bool,
     },
 }
 
@@ -113,7 +126,7 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
             args.data.display()
         );
     }
-    let store = place::open(&args.data, args.database.as_deref()).await?;
+    let store = place::open(&args.data, args.database.as_deref(), args.secret_key.as_deref()).await?;
     match args.action {
         // Answered above, without a database.
         Action::Crds => {}
@@ -135,11 +148,20 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
         Action::Jobs { retry } => jobs(&*store, &retry, json).await?,
         Action::Claims => claims(&*store, json).await?,
         Action::Backup { file } => {
-            super::backup::backup(&*store, &file).await?;
-            print(&format!("copied into {}", file.display()))?;
+            let key = super::backup::backup(&*store, &file, &args.data).await?;
+            let beside = key.map(|k| format!(", and the key of its secrets into {}", k.display()));
+            print(&format!("copied into {}{}", file.display(), beside.unwrap_or_default()))?;
         }
         Action::Restore { .. } => {}
-        Action::Notifications { retry } => notifications(&*store, retry, json).await?,
+        Action::Notifications { remove_unreadable: true, .. } => {
+            let n = store.remove_unreadable_channels().await?;
+            if json {
+                print_json(&serde_json::json!({ "removed": n }))?;
+            } else {
+                print(&format!("{n} channels removed"))?;
+            }
+        }
+        Action::Notifications { retry, .. } => notifications(&*store, retry, json).await?,
     }
     Ok(Outcome::Done)
 }

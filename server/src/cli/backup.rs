@@ -4,15 +4,32 @@ use super::place;
 use crate::settings::Wrong;
 use anyhow::{Context, Result};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use store::Store;
 
-/// Copies the database into a new file.
-pub(super) async fn backup(store: &dyn Store, file: &Path) -> Result<()> {
+/// Copies the database into a new file, and the key of its secrets, where it is a file, into one beside it, which is returned.
+pub(super) async fn backup(store: &dyn Store, file: &Path, folder: &Path) -> Result<Option<PathBuf>> {
     if file.exists() {
         return Err(Wrong(format!("{} exists: name a new file", file.display())).into());
     }
-    store.backup(file).await.with_context(|| format!("copying into {}", file.display()))
+    store.backup(file).await.with_context(|| format!("copying into {}", file.display()))?;
+    let (key, copy) = (folder.join(KEY), key_of(file));
+    if !key.exists() {
+        return Ok(None);
+    }
+    // Copying keeps the permissions: only the owner reads it.
+    std::fs::copy(&key, &copy).with_context(|| format!("copying {}", key.display()))?;
+    Ok(Some(copy))
+}
+
+/// The key file in a data folder.
+const KEY: &str = "domainscope.key";
+
+/// The key file beside a copy.
+fn key_of(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".key");
+    name.into()
 }
 
 /// Puts a copy into a folder that holds no database, and opens it once: a file of a newer version is refused here.
@@ -36,8 +53,12 @@ pub(super) async fn restore(file: &Path, folder: &Path, postgres: bool) -> Resul
     let _alone = place::alone(folder)?;
     let part = folder.join("domainscope.db.part");
     std::fs::copy(file, &part).with_context(|| format!("copying {}", file.display()))?;
+    let (key, there) = (key_of(file), folder.join(KEY));
+    if key.exists() && !there.exists() {
+        std::fs::copy(&key, &there).with_context(|| format!("copying {}", key.display()))?;
+    }
     std::fs::rename(&part, &target)?;
-    if let Err(e) = place::open(folder, None).await {
+    if let Err(e) = place::open(folder, None, None).await {
         let _ = std::fs::remove_file(&target);
         return Err(e);
     }
@@ -55,7 +76,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (from, to) = (dir.path().join("a"), dir.path().join("b"));
         std::fs::create_dir_all(&from).unwrap();
-        let store = place::open(&from, None).await.unwrap();
+        let store = place::open(&from, None, None).await.unwrap();
         let name = DomainName::trusted("alder.example");
         let item = store::NewItem {
             unicode: name.unicode(),
@@ -66,10 +87,12 @@ mod tests {
         };
         store.add(OrgId::BUILT_IN, &[item], jiff::Timestamp::now()).await.unwrap();
         let file = dir.path().join("copy.db");
-        backup(&*store, &file).await.unwrap();
-        assert!(backup(&*store, &file).await.unwrap_err().to_string().contains("exists"));
+        let key = backup(&*store, &file, &from).await.unwrap().unwrap();
+        assert_eq!(std::fs::read(&key).unwrap(), std::fs::read(from.join(KEY)).unwrap());
+        assert!(backup(&*store, &file, &from).await.unwrap_err().to_string().contains("exists"));
         restore(&file, &to, false).await.unwrap();
-        let again = place::open(&to, None).await.unwrap();
+        assert_eq!(std::fs::read(&key).unwrap(), std::fs::read(to.join(KEY)).unwrap());
+        let again = place::open(&to, None, None).await.unwrap();
         assert_eq!(again.item(OrgId::BUILT_IN, &name).await.unwrap().unwrap().0.tags, ["core"]);
         assert!(restore(&file, &to, false).await.unwrap_err().to_string().contains("exists"));
         let other = dir.path().join("other.txt");

@@ -83,7 +83,7 @@ pub(super) async fn run(args: FeaturesArgs, json: bool) -> Result<Outcome> {
             args.data.display()
         );
     }
-    let store = place::open(&args.data, args.database.as_deref()).await?;
+    let store = place::open(&args.data, args.database.as_deref(), None).await?;
     let (change, desired) = match args.action.unwrap_or(Action::List) {
         Action::List => {
             let report = features_report(&*store, OrgId::BUILT_IN, Timestamp::now()).await?;

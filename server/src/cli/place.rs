@@ -8,20 +8,22 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use store::Store;
+use store::{SecretKey, Store};
 
 /// How long opening a database may take before a message says so.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The store in a folder, or at a URL when one is given.
-pub(super) async fn open(folder: &Path, database: Option<&str>) -> Result<Arc<dyn Store>> {
+pub(super) async fn open(folder: &Path, database: Option<&str>, key: Option<&str>) -> Result<Arc<dyn Store>> {
+    let key =
+        key.map(SecretKey::parse).transpose().map_err(|e| Wrong(format!("DOMAINSCOPE_SECRET_KEY: {e}")))?;
     let Some(url) = database else {
-        return store::open(&folder.to_string_lossy())
+        return store::open_with(&folder.to_string_lossy(), key)
             .await
             .with_context(|| format!("the database in {}", folder.display()));
     };
     let at = address(url)?;
-    let mut opening = std::pin::pin!(store::open_postgres(url));
+    let mut opening = std::pin::pin!(store::open_postgres(url, key));
     let opened = match tokio::time::timeout(PATIENCE, opening.as_mut()).await {
         Ok(opened) => opened,
         Err(_) => {
@@ -118,7 +120,7 @@ mod tests {
     async fn a_folder_that_can_not_be_used_is_named() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
-        let e = open(&folder.path().join("file"), None).await.err().unwrap();
+        let e = open(&folder.path().join("file"), None, None).await.err().unwrap();
         assert!(format!("{e:#}").contains("file"), "{e:#}");
     }
 }

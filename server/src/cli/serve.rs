@@ -40,6 +40,10 @@ pub(super) struct ServeArgs {
     /// PostgreSQL to use instead: postgres://user@host/name
     #[arg(long, env = "DOMAINSCOPE_DATABASE", value_name = "URL", hide_env_values = true)]
     database: Option<String>,
+    /// Key that encrypts secrets in the database: 32 octets in base64, the same for all replicas; better set as a variable than as a
+    /// flag, which others on the machine can see. Without it an embedded database has a key file beside it
+    #[arg(long, env = "DOMAINSCOPE_SECRET_KEY", value_name = "BASE64", hide_env_values = true)]
+    secret_key: Option<String>,
     /// Folder of a browser bundle to use instead of the built-in one
     #[arg(long, value_name = "DIR", hide = true)]
     assets: Option<PathBuf>,
@@ -147,7 +151,15 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         demo::mail(&mut args.mail, lab, listener.local_addr()?);
     }
     let https = args.doh.listener(listener.local_addr()?, lab.as_ref()).await?;
-    let store = super::place::open(&folder, args.database.as_deref()).await?;
+    let store = super::place::open(&folder, args.database.as_deref(), args.secret_key.as_deref()).await?;
+    store.check_channels().await?;
+    if args.database.is_none() {
+        // Alone with its database: leases of an earlier process need not run out first.
+        let released = store.release_lost(jiff::Timestamp::now()).await?;
+        if released > 0 {
+            tracing::info!(released, "work that an earlier process did not finish is done again");
+        }
+    }
     let at_once = std::thread::available_parallelism().map_or(1, |n| n.get().div_ceil(2));
     let identity = Identity::new(store.clone(), Arc::new(SystemClock), at_once).context("accounts")?;
     if args.demo {

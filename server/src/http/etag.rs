@@ -11,8 +11,11 @@ use service::{ApiError, ApiResult, ErrorKind};
 
 /// The tag of a representation.
 fn tag<T: Serialize>(thing: &T) -> String {
-    let json = serde_json::to_vec(thing).unwrap_or_default();
-    let hash = ring::digest::digest(&ring::digest::SHA256, &json);
+    tag_of(&serde_json::to_vec(thing).unwrap_or_default())
+}
+
+fn tag_of(octets: &[u8]) -> String {
+    let hash = ring::digest::digest(&ring::digest::SHA256, octets);
     format!("\"{}\"", HEXLOWER.encode(&hash.as_ref()[..16]))
 }
 
@@ -32,6 +35,16 @@ pub fn tagged<T: Serialize>(headers: &HeaderMap, read: ApiResult<T>) -> Response
         return (StatusCode::NOT_MODIFIED, [(ETAG, header)]).into_response();
     }
     ([(ETAG, header)], Json(thing)).into_response()
+}
+
+/// The same for a text, whose type the caller sets.
+pub fn tagged_text(headers: &HeaderMap, text: String) -> Response {
+    let tag = tag_of(text.as_bytes());
+    let header = HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""));
+    if lists(headers, IF_NONE_MATCH, &tag) {
+        return (StatusCode::NOT_MODIFIED, [(ETAG, header)]).into_response();
+    }
+    ([(ETAG, header)], text).into_response()
 }
 
 /// Refuses a change when the request has an `If-Match` that does not name the thing as it is. `current` is read only then.

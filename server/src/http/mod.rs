@@ -9,6 +9,7 @@ mod audit_export;
 mod connect;
 mod etag;
 mod export;
+mod feeds;
 mod harden;
 mod health;
 mod listen;
@@ -174,6 +175,7 @@ impl AppState {
             .route("/connect/{token}", get(connect::page))
             .route("/api/v1/openapi.json", get(api::reference::openapi))
             .route("/api/docs", get(api::reference::page))
+            .route("/feeds/{file}", get(feeds::feed))
             .route("/assets/{*file}", get(assets::file))
             .route("/favicon.svg", get(assets::icon))
             .route("/problems/{kind}", get(response::problem_type))

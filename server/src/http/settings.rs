@@ -11,8 +11,11 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use model::account::{TokenScope, UserId};
+use model::feed::FeedKind;
 use model::ids::{Caller, Role};
-use service::{AccountBackend, ApiError, ApiResult, FeatureBackend, FeatureDraft, TokenRequest};
+use service::{
+    AccountBackend, AlertBackend, ApiError, ApiResult, FeatureBackend, FeatureDraft, TokenRequest,
+};
 
 /// Longest form, octets.
 const FORM_MAX: usize = 64 << 10;
@@ -132,6 +135,15 @@ async fn act(state: &AppState, caller: &Caller, path: &str, f: &Fields, site: &s
             s.revoke_token(caller, f.get("id")).await?;
             Ok(Done::Back("revoked", 1))
         }
+        ("/settings/tokens", "create_feed") => {
+            let made = s.create_feed(caller, f.get("name"), feed_kind(f.get("kind"))?).await?;
+            let url = format!("{site}{}", made.path);
+            Ok(Done::Show(FormResult::Feed { name: made.feed.name, url }))
+        }
+        ("/settings/tokens", "revoke_feed") => {
+            s.revoke_feed(caller, f.get("id")).await?;
+            Ok(Done::Back("feed_revoked", 1))
+        }
         ("/settings/organisation", "rename") => {
             s.rename_organisation(caller, f.get("name")).await?;
             Ok(Done::Back("renamed", 1))
@@ -183,6 +195,12 @@ async fn account(state: &AppState, caller: &Caller, form: &str, f: &Fields) -> A
         "end_others" => Ok(Done::Back("ended", s.end_sessions(caller, None).await?)),
         other => Err(ApiError::invalid(format!("This page has no form “{other}”."))),
     }
+}
+
+/// The kind of a feed by its word.
+pub(super) fn feed_kind(word: &str) -> ApiResult<FeedKind> {
+    FeedKind::from_word(word)
+        .ok_or_else(|| ApiError::invalid(format!("“{word}” is not a kind of feed: calendar or events.")))
 }
 
 fn user(f: &Fields) -> UserId {

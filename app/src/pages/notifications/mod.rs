@@ -1,6 +1,7 @@
 //! Settings, Notifications: channels, rules with a preview, failed messages. Plain forms; all of it works without script.
 
 mod editor;
+mod maintenance;
 
 use crate::components::banner::failure;
 use crate::components::icon;
@@ -58,6 +59,7 @@ fn page(n: &Notifications) -> AnyView {
             {s.may_change.then(|| add_channel(s))}
             {editing}
             {(!s.rules.is_empty()).then(|| rules(s))}
+            {maintenance::maintenance(s)}
             {(!s.failed.is_empty()).then(|| failed(s))}
         </div>
     }
@@ -92,8 +94,11 @@ fn last(c: &ChannelView) -> (&'static str, &'static str, String, Option<Timestam
         Some(DeliveryState::Delivered { at, answer }) => {
             ("t-ok", "ok", format!("Delivered: {answer}"), Some(*at))
         }
-        Some(DeliveryState::Waiting { due_at, attempts, error }) => {
-            let why = error.clone().unwrap_or_default();
+        Some(DeliveryState::Skipped { at, reason }) => {
+            ("muted", "check", format!("Not sent: {reason}"), Some(*at))
+        }
+        Some(DeliveryState::Waiting { error: None, .. }) => ("muted", "clock", "Sending".into(), None),
+        Some(DeliveryState::Waiting { due_at, attempts, error: Some(why) }) => {
             let next = model::time::human_clock(*due_at);
             (
                 "t-warn",

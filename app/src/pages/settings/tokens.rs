@@ -1,6 +1,6 @@
 //! API tokens of the organisation.
 
-use super::{confirmed, page, refusal, shown_once, usage};
+use super::{confirmed, feeds, page, refusal, shown_once, usage};
 use crate::components::time::{Ago, day};
 use crate::server_fns::{self, FormResult, SettingsPage, TokensData};
 use leptos::prelude::*;
@@ -18,7 +18,7 @@ const SOON_HOURS: i64 = 14 * 24;
 #[component]
 pub(crate) fn TokensPage() -> impl IntoView {
     let data = Resource::new(|| (), |()| server_fns::settings_tokens());
-    page(PATH, "for programs that use the API", data, body)
+    page(PATH, "for programs that use the API, calendars and feed readers", data, body)
 }
 
 fn body(p: SettingsPage<TokensData>) -> AnyView {
@@ -68,7 +68,9 @@ fn body(p: SettingsPage<TokensData>) -> AnyView {
     };
     view! {
         {banner}
+        {feeds::created(outcome.as_ref())}
         {refusal(outcome.as_ref(), "revoke")}
+        {refusal(outcome.as_ref(), "revoke_feed")}
         <div class="cols">
             <section class="card tbl-wrap">
                 <div class="card-head"><h2>"API tokens"</h2><div class="aside">{usage("tokens", p.data.organisation.tokens)}</div></div>
@@ -89,6 +91,7 @@ fn body(p: SettingsPage<TokensData>) -> AnyView {
                 </form>
             </section>
         </div>
+        {feeds::feeds(PATH, &p.data.feeds, outcome.as_ref(), now)}
     }
     .into_any()
 }

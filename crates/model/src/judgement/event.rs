@@ -304,6 +304,9 @@ pub struct Event {
     pub change: Change,
     /// Acknowledgement, if any.
     pub acknowledged: Option<Acknowledged>,
+    /// Note of the maintenance window during which it was detected: no message about it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintenance: Option<String>,
 }
 
 /// A selection of the event log, newest first.

@@ -4,6 +4,7 @@ use super::*;
 use model::event::{Change, Event};
 use model::expiry::{REMINDER_DAYS, parse_days, remind};
 use model::ids::EventId;
+use model::maintenance::{Maintenance, Scope, route};
 use model::notify::{Delivery, Planned, Quiet, Rule, Target, plan};
 
 fn event(id: i64, kind: EventKind, severity: Severity) -> Event {
@@ -22,6 +23,7 @@ fn event(id: i64, kind: EventKind, severity: Severity) -> Event {
             note: String::new(),
         },
         acknowledged: None,
+        maintenance: None,
     }
 }
 
@@ -165,4 +167,68 @@ fn thresholds_are_read_and_wrong_ones_named() {
     for (text, word) in [("", "1 to 12"), ("x", "“x”"), ("400", "365"), ("-1", "0 to 365")] {
         assert!(parse_days(text).unwrap_err().contains(word), "{text}");
     }
+}
+
+#[test]
+fn a_maintenance_window_keeps_events_from_being_sent_and_says_so() {
+    let window = |scope| Maintenance {
+        id: "m".into(),
+        from: now(),
+        to: now() + jiff::SignedDuration::from_hours(1),
+        scope,
+        note: "New servers".into(),
+        by: "Mira".into(),
+    };
+    let rules = [rule("All", &["mail"])];
+    let events = [
+        event(1, EventKind::NameserversChanged, Severity::Critical),
+        event(2, EventKind::ExpiresSoon, Severity::Warning),
+    ];
+    let mut tagged = item();
+    tagged.tags = vec!["prod".into()];
+    let during = |scope: Scope, holding: &Item, events: &[Event]| {
+        let routing = route(&rules, &[window(scope)], &[], holding, events, now());
+        (routing.during, routing.planned.first().map(|p| p.events.clone()).unwrap_or_default())
+    };
+    let silenced = (vec![(EventId(1), "New servers".to_string())], vec![EventId(2)]);
+    let sent = (vec![], vec![EventId(1), EventId(2)]);
+    let prod = Scope::Tag { tag: "prod".into() };
+    assert_eq!(during(Scope::All, &item(), &events), silenced, "but for the calendar's reminders");
+    assert_eq!(during(prod.clone(), &tagged, &events), silenced);
+    assert_eq!(during(prod, &item(), &events), sent);
+    let domain = |name: &str| Scope::Domain { domain: DomainName::trusted(name) };
+    assert_eq!(during(domain("q7.io"), &item(), &events), silenced);
+    assert_eq!(during(domain("other.io"), &item(), &events), sent);
+    // Before and after it.
+    for hours in [-1, 1] {
+        let events =
+            events.clone().map(|e| Event { at: now() + jiff::SignedDuration::from_hours(hours), ..e });
+        assert_eq!(during(Scope::All, &item(), &events), sent, "{hours}");
+    }
+}
+
+#[test]
+fn an_acknowledged_reminder_is_not_repeated_until_it_is_more_urgent() {
+    let rules = [rule("All", &["mail"])];
+    let reminder = |id, severity, date: &str| {
+        let mut e = event(id, EventKind::ExpiresSoon, severity);
+        e.change.new = Some(date.into());
+        e
+    };
+    let mut seen = reminder(1, Severity::Warning, "2026-12-20T13:58:57Z");
+    seen.acknowledged = Some(model::event::Acknowledged { by: "Mira".into(), at: now() });
+    let sent = |e: Event, seen: &Event| {
+        let routing = route(&rules, &[], std::slice::from_ref(seen), &item(), &[e], now());
+        assert_eq!(routing.planned.len(), 1, "a message is planned, or closed with a reason");
+        routing.planned[0].skipped.is_none()
+    };
+    assert!(!sent(reminder(2, Severity::Warning, "2026-12-20T13:58:57Z"), &seen));
+    assert!(!sent(reminder(2, Severity::Warning, "2026-12-20"), &seen), "the same date from another source");
+    assert!(sent(reminder(2, Severity::Critical, "2026-12-20T13:58:57Z"), &seen));
+    assert!(sent(reminder(2, Severity::Warning, "2027-12-20T13:58:57Z"), &seen));
+    let mut changed = event(2, EventKind::RegistrarChanged, Severity::Warning);
+    changed.change.new = seen.change.new.clone();
+    assert!(sent(changed, &seen), "a change is not a repetition");
+    let unseen = Event { acknowledged: None, ..seen };
+    assert!(sent(reminder(2, Severity::Warning, "2026-12-20T13:58:57Z"), &unseen));
 }

@@ -5,6 +5,8 @@ mod smtp;
 mod world;
 
 use model::event::EventKind;
+use model::ids::EventId;
+use model::notify::DeliveryState;
 use smtp::{Mailbox, Server};
 use world::World;
 
@@ -172,5 +174,77 @@ async fn a_process_killed_while_it_delivers_delivers_again_under_the_same_id() {
     // The dead one comes back to life: it has lost the message.
     let late = store::Failure::temporary("late");
     assert_eq!(w.store.notification_failed(&lost[0], &late, w.now()).await.unwrap(), store::Retry::LeaseLost);
+    assert_eq!(w.status().await, "delivered");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_bad_recipient_does_not_keep_a_mail_from_the_others() {
+    let server = Server::start("some").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    w.recipients(&["gone@alder.example", "ops@alder.example", "ops-night@alder.example"]).await;
+    w.scan().await;
+    w.deliver().await;
+    let took = || async {
+        let header = |m: &serde_json::Value| m["headers"]["x-envelope"].as_str().unwrap().to_string();
+        server.mails().await.iter().map(header).collect::<Vec<_>>()
+    };
+    assert_eq!(took().await, ["ops@alder.example tls=False", "ops-night@alder.example tls=False"]);
+    let status = w.status().await;
+    assert!(status.starts_with("failed: 2 of 3 recipients have it; gone@alder.example:"), "{status}");
+    assert!(status.contains("550"), "{status}");
+    // The header names all of them; sent again, it goes only to the one that has not got it.
+    let to = server.mails().await[0]["headers"]["to"].as_str().unwrap().to_string();
+    assert!(to.contains("gone@alder.example") && to.contains("ops-night@alder.example"), "{to}");
+    let mended = Server::start("accept").await;
+    w.server(&mended.url("?tls=none"));
+    w.store.retry_notifications(Some(world::ORG), None, w.now()).await.unwrap();
+    w.deliver().await;
+    assert_eq!(w.status().await, "delivered");
+    let mails = mended.mails().await;
+    assert_eq!(mails.len(), 1);
+    assert_eq!(mails[0]["headers"]["x-envelope"], "gone@alder.example tls=False");
+    assert_eq!(mails[0]["headers"]["message-id"], server.mails().await[0]["headers"]["message-id"]);
+
+    // Greylisting delays one recipient only once.
+    let server = Server::start("greylist").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    w.recipients(&["ops@alder.example", "night@alder.example"]).await;
+    w.scan().await;
+    w.deliver().await;
+    w.seconds(60);
+    w.deliver().await;
+    assert_eq!((w.status().await.as_str(), server.mails().await.len()), ("delivered", 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acknowledged_event_is_not_sent_again() {
+    // Acknowledged while a busy server lets it wait: not sent when the server is back.
+    let busy = Server::start("busy").await;
+    let w = World::new(&busy.url("?tls=none"), "2026-12-20").await;
+    w.scan().await;
+    w.deliver().await;
+    assert!(w.status().await.starts_with("waiting:"));
+    w.acknowledge().await;
+    let server = Server::start("accept").await;
+    w.server(&server.url("?tls=none"));
+    w.seconds(60);
+    w.deliver().await;
+    assert_eq!(w.status().await, "skipped: Mira Holt acknowledged it before it was sent");
+    // The reminder at 15 days is a repetition: recorded, not sent. At 7 days it is critical, and is sent.
+    w.later_hours(15 * 24).await;
+    w.deliver().await;
+    let newest = w.store.message_statuses(world::ORG, EventId(0), EventId(i64::MAX)).await.unwrap().remove(0);
+    let DeliveryState::Skipped { reason, .. } = newest.state else { panic!("{newest:?}") };
+    assert_eq!(reason, "Mira Holt acknowledged an earlier reminder of this date");
+    assert_eq!((w.events().await.len(), server.mails().await.len()), (2, 0));
+    w.later_hours(8 * 24).await;
+    w.deliver().await;
+    assert_eq!((w.status().await.as_str(), server.mails().await.len()), ("delivered", 1));
+    // Renewed: the reminders of the next date are sent again.
+    w.expires("2027-12-20").await;
+    w.later_hours(1).await;
+    w.acknowledge().await;
+    w.later_hours(340 * 24).await;
+    w.deliver().await;
     assert_eq!(w.status().await, "delivered");
 }

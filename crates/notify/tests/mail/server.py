@@ -2,7 +2,7 @@
 
 Prints its port, then lives until its standard input ends. Every message it takes is a file of FOLDER. BEHAVIOUR:
 accept; greylist (the first RCPT of each recipient is 450); busy (451 after DATA); reject (550 after DATA);
-unknown (550 at RCPT); cut (takes the first message and closes the connection without an answer).
+unknown (550 at RCPT); some (the same but for ops@…); cut (takes the first message and closes the connection without an answer).
 With a certificate it offers STARTTLS and takes no mail without it.
 """
 
@@ -25,7 +25,7 @@ class Handler:
         if behaviour == "greylist" and address not in self.seen:
             self.seen.add(address)
             return "450 4.2.0 Greylisted, try again later"
-        if behaviour == "unknown":
+        if behaviour == "unknown" or (behaviour == "some" and not address.startswith("ops")):
             return "550 5.1.1 No such mailbox here"
         envelope.rcpt_tos.append(address)
         return "250 OK"

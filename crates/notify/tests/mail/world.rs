@@ -117,6 +117,21 @@ impl World {
         self.registry.now()
     }
 
+    /// Other recipients from now on.
+    pub async fn recipients(&self, to: &[&str]) {
+        let to = to.iter().map(|a| (*a).to_string()).collect();
+        let target = Target::Email { to };
+        let channel =
+            Channel { id: "mailbox".into(), name: "Operations".into(), target, created_at: self.now() };
+        self.store.save_channel(ORG, &channel, self.now()).await.unwrap();
+    }
+
+    /// Acknowledges all events.
+    pub async fn acknowledge(&self) {
+        let ids: Vec<_> = self.events().await.iter().map(|e| e.id).collect();
+        self.store.acknowledge(ORG, &ids, "Mira Holt", self.now()).await.unwrap();
+    }
+
     /// Another server from now on.
     pub fn server(&self, url: &str) {
         *self.smtp.lock().unwrap() = smtp(url, None);
@@ -170,6 +185,7 @@ impl World {
             None => "none".into(),
             Some(DeliveryState::Delivered { .. }) => "delivered".into(),
             Some(DeliveryState::Waiting { error, .. }) => format!("waiting: {}", error.unwrap_or_default()),
+            Some(DeliveryState::Skipped { reason, .. }) => format!("skipped: {reason}"),
             Some(DeliveryState::Failed { error, .. }) => format!("failed: {error}"),
         }
     }

@@ -33,6 +33,7 @@ fn message(n: i64) -> Message {
             note: String::new(),
         },
         acknowledged: None,
+        maintenance: None,
     };
     let part = Part {
         domain: DomainName::trusted("alder.example"),
@@ -209,7 +210,7 @@ async fn a_webhook_is_signed_so_that_another_implementation_verifies_it() {
     let secret = notify::new_secret([9; 32]);
     let mut sink = Sink::start(&["204", &secret]);
     let hook = channel(Target::Webhook { url: sink.url(), secret });
-    let answer = deliverer(true).send(&hook, &message(3), now()).await.unwrap();
+    let answer = deliverer(true).send(&hook, &message(3), &[], now()).await.unwrap();
     assert!(answer.starts_with("204 No Content in "), "{answer}");
     let seen = sink.request();
     assert_eq!(seen["verified"], true);
@@ -221,7 +222,7 @@ async fn a_webhook_is_signed_so_that_another_implementation_verifies_it() {
     // Another secret does not verify.
     let mut other = Sink::start(&["200", &notify::new_secret([8; 32])]);
     let hook = channel(Target::Webhook { url: other.url(), secret: notify::new_secret([9; 32]) });
-    deliverer(true).send(&hook, &message(1), now()).await.unwrap();
+    deliverer(true).send(&hook, &message(1), &[], now()).await.unwrap();
     assert_eq!(other.request()["verified"], false);
 }
 
@@ -237,7 +238,7 @@ async fn answers_say_whether_another_attempt_makes_sense() {
     ] {
         let sink = Sink::start(&[status]);
         let slack = channel(Target::Slack { url: sink.url() });
-        let e = deliverer(true).send(&slack, &message(1), now()).await.unwrap_err();
+        let e = deliverer(true).send(&slack, &message(1), &[], now()).await.unwrap_err();
         assert_eq!(
             (e.permanent, e.retry_after),
             (permanent, after.map(Duration::from_secs)),
@@ -248,7 +249,7 @@ async fn answers_say_whether_another_attempt_makes_sense() {
     // A target inside is never dialled.
     let sink = Sink::start(&["200"]);
     let e = deliverer(false)
-        .send(&channel(Target::Slack { url: sink.url() }), &message(1), now())
+        .send(&channel(Target::Slack { url: sink.url() }), &message(1), &[], now())
         .await
         .unwrap_err();
     assert!(e.permanent && e.reason.contains("127.0.0.1"), "{e:?}");

@@ -48,7 +48,7 @@ pub(crate) async fn append(
 }
 
 /// Writes an entry, if there is one to write.
-pub(super) async fn note(tx: &mut Tx, entry: Option<&Audit>) -> Result<()> {
+pub(crate) async fn note(tx: &mut Tx, entry: Option<&Audit>) -> Result<()> {
     let Some(e) = entry else { return Ok(()) };
     append(tx, (e.org, &e.by, e.at), e.action, &[(e.object.clone(), e.old.clone(), e.new.clone())]).await
 }

@@ -112,7 +112,7 @@ pub async fn migrations_run_once_and_forward(place: &Place) {
     run(place, "INSERT INTO schema_versions (version, applied_at) VALUES (999, 0)").await;
     let refused = match place {
         Place::Sqlite(p) => store::open_sqlite(p).await.err(),
-        Place::Postgres(url) => store::open_postgres(url).await.err(),
+        Place::Postgres(url) => store::open_postgres(url, None).await.err(),
     };
     assert!(matches!(&refused, Some(Error::Broken(why)) if why.contains("999")), "{refused:?}");
 }

@@ -3,9 +3,11 @@
 
 use crate::world::{ONE, Place, TWO, add, change, later, name, now, scan};
 use jiff::Timestamp;
+use model::event::{EventKind, EventQuery};
 use model::ids::EventId;
+use model::maintenance::{Maintenance, Routing, Scope};
 use model::notify::{Channel, DeliveryState, Planned, Rule, Target};
-use store::{DELIVERY, Failure, LOG, Notification, Retry, Store};
+use store::{DELIVERY, Failure, LOG, Notification, Retry, SecretKey, Store};
 
 async fn lease(s: &dyn Store, at: Timestamp) -> Vec<Notification> {
     s.lease_notifications(9, at).await.unwrap()
@@ -23,14 +25,19 @@ fn planned(n: &Notification, channel: &str, due_at: Timestamp) -> Planned {
         batch: false,
         events: n.events.iter().map(|e| e.id).collect(),
         rules: vec!["Everything".into()],
+        skipped: None,
     }
+}
+
+fn routing(planned: &[Planned]) -> Routing {
+    Routing { planned: planned.to_vec(), during: vec![] }
 }
 
 /// Records a scan with one event and routes it to a channel.
 async fn one_message(s: &dyn Store, at: Timestamp) {
     record(s, "a.example", &["one"]).await;
     let n = lease(s, at).await.remove(0);
-    assert!(s.route_notification(&n, &[planned(&n, "mail", at)], at).await.unwrap());
+    assert!(s.route_notification(&n, &routing(&[planned(&n, "mail", at)]), at).await.unwrap());
 }
 
 pub async fn a_scan_with_events_is_routed_once_for_each_holder(place: &Place) {
@@ -58,9 +65,9 @@ pub async fn a_scan_with_events_is_routed_once_for_each_holder(place: &Place) {
     second.events.truncate(2);
     second.batch = true;
     let plans = [planned(&got[0], "mail", now()), second];
-    assert!(s.route_notification(&got[0], &plans, now()).await.unwrap());
-    assert!(!s.route_notification(&got[0], &plans, now()).await.unwrap(), "it was routed already");
-    assert!(s.route_notification(&got[1], &[], now()).await.unwrap());
+    assert!(s.route_notification(&got[0], &routing(&plans), now()).await.unwrap());
+    assert!(!s.route_notification(&got[0], &routing(&plans), now()).await.unwrap(), "it was routed already");
+    assert!(s.route_notification(&got[1], &Routing::default(), now()).await.unwrap());
     let n = lease(&*s, now()).await.remove(0);
     assert_eq!((n.channel.as_str(), n.events.len(), n.batch), ("mail", 3, None));
     assert_eq!(n.rules, ["Everything"]);
@@ -176,8 +183,121 @@ pub async fn channels_and_rules_belong_to_one_organisation(place: &Place) {
     add(&*s, ONE, &["a.example"]).await;
     record(&*s, "a.example", &["one"]).await;
     let n = lease(&*s, now()).await.remove(0);
-    s.route_notification(&n, &[planned(&n, "a", now())], now()).await.unwrap();
+    s.route_notification(&n, &routing(&[planned(&n, "a", now())]), now()).await.unwrap();
     assert!(s.delete_channel(ONE, "a").await.unwrap());
     assert_eq!(s.outbox_stats().await.unwrap().waiting, 0);
     assert!(s.delete_rule(ONE, "r").await.unwrap() && s.rules(ONE).await.unwrap().is_empty());
+}
+
+pub async fn what_is_not_sent_says_why(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example"]).await;
+    record(&*s, "a.example", &["one", "two"]).await;
+    let n = lease(&*s, now()).await.remove(0);
+    // One event fell into a window; the message about the other is closed at once.
+    let mut closed = planned(&n, "mail", now());
+    closed.events.remove(0);
+    closed.skipped = Some("Mira acknowledged it".into());
+    let during = vec![(n.events[0].id, "New servers".to_string())];
+    let routing = Routing { planned: vec![closed], during };
+    assert!(s.route_notification(&n, &routing, now()).await.unwrap());
+    assert!(lease(&*s, later(9999)).await.is_empty());
+    let all = s.message_statuses(ONE, EventId(0), EventId(i64::MAX)).await.unwrap();
+    let reason = "Mira acknowledged it".to_string();
+    assert_eq!(all[0].state, DeliveryState::Skipped { at: now(), reason });
+    let events = s.events(ONE, &EventQuery::default()).await.unwrap().events;
+    let notes: Vec<_> = events.iter().map(|e| e.maintenance.as_deref()).collect();
+    assert_eq!(notes, [None, Some("New servers")]);
+    // Acknowledged events of a kind, to their organisation alone.
+    let kind = events[1].change.kind;
+    assert!(s.acknowledged(ONE, &name("a.example"), kind).await.unwrap().is_empty());
+    s.acknowledge(ONE, &[events[1].id], "Mira", now()).await.unwrap();
+    assert_eq!(s.acknowledged(ONE, &name("a.example"), kind).await.unwrap()[0].id, events[1].id);
+    assert!(s.acknowledged(TWO, &name("a.example"), kind).await.unwrap().is_empty());
+    assert!(s.acknowledged(ONE, &name("a.example"), EventKind::Expired).await.unwrap().is_empty());
+
+    // Recipients that have a message are remembered over attempts.
+    one_message(&*s, now()).await;
+    let n = lease(&*s, now()).await.remove(0);
+    let why = Failure { accepted: vec!["a@x.example".into()], ..Failure::temporary("half") };
+    s.notification_failed(&n, &why, now()).await.unwrap();
+    let n = lease(&*s, later(60)).await.remove(0);
+    assert_eq!(n.accepted, ["a@x.example"]);
+    let why = Failure { accepted: vec!["b@x.example".into()], ..Failure::permanent("half") };
+    s.notification_failed(&n, &why, later(60)).await.unwrap();
+    s.retry_notifications(None, None, later(61)).await.unwrap();
+    let n = lease(&*s, later(61)).await.remove(0);
+    assert_eq!(n.accepted, ["a@x.example", "b@x.example"]);
+    s.notification_skipped(&n, "The channel was removed", later(61)).await.unwrap();
+    assert!(matches!(
+        s.last_message(ONE, "mail").await.unwrap().unwrap().state,
+        DeliveryState::Skipped { .. }
+    ));
+
+    let window = Maintenance {
+        id: "w".into(),
+        from: now(),
+        to: later(60),
+        scope: Scope::Tag { tag: "prod".into() },
+        note: "New servers".into(),
+        by: "Mira".into(),
+    };
+    s.save_maintenance(ONE, &window, now()).await.unwrap();
+    assert_eq!(s.maintenance(ONE).await.unwrap(), [window]);
+    assert!(s.maintenance(TWO).await.unwrap().is_empty() && !s.delete_maintenance(TWO, "w").await.unwrap());
+    assert!(s.delete_maintenance(ONE, "w").await.unwrap());
+}
+
+/// What a database holds, all of it.
+async fn octets(place: &Place) -> Vec<u8> {
+    match place {
+        Place::Sqlite(path) => {
+            let mut all = Vec::new();
+            for suffix in ["", "-wal", "-shm"] {
+                let file = format!("{}{suffix}", path.display());
+                all.extend(std::fs::read(file).unwrap_or_default());
+            }
+            all
+        }
+        Place::Postgres(_) => {
+            let sql = "SELECT json FROM notification_settings";
+            crate::saved::texts(place, sql).await.concat().into_bytes()
+        }
+    }
+}
+
+pub async fn secrets_of_channels_are_not_stored_in_clear(place: &Place) {
+    let s = place.open().await;
+    let target = Target::Telegram { token: "hunter2-hunter2".into(), chat: "-1".into() };
+    let channel = Channel { id: "c".into(), name: "Chat".into(), target, created_at: now() };
+    s.save_channel(ONE, &channel, now()).await.unwrap();
+    let holds = |all: &[u8], word: &str| all.windows(word.len()).any(|w| w == word.as_bytes());
+    let all = octets(place).await;
+    assert!(!holds(&all, "hunter2") && holds(&all, "v1:"), "encrypted");
+    assert_eq!(s.channels(ONE).await.unwrap(), [channel.clone()]);
+    drop(s);
+
+    // As an earlier version wrote it.
+    let plain = serde_json::to_string(&channel).unwrap();
+    crate::saved::execute(place, &format!("UPDATE notification_settings SET json = '{plain}'")).await;
+    assert!(holds(&octets(place).await, "hunter2"));
+    let s = place.open().await;
+    assert!(!holds(&octets(place).await, "hunter2"), "converted, and nothing is left in free pages");
+    assert_eq!(s.channels(ONE).await.unwrap(), [channel]);
+    s.check_channels().await.unwrap();
+    drop(s);
+
+    // With another key it is an error that says what to do, and the channels can be given up.
+    let other = SecretKey::parse("//79/Pv6+fj39vX08/Lx8O/u7ezr6uno5+bl5OPi4eA=").unwrap();
+    let at = match place {
+        Place::Sqlite(path) => format!("sqlite:{}", path.display()),
+        Place::Postgres(url) => url.clone(),
+    };
+    let s = store::open_with(&at, Some(other)).await.unwrap();
+    for e in [s.channels(ONE).await.unwrap_err(), s.check_channels().await.unwrap_err()] {
+        assert!(e.to_string().contains("DOMAINSCOPE_SECRET_KEY"), "{e}");
+    }
+    assert_eq!(s.remove_unreadable_channels().await.unwrap(), 1);
+    s.check_channels().await.unwrap();
+    assert!(s.channels(ONE).await.unwrap().is_empty() && s.has_key());
 }

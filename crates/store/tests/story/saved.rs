@@ -44,7 +44,7 @@ async fn restore(place: &Place) {
 }
 
 /// The one column of text that a statement answers.
-async fn texts(place: &Place, sql: &'static str) -> Vec<String> {
+pub async fn texts(place: &Place, sql: &'static str) -> Vec<String> {
     match place {
         Place::Sqlite(p) => {
             let mut c = sqlx::SqliteConnection::connect(&format!("sqlite:{}", p.display())).await.unwrap();
@@ -53,6 +53,23 @@ async fn texts(place: &Place, sql: &'static str) -> Vec<String> {
         Place::Postgres(url) => {
             let mut c = sqlx::PgConnection::connect(url).await.unwrap();
             sqlx::query(sql).fetch_all(&mut c).await.unwrap().iter().map(|r| r.get(0)).collect()
+        }
+    }
+}
+
+/// Runs a statement that this suite composed.
+pub async fn execute(place: &Place, sql: &str) {
+    let sql = AssertSqlSafe(sql.to_string());
+    match place {
+        Place::Sqlite(p) => {
+            let mut c = sqlx::SqliteConnection::connect(&format!("sqlite:{}", p.display())).await.unwrap();
+            sqlx::query(sql).execute(&mut c).await.unwrap();
+            c.close().await.unwrap();
+        }
+        Place::Postgres(url) => {
+            let mut c = sqlx::PgConnection::connect(url).await.unwrap();
+            sqlx::query(sql).execute(&mut c).await.unwrap();
+            c.close().await.unwrap();
         }
     }
 }

@@ -12,7 +12,7 @@ use model::registration::{Party, Protocol};
 use model::scan::LogEntry;
 use std::path::PathBuf;
 use std::sync::Arc;
-use store::{ItemOutcome, LogRead, NewItem, Record, Store};
+use store::{ItemOutcome, LogRead, NewItem, Record, SecretKey, Store};
 
 /// Where a store is kept; opening it twice gives two replicas.
 pub enum Place {
@@ -24,10 +24,15 @@ impl Place {
     pub async fn open(&self) -> Arc<dyn Store> {
         match self {
             Place::Sqlite(p) => store::open_sqlite(p).await,
-            Place::Postgres(url) => store::open_postgres(url).await,
+            Place::Postgres(url) => store::open_postgres(url, Some(key())).await,
         }
         .expect("the store opens")
     }
+}
+
+/// The key of all databases on PostgreSQL.
+pub fn key() -> SecretKey {
+    SecretKey::parse("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=").expect("a key")
 }
 
 pub const ONE: OrgId = OrgId(1);

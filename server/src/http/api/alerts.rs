@@ -9,7 +9,7 @@ use service::AlertBackend;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// `/channels`, `/rules`, `/messages`.
+/// `/channels`, `/rules`, `/maintenance`, `/feeds`, `/health`, `/messages`.
 pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(channels, save_channel))
@@ -18,6 +18,11 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(rules, save_rule))
         .routes(routes!(preview))
         .routes(routes!(remove_rule))
+        .routes(routes!(maintenance, save_maintenance))
+        .routes(routes!(end_maintenance))
+        .routes(routes!(feeds, create_feed))
+        .routes(routes!(revoke_feed))
+        .routes(routes!(health))
         .routes(routes!(failed))
         .routes(routes!(resend))
 }
@@ -101,6 +106,68 @@ async fn remove_rule(
 #[utoipa::path(get, path = "/messages/failed", tag = "notifications", operation_id = "failed_messages", responses((status = 200, body = Vec<v1::FailedMessageV1>)))]
 async fn failed(State(state): Services, Extension(caller): Extension<Caller>) -> Response {
     respond(state.services.notifications(&caller).await.map(|n| all::<_, v1::FailedMessageV1>(n.failed)))
+}
+
+/// Maintenance windows, the newest first.
+#[utoipa::path(get, path = "/maintenance", tag = "notifications", responses((status = 200, body = Vec<v1::MaintenanceV1>)))]
+async fn maintenance(State(state): Services, Extension(caller): Extension<Caller>) -> Response {
+    respond(state.services.notifications(&caller).await.map(|n| all::<_, v1::MaintenanceV1>(n.maintenance)))
+}
+
+/// Plans maintenance: events of these domains are recorded, and no message about them is sent.
+#[utoipa::path(post, path = "/maintenance", tag = "notifications", request_body = v1::MaintenanceRequest, responses((status = 200, body = v1::MaintenanceV1)))]
+async fn save_maintenance(
+    State(state): Services,
+    Extension(caller): Extension<Caller>,
+    Json(draft): Json<v1::MaintenanceRequest>,
+) -> Response {
+    respond(state.services.save_maintenance(&caller, &draft.into()).await.map(v1::MaintenanceV1::from))
+}
+
+/// Ends a maintenance window that lasts, or removes one that has not begun.
+#[utoipa::path(delete, path = "/maintenance/{id}", tag = "notifications", params(("id" = String, Path, description = "Identifier of the window")), responses((status = 200, body = (), description = "Ended")))]
+async fn end_maintenance(
+    State(state): Services,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    respond(state.services.end_maintenance(&caller, &id).await)
+}
+
+/// Feeds, newest first; without their addresses.
+#[utoipa::path(get, path = "/feeds", tag = "notifications", responses((status = 200, body = Vec<v1::FeedV1>)))]
+async fn feeds(State(state): Services, Extension(caller): Extension<Caller>) -> Response {
+    respond(state.services.feeds(&caller).await.map(all::<_, v1::FeedV1>))
+}
+
+/// Creates a feed; its address is shown once.
+#[utoipa::path(post, path = "/feeds", tag = "notifications", request_body = v1::FeedRequest, responses((status = 200, body = v1::NewFeedV1)))]
+async fn create_feed(
+    State(state): Services,
+    Extension(caller): Extension<Caller>,
+    Json(draft): Json<v1::FeedRequest>,
+) -> Response {
+    let kind = match super::super::settings::feed_kind(&draft.kind) {
+        Ok(kind) => kind,
+        Err(e) => return respond::<()>(Err(e)),
+    };
+    respond(state.services.create_feed(&caller, &draft.name, kind).await.map(v1::NewFeedV1::from))
+}
+
+/// Revokes a feed: its address leads nowhere from then on.
+#[utoipa::path(delete, path = "/feeds/{id}", tag = "notifications", params(("id" = String, Path, description = "Identifier of the feed")), responses((status = 200, body = (), description = "Revoked")))]
+async fn revoke_feed(
+    State(state): Services,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    respond(state.services.revoke_feed(&caller, &id).await)
+}
+
+/// What is wrong with the installation itself, not with a domain.
+#[utoipa::path(get, path = "/health", tag = "notifications", responses((status = 200, body = v1::HealthV1)))]
+async fn health(State(state): Services, Extension(caller): Extension<Caller>) -> Response {
+    respond(state.services.health(&caller).await.map(v1::HealthV1::from))
 }
 
 /// Sends one given-up message again, or all of them when the body is `{}`.

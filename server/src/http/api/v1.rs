@@ -20,6 +20,7 @@ use utoipa::ToSchema;
 mod alerts;
 mod claims;
 mod events;
+mod maintenance;
 mod problem;
 mod requests;
 mod services;
@@ -29,6 +30,7 @@ pub use alerts::{
 };
 pub use claims::{ClaimDetail, ClaimEntry, ClaimRequest};
 pub use events::EventList;
+pub use maintenance::{FeedRequest, FeedV1, HealthV1, MaintenanceRequest, MaintenanceV1, NewFeedV1};
 pub use problem::Problem;
 pub use requests::{AddRequest, CompareParameters, EventParameters, ListParameters, PatchRequest};
 pub use services::{

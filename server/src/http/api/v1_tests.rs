@@ -88,6 +88,7 @@ fn events_totals_and_added_names_keep_their_keys() {
             source: "RDAP".into(),
             note: String::new(),
         },
+        maintenance: None,
         acknowledged: Some(Acknowledged { by: "a".into(), at: Timestamp::UNIX_EPOCH }),
     };
     let page = EventPage { events: vec![event], total: 1, page: 1, per_page: 50 };

@@ -123,6 +123,7 @@ impl From<MessageStatus> for MessageV1 {
 enum MessageStateV1 {
     Waiting { due_at: Timestamp, attempts: u32, error: Option<String> },
     Delivered { at: Timestamp, answer: String },
+    Skipped { at: Timestamp, reason: String },
     Failed { at: Timestamp, error: String, attempts: u32 },
 }
 
@@ -133,6 +134,7 @@ impl From<DeliveryState> for MessageStateV1 {
                 MessageStateV1::Waiting { due_at, attempts, error }
             }
             DeliveryState::Delivered { at, answer } => MessageStateV1::Delivered { at, answer },
+            DeliveryState::Skipped { at, reason } => MessageStateV1::Skipped { at, reason },
             DeliveryState::Failed { at, error, attempts } => MessageStateV1::Failed { at, error, attempts },
         }
     }

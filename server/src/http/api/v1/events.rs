@@ -34,6 +34,9 @@ struct EventV1 {
     source: String,
     note: String,
     acknowledged: Option<AcknowledgedV1>,
+    /// Note of the maintenance window during which it was detected: no message about it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    maintenance: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -58,6 +61,7 @@ impl From<Event> for EventV1 {
             source: e.change.source,
             note: e.change.note,
             acknowledged: e.acknowledged.map(|a| AcknowledgedV1 { by: a.by, at: a.at }),
+            maintenance: e.maintenance,
         }
     }
 }
