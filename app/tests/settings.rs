@@ -20,7 +20,7 @@ async fn settings_read_without_script_and_their_forms_go_to_their_own_address() 
     assert!(html.contains("action=\"/settings/members\"") && html.contains("value=\"invite\""));
     let (_, html) = page(&story(), "/settings/tokens").await;
     says(&text(&html), &["ci-inventory", "dst_h2kc…", "in 11 days", "expired", "46 of 50 tokens"]);
-    assert!(html.contains("larger quota"), "a quota is told before it bites");
+    assert!(html.contains("larger quota"), "a quota is shown before it is reached");
     let t = read(&story(), "/settings/audit?about=member").await;
     says(&t, &["Role changed", "security@alder.example", "was member", "is now viewer", "198.51.100.7"]);
     assert!(!t.contains("Token created"), "{t}");

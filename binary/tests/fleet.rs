@@ -165,7 +165,7 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     assert!(vantage["error"].is_null() && vantage["latency_ms"].is_number(), "{vantage}");
     assert!(!vantage["chain"].as_array().unwrap().is_empty(), "{vantage}");
 
-    // It ends when it is told to, and goes on with its key and no token.
+    // It ends on SIGTERM, restarts, and goes on with its key and no token.
     assert_eq!(running.stop(), Some(0));
     let (running, _) = Running::until(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
     until("fra-1 answers again", || {

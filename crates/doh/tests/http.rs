@@ -326,7 +326,7 @@ async fn the_json_form_has_the_usual_shape() {
 async fn the_json_form_knows_the_usual_parameters() {
     let site = site();
     let ask = |query: &'static str| ask(&site.router, "GET", query, &[], &[]);
-    // A subnet is told to no one, so the answer holds for all of them.
+    // A subnet is sent to no server, so the answer holds for all of them.
     for (subnet, scope) in [
         ("192.0.2.0/24", "192.0.2.0/0"),
         ("0.0.0.0/0", "0.0.0.0/0"),

@@ -67,7 +67,7 @@ impl Task {
 pub struct Spec {
     /// Its name: an RFC 1123 label.
     pub name: &'static str,
-    /// Whether it is on when nobody asked for anything.
+    /// Whether it is on without a setting.
     pub default: bool,
     /// How settled it is.
     pub stage: Stage,

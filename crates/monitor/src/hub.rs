@@ -67,7 +67,7 @@ impl Hub {
         self.0.faults.note(observation, now);
     }
 
-    /// What happens from now on. A receiver that falls behind is told so and must read the state again.
+    /// What happens from now on. A receiver that falls behind gets an error and must read the state again.
     pub fn subscribe(&self) -> broadcast::Receiver<Live> {
         self.0.live.subscribe()
     }

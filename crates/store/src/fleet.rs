@@ -98,7 +98,7 @@ pub enum JoinOutcome {
 pub enum WorkState {
     /// It was asked of another agent, or of none.
     Unknown,
-    /// It was answered, or nobody waits for it any more.
+    /// It was answered, or its caller no longer waits.
     Over,
     /// It is open: this is the question.
     Open(String),

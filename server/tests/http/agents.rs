@@ -140,7 +140,7 @@ async fn only_answers_to_what_was_asked_are_taken() {
     let work: PollReply = serde_json::from_value(reply).unwrap();
     assert_eq!((work.work.len(), &work.work[0].question), (1, &question));
     assert_eq!(put(&gru, answer("q1", failed())).await.0, 404, "another agent was asked");
-    assert_eq!(put(&fra, answer("q9", failed())).await.0, 404, "nobody was asked");
+    assert_eq!(put(&fra, answer("q9", failed())).await.0, 404, "no agent was asked");
     let other = json!({ "work": "q1", "answer": { "answer": "authority", "seen": {
         "name": "evil.example", "type": "A", "zone": "evil.example", "outcome": "serves", "aliases": [], "records": [],
         "ttl": null, "negative_ttl": null, "soa": null, "servers": [], "agree": true,
