@@ -1,35 +1,23 @@
 //! The resource API with Debian's `kubectl` (1.20), unchanged, against a running server.
 
 #[allow(dead_code, reason = "other tests use the rest")]
-#[path = "http/site.rs"]
-mod site;
+mod cluster;
 
+use cluster::Cluster as Server;
+use cluster::site::TOKEN;
 use model::names::DomainName;
 use serde_json::{Value, json};
-use server::http::{Tls, serve};
-use site::{Site, TOKEN, site};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::net::TcpListener;
 use tokio::process::Command;
-use tokio_util::sync::CancellationToken;
 
-/// A site that listens, and a home for `kubectl`.
+/// A server, and a home for `kubectl`.
 struct Cluster {
-    site: Site,
-    address: SocketAddr,
+    server: Server,
     home: tempfile::TempDir,
-    stop: CancellationToken,
     arguments: Vec<String>,
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        self.stop.cancel();
-    }
 }
 
 fn kubectl_program() -> Option<PathBuf> {
@@ -47,24 +35,18 @@ impl Cluster {
     /// Over plain HTTP in the name of the demo's visitor, or over TLS with the site's token.
     async fn start(tls: bool) -> Option<Cluster> {
         kubectl_program()?;
-        let site = site(!tls).await;
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let stop = CancellationToken::new();
-        let certificate = tls.then(|| {
-            let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_string()]).unwrap();
-            Tls::pem(made.cert.pem().as_bytes(), made.signing_key.serialize_pem().as_bytes()).unwrap()
-        });
-        let hub = site.scanner.hub.clone();
-        tokio::spawn(hub.follow(site.scanner.store.clone(), Duration::from_millis(200), stop.clone()));
-        tokio::spawn(serve(listener, certificate, site.router.clone(), stop.clone()));
+        let server = Server::start(tls).await;
+        let address = server.address;
         let arguments = if tls {
-            let server = format!("--server=https://{address}");
-            vec![server, "--insecure-skip-tls-verify".into(), format!("--token={TOKEN}")]
+            vec![
+                format!("--server=https://{address}"),
+                "--insecure-skip-tls-verify".into(),
+                format!("--token={TOKEN}"),
+            ]
         } else {
             vec![format!("--server=http://{address}")]
         };
-        Some(Cluster { site, address, home: tempfile::tempdir().unwrap(), stop, arguments })
+        Some(Cluster { server, home: tempfile::tempdir().unwrap(), arguments })
     }
 
     fn command(&self, words: &[&str]) -> Command {
@@ -128,7 +110,7 @@ async fn domains_are_created_listed_explained_labelled_and_deleted() {
     assert_eq!(said.trim(), "domain.datumapis.com/q7.io created");
     assert!(c.refused(&["create", "-f", &file]).await.contains("already exists"));
     let name = DomainName::trusted("q7.io");
-    c.site.scanner.scan(&name, true).await.unwrap();
+    c.server.site.scanner.scan(&name, true).await.unwrap();
     // Tables of lists and of one object, narrow and wide.
     let table = c.kubectl(&["get", "domains"]).await;
     let lines: Vec<&str> = table.lines().collect();
@@ -174,7 +156,16 @@ async fn domains_are_created_listed_explained_labelled_and_deleted() {
         c.kubectl(&["delete", "domain", "q7.io"]).await.trim(),
         "domain.datumapis.com \"q7.io\" deleted"
     );
-    assert!(c.site.scanner.store.domain_object(model::ids::OrgId::BUILT_IN, &name).await.unwrap().is_none());
+    assert!(
+        c.server
+            .site
+            .scanner
+            .store
+            .domain_object(model::ids::OrgId::BUILT_IN, &name)
+            .await
+            .unwrap()
+            .is_none()
+    );
     assert!(c.kubectl(&["get", "domainevents"]).await.is_empty());
 }
 
@@ -275,5 +266,4 @@ async fn a_token_says_what_it_may_over_tls() {
     let out = c.command(&["get", "domains", "--token=dst_wrong"]).output().await.unwrap();
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(!out.status.success() && (said.contains("Unauthorized") || said.contains("logged in")), "{said}");
-    assert!(c.address.port() > 0);
 }

@@ -37,6 +37,7 @@ pub fn test() -> ExitCode {
     });
     // The tests that need them say so when they are missing.
     stages.run("API validators", python::ensure);
+    stages.run("node packages", e2e::install);
     stages.run("format", || sh::run(sh::cargo().args(["fmt", "--all", "--check"])));
     stages.run("styles", || {
         sh::run(sh::cargo().args(["run", "--quiet", "--package", "domainscope-style", "--", "check"]))

@@ -11,9 +11,12 @@ pub(crate) fn document(path: &[&str], accept: &str) -> Option<Value> {
         ["version"] => version(),
         ["api"] => match aggregated {
             Some(range) => discovery_list(range, &[]),
-            // Nothing is served in the group without a name: the address belongs to the REST API.
-            None => json!({ "kind": "APIVersions", "versions": [], "serverAddressByClientCIDRs": [] }),
+            // Clients take a server without a version of the core group for none; it has no resources.
+            None => json!({ "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [] }),
         },
+        ["api", "v1"] => {
+            json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [] })
+        }
         ["apis"] => match aggregated {
             Some(range) => discovery_list(range, &[group_discovery()]),
             None => json!({

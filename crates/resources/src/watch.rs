@@ -54,6 +54,8 @@ pub(crate) async fn watch(
     if from > head.0 {
         return Err(Failure::too_large(from, head.0));
     }
+    let initial = initial_events(options)?;
+    let with_state = initial.unwrap_or(from == 0);
     let seconds = options.number("timeoutSeconds")?.and_then(|s| u64::try_from(s).ok()).filter(|s| *s > 0);
     let mut watch = Watch {
         form,
@@ -70,24 +72,46 @@ pub(crate) async fn watch(
         objects,
         selector,
     };
-    if from == 0 || watch.matching.is_some() {
+    if with_state || watch.matching.is_some() {
         let all = list::list(&watch.objects, &watch.selector, &Options::default()).await?;
         let items = all["items"].as_array().cloned().unwrap_or_default();
         if let Some(matching) = &mut watch.matching {
             matching.extend(items.iter().filter_map(|o| o["metadata"]["name"].as_str().map(str::to_owned)));
         }
-        if from == 0 {
+        if with_state {
             watch.at = position(&all);
             items.iter().for_each(|o| watch.send("ADDED", o));
         }
+    }
+    if with_state {
+        if initial.is_some() && watch.bookmarks {
+            watch.bookmark(true);
+        }
+    } else if from == 0 {
+        watch.at = head;
     } else {
-        // A position that was pruned is an error of the request, not of the stream.
         let changes = watch.objects.backend.changes(&watch.objects.caller, watch.at, Duration::ZERO).await?;
         if changes.entries.is_none() {
-            return Err(Failure::expired());
+            // As API servers do: clients begin again at an event of the stream, and repeat a request that failed.
+            watch.fail(&Failure::expired());
         }
     }
     Ok(stream::unfold(watch, |mut w| async move { w.next().await.map(|line| (line, w)) }).boxed())
+}
+
+/// Whether the watch begins with the state; `None` when the client leaves that to the position it names.
+fn initial_events(options: &Options) -> Result<Option<bool>, Failure> {
+    let asked = options.get("sendInitialEvents");
+    match (asked, options.get("resourceVersionMatch")) {
+        ("", "") => Ok(None),
+        ("", _) => Err(invalid("resourceVersionMatch", "is forbidden for a watch without sendInitialEvents")),
+        (_, "NotOlderThan") => Ok(Some(options.is_set("sendInitialEvents"))),
+        _ => Err(invalid("resourceVersionMatch", "must be NotOlderThan with sendInitialEvents")),
+    }
+}
+
+fn invalid(option: &str, rule: &str) -> Failure {
+    Failure::new(422, "Invalid", format!("ListOptions is invalid: {option}: {rule}"))
 }
 
 impl Watch {
@@ -112,13 +136,18 @@ impl Watch {
                 Err(e) => Err(e.into()),
             };
             if let Err(failure) = read {
-                self.ended = true;
-                self.line("ERROR", &failure.status());
+                self.fail(&failure);
             } else if self.ready.is_empty() && self.bookmarks && quiet_since.elapsed() >= BOOKMARK {
-                self.bookmark();
+                self.bookmark(false);
                 quiet_since = Instant::now();
             }
         }
+    }
+
+    /// Ends the stream with an error.
+    fn fail(&mut self, failure: &Failure) {
+        self.ended = true;
+        self.line("ERROR", &failure.status());
     }
 
     async fn take(&mut self, entries: Vec<(LogEntry, Option<String>)>) -> Result<(), Failure> {
@@ -194,12 +223,16 @@ impl Watch {
         }
     }
 
-    fn bookmark(&mut self) {
+    /// The position reached; `ends_state`: the state that the watch began with is complete.
+    fn bookmark(&mut self, ends_state: bool) {
         let kind = self.objects.kind;
         let mut object = json!({
             "apiVersion": crate::kind::Kind::api_version(), "kind": kind.name,
             "metadata": { "resourceVersion": self.at.0.to_string(), "creationTimestamp": null },
         });
+        if ends_state {
+            object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
+        }
         if let Form::Partial | Form::Table(_) = self.form {
             object = partial(&object);
         }

@@ -30,6 +30,8 @@ static WATCHES: Semaphore = Semaphore::const_new(WATCHES_MAX);
 pub(super) fn router() -> axum::Router<AppState> {
     axum::Router::new()
         .route("/api", any(answer))
+        // The REST API begins at the slash behind it; clients of Kubernetes look here for the core group.
+        .route("/api/v1", any(answer))
         .route("/apis", any(answer))
         .route("/apis/", any(answer))
         .route("/apis/{*rest}", any(answer))
@@ -39,7 +41,7 @@ pub(super) fn router() -> axum::Router<AppState> {
 
 /// True for an address of the API.
 pub(super) fn is_resource(path: &str) -> bool {
-    matches!(path, "/api" | "/apis" | "/version")
+    matches!(path, "/api" | "/api/v1" | "/apis" | "/version")
         || path.starts_with("/apis/")
         || path.starts_with("/openapi/")
 }

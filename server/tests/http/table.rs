@@ -252,6 +252,7 @@ const TABLE: &[Line] = &[
     ("POST", "/api/v1/messages/resend", Least(Member), "", "{\"id\":1,\"channel\":\"none\"}"),
     // --- resource API: each kind and verb names its own action; discovery needs an account ---
     ("ANY", "/api", Least(Viewer), "", ""),
+    ("ANY", "/api/v1", Least(Viewer), "", ""),
     ("ANY", "/apis", Least(Viewer), "", ""),
     ("ANY", "/apis/", Least(Viewer), "", ""),
     ("ANY", "/apis/{*rest}", Least(Viewer), "/apis/datumapis.com/v1alpha", ""),
