@@ -1,7 +1,7 @@
 //! The document around every page, and the addresses. In: the tags the bundler wrote. Out: complete HTML.
 
 use crate::components::frame::PageFrame;
-use crate::components::{icon, toast};
+use crate::components::{icon, toast, visitor};
 use crate::live;
 use crate::pages;
 use crate::pages::lazy;
@@ -47,18 +47,29 @@ fn with_nonce(head: String) -> String {
 /// The complete document.
 pub fn shell(assets: ShellAssets) -> impl IntoView {
     let mut head = assets.head_html;
-    head.insert_str(0, &format!("<script src=\"{PASSKEY_SCRIPT}\" defer></script>"));
+    let is_embedded = visitor::is_embedded();
+    if is_embedded {
+        // Links leave the frame: the pages behind them can't be embedded.
+        head.insert_str(0, "<base target=\"_blank\">");
+    } else {
+        head.insert_str(0, &format!("<script src=\"{PASSKEY_SCRIPT}\" defer></script>"));
+    }
+    let attribute = |name: &str| {
+        visitor::document_attributes().into_iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+    };
+    // What this browser stored is about our own pages; an embedding site says by address which theme it has.
+    let theme_script = (!is_embedded).then(|| view! { <script inner_html=THEME_SCRIPT></script> });
     let head = leptos::tachys::html::InertElement::new(with_nonce(head));
     view! {
         <!DOCTYPE html>
-        <html lang="en">
+        <html lang="en" data-visitor=attribute("data-visitor") data-embed=attribute("data-embed") data-theme=attribute("data-theme")>
             <head>
                 <meta charset="utf-8"/>
                 <meta name="viewport" content="width=device-width, initial-scale=1"/>
                 <meta name="color-scheme" content="light dark"/>
                 <meta name="theme-color" content="#f8f9fa" media="(prefers-color-scheme: light)"/>
                 <meta name="theme-color" content="#0b0d10" media="(prefers-color-scheme: dark)"/>
-                <script inner_html=THEME_SCRIPT></script>
+                {theme_script}
                 {head}
                 <MetaTags/>
             </head>
@@ -75,7 +86,9 @@ pub fn shell(assets: ShellAssets) -> impl IntoView {
 pub fn App() -> impl IntoView {
     provide_meta_context();
     toast::provide();
-    live::provide();
+    if visitor::open_tools().is_none() {
+        live::provide();
+    }
     lazy::prefetch_on_intent();
     // Pages are sent whole: what a browser without JavaScript gets is all there is.
     let ssr = SsrMode::Async;
@@ -114,7 +127,12 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/tools/compare") view={Lazy::<lazy::Compare>::new()} ssr=SsrMode::Async/>
                     <Route path=path!("/tools/configure") view={Lazy::<lazy::Configure>::new()} ssr=SsrMode::Async/>
                     <Route path=path!("/tools/fqdn") view={Lazy::<lazy::Fqdn>::new()} ssr=SsrMode::Async/>
-                    <Route path=path!("/tools/trace") view={Lazy::<lazy::Trace>::new()} ssr=ssr/>
+                    <Route path=path!("/tools/trace") view={Lazy::<lazy::Trace>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/embed/scan") view={Lazy::<lazy::Scan>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/embed/check") view={Lazy::<lazy::Check>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/embed/compare") view={Lazy::<lazy::Compare>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/embed/fqdn") view={Lazy::<lazy::Fqdn>::new()} ssr=SsrMode::Async/>
+                    <Route path=path!("/embed/trace") view={Lazy::<lazy::Trace>::new()} ssr=ssr/>
                 </Routes>
             </PageFrame>
         </Router>

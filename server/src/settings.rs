@@ -141,6 +141,18 @@ pub struct EngineArgs {
     /// Minimum milliseconds between two queries to a registry host [default: 200]
     #[arg(long, global = true, env = "DOMAINSCOPE_REGISTRY_SPACING", value_name = "MS", hide = true)]
     pub registry_spacing: Option<u64>,
+    /// Tools for visitors without an account; flags of `serve` go before it.
+    #[arg(skip)]
+    pub open_tools: Vec<String>,
+    /// Origins whose pages may read and embed them.
+    #[arg(skip)]
+    pub open_origins: Vec<String>,
+    /// Lookups per minute of visitors from one network.
+    #[arg(skip)]
+    pub open_rate: Option<u32>,
+    /// Lookups per minute of all visitors together.
+    #[arg(skip)]
+    pub open_rate_all: Option<u32>,
 }
 
 impl EngineArgs {
@@ -172,6 +184,10 @@ impl EngineArgs {
             registry_limits: self.registry_limits.or(file.registry_limits),
             freshness: self.freshness.or(file.freshness),
             registry_spacing: self.registry_spacing.or(file.registry_spacing),
+            open_tools: file.open_tools,
+            open_origins: file.open_origins,
+            open_rate: file.open_rate,
+            open_rate_all: file.open_rate_all,
         })
     }
 }

@@ -46,6 +46,31 @@ pub fn internet_sharing(
 /// Scans of one process that may wait for the same registry host; further ones are tried again later.
 const MAX_WAITERS: usize = 8;
 
+/// Of visitors without an account, who share these budgets with the schedule.
+const MAX_WAITING_VISITORS: usize = 2;
+
+/// The same for visitors without an account: with [`public_only`] settings.
+///
+/// # Errors
+/// As [`internet`].
+pub fn internet_for_visitors(
+    args: &EngineArgs,
+    store: &Arc<dyn Store>,
+    budgets: &net::Budgets,
+) -> Result<NetworkObserver> {
+    let cache = Arc::new(StoreBootstrapCache(store.clone()));
+    build(args, budgets.clone(), MAX_WAITING_VISITORS, Some(cache))
+}
+
+/// The settings under which visitors without an account may ask: none that open private addresses. In a lab, whose
+/// public addresses are mapped to this machine, nothing changes.
+pub fn public_only(args: &EngineArgs) -> EngineArgs {
+    if args.address_map.is_some() {
+        return args.clone();
+    }
+    EngineArgs { allow_private: false, allow_networks: Vec::new(), web_ports: Vec::new(), ..args.clone() }
+}
+
 fn build(
     args: &EngineArgs,
     budgets: net::Budgets,

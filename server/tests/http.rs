@@ -4,6 +4,8 @@
 mod agents;
 #[path = "http/feeds.rs"]
 mod feeds;
+#[path = "http/open_tools.rs"]
+mod open_tools;
 #[path = "http/resources.rs"]
 mod resources;
 #[path = "http/rest_access.rs"]

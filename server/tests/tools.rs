@@ -65,6 +65,7 @@ async fn site_with(bounds: Bounds) -> Site {
         quotas: product::Quotas::default(),
         gates: features::Gates::default(),
         demo: true,
+        visitors: None,
     };
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let state = AppState::new(

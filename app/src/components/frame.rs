@@ -7,6 +7,7 @@ use crate::components::message::Message;
 use crate::components::pager::grouped;
 use crate::components::palette::{self, Palette};
 use crate::components::theme::ThemeButton;
+use crate::components::visitor;
 use crate::components::{icon, icon_sm};
 use crate::live;
 use crate::resource::{JsonResource, json_resource};
@@ -23,6 +24,17 @@ pub(crate) type FrameResource = JsonResource<Result<Frame, ApiError>>;
 /// The frame with a page in it.
 #[component]
 pub(crate) fn PageFrame(children: Children) -> impl IntoView {
+    if visitor::is_embedded() {
+        return visitor::embedded_frame(children());
+    }
+    match visitor::open_tools() {
+        Some(open) => visitor::visitor_frame(open, children()),
+        None => account_frame(children),
+    }
+}
+
+/// The frame for someone with an account.
+fn account_frame(children: Children) -> AnyView {
     let frame: FrameResource = json_resource(|| (), |()| server_fns::frame());
     provide_context(frame);
     let calm = live::Debounce::new(400);

@@ -19,5 +19,6 @@ pub(crate) mod theme;
 pub(crate) mod time;
 pub(crate) mod toast;
 pub(crate) mod tool;
+pub(crate) mod visitor;
 
 pub(crate) use icon::{icon, icon_sm};

@@ -2,7 +2,7 @@
 //! in words.
 
 use crate::browser;
-use crate::components::icon_sm;
+use crate::components::{icon_sm, visitor};
 use crate::query;
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
@@ -59,14 +59,7 @@ pub(crate) fn waiting(words: &'static str) -> AnyView {
 }
 
 /// The tools that can be asked about one name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tool {
-    Scan,
-    Check,
-    Fqdn,
-    Compare,
-    Trace,
-}
+pub(crate) use model::open_tools::OpenTool as Tool;
 
 /// How the same query is repeated.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +81,11 @@ pub(crate) fn result_bar(
     figures: impl IntoView + 'static,
     again: Again,
 ) -> AnyView {
+    if visitor::is_embedded() {
+        return ().into_any();
+    }
+    let open = visitor::open_tools();
+    let is_open = |tool: Tool| open.is_none_or(|open| open.contains(tool));
     let (p, z) = (percent(name), zone.map(percent));
     let all = [
         (Tool::Scan, Some(format!("/tools/scan?name={p}")), "Scan"),
@@ -98,7 +96,7 @@ pub(crate) fn result_bar(
     ];
     let others: Vec<_> = all
         .into_iter()
-        .filter(|(t, _, _)| *t != tool)
+        .filter(|(t, _, _)| *t != tool && is_open(*t))
         .filter_map(|(_, url, label)| {
             let url = url?;
             let rel = crate::browser_dns::is_asking_page(&url).then_some("external");

@@ -11,6 +11,7 @@ use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
 use crate::components::time::Ago;
 use crate::components::tool::{Again, Tool, ask, result_bar, tool_title, waiting};
+use crate::components::visitor;
 use crate::query;
 use crate::resource::json_resource;
 use crate::server_fns;
@@ -36,10 +37,10 @@ pub(crate) fn ScanPage() -> impl IntoView {
     view! {
         <Title text=move || tool_title("Scan", &name.get())/>
         <div class="page-head"><h1>"Scan"</h1><span class="sub">"scan any domain once; nothing is stored"</span></div>
-        <form class="toolbar" method="get" action="/tools/scan" on:submit=submit>
+        <form class="toolbar" method="get" action=visitor::form_action("/tools/scan") target=visitor::form_target() on:submit=submit>
             <label class="search search-wide"><span class="sr-only">"Domain"</span>{icon("search")}
                 <input class="input mono" name="name" value=move || name.get() prop:value=move || name.get() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
-            <button class="btn btn-primary" type="submit">"Scan"</button>
+            {visitor::form_fields()}<button class="btn btn-primary" type="submit">"Scan"</button>
         </form>
         <Suspense fallback=|| waiting("Querying registry and name servers…")>
             {move || data.get().map(|d| match d {
@@ -68,7 +69,9 @@ fn report(r: &ScanReport, again: RwSignal<u32>) -> AnyView {
     let name = r.name.as_str().to_string();
     let registration = o.registration.value.as_ref().and_then(RegistrationState::registration);
     let understood = r.note.clone().map(|n| banner(Tone::Info, format!("Read as {}", r.unicode), n));
-    let go = if r.in_inventory {
+    let go = if visitor::open_tools().is_some() {
+        ().into_any()
+    } else if r.in_inventory {
         view! { <a class="btn" href=format!("/domains/{name}")>"Open in the inventory"</a> }.into_any()
     } else {
         view! { <a class="btn" href=format!("/domains/add?text={}", percent(&name))>{icon("plus")}"Add to the inventory"</a> }.into_any()

@@ -4,6 +4,7 @@ use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::copy::copy_button;
 use crate::components::negative::{negative, soa_line};
 use crate::components::tool::{Again, TYPES, Tool, ask, counted, result_bar, tool_title, waiting};
+use crate::components::visitor;
 use crate::components::{icon, icon_sm};
 use crate::query;
 use crate::resource::json_resource;
@@ -39,12 +40,12 @@ pub(crate) fn TracePage() -> impl IntoView {
         let other = (!known).then(|| view! { <option value=rtype.clone() selected>{rtype.clone()}</option> });
         let options = TYPES.map(|t| view! { <option value=t selected=t == rtype>{t}</option> });
         view! {
-            <form class="toolbar" method="get" action="/tools/trace" on:submit=submit.clone()>
+            <form class="toolbar" method="get" action=visitor::form_action("/tools/trace") target=visitor::form_target() on:submit=submit.clone()>
                 <label class="search search-wide"><span class="sr-only">"Name"</span>{icon("search")}
                     <input class="input mono" name="name" value=name.clone() prop:value=name required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
                 <label class="type"><span class="sr-only">"Record type"</span>
                     <select class="input" name="type">{options.into_iter().collect_view()}{other}</select></label>
-                <button class="btn btn-primary" type="submit">"Trace"</button>
+                {visitor::form_fields()}<button class="btn btn-primary" type="submit">"Trace"</button>
             </form>
         }
     };

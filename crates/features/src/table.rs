@@ -164,6 +164,17 @@ pub const FEATURES: &[Spec] = &[
         cleans: &["released-prefixes"],
         waits_for: &["network-claims"],
     },
+    Spec {
+        name: "open-tools",
+        default: true,
+        stage: Stage::Beta,
+        since: "0.1",
+        title: "tools for visitors without an account",
+        guards: "what visitors ask the tools that --open-tools names",
+        needs: None,
+        cleans: &[],
+        waits_for: &[],
+    },
 ];
 
 /// The feature of this version with a name.

@@ -16,6 +16,7 @@ mod resources;
 mod services;
 mod tools;
 pub mod undelegated;
+mod visitors;
 
 use model::names::DomainName;
 use monitor::{Scanner, Worker};
@@ -28,6 +29,7 @@ pub use fleet::{agents, answer_question, identity as cluster_identity, join_toke
 pub use limits::{Bounds, Limits, Permit, Work};
 pub use members::Quotas;
 pub use tools::{LiveComparison, Tools};
+pub use visitors::{ToolPermit, Visitors};
 
 /// Most names of one bulk call.
 const BULK: u32 = 100_000;
@@ -53,6 +55,8 @@ pub struct Services {
     pub gates: ::features::Gates,
     /// True when it runs against the built-in lab.
     pub demo: bool,
+    /// What is open to visitors without an account.
+    pub visitors: Option<Arc<Visitors>>,
 }
 
 impl Services {

@@ -59,15 +59,23 @@ pub struct Bounds {
     pub at_once: usize,
     /// Look-ups of all callers at the same time.
     pub in_all: usize,
+    /// Points of all callers together a minute; 0: as many as they like.
+    pub all_a_minute: u32,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Bounds { a_minute: 60, at_once: 3, in_all: 24 }
+        Bounds { a_minute: 60, at_once: 3, in_all: 24, all_a_minute: 0 }
     }
 }
 
 impl Bounds {
+    /// Of visitors without an account: they have permits of their own, a third as many as accounts, so that however many
+    /// there are, accounts wait for none of them.
+    pub fn of_visitors(a_minute: u32, all_a_minute: u32) -> Self {
+        Bounds { a_minute, at_once: 2, in_all: 8, all_a_minute }
+    }
+
     /// As many may wait for a permit as three rounds of those who hold one.
     fn max_waiters(permits: usize) -> usize {
         permits * 3
@@ -88,6 +96,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Callers {
     known: HashMap<String, Use>,
+    /// What all of them spent.
+    spent: Spent,
     /// Waiting for a permit of all callers.
     waiting: usize,
 }
@@ -95,12 +105,42 @@ struct Callers {
 #[derive(Debug)]
 struct Use {
     places: Arc<Semaphore>,
-    spent: VecDeque<(Instant, u32)>,
+    spent: Spent,
     /// Waiting for a permit of this caller.
     waiting: usize,
     watches: usize,
     /// When it may try again.
     retry_at: Option<Instant>,
+}
+
+/// Charges within the sliding window of a minute, oldest first.
+#[derive(Debug, Default)]
+struct Spent(VecDeque<(Instant, u32)>);
+
+impl Spent {
+    /// How long until a price fits; zero when it fits now. A limit of 0 is none.
+    fn wait(&mut self, price: u32, limit: u32, now: Instant) -> Duration {
+        while self.0.front().is_some_and(|(t, _)| now.duration_since(*t) >= WINDOW) {
+            self.0.pop_front();
+        }
+        let mut left = self.0.iter().map(|(_, p)| p).sum::<u32>() + price;
+        if limit == 0 || left <= limit {
+            return Duration::ZERO;
+        }
+        // The oldest charges expire first; the price fits when enough of them have.
+        let free_at = self.0.iter().find_map(|(t, p)| {
+            left = left.saturating_sub(*p);
+            (left <= limit).then_some(*t + WINDOW)
+        });
+        free_at.map_or(WINDOW, |t| t.saturating_duration_since(now))
+    }
+
+    /// Takes a charge back: the work was not done.
+    fn refund(&mut self, charge: (Instant, u32)) {
+        if let Some(at) = self.0.iter().position(|s| *s == charge) {
+            self.0.remove(at);
+        }
+    }
 }
 
 /// Permission for one look-up; released when dropped.
@@ -166,11 +206,10 @@ impl Limits {
                 Ok(Permit { limits: self.clone(), key, work, _own: own, _of_all: of_all })
             }
             Err(failure) => {
-                if let Some(u) = self.callers().known.get_mut(&key) {
-                    // Refund: the work was not done.
-                    if let Some(at) = u.spent.iter().position(|s| *s == (spent_at, price)) {
-                        u.spent.remove(at);
-                    }
+                let mut callers = self.callers();
+                callers.spent.refund((spent_at, price));
+                if let Some(u) = callers.known.get_mut(&key) {
+                    u.spent.refund((spent_at, price));
                     u.retry_at = Some(Instant::now() + RETRY_SOON);
                 }
                 Err(failure)
@@ -188,52 +227,54 @@ impl Limits {
         self.0.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// No price exceeds the rate limit: under a small limit the most expensive work is still possible once a minute.
+    /// No price exceeds a rate limit: under a small limit the most expensive work is still possible once a minute.
     fn price(&self, work: Work) -> u32 {
-        match self.0.bounds.a_minute {
-            0 => work.price(),
-            most => work.price().min(most),
-        }
+        let Bounds { a_minute, all_a_minute, .. } = self.0.bounds;
+        [a_minute, all_a_minute].into_iter().filter(|most| *most > 0).fold(work.price(), u32::min)
     }
 
-    /// Charges the price to the caller's rate limit (a sliding window of a minute).
+    /// Charges the price to the rate limits of the caller and of all callers (sliding windows of a minute).
     fn pay(&self, key: &str, price: u32) -> ApiResult<(Instant, Arc<Semaphore>)> {
-        let Bounds { a_minute, at_once, .. } = self.0.bounds;
+        let Bounds { a_minute, at_once, all_a_minute, .. } = self.0.bounds;
         let now = Instant::now();
         let mut callers = self.callers();
-        if callers.known.len() >= MAX_CALLERS {
-            callers.known.retain(|_, u| {
+        let Callers { known, spent, .. } = &mut *callers;
+        if known.len() >= MAX_CALLERS {
+            known.retain(|_, u| {
                 let idle = u.waiting == 0 && u.places.available_permits() == at_once;
-                !idle || u.spent.back().is_some_and(|(t, _)| now.duration_since(*t) < WINDOW)
+                !idle || u.spent.0.back().is_some_and(|(t, _)| now.duration_since(*t) < WINDOW)
             });
         }
-        let u = callers.known.entry(key.to_string()).or_insert_with(|| Use {
+        let u = known.entry(key.to_string()).or_insert_with(|| Use {
             places: Arc::new(Semaphore::new(at_once)),
-            spent: VecDeque::new(),
+            spent: Spent::default(),
             waiting: 0,
             watches: 0,
             retry_at: None,
         });
-        while u.spent.front().is_some_and(|(t, _)| now.duration_since(*t) >= WINDOW) {
-            u.spent.pop_front();
+        let wait = u.spent.wait(price, a_minute, now);
+        if !wait.is_zero() {
+            u.retry_at = Some(now + wait);
+            return Err(ApiError::too_many_requests(format!(
+                "Too many look-ups within a minute; each queries many servers. Try again in {} s.",
+                seconds(wait)
+            )));
+        }
+        let wait = spent.wait(price, all_a_minute, now);
+        if !wait.is_zero() {
+            u.retry_at = Some(now + wait);
+            return Err(ApiError::too_many_requests(format!(
+                "The look-ups for all visitors without an account are used up for the moment. Try again in {} s, \
+                 or sign in.",
+                seconds(wait)
+            )));
         }
         // Without a rate limit there is nothing to count.
         if a_minute > 0 {
-            let mut left = u.spent.iter().map(|(_, p)| p).sum::<u32>() + price;
-            if left > a_minute {
-                // The oldest charges expire first; the price fits when enough of them have.
-                let free_at = u.spent.iter().find_map(|(t, p)| {
-                    left = left.saturating_sub(*p);
-                    (left <= a_minute).then_some(*t + WINDOW)
-                });
-                let wait = free_at.map_or(WINDOW, |t| t.saturating_duration_since(now));
-                u.retry_at = Some(now + wait);
-                return Err(ApiError::too_many_requests(format!(
-                    "Too many look-ups within a minute; each queries many servers. Try again in {} s.",
-                    seconds(wait)
-                )));
-            }
-            u.spent.push_back((now, price));
+            u.spent.0.push_back((now, price));
+        }
+        if all_a_minute > 0 {
+            spent.0.push_back((now, price));
         }
         Ok((now, u.places.clone()))
     }

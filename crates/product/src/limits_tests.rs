@@ -8,7 +8,7 @@ fn caller(who: &str) -> Caller {
 }
 
 fn limits(a_minute: u32, at_once: usize, in_all: usize) -> Limits {
-    Limits::new(Bounds { a_minute, at_once, in_all })
+    Limits::new(Bounds { a_minute, at_once, in_all, all_a_minute: 0 })
 }
 
 #[tokio::test(start_paused = true)]
@@ -123,4 +123,23 @@ async fn callers_of_long_ago_are_forgotten() {
     let held = limits.enter(&caller("held"), Work::Trace).await.unwrap();
     assert_eq!(limits.callers().known.len(), 1);
     drop(held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn visitors_share_a_minute_and_a_refused_one_pays_nothing() {
+    let limits = Limits::new(Bounds { a_minute: 4, at_once: 3, in_all: 24, all_a_minute: 6 });
+    let (a, b, c) = (caller("a"), caller("b"), caller("c"));
+    limits.enter(&a, Work::Check).await.unwrap();
+    tokio::time::advance(Duration::from_secs(10)).await;
+    limits.enter(&b, Work::Scan).await.unwrap();
+    // One point is left for all: a scan does not fit, a trace does.
+    let refused = limits.enter(&c, Work::Scan).await.unwrap_err();
+    assert_eq!(refused.status(), 429);
+    assert!(refused.detail.contains("all visitors") && refused.detail.contains("50 s"), "{refused}");
+    assert_eq!((limits.retry_after(&c), limits.retry_after(&b)), (Some(50), None));
+    limits.enter(&c, Work::Trace).await.unwrap();
+    let own = limits.enter(&a, Work::Scan).await.unwrap_err();
+    assert!(own.detail.contains("Too many look-ups within a minute"), "{own}");
+    tokio::time::advance(Duration::from_secs(50)).await;
+    limits.enter(&c, Work::Check).await.unwrap();
 }

@@ -265,8 +265,8 @@ impl Backend for Services {
         authorize(caller, Action::LookUp)?;
         let understood = DomainName::read(input).map_err(|e| ApiError::invalid(e.to_string()))?;
         let name = understood.name;
-        let _permit = self.tools.limits.enter(caller, Work::Scan).await?;
-        let (observation, raw) = self.scanner.look(&name, &NoProgress).await;
+        let _permit = self.enter(caller, Work::Scan).await?;
+        let (observation, raw) = self.asking_for(caller)?.scanner.look(&name, &NoProgress).await;
         let in_inventory = self.store().item(caller.org, &name).await.map_err(unavailable)?.is_some();
         Ok(ScanReport {
             unicode: name.unicode(),
@@ -283,8 +283,8 @@ impl Backend for Services {
         authorize(caller, Action::Trace)?;
         let name = Fqdn::read(name).map_err(|e| ApiError::invalid(e.to_string()))?.name;
         dns::known_type(rtype).map_err(|e| query_error(&e))?;
-        let _permit = self.tools.limits.enter(caller, Work::Trace).await?;
-        self.engine.trace(&name, rtype).await.map_err(|e| query_error(&e))
+        let _permit = self.enter(caller, Work::Trace).await?;
+        self.asking_for(caller)?.engine.trace(&name, rtype).await.map_err(|e| query_error(&e))
     }
 
     async fn check(
@@ -299,11 +299,12 @@ impl Backend for Services {
         let now = self.now();
         let mut options = dns::checks::CheckOptions::new(now);
         crate::undelegated::read(&mut options, ns, ds).map_err(ApiError::invalid)?;
-        let _permit = self.tools.limits.enter(caller, Work::Check).await?;
+        let _permit = self.enter(caller, Work::Check).await?;
+        let asking = self.asking_for(caller)?;
         let before_a_move = !options.undelegated_ns.is_empty() || !options.undelegated_ds.is_empty();
-        let report = self.engine.check(zone.as_str(), &options).await.map_err(|e| query_error(&e))?;
+        let report = asking.engine.check(zone.as_str(), &options).await.map_err(|e| query_error(&e))?;
         let cause = match report.findings.iter().any(|f| f.tag == "B02_NO_DELEGATION") {
-            true => cause_at_registry(self.scanner.observer.as_ref(), &zone, now).await,
+            true => cause_at_registry(asking.scanner.observer.as_ref(), &zone, now).await,
             false => None,
         };
         Ok(CheckOutcome {

@@ -1,7 +1,7 @@
 //! The analysis tools behind pages, REST and live streams: comparison, watch, FQDN analyzer. In: a caller and what was
 //! typed. Out: types of the model, or an error.
 
-use super::{Bounds, Limits, Permit, Services, Work, query_error, unavailable};
+use super::{Bounds, Limits, Services, ToolPermit, Work, query_error, unavailable};
 use crate::configure::Inspector;
 use dns::compare::{Asking, Comparer, Watch};
 use dns::fqdn::{Here, Vantage as Place, analyze};
@@ -43,7 +43,7 @@ pub struct LiveComparison {
     comparer: Comparer,
     asking: Asking,
     watch: Option<Watch>,
-    _permit: Permit,
+    _permit: ToolPermit,
 }
 
 impl LiveComparison {
@@ -139,10 +139,15 @@ impl Services {
         watch: Option<Watch>,
     ) -> ApiResult<LiveComparison> {
         authorize(caller, Action::Compare)?;
+        if caller.visitor.is_some() && watch.is_some() {
+            // A watch holds its permit for half an hour.
+            return Err(ApiError::sign_in_required("Sign in to watch a record until it is everywhere."));
+        }
         let asking = self.question(caller, name, rtype, force).await?;
         let work = if watch.is_some() { Work::Watch } else { Work::Compare };
-        let permit = self.tools.limits.enter(caller, work).await?;
-        let (observer, comparer) = (self.scanner.observer.clone(), self.tools.comparer.clone());
+        let permit = self.enter(caller, work).await?;
+        let s = self.asking_for(caller)?;
+        let (observer, comparer) = (s.scanner.observer.clone(), s.tools.comparer.clone());
         Ok(LiveComparison { observer, comparer, asking, watch, _permit: permit })
     }
 
@@ -153,9 +158,10 @@ impl Services {
         rtype: &str,
     ) -> ApiResult<Comparison> {
         let asking = self.question(caller, name, rtype, false).await?;
-        let _permit = self.tools.limits.enter(caller, Work::Authority).await?;
-        let started = self.tools.comparer.start(&asking).await.map_err(|e| query_error(&e))?;
-        Ok(self.with_cause(started, &asking.name).await)
+        let _permit = self.enter(caller, Work::Authority).await?;
+        let s = self.asking_for(caller)?;
+        let started = s.tools.comparer.start(&asking).await.map_err(|e| query_error(&e))?;
+        Ok(s.with_cause(started, &asking.name).await)
     }
 
     pub(super) async fn tool_compare(
@@ -166,9 +172,10 @@ impl Services {
         force: bool,
     ) -> ApiResult<Comparison> {
         let asking = self.question(caller, name, rtype, force).await?;
-        let _permit = self.tools.limits.enter(caller, Work::Compare).await?;
-        let done = self.tools.comparer.run(&asking, &mut |_| ()).await.map_err(|e| query_error(&e))?;
-        Ok(self.with_cause(done, &asking.name).await)
+        let _permit = self.enter(caller, Work::Compare).await?;
+        let s = self.asking_for(caller)?;
+        let done = s.tools.comparer.run(&asking, &mut |_| ()).await.map_err(|e| query_error(&e))?;
+        Ok(s.with_cause(done, &asking.name).await)
     }
 
     async fn with_cause(&self, done: Comparison, name: &Fqdn) -> Comparison {
@@ -180,14 +187,18 @@ impl Services {
 
     pub(super) async fn tool_fqdn(&self, caller: &Caller, name: &str) -> ApiResult<FqdnReport> {
         let name = Fqdn::read(name).map_err(|e| invalid(&e))?.name;
-        let _permit = self.tools.limits.enter(caller, Work::Analysis).await?;
-        let here: Arc<dyn Place> = Arc::new(Here::new(self.engine.clone()));
+        let _permit = self.enter(caller, Work::Analysis).await?;
+        let s = self.asking_for(caller)?;
+        let here: Arc<dyn Place> = Arc::new(Here::new(s.engine.clone()));
         let mut places = vec![here];
-        places.extend(self.remote_places().await);
+        if caller.visitor.is_none() {
+            // Points of presence may stand in private networks, and say where the operator's are.
+            places.extend(self.remote_places().await);
+        }
         let report = analyze(&name, &places, self.now()).await;
         if !report.wants_registration() {
             return Ok(report);
         }
-        Ok(report.because(cause_at_registry(self.scanner.observer.as_ref(), &name, self.now()).await))
+        Ok(report.because(cause_at_registry(s.scanner.observer.as_ref(), &name, self.now()).await))
     }
 }

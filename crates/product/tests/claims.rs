@@ -99,6 +99,7 @@ async fn stage(folder: &tempfile::TempDir) -> (Services, Arc<World>) {
         gates: features::Gates::default(),
         deliverer,
         demo: false,
+        visitors: None,
     };
     (services, world)
 }

@@ -71,6 +71,7 @@ async fn services(folder: &tempfile::TempDir) -> Services {
         engine,
         deliverer,
         demo: false,
+        visitors: None,
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::{ApiError, ApiResult};
 use model::ids::{Caller, Role};
+use model::open_tools::OpenTool;
 
 /// What a call does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -337,15 +338,36 @@ impl Action {
         };
         Rule { name, least, effect, does }
     }
+
+    /// The tools with which an action is open to visitors, when the operator opened one of them.
+    pub const fn open_with(self) -> &'static [OpenTool] {
+        use OpenTool::{Check, Compare, Fqdn, Scan, Trace};
+        match self {
+            Action::LookUp => &[Scan],
+            Action::Check => &[Check],
+            Action::Fqdn => &[Fqdn],
+            Action::Authority | Action::Compare => &[Compare],
+            Action::BrowserResolvers => &[Fqdn, Compare],
+            Action::Trace => &[Trace],
+            _ => &[],
+        }
+    }
 }
 
 /// Allows an action to a caller, or refuses it.
 ///
 /// # Errors
 /// [`Forbidden`](crate::ErrorKind::Forbidden) when the caller's role is too low (the detail names the role that may), or
-/// the caller is no person.
+/// the caller is no person; [`SignInRequired`](crate::ErrorKind::SignInRequired) when the caller is a visitor and the
+/// action belongs to no open tool.
 pub fn authorize(caller: &Caller, action: Action) -> ApiResult<()> {
     let rule = action.rule();
+    if let Some(open) = caller.visitor {
+        if action.open_with().iter().any(|tool| open.contains(*tool)) {
+            return Ok(());
+        }
+        return Err(ApiError::sign_in_required(format!("Sign in to {}.", rule.does)));
+    }
     if rule.effect == Effect::Own && caller.user.is_none() {
         let words = format!("An API token can't {}: sign in as a person.", rule.does);
         return Err(ApiError::forbidden(words));
@@ -407,6 +429,26 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_visitor_may_use_open_tools_and_nothing_else() {
+        for tool in OpenTool::ALL {
+            let visitor = Caller::visitor([tool].into_iter().collect(), "192.0.2.0/24");
+            // Whatever else a caller claims to be, it stays a visitor.
+            let claims = Caller { role: Role::Owner, user: Some(model::ids::UserId("ada".into())), ..visitor };
+            for action in Action::ALL {
+                let allowed = authorize(&claims, action);
+                assert_eq!(allowed.is_ok(), action.open_with().contains(&tool), "{}", action.rule().name);
+                assert!(allowed.err().is_none_or(|e| e.status() == 401));
+            }
+        }
+        let closed = Caller::visitor(model::open_tools::ToolSet::default(), "");
+        assert!(Action::ALL.iter().all(|a| authorize(&closed, *a).is_err()));
+        // Nothing that writes or reads what is stored can be opened, but the public table of resolvers.
+        for action in Action::ALL.into_iter().filter(|a| !a.open_with().is_empty()) {
+            assert!(action.rule().effect == Effect::Query || action == Action::BrowserResolvers);
         }
     }
 

@@ -13,6 +13,7 @@ mod features;
 mod fqdn;
 mod lab;
 mod mail;
+mod open;
 mod output;
 mod parse_whois;
 mod place;

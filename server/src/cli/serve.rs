@@ -96,6 +96,8 @@ pub(super) struct ServeArgs {
     #[arg(long, env = "DOMAINSCOPE_FEATURE", value_name = "NAME=on|off", value_delimiter = ',', value_parser = super::features::fixed)]
     feature: Vec<(String, bool)>,
     #[command(flatten)]
+    open: super::open::OpenArgs,
+    #[command(flatten)]
     doh: super::doh::DohArgs,
     #[command(flatten)]
     mail: super::mail::MailArgs,
@@ -138,6 +140,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         (None, Some(d)) => d.clone(),
         (None, None) => PathBuf::from("data"),
     };
+    let open_origins = args.open.origins(&engine)?;
     // Bind first: fail on a used port before anything else is changed.
     let listener = listen(args.listen, "--listen").await?;
     let watched = match args.metrics_listen {
@@ -223,7 +226,9 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         gates: gates.clone(),
         quotas: Quotas { domains: args.max_domains, ..Quotas::default() },
         demo: args.demo,
+        visitors: None,
     };
+    let services = args.open.open(services, &engine, &budgets)?;
     if let Some(lab) = &lab {
         demo::inventory(&services, lab).await?;
     }
@@ -247,7 +252,8 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         bundle,
         metrics,
     )
-    .behind(args.trusted_proxy.clone());
+    .behind(args.trusted_proxy.clone())
+    .open_to(open_origins);
 
     let runner = features::Runner::new(
         store.clone(),

@@ -2,7 +2,7 @@
 //! address.
 
 use super::response::problem;
-use super::{AppState, origin};
+use super::{AppState, origin, visitors};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, COOKIE, LOCATION, USER_AGENT};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -142,13 +142,21 @@ pub async fn caller(State(state): State<AppState>, mut request: Request, next: N
     if origin::is_cross_site(request.method(), request.headers()) {
         return origin::cross_site_refusal();
     }
-    let caller = match state.access.caller(&Parts::of(&request)).await {
-        Ok(caller) => caller,
+    let is_embedded = visitors::is_embedded(request.uri().path());
+    // Another site can make a browser send these requests: they act for no account.
+    let is_visit = is_embedded || request.extensions().get::<visitors::ListedOrigin>().is_some();
+    let known = match is_visit {
+        true => Ok(None),
+        false => state.access.caller(&Parts::of(&request)).await,
+    };
+    let known = match known {
+        Ok(known) => known,
         Err(e) => {
             tracing::error!(error = %e, label = e.label(), "a caller could not be looked up");
             return problem(&ApiError::unavailable("The database did not respond. Try again in a moment."));
         }
     };
+    let caller = known.or_else(|| visitors::visitor(&state, &request));
     if let Some(caller) = caller {
         request.extensions_mut().insert(caller);
         let mut response = next.run(request).await;
@@ -157,6 +165,9 @@ pub async fn caller(State(state): State<AppState>, mut request: Request, next: N
         return response;
     }
     let path = request.uri().path();
+    if is_embedded {
+        return problem(&ApiError::not_found("This tool is not open to visitors."));
+    }
     if super::resources::is_resource(path) {
         return super::resources::unauthorized();
     }

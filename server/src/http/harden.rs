@@ -1,6 +1,6 @@
 //! Security headers of every response, and the content security policy of pages.
 
-use super::{AppState, origin};
+use super::{AppState, origin, visitors};
 use axum::extract::{Request, State};
 use axum::http::header::{
     CONTENT_SECURITY_POLICY, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
@@ -37,13 +37,13 @@ fn host_in_query(query: &str) -> String {
 }
 
 /// The policy of a page. Inline scripts run by nonce or hash only: what someone else writes into a page does not. `asks`:
-/// other origins that its scripts may reach.
-fn policy(nonce: Option<&str>, asks: Option<&str>) -> String {
+/// other origins that its scripts may reach; `ancestors`: who may embed it.
+fn policy(nonce: Option<&str>, asks: Option<&str>, ancestors: &str) -> String {
     let nonce = nonce.map(|nonce| format!(" 'nonce-{nonce}'")).unwrap_or_default();
     let asks = asks.map(|origins| format!("; connect-src 'self' {origins}")).unwrap_or_default();
     format!(
         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' {}{nonce}; style-src 'self' 'unsafe-inline'; \
-         img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'{}",
+         img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {ancestors}{}",
         *THEME_HASH,
         asks.trim_end()
     )
@@ -57,6 +57,8 @@ pub async fn harden(State(state): State<AppState>, request: Request, next: Next)
         format!("{} {named}", resolver_origins(&state))
     });
     let encrypted = origin::is_encrypted(&request);
+    let ancestors = visitors::is_open_embed(&state, request.uri().path())
+        .then(|| visitors::frame_ancestors(&state));
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     if encrypted {
@@ -64,12 +66,15 @@ pub async fn harden(State(state): State<AppState>, request: Request, next: Next)
     }
     headers.insert(CROSS_ORIGIN_OPENER_POLICY, HeaderValue::from_static("same-origin"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    // It can't name origins: where there are any, only `frame-ancestors` says who may embed the page.
+    if ancestors.as_ref().is_none_or(|a| a == "'none'") {
+        headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    }
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     // The page that was rendered says which nonce its scripts carry.
     let nonce = headers.remove(app::NONCE_HEADER);
     let nonce = nonce.as_ref().and_then(|value| value.to_str().ok());
-    if let Ok(policy) = HeaderValue::from_str(&policy(nonce, asks.as_deref())) {
+    if let Ok(policy) = HeaderValue::from_str(&policy(nonce, asks.as_deref(), ancestors.as_deref().unwrap_or("'none'"))) {
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     response
@@ -89,13 +94,13 @@ mod tests {
 
     #[test]
     fn inline_scripts_need_a_nonce_or_the_hash() {
-        let page = policy(Some("abc"), None);
+        let page = policy(Some("abc"), None, "'none'");
         let scripts = page.split("; ").find(|part| part.starts_with("script-src")).unwrap();
         assert!(scripts.contains("'nonce-abc'") && scripts.contains("'sha256-"), "{scripts}");
         assert!(!scripts.contains("unsafe-inline") && !scripts.contains("'unsafe-eval'"), "{scripts}");
-        assert!(!policy(None, None).contains("nonce"));
+        assert!(!policy(None, None, "'none'").contains("nonce"));
         assert!(
-            policy(None, Some("https://dns.example ")).ends_with("connect-src 'self' https://dns.example")
+            policy(None, Some("https://dns.example "), "'none'").ends_with("connect-src 'self' https://dns.example")
         );
     }
 }

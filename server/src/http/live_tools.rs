@@ -117,7 +117,67 @@ fn to_sse(event: &CompareEvent) -> Result<Event, Infallible> {
 
 /// The tools below `/api/v1`.
 pub fn api() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(api_compare)).routes(routes!(api_fqdn))
+    OpenApiRouter::new()
+        .routes(routes!(api_scan))
+        .routes(routes!(api_check))
+        .routes(routes!(api_fqdn))
+        .routes(routes!(api_compare))
+        .routes(routes!(api_trace))
+}
+
+/// Registration and DNS of any domain, read now; nothing is stored.
+#[utoipa::path(get, path = "/scan", tag = "tools", operation_id = "scan", params(("name" = String, Query, description = "Domain")), responses((status = 200, body = v1::ScanReportV1)))]
+async fn api_scan(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Query(q): Query<Host>,
+) -> Response {
+    respond(state.services.look_up(&caller, &q.name).await.map(v1::ScanReportV1))
+}
+
+/// What is checked.
+#[derive(Debug, Deserialize)]
+struct Zone {
+    zone: String,
+    /// Servers of a move, separated by commas: `name` or `name/address`.
+    #[serde(default)]
+    ns: String,
+    /// DS records of a move, separated by spaces: `keytag,algorithm,type,digest`.
+    #[serde(default)]
+    ds: String,
+}
+
+/// The health checks of a zone, or of the servers that it is about to move to.
+#[utoipa::path(get, path = "/check", tag = "tools", operation_id = "check", params(v1::CheckParameters), responses((status = 200, body = v1::CheckReportV1)))]
+async fn api_check(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Query(q): Query<Zone>,
+) -> Response {
+    let list = |text: &str, between: &[char]| -> Vec<String> {
+        text.split(between).map(str::trim).filter(|t| !t.is_empty()).map(Into::into).collect()
+    };
+    let (ns, ds) = (list(&q.ns, &[',', ' ']), list(&q.ds, &[' ']));
+    respond(state.services.check(&caller, &q.zone, &ns, &ds).await.map(v1::CheckReportV1))
+}
+
+/// What is traced.
+#[derive(Debug, Deserialize)]
+struct Traced {
+    name: String,
+    #[serde(default, rename = "type")]
+    rtype: String,
+}
+
+/// A name followed from the root, every server asked, as `trace --json` prints it.
+#[utoipa::path(get, path = "/trace", tag = "tools", operation_id = "trace", params(v1::TraceParameters), responses((status = 200, body = v1::TraceV1)))]
+async fn api_trace(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Query(q): Query<Traced>,
+) -> Response {
+    let rtype = if q.rtype.trim().is_empty() { "A" } else { q.rtype.trim() };
+    respond(state.services.trace(&caller, &q.name, rtype).await.map(v1::TraceV1))
 }
 
 /// Authoritative servers beside public resolvers, as `compare --json` prints it.

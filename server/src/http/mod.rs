@@ -26,6 +26,7 @@ mod settings;
 mod sign_in;
 mod streams;
 mod tls;
+mod visitors;
 mod write_timeout;
 
 use axum::Router;
@@ -64,6 +65,8 @@ pub struct AppState {
     pub metrics: PrometheusHandle,
     /// Proxies whose forwarding headers are believed.
     pub proxies: Arc<[ProxyNetwork]>,
+    /// Origins whose pages may read and embed open tools.
+    pub open_origins: Arc<[String]>,
     leptos: LeptosOptions,
 }
 
@@ -83,6 +86,7 @@ impl AppState {
             bundle: Arc::new(bundle),
             metrics,
             proxies: Arc::default(),
+            open_origins: Arc::default(),
             leptos,
         }
     }
@@ -91,6 +95,12 @@ impl AppState {
     #[must_use]
     pub fn behind(self, proxies: Vec<ProxyNetwork>) -> Self {
         AppState { proxies: proxies.into(), ..self }
+    }
+
+    /// The same with open tools for pages of these origins.
+    #[must_use]
+    pub fn open_to(self, origins: Vec<String>) -> Self {
+        AppState { open_origins: origins.into(), ..self }
     }
 
     /// Health and metrics alone, for a listener of their own.
@@ -114,8 +124,13 @@ impl AppState {
         let bundle = self.bundle.clone();
         let shell = move || {
             let request = use_context::<axum::http::request::Parts>();
-            let part = request.and_then(|request| app::part_of(request.uri.path()));
-            app::shell(app::ShellAssets { head_html: bundle.head_tags(part) })
+            let path = request.as_ref().map_or("", |request| request.uri.path());
+            // A page in another site's frame runs no script: nothing there can act for a visitor who is signed in.
+            let head_html = match visitors::is_embedded(path) {
+                true => bundle.style_tags().to_string(),
+                false => bundle.head_tags(app::part_of(path)),
+            };
+            app::shell(app::ShellAssets { head_html })
         };
         // Unknown addresses are rendered by the application: it has a page for them.
         let not_found = leptos_axum::render_app_async_with_context(context.clone(), shell.clone());
@@ -170,7 +185,8 @@ impl AppState {
             .layer(middleware::map_response(response::function_status))
             .layer(middleware::from_fn_with_state(self.clone(), response::retry_after))
             .layer(middleware::from_fn_with_state(self.clone(), origin::confirm_queries))
-            .layer(middleware::from_fn_with_state(self.clone(), access::caller));
+            .layer(middleware::from_fn_with_state(self.clone(), access::caller))
+            .layer(middleware::from_fn_with_state(self.clone(), visitors::cors));
         Router::new()
             .merge(authenticated)
             .route("/sign-in", get(sign_in::sign_in_page).post(sign_in::sign_in))

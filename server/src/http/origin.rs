@@ -3,7 +3,7 @@
 //!
 //! Forwarding headers are believed only from `--trusted-proxy` networks; all others can be sent by anyone.
 
-use super::AppState;
+use super::{AppState, visitors};
 use super::response::problem;
 use super::tls::Encrypted;
 use app::{AccessPage, access_document};
@@ -177,20 +177,36 @@ fn is_from_elsewhere(headers: &HeaderMap) -> bool {
     }
 }
 
+/// True for the page of a tool, our own or that for other sites.
+fn is_tool_page(path: &str) -> bool {
+    path.starts_with("/tools/") || visitors::is_embedded(path)
+}
+
 /// True for an address that sends questions to servers of other parties when it is opened.
 fn is_query_address(path: &str, query: &str) -> bool {
-    let is_tool = path.starts_with("/tools/") && !query.is_empty();
-    is_tool || ["/live/compare", "/api/v1/compare", "/api/v1/fqdn"].contains(&path)
+    let is_tool = is_tool_page(path) && !query.is_empty();
+    let calls = [
+        "/live/compare",
+        "/api/v1/scan",
+        "/api/v1/check",
+        "/api/v1/fqdn",
+        "/api/v1/compare",
+        "/api/v1/trace",
+    ];
+    is_tool || calls.contains(&path)
 }
 
 /// A link on another site spends none of the caller's look-ups: the person confirms first, programs are refused.
 pub async fn confirm_queries(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
     let has_bearer = request.headers().contains_key(AUTHORIZATION);
-    if has_bearer || !is_query_address(path, query) || !is_from_elsewhere(request.headers()) {
+    // A listed origin spends the visitor's look-ups, never an account's.
+    let is_listed = request.extensions().get::<visitors::ListedOrigin>().is_some()
+        || (visitors::is_embedded(path) && visitors::is_embedded_by_listed(&state, request.headers()));
+    if has_bearer || is_listed || !is_query_address(path, query) || !is_from_elsewhere(request.headers()) {
         return next.run(request).await;
     }
-    if !path.starts_with("/tools/") {
+    if !is_tool_page(path) {
         return cross_site_refusal();
     }
     let pairs: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();

@@ -51,7 +51,7 @@ pub async fn retry_after(State(state): State<AppState>, request: Request, next: 
     let mut response = next.run(request).await;
     let limited =
         [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&response.status());
-    if limited && let Some(seconds) = caller.and_then(|c| state.services.tools.limits.retry_after(&c)) {
+    if limited && let Some(seconds) = caller.and_then(|c| state.services.retry_after(&c)) {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
     response

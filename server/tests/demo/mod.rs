@@ -52,7 +52,7 @@ pub async fn services(folder: &Path) -> (Services, lab::Lab) {
     let recursive = dns::recursive::Recursive::new(dialer.clone(), engine.settings());
     let resolvers = model::resolvers::parse(&rows).unwrap();
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, resolvers, Arc::new(Fixed(now)));
-    let bounds = Bounds { a_minute: 0, at_once: 64, in_all: 64 };
+    let bounds = Bounds { a_minute: 0, at_once: 64, in_all: 64, ..Bounds::default() };
     let store = store::open(&folder.to_string_lossy()).await.unwrap();
     let scanner = Scanner {
         store,
@@ -68,7 +68,7 @@ pub async fn services(folder: &Path) -> (Services, lab::Lab) {
     let quotas = Quotas::default();
     let deliverer = notify::Deliverer::new(dialer, None, None);
     let gates = features::Gates::default();
-    (Services { scanner, worker, engine, tools, identity, quotas, deliverer, gates, demo: true }, lab)
+    (Services { scanner, worker, engine, tools, identity, quotas, deliverer, gates, demo: true, visitors: None }, lab)
 }
 
 /// The text without what differs from run to run: times of day, spans, key tags.

@@ -8,12 +8,13 @@ use model::Timestamp;
 use model::account::{TokenInfo, TokenScope};
 use model::detail::RawAnswer;
 use model::names::DomainName;
+use model::open_tools::OpenTool;
 use model::observation::{Part, PartError};
 use model::registration::RegistrationState;
 use monitor::observer::Progress;
 use monitor::{DnsParts, Hub, Observer, Policy, Scanner, SystemClock, Worker};
 use product::identity::Identity;
-use product::{Bounds, Services, Tools};
+use product::{Bounds, Services, Tools, Visitors};
 use serde_json::Value;
 use server::http::{Access, AppState, Bundle};
 use std::sync::Arc;
@@ -57,8 +58,17 @@ pub async fn site(demo: bool) -> Site {
     site_behind(demo, &[]).await
 }
 
+/// A site with tools open to visitors, for pages of these origins too.
+pub async fn site_open(tools: &[OpenTool], origins: &[&str]) -> Site {
+    site_with(false, &[], tools, origins).await
+}
+
 /// A site whose proxies are declared.
 pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
+    site_with(demo, proxies, &[], &[]).await
+}
+
+async fn site_with(demo: bool, proxies: &[&str], tools: &[OpenTool], origins: &[&str]) -> Site {
     let folder = tempfile::tempdir().unwrap();
     let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
     let scanner = Scanner {
@@ -75,6 +85,7 @@ pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
+    let open = tools.iter().copied().collect();
     let tools = Tools::new(comparer, Bounds::default(), product::configure::Inspector::new(engine.clone()));
     let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
     let identity = Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap();
@@ -88,7 +99,11 @@ pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
         quotas: product::Quotas::default(),
         gates: features::Gates::default(),
         demo,
+        visitors: None,
     };
+    let mut for_visitors = services.clone();
+    for_visitors.tools.limits = product::Limits::new(Bounds::of_visitors(6, 60));
+    let services = services.with_visitors(Visitors { tools: open, services: for_visitors });
     let mira = identity.ensure_person("mira@alder.example", "Mira Holt").await.unwrap();
     let now = Timestamp::now();
     let org = scanner.store.create_org("k", "Alder Labs", &mira, now).await.unwrap();
@@ -106,7 +121,8 @@ pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
     scanner.store.create_token(org, secret.hash().as_str(), &token, None).await.unwrap();
     let access = Access { identity: identity.clone(), demo: demo.then(|| "mira@alder.example".to_string()) };
     let state = AppState::new(services.clone(), access, Bundle::built_in(&[]), metrics)
-        .behind(proxies.iter().map(|p| p.parse().unwrap()).collect());
+        .behind(proxies.iter().map(|p| p.parse().unwrap()).collect())
+        .open_to(origins.iter().map(|o| (*o).to_string()).collect());
     Site {
         health: state.clone().health(),
         router: state.router(),

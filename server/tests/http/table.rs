@@ -4,7 +4,7 @@
 //! Each is called without an account, in every role, with API tokens of every scope, and by the owner of another
 //! organisation, who must learn and change nothing.
 
-use crate::site::{Site, site};
+use crate::site::{Site, site, site_open};
 use accounts::{Secret, SecretKind};
 use axum::http::StatusCode;
 use model::Timestamp;
@@ -12,6 +12,8 @@ use model::account::{SignInMethod, TokenInfo, TokenScope, UserId};
 use model::ids::{Caller, OrgId, Role};
 use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
+use model::open_tools::OpenTool;
+use model::open_tools::OpenTool::{Check, Compare, Fqdn, Scan, Trace};
 use service::Backend;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{NewItem, NewSession};
@@ -82,6 +84,12 @@ const TABLE: &[Line] = &[
     ("GET", "/tools/compare", Least(Viewer), "", ""),
     ("GET", "/tools/fqdn", Least(Viewer), "", ""),
     ("GET", "/tools/trace", Least(Viewer), "", ""),
+    // Pages for other sites: they know no account.
+    ("GET", "/embed/scan", Nothing, "", ""),
+    ("GET", "/embed/check", Nothing, "", ""),
+    ("GET", "/embed/compare", Nothing, "", ""),
+    ("GET", "/embed/fqdn", Nothing, "", ""),
+    ("GET", "/embed/trace", Nothing, "", ""),
     ("GET", "/settings", Least(Viewer), "", ""),
     ("GET", "/settings/members", Least(Viewer), "", ""),
     ("GET", "/settings/tokens", Least(Admin), "", ""),
@@ -184,6 +192,9 @@ const TABLE: &[Line] = &[
     ("GET", "/api/v1/features", Least(Viewer), "", ""),
     ("GET", "/api/v1/features/{name}", Least(Viewer), "/api/v1/features/doh-server", ""),
     ("PATCH", "/api/v1/features/{name}", Least(Admin), "/api/v1/features/doh-server", "{\"desired\":null}"),
+    ("GET", "/api/v1/scan", Least(Member), "/api/v1/scan?name=a..b", ""),
+    ("GET", "/api/v1/check", Least(Member), "/api/v1/check?zone=a..b", ""),
+    ("GET", "/api/v1/trace", Least(Member), "/api/v1/trace?name=a..b", ""),
     ("GET", "/api/v1/compare", Least(Member), "/api/v1/compare?name=a..b", ""),
     ("GET", "/api/v1/fqdn", Least(Member), "/api/v1/fqdn?name=a..b", ""),
     ("GET", "/api/v1/members", Least(Viewer), "", ""),
@@ -284,6 +295,58 @@ pub fn routes(router: &axum::Router) -> BTreeSet<(String, String)> {
     }
     assert!(out.len() > 50, "the router's Debug form is not what it was: {} routes", out.len());
     out
+}
+
+/// The visitor's column: addresses that work without an account while one of these tools is open.
+const OPEN: &[(&str, &[OpenTool])] = &[
+    ("/tools/scan", &[Scan]),
+    ("/tools/check", &[Check]),
+    ("/tools/compare", &[Compare]),
+    ("/tools/fqdn", &[Fqdn]),
+    ("/tools/trace", &[Trace]),
+    ("/embed/scan", &[Scan]),
+    ("/embed/check", &[Check]),
+    ("/embed/compare", &[Compare]),
+    ("/embed/fqdn", &[Fqdn]),
+    ("/embed/trace", &[Trace]),
+    ("/live/compare", &[Compare]),
+    ("/api/fn/look_up", &[Scan]),
+    ("/api/fn/check", &[Check]),
+    ("/api/fn/authority", &[Compare]),
+    ("/api/fn/compare", &[Compare]),
+    ("/api/fn/browser-resolvers", &[Compare, Fqdn]),
+    ("/api/fn/fqdn", &[Fqdn]),
+    ("/api/fn/trace", &[Trace]),
+    ("/api/v1/scan", &[Scan]),
+    ("/api/v1/check", &[Check]),
+    ("/api/v1/compare", &[Compare]),
+    ("/api/v1/fqdn", &[Fqdn]),
+    ("/api/v1/trace", &[Trace]),
+];
+
+#[tokio::test]
+async fn a_visitor_reaches_open_tools_and_nothing_else() {
+    let paths: BTreeSet<_> = TABLE.iter().map(|l| l.1).collect();
+    assert!(OPEN.iter().all(|(path, _)| paths.contains(path)));
+    for tool in OpenTool::ALL {
+        let site = site_open(&[tool], &[]).await;
+        for line in TABLE {
+            let (method, path, needs, ..) = *line;
+            let open = OPEN.iter().find(|(p, _)| *p == path).is_some_and(|(_, tools)| tools.contains(&tool));
+            let answer = call(&site, line, &nothing(), None).await;
+            let what = format!("{method} {path} with {} open: {answer:?}", tool.as_str());
+            assert!(!answer.0.is_server_error(), "{what}");
+            if open {
+                // `a..b` is refused as a name: the visitor got as far as the tool.
+                let reached = [StatusCode::OK, StatusCode::BAD_REQUEST, StatusCode::UNPROCESSABLE_ENTITY];
+                assert!(reached.contains(&answer.0), "{what}");
+            } else if path.starts_with("/embed/") {
+                assert_eq!(answer.0, StatusCode::NOT_FOUND, "{what}");
+            } else if needs != Nothing {
+                assert!(wants_sign_in(&answer), "{what}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -439,6 +502,8 @@ async fn every_address_asks_for_its_least_role() {
         let alone = call(&site, line, &ids, None).await;
         if needs != Nothing {
             assert!(wants_sign_in(&alone), "{method} {path} without an account: {alone:?}");
+        } else if path.starts_with("/embed/") {
+            assert_eq!(alone.0, StatusCode::NOT_FOUND, "{method} {path} while it is closed");
         }
         let people = org.people.iter().map(|(role, cookie)| (*role, true, ("cookie", cookie.as_str())));
         let tokens =

@@ -6,6 +6,7 @@ pub(crate) mod report;
 
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::tool::{ask, tool_title, waiting};
+use crate::components::visitor;
 use crate::components::{area::area_text, icon};
 use crate::resource::json_resource;
 use crate::server_fns;
@@ -50,7 +51,7 @@ fn form(asked: Memo<CheckForm>, again: RwSignal<u32>) -> AnyView {
             <div class="toolbar">
                 <label class="search search-wide"><span class="sr-only">"Zone"</span>{icon("search")}
                     <input class="input mono" name="zone" value=a.zone.clone() prop:value=a.zone.clone() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
-                <button class="btn btn-primary" type="submit">"Check"</button>
+                {visitor::form_fields()}<button class="btn btn-primary" type="submit">"Check"</button>
             </div>
             <details class="card fold" open=a.unfolded()>
                 <summary><b>"Before a move"</b><span class="text-muted">" test the servers you are about to switch to, as if the parent already pointed there"</span></summary>
@@ -71,7 +72,7 @@ fn form(asked: Memo<CheckForm>, again: RwSignal<u32>) -> AnyView {
             </details>
         }
     };
-    view! { <form class="grid gap-1 mb-4 [&_.toolbar]:mb-2" method="get" action="/tools/check" on:submit=submit>{fields}</form> }
+    view! { <form class="grid gap-1 mb-4 [&_.toolbar]:mb-2" method="get" action=visitor::form_action("/tools/check") target=visitor::form_target() on:submit=submit>{fields}</form> }
         .into_any()
 }
 

@@ -16,6 +16,7 @@ mod watch;
 use crate::components::banner::page_failure;
 use crate::components::icon;
 use crate::components::tool::{Again, TYPES, Tool, result_bar, tool_title, waiting};
+use crate::components::visitor;
 use crate::query;
 use crate::resource::json_resource;
 use crate::server_fns;
@@ -30,7 +31,11 @@ use model::compare::Comparison;
 #[component]
 pub(crate) fn ComparePage() -> impl IntoView {
     let search = use_location().search;
-    let asked = Memo::new(move |_| CompareForm::read(|key| query::value(&search.get(), key)));
+    let whole = visitor::is_embedded();
+    let asked = Memo::new(move |_| {
+        let form = CompareForm::read(|key| query::value(&search.get(), key));
+        if whole { form.at_once() } else { form }
+    });
     let question = Memo::new(move |_| asked.with(CompareForm::question));
     let data = json_resource(
         move || question.get(),
@@ -73,6 +78,8 @@ fn form(asked: Memo<CompareForm>) -> AnyView {
     let spin = move || busy.get().then(|| view! { <span class="spin" aria-hidden="true"></span> });
     let name = move || asked.with(|a| a.name.clone());
     let at_once = r#"<input type="hidden" name="whole" value="1">"#.to_string();
+    // No program runs in another site's frame.
+    let whole = visitor::is_embedded().then(|| view! { <input type="hidden" name="whole" value="1"/> });
     let options = move || {
         let rtype = asked.with(|a| a.rtype.clone());
         let known = TYPES.contains(&rtype.as_str());
@@ -81,12 +88,12 @@ fn form(asked: Memo<CompareForm>) -> AnyView {
         view! { {all.into_iter().collect_view()}{other} }
     };
     view! {
-        <form class="toolbar" method="get" action="/tools/compare" on:submit=move |_| busy.set(true)>
+        <form class="toolbar" method="get" action=visitor::form_action("/tools/compare") target=visitor::form_target() on:submit=move |_| busy.set(true)>
             <label class="search search-wide"><span class="sr-only">"Host name"</span>{icon("search")}
                 <input class="input mono" name="name" value=name prop:value=name required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
             <label class="type"><span class="sr-only">"Record type"</span><select class="input" name="type">{options}</select></label>
-            <noscript inner_html=at_once></noscript>
-            <button class="btn btn-primary" type="submit">{spin}"Compare"</button>
+            <noscript inner_html=at_once></noscript>{whole}
+            {visitor::form_fields()}<button class="btn btn-primary" type="submit">{spin}"Compare"</button>
         </form>
     }
     .into_any()
@@ -111,6 +118,9 @@ fn found(first: Comparison, asked: Memo<CompareForm>) -> AnyView {
     let live = Live::start(first, asked);
     let authority = Memo::new(move |_| live.seen.with(|c| c.authority.clone()));
     let stopped = Memo::new(move |_| live.seen.with(|c| c.stopped.clone()));
+    let from_places = visitor::open_tools().is_none().then(|| {
+        view! { <places::FromPlaces name=place_name rtype=place_type/> }
+    });
     let denied = move || {
         let words = stopped.get()?;
         Some(authority.with(|a| stopped::panel(&words, a, &asked.get())))
@@ -121,9 +131,9 @@ fn found(first: Comparison, asked: Memo<CompareForm>) -> AnyView {
             <div class="empty:hidden [&_>_.banner:last-child]:mb-0 cmp-notice">{watch::notice(live, asked)}</div>
             <div class="cols">
                 {move || authority.with(authority::card)}
-                {vantage::card(live)}
+                {(!visitor::is_embedded()).then(|| vantage::card(live))}
             </div>
-            <places::FromPlaces name=place_name rtype=place_type/>
+            {from_places}
             <div class="empty:hidden [&_>_.banner:last-child]:mb-0 cmp-notice">{denied}</div>
             {resolvers::section(live, asked)}
         </div>

@@ -1,7 +1,7 @@
 //! The panel in place of the resolvers when none was asked: why, what asking would do, until when, and the choice.
 
 use super::form::CompareForm;
-use crate::components::icon;
+use crate::components::{icon, visitor};
 use crate::components::negative::{negative, soa_line};
 use leptos::prelude::*;
 use model::compare::{Authority, StopReason, Stopped};
@@ -14,7 +14,7 @@ pub(super) fn panel(words: &Stopped, authority: &Authority, asked: &CompareForm)
         StopReason::NotServedYet => "Waiting for the authoritative servers; no resolver is queried yet",
     };
     let waits = words.reason == StopReason::NotServedYet;
-    let watch = (words.reason == StopReason::Denied).then(|| {
+    let watch = (words.reason == StopReason::Denied && visitor::open_tools().is_none()).then(|| {
         view! { <a class="btn btn-primary" href=asked.watched().url()>{icon("bell")}"Watch until it exists"</a> }
     });
     let choice = (!waits).then(|| {

@@ -3,7 +3,7 @@
 use super::form::CompareForm;
 use super::live::{Live, State};
 use crate::components::banner::{Tone, banner};
-use crate::components::icon;
+use crate::components::{icon, visitor};
 use leptos::prelude::*;
 use model::compare::EndKind;
 use model::time::clock_utc;
@@ -12,6 +12,8 @@ use model::time::clock_utc;
 pub(super) fn control(live: Live, asked: Memo<CompareForm>) -> AnyView {
     let runs = Memo::new(move |_| live.state.with(|s| *s == State::Running));
     let watching = Memo::new(move |_| asked.with(|a| a.watch));
+    // A watch runs for half an hour; visitors without an account can't start one.
+    let may_watch = visitor::open_tools().is_none();
     let everywhere = Memo::new(move |_| live.seen.with(|c| c.summary.everywhere));
     // The panel that explains why no resolver was queried has a button of its own.
     let stopped = Memo::new(move |_| live.seen.with(|c| c.stopped.is_some()));
@@ -34,7 +36,7 @@ pub(super) fn control(live: Live, asked: Memo<CompareForm>) -> AnyView {
                 }
             }
         };
-        let start = (!everywhere.get() && !a.whole).then(|| {
+        let start = (!everywhere.get() && !a.whole && may_watch).then(|| {
             let start = a.watched().url();
             view! { <a class="btn" href=start data-noscroll="true">{icon("bell")}"Watch propagation"</a> }
         });

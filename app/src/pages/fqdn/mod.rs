@@ -11,6 +11,7 @@ use crate::components::banner::{page_failure, tone_class, tone_icon};
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
 use crate::components::tool::{Again, Tool, result_bar, tool_title, waiting};
+use crate::components::visitor;
 use crate::query;
 use crate::resource::json_resource;
 use crate::server_fns;
@@ -55,10 +56,10 @@ fn form(name: Memo<String>) -> AnyView {
     });
     let spin = move || busy.get().then(|| view! { <span class="spin" aria-hidden="true"></span> });
     view! {
-        <form class="toolbar" method="get" action="/tools/fqdn" on:submit=move |_| busy.set(true)>
+        <form class="toolbar" method="get" action=visitor::form_action("/tools/fqdn") target=visitor::form_target() on:submit=move |_| busy.set(true)>
             <label class="search search-wide"><span class="sr-only">"Host name"</span>{icon("search")}
                 <input class="input mono" name="name" value=move || name.get() prop:value=move || name.get() required placeholder="www.alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
-            <button class="btn btn-primary" type="submit">{spin}"Analyze"</button>
+            {visitor::form_fields()}<button class="btn btn-primary" type="submit">{spin}"Analyze"</button>
         </form>
     }
     .into_any()

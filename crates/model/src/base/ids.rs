@@ -1,5 +1,6 @@
 //! Identities: who owns, who asks, from where something was seen. Newtypes so that they cannot be confused.
 
+use crate::base::open_tools::ToolSet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -11,6 +12,9 @@ pub struct OrgId(pub i64);
 impl OrgId {
     /// The built-in organisation that exists from the first start.
     pub const BUILT_IN: OrgId = OrgId(1);
+
+    /// The organisation of visitors without an account: none has this number.
+    pub const NONE: OrgId = OrgId(0);
 }
 
 impl fmt::Display for OrgId {
@@ -98,6 +102,9 @@ pub struct Caller {
     /// Address of the client, for the audit log; empty for the product itself.
     #[serde(default)]
     pub address: String,
+    /// Of a visitor without an account: the tools that are open to it. It may do nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visitor: Option<ToolSet>,
 }
 
 impl Caller {
@@ -108,6 +115,20 @@ impl Caller {
 
     /// A caller without an account.
     pub fn new(org: OrgId, who: impl Into<String>, role: Role) -> Self {
-        Caller { org, who: who.into(), role, user: None, session: None, token: None, address: String::new() }
+        Caller {
+            org,
+            who: who.into(),
+            role,
+            user: None,
+            session: None,
+            token: None,
+            address: String::new(),
+            visitor: None,
+        }
+    }
+
+    /// A visitor without an account, who acts in no organisation. `client` is what its limits are counted by.
+    pub fn visitor(tools: ToolSet, client: &str) -> Self {
+        Caller { visitor: Some(tools), ..Caller::new(OrgId::NONE, format!("visitor {client}"), Role::Viewer) }
     }
 }

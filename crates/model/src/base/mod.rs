@@ -2,6 +2,7 @@
 
 pub mod ids;
 pub mod names;
+pub mod open_tools;
 pub mod serial;
 pub mod time;
 pub mod url;

@@ -32,9 +32,9 @@ pub use claims::{ClaimDetail, ClaimEntry, ClaimRequest};
 pub use events::EventList;
 pub use maintenance::{FeedRequest, FeedV1, HealthV1, MaintenanceRequest, MaintenanceV1, NewFeedV1};
 pub use problem::Problem;
-pub use requests::{AddRequest, CompareParameters, EventParameters, ListParameters, PatchRequest};
+pub use requests::{AddRequest, CheckParameters, CompareParameters, EventParameters, ListParameters, PatchRequest, TraceParameters};
 pub use services::{
-    ComparisonV1, FqdnReportV1, LinkRequest, LinkV1, ServiceReportV1, ServiceSpecV1, ServiceV1,
+    CheckReportV1, ComparisonV1, FqdnReportV1, LinkRequest, LinkV1, ScanReportV1, ServiceReportV1, ServiceSpecV1, ServiceV1, TraceV1,
 };
 
 /// How many domains were removed.

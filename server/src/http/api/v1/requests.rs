@@ -134,3 +134,27 @@ pub struct CompareParameters {
     /// `true`: ask the resolvers even about what the authoritative servers deny.
     force: Option<bool>,
 }
+
+/// Query of `GET /api/v1/check`.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the query, which the handler reads by itself")]
+pub struct CheckParameters {
+    /// Zone.
+    zone: String,
+    /// Servers that it is about to move to, separated by commas: `name` or `name/address`.
+    ns: Option<String>,
+    /// DS records of the move, separated by spaces: `keytag,algorithm,type,digest`.
+    ds: Option<String>,
+}
+
+/// Query of `GET /api/v1/trace`.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the query, which the handler reads by itself")]
+pub struct TraceParameters {
+    /// Host name.
+    name: String,
+    /// Record type; `A` unless given.
+    r#type: Option<String>,
+}

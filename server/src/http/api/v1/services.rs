@@ -134,6 +134,24 @@ pub struct ServiceReportV1(pub ServiceReport);
 #[serde(transparent)]
 pub struct ComparisonV1(pub model::compare::Comparison);
 
+/// Registration and DNS of a domain, read now: name, observation with each part's time and source, raw answers.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ScanReport, value_type = Object)]
+#[serde(transparent)]
+pub struct ScanReportV1(pub service::ScanReport);
+
+/// The health checks of a zone: findings with level, tag and sentence, and the test cases that were made.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CheckReport, value_type = Object)]
+#[serde(transparent)]
+pub struct CheckReportV1(pub service::CheckOutcome);
+
+/// A trace from the root: the document that `trace --json` prints.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Trace, value_type = Object)]
+#[serde(transparent)]
+pub struct TraceV1(pub model::dns::Trace);
+
 /// A host name from every vantage point: the document that `fqdn --json` prints.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FqdnReport, value_type = Object)]
