@@ -1,4 +1,4 @@
-//! Programs in Python that tests run: an environment of their own in the cache folder, with the versions of
+//! What tests run in Python, the API validators and octoDNS: an environment of their own in the cache folder, with the versions of
 //! `xtask/python/requirements.txt`.
 
 use crate::{paths, sh};
@@ -22,7 +22,7 @@ pub fn ensure() -> Result<()> {
     if std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
         return Ok(());
     }
-    sh::timed("installing API validators and clients (Python packages, half a minute, once)", || {
+    sh::timed("installing API validators, clients and octoDNS (Python packages, half a minute, once)", || {
         sh::output(sh::command("python3").args(["-m", "venv", "--clear"]).arg(folder()))?;
         let mut pip = sh::command(programs().join("pip"));
         pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"])

@@ -36,7 +36,7 @@ pub fn test() -> ExitCode {
         packages::for_build().map_err(|missing| anyhow!(missing))
     });
     // The tests that need them say so when they are missing.
-    stages.run("API validators", python::ensure);
+    stages.run("Python packages", python::ensure);
     stages.run("node packages", e2e::install);
     stages.run("format", || sh::run(sh::cargo().args(["fmt", "--all", "--check"])));
     stages.run("styles", || {
