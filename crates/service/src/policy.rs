@@ -437,7 +437,8 @@ mod tests {
         for tool in OpenTool::ALL {
             let visitor = Caller::visitor([tool].into_iter().collect(), "192.0.2.0/24");
             // Whatever else a caller claims to be, it stays a visitor.
-            let claims = Caller { role: Role::Owner, user: Some(model::ids::UserId("ada".into())), ..visitor };
+            let claims =
+                Caller { role: Role::Owner, user: Some(model::ids::UserId("ada".into())), ..visitor };
             for action in Action::ALL {
                 let allowed = authorize(&claims, action);
                 assert_eq!(allowed.is_ok(), action.open_with().contains(&tool), "{}", action.rule().name);

@@ -113,7 +113,7 @@ pub(crate) fn same_grounds(judged: &Item, stored: &Item) -> bool {
 }
 
 /// Columns a judged row fills, in the order of [`judged_args`]: status, its sort and due columns, the row's own.
-pub(crate) const JUDGED: [&str; 8] = [
+pub(crate) const JUDGED: [&str; 9] = [
     "status",
     "status_rank",
     "judge_again_at",
@@ -121,6 +121,7 @@ pub(crate) const JUDGED: [&str; 8] = [
     "registrar",
     "provider",
     "modified_at",
+    "certificate_ends",
     "row_json",
 ];
 
@@ -134,6 +135,7 @@ pub(crate) fn judged_args(status: &Status, row: &Row) -> Result<Vec<Arg>> {
         row.registrar.clone(),
         row.provider.as_ref().map(|p| p.name.clone()),
         row.modified.map(|t| micros(t.nominal())),
+        row.certificate_ends.map(micros),
         json(row)?,
     ])
 }

@@ -80,6 +80,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0013_fleet.sql"),
         postgres: include_str!("../migrations/postgres/0013_fleet.sql"),
     },
+    Migration {
+        version: 15,
+        sqlite: include_str!("../migrations/sqlite/0015_certificates.sql"),
+        postgres: include_str!("../migrations/postgres/0015_certificates.sql"),
+    },
 ];
 
 /// Any number that no other program's advisory lock is likely to have.

@@ -66,9 +66,11 @@ impl OpenArgs {
     ) -> Result<Services> {
         let tools = match self.open_tools {
             Some(tools) => tools,
-            None => {
-                engine.open_tools.join(",").parse::<ToolSet>().map_err(|e| Wrong(format!("open_tools: {e}")))?
-            }
+            None => engine
+                .open_tools
+                .join(",")
+                .parse::<ToolSet>()
+                .map_err(|e| Wrong(format!("open_tools: {e}")))?,
         };
         if tools.is_empty() {
             return Ok(services);
@@ -100,9 +102,16 @@ mod tests {
             assert_eq!(origin(good).unwrap(), good);
         }
         let wrong = [
-            "*", "null", "www.example.net", "https://www.example.net/", "https://www.example.net/a",
-            "https://WWW.example.net", "https://www.example.net:443", "ftp://www.example.net",
-            "https://a.example;script-src *", "",
+            "*",
+            "null",
+            "www.example.net",
+            "https://www.example.net/",
+            "https://www.example.net/a",
+            "https://WWW.example.net",
+            "https://www.example.net:443",
+            "ftp://www.example.net",
+            "https://a.example;script-src *",
+            "",
         ];
         for bad in wrong {
             let e = origin(bad).unwrap_err().to_string();

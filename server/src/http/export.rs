@@ -122,7 +122,7 @@ fn csv_file(body: impl Stream<Item = Part> + Send + 'static) -> Response {
 }
 
 /// The columns of [`column`] are read again by an import; the others are observed.
-const HEAD: [&str; 13] = [
+const HEAD: [&str; 14] = [
     column::NAME,
     "Expiration",
     "Registrar",
@@ -136,6 +136,7 @@ const HEAD: [&str; 13] = [
     column::NOTE,
     column::MANUAL_EXPIRATION,
     column::AUTO_RENEW,
+    "Certificate Ends",
 ];
 
 pub(super) fn lines(
@@ -165,6 +166,7 @@ fn to_csv(holdings: &[(Item, Row)]) -> Result<Vec<u8>, csv::Error> {
                 &escaped(&item.note),
                 &item.manual_expires.map(|d| d.to_string()).unwrap_or_default(),
                 item.auto_renew.map_or("", yes_or_no),
+                &time(r.certificate_ends),
             ])
         })
     })

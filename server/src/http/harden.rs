@@ -57,8 +57,8 @@ pub async fn harden(State(state): State<AppState>, request: Request, next: Next)
         format!("{} {named}", resolver_origins(&state))
     });
     let encrypted = origin::is_encrypted(&request);
-    let ancestors = visitors::is_open_embed(&state, request.uri().path())
-        .then(|| visitors::frame_ancestors(&state));
+    let ancestors =
+        visitors::is_open_embed(&state, request.uri().path()).then(|| visitors::frame_ancestors(&state));
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     if encrypted {
@@ -74,7 +74,9 @@ pub async fn harden(State(state): State<AppState>, request: Request, next: Next)
     // The page that was rendered says which nonce its scripts carry.
     let nonce = headers.remove(app::NONCE_HEADER);
     let nonce = nonce.as_ref().and_then(|value| value.to_str().ok());
-    if let Ok(policy) = HeaderValue::from_str(&policy(nonce, asks.as_deref(), ancestors.as_deref().unwrap_or("'none'"))) {
+    if let Ok(policy) =
+        HeaderValue::from_str(&policy(nonce, asks.as_deref(), ancestors.as_deref().unwrap_or("'none'")))
+    {
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     response
@@ -100,7 +102,8 @@ mod tests {
         assert!(!scripts.contains("unsafe-inline") && !scripts.contains("'unsafe-eval'"), "{scripts}");
         assert!(!policy(None, None, "'none'").contains("nonce"));
         assert!(
-            policy(None, Some("https://dns.example "), "'none'").ends_with("connect-src 'self' https://dns.example")
+            policy(None, Some("https://dns.example "), "'none'")
+                .ends_with("connect-src 'self' https://dns.example")
         );
     }
 }

@@ -3,9 +3,9 @@
 //!
 //! Forwarding headers are believed only from `--trusted-proxy` networks; all others can be sent by anyone.
 
-use super::{AppState, visitors};
 use super::response::problem;
 use super::tls::Encrypted;
+use super::{AppState, visitors};
 use app::{AccessPage, access_document};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONNECTION, HOST, ORIGIN, REFERER};

@@ -157,7 +157,9 @@ mod tests {
         assert_eq!(tools_of("/embed/trace"), [Trace]);
         assert_eq!(tools_of("/api/v1/fqdn"), [Fqdn]);
         assert_eq!(tools_of("/api/fn/browser-resolvers"), [Fqdn, Compare]);
-        for other in ["/tools/configure", "/tools/scan/x", "/api/v1/domains", "/api/fn/frame", "/live", "/domains"] {
+        for other in
+            ["/tools/configure", "/tools/scan/x", "/api/v1/domains", "/api/fn/frame", "/live", "/domains"]
+        {
             assert!(tools_of(other).is_empty(), "{other}");
         }
     }

@@ -68,7 +68,21 @@ pub async fn services(folder: &Path) -> (Services, lab::Lab) {
     let quotas = Quotas::default();
     let deliverer = notify::Deliverer::new(dialer, None, None);
     let gates = features::Gates::default();
-    (Services { scanner, worker, engine, tools, identity, quotas, deliverer, gates, demo: true, visitors: None }, lab)
+    (
+        Services {
+            scanner,
+            worker,
+            engine,
+            tools,
+            identity,
+            quotas,
+            deliverer,
+            gates,
+            demo: true,
+            visitors: None,
+        },
+        lab,
+    )
 }
 
 /// The text without what differs from run to run: times of day, spans, key tags.

@@ -34,8 +34,7 @@ async fn ask(
 #[tokio::test]
 async fn a_visitors_page_shows_open_tools_and_the_way_to_sign_in_and_no_organisation() {
     let site = site_open(&[Scan, Compare], &[]).await;
-    let (status, headers, page) =
-        ask(&site, "GET", "/tools/scan?name=alder.example", "192.0.2.1", &[]).await;
+    let (status, headers, page) = ask(&site, "GET", "/tools/scan?name=alder.example", "192.0.2.1", &[]).await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!(headers["cache-control"], "no-store");
     assert!(page.contains("data-visitor=\"scan,compare\"") && page.contains("Scan of alder.example"));
@@ -201,8 +200,7 @@ async fn a_network_has_so_many_look_ups_a_minute_and_the_refusal_says_when_to_re
     assert_eq!(problem["status"], 429);
     assert!(problem["detail"].as_str().unwrap().contains("Too many look-ups within a minute"));
     // The page says the same.
-    let (status, headers, page) =
-        ask(&site, "GET", "/tools/scan?name=alder.example", "192.0.2.1", &[]).await;
+    let (status, headers, page) = ask(&site, "GET", "/tools/scan?name=alder.example", "192.0.2.1", &[]).await;
     assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
     assert!(headers.contains_key("retry-after") && page.contains("Too many look-ups within a minute"));
     // Other networks and accounts go on.

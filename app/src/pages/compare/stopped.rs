@@ -1,8 +1,8 @@
 //! The panel in place of the resolvers when none was asked: why, what asking would do, until when, and the choice.
 
 use super::form::CompareForm;
-use crate::components::{icon, visitor};
 use crate::components::negative::{negative, soa_line};
+use crate::components::{icon, visitor};
 use leptos::prelude::*;
 use model::compare::{Authority, StopReason, Stopped};
 

@@ -4,7 +4,7 @@ use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::server_fns::Inventory;
 use leptos::prelude::*;
-use model::inventory::{ExpiryFilter, Facet, ListQuery};
+use model::inventory::{CertificateFilter, ExpiryFilter, Facet, ListQuery};
 use model::item::Ownership;
 use model::time::human_date;
 
@@ -19,6 +19,7 @@ pub(crate) fn filters(q: &ListQuery, d: &Inventory) -> AnyView {
         {menu("Registrar", registrar)}
         {menu("DNS provider", provider)}
         {expiration(q)}
+        {menu("Certificate", certificates(q))}
         {menu("Changed", changes(q))}
         {menu("Ownership", owner(q, &f.ownership))}
         {menu("Tag", tag)}
@@ -124,6 +125,22 @@ fn changes(q: &ListQuery) -> Vec<Line> {
     ]
 }
 
+fn certificates(q: &ListQuery) -> Vec<Line> {
+    let choices = [
+        ("Ends within 14 days, or ended", CertificateFilter::SOON),
+        ("Ends within 30 days, or ended", CertificateFilter::Within(30)),
+        ("Ended", CertificateFilter::Ended),
+        ("None seen", CertificateFilter::Unseen),
+    ];
+    let line = |(label, filter): (&str, CertificateFilter)| {
+        let on = q.certificate == Some(filter);
+        let certificate = (!on).then_some(filter);
+        let url = first_page(ListQuery { certificate, ..q.clone() });
+        Line { label: label.into(), count: None, on, url }
+    };
+    choices.into_iter().map(line).collect()
+}
+
 fn expiration(q: &ListQuery) -> AnyView {
     let choices = [
         ("Expired", ExpiryFilter::Expired),
@@ -222,6 +239,14 @@ fn active(q: &ListQuery) -> Vec<AnyView> {
     }
     if let Some(d) = q.dns_changed_days {
         chip(format!("DNS change detected, {d} days"), ListQuery { dns_changed_days: None, ..q.clone() });
+    }
+    if let Some(c) = q.certificate {
+        let words = match c {
+            CertificateFilter::Within(n) => format!("ends within {n} days, or ended"),
+            CertificateFilter::Ended => "ended".into(),
+            CertificateFilter::Unseen => "none seen".into(),
+        };
+        chip(format!("Certificate: {words}"), ListQuery { certificate: None, ..q.clone() });
     }
     if out.len() > 1 {
         let plain = ListQuery {

@@ -56,6 +56,7 @@ pub(crate) fn row(inv: InventoryState, r: &Row, now: Timestamp) -> AnyView {
             <td class="c-reg" role="cell">{registrar}</td>
             <td class="c-prov" role="cell">{dns}</td>
             <td class="c-status" role="cell">{status}</td>
+            <td class=certificate_class(r, now) role="cell">{certificate(r, now)}</td>
             <td class="c-change num" role="cell">{change(r)}</td>
             <td class="c-act num" role="cell">
                 <a class="act" href=url aria-label=format!("Details of {}", r.unicode) tabindex="-1">"Details"</a>
@@ -119,6 +120,29 @@ fn expiration(r: &Row, now: Timestamp) -> AnyView {
         None => unknown(),
     };
     view! { <span class="two">{first}{second}</span> }.into_any()
+}
+
+/// A phone shows the cell only when the certificate ends soon.
+fn certificate_class(r: &Row, now: Timestamp) -> &'static str {
+    match r.certificate_note(now) {
+        Some(note) if note.urgency != Urgency::Low => "c-cert num soon",
+        _ => "c-cert num",
+    }
+}
+
+/// How long the certificate that ends first is valid; exact on hover.
+fn certificate(r: &Row, now: Timestamp) -> AnyView {
+    let (Some(ends), Some(note)) = (r.certificate_ends, r.certificate_note(now)) else {
+        return view! { <span class="text-muted" title="No certificate was seen">"–"<span class="sr-only">"none seen"</span></span> }
+            .into_any();
+    };
+    let mark = (note.urgency != Urgency::Low).then(|| icon::icon_sm("warning"));
+    let class = match note.urgency {
+        Urgency::Low => "",
+        urgency => note_class(urgency),
+    };
+    let title = format!("The certificate that ends first: {}", model::time::human_instant(ends));
+    view! { <time class=class datetime=ends.to_string() title=title>{mark}{note.words}</time> }.into_any()
 }
 
 /// The newest detected change, or the registry's own date, muted.

@@ -44,6 +44,7 @@ pub(crate) fn list(inv: InventoryState, d: &Inventory) -> AnyView {
                     {head(&q, "Registrar", Some(SortKey::Registrar), "c-reg")}
                     {head(&q, "DNS Provider", Some(SortKey::Provider), "c-prov")}
                     {head(&q, "Status", Some(SortKey::Status), "c-status")}
+                    {head(&q, "Certificate", Some(SortKey::Certificate), "c-cert num")}
                     {head(&q, "Last Change Detected", Some(SortKey::Change), "c-change num")}
                     {head(&q, "Actions", None, "c-act num")}
                 </tr></thead>
@@ -69,6 +70,8 @@ fn caption(q: &ListQuery) -> String {
         (SortKey::Provider, _) => "by DNS provider",
         (SortKey::Status, false) => "worst status first",
         (SortKey::Status, true) => "best status first",
+        (SortKey::Certificate, false) => "certificate that ends first on top",
+        (SortKey::Certificate, true) => "certificate that ends last on top",
         (SortKey::Change, false) => "oldest change first",
         (SortKey::Change, true) => "newest change first",
     };

@@ -1,6 +1,6 @@
 //! The inventory: what a table row shows, how a list is asked for, and how that stands in a URL.
 
-pub use super::list_query::{ExpiryFilter, ListQuery, SortKey};
+pub use super::list_query::{CertificateFilter, ExpiryFilter, ListQuery, SortKey};
 use crate::base::ids::LogPosition;
 use crate::base::names::DomainName;
 use crate::base::time::StatedTime;

@@ -1,6 +1,7 @@
 //! A list as asked for: search, sorting, filters and page, and how that stands in a URL.
 
 use crate::base::url::percent;
+use crate::certificate::hosts::WARNING_DAYS;
 use crate::judgement::item::Ownership;
 use crate::judgement::status::StatusKind;
 use jiff::civil::Date;
@@ -23,17 +24,20 @@ pub enum SortKey {
     Status,
     /// Last change detected (or the registry's "modified").
     Change,
+    /// End of the certificate that ends first, none seen last.
+    Certificate,
 }
 
 impl SortKey {
     /// All keys.
-    pub const ALL: [SortKey; 6] = [
+    pub const ALL: [SortKey; 7] = [
         SortKey::Name,
         SortKey::Expiration,
         SortKey::Registrar,
         SortKey::Provider,
         SortKey::Status,
         SortKey::Change,
+        SortKey::Certificate,
     ];
 
     /// The word in URLs.
@@ -45,6 +49,7 @@ impl SortKey {
             SortKey::Provider => "provider",
             SortKey::Status => "status",
             SortKey::Change => "change",
+            SortKey::Certificate => "certificate",
         }
     }
 }
@@ -63,6 +68,23 @@ pub enum ExpiryFilter {
     Between(Option<Date>, Option<Date>),
     /// No expiration is known.
     Unknown,
+}
+
+/// Which certificates to list: by the end of the one that ends first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CertificateFilter {
+    /// Ended, or ends within so many days.
+    Within(u32),
+    /// Ended.
+    Ended,
+    /// None was seen.
+    Unseen,
+}
+
+impl CertificateFilter {
+    /// Ended, or ends so soon that it is a warning.
+    pub const SOON: CertificateFilter = CertificateFilter::Within(WARNING_DAYS as u32);
 }
 
 /// A list as asked for. Filters combine with AND, values inside one filter with OR.
@@ -95,6 +117,8 @@ pub struct ListQuery {
     pub changed_days: Option<u32>,
     /// DNS change detected within so many days.
     pub dns_changed_days: Option<u32>,
+    /// Certificate.
+    pub certificate: Option<CertificateFilter>,
 }
 
 impl Default for ListQuery {
@@ -113,6 +137,7 @@ impl Default for ListQuery {
             expires: None,
             changed_days: None,
             dns_changed_days: None,
+            certificate: None,
         }
     }
 }
@@ -178,6 +203,7 @@ impl ListQuery {
                 }
                 "changed" => q.changed_days = days(value),
                 "dns_changed" => q.dns_changed_days = days(value),
+                "certificate" => q.certificate = read_certificate(value),
                 _ => {}
             }
         }
@@ -226,6 +252,15 @@ impl ListQuery {
         if let Some(d) = self.dns_changed_days {
             out.push(("dns_changed", format!("{d}d")));
         }
+        if let Some(c) = self.certificate {
+            let word = match c {
+                CertificateFilter::SOON => "soon".into(),
+                CertificateFilter::Within(d) => format!("{d}d"),
+                CertificateFilter::Ended => "ended".into(),
+                CertificateFilter::Unseen => "none".into(),
+            };
+            out.push(("certificate", word));
+        }
         if self.per_page != plain.per_page {
             out.push(("per_page", self.per_page.to_string()));
         }
@@ -260,6 +295,15 @@ fn read_expires(value: &str) -> Option<ExpiryFilter> {
         return (a.is_some() || b.is_some()).then_some(ExpiryFilter::Between(a, b));
     }
     days(value).map(ExpiryFilter::Within)
+}
+
+fn read_certificate(value: &str) -> Option<CertificateFilter> {
+    match value {
+        "soon" => Some(CertificateFilter::SOON),
+        "ended" => Some(CertificateFilter::Ended),
+        "none" => Some(CertificateFilter::Unseen),
+        value => days(value).map(CertificateFilter::Within),
+    }
 }
 
 /// `7d` or `7`.
@@ -300,6 +344,21 @@ mod tests {
             assert_eq!(q.expires, Some(filter));
             assert_eq!(q.to_url(), format!("/domains?expires={word}"));
         }
+    }
+
+    #[test]
+    fn every_certificate_filter_has_an_address() {
+        for (word, filter) in [
+            ("soon", CertificateFilter::Within(14)),
+            ("30d", CertificateFilter::Within(30)),
+            ("ended", CertificateFilter::Ended),
+            ("none", CertificateFilter::Unseen),
+        ] {
+            let q = ListQuery::from_pairs([("certificate", word)]);
+            assert_eq!(q.certificate, Some(filter));
+            assert_eq!(q.to_url(), format!("/domains?certificate={word}"));
+        }
+        assert_eq!(ListQuery::from_pairs([("certificate", "whenever")]).certificate, None);
     }
 
     proptest! {

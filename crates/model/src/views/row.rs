@@ -1,7 +1,8 @@
 //! What a table row says beside its values: the second line under an expiration, only when it is something to act
 //! on or to doubt. In: a row and now. Out: words and their urgency.
 
-use crate::base::time::relative;
+use crate::base::time::{DAY, relative};
+use crate::certificate::hosts::WARNING_DAYS;
 use crate::judgement::status::{Rule, StatusKind};
 use crate::views::inventory::Row;
 use jiff::Timestamp;
@@ -76,6 +77,20 @@ impl Row {
             doubt: false,
         })
     }
+
+    /// How long the certificate that ends first is valid, in days; `None` where none was seen.
+    pub fn certificate_note(&self, now: Timestamp) -> Option<Note> {
+        let ends = self.certificate_ends?;
+        let days = (ends.as_second() - now.as_second()).div_euclid(DAY);
+        let (words, urgency) = match days {
+            _ if ends <= now => ("ended".to_string(), Urgency::Immediate),
+            0 => ("ends today".to_string(), Urgency::Soon),
+            1 => ("1 day".to_string(), Urgency::Soon),
+            n if n < WARNING_DAYS => (format!("{n} days"), Urgency::Soon),
+            n => (format!("{n} days"), Urgency::Low),
+        };
+        Some(Note { words, urgency, doubt: false })
+    }
 }
 
 #[cfg(test)]
@@ -140,5 +155,23 @@ mod tests {
         failed.registered_read_at = None;
         failed.error = Some("timed out".into());
         assert_eq!(words(&failed).as_deref(), Some("could not be read"));
+    }
+
+    #[test]
+    fn a_certificate_has_days_left() {
+        let now = at("2026-11-20T12:00:00Z");
+        let with = |ends: &str| Row { certificate_ends: Some(at(ends)), ..row(None, &[]) };
+        for (ends, words, urgency) in [
+            ("2026-11-20T11:59:59Z", "ended", Urgency::Immediate),
+            ("2026-11-20T23:00:00Z", "ends today", Urgency::Soon),
+            ("2026-11-21T23:00:00Z", "1 day", Urgency::Soon),
+            ("2026-12-04T11:59:59Z", "13 days", Urgency::Soon),
+            ("2026-12-04T12:00:00Z", "14 days", Urgency::Low),
+            ("2027-02-18T12:00:00Z", "90 days", Urgency::Low),
+        ] {
+            let note = with(ends).certificate_note(now).unwrap();
+            assert_eq!((note.words.as_str(), note.urgency), (words, urgency), "{ends}");
+        }
+        assert_eq!(row(None, &[]).certificate_note(now), None);
     }
 }

@@ -19,7 +19,7 @@ const BATCH: u32 = 5000;
 const FAR_BEHIND: i64 = 200_000;
 
 const COLUMNS: &str = "name, unicode, ownership, tags, status_rank, expires_at, registrar, provider, \
-                       last_change_at, modified_at, last_dns_change_at";
+                       last_change_at, modified_at, last_dns_change_at, certificate_ends";
 
 /// The index of one organisation.
 struct Index {
@@ -190,6 +190,7 @@ fn read(r: &Cells) -> Result<Raw> {
         last_change_at: r.int_or_null(8)?,
         modified_at: r.int_or_null(9)?,
         last_dns_change_at: r.int_or_null(10)?,
+        certificate_ends: r.int_or_null(11)?,
     })
 }
 

@@ -19,6 +19,7 @@ pub(crate) struct Raw {
     pub(crate) last_change_at: Option<i64>,
     pub(crate) last_dns_change_at: Option<i64>,
     pub(crate) modified_at: Option<i64>,
+    pub(crate) certificate_ends: Option<i64>,
 }
 
 /// A holding in the index.
@@ -33,6 +34,7 @@ pub(super) struct Entry {
     pub(super) changed: i64,
     pub(super) dns_changed: i64,
     pub(super) modified: i64,
+    pub(super) certificate_ends: i64,
     pub(super) registrar: u32,
     pub(super) provider: u32,
     pub(super) status: u8,
@@ -139,6 +141,7 @@ impl Entries {
             changed: raw.last_change_at.unwrap_or(NONE),
             dns_changed: raw.last_dns_change_at.unwrap_or(NONE),
             modified: raw.modified_at.unwrap_or(NONE),
+            certificate_ends: raw.certificate_ends.unwrap_or(NONE),
             registrar: self.registrars.number(raw.registrar.as_deref().unwrap_or_default()),
             provider: self.providers.number(raw.provider.as_deref().unwrap_or_default()),
             status: u8::try_from(raw.status_rank).unwrap_or(u8::MAX),

@@ -4,7 +4,9 @@ use super::entry::{Entries, Entry, NONE, Signature, Words};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
-use model::inventory::{CalendarDay, ExpiryFilter, Facet, Facets, ListQuery, RECENT_DAYS, SortKey, Summary};
+use model::inventory::{
+    CalendarDay, CertificateFilter, ExpiryFilter, Facet, Facets, ListQuery, RECENT_DAYS, SortKey, Summary,
+};
 use model::item::Ownership;
 use model::status::StatusKind;
 
@@ -92,7 +94,17 @@ impl Plan {
                     && to.is_none_or(|d| day(e.expires) <= day(start(d)))
             }
         };
+        let certificate = match self.query.certificate {
+            None => true,
+            Some(CertificateFilter::Unseen) => e.certificate_ends == NONE,
+            Some(_) if e.certificate_ends == NONE => false,
+            Some(CertificateFilter::Ended) => e.certificate_ends <= self.now,
+            Some(CertificateFilter::Within(days)) => {
+                e.certificate_ends < self.now.saturating_add(i64::from(days).saturating_mul(DAY))
+            }
+        };
         expires
+            && certificate
             && self.query.changed_days.is_none_or(|d| self.is_within(e.changed, i64::from(d)))
             && self.query.dns_changed_days.is_none_or(|d| self.is_within(e.dns_changed, i64::from(d)))
             && self.named(e)
@@ -138,6 +150,7 @@ impl Plan {
             SortKey::Registrar => word(&entries.registrars, e.registrar),
             SortKey::Provider => word(&entries.providers, e.provider),
             SortKey::Status => Some(u64::from(e.status)),
+            SortKey::Certificate => time(e.certificate_ends),
             SortKey::Change => time(if e.changed == NONE { e.modified } else { e.changed }),
         };
         match known {

@@ -5,7 +5,7 @@ use crate::world::{ONE, Place, TWO, add, change, item, later, name, new, now, sc
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 use model::dns::{Provider, ProviderKind};
-use model::inventory::{ExpiryFilter, Facet, ListQuery, Page, Row, SortKey};
+use model::inventory::{CertificateFilter, ExpiryFilter, Facet, ListQuery, Page, Row, SortKey};
 use model::item::{Item, ItemPatch, Ownership};
 use model::status::StatusKind;
 use model::time::StatedTime;
@@ -50,6 +50,7 @@ fn random_row(d: &mut Dice, mut row: Row) -> Row {
     row.last_change_at = d.maybe(()).map(|()| day(d).min(now()));
     row.last_dns_change_at = d.maybe(()).map(|()| day(d).min(now()));
     row.modified = d.maybe(()).map(|()| StatedTime::utc(day(d)));
+    row.certificate_ends = (d.roll(3) > 0).then(|| day(d));
     row
 }
 
@@ -127,6 +128,12 @@ fn random_query(d: &mut Dice) -> ListQuery {
         expires,
         changed_days: d.maybe(()).map(|()| u32::try_from(d.roll(30)).unwrap()),
         dns_changed_days: d.maybe(()).map(|()| u32::try_from(d.roll(30)).unwrap()),
+        certificate: match d.roll(8) {
+            0 => Some(CertificateFilter::Unseen),
+            1 => Some(CertificateFilter::Ended),
+            2 => Some(CertificateFilter::Within(u32::try_from(d.roll(60)).unwrap())),
+            _ => None,
+        },
     }
 }
 

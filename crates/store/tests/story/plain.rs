@@ -1,8 +1,9 @@
 //! What a list answers, written down the plain way: the model that lists are held against.
 
 use crate::world::now;
+use jiff::ToSpan;
 use jiff::civil::Date;
-use model::inventory::{ExpiryFilter, Facet, Facets, ListQuery, Row, SortKey};
+use model::inventory::{CertificateFilter, ExpiryFilter, Facet, Facets, ListQuery, Row, SortKey};
 use model::time::StatedTime;
 use std::cmp::Ordering;
 
@@ -45,8 +46,15 @@ pub fn fails(q: &ListQuery, r: &Row) -> Vec<&'static str> {
     };
     let changed_ok =
         within(r.last_change_at, q.changed_days) && within(r.last_dns_change_at, q.dns_changed_days);
+    let certificate_ok = match (q.certificate, r.certificate_ends) {
+        (None, _) => true,
+        (Some(CertificateFilter::Unseen), at) => at.is_none(),
+        (Some(_), None) => false,
+        (Some(CertificateFilter::Ended), Some(at)) => at <= now(),
+        (Some(CertificateFilter::Within(d)), Some(at)) => at < now() + (24 * i64::from(d)).hours(),
+    };
     let named = r.name.as_str().contains(&needle) || r.unicode.to_lowercase().contains(&needle);
-    if !(expires_ok && changed_ok && named) {
+    if !(expires_ok && changed_ok && certificate_ok && named) {
         out.push("other");
     }
     out
@@ -74,6 +82,7 @@ pub fn order(q: &ListQuery, a: &Row, b: &Row) -> Ordering {
             word(b.provider.as_ref().map(|p| p.name.as_str())),
         ),
         SortKey::Status => known(down, Some(a.status.kind), Some(b.status.kind)),
+        SortKey::Certificate => known(down, a.certificate_ends, b.certificate_ends),
         SortKey::Change => {
             known(down, a.last_change_at.or(when(a.modified)), b.last_change_at.or(when(b.modified)))
         }

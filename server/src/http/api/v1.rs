@@ -32,9 +32,13 @@ pub use claims::{ClaimDetail, ClaimEntry, ClaimRequest};
 pub use events::EventList;
 pub use maintenance::{FeedRequest, FeedV1, HealthV1, MaintenanceRequest, MaintenanceV1, NewFeedV1};
 pub use problem::Problem;
-pub use requests::{AddRequest, CheckParameters, CompareParameters, EventParameters, ListParameters, PatchRequest, TraceParameters};
+pub use requests::{
+    AddRequest, CheckParameters, CompareParameters, EventParameters, ListParameters, PatchRequest,
+    TraceParameters,
+};
 pub use services::{
-    CheckReportV1, ComparisonV1, FqdnReportV1, LinkRequest, LinkV1, ScanReportV1, ServiceReportV1, ServiceSpecV1, ServiceV1, TraceV1,
+    CheckReportV1, ComparisonV1, FqdnReportV1, LinkRequest, LinkV1, ScanReportV1, ServiceReportV1,
+    ServiceSpecV1, ServiceV1, TraceV1,
 };
 
 /// How many domains were removed.
@@ -109,6 +113,8 @@ pub struct DomainRow {
     outcome: Option<&'static str>,
     last_change_at: Option<Timestamp>,
     last_dns_change_at: Option<Timestamp>,
+    /// The end of the certificate that ends first among its host names; `null` where none was seen.
+    certificate_ends: Option<Timestamp>,
     #[schema(value_type = Option<String>)]
     modified: Option<StatedTime>,
     last_scan_at: Option<Timestamp>,
@@ -132,6 +138,7 @@ impl From<Row> for DomainRow {
             outcome: r.outcome.map(model::registration::Outcome::as_str),
             last_change_at: r.last_change_at,
             last_dns_change_at: r.last_dns_change_at,
+            certificate_ends: r.certificate_ends,
             modified: r.modified,
             last_scan_at: r.last_scan_at,
             registered_read_at: r.registered_read_at,

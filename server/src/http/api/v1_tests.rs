@@ -23,7 +23,7 @@ fn row() -> Value {
     json!({
         "name": "q7.io", "unicode": "q7.io", "ownership": "watched", "tags": [], "expires": null,
         "expires_by_hand": false, "auto_renew": null, "registrar": null, "provider": null, "status": unscanned,
-        "outcome": null, "last_change_at": null, "last_dns_change_at": null, "modified": null, "last_scan_at": null,
+        "outcome": null, "last_change_at": null, "last_dns_change_at": null, "certificate_ends": null, "modified": null, "last_scan_at": null,
         "registered_read_at": null, "error": null
     })
 }

@@ -94,7 +94,9 @@ pub struct ListParameters {
     changed: Option<String>,
     /// DNS changed within, as `7d`.
     dns_changed: Option<String>,
-    /// `name`, `expiration`, `registrar`, `provider`, `status` or `change`; with `-` in front descending.
+    /// End of the certificate: `soon` (within 14 days or past), `30d`, `ended`, or `none` for none seen.
+    certificate: Option<String>,
+    /// `name`, `expiration`, `registrar`, `provider`, `status`, `change` or `certificate`; with `-` in front descending.
     sort: Option<String>,
     /// Page, from 1.
     page: Option<u32>,
