@@ -8,6 +8,7 @@ const BENCHES: &[(&str, &str, &str)] = &[
     ("whois", "domainscope-registration", "whois"),
     ("dns", "domainscope-dns", "dns"),
     ("store", "domainscope-store", "store"),
+    ("resources", "domainscope-server", "resources"),
 ];
 
 /// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself.
@@ -24,8 +25,17 @@ pub fn run(which: Option<&str>) -> Result<()> {
     for (name, package, target) in chosen {
         sh::say(&format!("benchmark {name}"));
         sh::run(sh::cargo().args(["bench", "--package", package, "--bench", target]))?;
-        if *name == "dns" {
-            doh::bench()?;
+        match *name {
+            "dns" => doh::bench()?,
+            "resources" => sh::run(sh::cargo().args([
+                "run",
+                "--release",
+                "--package",
+                "domainscope-numbers",
+                "--example",
+                "scale",
+            ]))?,
+            _ => {}
         }
     }
     Ok(())
@@ -36,6 +46,6 @@ mod tests {
     #[test]
     fn a_wrong_name_is_answered_with_the_right_ones() {
         let error = super::run(Some("whoise")).expect_err("no such benchmark").to_string();
-        assert!(error.contains("whoise") && error.contains("whois, dns, store"), "{error}");
+        assert!(error.contains("whoise") && error.contains("whois, dns, store, resources"), "{error}");
     }
 }

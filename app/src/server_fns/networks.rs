@@ -9,6 +9,7 @@ use leptos::prelude::*;
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 use service::ApiError;
+use service::addresses::{PlacedAddress, Pointers};
 
 /// A block of address space as the list shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -160,51 +161,17 @@ pub async fn release_claim(name: String) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// An address that a domain's records point to, and what covers it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AddressRow {
-    /// Owner name of the record.
-    pub name: String,
-    /// `A` or `AAAA`.
-    pub rtype: String,
-    /// The address.
-    pub address: String,
-    /// The prefix that covers it.
-    pub prefix: Option<String>,
-    /// The claim that holds it, or held it last.
-    pub claim: Option<String>,
-    /// The component.
-    pub reference: String,
-    /// When it was released, if it is not allocated any more.
-    pub released_at: Option<Timestamp>,
+/// Where the addresses of a domain lie; empty when the organisation claims no address space.
+#[server(name = ReadAddresses, prefix = "/api/fn", endpoint = "addresses")]
+pub async fn addresses(name: String) -> Result<Vec<PlacedAddress>, ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.addresses(&caller, &context::name(&name)?).await
 }
 
-/// What covers the addresses of a domain; empty when the organisation claims no address space.
-#[server(name = ReadAddresses, prefix = "/api/fn", endpoint = "addresses")]
-pub async fn addresses(name: String) -> Result<Vec<AddressRow>, ApiError> {
+/// The names that point into a block.
+#[server(name = ReadPointing, prefix = "/api/fn", endpoint = "pointing")]
+pub async fn pointing(block: String) -> Result<Pointers, ApiError> {
     let (backend, caller) = context::backend()?;
-    if backend.network_claims(&caller, "", 1).await?.is_empty() {
-        return Ok(Vec::new());
-    }
-    let detail = backend.detail(&caller, &context::name(&name)?).await?;
-    let zone = detail.observation.and_then(|o| o.zone.value).unwrap_or_default();
-    let mut found = Vec::new();
-    for set in zone.rrsets.iter().filter(|s| matches!(s.rtype.as_str(), "A" | "AAAA")) {
-        for address in set.data.iter().filter_map(|d| d.parse::<std::net::IpAddr>().ok()) {
-            found.push((set, address));
-        }
-    }
-    found.truncate(500);
-    let list: Vec<_> = found.iter().map(|(_, a)| *a).collect();
-    let covers = backend.covering(&caller, &list).await?;
-    let rows = found.into_iter().zip(covers).map(|((set, address), cover)| AddressRow {
-        name: set.name.clone(),
-        rtype: set.rtype.clone(),
-        address: address.to_string(),
-        prefix: cover.as_ref().map(|c| c.prefix.to_string()),
-        claim: cover.as_ref().map(|c| c.claim.clone()),
-        reference: cover.as_ref().map(|c| view::reference(&c.reference)).unwrap_or_default(),
-        released_at: cover.and_then(|c| c.released_at),
-    });
-    Ok(rows.collect())
+    let prefix = service::numbers::prefix::parse(&block).map_err(|e| ApiError::invalid(e.to_string()))?;
+    backend.pointing(&caller, &prefix).await
 }

@@ -5,9 +5,10 @@ use async_trait::async_trait;
 use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition};
 use model::names::DomainName;
-use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
+use service::addresses::{PlacedAddress, Pointers};
+use service::numbers::IpNet;
+use service::resources::{Changes, Claim, ClaimDraft, DomainObject, ResourceBackend};
 use service::{ApiError, ApiResult};
-use std::net::IpAddr;
 use std::time::Duration;
 
 fn none<T>() -> ApiResult<T> {
@@ -52,7 +53,10 @@ impl ResourceBackend for Sample {
     async fn delete_network_claim(&self, _: &Caller, _: &str, _: Option<LogPosition>) -> ApiResult<Claim> {
         none()
     }
-    async fn covering(&self, _: &Caller, addresses: &[IpAddr]) -> ApiResult<Vec<Option<Cover>>> {
-        Ok(addresses.iter().map(|_| None).collect())
+    async fn addresses(&self, _: &Caller, _: &DomainName) -> ApiResult<Vec<PlacedAddress>> {
+        Ok(Vec::new())
+    }
+    async fn pointing(&self, _: &Caller, prefix: &IpNet) -> ApiResult<Pointers> {
+        Ok(Pointers { prefix: *prefix, pointers: Vec::new(), more: false })
     }
 }

@@ -2,6 +2,7 @@
 //! passes the caller's organisation to the store; isolation between organisations depends on these two alone.
 
 mod add;
+mod addresses;
 mod alerts;
 mod claims;
 pub mod configure;
@@ -24,6 +25,7 @@ use service::{ApiError, ApiResult};
 use std::sync::Arc;
 use store::Store;
 
+pub use addresses::place_addresses;
 pub use features::{ask_feature, features_report};
 pub use fleet::{agents, answer_question, identity as cluster_identity, join_token, report as fleet_report};
 pub use limits::{Bounds, Limits, Permit, Work};

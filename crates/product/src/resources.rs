@@ -3,22 +3,20 @@
 use super::{Services, read_name, unavailable};
 use async_trait::async_trait;
 use model::event::Event;
-use model::ids::{Caller, EventId, LogPosition};
+use model::ids::{Caller, EventId, LogPosition, OrgId};
 use model::names::DomainName;
 use model::scan::{Live, LogEntry, Op};
-use numbers::Policy;
+use numbers::{IpNet, Policy};
+use service::addresses::{PlacedAddress, Pointers};
 use service::policy::{Action, authorize};
 use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
 use service::{ApiError, ApiResult};
-use std::net::IpAddr;
 use std::time::Duration;
 use store::{LogRead, NetworkClaimWrite, StoredCover, StoredDomain, StoredNetworkClaim};
 use tokio::sync::broadcast::error::RecvError;
 
 /// Log entries that one call returns.
 const LOG_READ: u32 = 1_000;
-/// Addresses of one call.
-const ADDRESSES_MAX: usize = 1_000;
 /// Objects of one call.
 const OBJECTS_MAX: u32 = 1_000;
 
@@ -27,7 +25,7 @@ fn claim(c: StoredNetworkClaim) -> Claim {
     Claim { name, rv, metadata, spec, status, created_at }
 }
 
-fn cover(c: StoredCover) -> Cover {
+pub(super) fn cover(c: StoredCover) -> Cover {
     let StoredCover { prefix, claim, reference, since, released_at } = c;
     Cover { prefix, claim, reference, since, released_at }
 }
@@ -89,14 +87,15 @@ impl ResourceBackend for Services {
     async fn domain_objects(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<DomainObject>> {
         authorize(caller, Action::DomainObjects)?;
         let read = self.store().domain_objects(caller.org, after, limit.min(OBJECTS_MAX)).await;
-        Ok(read.map_err(unavailable)?.into_iter().map(domain).collect())
+        self.with_claims(caller.org, read.map_err(unavailable)?).await
     }
 
     async fn domain_object(&self, caller: &Caller, name: &DomainName) -> ApiResult<DomainObject> {
         authorize(caller, Action::DomainObject)?;
         let name = read_name(name.as_str())?;
         let read = self.store().domain_object(caller.org, &name).await.map_err(unavailable)?;
-        read.map(domain).ok_or_else(|| super::not_held(&name))
+        let mut found = self.with_claims(caller.org, read.into_iter().collect()).await?;
+        found.pop().ok_or_else(|| super::not_held(&name))
     }
 
     async fn set_domain_metadata(
@@ -167,17 +166,28 @@ impl ResourceBackend for Services {
         Ok(claim(gone))
     }
 
-    async fn covering(&self, caller: &Caller, addresses: &[IpAddr]) -> ApiResult<Vec<Option<Cover>>> {
-        authorize(caller, Action::Covering)?;
-        if addresses.len() > ADDRESSES_MAX {
-            return Err(ApiError::invalid(format!("At most {ADDRESSES_MAX} addresses at once.")));
-        }
-        let covers = self.store().covering(caller.org, addresses).await.map_err(unavailable)?;
-        Ok(covers.into_iter().map(|c| c.map(cover)).collect())
+    async fn addresses(&self, caller: &Caller, name: &DomainName) -> ApiResult<Vec<PlacedAddress>> {
+        authorize(caller, Action::Addresses)?;
+        let object = self.domain_object(caller, name).await?;
+        let zone = object.observation.and_then(|o| o.zone.value).unwrap_or_default();
+        crate::place_addresses(&**self.store(), caller.org, &zone).await.map_err(unavailable)
+    }
+
+    async fn pointing(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<Pointers> {
+        authorize(caller, Action::Pointing)?;
+        self.pointers(caller, *prefix).await
     }
 }
 
 impl Services {
+    /// Holdings as objects, each with the standing of its ownership claim.
+    async fn with_claims(&self, org: OrgId, read: Vec<StoredDomain>) -> ApiResult<Vec<DomainObject>> {
+        let mut rows: Vec<_> = read.iter().map(|d| d.row.clone()).collect();
+        self.mark_claims(org, &mut rows).await?;
+        let marked = read.into_iter().zip(rows).map(|(d, row)| DomainObject { row, ..domain(d) });
+        Ok(marked.collect())
+    }
+
     async fn with_tombstones(&self, entries: Vec<LogEntry>) -> ApiResult<Vec<(LogEntry, Option<String>)>> {
         let deleted: Vec<_> = entries.iter().filter(|e| e.op == Op::Delete).map(|e| e.rv).collect();
         let mut kept = self.store().tombstones(&deleted).await.map_err(unavailable)?;

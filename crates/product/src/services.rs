@@ -222,6 +222,10 @@ impl Backend for Services {
             .await
             .map_err(unavailable)?
             .map(|v| v.observation);
+        let observation = match observation {
+            Some(o) => Some(self.with_address_findings(caller.org, o).await?),
+            None => None,
+        };
         let (snapshots, events) = self.store().counts(caller.org, &name).await.map_err(unavailable)?;
         let scan = self.scanner.progress(std::slice::from_ref(&name)).await.map_err(unavailable)?.pop();
         Ok(Detail { item, row, observation, snapshots, events, scan, rv, now: self.now() })

@@ -2,6 +2,7 @@
 //! storage, no network: pages, REST and tests know this crate; `product` implements it. Builds to wasm.
 
 mod account;
+pub mod addresses;
 mod alerts;
 mod backend;
 mod error;

@@ -89,7 +89,8 @@ pub enum Action {
     NetworkClaim,
     SaveNetworkClaim,
     DeleteNetworkClaim,
-    Covering,
+    Addresses,
+    Pointing,
     Configure,
     Services,
     AddService,
@@ -135,7 +136,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 95] = [
+    pub const ALL: [Action; 96] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -189,7 +190,8 @@ impl Action {
         Action::NetworkClaim,
         Action::SaveNetworkClaim,
         Action::DeleteNetworkClaim,
-        Action::Covering,
+        Action::Addresses,
+        Action::Pointing,
         Action::Configure,
         Action::Services,
         Action::AddService,
@@ -291,7 +293,8 @@ impl Action {
             Action::NetworkClaim => ("network_claim", Viewer, Read, "see a claim of address space"),
             Action::SaveNetworkClaim => ("save_network_claim", Member, Write, "claim address space"),
             Action::DeleteNetworkClaim => ("delete_network_claim", Member, Write, "release address space"),
-            Action::Covering => ("covering", Viewer, Read, "see claims of address space"),
+            Action::Addresses => ("addresses", Viewer, Read, "see claims of address space"),
+            Action::Pointing => ("pointing", Viewer, Read, "see which names point into a prefix"),
             Action::Configure => ("configure", Member, Query, "check services"),
             Action::Services => ("services", Viewer, Read, "see services"),
             Action::AddService => ("add_service", Member, Write, "add services"),

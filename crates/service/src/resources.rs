@@ -2,6 +2,7 @@
 //! as objects with positions in the change log.
 
 use crate::ApiResult;
+use crate::addresses::{PlacedAddress, Pointers};
 use async_trait::async_trait;
 use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition};
@@ -12,7 +13,6 @@ use model::observation::Observation;
 use model::scan::LogEntry;
 use numbers::{ClaimSpec, ClaimStatus, IpNet, Reference};
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
 use std::time::Duration;
 
 /// A claim of address space.
@@ -121,6 +121,8 @@ pub trait ResourceBackend: Send + Sync + 'static {
         name: &str,
         expected: Option<LogPosition>,
     ) -> ApiResult<Claim>;
-    /// What covers each of these addresses.
-    async fn covering(&self, caller: &Caller, addresses: &[IpAddr]) -> ApiResult<Vec<Option<Cover>>>;
+    /// Where the addresses of a domain lie; empty while the organisation claims no address space.
+    async fn addresses(&self, caller: &Caller, name: &DomainName) -> ApiResult<Vec<PlacedAddress>>;
+    /// The names that point into a prefix, with their PTR records where the caller may query servers.
+    async fn pointing(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<Pointers>;
 }

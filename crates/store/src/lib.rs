@@ -45,7 +45,9 @@ pub use fleet::{
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
 pub use open::{open, open_postgres, open_sqlite, open_with};
 pub use outbox::{DELIVERY, FailedNotification, Failure, LOG, Notification, OutboxStats};
-pub use resources::{NetworkClaimWrite, ResourceStore, StoredCover, StoredDomain, StoredNetworkClaim};
+pub use resources::{
+    NetworkClaimWrite, Pointing, ResourceStore, StoredCover, StoredDomain, StoredNetworkClaim,
+};
 pub use retry::{Retry, RetryPolicy};
 pub use seal::SecretKey;
 pub use services::VersionedService;

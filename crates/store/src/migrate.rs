@@ -85,6 +85,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0015_certificates.sql"),
         postgres: include_str!("../migrations/postgres/0015_certificates.sql"),
     },
+    Migration {
+        version: 16,
+        sqlite: include_str!("../migrations/sqlite/0016_addresses.sql"),
+        postgres: include_str!("../migrations/postgres/0016_addresses.sql"),
+    },
 ];
 
 /// Any number that no other program's advisory lock is likely to have.

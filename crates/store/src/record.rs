@@ -13,6 +13,7 @@ use crate::fleet::cluster_id;
 use crate::items::reminded;
 use crate::log::{self, Line};
 use crate::outbox;
+use crate::resources;
 use jiff::Timestamp;
 use model::event::{Change, Severity};
 use model::ids::{LogPosition, OrgId};
@@ -24,6 +25,7 @@ use model::scan::Op;
 pub(crate) async fn record(db: &Db, record: &Record) -> Result<LogPosition> {
     let mut tx = db.begin().await?;
     observation(&mut tx, record).await?;
+    resources::keep_addresses(&mut tx, &record.observation).await?;
     history(&mut tx, record).await?;
 
     let name = &record.observation.name;

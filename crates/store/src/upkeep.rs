@@ -148,6 +148,10 @@ async fn names_nobody_holds(db: &Db) -> Result<u64> {
     );
     let observations =
         format!("DELETE FROM observations WHERE {} AND NOT {HELD} observations.name)", db.any("name", 1));
+    let addresses = format!(
+        "DELETE FROM observed_addresses WHERE {} AND NOT {HELD} observed_addresses.name)",
+        db.any("name", 1)
+    );
     let (mut after, mut gone) = (String::new(), 0);
     loop {
         let rows = db.rows(page, args![after.as_str(), BATCH]).await?;
@@ -169,6 +173,7 @@ async fn names_nobody_holds(db: &Db) -> Result<u64> {
         }
         let mut tx = db.begin().await?;
         gone += jobs::forget_parked_scans(db, &mut tx, names.clone()).await?;
+        tx.execute(addresses.clone(), args![names.clone()]).await?;
         gone += tx.execute(observations.clone(), args![names]).await?;
         tx.commit().await?;
     }

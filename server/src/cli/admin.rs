@@ -121,14 +121,7 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
         print(&format!("restored into {}", args.data.display()))?;
         return Ok(Outcome::Done);
     }
-    // Opening would create the database; a link to an empty installation is useless.
-    if args.database.is_none() && !args.data.join("domainscope.db").exists() {
-        anyhow::bail!(
-            "no installation is in {}: pass the same --data DIR (or --database URL) as to serve",
-            args.data.display()
-        );
-    }
-    let store = place::open(&args.data, args.database.as_deref(), args.secret_key.as_deref()).await?;
+    let store = place::existing(&args.data, args.database.as_deref(), args.secret_key.as_deref()).await?;
     match args.action {
         // Answered above, without a database.
         Action::Crds => {}

@@ -2,6 +2,7 @@
 
 mod alerts;
 mod claims;
+mod networks;
 
 use crate::settings::EngineArgs;
 use accounts::random_id;
@@ -133,6 +134,7 @@ pub(super) async fn inventory(services: &Services, lab: &lab::Lab) -> Result<()>
         services.add(&operator, &names.join("\n"), ownership, &[tag.to_string()]).await?;
     }
     services_of(services).await?;
+    networks::start(services).await?;
     alerts::start(services, lab).await?;
     // The second organisation of the visitor's.
     let credentials = services.store().credentials(VISITOR).await?;

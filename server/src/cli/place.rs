@@ -36,6 +36,21 @@ pub(super) async fn open(folder: &Path, database: Option<&str>, key: Option<&str
     })
 }
 
+/// The store of an installation that exists: opening would create the database.
+pub(super) async fn existing(
+    folder: &Path,
+    database: Option<&str>,
+    key: Option<&str>,
+) -> Result<Arc<dyn Store>> {
+    if database.is_none() && !folder.join("domainscope.db").exists() {
+        anyhow::bail!(
+            "no installation is in {}: pass the same --data DIR (or --database URL) as to serve",
+            folder.display()
+        );
+    }
+    open(folder, database, key).await
+}
+
 /// The folder of an embedded database for one server alone, as long as the file is open; a killed process releases it.
 pub(super) fn alone(folder: &Path) -> Result<File> {
     let path = folder.join("domainscope.lock");

@@ -6,6 +6,7 @@ use crate::wiring;
 use anyhow::Result;
 use clap::Args;
 use model::carry::carry_forward;
+use model::dns::ZoneSnapshot;
 use model::ids::{OrgId, Vantage};
 use model::item::{Item, Ownership};
 use model::judge::{Thresholds, judge};
@@ -13,6 +14,8 @@ use model::names::DomainName;
 use model::observation::{Observation, Part, PartKind};
 use monitor::Observer;
 use monitor::observer::NoProgress;
+use service::addresses::PlacedAddress;
+use std::path::{Path, PathBuf};
 
 /// Flags of `scan`.
 #[derive(Debug, Args)]
@@ -27,6 +30,21 @@ pub(super) struct ScanArgs {
     /// Also print the raw RDAP and WHOIS responses
     #[arg(long)]
     raw: bool,
+    /// Folder of an installation: also print the claims of address space that cover the addresses
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// Where the addresses lie in the registry of an installation.
+async fn placed(data: &Path, zone: Option<&ZoneSnapshot>) -> Result<Vec<PlacedAddress>> {
+    let store = super::place::existing(data, None, None).await?;
+    let Some(zone) = zone else { return Ok(Vec::new()) };
+    Ok(product::place_addresses(&*store, OrgId::BUILT_IN, zone).await?)
+}
+
+/// The keys of REST.
+fn address_json(p: PlacedAddress) -> serde_json::Value {
+    serde_json::to_value(crate::http::AddressV1::from(p)).unwrap_or_default()
 }
 
 pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
@@ -36,6 +54,10 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
     };
     let internet = wiring::internet(engine)?;
     let name = understood.name;
+    // Before the look-ups, which take a moment: a wrong folder is said at once.
+    if let Some(data) = &args.data {
+        placed(data, None).await?;
+    }
     let now = jiff::Timestamp::now();
     let ((registration, raw), parts) =
         futures::join!(internet.registration(&name, now, &NoProgress), internet.dns(&name, now, &NoProgress));
@@ -59,16 +81,26 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
     );
     let item = Item::new(OrgId::BUILT_IN, name, Ownership::Watched, now);
     let status = judge(&item, &observation, &Thresholds::default(), now);
+    let placed = match &args.data {
+        Some(data) => Some(placed(data, observation.zone.value.as_ref()).await?),
+        None => None,
+    };
     let all_failed = PartKind::ALL.iter().all(|p| observation.error_of(*p).is_some());
     if json {
         let mut value =
             serde_json::json!({ "note": understood.note, "status": status, "observation": observation });
+        if let Some(placed) = placed {
+            value["addresses"] = placed.into_iter().map(address_json).collect();
+        }
         if args.raw {
             value["raw"] = serde_json::to_value(&raw)?;
         }
         print_json(&value)?;
     } else {
         print(&report::scan(&observation, &status, understood.note.as_deref(), now))?;
+        for line in placed.iter().flatten() {
+            print(&line.sentence())?;
+        }
         for answer in raw.iter().filter(|_| args.raw) {
             print(&format!(
                 "\n--- {} of the {:?}, {} ---\n{}",

@@ -3,10 +3,11 @@
 use crate::components::icon;
 use crate::components::time::Ago;
 use crate::resource::json_resource;
-use crate::server_fns::{self, AddressRow};
+use crate::server_fns;
 use leptos::prelude::*;
 use model::Timestamp;
 use model::inventory::percent;
+use service::addresses::{Place, PlacedAddress, component};
 
 /// The card; nothing while the organisation claims no address space.
 #[component]
@@ -20,7 +21,7 @@ pub(crate) fn AddressCard(name: String, now: Timestamp) -> impl IntoView {
     .into_any()
 }
 
-fn card(rows: &[AddressRow], now: Timestamp) -> AnyView {
+fn card(rows: &[PlacedAddress], now: Timestamp) -> AnyView {
     let rows: Vec<_> = rows.iter().map(|r| row(r, now)).collect();
     view! {
         <section class="card tbl-wrap">
@@ -36,26 +37,34 @@ fn card(rows: &[AddressRow], now: Timestamp) -> AnyView {
     .into_any()
 }
 
-fn row(r: &AddressRow, now: Timestamp) -> AnyView {
-    let block = r.prefix.clone().map(|p| {
-        let href = format!("/networks?block={}", percent(&p));
-        view! { <a class="mono" href=href>{p}</a> }
-    });
-    let claim = match (&r.claim, r.released_at) {
-        (Some(claim), None) => {
-            view! { <span>{icon("ok")}" "{claim.clone()}" · "{r.reference.clone()}" · "{block}</span> }.into_any()
+fn row(r: &PlacedAddress, now: Timestamp) -> AnyView {
+    let link = |prefix: String| {
+        let href = format!("/networks?block={}", percent(&prefix));
+        view! { <a class="mono" href=href>{prefix}</a> }
+    };
+    let claim = match (r.place, &r.cover, &r.block) {
+        (Place::Claimed, Some(c), _) => {
+            let words = format!("{} · {}", c.claim, component(&c.reference));
+            view! { <span>{icon("ok")}" "{words}" · "{link(c.prefix.to_string())}</span> }.into_any()
         }
-        (Some(claim), Some(at)) => view! {
-            <span class="text-warn">{icon("warning")}" "{format!("Points into space that {claim} released ")}<Ago at=at now=now/>" "{block}</span>
+        (Place::Released, Some(c), _) => {
+            let at = c.released_at.map(|at| view! { <Ago at=at now=now/> });
+            view! {
+                <span class="text-warn">{icon("warning")}" "{format!("Points into space that {} released ", c.claim)}{at}" · "{link(c.prefix.to_string())}</span>
+            }
+            .into_any()
+        }
+        (Place::Unclaimed, _, Some(block)) => view! {
+            <span class="text-warn">{icon("warning")}" Points into space that no claim covers · "{link(block.to_string())}</span>
         }
         .into_any(),
-        (None, _) => view! { <span class="text-muted">"Points into space that is not claimed here"</span> }.into_any(),
+        _ => view! { <span class="text-muted">"Outside of the registered address space"</span> }.into_any(),
     };
     view! {
         <tr>
             <th scope="row" class="mono">{r.name.clone()}</th>
             <td><span class="rtype">{r.rtype.clone()}</span></td>
-            <td class="mono">{r.address.clone()}</td>
+            <td class="mono">{r.address.to_string()}</td>
             <td class="wrap">{claim}</td>
         </tr>
     }

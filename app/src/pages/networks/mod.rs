@@ -3,6 +3,7 @@
 
 mod claims;
 mod form;
+mod pointers;
 mod space;
 
 use crate::components::banner::{Tone, banner, page_failure};
@@ -44,13 +45,14 @@ fn page(n: &Networks, search: &str) -> AnyView {
     let shown = n.space.as_ref().map(|s| s.block.prefix.clone()).unwrap_or_default();
     let form = form::card(n, &shown, search);
     let list = claims::card(n, &shown);
+    let pointers = (!shown.is_empty()).then(|| view! { <pointers::PointersCard block=shown.clone()/> });
     view! {
         <div class="page-head"><h1>"Networks"</h1><span class="sub">{counts}</span></div>
         <div class="grid grid-cols-1 gap-4 content-start">
             {wrong}
             {space}
             <div class="cols">
-                <div class="grid grid-cols-1 gap-4 content-start">{list}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{list}{pointers}</div>
                 <div class="grid grid-cols-1 gap-4 content-start">{form}{blocks(&n.blocks, &shown)}</div>
             </div>
         </div>

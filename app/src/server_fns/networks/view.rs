@@ -2,6 +2,7 @@
 
 use super::{Block, CELLS_MAX, Cell, ClaimRow, Networks, Preview, Space};
 use model::Timestamp;
+use service::addresses::component;
 use service::numbers::prefix::{bounds, overlaps, parse, size};
 use service::numbers::{AddressRequest, ClaimSpec, IpNet, RangeSet, RecordState, Reference};
 use service::resources::{Claim, ClaimDraft};
@@ -58,10 +59,6 @@ impl Form {
     }
 }
 
-pub(super) fn reference(r: &Reference) -> String {
-    if r.group.is_empty() { r.resource.clone() } else { format!("{}/{}", r.group, r.resource) }
-}
-
 pub(super) fn preview(claim: &Claim) -> Preview {
     let record = claim.status.address_space.first();
     let allocated = record.filter(|r| r.status == RecordState::Allocated);
@@ -83,7 +80,7 @@ pub(super) fn rows(claims: &[Claim]) -> Vec<ClaimRow> {
             all.push(ClaimRow {
                 claim: c.name.clone(),
                 prefix: record.prefix.clone().unwrap_or_else(asked),
-                reference: reference(&record.reference),
+                reference: component(&record.reference),
                 allocated: record.status == RecordState::Allocated,
                 words: record.message.clone().unwrap_or_else(|| record.description.clone()),
                 date: record.date,

@@ -1,6 +1,7 @@
 //! The watched records of a zone at one time.
 
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// One RRset of a zone snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,4 +27,12 @@ pub struct ZoneSnapshot {
     pub wildcard: Option<bool>,
     /// Questions no authoritative server answered (`www.example.com AAAA`): unknown, not absent.
     pub unanswered: Vec<String>,
+}
+
+impl ZoneSnapshot {
+    /// The addresses that A and AAAA records hold, each with its RRset.
+    pub fn addresses(&self) -> impl Iterator<Item = (&RrSet, IpAddr)> {
+        let sets = self.rrsets.iter().filter(|s| matches!(s.rtype.as_str(), "A" | "AAAA"));
+        sets.flat_map(|s| s.data.iter().filter_map(move |d| Some((s, d.parse().ok()?))))
+    }
 }

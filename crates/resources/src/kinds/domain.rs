@@ -7,6 +7,7 @@ use model::dns::DnssecStatus;
 use model::ids::{LogPosition, OrgId};
 use model::names::DomainName;
 use model::observation::Observation;
+use model::ownership::Standing;
 use model::registration::{Registration, RegistrationState};
 use model::status::StatusKind;
 use serde_json::{Value, json};
@@ -189,6 +190,7 @@ fn status(d: &DomainObject) -> Value {
         "DNSSEC": observation.and_then(|o| o.dnssec.value.as_ref()).map(|v| dnssec_word(v.status)),
         "statusFlags": registration.and_then(|r| r.statuses.as_ref()).map(|s| s.iter().map(|f| f.as_str().to_string()).collect::<Vec<_>>()),
         "outcome": d.row.outcome.map(model::registration::Outcome::as_str),
+        "verification": d.row.claim.map(Standing::as_str),
         "lastScanTime": d.row.last_scan_at.map(instant),
         "conditions": domain_conditions(d),
     });
@@ -216,6 +218,20 @@ fn dnssec_word(status: DnssecStatus) -> &'static str {
     }
 }
 
+/// Where a claim of ownership stands, as a reason.
+fn reason(s: Standing) -> &'static str {
+    match s {
+        Standing::Pending => "Pending",
+        Standing::Waiting => "WaitingForHolder",
+        Standing::Verified => "Verified",
+        Standing::Lapsing => "Lapsing",
+        Standing::Contested => "Contested",
+        Standing::Lapsed => "Lapsed",
+        Standing::Expired => "Expired",
+        Standing::Refused => "Refused",
+    }
+}
+
 fn domain_conditions(d: &DomainObject) -> Vec<Value> {
     let scanned = d.row.last_scan_at.unwrap_or(d.item.added_at);
     let condition = |kind: &str, holds: &str, reason: &str, message: &str, at| {
@@ -236,16 +252,15 @@ fn domain_conditions(d: &DomainObject) -> Vec<Value> {
         StatusKind::Unknown => ("Unknown", "Unknown"),
         StatusKind::Unlocked | StatusKind::Secure | StatusKind::Normal => ("True", "AsExpected"),
     };
+    let verified = match d.row.claim {
+        None => ("False", "NotClaimed", "No proof of ownership was started."),
+        Some(s) if s.counts() => ("True", reason(s), "Control of the domain is proven."),
+        Some(s) => ("False", reason(s), "Control of the domain is not proven."),
+    };
     vec![
         condition("Accepted", "True", "Held", "The organisation holds the name.", d.item.added_at),
         condition("Observed", observed.0, observed.1, &observed.2, scanned),
         condition("Healthy", healthy.0, healthy.1, &sentences.join(" "), scanned),
-        condition(
-            "Verified",
-            "Unknown",
-            "NotReported",
-            "Proofs of ownership are not reported here yet.",
-            d.item.added_at,
-        ),
+        condition("Verified", verified.0, verified.1, verified.2, d.item.added_at),
     ]
 }

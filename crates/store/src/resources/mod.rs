@@ -1,9 +1,11 @@
 //! What the resource API needs of the store: claims with their allocation, holdings as objects, tombstones.
 
+mod addresses;
 mod claims;
 mod domains;
 mod space;
 
+pub(crate) use addresses::keep as keep_addresses;
 pub(crate) use claims::tombstone_rows;
 pub(crate) use domains::{forget, tombstones_of_items};
 pub(crate) use space::SpaceCache;
@@ -74,6 +76,17 @@ pub struct StoredCover {
     pub released_at: Option<Timestamp>,
 }
 
+/// A name whose record holds an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pointing {
+    /// The address.
+    pub address: IpAddr,
+    /// The domain that was scanned.
+    pub domain: DomainName,
+    /// Owner name of the record.
+    pub owner: String,
+}
+
 /// A holding with all that is known of it.
 #[derive(Debug, Clone)]
 pub struct StoredDomain {
@@ -116,6 +129,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// What covers each of these addresses in the organisation: the claim that holds it, else the one that released it
     /// last.
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>>;
+    /// Names of an organisation's domains that point into a prefix, by address, at most `limit`.
+    async fn pointing_into(&self, org: OrgId, prefix: &IpNet, limit: u32) -> Result<Vec<Pointing>>;
     /// Prefixes that an organisation released inside a block, newest first, at most `limit`.
     async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>>;
     /// Holdings of an organisation after a name, by name, at most `limit`.
@@ -164,6 +179,9 @@ impl ResourceStore for Database {
     }
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>> {
         space::covering(&self.db, &self.space, org, addresses).await
+    }
+    async fn pointing_into(&self, org: OrgId, prefix: &IpNet, limit: u32) -> Result<Vec<Pointing>> {
+        addresses::pointing_into(&self.db, org, prefix, limit).await
     }
     async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>> {
         space::released(&self.db, org, limit).await

@@ -97,6 +97,7 @@ stories! {
     numbers::replicas_that_claim_at_once_never_overlap,
     numbers::a_released_prefix_goes_to_the_claim_that_waited,
     numbers::holdings_have_positions_metadata_and_tombstones,
+    numbers::names_are_found_by_the_prefix_they_point_into,
     outbox::a_scan_with_events_is_routed_once_for_each_holder,
     outbox::a_deliverer_that_dies_delivers_again_under_the_same_key,
     outbox::failures_back_off_are_given_up_visibly_and_can_be_retried,

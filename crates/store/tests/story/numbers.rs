@@ -1,6 +1,7 @@
 //! Claims of address space and holdings as objects.
 
-use crate::world::{ONE, Place, TWO, add, later, log, name, now};
+use crate::world::{ONE, Place, TWO, add, later, log, name, now, scan};
+use model::dns::{RrSet, ZoneSnapshot};
 use model::ids::{LogPosition, OrgId};
 use model::item::ItemPatch;
 use model::scan::Op;
@@ -201,4 +202,40 @@ pub async fn holdings_have_positions_metadata_and_tombstones(place: &Place) {
     assert_eq!(object().await.metadata, None, "a later holding of the name is another object");
     s.prune_log(later(25 * 60), 400).await.unwrap();
     assert!(s.tombstones(&[head]).await.unwrap().is_empty());
+}
+
+pub async fn names_are_found_by_the_prefix_they_point_into(place: &Place) {
+    let s = place.open().await;
+    let rrset = |owner: &str, rtype: &str, data: &[&str]| RrSet {
+        name: owner.into(),
+        rtype: rtype.into(),
+        ttl: 300,
+        data: data.iter().map(|d| (*d).to_string()).collect(),
+    };
+    let scanned = async |domain: &str, sets: Option<Vec<RrSet>>| {
+        let mut record = scan(&*s, domain, &[], now()).await;
+        record.observation.zone.value = sets.map(|rrsets| ZoneSnapshot { rrsets, ..ZoneSnapshot::default() });
+        s.record(&record).await.expect("records");
+    };
+    let found = async |org, prefix: &str| {
+        let found = s.pointing_into(org, &prefix.parse().unwrap(), 10).await.expect("reads");
+        found.iter().map(|p| format!("{} {}", p.owner, p.address)).collect::<Vec<_>>().join(", ")
+    };
+    add(&*s, ONE, &["q7.io", "alder.example"]).await;
+    add(&*s, TWO, &["alder.example"]).await;
+    let six = rrset("www.q7.io", "AAAA", &["2001:db8::7"]);
+    scanned("q7.io", Some(vec![rrset("q7.io", "A", &["10.20.5.7", "9.255.0.1"]), six.clone()])).await;
+    scanned("alder.example", Some(vec![rrset("mx.alder.example", "A", &["10.20.5.1"])])).await;
+    assert_eq!(found(ONE, "10.20.0.0/16").await, "mx.alder.example 10.20.5.1, q7.io 10.20.5.7");
+    assert_eq!(found(ONE, "0.0.0.0/0").await, "q7.io 9.255.0.1, mx.alder.example 10.20.5.1, q7.io 10.20.5.7");
+    assert_eq!(found(ONE, "::/0").await, "www.q7.io 2001:db8::7");
+    assert_eq!(found(TWO, "10.20.0.0/16").await, "mx.alder.example 10.20.5.1");
+    assert_eq!(s.pointing_into(ONE, &"0.0.0.0/0".parse().unwrap(), 2).await.unwrap().len(), 2);
+    // What could not be read stays as it was; what is gone is gone.
+    scanned("q7.io", None).await;
+    assert_eq!(found(ONE, "10.20.5.4/30").await, "q7.io 10.20.5.7");
+    scanned("q7.io", Some(vec![six])).await;
+    assert_eq!(found(ONE, "10.20.5.4/30").await, "");
+    s.remove(TWO, &[name("alder.example")], now()).await.expect("removes");
+    assert_eq!(found(TWO, "10.20.0.0/16").await, "");
 }

@@ -5,6 +5,7 @@ mod access;
 mod alerts;
 mod features;
 mod fleet;
+mod networks;
 mod once;
 pub mod reference;
 mod services;
@@ -45,6 +46,7 @@ fn documented() -> OpenApiRouter<AppState> {
         .merge(alerts::router())
         .merge(features::router())
         .merge(fleet::router())
+        .merge(networks::router())
 }
 
 /// The same as a router.

@@ -51,6 +51,7 @@ Keys may be added to responses; none changes its name or meaning before a versio
         (name = "access", description = "Members, invitations, tokens, the organisation, the audit log"),
         (name = "features", description = "What can be turned on and off"),
         (name = "fleet", description = "Points of presence"),
+        (name = "networks", description = "Address space behind the names"),
         (name = "reference", description = "This description"),
     ),
     components(schemas(Problem)),

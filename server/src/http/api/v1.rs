@@ -21,6 +21,7 @@ mod alerts;
 mod claims;
 mod events;
 mod maintenance;
+mod networks;
 mod problem;
 mod requests;
 mod services;
@@ -31,6 +32,7 @@ pub use alerts::{
 pub use claims::{ClaimDetail, ClaimEntry, ClaimRequest};
 pub use events::EventList;
 pub use maintenance::{FeedRequest, FeedV1, HealthV1, MaintenanceRequest, MaintenanceV1, NewFeedV1};
+pub use networks::{AddressV1, PointersV1};
 pub use problem::Problem;
 pub use requests::{
     AddRequest, CheckParameters, CompareParameters, EventParameters, ListParameters, PatchRequest,

@@ -1,0 +1,57 @@
+//! The names that point into the block that is shown, and whether their PTR records agree. Loaded by itself: reading PTR
+//! records takes a moment.
+
+use crate::components::icon;
+use crate::resource::json_resource;
+use crate::server_fns;
+use leptos::prelude::*;
+use service::addresses::{Pointer, Pointers, Ptr};
+
+/// The card of a block; nothing while no name points into it.
+#[component]
+pub(super) fn PointersCard(block: String) -> impl IntoView {
+    let data = json_resource(move || block.clone(), server_fns::pointing);
+    view! {
+        <Suspense>
+            {move || data.get().and_then(Result::ok).filter(|p| !p.pointers.is_empty()).map(|p| card(&p))}
+        </Suspense>
+    }
+    .into_any()
+}
+
+fn card(p: &Pointers) -> AnyView {
+    let rows: Vec<_> = p.pointers.iter().map(row).collect();
+    let count = if p.more { format!("first {}", p.pointers.len()) } else { p.pointers.len().to_string() };
+    view! {
+        <section class="card tbl-wrap">
+            <div class="card-head"><h2>"Names that point into "<span class="mono">{p.prefix.to_string()}</span></h2><span class="text-muted">{count}</span></div>
+            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Names, table">
+                <table class="tbl tbl-tight">
+                    <thead><tr><th scope="col">"Name"</th><th scope="col">"Address"</th><th scope="col">"PTR record"</th></tr></thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+fn row(p: &Pointer) -> AnyView {
+    let ptr = match &p.ptr {
+        Ptr::Agrees => view! { <span>{icon("ok")}" agrees"</span> }.into_any(),
+        Ptr::Differs { names } => view! {
+            <span class="text-warn">{icon("warning")}" names "<span class="mono">{names.join(", ")}</span></span>
+        }
+        .into_any(),
+        Ptr::Missing => view! { <span class="text-muted">"none"</span> }.into_any(),
+        Ptr::Unknown => view! { <span class="text-muted">"no answer"</span> }.into_any(),
+    };
+    view! {
+        <tr>
+            <th scope="row"><a class="mono" href=format!("/domains/{}/dns", p.domain)>{p.name.clone()}</a></th>
+            <td class="mono">{p.address.to_string()}</td>
+            <td class="wrap">{ptr}</td>
+        </tr>
+    }
+    .into_any()
+}

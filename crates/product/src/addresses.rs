@@ -1,0 +1,165 @@
+//! Where the addresses of a domain lie in the registry of address space, and which domains point into a prefix.
+
+use super::{Services, unavailable};
+use crate::Work;
+use futures::StreamExt as _;
+use model::dns::ZoneSnapshot;
+use model::ids::{Caller, OrgId};
+use model::names::Fqdn;
+use model::observation::Observation;
+use numbers::IpNet;
+use numbers::prefix::host;
+use service::ApiResult;
+use service::addresses::{Place, PlacedAddress, Pointer, Pointers, Ptr};
+use service::policy::{Action, authorize};
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+use store::Store;
+
+/// Addresses of a domain that are placed.
+const PLACED_MAX: usize = 200;
+/// Claims whose blocks are read for addresses that no claim covers.
+const CLAIMS_READ: u32 = 1_000;
+/// Names of one answer.
+const POINTERS_MAX: usize = 200;
+/// Addresses whose PTR records are looked up for one answer, and how many at once.
+const PTR_MAX: usize = 64;
+const PTR_AT_ONCE: usize = 16;
+/// How long the PTR records of one answer may take.
+const PTR_TIME: Duration = Duration::from_secs(6);
+
+/// Where the addresses of a zone lie; empty for an organisation that claims no address space.
+///
+/// # Errors
+/// Those of the store.
+pub async fn place_addresses(
+    store: &dyn Store,
+    org: OrgId,
+    zone: &ZoneSnapshot,
+) -> Result<Vec<PlacedAddress>, store::Error> {
+    let found: Vec<_> = zone.addresses().take(PLACED_MAX).collect();
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let claims = store.network_claims(org, "", CLAIMS_READ).await?;
+    if claims.is_empty() {
+        return Ok(Vec::new());
+    }
+    let requests = claims.iter().flat_map(|c| &c.spec.address_space);
+    let blocks: BTreeSet<IpNet> =
+        requests.filter_map(|r| numbers::prefix::parse(r.from.as_deref()?).ok()).collect();
+    let addresses: Vec<IpAddr> = found.iter().map(|(_, a)| *a).collect();
+    let covers = store.covering(org, &addresses).await?;
+    let placed = found.into_iter().zip(covers).map(|((set, address), cover)| {
+        let block = blocks.iter().filter(|b| b.contains(&host(address))).max_by_key(|b| b.prefix_len());
+        let place = match (&cover, block) {
+            (Some(c), _) if c.released_at.is_none() => Place::Claimed,
+            (Some(_), _) => Place::Released,
+            (None, Some(_)) => Place::Unclaimed,
+            (None, None) => Place::Elsewhere,
+        };
+        PlacedAddress {
+            name: set.name.clone(),
+            rtype: set.rtype.clone(),
+            address,
+            place,
+            cover: cover.map(super::resources::cover),
+            block: block.copied().filter(|_| place == Place::Unclaimed),
+        }
+    });
+    Ok(placed.collect())
+}
+
+impl Services {
+    /// An observation with what its addresses mean in an organisation; what is stored is the same for all of them.
+    pub(super) async fn with_address_findings(
+        &self,
+        org: OrgId,
+        mut o: Observation,
+    ) -> ApiResult<Observation> {
+        if let Some(zone) = &o.zone.value {
+            let placed = place_addresses(&**self.store(), org, zone).await.map_err(unavailable)?;
+            o.findings.extend(placed.iter().filter_map(|p| p.finding(o.name.as_str())));
+        }
+        Ok(o)
+    }
+
+    /// The names of an organisation that point into a prefix, with their PTR records where the caller may query.
+    pub(super) async fn pointers(&self, caller: &Caller, prefix: IpNet) -> ApiResult<Pointers> {
+        let limit = u32::try_from(POINTERS_MAX + 1).unwrap_or(u32::MAX);
+        let found = self.store().pointing_into(caller.org, &prefix, limit).await.map_err(unavailable)?;
+        let more = found.len() > POINTERS_MAX;
+        let addresses: BTreeSet<IpAddr> = found.iter().take(POINTERS_MAX).map(|p| p.address).collect();
+        let names = self.reverse_names(caller, addresses).await;
+        let pointers = found.into_iter().take(POINTERS_MAX).map(|p| {
+            let ptr = match names.get(&p.address) {
+                None => Ptr::Unknown,
+                Some(names) if names.is_empty() => Ptr::Missing,
+                Some(names) if names.contains(&p.owner) => Ptr::Agrees,
+                Some(names) => Ptr::Differs { names: names.clone() },
+            };
+            Pointer { domain: p.domain.as_str().into(), name: p.owner, address: p.address, ptr }
+        });
+        Ok(Pointers { prefix, pointers: pointers.collect(), more })
+    }
+
+    /// PTR records by address; what was not answered in time is left out.
+    async fn reverse_names(
+        &self,
+        caller: &Caller,
+        addresses: BTreeSet<IpAddr>,
+    ) -> HashMap<IpAddr, Vec<String>> {
+        let mut found = HashMap::new();
+        if addresses.is_empty() || authorize(caller, Action::LookUp).is_err() {
+            return found;
+        }
+        let Ok(_permit) = self.tools.limits.enter(caller, Work::Trace).await else { return found };
+        let ask = |address: IpAddr| async move { (address, self.reverse_name(address).await) };
+        let mut answers =
+            futures::stream::iter(addresses.into_iter().take(PTR_MAX).map(ask)).buffer_unordered(PTR_AT_ONCE);
+        let collect = async {
+            while let Some((address, names)) = answers.next().await {
+                found.extend(names.map(|names| (address, names)));
+            }
+        };
+        // What came until then counts.
+        let _ = tokio::time::timeout(PTR_TIME, collect).await;
+        found
+    }
+
+    async fn reverse_name(&self, address: IpAddr) -> Option<Vec<String>> {
+        let name = Fqdn::read(&reverse(address)).ok()?.name;
+        let found = self.engine.resolve(&name, "PTR").await.ok()?;
+        let names = found.records.iter().filter(|r| r.rtype == "PTR");
+        Some(names.map(|r| r.data.trim_end_matches('.').to_ascii_lowercase()).collect())
+    }
+}
+
+/// The name of an address in the reverse tree (RFC 1035 section 3.5, RFC 3596 section 2.5).
+fn reverse(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(a) => {
+            let [a, b, c, d] = a.octets();
+            format!("{d}.{c}.{b}.{a}.in-addr.arpa")
+        }
+        IpAddr::V6(a) => {
+            let digits = format!("{:032x}", u128::from(a));
+            let labels: Vec<String> = digits.chars().rev().map(String::from).collect();
+            format!("{}.ip6.arpa", labels.join("."))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_reverse_tree() {
+        assert_eq!(reverse("192.0.2.25".parse().unwrap()), "25.2.0.192.in-addr.arpa");
+        let six = reverse("2001:db8::1".parse().unwrap());
+        assert!(six.starts_with("1.0.0.0.") && six.ends_with(".8.b.d.0.1.0.0.2.ip6.arpa"), "{six}");
+        assert_eq!(six.split('.').count(), 34);
+    }
+}

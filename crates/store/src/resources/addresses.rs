@@ -1,0 +1,85 @@
+//! Which domains point into a prefix: the addresses of A and AAAA records, written with each observation.
+
+use super::Pointing;
+use crate::api::{Error, Result};
+use crate::db::{Db, Tx, args};
+use model::ids::{OrgId, Vantage};
+use model::names::DomainName;
+use model::observation::Observation;
+use numbers::IpNet;
+use numbers::prefix::{bounds, host};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// Addresses of a domain that are kept; a zone snapshot has a few.
+const KEPT_MAX: usize = 500;
+
+/// First and last key of a prefix.
+fn keys(prefix: &IpNet) -> (String, String) {
+    let (first, last) = bounds(prefix);
+    match prefix {
+        IpNet::V4(_) => (format!("4{first:08x}"), format!("4{last:08x}")),
+        IpNet::V6(_) => (format!("6{first:032x}"), format!("6{last:032x}")),
+    }
+}
+
+fn address(key: &str) -> Result<IpAddr> {
+    let broken = || Error::Broken(format!("stored address {key:?}"));
+    let (family, digits) = key.split_at_checked(1).ok_or_else(broken)?;
+    match family {
+        "4" => u32::from_str_radix(digits, 16).map(|n| IpAddr::V4(n.into())).map_err(|_| broken()),
+        _ => u128::from_str_radix(digits, 16).map(|n| IpAddr::V6(n.into())).map_err(|_| broken()),
+    }
+}
+
+/// Keeps the addresses of an observation in place of those of the one before it.
+pub(crate) async fn keep(tx: &mut Tx, o: &Observation) -> Result<()> {
+    // What could not be read this time is as it was.
+    let Some(zone) = o.zone.value.as_ref().filter(|_| o.vantage == Vantage::local()) else { return Ok(()) };
+    let found: BTreeSet<(String, String)> = zone
+        .addresses()
+        .take(KEPT_MAX)
+        .map(|(set, address)| (keys(&host(address)).0, set.name.clone()))
+        .collect();
+    let name = o.name.as_str();
+    let kept = tx.rows("SELECT address, owner FROM observed_addresses WHERE name = $1", args![name]).await?;
+    let kept = kept.iter().map(|r| Ok((r.text(0)?, r.text(1)?))).collect::<Result<BTreeSet<_>>>()?;
+    if kept == found {
+        return Ok(());
+    }
+    tx.execute("DELETE FROM observed_addresses WHERE name = $1", args![name]).await?;
+    let rows = found.into_iter().map(|(address, owner)| args![address, name, owner]).collect();
+    tx.insert("INSERT INTO observed_addresses (address, name, owner)", rows, "").await.map(drop)
+}
+
+pub(super) async fn pointing_into(db: &Db, org: OrgId, prefix: &IpNet, limit: u32) -> Result<Vec<Pointing>> {
+    let (first, last) = keys(prefix);
+    let rows = db
+        .rows(
+            "SELECT a.address, a.name, a.owner FROM observed_addresses a JOIN items i ON i.name = a.name AND i.org = $1 \
+             WHERE a.address BETWEEN $2 AND $3 ORDER BY a.address, a.name, a.owner LIMIT $4",
+            args![org.0, first, last, i64::from(limit)],
+        )
+        .await?;
+    let pointing = |r: &crate::db::Cells| {
+        let domain = DomainName::trusted(&r.text(1)?);
+        Ok(Pointing { address: address(&r.text(0)?)?, domain, owner: r.text(2)? })
+    };
+    rows.iter().map(pointing).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_addresses_and_read_back() {
+        for text in ["0.0.0.0", "9.255.0.1", "10.0.0.0", "255.255.255.255", "::", "2001:db8::1", "ffff::"] {
+            let parsed: IpAddr = text.parse().unwrap();
+            assert_eq!(address(&keys(&host(parsed)).0).unwrap(), parsed);
+        }
+        let (first, last) = keys(&"10.20.0.0/16".parse().unwrap());
+        assert_eq!((first.as_str(), last.as_str()), ("40a140000", "40a14ffff"));
+        assert!(address("").is_err() && address("4xyz").is_err());
+    }
+}
