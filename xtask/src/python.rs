@@ -22,13 +22,16 @@ pub fn ensure() -> Result<()> {
     if std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
         return Ok(());
     }
-    sh::timed("installing API validators, clients and octoDNS (Python packages, half a minute, once)", || {
-        sh::output(sh::command("python3").args(["-m", "venv", "--clear"]).arg(folder()))?;
-        let mut pip = sh::command(programs().join("pip"));
-        pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"])
-            .arg(&list);
-        sh::output(&mut pip)
-    })?;
+    sh::timed(
+        "installing API validators, clients and octoDNS (Python packages, half a minute, once)",
+        || {
+            sh::output(sh::command("python3").args(["-m", "venv", "--clear"]).arg(folder()))?;
+            let mut pip = sh::command(programs().join("pip"));
+            pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"])
+                .arg(&list);
+            sh::output(&mut pip)
+        },
+    )?;
     std::fs::write(stamp, wanted).context("noting which Python packages are installed")
 }
 

@@ -29,7 +29,7 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Claims, table">
                 <table class="tbl">
                     <thead><tr>
-                        <th scope="col">"Claim"</th><th scope="col" class="max-sm:hidden">"Component"</th>
+                        <th scope="col">"Claim and component"</th>
                         <th scope="col">"State and reason"</th><th scope="col" class="max-sm:hidden num">"Since"</th>
                         <th scope="col"><span class="sr-only">"Actions"</span></th>
                     </tr></thead>
@@ -50,8 +50,7 @@ fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
     let label = format!("Release {}", r.claim);
     view! {
         <tr>
-            <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{r.claim.clone()}</small></span></th>
-            <td class="max-sm:hidden"><span class="mono text-xs">{r.reference.clone()}</span></td>
+            <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{format!("{} · {}", r.claim, r.reference)}</small></span></th>
             <td class="wrap"><span class=class>{icon(picture)}<span>{word}</span></span>" "<span class="text-xs">{r.words.clone()}</span></td>
             <td class="num max-sm:hidden"><Ago at=r.date now=now/></td>
             <td><span class="flex items-center gap-2">

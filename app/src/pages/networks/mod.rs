@@ -74,7 +74,7 @@ fn blocks(all: &[Block], shown: &str) -> AnyView {
                 <tr class:selected=b.prefix == shown>
                     <th scope="row"><span class="two"><a class="mono" href=showing(&b.prefix)>{b.prefix.clone()}</a><small>{free}</small></span></th>
                     <td><span class="flex items-center gap-2">
-                        <span class="meter flex-1 min-w-0" aria-hidden="true"><i class=if full { "bg-warn" } else { "bg-faint" } style=width></i></span>
+                        <span class="meter flex-1" style="min-width:3rem" aria-hidden="true"><i class=if full { "bg-warn" } else { "bg-faint" } style=width></i></span>
                         <span class="num">{format!("{:.0} %", b.used)}</span>
                     </span></td>
                     <td class="num max-sm:hidden">{grouped(b.claims as u64)}</td>

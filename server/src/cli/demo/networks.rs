@@ -20,7 +20,13 @@ const CLAIMS: [DemoClaim; 13] = [
     ),
     ("edge-shops", "203.0.113.0/24", "203.0.113.32/27", ("edge", "shops"), "Shops and landing pages"),
     ("edge-docs", "203.0.113.0/24", "203.0.113.64/29", ("edge", "docs"), "Documentation sites"),
-    ("edge-canary", "203.0.113.0/24", "203.0.113.24/30", ("edge", "canary"), "Wants part of edge-front: refused"),
+    (
+        "edge-canary",
+        "203.0.113.0/24",
+        "203.0.113.24/30",
+        ("edge", "canary"),
+        "Wants part of edge-front: refused",
+    ),
     ("edge-spare", "203.0.113.0/24", "/27", ("edge", "spare"), "Reserve for the next site"),
     (
         "mail-inbound",
