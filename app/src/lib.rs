@@ -2,7 +2,7 @@
 //! browser (feature `hydrate`).
 //!
 //! Modules are layers; each uses those above it in this list only, which `tests/layers.rs` checks: `clock`, `query`,
-//! `resource`, `browser` · `browser_dns`, `live`, `rule_draft` · `navigate` · `server_fns` · `components` · `pages` · `shell`.
+//! `resource`, `stream`, `browser` · `browser_dns`, `live`, `rule_draft` · `navigate` · `server_fns` · `components` · `pages` · `shell`.
 
 // A page is one type made of all its parts.
 #![recursion_limit = "512"]
@@ -19,6 +19,7 @@ mod resource;
 mod rule_draft;
 pub mod server_fns;
 mod shell;
+mod stream;
 
 pub use browser_dns::ASKING_PAGES;
 pub use clock::Clock;
@@ -26,7 +27,7 @@ pub use clock::Clock;
 pub use pages::access::{AccessField, AccessPage, access_document};
 #[cfg(feature = "ssr")]
 pub use pages::connect::{connect_document, connect_failed_document};
-pub use pages::lazy::part_of;
+pub use pages::lazy::parts_of;
 #[cfg(feature = "ssr")]
 pub use pages::reference::reference_document;
 #[cfg(feature = "ssr")]

@@ -2,14 +2,13 @@
 //! `model::scan::Live`. Out: calls to the listeners of the pages that are open.
 
 use crate::browser;
+use crate::stream::EventStream;
 use leptos::prelude::*;
-use leptos::wasm_bindgen::JsCast;
-use leptos::wasm_bindgen::closure::Closure;
 use model::ids::LogPosition;
 use model::scan::Live;
+use service::json;
 use std::sync::Arc;
 use std::time::Duration;
-use web_sys::{EventSource, MessageEvent};
 
 /// What a page does with each.
 type Listener = Arc<dyn Fn(&Live) + Send + Sync>;
@@ -24,9 +23,10 @@ pub(crate) struct LiveBus {
     pub(crate) lost: RwSignal<bool>,
     /// How often it was opened.
     opened: RwSignal<u32>,
-    /// How many streams were begun; only the newest reconnects.
-    turn: StoredValue<u32>,
 }
+
+/// Where the stream that is open is kept.
+type Slot = StoredValue<Option<EventStream>, LocalStorage>;
 
 /// Provides the bus in the context and, in the browser, opens the stream.
 pub(crate) fn provide() {
@@ -36,17 +36,15 @@ pub(crate) fn provide() {
         rv: StoredValue::new(None),
         lost: RwSignal::new(false),
         opened: RwSignal::new(0),
-        turn: StoredValue::new(0),
     };
     provide_context(bus);
     Effect::new(move |_| {
+        let slot = Slot::new_local(None);
         // The page's own effects set the position first.
-        set_timeout(move || bus.open(), Duration::from_millis(50));
+        set_timeout(move || bus.open(slot), Duration::from_millis(50));
         // A browser that is online again may still wait half a minute before it reconnects.
         let online = window_event_listener_untyped("online", move |_| {
-            if bus.lost.get_untracked() {
-                bus.open();
-            }
+            bus.reopen(slot);
         });
         on_cleanup(move || online.remove());
     });
@@ -78,45 +76,37 @@ impl LiveBus {
         self.rv.update_value(|r| *r = Some(r.map_or(rv, |old| old.max(rv))));
     }
 
-    fn open(self) {
+    fn open(self, slot: Slot) {
         let url = match self.rv.get_value() {
             Some(rv) => format!("/live?since={}", rv.0),
             None => "/live".to_string(),
         };
-        let Ok(source) = EventSource::new(&url) else { return };
-        let turn = self.turn.get_value() + 1;
-        self.turn.set_value(turn);
-        let on_message = Closure::<dyn Fn(MessageEvent)>::new(move |e: MessageEvent| {
-            let Some(data) = e.data().as_string() else { return };
-            for live in serde_json::from_slice::<Vec<Live>>(data.as_bytes()).unwrap_or_default() {
-                self.notify(&live);
-            }
-        });
-        source.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-        on_message.forget();
-        let opened = source.clone();
-        let on_open = Closure::<dyn Fn()>::new(move || {
-            if self.turn.get_value() != turn {
-                return opened.close();
-            }
+        let Some(mut stream) = EventStream::open(&url) else { return };
+        stream.on("open", move |_| {
             self.lost.set(false);
             self.opened.update(|n| *n += 1);
         });
-        source.set_onopen(Some(on_open.as_ref().unchecked_ref()));
-        on_open.forget();
-        let gone = source.clone();
-        // The browser reconnects by itself after an interruption; a refused stream is opened again here.
-        let on_error = Closure::<dyn Fn()>::new(move || {
-            if self.turn.get_value() != turn {
-                return gone.close();
-            }
-            self.lost.set(true);
-            if gone.ready_state() == EventSource::CLOSED {
-                set_timeout(move || self.open(), Duration::from_secs(3));
+        stream.on("message", move |e| {
+            let Some(data) = e.data().as_string() else { return };
+            for live in json::from_slice::<Vec<Live>>(data.as_bytes()).unwrap_or_default() {
+                self.notify(&live);
             }
         });
-        source.set_onerror(Some(on_error.as_ref().unchecked_ref()));
-        on_error.forget();
+        stream.on_interruption(move |refused| {
+            self.lost.set(true);
+            // The browser reconnects by itself after an interruption; a refused stream is opened again here.
+            if refused {
+                set_timeout(move || self.reopen(slot), Duration::from_secs(3));
+            }
+        });
+        // The one before is closed.
+        slot.set_value(Some(stream));
+    }
+
+    fn reopen(self, slot: Slot) {
+        if self.lost.get_untracked() {
+            self.open(slot);
+        }
     }
 
     fn notify(self, live: &Live) {

@@ -1,10 +1,11 @@
-//! Data that a page waits for. As leptos' own resources, but decoded with `serde_json::from_slice`, as `server_fn` does:
-//! with two kinds of JSON input, the decoder of every type would be in the bundle twice.
+//! Data that a page waits for. As leptos' own resources, but decoded by [`service::json`], as answers of server
+//! functions are: with two decoders, the code of every type would be in the bundle twice.
 
 use leptos::prelude::*;
 use leptos::server::codee::{Decoder, Encoder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use service::json;
 
 /// The encoding of [`JsonResource`].
 #[derive(Debug)]
@@ -23,11 +24,11 @@ impl<T: Serialize> Encoder<T> for JsonBytes {
 }
 
 impl<T: DeserializeOwned> Decoder<T> for JsonBytes {
-    type Error = serde_json::Error;
+    type Error = json::Unreadable;
     type Encoded = str;
 
-    fn decode(text: &str) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(text.as_bytes())
+    fn decode(text: &str) -> Result<T, json::Unreadable> {
+        json::from_slice(text.as_bytes())
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers, lowest first. Modules of one layer do not use each other.
 const LAYERS: [&[&str]; 7] = [
-    &["clock", "query", "resource", "browser"],
+    &["clock", "query", "resource", "stream", "browser"],
     &["browser_dns", "live", "rule_draft"],
     &["navigate"],
     &["server_fns"],
@@ -45,6 +45,9 @@ fn no_module_uses_a_higher_layer() {
         }
         let text = fs::read_to_string(&file).unwrap();
         assert!(!text.contains("Resource::new("), "{}: json_resource instead", relative.display());
+        let other_decoder =
+            text.lines().find(|line| line.starts_with("#[server(") && !line.contains("output = Json"));
+        assert_eq!(other_decoder, None, "{}: output = Json (service::json)", relative.display());
         let own = layer(module).unwrap_or_else(|| panic!("{module} has no layer"));
         for used in text.split("crate::").skip(1) {
             let used = used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();

@@ -8,17 +8,18 @@ use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use leptos_router::LazyRoute;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The part of the bundle that has the page of this path; `None` for pages that every visitor has already.
-pub fn part_of(path: &str) -> Option<&'static str> {
+/// The parts of the bundle that have the page of this path; none for pages that every visitor has already.
+pub fn parts_of(path: &str) -> &'static [&'static str] {
     let mut steps = path.trim_end_matches('/').split('/').skip(1);
-    match (steps.next().unwrap_or_default(), steps.next()) {
-        ("domains", None | Some("add")) => Some("list"),
-        ("domains", Some(_)) | ("events", None) | ("tools", Some("scan" | "trace" | "configure")) => {
-            Some("domain")
-        }
-        ("settings", _) | ("networks" | "fleet", None) => Some("settings"),
-        ("tools", Some("check" | "compare" | "fqdn")) => Some("tools"),
-        _ => None,
+    match (steps.next().unwrap_or_default(), steps.next(), steps.next()) {
+        ("domains", None | Some("add"), None) => &["list"],
+        // Tabs within the page of a domain.
+        ("domains", Some(_), Some("ownership" | "configuration")) => &["domain", "setup"],
+        ("domains", Some(_), _) | ("events", None, _) | ("tools", Some("scan" | "trace"), _) => &["domain"],
+        ("tools", Some("configure"), _) => &["setup"],
+        ("tools", Some("check" | "compare" | "fqdn"), _) => &["tools"],
+        ("settings", _, _) | ("networks" | "fleet", None, _) => &["settings"],
+        _ => &[],
     }
 }
 
@@ -94,12 +95,14 @@ part! { domain:
     History history load_history super::domain::history::HistoryTab;
     DomainEvents domain_events load_domain_events super::domain::events::EventsTab;
     Dns dns load_dns super::domain::dns::DnsTab;
-    Ownership ownership load_ownership super::domain::ownership::OwnershipTab;
-    Configuration configuration load_configuration super::domain::configuration::ConfigurationTab;
-    Configure configure load_configure super::configure::ConfigurePage;
     Events events load_events super::events::EventsPage;
     Scan scan load_scan super::scan::ScanPage;
     Trace trace load_trace super::trace::TracePage;
+}
+part! { setup:
+    Ownership ownership load_ownership super::domain::ownership::OwnershipTab;
+    Configuration configuration load_configuration super::domain::configuration::ConfigurationTab;
+    Configure configure load_configure super::configure::ConfigurePage;
 }
 part! { settings:
     Members members load_members super::settings::members::MembersPage;
@@ -137,45 +140,50 @@ pub(crate) fn prefetch_on_intent() {
     });
 }
 
-/// Loads the part of this path; any page of a part loads all of it.
+/// Loads the parts of this path; any page of a part loads all of it.
 fn prefetch(path: &str) {
     use leptos::task::spawn_local;
-    match part_of(path) {
-        Some("list") => spawn_local(Inventory::preload()),
-        Some("domain") => spawn_local(Domain::preload()),
-        Some("settings") => spawn_local(Networks::preload()),
-        Some("tools") => spawn_local(Check::preload()),
-        _ => {}
+    for part in parts_of(path) {
+        match *part {
+            "list" => spawn_local(Inventory::preload()),
+            "domain" => spawn_local(Domain::preload()),
+            "setup" => spawn_local(Configure::preload()),
+            "settings" => spawn_local(Networks::preload()),
+            "tools" => spawn_local(Check::preload()),
+            _ => {}
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::part_of;
+    use super::parts_of;
 
     #[test]
-    fn every_address_has_its_part() {
-        for (path, part) in [
-            ("/", None),
-            ("/nowhere", None),
-            ("/domains", Some("list")),
-            ("/domains/", Some("list")),
-            ("/domains/add", Some("list")),
-            ("/domains/a.example", Some("domain")),
-            ("/domains/a.example/history", Some("domain")),
-            ("/domains/a.example/ownership", Some("domain")),
-            ("/events", Some("domain")),
-            ("/settings/members", Some("settings")),
-            ("/settings/notifications", Some("settings")),
-            ("/networks", Some("settings")),
-            ("/fleet", Some("settings")),
-            ("/tools/configure", Some("domain")),
-            ("/tools/trace", Some("domain")),
-            ("/tools/check", Some("tools")),
-            ("/tools/compare", Some("tools")),
-            ("/tools/other", None),
-        ] {
-            assert_eq!(part_of(path), part, "{path}");
+    fn every_address_has_its_parts() {
+        let cases: &[(&str, &[&str])] = &[
+            ("/", &[]),
+            ("/nowhere", &[]),
+            ("/domains", &["list"]),
+            ("/domains/", &["list"]),
+            ("/domains/add", &["list"]),
+            ("/domains/a.example", &["domain"]),
+            ("/domains/a.example/history", &["domain"]),
+            ("/domains/a.example/ownership", &["domain", "setup"]),
+            ("/domains/a.example/configuration", &["domain", "setup"]),
+            ("/events", &["domain"]),
+            ("/settings/members", &["settings"]),
+            ("/settings/notifications", &["settings"]),
+            ("/networks", &["settings"]),
+            ("/fleet", &["settings"]),
+            ("/tools/configure", &["setup"]),
+            ("/tools/trace", &["domain"]),
+            ("/tools/check", &["tools"]),
+            ("/tools/compare", &["tools"]),
+            ("/tools/other", &[]),
+        ];
+        for (path, parts) in cases {
+            assert_eq!(parts_of(path), *parts, "{path}");
         }
     }
 }

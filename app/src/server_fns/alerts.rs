@@ -6,11 +6,12 @@ use super::payload::Notifications;
 use leptos::prelude::*;
 use model::notify::Rule;
 use service::ApiError;
+use service::json::Json;
 #[cfg(feature = "ssr")]
 use service::{ChannelDraft, MaintenanceDraft};
 
 /// The settings, with the rule that the address edits (`rule=ID` or `rule=new`) and its preview.
-#[server(name = ReadNotifications, prefix = "/api/fn", endpoint = "notifications")]
+#[server(name = ReadNotifications, prefix = "/api/fn", endpoint = "notifications", output = Json)]
 pub async fn notifications(query: String) -> Result<Notifications, ApiError> {
     let (backend, caller) = context::backend()?;
     let settings = backend.notifications(&caller).await?;
@@ -25,7 +26,7 @@ pub async fn notifications(query: String) -> Result<Notifications, ApiError> {
 }
 
 /// Adds or changes a channel.
-#[server(prefix = "/api/fn", endpoint = "save_channel")]
+#[server(prefix = "/api/fn", endpoint = "save_channel", output = Json)]
 #[allow(clippy::too_many_arguments, reason = "they are the fields of a form")]
 pub async fn save_channel(
     #[server(default)] id: String,
@@ -47,7 +48,7 @@ pub async fn save_channel(
 }
 
 /// Removes a channel.
-#[server(prefix = "/api/fn", endpoint = "remove_channel")]
+#[server(prefix = "/api/fn", endpoint = "remove_channel", output = Json)]
 pub async fn remove_channel(id: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     backend.remove_channel(&caller, &id).await?;
@@ -56,7 +57,7 @@ pub async fn remove_channel(id: String) -> Result<(), ApiError> {
 }
 
 /// Sends a test message.
-#[server(prefix = "/api/fn", endpoint = "test_channel")]
+#[server(prefix = "/api/fn", endpoint = "test_channel", output = Json)]
 pub async fn test_channel(id: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     backend.test_channel(&caller, &id).await?;
@@ -65,7 +66,7 @@ pub async fn test_channel(id: String) -> Result<(), ApiError> {
 }
 
 /// Adds or changes a rule; the fields are those of the editor, encoded as the query of an address.
-#[server(prefix = "/api/fn", endpoint = "save_rule")]
+#[server(prefix = "/api/fn", endpoint = "save_rule", output = Json)]
 #[allow(clippy::too_many_arguments, reason = "they are the fields of a form")]
 pub async fn save_rule(
     #[server(default)] rule: String,
@@ -104,7 +105,7 @@ pub async fn save_rule(
 }
 
 /// Removes a rule.
-#[server(prefix = "/api/fn", endpoint = "remove_rule")]
+#[server(prefix = "/api/fn", endpoint = "remove_rule", output = Json)]
 pub async fn remove_rule(id: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     backend.remove_rule(&caller, &id).await?;
@@ -113,7 +114,7 @@ pub async fn remove_rule(id: String) -> Result<(), ApiError> {
 }
 
 /// Adds a maintenance window.
-#[server(prefix = "/api/fn", endpoint = "save_maintenance")]
+#[server(prefix = "/api/fn", endpoint = "save_maintenance", output = Json)]
 pub async fn save_maintenance(
     from: String,
     to: String,
@@ -128,7 +129,7 @@ pub async fn save_maintenance(
 }
 
 /// Ends a maintenance window, or removes one that has not begun.
-#[server(prefix = "/api/fn", endpoint = "end_maintenance")]
+#[server(prefix = "/api/fn", endpoint = "end_maintenance", output = Json)]
 pub async fn end_maintenance(id: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     backend.end_maintenance(&caller, &id).await?;
@@ -137,7 +138,7 @@ pub async fn end_maintenance(id: String) -> Result<(), ApiError> {
 }
 
 /// Sends one failed message again, or all when `channel` is empty.
-#[server(prefix = "/api/fn", endpoint = "resend")]
+#[server(prefix = "/api/fn", endpoint = "resend", output = Json)]
 pub async fn resend(#[server(default)] id: i64, #[server(default)] channel: String) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
     let which = (!channel.is_empty()).then_some((model::ids::EventId(id), channel));

@@ -10,6 +10,7 @@ use model::Timestamp;
 use serde::{Deserialize, Serialize};
 use service::ApiError;
 use service::addresses::{PlacedAddress, Pointers};
+use service::json::Json;
 
 /// A block of address space as the list shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,7 +104,7 @@ pub struct Networks {
 pub const CELLS_MAX: usize = 256;
 
 /// The page for an address's query.
-#[server(name = ReadNetworks, prefix = "/api/fn", endpoint = "networks")]
+#[server(name = ReadNetworks, prefix = "/api/fn", endpoint = "networks", output = Json)]
 pub async fn networks(query: String) -> Result<Networks, ApiError> {
     let (backend, caller) = context::backend()?;
     let mut claims = Vec::new();
@@ -135,7 +136,7 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
 }
 
 /// Claims a prefix.
-#[server(name = ClaimPrefix, prefix = "/api/fn", endpoint = "claim_prefix")]
+#[server(name = ClaimPrefix, prefix = "/api/fn", endpoint = "claim_prefix", output = Json)]
 pub async fn claim_prefix(
     name: String,
     #[server(default)] from: String,
@@ -153,7 +154,7 @@ pub async fn claim_prefix(
 }
 
 /// Releases a claim.
-#[server(name = ReleaseClaim, prefix = "/api/fn", endpoint = "release")]
+#[server(name = ReleaseClaim, prefix = "/api/fn", endpoint = "release", output = Json)]
 pub async fn release_claim(name: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     backend.delete_network_claim(&caller, &name, None).await?;
@@ -162,14 +163,14 @@ pub async fn release_claim(name: String) -> Result<(), ApiError> {
 }
 
 /// Where the addresses of a domain lie; empty when the organisation claims no address space.
-#[server(name = ReadAddresses, prefix = "/api/fn", endpoint = "addresses")]
+#[server(name = ReadAddresses, prefix = "/api/fn", endpoint = "addresses", output = Json)]
 pub async fn addresses(name: String) -> Result<Vec<PlacedAddress>, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.addresses(&caller, &context::name(&name)?).await
 }
 
 /// The names that point into a block.
-#[server(name = ReadPointing, prefix = "/api/fn", endpoint = "pointing")]
+#[server(name = ReadPointing, prefix = "/api/fn", endpoint = "pointing", output = Json)]
 pub async fn pointing(block: String) -> Result<Pointers, ApiError> {
     let (backend, caller) = context::backend()?;
     let prefix = service::numbers::prefix::parse(&block).map_err(|e| ApiError::invalid(e.to_string()))?;

@@ -8,10 +8,11 @@ use model::detail::Detail;
 use model::dns::Trace;
 use model::inventory::{AddedLine, Row};
 use model::ownership::ClaimView;
+use service::json::Json;
 use service::{ApiError, CheckOutcome, ScanReport};
 
 /// What the frame around every page shows.
-#[server(name = ReadFrame, prefix = "/api/fn", endpoint = "frame")]
+#[server(name = ReadFrame, prefix = "/api/fn", endpoint = "frame", output = Json)]
 pub async fn frame() -> Result<Frame, ApiError> {
     let (backend, caller) = context::backend()?;
     let now = context::now();
@@ -22,7 +23,7 @@ pub async fn frame() -> Result<Frame, ApiError> {
 }
 
 /// A page of the inventory; `query` is that of the address.
-#[server(name = ReadInventory, prefix = "/api/fn", endpoint = "inventory")]
+#[server(name = ReadInventory, prefix = "/api/fn", endpoint = "inventory", output = Json)]
 pub async fn inventory(query: String) -> Result<Inventory, ApiError> {
     let (backend, caller) = context::backend()?;
     let now = context::now();
@@ -33,7 +34,7 @@ pub async fn inventory(query: String) -> Result<Inventory, ApiError> {
 }
 
 /// Names of everything a list matches; `query` is that of the address.
-#[server(name = ReadNames, prefix = "/api/fn", endpoint = "names")]
+#[server(name = ReadNames, prefix = "/api/fn", endpoint = "names", output = Json)]
 pub async fn names(query: String) -> Result<Vec<String>, ApiError> {
     let (backend, caller) = context::backend()?;
     let names = backend.names(&caller, &crate::query::list_query(&query)).await?;
@@ -41,14 +42,14 @@ pub async fn names(query: String) -> Result<Vec<String>, ApiError> {
 }
 
 /// Up to 8 rows whose names contain the text.
-#[server(name = Suggest, prefix = "/api/fn", endpoint = "suggest")]
+#[server(name = Suggest, prefix = "/api/fn", endpoint = "suggest", output = Json)]
 pub async fn suggest(text: String) -> Result<Vec<Row>, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.suggest(&caller, &text).await
 }
 
 /// One domain with all that is known.
-#[server(name = ReadDetail, prefix = "/api/fn", endpoint = "detail")]
+#[server(name = ReadDetail, prefix = "/api/fn", endpoint = "detail", output = Json)]
 pub async fn detail(name: String) -> Result<Detail, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.detail(&caller, &context::name(&name)?).await
@@ -59,7 +60,7 @@ pub async fn detail(name: String) -> Result<Detail, ApiError> {
 const TIMELINE_STATES: usize = 40;
 
 /// Kept states of a domain, two of them side by side. Without numbers: the newest and the one before it.
-#[server(name = ReadHistory, prefix = "/api/fn", endpoint = "history")]
+#[server(name = ReadHistory, prefix = "/api/fn", endpoint = "history", output = Json)]
 pub async fn history(name: String, from: Option<i64>, to: Option<i64>) -> Result<History, ApiError> {
     let (backend, caller) = context::backend()?;
     let now = context::now();
@@ -97,7 +98,7 @@ pub async fn history(name: String, from: Option<i64>, to: Option<i64>) -> Result
 }
 
 /// A page of the event log; `query` is that of the address, `domain` narrows it to one.
-#[server(name = ReadEvents, prefix = "/api/fn", endpoint = "events")]
+#[server(name = ReadEvents, prefix = "/api/fn", endpoint = "events", output = Json)]
 pub async fn events(query: String, domain: Option<String>) -> Result<EventLog, ApiError> {
     let (backend, caller) = context::backend()?;
     let mut q = crate::query::event_query(&query);
@@ -113,21 +114,21 @@ pub async fn events(query: String, domain: Option<String>) -> Result<EventLog, A
 }
 
 /// Looks a domain up afresh; nothing is recorded.
-#[server(name = LookUp, prefix = "/api/fn", endpoint = "look_up")]
+#[server(name = LookUp, prefix = "/api/fn", endpoint = "look_up", output = Json)]
 pub async fn look_up(name: String) -> Result<ScanReport, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.look_up(&caller, &name).await
 }
 
 /// Traces a name from the root, nothing from a cache.
-#[server(name = RunTrace, prefix = "/api/fn", endpoint = "trace")]
+#[server(name = RunTrace, prefix = "/api/fn", endpoint = "trace", output = Json)]
 pub async fn trace(name: String, rtype: String) -> Result<Trace, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.trace(&caller, &name, &rtype).await
 }
 
 /// Runs the health checks on a zone, or on servers and DS records as if the parent published them already.
-#[server(name = RunCheck, prefix = "/api/fn", endpoint = "check")]
+#[server(name = RunCheck, prefix = "/api/fn", endpoint = "check", output = Json)]
 pub async fn check(
     zone: String,
     #[server(default)] ns: Vec<String>,
@@ -138,7 +139,7 @@ pub async fn check(
 }
 
 /// Why lines of a list were invalid, for the page that a form without JavaScript redirects to (`line:input`).
-#[server(name = Explain, prefix = "/api/fn", endpoint = "explain")]
+#[server(name = Explain, prefix = "/api/fn", endpoint = "explain", output = Json)]
 pub async fn explain(lines: Vec<String>) -> Result<Vec<AddedLine>, ApiError> {
     use model::inventory::AddResult;
     context::backend()?;
@@ -159,7 +160,7 @@ pub async fn explain(lines: Vec<String>) -> Result<Vec<AddedLine>, ApiError> {
 }
 
 /// Where the organisation's ownership claim to a name stands, and what to publish.
-#[server(name = ReadClaim, prefix = "/api/fn", endpoint = "claim")]
+#[server(name = ReadClaim, prefix = "/api/fn", endpoint = "claim", output = Json)]
 pub async fn claim(name: String) -> Result<ClaimView, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.claim(&caller, &name).await

@@ -5,10 +5,11 @@ use super::context;
 use super::payload::Services;
 use leptos::prelude::*;
 use model::configure::ServiceReport;
+use service::json::Json;
 use service::{ApiError, CreatedLink};
 
 /// The services of a domain.
-#[server(name = ReadServices, prefix = "/api/fn", endpoint = "services")]
+#[server(name = ReadServices, prefix = "/api/fn", endpoint = "services", output = Json)]
 pub async fn services(name: String) -> Result<Services, ApiError> {
     let (backend, caller) = context::backend()?;
     let services = backend.services(&caller, &context::name(&name)?).await?;
@@ -16,14 +17,14 @@ pub async fn services(name: String) -> Result<Services, ApiError> {
 }
 
 /// Checks a kept service now.
-#[server(name = CheckService, prefix = "/api/fn", endpoint = "check_service")]
+#[server(name = CheckService, prefix = "/api/fn", endpoint = "check_service", output = Json)]
 pub async fn check_service(name: String, id: String) -> Result<ServiceReport, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.check_service(&caller, &context::name(&name)?, &id).await
 }
 
 /// Keeps the service of a wizard's query, and leads to the domain's tab.
-#[server(name = AddService, prefix = "/api/fn", endpoint = "add_service")]
+#[server(name = AddService, prefix = "/api/fn", endpoint = "add_service", output = Json)]
 pub async fn add_service(query: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     let (domain, spec) = crate::query::service(&query).map_err(ApiError::invalid)?;
@@ -33,7 +34,7 @@ pub async fn add_service(query: String) -> Result<(), ApiError> {
 }
 
 /// Ends the checks of a service.
-#[server(name = RemoveService, prefix = "/api/fn", endpoint = "remove_service")]
+#[server(name = RemoveService, prefix = "/api/fn", endpoint = "remove_service", output = Json)]
 pub async fn remove_service(name: String, id: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     let name = context::name(&name)?;
@@ -43,7 +44,7 @@ pub async fn remove_service(name: String, id: String) -> Result<(), ApiError> {
 }
 
 /// Makes a link to the customer page of a service, for 7 days.
-#[server(name = MakeConnectLink, prefix = "/api/fn", endpoint = "connect_link")]
+#[server(name = MakeConnectLink, prefix = "/api/fn", endpoint = "connect_link", output = Json)]
 pub async fn connect_link(
     name: String,
     id: String,

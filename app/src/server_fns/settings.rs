@@ -9,6 +9,7 @@ use model::account::{AuditPage, Invitation, Member, TokenInfo};
 use model::feed::Feed;
 use model::ids::Caller;
 use serde::{Deserialize, Serialize};
+use service::json::Json;
 use service::{
     AgentToken, ApiError, Enrolment, FeaturesReport, FleetReport, NewToken, Organisation, Profile,
 };
@@ -107,7 +108,7 @@ fn page<T>(data: T, caller: Caller) -> SettingsPage<T> {
 }
 
 /// Members and open invitations.
-#[server(name = ReadMembers, prefix = "/api/fn", endpoint = "settings_members")]
+#[server(name = ReadMembers, prefix = "/api/fn", endpoint = "settings_members", output = Json)]
 pub async fn settings_members() -> Result<SettingsPage<MembersData>, ApiError> {
     let (backend, caller) = context::backend()?;
     let members = backend.members(&caller).await?;
@@ -118,7 +119,7 @@ pub async fn settings_members() -> Result<SettingsPage<MembersData>, ApiError> {
 }
 
 /// API tokens.
-#[server(name = ReadTokens, prefix = "/api/fn", endpoint = "settings_tokens")]
+#[server(name = ReadTokens, prefix = "/api/fn", endpoint = "settings_tokens", output = Json)]
 pub async fn settings_tokens() -> Result<SettingsPage<TokensData>, ApiError> {
     let (backend, caller) = context::backend()?;
     let tokens = backend.tokens(&caller).await?;
@@ -128,7 +129,7 @@ pub async fn settings_tokens() -> Result<SettingsPage<TokensData>, ApiError> {
 }
 
 /// The organisation.
-#[server(name = ReadOrganisation, prefix = "/api/fn", endpoint = "settings_organisation")]
+#[server(name = ReadOrganisation, prefix = "/api/fn", endpoint = "settings_organisation", output = Json)]
 pub async fn settings_organisation() -> Result<SettingsPage<Organisation>, ApiError> {
     let (backend, caller) = context::backend()?;
     let organisation = backend.organisation(&caller).await?;
@@ -136,7 +137,7 @@ pub async fn settings_organisation() -> Result<SettingsPage<Organisation>, ApiEr
 }
 
 /// Features of the installation.
-#[server(name = ReadFeatures, prefix = "/api/fn", endpoint = "settings_features")]
+#[server(name = ReadFeatures, prefix = "/api/fn", endpoint = "settings_features", output = Json)]
 pub async fn settings_features() -> Result<SettingsPage<FeaturesReport>, ApiError> {
     let (backend, caller) = context::backend()?;
     let report = backend.features(&caller).await?;
@@ -144,7 +145,7 @@ pub async fn settings_features() -> Result<SettingsPage<FeaturesReport>, ApiErro
 }
 
 /// The fleet.
-#[server(name = ReadFleet, prefix = "/api/fn", endpoint = "fleet")]
+#[server(name = ReadFleet, prefix = "/api/fn", endpoint = "fleet", output = Json)]
 pub async fn fleet() -> Result<SettingsPage<FleetReport>, ApiError> {
     let (backend, caller) = context::backend()?;
     let report = backend.fleet(&caller).await?;
@@ -152,7 +153,7 @@ pub async fn fleet() -> Result<SettingsPage<FleetReport>, ApiError> {
 }
 
 /// The caller's own account.
-#[server(name = ReadAccount, prefix = "/api/fn", endpoint = "settings_account")]
+#[server(name = ReadAccount, prefix = "/api/fn", endpoint = "settings_account", output = Json)]
 pub async fn settings_account() -> Result<SettingsPage<Profile>, ApiError> {
     let (backend, caller) = context::backend()?;
     let profile = backend.profile(&caller).await?;
@@ -160,7 +161,7 @@ pub async fn settings_account() -> Result<SettingsPage<Profile>, ApiError> {
 }
 
 /// A page of the audit log; `query` is that of the address.
-#[server(name = ReadAudit, prefix = "/api/fn", endpoint = "settings_audit")]
+#[server(name = ReadAudit, prefix = "/api/fn", endpoint = "settings_audit", output = Json)]
 pub async fn settings_audit(query: String) -> Result<SettingsPage<AuditPage>, ApiError> {
     let (backend, caller) = context::backend()?;
     let entries = backend.audit_log(&caller, &crate::query::audit_query(&query)?).await?;

@@ -9,16 +9,17 @@ use model::fqdn::FqdnReport;
 use model::places::PlaceAnswer;
 use model::resolvers::PublicResolver;
 use service::ApiError;
+use service::json::Json;
 
 /// What the authoritative servers say, with every resolver still to be asked; `/live/compare` fills it.
-#[server(name = ReadAuthority, prefix = "/api/fn", endpoint = "authority")]
+#[server(name = ReadAuthority, prefix = "/api/fn", endpoint = "authority", output = Json)]
 pub async fn authority(name: String, rtype: String) -> Result<Comparison, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.authority(&caller, &name, &rtype).await
 }
 
 /// The whole comparison, for pages without script.
-#[server(name = RunCompare, prefix = "/api/fn", endpoint = "compare")]
+#[server(name = RunCompare, prefix = "/api/fn", endpoint = "compare", output = Json)]
 pub async fn compare(
     name: String,
     rtype: String,
@@ -29,28 +30,28 @@ pub async fn compare(
 }
 
 /// What the authoritative servers say from every point of presence.
-#[server(name = AskPlaces, prefix = "/api/fn", endpoint = "ask-places")]
+#[server(name = AskPlaces, prefix = "/api/fn", endpoint = "ask-places", output = Json)]
 pub async fn ask_places(name: String, rtype: String) -> Result<Vec<PlaceAnswer>, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.ask_places(&caller, &name, &rtype).await
 }
 
 /// Public resolvers that the browser may ask itself.
-#[server(name = BrowserResolvers, prefix = "/api/fn", endpoint = "browser-resolvers")]
+#[server(name = BrowserResolvers, prefix = "/api/fn", endpoint = "browser-resolvers", output = Json)]
 pub async fn browser_resolvers() -> Result<Vec<PublicResolver>, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.browser_resolvers(&caller).await
 }
 
 /// A host name from every vantage point of ours.
-#[server(name = RunFqdn, prefix = "/api/fn", endpoint = "fqdn")]
+#[server(name = RunFqdn, prefix = "/api/fn", endpoint = "fqdn", output = Json)]
 pub async fn fqdn(name: String) -> Result<FqdnReport, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.fqdn(&caller, &name).await
 }
 
 /// A service on a domain; `query` is that of the address.
-#[server(name = RunConfigure, prefix = "/api/fn", endpoint = "configure")]
+#[server(name = RunConfigure, prefix = "/api/fn", endpoint = "configure", output = Json)]
 pub async fn configure(query: String) -> Result<ServiceReport, ApiError> {
     let (backend, caller) = context::backend()?;
     let (domain, spec) = crate::query::service(&query).map_err(ApiError::invalid)?;

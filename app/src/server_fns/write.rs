@@ -7,9 +7,10 @@ use leptos::prelude::*;
 use model::inventory::{AddPreview, AddedLine};
 use model::item::Item;
 use service::ApiError;
+use service::json::Json;
 
 /// Adds the names of a pasted text.
-#[server(prefix = "/api/fn", endpoint = "add")]
+#[server(prefix = "/api/fn", endpoint = "add", output = Json)]
 pub async fn add(
     text: String,
     #[server(default)] ownership: String,
@@ -32,7 +33,7 @@ pub async fn add(
 }
 
 /// What [`add`] would do with a text.
-#[server(prefix = "/api/fn", endpoint = "preview_add")]
+#[server(prefix = "/api/fn", endpoint = "preview_add", output = Json)]
 pub async fn preview_add(
     text: String,
     #[server(default)] ownership: String,
@@ -43,7 +44,7 @@ pub async fn preview_add(
 }
 
 /// Removes domains from the inventory; returns them with tags and notes, for [`restore`].
-#[server(prefix = "/api/fn", endpoint = "remove")]
+#[server(prefix = "/api/fn", endpoint = "remove", output = Json)]
 pub async fn remove(#[server(default)] names: Vec<String>) -> Result<Vec<Item>, ApiError> {
     let (backend, caller) = context::backend()?;
     let removed = backend.remove(&caller, &context::names(&names)?).await?;
@@ -52,14 +53,14 @@ pub async fn remove(#[server(default)] names: Vec<String>) -> Result<Vec<Item>, 
 }
 
 /// Puts back what [`remove`] took.
-#[server(prefix = "/api/fn", endpoint = "restore", input = server_fn::codec::Json)]
+#[server(prefix = "/api/fn", endpoint = "restore", output = Json, input = Json)]
 pub async fn restore(items: Vec<Item>) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.restore(&caller, &items).await
 }
 
 /// Queues scans that go before scheduled ones.
-#[server(prefix = "/api/fn", endpoint = "rescan")]
+#[server(prefix = "/api/fn", endpoint = "rescan", output = Json)]
 pub async fn rescan(#[server(default)] names: Vec<String>) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
     let n = backend.rescan(&caller, &context::names(&names)?).await?;
@@ -68,7 +69,7 @@ pub async fn rescan(#[server(default)] names: Vec<String>) -> Result<u64, ApiErr
 }
 
 /// Queues scans of everything a list matches.
-#[server(prefix = "/api/fn", endpoint = "rescan_matching")]
+#[server(prefix = "/api/fn", endpoint = "rescan_matching", output = Json)]
 pub async fn rescan_matching(#[server(default)] query: String) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
     let n = backend.rescan_matching(&caller, &crate::query::list_query(&query)).await?;
@@ -77,7 +78,7 @@ pub async fn rescan_matching(#[server(default)] query: String) -> Result<u64, Ap
 }
 
 /// Adds a tag to many, or takes it from them (`add` = `no`). Answers the names it changed.
-#[server(prefix = "/api/fn", endpoint = "tag")]
+#[server(prefix = "/api/fn", endpoint = "tag", output = Json)]
 pub async fn tag(
     #[server(default)] names: Vec<String>,
     #[server(default)] tag: String,
@@ -91,7 +92,7 @@ pub async fn tag(
 }
 
 /// Marks domains as owned or watched.
-#[server(prefix = "/api/fn", endpoint = "ownership")]
+#[server(prefix = "/api/fn", endpoint = "ownership", output = Json)]
 pub async fn ownership(#[server(default)] names: Vec<String>, ownership: String) -> Result<u64, ApiError> {
     use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
@@ -107,7 +108,7 @@ pub async fn ownership(#[server(default)] names: Vec<String>, ownership: String)
 }
 
 /// Replaces the tags of one domain (separated by commas).
-#[server(prefix = "/api/fn", endpoint = "set_tags")]
+#[server(prefix = "/api/fn", endpoint = "set_tags", output = Json)]
 pub async fn set_tags(name: String, #[server(default)] tags: String) -> Result<(), ApiError> {
     use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
@@ -118,7 +119,7 @@ pub async fn set_tags(name: String, #[server(default)] tags: String) -> Result<(
 }
 
 /// Replaces the note of one domain.
-#[server(prefix = "/api/fn", endpoint = "set_note")]
+#[server(prefix = "/api/fn", endpoint = "set_note", output = Json)]
 pub async fn set_note(name: String, #[server(default)] note: String) -> Result<(), ApiError> {
     use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
@@ -129,7 +130,7 @@ pub async fn set_note(name: String, #[server(default)] note: String) -> Result<(
 }
 
 /// Sets manual expiration and auto-renew; an empty date clears it, `auto_renew` is `yes`, `no` or empty.
-#[server(prefix = "/api/fn", endpoint = "set_renewal")]
+#[server(prefix = "/api/fn", endpoint = "set_renewal", output = Json)]
 pub async fn set_renewal(
     name: String,
     #[server(default)] expires: String,
@@ -156,7 +157,7 @@ pub async fn set_renewal(
 }
 
 /// Starts an ownership claim, or changes the method of an open one (`txt`, `txt_apex`, `cname`, `http`).
-#[server(prefix = "/api/fn", endpoint = "start_claim")]
+#[server(prefix = "/api/fn", endpoint = "start_claim", output = Json)]
 pub async fn start_claim(name: String, #[server(default)] method: String) -> Result<(), ApiError> {
     use model::ownership::Method;
     let (backend, caller) = context::backend()?;
@@ -170,7 +171,7 @@ pub async fn start_claim(name: String, #[server(default)] method: String) -> Res
 }
 
 /// Asks the authoritative servers for the record of an ownership claim now.
-#[server(prefix = "/api/fn", endpoint = "check_claim")]
+#[server(prefix = "/api/fn", endpoint = "check_claim", output = Json)]
 pub async fn check_claim(name: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     backend.check_claim(&caller, &name).await?;
@@ -179,7 +180,7 @@ pub async fn check_claim(name: String) -> Result<(), ApiError> {
 }
 
 /// Withdraws an ownership claim.
-#[server(prefix = "/api/fn", endpoint = "withdraw_claim")]
+#[server(prefix = "/api/fn", endpoint = "withdraw_claim", output = Json)]
 pub async fn withdraw_claim(name: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     backend.withdraw_claim(&caller, &name).await?;
@@ -188,7 +189,7 @@ pub async fn withdraw_claim(name: String) -> Result<(), ApiError> {
 }
 
 /// Sends no message about a domain for so many days; 0 sends them again.
-#[server(prefix = "/api/fn", endpoint = "mute")]
+#[server(prefix = "/api/fn", endpoint = "mute", output = Json)]
 pub async fn mute(name: String, days: i64) -> Result<(), ApiError> {
     use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
@@ -203,7 +204,7 @@ pub async fn mute(name: String, days: i64) -> Result<(), ApiError> {
 }
 
 /// Marks events as seen.
-#[server(prefix = "/api/fn", endpoint = "acknowledge")]
+#[server(prefix = "/api/fn", endpoint = "acknowledge", output = Json)]
 pub async fn acknowledge(#[server(default)] ids: Vec<i64>) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
     let ids: Vec<_> = ids.into_iter().map(model::ids::EventId).collect();

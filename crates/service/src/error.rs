@@ -218,7 +218,7 @@ impl From<Problem> for ApiError {
 /// Problems between browser and server become errors that people can read.
 #[cfg(feature = "server-fn")]
 impl server_fn::error::FromServerFnError for ApiError {
-    type Encoder = server_fn::codec::JsonEncoding;
+    type Encoder = crate::json::JsonBody;
 
     fn from_server_fn_error(value: server_fn::error::ServerFnErrorErr) -> Self {
         use server_fn::error::ServerFnErrorErr as E;

@@ -8,6 +8,7 @@ mod backend;
 mod error;
 mod features;
 mod fleet;
+pub mod json;
 pub mod policy;
 pub mod resources;
 mod types;

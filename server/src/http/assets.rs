@@ -9,7 +9,7 @@ use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTE
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The files of a bundle inside a binary.
 pub type BuiltIn = &'static [(&'static str, &'static [u8])];
@@ -19,8 +19,8 @@ pub struct Bundle {
     files: HashMap<String, Cow<'static, [u8]>>,
     head: String,
     styles: String,
-    /// Links that load a part of the program early, by the part's name.
-    preloads: HashMap<String, String>,
+    /// The files of each part of the program.
+    parts: HashMap<String, Vec<String>>,
 }
 
 impl Bundle {
@@ -65,14 +65,21 @@ impl Bundle {
             |tag: &&str| ["rel=\"stylesheet\"", "rel=\"icon\""].iter().any(|rel| tag.contains(rel));
         let styles = head.split_inclusive('>').filter(is_style).collect();
         let list = files.get("parts.txt").and_then(|b| std::str::from_utf8(b).ok()).unwrap_or_default();
-        let (head, preloads) = preloads(head, list);
-        Bundle { files, head, styles, preloads }
+        let (head, parts) = parts(head, list);
+        Bundle { files, head, styles, parts }
     }
 
-    /// The tags for the head of a page of this part of the program (`app::part_of`).
-    pub fn head_tags(&self, part: Option<&str>) -> String {
-        let preload = part.and_then(|part| self.preloads.get(part)).map_or("", String::as_str);
-        format!("{}{preload}", self.head)
+    /// The tags for the head of a page that needs these parts of the program (`app::parts_of`).
+    pub fn head_tags(&self, parts: &[&str]) -> String {
+        let files: BTreeSet<&String> =
+            parts.iter().filter_map(|part| self.parts.get(*part)).flatten().collect();
+        // Without `crossorigin` the preloaded response does not match the program's `fetch`.
+        let links = files.into_iter().map(|file| {
+            format!(
+                r#"<link rel="preload" href="/assets/{file}" as="fetch" type="application/wasm" crossorigin="anonymous">"#
+            )
+        });
+        std::iter::once(self.head.clone()).chain(links).collect()
     }
 
     /// Of those the style sheets and icons: for pages that load no program.
@@ -86,20 +93,14 @@ impl Bundle {
     }
 }
 
-/// Adds the script that loads the parts to the head of every page, and collects the links of each part. `list` is the
+/// Adds the script that loads the parts to the head of every page, and collects the files of each part. `list` is the
 /// bundle's `parts.txt`: the script's name, then a line `PART: FILE FILE …` for each part.
-fn preloads(head: String, list: &str) -> (String, HashMap<String, String>) {
+fn parts(head: String, list: &str) -> (String, HashMap<String, Vec<String>>) {
     let Some((script, list)) = list.split_once('\n') else { return (head, HashMap::new()) };
     let head = format!(r#"{head}<link rel="modulepreload" href="/assets/{script}">"#);
-    // Without `crossorigin` the preloaded response does not match the program's `fetch`.
-    let link = |file: &str| {
-        format!(
-            r#"<link rel="preload" href="/assets/{file}" as="fetch" type="application/wasm" crossorigin="anonymous">"#
-        )
-    };
     let parts = list.lines().filter_map(|line| line.split_once(": "));
-    let links = parts.map(|(part, files)| (part.to_string(), files.split(' ').map(link).collect()));
-    (head, links.collect())
+    let files = |files: &str| files.split(' ').map(str::to_string).collect();
+    (head, parts.map(|(part, list)| (part.to_string(), files(list))).collect())
 }
 
 /// The scripts, preloads, style sheets and icons in the head of Trunk's page.
@@ -215,15 +216,16 @@ mod tests {
     }
 
     #[test]
-    fn a_page_preloads_its_own_part() {
-        let files = |part| {
-            let head = bundle().head_tags(part);
+    fn a_page_preloads_its_own_parts_each_file_once() {
+        let files = |parts: &[&str]| {
+            let head = bundle().head_tags(parts);
             ["parts-01.js", "a-01.wasm", "b-01.wasm"].map(|file| head.matches(file).count())
         };
-        assert_eq!(files(None), [1, 0, 0]);
-        assert_eq!(files(Some("list")), [1, 1, 1]);
-        assert_eq!(files(Some("tools")), [1, 0, 1]);
-        assert_eq!(files(Some("other")), [1, 0, 0]);
+        assert_eq!(files(&[]), [1, 0, 0]);
+        assert_eq!(files(&["list"]), [1, 1, 1]);
+        assert_eq!(files(&["tools"]), [1, 0, 1]);
+        assert_eq!(files(&["list", "tools"]), [1, 1, 1]);
+        assert_eq!(files(&["other"]), [1, 0, 0]);
     }
 
     #[test]

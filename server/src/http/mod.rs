@@ -129,7 +129,7 @@ impl AppState {
             // A page in another site's frame runs no script: nothing there can act for a visitor who is signed in.
             let head_html = match visitors::is_embedded(path) {
                 true => bundle.style_tags().to_string(),
-                false => bundle.head_tags(app::part_of(path)),
+                false => bundle.head_tags(app::parts_of(path)),
             };
             app::shell(app::ShellAssets { head_html })
         };

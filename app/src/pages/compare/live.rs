@@ -2,12 +2,11 @@
 //! parts of the page. The stream is closed when the page goes away, the query changes or the result is complete.
 
 use super::form::CompareForm;
+use crate::stream::EventStream;
 use leptos::prelude::*;
-use leptos::wasm_bindgen::JsCast;
-use leptos::wasm_bindgen::closure::Closure;
 use model::compare::{Comparison, Ended, Judged, Summary, VerdictKind, WatchProgress, summarise};
 use serde::de::DeserializeOwned;
-use web_sys::{EventSource, MessageEvent};
+use service::json;
 
 /// How far the stream is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +31,9 @@ pub(super) struct Live {
     pub watch: RwSignal<Option<WatchProgress>>,
     again: RwSignal<u32>,
 }
+
+/// Where the stream that is open is kept.
+type Slot = StoredValue<Option<EventStream>, LocalStorage>;
 
 /// What ran last: the question, and which turn of "ask again".
 type Ran = (CompareForm, u32);
@@ -69,61 +71,58 @@ impl Live {
 
     fn open(self, a: &CompareForm) {
         self.watch.set(None);
-        let Ok(source) = EventSource::new(&a.stream_url()) else {
+        let Some(mut stream) = EventStream::open(&a.stream_url()) else {
             self.state.set(State::Lost);
             return;
         };
+        // Disposed of with the effect that called.
+        let open = Slot::new_local(None);
         self.state.set(State::Running);
-        self.hear(&source, "authority", move |_, c: Comparison| self.seen_authority(c));
-        self.hear(&source, "answer", move |_, j: Judged| self.seen_answer(j));
-        self.hear(&source, "summary", move |_, s: Summary| {
+        self.hear(&mut stream, open, "authority", move |c: Comparison| self.seen_authority(c));
+        self.hear(&mut stream, open, "answer", move |j: Judged| self.seen_answer(j));
+        self.hear(&mut stream, open, "summary", move |s: Summary| {
             self.seen.try_update(|c| c.summary = s);
         });
-        self.hear(&source, "watch", move |_, w: WatchProgress| {
+        self.hear(&mut stream, open, "watch", move |w: WatchProgress| {
             self.watch.try_set(Some(w));
         });
-        self.hear(&source, "end", move |source: &EventSource, e: Ended| {
+        self.hear(&mut stream, open, "end", move |e: Ended| {
             // Left open, the browser would connect once more and everything would be asked again.
-            source.close();
+            open.try_set_value(None);
             self.state.try_set(State::Ended(e));
         });
-        let (broken, watching) = (source.clone(), a.watch);
-        let on_error = Closure::<dyn Fn()>::new(move || {
+        let watching = a.watch;
+        stream.on_interruption(move |refused| {
             // A watch goes on by itself when the browser has connected again.
-            if !watching || broken.ready_state() == EventSource::CLOSED {
-                broken.close();
-                self.state.try_set(State::Lost);
+            if !watching || refused {
+                self.lose(open);
             }
         });
-        source.set_onerror(Some(on_error.as_ref().unchecked_ref()));
-        on_error.forget();
-        let open = StoredValue::new_local(source);
-        on_cleanup(move || {
-            let _ = open.try_with_value(EventSource::close);
-        });
+        open.set_value(Some(stream));
+    }
+
+    /// Closes the stream, which broke.
+    fn lose(self, open: Slot) {
+        open.try_set_value(None);
+        self.state.try_set(State::Lost);
     }
 
     /// Calls `then` with what an event of the stream carries.
     fn hear<T: DeserializeOwned + 'static>(
         self,
-        source: &EventSource,
+        stream: &mut EventStream,
+        open: Slot,
         event: &str,
-        then: impl Fn(&EventSource, T) + 'static,
+        then: impl Fn(T) + 'static,
     ) {
-        let from = source.clone();
-        let heard = Closure::<dyn Fn(MessageEvent)>::new(move |e: MessageEvent| {
+        stream.on(event, move |e| {
             let data = e.data().as_string().unwrap_or_default();
-            match serde_json::from_slice(data.as_bytes()) {
-                Ok(value) => then(&from, value),
+            match json::from_slice(data.as_bytes()) {
+                Ok(value) => then(value),
                 // Server and page are of one build; an event that can't be read ends what can't be trusted.
-                Err(_) => {
-                    from.close();
-                    self.state.try_set(State::Lost);
-                }
+                Err(_) => self.lose(open),
             }
         });
-        let _ = source.add_event_listener_with_callback(event, heard.as_ref().unchecked_ref());
-        heard.forget();
     }
 
     /// A round begins: what is known of a resolver stays until its new answer comes.

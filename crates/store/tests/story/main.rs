@@ -104,6 +104,7 @@ stories! {
     outbox::channels_and_rules_belong_to_one_organisation,
     outbox::what_is_not_sent_says_why,
     outbox::secrets_of_channels_are_not_stored_in_clear,
+    saved::a_database_of_schema_13_reads_as_it_did,
     saved::a_database_of_schema_2_reads_as_it_did,
     services::a_look_is_recorded_once_with_its_event,
     services::links_of_customer_pages_end,

@@ -2,13 +2,14 @@
 //! that was stored.
 //!
 //! `schema-2.*` were written by version 0.1.0 with schema version 2: twelve domains of the demo lab with renewals,
-//! transfers, failures, tags, notes and acknowledged events. A saved database is never changed; a release that
-//! changes the schema or a stored type adds one.
+//! transfers, failures, tags, notes and acknowledged events. `schema-13.*` are the whole demo with schema version 13:
+//! organisations, ownership claims, services, channels, rules, messages, feeds, address claims, features and an agent. A
+//! saved database is never changed; a release that changes the schema or a stored type adds one.
 
-use crate::world::{ONE, Place, add, item, later, name, now, scan};
+use crate::world::{KEY, ONE, Place, add, item, later, name, now, scan};
 use flate2::read::GzDecoder;
 use model::dns::{DnssecStatus, ServerHealth};
-use model::event::{EventKind, EventQuery, Severity};
+use model::event::{Event, EventKind, EventQuery, Severity};
 use model::finding::Level;
 use model::ids::Vantage;
 use model::inventory::ListQuery;
@@ -22,19 +23,32 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use store::Store;
 
-const SQLITE: &[u8] = include_bytes!("../saved/schema-2.sqlite3.gz");
-const POSTGRES: &[u8] = include_bytes!("../saved/schema-2.postgres.sql.gz");
+/// A saved database, in both forms.
+struct Saved {
+    sqlite: &'static [u8],
+    postgres: &'static [u8],
+}
+
+const SCHEMA_2: Saved = Saved {
+    sqlite: include_bytes!("../saved/schema-2.sqlite3.gz"),
+    postgres: include_bytes!("../saved/schema-2.postgres.sql.gz"),
+};
+const SCHEMA_13: Saved = Saved {
+    sqlite: include_bytes!("../saved/schema-13.sqlite3.gz"),
+    postgres: include_bytes!("../saved/schema-13.postgres.sql.gz"),
+};
 
 /// Puts the saved database where the store will be opened.
-async fn restore(place: &Place) {
+async fn restore(saved: &Saved, place: &Place) {
     let mut bytes = Vec::new();
     match place {
         Place::Sqlite(path) => {
-            GzDecoder::new(SQLITE).read_to_end(&mut bytes).expect("unpacks");
+            GzDecoder::new(saved.sqlite).read_to_end(&mut bytes).expect("unpacks");
             std::fs::write(path, bytes).expect("writes");
+            std::fs::write(path.with_extension("key"), KEY).expect("writes");
         }
         Place::Postgres(url) => {
-            GzDecoder::new(POSTGRES).read_to_end(&mut bytes).expect("unpacks");
+            GzDecoder::new(saved.postgres).read_to_end(&mut bytes).expect("unpacks");
             let dump = String::from_utf8(bytes).expect("a dump is text");
             let mut c = sqlx::PgConnection::connect(url).await.expect("connects");
             sqlx::raw_sql(AssertSqlSafe(dump)).execute(&mut c).await.expect("restores");
@@ -109,30 +123,30 @@ async fn observation(s: &dyn Store, n: &str) -> Observation {
     s.observation(&name(n), &Vantage::local()).await.unwrap().unwrap().observation
 }
 
-pub async fn a_database_of_schema_2_reads_as_it_did(place: &Place) {
-    restore(place).await;
-    let s = place.open().await;
+/// Reads all that is kept of the domains of the first organisation, compares it with what is stored, and returns the
+/// events.
+async fn domains_read_whole(place: &Place, s: &dyn Store, domains: usize) -> Vec<Event> {
     let page = s.list(ONE, &ListQuery { per_page: 100, ..ListQuery::default() }, now()).await.unwrap();
-    assert_eq!((page.total, page.rows.len()), (12, 12));
+    assert_eq!((page.total as usize, page.rows.len()), (domains, domains));
 
     let mut read: [Vec<String>; 6] = Default::default();
     for row in &page.rows {
         let n = row.name.as_str();
-        let (item, row) = item(&*s, ONE, n).await;
+        let (item, row) = item(s, ONE, n).await;
         read[0].push(text(&row));
         read[1].push(text(&item.status));
-        read[2].push(text(&observation(&*s, n).await));
+        read[2].push(text(&observation(s, n).await));
         for meta in s.snapshots(ONE, &row.name, 100).await.unwrap() {
             read[3].push(text(&meta.summary));
             read[4].push(text(&s.snapshot(ONE, &row.name, meta.id).await.unwrap().observation));
             read[5].push(text(&s.raw(ONE, &row.name, meta.id).await.unwrap()));
         }
     }
-    let events = s.events(ONE, &EventQuery { per_page: 100, ..EventQuery::default() }).await.unwrap();
-    let changes: Vec<_> = events.events.iter().map(|e| text(&e.change)).collect();
+    let events = s.events(ONE, &EventQuery { per_page: 100, ..EventQuery::default() }).await.unwrap().events;
+    let changes: Vec<_> = events.iter().map(|e| text(&e.change)).collect();
     let columns = [
-        "SELECT row_json FROM items",
-        "SELECT status FROM items",
+        "SELECT row_json FROM items WHERE org = 1",
+        "SELECT status FROM items WHERE org = 1",
         "SELECT json FROM observations",
         "SELECT summary FROM snapshots",
         "SELECT json FROM snapshots",
@@ -141,16 +155,65 @@ pub async fn a_database_of_schema_2_reads_as_it_did(place: &Place) {
     for (sql, read) in columns.into_iter().zip(&read) {
         assert_nothing_is_lost(sql, &texts(place, sql).await, read);
     }
-    let sql = "SELECT json FROM events";
+    let sql = "SELECT json FROM events WHERE org = 1";
     assert_nothing_is_lost(sql, &texts(place, sql).await, &changes);
+    events
+}
 
-    assert_eq!(events.events.len(), 18);
-    let newest = &events.events[0];
+pub async fn a_database_of_schema_2_reads_as_it_did(place: &Place) {
+    restore(&SCHEMA_2, place).await;
+    let s = place.open().await;
+    let events = domains_read_whole(place, &*s, 12).await;
+    assert_eq!(events.len(), 18);
+    let newest = &events[0];
     assert_eq!((newest.change.kind, newest.change.severity), (EventKind::StatusRemoved, Severity::Info));
     assert_eq!(newest.domain.as_str(), "tidewater.example");
     assert_eq!(newest.acknowledged.as_ref().map(|a| a.by.as_str()), Some("Demo visitor"));
-    assert_eq!(events.events.iter().filter(|e| e.acknowledged.is_some()).count(), 2);
+    assert_eq!(events.iter().filter(|e| e.acknowledged.is_some()).count(), 2);
     values(&*s).await;
+    let due = s.queue_stats(store::JobKind::Scan, later(24 * 60 * 400)).await.unwrap().due;
+    assert_eq!(due, 12, "every domain keeps its place in the schedule");
+    work_goes_on(&*s).await;
+}
+
+pub async fn a_database_of_schema_13_reads_as_it_did(place: &Place) {
+    restore(&SCHEMA_13, place).await;
+    let s = place.open().await;
+    let events = domains_read_whole(place, &*s, 66).await;
+    assert_eq!(events.len(), 17);
+    assert!(events.iter().any(|e| e.domain.as_str() == "q7.io" && e.change.kind == EventKind::Renewed));
+
+    let mut services = Vec::new();
+    for name in texts(place, "SELECT DISTINCT name FROM services WHERE org = 1").await {
+        services.extend(s.services(ONE, &crate::world::name(&name)).await.unwrap());
+    }
+    let services: Vec<_> = services.iter().map(|v| text(&v.service)).collect();
+    assert_eq!(services.len(), 6);
+    assert_nothing_is_lost("services", &texts(place, "SELECT json FROM services").await, &services);
+
+    let claims = s.all_claims("", 100).await.unwrap();
+    assert_eq!(claims.len(), 6);
+    let read: Vec<_> = claims.iter().map(|c| text(&c.claim)).collect();
+    assert_nothing_is_lost("claims", &texts(place, "SELECT json FROM claims").await, &read);
+
+    // Encrypted with the key beside the database, or given for PostgreSQL.
+    s.check_channels().await.unwrap();
+    let channels = s.channels(ONE).await.unwrap();
+    let names: Vec<_> = channels.iter().map(|c| c.name.as_str()).collect();
+    assert!(names.contains(&"Chat bridge"), "{names:?}");
+    assert!(s.rules(ONE).await.unwrap().iter().any(|r| r.name == "Expired domains"));
+    assert!(!s.failed_notifications(Some(ONE), 10).await.unwrap().is_empty());
+
+    let numbers = s.network_claim(ONE, "saved").await.unwrap().expect("the address claim");
+    assert_eq!(numbers.spec.address_space.len(), 1);
+    let cover = s.covering(ONE, &["198.18.0.77".parse().unwrap()]).await.unwrap();
+    assert_eq!(cover[0].as_ref().map(|c| c.claim.as_str()), Some("saved"));
+
+    let tokens = s.tokens(ONE).await.unwrap();
+    assert!(tokens.iter().any(|t| t.name == "saved"), "{tokens:?}");
+    let members = s.members(ONE).await.unwrap();
+    assert!(members.iter().any(|m| m.user.email == "mira@alder.example"), "{members:?}");
+    assert!(s.agents().await.unwrap().iter().any(|a| a.id == "lab-2"));
     work_goes_on(&*s).await;
 }
 
@@ -206,8 +269,6 @@ async fn values(s: &dyn Store) {
 
 /// What is stored goes on being scanned, recorded and removed.
 async fn work_goes_on(s: &dyn Store) {
-    let due = s.queue_stats(store::JobKind::Scan, later(24 * 60 * 400)).await.unwrap().due;
-    assert_eq!(due, 12, "every domain keeps its place in the schedule");
     add(s, ONE, &["new.example"]).await;
     for n in ["q7.io", "new.example"] {
         let r = scan(s, n, &[crate::world::change("A new one")], now()).await;

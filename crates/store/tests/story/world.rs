@@ -30,9 +30,12 @@ impl Place {
     }
 }
 
-/// The key of all databases on PostgreSQL.
+/// The key of all databases on PostgreSQL, and of saved ones.
+pub const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+/// [`KEY`] as the store takes it.
 pub fn key() -> SecretKey {
-    SecretKey::parse("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=").expect("a key")
+    SecretKey::parse(KEY).expect("a key")
 }
 
 pub const ONE: OrgId = OrgId(1);
