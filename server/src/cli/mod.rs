@@ -9,6 +9,7 @@ mod compare;
 mod configure;
 mod demo;
 mod doh;
+mod exposition;
 mod features;
 mod fqdn;
 mod lab;

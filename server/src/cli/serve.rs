@@ -233,11 +233,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         demo::inventory(&services, lab).await?;
     }
 
-    let metrics = metrics_exporter_prometheus::PrometheusBuilder::new()
-        .add_global_label("cluster", &cluster)
-        .set_buckets(&[0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
-        .and_then(metrics_exporter_prometheus::PrometheusBuilder::install_recorder)
-        .context("metrics")?;
+    let metrics = super::exposition::install(&cluster)?;
     let bundle = match &args.assets {
         Some(path) => Bundle::folder(path)?,
         None => Bundle::built_in(files),

@@ -1,9 +1,9 @@
 //! A private PostgreSQL cluster on a unix socket, for as long as its guard lives. A shell holds it and ends it when
 //! its standard input closes, so it goes away even when the test process is killed.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// The unprivileged user a root caller runs the server as, which refuses root.
 const USER: &str = "nobody";
@@ -11,6 +11,7 @@ const USER: &str = "nobody";
 /// A running cluster.
 pub struct Cluster {
     holder: Child,
+    out: BufReader<ChildStdout>,
     folder: tempfile::TempDir,
 }
 
@@ -18,10 +19,16 @@ const SCRIPT: &str = r#"
 cd "$1" || exit 1
 PATH="$2:$PATH"
 initdb -D data -U story -A trust -E UTF8 --locale=C.UTF-8 --no-sync >init.log 2>&1 || { cat init.log >&2; exit 1; }
-pg_ctl -D data -l server.log -w -t 60 -o "-c listen_addresses='' -c unix_socket_directories='$1' $3" start >start.log 2>&1 ||
-  { cat start.log server.log >&2; exit 1; }
+options="-c listen_addresses='' -c unix_socket_directories='$1' $3"
+begin() { pg_ctl -D data -l server.log -w -t 60 -o "$options" start >start.log 2>&1; }
+begin || { cat start.log server.log >&2; exit 1; }
 echo ready
-cat >/dev/null
+while read -r word; do
+  case "$word" in
+    stop) pg_ctl -D data -m fast -w -t 60 stop >stop.log 2>&1 && echo done || echo failed ;;
+    start) begin && echo done || echo failed ;;
+  esac
+done
 pg_ctl -D data -m immediate -w stop >/dev/null 2>&1
 rm -rf data ./*.log
 "#;
@@ -57,9 +64,8 @@ impl Cluster {
             .spawn()
             .expect("a shell");
         let mut line = String::new();
-        if let Some(out) = holder.stdout.take() {
-            let _ = BufReader::new(out).read_line(&mut line);
-        }
+        let mut out = BufReader::new(holder.stdout.take().expect("its output"));
+        let _ = out.read_line(&mut line);
         if line.trim() != "ready" {
             let mut why = String::new();
             if let Some(mut e) = holder.stderr.take() {
@@ -67,7 +73,27 @@ impl Cluster {
             }
             panic!("PostgreSQL did not start: {why}");
         }
-        Some(Cluster { holder, folder })
+        Some(Cluster { holder, out, folder })
+    }
+
+    /// Stops the server: open connections are cut, what was committed stays.
+    #[allow(dead_code, reason = "the tests of replicas use it")]
+    pub fn stop(&mut self) {
+        self.order("stop");
+    }
+
+    /// Starts it again after [`Cluster::stop`].
+    #[allow(dead_code, reason = "the tests of replicas use it")]
+    pub fn start_again(&mut self) {
+        self.order("start");
+    }
+
+    #[allow(dead_code, reason = "the tests of replicas use it")]
+    fn order(&mut self, word: &str) {
+        writeln!(self.holder.stdin.as_mut().expect("its input"), "{word}").expect("the shell reads");
+        let mut line = String::new();
+        self.out.read_line(&mut line).expect("the shell answers");
+        assert_eq!(line.trim(), "done", "PostgreSQL: {word}");
     }
 
     /// URL of a database of the cluster.

@@ -1,0 +1,281 @@
+//! A lab with many domains, servers over it, and what a cycle of scans left behind.
+
+use crate::process::Process;
+use crate::receiver::Receiver;
+use jiff::{SignedDuration, Timestamp};
+use model::event::{EventQuery, Severity};
+use model::ids::{EventId, OrgId};
+use model::item::Ownership;
+use model::names::DomainName;
+use model::notify::{Channel, DeliveryState, Rule, Target};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::{JobKind, NewItem, SecretKey, Store};
+
+pub const ORG: OrgId = OrgId::BUILT_IN;
+pub const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+/// How long a cycle may take to end: leases of killed replicas run out meanwhile.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Where the product keeps its data.
+#[derive(Clone)]
+pub enum Place {
+    Folder(String),
+    Postgres(String),
+}
+
+impl Place {
+    /// An empty folder.
+    pub fn folder(world: &World, name: &str) -> Place {
+        let path = world.folder.path().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Place::Folder(path.to_string_lossy().into_owned())
+    }
+
+    pub fn at(&self) -> &str {
+        match self {
+            Place::Folder(at) | Place::Postgres(at) => at,
+        }
+    }
+
+    pub async fn open(&self) -> Arc<dyn Store> {
+        store::open_with(self.at(), Some(SecretKey::parse(KEY).unwrap())).await.unwrap()
+    }
+}
+
+/// What a cycle left behind.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Kept states and events of every domain.
+    domains: BTreeMap<String, (u64, u64)>,
+    /// Messages that were delivered.
+    delivered: usize,
+    /// Messages that were not, or not yet.
+    open: usize,
+    /// Jobs that are suspended.
+    suspended: u64,
+    /// Domains with a next scan.
+    scheduled: usize,
+}
+
+/// What is done to the servers of a cycle.
+pub struct Plan {
+    /// Servers over one database.
+    pub processes: usize,
+    /// How often one of them is killed.
+    pub kills: usize,
+    /// Of the random choices.
+    pub seed: u64,
+}
+
+/// The seed of this run, which `KILL_SEED` sets.
+pub fn seed() -> u64 {
+    std::env::var("KILL_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(20_261_122)
+}
+
+pub struct World {
+    pub lab: lab::Lab,
+    pub folder: tempfile::TempDir,
+    pub names: Vec<DomainName>,
+}
+
+impl World {
+    pub async fn start(count: usize) -> World {
+        // A domain of the bulk ends a year after the lab's beginning, and the longest threshold is 365 days.
+        let begin = Timestamp::now() - SignedDuration::from_hours(5 * 24);
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "[[bulk]]\nprefix = \"load-\"\ntld = \"example\"\ncount = {count}\nregistrar = \"reg\"\nprovider = \"one\"\n"
+        );
+        let small = include_str!("../../../crates/lab/scenarios/small.toml");
+        let scenario = lab::Scenario::parse(&format!("{small}\n{text}"), "bulk.toml").unwrap();
+        let options = lab::Options::new(scenario, folder.path().join("lab"), begin);
+        let lab = lab::Lab::start(options).await.unwrap();
+        // Places of a registry that a killed process held come back after 30 seconds. That is a test of its own; here
+        // it would make every cycle a test of waiting.
+        let limits = "[[limit]]\nhosts = [\"*.nic.example\", \"*.plain-registrar.example\"]\nper_second = 1000\nconcurrency = 64\n";
+        std::fs::write(folder.path().join("limits.toml"), limits).unwrap();
+        let names = (1..=count).map(|n| DomainName::trusted(&format!("load-{n:05}.example"))).collect();
+        World { lab, folder, names }
+    }
+
+    /// An inventory, a channel to the receiver, and a rule that sends everything to it.
+    pub async fn prepare(&self, place: &Place, receiver: &Receiver) -> Arc<dyn Store> {
+        let (store, now) = (place.open().await, Timestamp::now());
+        let item = |name: &DomainName| NewItem {
+            unicode: name.unicode(),
+            name: name.clone(),
+            ownership: Ownership::Owned,
+            tags: vec![],
+            note: String::new(),
+        };
+        let items: Vec<NewItem> = self.names.iter().map(item).collect();
+        store.add(ORG, &items, now).await.unwrap();
+        let target = Target::Webhook { url: receiver.url(), secret: "whsec_c2VjcmV0c2VjcmV0c2VjcmV0".into() };
+        let channel = Channel { id: "hook".into(), name: "Hook".into(), target, created_at: now };
+        store.save_channel(ORG, &channel, now).await.unwrap();
+        let rule = Rule {
+            id: "all".into(),
+            name: "All".into(),
+            at_least: Severity::Info,
+            channels: vec!["hook".into()],
+            ..Rule::default()
+        };
+        store.save_rule(ORG, &rule, now).await.unwrap();
+        store
+    }
+
+    /// Where the servers write their log.
+    pub fn log(&self) -> std::fs::File {
+        let path = self.folder.path().join("stderr");
+        std::fs::File::options().create(true).append(true).open(path).unwrap()
+    }
+
+    /// The end of the log, for messages of the test.
+    pub fn log_tail(&self) -> String {
+        let text = std::fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
+        text.lines().rev().take(8).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Reads what a cycle left behind.
+    pub async fn outcome(&self, store: &dyn Store) -> Outcome {
+        let mut domains = BTreeMap::new();
+        let mut scheduled = 0;
+        for name in &self.names {
+            domains.insert(name.to_string(), store.counts(ORG, name).await.unwrap());
+            let (item, _) = store.item(ORG, name).await.unwrap().unwrap();
+            scheduled += usize::from(item.next_scan_at.is_some_and(|at| at > Timestamp::now()));
+        }
+        let mut states = Vec::new();
+        let mut last = EventId(i64::MAX);
+        // At most 1,000 at once, newest first.
+        loop {
+            let page = store.message_statuses(ORG, EventId(0), last).await.unwrap();
+            let Some(oldest) = page.iter().map(|m| m.id.0).min() else { break };
+            last = EventId(oldest - 1);
+            states.extend(page.into_iter().map(|m| m.state));
+        }
+        let delivered = states.iter().filter(|s| matches!(s, DeliveryState::Delivered { .. })).count();
+        let queue = store.queue_stats(JobKind::Scan, Timestamp::now()).await.unwrap();
+        Outcome { domains, delivered, open: states.len() - delivered, suspended: queue.parked, scheduled }
+    }
+
+    /// Waits until every event was delivered and no scan runs.
+    pub async fn settled(&self, store: &dyn Store, receiver: &Receiver, running: &mut [Process]) {
+        let begin = Instant::now();
+        loop {
+            let waiting = store.outbox_stats().await.unwrap().waiting;
+            let scans = store.active_jobs(JobKind::Scan, 100).await.unwrap().len();
+            let arrived = receiver.count();
+            if arrived >= self.names.len() && waiting == 0 && scans == 0 {
+                return;
+            }
+            let log = self.log_tail();
+            assert!(
+                begin.elapsed() < LIMIT,
+                "{arrived} messages arrived, {waiting} wait, {scans} scans run: {log}"
+            );
+            for process in &mut *running {
+                assert!(!process.has_ended(), "a process ended: {log}");
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Each event has one message, and the receiver saw each id that was sent, and no other.
+    pub async fn check_ids(&self, store: &dyn Store, receiver: &Receiver) {
+        let mut sent = BTreeSet::new();
+        for page in 1.. {
+            let query = EventQuery { page, per_page: 200, ..EventQuery::default() };
+            let events = store.events(ORG, &query).await.unwrap().events;
+            if events.is_empty() {
+                break;
+            }
+            sent.extend(events.iter().map(|e| format!("hook-{ORG}-{}", e.id.0)));
+        }
+        let got: BTreeSet<String> = receiver.ids().into_keys().collect();
+        assert_eq!(got, sent);
+    }
+}
+
+/// A cycle without a kill: one state, one event and one message of every domain.
+pub async fn undisturbed(world: &World) -> Outcome {
+    let receiver = Receiver::start().await;
+    let place = Place::folder(world, "undisturbed");
+    let store = world.prepare(&place, &receiver).await;
+    let mut running = [Process::spawn(world, &place)];
+    world.settled(&*store, &receiver, &mut running).await;
+    world.check_ids(&*store, &receiver).await;
+    let outcome = world.outcome(&*store).await;
+    let n = world.names.len();
+    assert!(outcome.domains.values().all(|c| *c == (1, 1)), "{outcome:?}");
+    assert_eq!((outcome.delivered, outcome.open, outcome.suspended, outcome.scheduled), (n, 0, 0, n));
+    outcome
+}
+
+/// When servers are killed: each time a random number of messages has arrived, or a little later, so that the kills are
+/// spread over the whole cycle however fast the machine is.
+pub struct Kills {
+    random: StdRng,
+    /// How many messages must have arrived before each kill, ascending.
+    points: Vec<usize>,
+    /// Kills before the last message.
+    pub amid: usize,
+}
+
+impl Kills {
+    pub fn new(world: &World, plan: &Plan) -> Kills {
+        let mut random = StdRng::seed_from_u64(plan.seed);
+        let last = world.names.len() * 19 / 20;
+        let mut points: Vec<usize> = (0..plan.kills).map(|_| random.random_range(0..last)).collect();
+        points.sort_unstable();
+        Kills { random, points, amid: 0 }
+    }
+
+    /// Waits for the point of a kill; which process is next.
+    pub async fn next(&mut self, n: usize, world: &World, receiver: &Receiver, processes: usize) -> usize {
+        let begin = Instant::now();
+        // What a killed replica held comes back when its lease ends; killing goes on meanwhile.
+        let patience = Duration::from_millis(self.random.random_range(500..2500));
+        while receiver.count() < self.points[n] && begin.elapsed() < patience {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(self.random.random_range(0..300))).await;
+        self.amid += usize::from(receiver.count() < world.names.len());
+        self.random.random_range(0..processes)
+    }
+}
+
+/// A cycle in which the processes over one database are killed as the plan says.
+pub async fn killed(world: &World, place: &Place, plan: &Plan) -> Outcome {
+    let receiver = Receiver::start().await;
+    let store = world.prepare(place, &receiver).await;
+    let begin = Instant::now();
+    let mut kills = Kills::new(world, plan);
+    let mut running: Vec<Process> = (0..plan.processes).map(|_| Process::spawn(world, place)).collect();
+    for n in 0..plan.kills {
+        let which = kills.next(n, world, &receiver, plan.processes).await;
+        running[which].kill();
+        running[which] = Process::spawn(world, place);
+    }
+    world.settled(&*store, &receiver, &mut running).await;
+    world.check_ids(&*store, &receiver).await;
+    let outcome = world.outcome(&*store).await;
+    let again: u32 = receiver.ids().values().map(|n| n - 1).sum();
+    println!(
+        "seed {}: {} domains, {} processes, {} kills, {} of them before the last message; {} messages, \
+         {again} sent again under their id; {:.0} s",
+        plan.seed,
+        world.names.len(),
+        plan.processes,
+        plan.kills,
+        kills.amid,
+        receiver.count(),
+        begin.elapsed().as_secs_f64()
+    );
+    assert!(kills.amid * 10 >= plan.kills * 9, "the cycle was over before the kills");
+    outcome
+}

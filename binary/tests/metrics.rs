@@ -1,0 +1,155 @@
+//! What `/metrics` exports, judged by Prometheus' own `promtool`, and compared with alert rules, dashboard and manual.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Killed when the test is over, however it ends.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn docs(file: &str) -> String {
+    format!("{}/../docs/{file}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs promtool with a text as its input; `None`, with a printed message, when it is not installed.
+fn promtool(args: &[&str], input: &str) -> Option<Output> {
+    let mut command = Command::new("promtool");
+    let command = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(e) => {
+            let words = format!("promtool ({e}): cargo xtask setup, or apt-get install prometheus");
+            assert!(std::env::var_os("CI").is_none(), "{words}");
+            println!("SKIPPED: {words}");
+            return None;
+        }
+    };
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    Some(child.wait_with_output().unwrap())
+}
+
+/// The names of metrics in PromQL, without the suffixes that belong to a histogram.
+fn names(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let ours = words.filter(|w| w.starts_with("domainscope_"));
+    ours.map(|w| {
+        let base = ["_bucket", "_sum", "_count"].iter().find_map(|s| w.strip_suffix(s));
+        base.unwrap_or(w).to_string()
+    })
+    .collect()
+}
+
+/// Every query of the dashboard.
+fn queries(json: &serde_json::Value, out: &mut Vec<String>) {
+    match json {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                if let (true, Some(text)) = (key == "expr" || key == "query", value.as_str()) {
+                    out.push(text.to_string());
+                }
+                queries(value, out);
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|v| queries(v, out)),
+        _ => {}
+    }
+}
+
+fn get(at: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(at).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    let _ = stream.read_to_string(&mut text);
+    text.split_once("\r\n\r\n").map(|(_, body)| body.to_string()).unwrap_or_default()
+}
+
+/// The address in a line of the announcement.
+fn address(line: &str) -> String {
+    line.split("http://").nth(1).unwrap().split('/').next().unwrap().trim().to_string()
+}
+
+#[test]
+fn alert_rules_are_well_formed_and_in_the_runbook() {
+    let rules = docs("alerts.rules.yml");
+    if let Some(checked) = promtool(&["check", "rules", &rules], "") {
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    }
+    let manual = std::fs::read_to_string(docs("operations.md")).unwrap();
+    let text = std::fs::read_to_string(rules).unwrap();
+    let alerts: Vec<&str> = text.lines().filter_map(|l| l.trim().strip_prefix("- alert: ")).collect();
+    assert!(alerts.len() > 5);
+    for alert in alerts {
+        assert!(manual.contains(&format!("`{alert}`")), "{alert} is not in the runbook");
+    }
+}
+
+#[test]
+fn every_metric_of_rules_and_dashboard_is_exported_and_promtool_accepts_all() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_domainscope"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("DOMAINSCOPE_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(["serve", "--demo", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running(command.spawn().unwrap());
+    let mut out = BufReader::new(running.0.stdout.take().unwrap());
+    let (mut pages, mut health) = (String::new(), String::new());
+    while health.is_empty() {
+        let mut line = String::new();
+        assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended");
+        match line.trim_start() {
+            l if l.starts_with("Open") => pages = address(l),
+            l if l.starts_with("Metrics") => health = address(l),
+            _ => {}
+        }
+    }
+
+    let dashboard = std::fs::read_to_string(docs("grafana/domainscope.json")).unwrap();
+    let mut wanted = Vec::new();
+    queries(&serde_json::from_str(&dashboard).unwrap(), &mut wanted);
+    assert!(wanted.len() > 10);
+    wanted.push(std::fs::read_to_string(docs("alerts.rules.yml")).unwrap());
+    let levels = std::fs::read_to_string(docs("production-readiness.md")).unwrap();
+    wanted.push(levels);
+    let wanted = names(&wanted.join("\n"));
+
+    // DNS over HTTPS counts from its first request on.
+    let begin = Instant::now();
+    let text = loop {
+        get(&pages, "/resolve?name=example&type=SOA");
+        let text = get(&health, "/metrics");
+        let exported = names(&text);
+        let missing: Vec<_> = wanted.difference(&exported).collect();
+        if missing.is_empty() {
+            break text;
+        }
+        assert!(begin.elapsed() < LIMIT, "not exported: {missing:?}");
+        std::thread::sleep(Duration::from_millis(500));
+    };
+
+    if let Some(checked) = promtool(&["check", "metrics"], &text) {
+        let words = format!(
+            "{}{}",
+            String::from_utf8_lossy(&checked.stdout),
+            String::from_utf8_lossy(&checked.stderr)
+        );
+        assert!(checked.status.success(), "{words}");
+    }
+    for name in names(&text) {
+        assert!(text.contains(&format!("# HELP {name} ")), "{name} has no help text: cli/exposition.rs");
+    }
+}

@@ -1,0 +1,149 @@
+//! Faults of the installation itself, with the lab underneath: each is shown as ours, and there is no event about a domain.
+
+use jiff::{SignedDuration, Timestamp};
+use model::event::EventQuery;
+use model::health::FaultKind;
+use model::ids::OrgId;
+use model::item::Ownership;
+use model::names::DomainName;
+use monitor::{Clock, Hub, Policy, Scanner};
+use server::settings::EngineArgs;
+use std::sync::{Arc, Mutex};
+use store::{NewItem, Store};
+
+const NAMES: [&str; 4] = ["plain.example", "signed.example", "load-00001.example", "load-00002.example"];
+
+struct Now(Mutex<Timestamp>);
+
+impl Clock for Now {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+}
+
+struct World {
+    store: Arc<dyn Store>,
+    args: EngineArgs,
+    clock: Arc<Now>,
+    folder: tempfile::TempDir,
+    _lab: lab::Lab,
+}
+
+impl World {
+    async fn start() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let bulk = "[[bulk]]\nprefix = \"load-\"\ntld = \"example\"\ncount = 2\nregistrar = \"reg\"\nprovider = \"one\"\n";
+        let small = include_str!("../../crates/lab/scenarios/small.toml");
+        let scenario = lab::Scenario::parse(&format!("{small}\n{bulk}"), "own.toml").unwrap();
+        let now = Timestamp::now();
+        let lab = lab::Lab::start(lab::Options::new(scenario, folder.path().join("lab"), now)).await.unwrap();
+        let args = EngineArgs {
+            config: Some(lab.endpoints().engine.clone()),
+            registry_spacing: Some(1),
+            freshness: Some(0),
+            ..EngineArgs::default()
+        };
+        let args = args.resolved().unwrap();
+        let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
+        for name in NAMES {
+            let name = DomainName::trusted(name);
+            let item = NewItem {
+                unicode: name.unicode(),
+                name,
+                ownership: Ownership::Owned,
+                tags: vec![],
+                note: String::new(),
+            };
+            store.add(OrgId::BUILT_IN, &[item], now).await.unwrap();
+        }
+        World { store, args, clock: Arc::new(Now(Mutex::new(now))), folder, _lab: lab }
+    }
+
+    /// Scans all names with these settings, `times` times six minutes apart, so that what has to be confirmed is; the
+    /// faults at the end.
+    async fn scan(&self, args: &EngineArgs, times: u32) -> Vec<FaultKind> {
+        let hub = Hub::default();
+        let scanner = Scanner {
+            store: self.store.clone(),
+            observer: Arc::new(server::wiring::internet(args).unwrap()),
+            clock: self.clock.clone(),
+            hub: hub.clone(),
+            policy: Policy { freshness_s: 0, ..Policy::default() },
+        };
+        for _ in 0..times {
+            for name in NAMES {
+                scanner.scan(&DomainName::trusted(name), true).await.unwrap();
+            }
+            self.advance(SignedDuration::from_mins(6));
+        }
+        hub.faults().into_iter().map(|f| f.kind).collect()
+    }
+
+    fn advance(&self, by: SignedDuration) {
+        *self.clock.0.lock().unwrap() += by;
+    }
+
+    async fn events(&self) -> u64 {
+        self.store.events(OrgId::BUILT_IN, &EventQuery::default()).await.unwrap().total
+    }
+
+    /// What is shown of the names' DNSSEC and registration.
+    async fn shown(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for name in NAMES {
+            let name = DomainName::trusted(name);
+            let seen = self.store.observation(&name, &model::ids::Vantage::local()).await.unwrap().unwrap();
+            let dnssec = seen.observation.dnssec.value.map(|d| d.status);
+            let registered = seen.observation.registration.value.is_some();
+            out.push(format!("{name} {dnssec:?} {registered}"));
+        }
+        out
+    }
+
+    fn file(&self, name: &str, text: &str) -> Option<std::path::PathBuf> {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        Some(path)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_of_ours_are_shown_as_ours_and_are_no_events() {
+    let w = World::start().await;
+    assert_eq!(w.scan(&w.args, 2).await, []);
+    let (before, shown) = (w.events().await, w.shown().await);
+    assert!(shown[1].contains("Secure") && shown.iter().all(|s| s.ends_with("true")), "{shown:?}");
+
+    // A trust anchor that is not the root's.
+    let anchor = ". 3600 IN DS 1 13 2 0000000000000000000000000000000000000000000000000000000000000000\n";
+    let stale = EngineArgs { trust_anchor: w.file("stale.key", anchor), ..w.args.clone() };
+    assert_eq!(w.scan(&stale, 2).await, [FaultKind::RootInvalid]);
+    assert_eq!((w.events().await, w.shown().await), (before, shown.clone()), "a stale anchor");
+
+    // A clock that is more than a year slow.
+    w.advance(-SignedDuration::from_hours(400 * 24));
+    assert_eq!(w.scan(&w.args, 2).await, [FaultKind::RootInvalid]);
+    w.advance(SignedDuration::from_hours(400 * 24));
+    assert_eq!((w.events().await, w.shown().await), (before, shown.clone()), "a slow clock");
+
+    // No name server answers: nothing listens on this port.
+    let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let down = EngineArgs { dns_port: Some(closed), ..w.args.clone() };
+    let faults = w.scan(&down, 2).await;
+    assert!(faults.contains(&FaultKind::NetworkDown), "{faults:?}");
+    assert_eq!((w.events().await, w.shown().await), (before, shown.clone()), "no network");
+
+    // The registry is out of order, by RDAP and WHOIS.
+    let bootstrap = r#"{"version":"1.0","publication":"2026-01-01T00:00:00Z","services":[[["example"],["https://127.0.0.1:9/"]]]}"#;
+    let out = EngineArgs {
+        rdap_bootstrap: w.file("dns.json", bootstrap).map(|p| p.to_string_lossy().into_owned()),
+        whois_server: Some("127.0.0.1:9".into()),
+        ..w.args.clone()
+    };
+    assert_eq!(w.scan(&out, 2).await, [FaultKind::RegistryDown]);
+    assert_eq!((w.events().await, w.shown().await), (before, shown.clone()), "no registry");
+
+    // All is well again: no fault, and still no event.
+    assert_eq!(w.scan(&w.args, 2).await, []);
+    assert_eq!((w.events().await, w.shown().await), (before, shown));
+}
