@@ -11,16 +11,22 @@ const BENCHES: &[(&str, &str, &str)] = &[
     ("resources", "domainscope-server", "resources"),
 ];
 
-/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself.
+/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself, and `kill` is only run by name.
 pub fn run(which: Option<&str>) -> Result<()> {
-    if which == Some("doh") {
-        return doh::bench();
+    match which {
+        Some("doh") => return doh::bench(),
+        Some("kill") => return kill(),
+        _ => {}
     }
     let chosen: Vec<_> =
         BENCHES.iter().filter(|(name, ..)| which.is_none_or(|wanted| wanted == *name)).collect();
     if chosen.is_empty() {
         let names: Vec<_> = BENCHES.iter().map(|(name, ..)| *name).collect();
-        bail!("no benchmark is called `{}`; there are: {}", which.unwrap_or_default(), names.join(", "));
+        bail!(
+            "no benchmark is called `{}`; there are: {}, doh, kill",
+            which.unwrap_or_default(),
+            names.join(", ")
+        );
     }
     for (name, package, target) in chosen {
         sh::say(&format!("benchmark {name}"));
@@ -39,6 +45,13 @@ pub fn run(which: Option<&str>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The long forms of the kill tests. They judge what is left behind rather than a speed, so the quick build does.
+fn kill() -> Result<()> {
+    sh::say("kill tests: about 20 minutes");
+    let words = ["test", "--package", "domainscope", "--test", "kill", "--"];
+    sh::run(sh::cargo().args(words).args(["--ignored", "--nocapture", "--test-threads", "1"]))
 }
 
 #[cfg(test)]

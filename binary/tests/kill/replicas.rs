@@ -58,12 +58,8 @@ async fn replicas(count: usize, kills: usize) {
     for n in 0..kills {
         let which = points.next(n, &world, &receiver, plan.processes).await;
         if n == kills / 3 {
-            let write = FeatureWrite {
-                name: FEATURE.into(),
-                desired: Some(false),
-                expected: None,
-                metadata: None,
-            };
+            let write =
+                FeatureWrite { name: FEATURE.into(), desired: Some(false), expected: None, metadata: None };
             store.set_feature(&Actor::system(), ORG, &write, Timestamp::now()).await.unwrap();
         }
         if n == kills / 2 {
@@ -84,9 +80,9 @@ async fn replicas(count: usize, kills: usize) {
     let ended = Instant::now();
     loop {
         let leads = leading(&*store).await;
-        let alive = leads.as_ref().is_some_and(|id| {
-            running.iter().any(|p| id.split('-').any(|part| part == p.id().to_string()))
-        });
+        let alive = leads
+            .as_ref()
+            .is_some_and(|id| running.iter().any(|p| id.split('-').any(|part| part == p.id().to_string())));
         let state = state(&*store).await;
         if alive && state == State::Off {
             leaders.extend(leads);

@@ -249,7 +249,10 @@ impl AlertBackend for Services {
             target,
             created_at: old.map_or(self.now(), |c| c.created_at),
         };
-        self.store().save_channel(caller.org, &channel, self.now()).await.map_err(unavailable)?;
+        self.store()
+            .save_channel_by(&caller.actor(), caller.org, &channel, self.now())
+            .await
+            .map_err(unavailable)?;
         let mut rules = self.store().rules(caller.org).await.map_err(unavailable)?;
         if draft.with_rule && old.is_none() && rules.len() < RULES_MAX {
             let rule = Rule {
@@ -258,7 +261,10 @@ impl AlertBackend for Services {
                 channels: vec![channel.id.clone()],
                 ..Rule::default()
             };
-            self.store().save_rule(caller.org, &rule, self.now()).await.map_err(unavailable)?;
+            self.store()
+                .save_rule_by(&caller.actor(), caller.org, &rule, self.now())
+                .await
+                .map_err(unavailable)?;
             rules.push(rule);
         }
         self.channel_view(caller, &channel, &rules).await
@@ -272,10 +278,18 @@ impl AlertBackend for Services {
                 rule.channels.retain(|c| c != id);
                 // A rule without a channel sends nothing: it says so rather than vanish.
                 rule.enabled &= !rule.channels.is_empty();
-                self.store().save_rule(caller.org, &rule, self.now()).await.map_err(unavailable)?;
+                self.store()
+                    .save_rule_by(&caller.actor(), caller.org, &rule, self.now())
+                    .await
+                    .map_err(unavailable)?;
             }
         }
-        match self.store().delete_channel(caller.org, id).await.map_err(unavailable)? {
+        match self
+            .store()
+            .delete_channel(&caller.actor(), caller.org, id, self.now())
+            .await
+            .map_err(unavailable)?
+        {
             true => Ok(()),
             false => Err(missing("channel")),
         }
@@ -321,13 +335,21 @@ impl AlertBackend for Services {
         } else if !rules.iter().any(|r| r.id == checked.id) {
             return Err(missing("rule"));
         }
-        self.store().save_rule(caller.org, &checked, self.now()).await.map_err(unavailable)?;
+        self.store()
+            .save_rule_by(&caller.actor(), caller.org, &checked, self.now())
+            .await
+            .map_err(unavailable)?;
         Ok(checked)
     }
 
     async fn remove_rule(&self, caller: &Caller, id: &str) -> ApiResult<()> {
         authorize(caller, Action::RemoveRule)?;
-        match self.store().delete_rule(caller.org, id).await.map_err(unavailable)? {
+        match self
+            .store()
+            .delete_rule(&caller.actor(), caller.org, id, self.now())
+            .await
+            .map_err(unavailable)?
+        {
             true => Ok(()),
             false => Err(missing("rule")),
         }
@@ -353,9 +375,15 @@ impl AlertBackend for Services {
             let oldest = ended.min_by_key(|w| w.to).ok_or_else(|| {
                 ApiError::invalid(format!("An organisation has at most {WINDOWS_MAX} maintenance windows."))
             })?;
-            self.store().delete_maintenance(caller.org, &oldest.id).await.map_err(unavailable)?;
+            self.store()
+                .delete_maintenance(&caller.actor(), caller.org, &oldest.id, self.now())
+                .await
+                .map_err(unavailable)?;
         }
-        self.store().save_maintenance(caller.org, &window, self.now()).await.map_err(unavailable)?;
+        self.store()
+            .save_maintenance_by(&caller.actor(), caller.org, &window, self.now())
+            .await
+            .map_err(unavailable)?;
         Ok(window)
     }
 
@@ -366,9 +394,16 @@ impl AlertBackend for Services {
         let now = self.now();
         if window.is_active(now) {
             let ended = Maintenance { to: now, ..window };
-            self.store().save_maintenance(caller.org, &ended, now).await.map_err(unavailable)
+            self.store()
+                .save_maintenance_by(&caller.actor(), caller.org, &ended, now)
+                .await
+                .map_err(unavailable)
         } else {
-            self.store().delete_maintenance(caller.org, id).await.map(drop).map_err(unavailable)
+            self.store()
+                .delete_maintenance(&caller.actor(), caller.org, id, self.now())
+                .await
+                .map(drop)
+                .map_err(unavailable)
         }
     }
 

@@ -2,23 +2,24 @@
 
 use crate::accounts::Audit;
 use crate::api::{Error, Result};
-use crate::codec::{json, micros, read_json};
+use crate::codec::read_json;
 use crate::db::{Db, args};
 use crate::events;
 use crate::feeds;
+use crate::notification_settings::{self as settings, Setting};
 use crate::outbox::{self, FailedNotification, Failure, Notification, OutboxStats};
 use crate::retry::Retry;
 use crate::seal::{SecretKey, is_sealed};
 use crate::store::Database;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use model::account::Actor;
 use model::event::{Event, EventKind};
 use model::feed::Feed;
 use model::ids::{EventId, OrgId};
 use model::maintenance::{Maintenance, Routing};
 use model::names::DomainName;
 use model::notify::{Channel, MessageStatus, Rule};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The outbox, channels, rules, maintenance windows and feeds.
@@ -70,23 +71,41 @@ pub trait AlertStore: Send + Sync + 'static {
     /// [`Error::Broken`] with a sentence when one was encrypted with another key.
     async fn check_channels(&self) -> Result<()>;
     /// Removes the channels of all organisations that were encrypted with another key; how many.
-    async fn remove_unreadable_channels(&self) -> Result<u64>;
+    async fn remove_unreadable_channels(&self, by: &Actor, now: Timestamp) -> Result<u64>;
     /// Adds a channel or replaces the one of the same identity.
-    async fn save_channel(&self, org: OrgId, channel: &Channel, now: Timestamp) -> Result<()>;
-    /// Removes a channel and what waits for it; false when there was none.
-    async fn delete_channel(&self, org: OrgId, id: &str) -> Result<bool>;
+    async fn save_channel(&self, org: OrgId, channel: &Channel, now: Timestamp) -> Result<()> {
+        self.save_channel_by(&Actor::system(), org, channel, now).await
+    }
+    /// [`AlertStore::save_channel`], with an entry of the audit log when it changes something.
+    async fn save_channel_by(&self, by: &Actor, org: OrgId, channel: &Channel, now: Timestamp) -> Result<()>;
+    /// Removes a channel and what waits for it, with an entry of the audit log; false when there was none.
+    async fn delete_channel(&self, by: &Actor, org: OrgId, id: &str, now: Timestamp) -> Result<bool>;
     /// Rules by name.
     async fn rules(&self, org: OrgId) -> Result<Vec<Rule>>;
     /// Adds a rule or replaces the one of the same identity.
-    async fn save_rule(&self, org: OrgId, rule: &Rule, now: Timestamp) -> Result<()>;
-    /// Removes a rule; false when there was none.
-    async fn delete_rule(&self, org: OrgId, id: &str) -> Result<bool>;
+    async fn save_rule(&self, org: OrgId, rule: &Rule, now: Timestamp) -> Result<()> {
+        self.save_rule_by(&Actor::system(), org, rule, now).await
+    }
+    /// [`AlertStore::save_rule`], with an entry of the audit log when it changes something.
+    async fn save_rule_by(&self, by: &Actor, org: OrgId, rule: &Rule, now: Timestamp) -> Result<()>;
+    /// Removes a rule, with an entry of the audit log; false when there was none.
+    async fn delete_rule(&self, by: &Actor, org: OrgId, id: &str, now: Timestamp) -> Result<bool>;
     /// Maintenance windows, the newest first.
     async fn maintenance(&self, org: OrgId) -> Result<Vec<Maintenance>>;
     /// Adds a maintenance window or replaces the one of the same identity.
-    async fn save_maintenance(&self, org: OrgId, window: &Maintenance, now: Timestamp) -> Result<()>;
-    /// Removes a maintenance window; false when there was none.
-    async fn delete_maintenance(&self, org: OrgId, id: &str) -> Result<bool>;
+    async fn save_maintenance(&self, org: OrgId, window: &Maintenance, now: Timestamp) -> Result<()> {
+        self.save_maintenance_by(&Actor::system(), org, window, now).await
+    }
+    /// [`AlertStore::save_maintenance`], with an entry of the audit log when it changes something.
+    async fn save_maintenance_by(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        window: &Maintenance,
+        now: Timestamp,
+    ) -> Result<()>;
+    /// Removes a maintenance window, with an entry of the audit log; false when there was none.
+    async fn delete_maintenance(&self, by: &Actor, org: OrgId, id: &str, now: Timestamp) -> Result<bool>;
     /// Keeps a feed under the hash of the secret in its address.
     async fn create_feed(&self, org: OrgId, hash: &str, feed: &Feed, log: &Audit) -> Result<()>;
     /// Feeds, newest first.
@@ -97,9 +116,9 @@ pub trait AlertStore: Send + Sync + 'static {
     async fn feed_by_hash(&self, hash: &str, now: Timestamp) -> Result<Option<(OrgId, Feed)>>;
 }
 
-const CHANNEL: &str = "channel";
-const RULE: &str = "rule";
-const MAINTENANCE: &str = "maintenance";
+const CHANNEL: &str = Channel::KIND;
+const RULE: &str = Rule::KIND;
+const MAINTENANCE: &str = Maintenance::KIND;
 
 const NO_KEY: &str = "notification channels hold secrets, which are encrypted with a key that all replicas share: set \
                       DOMAINSCOPE_SECRET_KEY (openssl rand -base64 32)";
@@ -108,7 +127,7 @@ const OTHER_KEY: &str = "notification channels were encrypted with another key: 
                          “domainscope admin notifications --remove-unreadable” and enter them again";
 
 /// What a channel's ciphertext is bound to.
-fn channel_row(org: OrgId, id: &str) -> String {
+pub(crate) fn channel_row(org: OrgId, id: &str) -> String {
     format!("{}/{CHANNEL}/{id}", org.0)
 }
 
@@ -159,22 +178,6 @@ pub(crate) async fn seal_all(db: &Db, key: &SecretKey) -> Result<()> {
 async fn all<T: DeserializeOwned>(db: &Db, org: OrgId, kind: &str) -> Result<Vec<T>> {
     let sql = "SELECT json FROM notification_settings WHERE org = $1 AND kind = $2 ORDER BY id";
     db.rows(sql, args![org.0, kind]).await?.iter().map(|r| read_json(&r.text(0)?)).collect()
-}
-
-async fn save<T: Serialize>(db: &Db, key: (OrgId, &str, &str), value: &T, now: Timestamp) -> Result<()> {
-    put(db, key, json(value)?, now).await
-}
-
-async fn put(db: &Db, key: (OrgId, &str, &str), text: String, now: Timestamp) -> Result<()> {
-    let sql = "INSERT INTO notification_settings (org, kind, id, json, at) VALUES ($1, $2, $3, $4, $5) \
-               ON CONFLICT (org, kind, id) DO UPDATE SET json = excluded.json, at = excluded.at";
-    let (org, kind, id) = key;
-    db.write(sql, args![org.0, kind, id, text, micros(now)]).await.map(drop)
-}
-
-async fn delete(db: &Db, org: OrgId, kind: &str, id: &str) -> Result<bool> {
-    let sql = "DELETE FROM notification_settings WHERE org = $1 AND kind = $2 AND id = $3";
-    Ok(db.write(sql, args![org.0, kind, id]).await? > 0)
 }
 
 #[async_trait]
@@ -264,27 +267,24 @@ impl AlertStore for Database {
         }
     }
 
-    async fn remove_unreadable_channels(&self) -> Result<u64> {
+    async fn remove_unreadable_channels(&self, by: &Actor, now: Timestamp) -> Result<u64> {
         if self.key.is_none() {
             return Err(Error::Broken(NO_KEY.into()));
         }
         let mut removed = 0;
         for (org, id) in unreadable(&self.db, self.key.as_ref()).await? {
-            removed += u64::from(self.delete_channel(org, &id).await?);
+            removed += u64::from(self.delete_channel(by, org, &id, now).await?);
         }
         Ok(removed)
     }
 
-    async fn save_channel(&self, org: OrgId, channel: &Channel, now: Timestamp) -> Result<()> {
+    async fn save_channel_by(&self, by: &Actor, org: OrgId, channel: &Channel, now: Timestamp) -> Result<()> {
         let key = self.key.as_ref().ok_or_else(|| Error::Broken(NO_KEY.into()))?;
-        let text = key.seal(&channel_row(org, &channel.id), &json(channel)?)?;
-        put(&self.db, (org, CHANNEL, &channel.id), text, now).await
+        settings::save(&self.db, Some(key), (org, by, now), channel).await
     }
 
-    async fn delete_channel(&self, org: OrgId, id: &str) -> Result<bool> {
-        let gone = delete(&self.db, org, CHANNEL, id).await?;
-        self.db.write("DELETE FROM outbox WHERE org = $1 AND channel = $2", args![org.0, id]).await?;
-        Ok(gone)
+    async fn delete_channel(&self, by: &Actor, org: OrgId, id: &str, now: Timestamp) -> Result<bool> {
+        settings::delete::<Channel>(&self.db, self.key.as_ref(), (org, by, now), id).await
     }
 
     async fn rules(&self, org: OrgId) -> Result<Vec<Rule>> {
@@ -293,12 +293,12 @@ impl AlertStore for Database {
         Ok(rules)
     }
 
-    async fn save_rule(&self, org: OrgId, rule: &Rule, now: Timestamp) -> Result<()> {
-        save(&self.db, (org, RULE, &rule.id), rule, now).await
+    async fn save_rule_by(&self, by: &Actor, org: OrgId, rule: &Rule, now: Timestamp) -> Result<()> {
+        settings::save(&self.db, None, (org, by, now), rule).await
     }
 
-    async fn delete_rule(&self, org: OrgId, id: &str) -> Result<bool> {
-        delete(&self.db, org, RULE, id).await
+    async fn delete_rule(&self, by: &Actor, org: OrgId, id: &str, now: Timestamp) -> Result<bool> {
+        settings::delete::<Rule>(&self.db, None, (org, by, now), id).await
     }
 
     async fn maintenance(&self, org: OrgId) -> Result<Vec<Maintenance>> {
@@ -307,12 +307,18 @@ impl AlertStore for Database {
         Ok(windows)
     }
 
-    async fn save_maintenance(&self, org: OrgId, window: &Maintenance, now: Timestamp) -> Result<()> {
-        save(&self.db, (org, MAINTENANCE, &window.id), window, now).await
+    async fn save_maintenance_by(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        window: &Maintenance,
+        now: Timestamp,
+    ) -> Result<()> {
+        settings::save(&self.db, None, (org, by, now), window).await
     }
 
-    async fn delete_maintenance(&self, org: OrgId, id: &str) -> Result<bool> {
-        delete(&self.db, org, MAINTENANCE, id).await
+    async fn delete_maintenance(&self, by: &Actor, org: OrgId, id: &str, now: Timestamp) -> Result<bool> {
+        settings::delete::<Maintenance>(&self.db, None, (org, by, now), id).await
     }
 
     async fn create_feed(&self, org: OrgId, hash: &str, feed: &Feed, log: &Audit) -> Result<()> {

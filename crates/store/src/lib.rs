@@ -22,6 +22,7 @@ mod job;
 mod jobs;
 mod log;
 mod migrate;
+mod notification_settings;
 mod open;
 mod outbox;
 mod record;

@@ -157,7 +157,8 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
         }
         Action::Restore { .. } => {}
         Action::Notifications { remove_unreadable: true, .. } => {
-            let n = store.remove_unreadable_channels().await?;
+            let by = Actor { who: "admin command".into(), ..Actor::system() };
+            let n = store.remove_unreadable_channels(&by, jiff::Timestamp::now()).await?;
             if json {
                 print_json(&serde_json::json!({ "removed": n }))?;
             } else {

@@ -112,7 +112,9 @@ async fn remove_it(s: &dyn Store, data: &str) {
             s.delete_network_claim(ONE, "office", None, &Policy::default(), now()).await.unwrap();
         }
         ("agents", _) => assert!(s.revoke_agent(&Actor::system(), "fra-1", now()).await.unwrap()),
-        ("channels", kind) => assert!(s.delete_channel(ONE, &format!("c-{kind}")).await.unwrap()),
+        ("channels", kind) => {
+            assert!(s.delete_channel(&Actor::system(), ONE, &format!("c-{kind}"), now()).await.unwrap())
+        }
         other => panic!("people do not remove {other:?}"),
     }
 }

@@ -102,6 +102,7 @@ stories! {
     outbox::a_deliverer_that_dies_delivers_again_under_the_same_key,
     outbox::failures_back_off_are_given_up_visibly_and_can_be_retried,
     outbox::channels_and_rules_belong_to_one_organisation,
+    outbox::changes_of_notification_settings_are_audited,
     outbox::what_is_not_sent_says_why,
     outbox::secrets_of_channels_are_not_stored_in_clear,
     saved::a_database_of_schema_13_reads_as_it_did,

@@ -3,6 +3,7 @@
 
 use crate::world::{ONE, Place, TWO, add, change, later, name, now, scan};
 use jiff::Timestamp;
+use model::account::{Actor, AuditQuery};
 use model::event::{EventKind, EventQuery};
 use model::ids::EventId;
 use model::maintenance::{Maintenance, Routing, Scope};
@@ -175,7 +176,10 @@ pub async fn channels_and_rules_belong_to_one_organisation(place: &Place) {
     }
     let names: Vec<_> = s.channels(ONE).await.unwrap().into_iter().map(|c| c.name).collect();
     assert_eq!(names, ["Alpha", "Zeta"]);
-    assert!(s.channels(TWO).await.unwrap().is_empty() && !s.delete_channel(TWO, "a").await.unwrap());
+    assert!(
+        s.channels(TWO).await.unwrap().is_empty()
+            && !s.delete_channel(&Actor::system(), TWO, "a", now()).await.unwrap()
+    );
     let rule = Rule { id: "r".into(), name: "R".into(), channels: vec!["a".into()], ..Rule::default() };
     s.save_rule(ONE, &rule, now()).await.unwrap();
     assert_eq!(s.rules(ONE).await.unwrap(), [rule]);
@@ -184,9 +188,64 @@ pub async fn channels_and_rules_belong_to_one_organisation(place: &Place) {
     record(&*s, "a.example", &["one"]).await;
     let n = lease(&*s, now()).await.remove(0);
     s.route_notification(&n, &routing(&[planned(&n, "a", now())]), now()).await.unwrap();
-    assert!(s.delete_channel(ONE, "a").await.unwrap());
+    assert!(s.delete_channel(&Actor::system(), ONE, "a", now()).await.unwrap());
     assert_eq!(s.outbox_stats().await.unwrap().waiting, 0);
-    assert!(s.delete_rule(ONE, "r").await.unwrap() && s.rules(ONE).await.unwrap().is_empty());
+    assert!(
+        s.delete_rule(&Actor::system(), ONE, "r", now()).await.unwrap()
+            && s.rules(ONE).await.unwrap().is_empty()
+    );
+}
+
+pub async fn changes_of_notification_settings_are_audited(place: &Place) {
+    let s = place.open().await;
+    let by = Actor { who: "ana@alder.example".into(), ..Actor::system() };
+    let target = Target::Slack { url: "https://hooks.slack.com/services/T/B/secret".into() };
+    let channel = Channel { id: "c".into(), name: "Ops".into(), target, created_at: now() };
+    s.save_channel_by(&by, ONE, &channel, now()).await.unwrap();
+    // What changes nothing is no entry.
+    s.save_channel_by(&by, ONE, &channel, now()).await.unwrap();
+    let renamed = Channel { name: "Night".into(), ..channel };
+    s.save_channel_by(&by, ONE, &renamed, now()).await.unwrap();
+    let rule = Rule { id: "r".into(), name: "R".into(), channels: vec!["c".into()], ..Rule::default() };
+    s.save_rule_by(&by, ONE, &rule, now()).await.unwrap();
+    s.save_rule_by(&by, ONE, &Rule { enabled: false, ..rule }, now()).await.unwrap();
+    let window = Maintenance {
+        id: "w".into(),
+        from: now(),
+        to: later(3600),
+        scope: Scope::Tag { tag: "prod".into() },
+        note: "Move".into(),
+        by: by.who.clone(),
+    };
+    s.save_maintenance_by(&by, ONE, &window, now()).await.unwrap();
+    assert!(s.delete_maintenance(&by, ONE, "w", now()).await.unwrap());
+    assert!(s.delete_rule(&by, ONE, "r", now()).await.unwrap());
+    assert!(!s.delete_rule(&by, ONE, "r", now()).await.unwrap());
+    assert!(s.delete_channel(&by, ONE, "c", now()).await.unwrap());
+
+    let query = AuditQuery { limit: 50, ..AuditQuery::default() };
+    let mut entries = s.audit_log(ONE, &query).await.unwrap().entries;
+    entries.reverse();
+    let entries: Vec<_> = entries.into_iter().filter(|e| e.who == by.who).collect();
+    let found: Vec<_> = entries.iter().map(|e| format!("{} {}", e.action, e.object)).collect();
+    assert_eq!(
+        found,
+        [
+            "channel.save Ops",
+            "channel.save Night",
+            "rule.save R",
+            "rule.save R",
+            "maintenance.save Domains tagged prod",
+            "maintenance.remove Domains tagged prod",
+            "rule.remove R",
+            "channel.remove Night",
+        ]
+    );
+    assert_eq!(entries[0].new.as_deref(), Some("Slack: hooks.slack.com/…"));
+    let (old, new) = (entries[3].old.as_deref().unwrap(), entries[3].new.as_deref().unwrap());
+    assert!(old.starts_with("enabled; ") && new.starts_with("disabled; "), "{old} / {new}");
+    assert!(entries[5].old.as_deref().unwrap().ends_with(": Move") && entries[5].new.is_none());
+    assert!(found.iter().all(|line| !line.contains("secret")));
 }
 
 pub async fn what_is_not_sent_says_why(place: &Place) {
@@ -244,8 +303,11 @@ pub async fn what_is_not_sent_says_why(place: &Place) {
     };
     s.save_maintenance(ONE, &window, now()).await.unwrap();
     assert_eq!(s.maintenance(ONE).await.unwrap(), [window]);
-    assert!(s.maintenance(TWO).await.unwrap().is_empty() && !s.delete_maintenance(TWO, "w").await.unwrap());
-    assert!(s.delete_maintenance(ONE, "w").await.unwrap());
+    assert!(
+        s.maintenance(TWO).await.unwrap().is_empty()
+            && !s.delete_maintenance(&Actor::system(), TWO, "w", now()).await.unwrap()
+    );
+    assert!(s.delete_maintenance(&Actor::system(), ONE, "w", now()).await.unwrap());
 }
 
 /// What a database holds, all of it.
@@ -297,7 +359,7 @@ pub async fn secrets_of_channels_are_not_stored_in_clear(place: &Place) {
     for e in [s.channels(ONE).await.unwrap_err(), s.check_channels().await.unwrap_err()] {
         assert!(e.to_string().contains("DOMAINSCOPE_SECRET_KEY"), "{e}");
     }
-    assert_eq!(s.remove_unreadable_channels().await.unwrap(), 1);
+    assert_eq!(s.remove_unreadable_channels(&Actor::system(), now()).await.unwrap(), 1);
     s.check_channels().await.unwrap();
     assert!(s.channels(ONE).await.unwrap().is_empty() && s.has_key());
 }
