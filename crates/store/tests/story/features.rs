@@ -113,7 +113,7 @@ async fn remove_it(s: &dyn Store, data: &str) {
         }
         ("agents", _) => assert!(s.revoke_agent(&Actor::system(), "fra-1", now()).await.unwrap()),
         ("channels", kind) => {
-            assert!(s.delete_channel(&Actor::system(), ONE, &format!("c-{kind}"), now()).await.unwrap())
+            assert!(s.delete_channel(&Actor::system(), ONE, &format!("c-{kind}"), now()).await.unwrap());
         }
         other => panic!("people do not remove {other:?}"),
     }
