@@ -19,12 +19,17 @@ export interface Server {
 }
 
 /** Starts a server and returns when it is ready; its words are in the error when it does not get there. */
-export async function start(name: string, extra: readonly string[] = [], demo = true): Promise<Server> {
+export async function start(
+  name: string,
+  extra: readonly string[] = [],
+  demo = true,
+  port?: number,
+): Promise<Server> {
   const binary = process.env.DOMAINSCOPE_BIN ?? join(root, "target/debug/domainscope");
   if (!existsSync(binary)) {
     throw new Error(`${binary} is not built: cargo xtask e2e builds it`);
   }
-  const port = await freePort();
+  port ??= await freePort();
   const url = `http://127.0.0.1:${port}`;
   const data = mkdtempSync(join(tmpdir(), "domainscope-e2e-"));
   const logs = resolve(import.meta.dirname, "../out");
@@ -76,7 +81,8 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(impatience);
 }
 
-function freePort(): Promise<number> {
+/** A port that nothing listens on. */
+export function freePort(): Promise<number> {
   return new Promise((found, failed) => {
     const probe = createServer();
     probe.once("error", failed);

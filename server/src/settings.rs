@@ -1,6 +1,10 @@
 //! Engine settings: as flags, as environment variables (`DOMAINSCOPE_…`) and as TOML (`--config FILE`), in this
 //! order of precedence. With them the whole product runs inside any closed network.
 
+mod oidc;
+
+pub use oidc::OidcArgs;
+
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Deserialize;
@@ -153,6 +157,9 @@ pub struct EngineArgs {
     /// Lookups per minute of all visitors together.
     #[arg(skip)]
     pub open_rate_all: Option<u32>,
+    /// The sign-in provider: the table `[oidc]` of the file; its flags are those of `serve`
+    #[arg(skip)]
+    pub oidc: OidcArgs,
 }
 
 impl EngineArgs {
@@ -188,6 +195,7 @@ impl EngineArgs {
             open_origins: file.open_origins,
             open_rate: file.open_rate,
             open_rate_all: file.open_rate_all,
+            oidc: self.oidc.over(file.oidc),
         })
     }
 }
@@ -198,7 +206,7 @@ fn read_file(path: &Path) -> Result<EngineArgs> {
 }
 
 /// The list of the flags, or that of the file when there is none.
-fn list<T>(flags: Vec<T>, file: Vec<T>) -> Vec<T> {
+pub(crate) fn list<T>(flags: Vec<T>, file: Vec<T>) -> Vec<T> {
     if flags.is_empty() { file } else { flags }
 }
 

@@ -1,4 +1,4 @@
-//! nginx in front, in its default configuration and with forwarding headers: who is believed to be whom.
+//! nginx and HAProxy in front, in their default configuration and with forwarding headers: who is believed to be whom.
 
 use model::account::AuditQuery;
 use model::ids::OrgId;
@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 #[path = "http/site.rs"]
 mod site;
 
-/// A running nginx; gone with the test.
-struct Nginx(Child);
+/// A running proxy; gone with the test.
+struct Proxy(Child);
 
-impl Drop for Nginx {
+impl Drop for Proxy {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -29,7 +29,7 @@ fn free_port() -> u16 {
 }
 
 /// nginx on a port, handing everything over to `to`. `more` stands in its `location`.
-async fn nginx(folder: &Path, to: SocketAddr, more: &str) -> (Nginx, u16) {
+async fn nginx(folder: &Path, to: SocketAddr, more: &str) -> (Proxy, u16) {
     let port = free_port();
     let at = folder.display();
     let config = format!(
@@ -46,7 +46,7 @@ async fn nginx(folder: &Path, to: SocketAddr, more: &str) -> (Nginx, u16) {
         .stdout(Stdio::null())
         .spawn()
         .expect("nginx is installed: cargo xtask setup installs it");
-    let running = Nginx(child);
+    let running = Proxy(child);
     let limit = Instant::now() + Duration::from_secs(30);
     while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
         assert!(
@@ -54,6 +54,34 @@ async fn nginx(folder: &Path, to: SocketAddr, more: &str) -> (Nginx, u16) {
             "{}",
             std::fs::read_to_string(folder.join("error.log")).unwrap_or_default()
         );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    (running, port)
+}
+
+/// HAProxy with the `defaults` of Debian's package, on a port, handing everything over to `to`. As its package does, it
+/// gives up the rights of root for a user of its own.
+async fn haproxy(folder: &Path, to: SocketAddr) -> (Proxy, u16) {
+    let port = free_port();
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
+    let user = if is_root { "user haproxy\ngroup haproxy\n" } else { "" };
+    let config = format!(
+        "global\n{user}defaults\nmode http\noption httplog\noption dontlognull\ntimeout connect 5000\n\
+         timeout client 50000\ntimeout server 50000\nfrontend in\nbind 127.0.0.1:{port}\ndefault_backend out\n\
+         backend out\nserver one {to}\n"
+    );
+    let file = folder.join("haproxy.cfg");
+    std::fs::write(&file, config).unwrap();
+    let program = if Path::new("/usr/sbin/haproxy").exists() { "/usr/sbin/haproxy" } else { "haproxy" };
+    let child = Command::new(program)
+        .args(["-db", "-q", "-f", file.to_str().unwrap()])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("HAProxy is installed: cargo xtask setup installs it");
+    let mut running = Proxy(child);
+    let limit = Instant::now() + Duration::from_secs(30);
+    while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+        assert!(Instant::now() < limit && running.0.try_wait().unwrap().is_none(), "HAProxy does not listen");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     (running, port)
@@ -85,6 +113,32 @@ async fn a_default_nginx_makes_no_visitor_local() {
     let folder = tempfile::tempdir().unwrap();
     let (_nginx, port) = nginx(folder.path(), address, "").await;
     for host in ["scope.example", "localhost", "127.0.0.1"] {
+        for forged in ["", "X-Forwarded-For: 127.0.0.1\r\n", "X-Forwarded-Proto: https\r\n"] {
+            let answer = ask(port, "/domains", &format!("Host: {host}\r\n{forged}")).await;
+            assert!(answer.starts_with("HTTP/1.1 303"), "{host} {forged}: {answer}");
+            let metrics = ask(port, "/metrics", &format!("Host: {host}\r\n{forged}")).await;
+            assert!(metrics.starts_with("HTTP/1.1 401"), "{host} {forged}: {metrics}");
+            assert!(!answer.to_lowercase().contains("strict-transport-security"), "no TLS was used");
+        }
+    }
+    stop.cancel();
+}
+
+// Elsewhere the system does not say whose connection it is, and a test that does not run as root can give HAProxy no user.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_default_haproxy_makes_no_visitor_local() {
+    let (_site, address, stop) = demo(&[]).await;
+    // A browser on this machine, which keeps its connection, is.
+    let mut direct = TcpStream::connect(address).await.unwrap();
+    direct.write_all(b"GET /domains HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    let mut status = [0; 12];
+    direct.read_exact(&mut status).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200");
+    let folder = tempfile::tempdir().unwrap();
+    let (_haproxy, port) = haproxy(folder.path(), address).await;
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
+    for host in ["scope.example", "localhost", "127.0.0.1"].into_iter().take(if is_root { 3 } else { 1 }) {
         for forged in ["", "X-Forwarded-For: 127.0.0.1\r\n", "X-Forwarded-Proto: https\r\n"] {
             let answer = ask(port, "/domains", &format!("Host: {host}\r\n{forged}")).await;
             assert!(answer.starts_with("HTTP/1.1 303"), "{host} {forged}: {answer}");

@@ -16,7 +16,7 @@ Usage: cargo xtask <command>
   bundle [--profile P]            build dist/ (P: wasm-release, the default, or wasm-dev)
   css                             write style/out/app.css
   e2e [--headed] [PATTERN]        browser tests alone
-  bench [whois|dns|store|doh|resources]  benchmarks
+  bench [NAME]                    benchmarks: whois, dns, doh, store, resources, signin
   bench kill                      servers killed at random points of long scan cycles, on SQLite and PostgreSQL
   fuzz [TARGET] [--seconds N]     fuzz targets, 60 seconds each; --keep takes discoveries into fuzz/corpus,
                                   --seed N goes the same way again (`test` has seed 1)

@@ -1,6 +1,6 @@
 //! Benchmarks by name.
 
-use crate::{doh, sh};
+use crate::{doh, sh, signin};
 use anyhow::{Result, bail};
 
 /// Name on the command line, package, bench target.
@@ -11,10 +11,12 @@ const BENCHES: &[(&str, &str, &str)] = &[
     ("resources", "domainscope-server", "resources"),
 ];
 
-/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself, and `kill` is only run by name.
+/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself, and `signin` and `kill` are only run by
+/// name.
 pub fn run(which: Option<&str>) -> Result<()> {
     match which {
         Some("doh") => return doh::bench(),
+        Some("signin") => return signin::bench(),
         Some("kill") => return kill(),
         _ => {}
     }
@@ -23,7 +25,7 @@ pub fn run(which: Option<&str>) -> Result<()> {
     if chosen.is_empty() {
         let names: Vec<_> = BENCHES.iter().map(|(name, ..)| *name).collect();
         bail!(
-            "no benchmark is called `{}`; there are: {}, doh, kill",
+            "no benchmark is called `{}`; there are: {}, doh, signin, kill",
             which.unwrap_or_default(),
             names.join(", ")
         );

@@ -15,6 +15,7 @@ mod paths;
 mod python;
 mod run;
 mod sh;
+mod signin;
 mod stages;
 mod tables;
 mod test;

@@ -89,6 +89,12 @@ const TESTS: &[Need] = &[
     Need { program: "dnsperf", debian: "dnsperf", brew: "dnsperf", why: "DNS over HTTPS under load" },
     Need { program: "nginx", debian: "nginx-light", brew: "nginx", why: "TLS of interop tests and probes" },
     Need {
+        program: "haproxy",
+        debian: "haproxy",
+        brew: "haproxy",
+        why: "a proxy in its default configuration",
+    },
+    Need {
         program: "python3 -m venv",
         debian: "python3-venv",
         brew: "python",

@@ -47,6 +47,10 @@ pub struct AccessPage {
     pub footer: &'static str,
     /// The page to go to after sign-in with a passkey, where that is offered.
     pub passkey_to: Option<String>,
+    /// A link below the form: address and words.
+    pub link: Option<(&'static str, &'static str)>,
+    /// The button of a sign-in provider: address and words.
+    pub provider: Option<(String, String)>,
 }
 
 /// The complete document of such a page; `head_html` carries the style sheet and no script.
@@ -74,7 +78,9 @@ pub fn access_document(head_html: &str, page: &AccessPage) -> String {
                             <p class="text-muted">{page.text.clone()}</p>
                         </div>
                         {form(page)}
+                        {page.provider.clone().map(provider)}
                         {page.passkey_to.clone().map(passkey)}
+                        {page.link.map(|(to, words)| view! { <p class="text-center"><a href=to>{words}</a></p> })}
                         <p class="text-muted text-xs text-center">{page.footer}</p>
                     </main>
                 </div>
@@ -95,6 +101,18 @@ fn passkey(to: String) -> AnyView {
             </div>
         </form>
         <script src=crate::PASSKEY_SCRIPT defer></script>
+    }
+    .into_any()
+}
+
+/// Sign-in with a provider: a link, because the content security policy lets no form lead to another site.
+fn provider((address, words): (String, String)) -> AnyView {
+    view! {
+        <div class="card">
+            <div class="card-body grid grid-cols-1 gap-4 content-start">
+                <a class="btn" href=address rel="nofollow">{words}</a>
+            </div>
+        </div>
     }
     .into_any()
 }

@@ -94,16 +94,19 @@ pub enum SignInMethod {
     Link,
     /// A passkey, with user verification.
     Passkey,
+    /// An OpenID Connect provider.
+    SingleSignOn,
 }
 
 impl SignInMethod {
     /// All of them.
-    pub const ALL: [SignInMethod; 5] = [
+    pub const ALL: [SignInMethod; 6] = [
         SignInMethod::Password,
         SignInMethod::Code,
         SignInMethod::RecoveryCode,
         SignInMethod::Link,
         SignInMethod::Passkey,
+        SignInMethod::SingleSignOn,
     ];
 
     /// The stable word.
@@ -114,6 +117,7 @@ impl SignInMethod {
             SignInMethod::RecoveryCode => "recovery_code",
             SignInMethod::Link => "link",
             SignInMethod::Passkey => "passkey",
+            SignInMethod::SingleSignOn => "single_sign_on",
         }
     }
 
@@ -130,6 +134,7 @@ impl SignInMethod {
             SignInMethod::RecoveryCode => "Password and recovery code",
             SignInMethod::Link => "One-time link",
             SignInMethod::Passkey => "Passkey",
+            SignInMethod::SingleSignOn => "Single sign-on",
         }
     }
 }
@@ -335,6 +340,8 @@ pub fn action_label(action: &str) -> &str {
         "session.end" => "Sessions ended",
         "account.password" => "Password changed",
         "account.reset" => "Password reset",
+        "account.reset_request" => "Password reset requested",
+        "account.identity_link" => "Single sign-on linked",
         "account.second_factor" => "Two-factor sign-in changed",
         "account.passkey_add" => "Passkey added",
         "account.passkey_remove" => "Passkey removed",

@@ -99,6 +99,20 @@ impl Dialer {
         self.in_time(url, self.get_once(url, accept, &[], cap, false)).await
     }
 
+    /// The same with further header fields: secrets among them (`authorization`) go to the host that was named and to no other.
+    ///
+    /// # Errors
+    /// As [`Dialer::http_get_with`].
+    pub async fn http_get_once_with(
+        &self,
+        url: &Url,
+        accept: &str,
+        fields: &[(&str, &str)],
+        cap: usize,
+    ) -> Result<HttpAnswer, Error> {
+        self.in_time(url, self.get_once(url, accept, fields, cap, false)).await
+    }
+
     /// The same, reading at most `cap` bytes of the body: a longer one is cut off there.
     ///
     /// # Errors

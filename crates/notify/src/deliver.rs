@@ -111,6 +111,15 @@ impl Deliverer {
         }
     }
 
+    /// Mails a text that concerns an account, not a channel; what the mail server answered.
+    ///
+    /// # Errors
+    /// Why it was not accepted, and whether another attempt makes sense.
+    pub async fn mail(&self, to: &str, subject: &str, text: &str) -> Result<String, Failure> {
+        let smtp = self.smtp.as_ref().ok_or_else(|| Failure::permanent(NO_MAIL))?;
+        smtp.send_text(to, subject, text).await
+    }
+
     /// Begins a use of the feature that guards this kind of channel.
     fn using(&self, target: &Target) -> Result<Use, String> {
         let feature = features::alerts(target.kind());

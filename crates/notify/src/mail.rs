@@ -4,7 +4,7 @@ use crate::html;
 use crate::message::Message;
 use jiff::Timestamp;
 use lettre::address::Envelope;
-use lettre::message::header::{HeaderName, HeaderValue};
+use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
@@ -145,6 +145,19 @@ impl Smtp {
         })
     }
 
+    /// Sends a text to one address; what the server answered.
+    pub(crate) async fn send_text(&self, to: &str, subject: &str, text: &str) -> Result<String, Failure> {
+        let mail = lettre::Message::builder()
+            .from(self.from.clone())
+            .to(mailbox(to).map_err(Failure::permanent)?)
+            .subject(subject)
+            .header(ContentType::TEXT_PLAIN)
+            .body(text.to_string());
+        let mut mail = mail.map_err(|e| Failure::permanent(format!("the mail can't be composed: {e}")))?;
+        mail.headers_mut().insert_raw(field("Auto-Submitted", "auto-generated"));
+        self.send_one(to, &mail.formatted()).await
+    }
+
     async fn send_one(&self, address: &str, mail: &[u8]) -> Result<String, Failure> {
         let to = mailbox(address).map_err(Failure::permanent)?.email;
         let envelope = Envelope::new(Some(self.from.email.clone()), vec![to])
@@ -215,15 +228,16 @@ fn compose(from: &Mailbox, to: &[String], m: &Message) -> Result<lettre::Message
         .multipart(MultiPart::alternative_plain_html(m.text(), html::page(m)))
         .map_err(|e| format!("the mail can't be composed: {e}"))?;
     // No vacation notices in return (RFC 3834).
-    let field = |name: &'static str, value: &str| {
-        HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_string())
-    };
     mail.headers_mut().insert_raw(field("Auto-Submitted", "auto-generated"));
     mail.headers_mut().insert_raw(field("X-Domainscope-Message", &m.id));
     if !m.cluster.is_empty() {
         mail.headers_mut().insert_raw(field("X-Domainscope-Cluster", &m.cluster));
     }
     Ok(mail)
+}
+
+fn field(name: &'static str, value: &str) -> HeaderValue {
+    HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_string())
 }
 
 fn at_second(at: Timestamp) -> Timestamp {

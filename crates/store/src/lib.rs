@@ -34,7 +34,8 @@ mod store;
 mod upkeep;
 
 pub use accounts::{
-    AccountStore, Audit, Credentials, MemberChange, NewSession, OneTimeLink, Passkey, Replay, SessionOwner,
+    AccountStore, Audit, Credentials, MemberChange, NewIdentity, NewSession, OneTimeLink, Passkey, Replay,
+    SessionOwner,
 };
 pub use alerts::AlertStore;
 pub use api::*;

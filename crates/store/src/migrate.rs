@@ -81,6 +81,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/postgres/0013_fleet.sql"),
     },
     Migration {
+        version: 14,
+        sqlite: include_str!("../migrations/sqlite/0014_identities.sql"),
+        postgres: include_str!("../migrations/postgres/0014_identities.sql"),
+    },
+    Migration {
         version: 15,
         sqlite: include_str!("../migrations/sqlite/0015_certificates.sql"),
         postgres: include_str!("../migrations/postgres/0015_certificates.sql"),

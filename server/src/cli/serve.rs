@@ -3,14 +3,14 @@
 use super::stops::Stops;
 use super::{Outcome, demo};
 use crate::http::{self, Access, AppState, BuiltIn, Bundle};
-use crate::settings::EngineArgs;
+use crate::settings::{EngineArgs, OidcArgs};
 use crate::wiring;
 use accounts::{Secret, random_id};
 use anyhow::{Context, Result};
 use clap::Args;
 use model::ids::OrgId;
 use monitor::{Hub, Policy, Scanner, SystemClock, Worker};
-use product::identity::Identity;
+use product::identity::{Identity, Oidc};
 use product::{Bounds, Quotas, Services, Tools};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -101,6 +101,8 @@ pub(super) struct ServeArgs {
     doh: super::doh::DohArgs,
     #[command(flatten)]
     mail: super::mail::MailArgs,
+    #[command(flatten)]
+    oidc: OidcArgs,
 }
 
 /// `127.0.0.1:8080`, `[::]:8080`, `localhost:8080`.
@@ -141,6 +143,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         (None, None) => PathBuf::from("data"),
     };
     let open_origins = args.open.origins(&engine)?;
+    let oidc = std::mem::take(&mut args.oidc).over(std::mem::take(&mut engine.oidc)).settings()?;
     // Bind first: fail on a used port before anything else is changed.
     let listener = listen(args.listen, "--listen").await?;
     let watched = match args.metrics_listen {
@@ -184,6 +187,15 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
 
     let (internet, budgets) = wiring::internet_sharing(&engine, &store)?;
     let dns = internet.engine.clone();
+    let oidc = match oidc {
+        Some(settings) => Some(Oidc::new(settings, wiring::dialer(&engine, &dns)?)),
+        None => None,
+    };
+    let identity = identity.with_oidc(oidc);
+    tokio::spawn({
+        let identity = identity.clone();
+        async move { identity.check_oidc().await }
+    });
     let gates = features::Gates::with_fixed(&args.feature.iter().cloned().collect());
     let inspector = wiring::inspector(&engine, &dns)?.with_gates(gates.clone());
     let tools = Tools::new(

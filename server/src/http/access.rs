@@ -20,6 +20,9 @@ const PLAIN_COOKIE: &str = "domainscope_session";
 /// What the answer to a passkey challenge of the sign-in page has to come with.
 const SECURE_PASSKEY_COOKIE: &str = "__Host-domainscope-passkey";
 const PLAIN_PASSKEY_COOKIE: &str = "domainscope_passkey";
+/// What a browser has to come back with from the sign-in provider.
+const SECURE_OIDC_COOKIE: &str = "__Host-domainscope-oidc";
+const PLAIN_OIDC_COOKIE: &str = "domainscope_oidc";
 /// A browser keeps the cookie no longer than a session can last.
 pub(super) const COOKIE_SECONDS: u32 = 14 * 24 * 3600;
 
@@ -113,6 +116,17 @@ pub(super) fn passkey_cookie(secret: &str, encrypted: bool, seconds: u32) -> Str
     let (name, secure) =
         if encrypted { (SECURE_PASSKEY_COOKIE, "; Secure") } else { (PLAIN_PASSKEY_COOKIE, "") };
     format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
+}
+
+/// The secret of a sign-in with the provider that a request presents.
+pub(super) fn presented_oidc(headers: &HeaderMap, encrypted: bool) -> Option<String> {
+    cookie_value(headers, if encrypted { SECURE_OIDC_COOKIE } else { PLAIN_OIDC_COOKIE })
+}
+
+/// The `Set-Cookie` of a sign-in with the provider. `Lax`: it comes back on a link from another site.
+pub(super) fn oidc_cookie(secret: &str, encrypted: bool, seconds: u32) -> String {
+    let (name, secure) = if encrypted { (SECURE_OIDC_COOKIE, "; Secure") } else { (PLAIN_OIDC_COOKIE, "") };
+    format!("{name}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
 }
 
 /// The `Set-Cookie` of a session; with no seconds left it removes the cookie.

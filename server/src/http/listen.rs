@@ -2,6 +2,7 @@
 //! request carries the address of its client, and every wait for a client has a timeout.
 
 use super::activity::{ActiveRequest, Activity};
+use super::local_peer::Peer;
 use super::per_client::PerClientConnections;
 use super::records::RecordPerResponse;
 use super::streams::Streams;
@@ -212,6 +213,7 @@ async fn page(
         super::streams::own_task().await;
     }
     request.extensions_mut().insert(doh::Client(client.ip()));
+    request.extensions_mut().insert(Peer(client));
     set_host(&mut request);
     if encrypted {
         request.extensions_mut().insert(Encrypted);

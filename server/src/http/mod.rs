@@ -16,6 +16,8 @@ mod health;
 mod listen;
 mod live;
 mod live_tools;
+mod local_peer;
+mod oidc;
 mod origin;
 mod passkeys;
 mod per_client;
@@ -192,6 +194,7 @@ impl AppState {
             .merge(authenticated)
             .route("/sign-in", get(sign_in::sign_in_page).post(sign_in::sign_in))
             .merge(passkeys::sign_in())
+            .merge(oidc::router())
             .route(app::PASSKEY_SCRIPT, get(passkeys::script))
             .route("/sign-out", post(sign_in::sign_out))
             .route("/switch-organisation", post(sign_in::switch_org))
@@ -199,6 +202,7 @@ impl AppState {
             .route("/invite", get(sign_in::link_page))
             .route("/reset", get(sign_in::link_page))
             .route("/accept", post(sign_in::accept))
+            .route("/forgot-password", get(sign_in::forgot_page).post(sign_in::forgot))
             .route("/connect/{token}", get(connect::page))
             .route("/api/v1/openapi.json", get(api::reference::openapi))
             .route("/api/docs", get(api::reference::page))

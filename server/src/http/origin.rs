@@ -3,6 +3,7 @@
 //!
 //! Forwarding headers are believed only from `--trusted-proxy` networks; all others can be sent by anyone.
 
+use super::local_peer::Peer;
 use super::response::problem;
 use super::tls::Encrypted;
 use super::{AppState, visitors};
@@ -118,7 +119,7 @@ pub fn site(request: &Request) -> String {
 
 /// True for a request of a browser on this machine to a literal localhost address, without a proxy in between: any name
 /// may resolve to loopback, and any client can send any `Host`. A proxy gives itself away by forwarding headers, or, as
-/// nginx without further settings, by HTTP/1.0 and `Connection: close`.
+/// nginx without further settings, by HTTP/1.0 and `Connection: close`, or by running as a user of its own.
 pub fn is_local(request: &Request) -> bool {
     if request.extensions().get::<Proxied>().is_some() {
         return false;
@@ -142,6 +143,7 @@ pub fn is_local(request: &Request) -> bool {
         None => host.split(':').next().unwrap_or(""),
     };
     matches!(name, "localhost" | "127.0.0.1" | "::1")
+        && request.extensions().get::<Peer>().is_none_or(|peer| peer.is_of_this_user())
 }
 
 /// True for a request that changes something and comes from another site (CSRF). Programs send no such headers.

@@ -64,7 +64,7 @@ pub async fn script() -> Response {
 }
 
 /// The origin that browsers see: the configured public address, else the one of the request.
-fn site(state: &AppState, request: &Request) -> String {
+pub(super) fn site(state: &AppState, request: &Request) -> String {
     let configured = state.services.deliverer.base().map(|url| url.origin().ascii_serialization());
     configured.unwrap_or_else(|| origin::site(request))
 }

@@ -10,7 +10,7 @@ use axum::extract::{FromRequest as _, Query, Request, State};
 use axum::http::header::{CACHE_CONTROL, LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
-use product::identity::{Attempt, Client, LinkView, NewPerson, SignInError};
+use product::identity::{Attempt, Client, LinkView, NewPerson, OidcError, SignInError};
 use serde::Deserialize;
 
 /// The page after sign-in when no other was requested.
@@ -22,6 +22,7 @@ const HOME: &str = "/domains";
 pub struct Asked {
     key: String,
     to: String,
+    problem: String,
 }
 
 /// Fields of all forms; each uses its own.
@@ -41,7 +42,10 @@ pub struct Fields {
 /// `GET /sign-in`.
 pub async fn sign_in_page(State(state): State<AppState>, Query(asked): Query<Asked>) -> Response {
     match state.access.identity.is_set_up().await {
-        Ok(true) => show(&state, StatusCode::OK, &sign_in_form(&asked.to, "", false, None)),
+        Ok(true) => {
+            let problem = OidcError::from_word(&asked.problem).map(|e| e.to_string());
+            show(&state, StatusCode::OK, &sign_in_form(&state, &asked.to, "", false, problem))
+        }
         Ok(false) => show(&state, StatusCode::OK, &not_set_up()),
         Err(e) => show(
             &state,
@@ -64,7 +68,7 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Respons
             let status = StatusCode::from_u16(e.status()).unwrap_or(StatusCode::UNAUTHORIZED);
             // The password is typed again with the code: it is never sent back to the browser.
             let wants_code = matches!(e, SignInError::CodeNeeded | SignInError::WrongCode);
-            let form = sign_in_form(&fields.to, &attempt.email, wants_code, Some(e.to_string()));
+            let form = sign_in_form(&state, &fields.to, &attempt.email, wants_code, Some(e.to_string()));
             show(&state, status, &form)
         }
     }
@@ -144,6 +148,66 @@ pub async fn accept(State(state): State<AppState>, request: Request) -> Response
     }
 }
 
+/// `GET /forgot-password`.
+pub async fn forgot_page(State(state): State<AppState>) -> Response {
+    if state.services.sends_resets() {
+        return show(&state, StatusCode::OK, &forgot_form("", None));
+    }
+    show(&state, StatusCode::OK, &no_mail())
+}
+
+/// `POST /forgot-password`: says the same whether the account exists or not.
+pub async fn forgot(State(state): State<AppState>, request: Request) -> Response {
+    let (client, _, fields) = match read(request).await {
+        Ok(read) => read,
+        Err(refused) => return refused,
+    };
+    if !state.services.sends_resets() {
+        return show(&state, StatusCode::SERVICE_UNAVAILABLE, &no_mail());
+    }
+    match state.services.request_reset(&fields.email, &client).await {
+        Ok(()) => {
+            let words = "If this address has an account with a password, a link to set a new one is on its way. \
+                         It works once, for one hour.";
+            let page = AccessPage { link: Some(BACK), ..notice("Check your mail", words) };
+            show(&state, StatusCode::OK, &page)
+        }
+        Err(e) => {
+            let status = StatusCode::from_u16(e.status()).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
+            show(&state, status, &forgot_form(&fields.email, Some(e.to_string())))
+        }
+    }
+}
+
+const FORGOT: &str = "/forgot-password";
+const BACK: (&str, &str) = ("/sign-in", "Back to sign-in");
+
+fn forgot_form(email: &str, error: Option<String>) -> AccessPage {
+    AccessPage {
+        title: "Reset your password".into(),
+        text: "Enter the address of your account. You get a link to set a new password.".into(),
+        action: FORGOT.into(),
+        fields: vec![AccessField {
+            name: "email",
+            label: "Email",
+            kind: "email",
+            autocomplete: "username",
+            value: email.into(),
+            ..AccessField::default()
+        }],
+        error,
+        button: "Send link",
+        link: Some(BACK),
+        ..AccessPage::default()
+    }
+}
+
+fn no_mail() -> AccessPage {
+    let words = "This server sends no mail for it. Ask an administrator of the server for a reset link: \
+                 “domainscope admin reset-link” with your address prints one.";
+    AccessPage { link: Some(BACK), ..notice("Reset your password", words) }
+}
+
 /// The client, whether the request came encrypted, and the form.
 async fn read(request: Request) -> Result<(Client, bool, Fields), Response> {
     if origin::is_cross_site(request.method(), request.headers()) {
@@ -155,7 +219,13 @@ async fn read(request: Request) -> Result<(Client, bool, Fields), Response> {
     Ok((client, encrypted, fields))
 }
 
-fn sign_in_form(to: &str, email: &str, wants_code: bool, error: Option<String>) -> AccessPage {
+fn sign_in_form(
+    state: &AppState,
+    to: &str,
+    email: &str,
+    wants_code: bool,
+    error: Option<String>,
+) -> AccessPage {
     let mut fields = vec![
         AccessField {
             name: "email",
@@ -182,9 +252,19 @@ fn sign_in_form(to: &str, email: &str, wants_code: bool, error: Option<String>) 
         error,
         button: "Sign in",
         passkey_to: Some(own_path(to).to_string()),
-        footer: "Access is by invitation. Forgot your password? Ask an administrator of this server for a reset link.",
+        provider: provider(state, to),
+        link: Some((FORGOT, "Forgot your password?")),
+        footer: "Access is by invitation.",
         ..AccessPage::default()
     }
+}
+
+/// The button of the sign-in provider: its address and words.
+fn provider(state: &AppState, to: &str) -> Option<(String, String)> {
+    let label = state.access.identity.oidc_label()?;
+    let query: String =
+        url::form_urlencoded::Serializer::new(String::new()).append_pair("to", own_path(to)).finish();
+    Some((format!("/sign-in/oidc?{query}"), format!("Sign in with {label}")))
 }
 
 fn code_field() -> AccessField {

@@ -71,8 +71,8 @@ struct InvitationPayload {
 }
 
 #[derive(Serialize, Deserialize)]
-struct ResetPayload {
-    email: String,
+pub(super) struct ResetPayload {
+    pub(super) email: String,
 }
 
 fn is_gone() -> ApiError {
@@ -97,7 +97,8 @@ impl Identity {
         if self.is_set_up().await? {
             return Ok(None);
         }
-        self.link("setup", None, "{}".into(), SETUP, None).await.map(|(secret, _)| Some(secret))
+        let (id, payload) = (random_id(), "{}".into());
+        self.link("setup", None, id, payload, SETUP, None).await.map(|(secret, _)| Some(secret))
     }
 
     /// A link with which the owner of an account sets a new password; `None` when there is no such account.
@@ -110,7 +111,7 @@ impl Identity {
             return Ok(None);
         }
         let payload = serde_json::json!({ "email": email }).to_string();
-        self.link("reset", None, payload, RESET, None).await.map(|(secret, _)| Some(secret))
+        self.link("reset", None, random_id(), payload, RESET, None).await.map(|(secret, _)| Some(secret))
     }
 
     /// Invites a person to the caller's organisation. The caller was authorised for it and can't give a role above their
@@ -141,7 +142,7 @@ impl Identity {
         let text = serde_json::to_string(&payload).map_err(|_| ApiError::internal())?;
         let log = self.entry(caller, "member.invite", &payload.email, Some(role.as_str().to_string()));
         let (secret, link) = self
-            .link("invitation", Some(caller.org), text, INVITATION, Some(&log))
+            .link("invitation", Some(caller.org), random_id(), text, INVITATION, Some(&log))
             .await
             .map_err(unavailable)?;
         let InvitationPayload { email, role, invited_by, .. } = payload;
@@ -154,10 +155,11 @@ impl Identity {
         Ok(own.into_iter().find(|m| m.org == caller.org).map_or("this organisation".into(), |m| m.org_name))
     }
 
-    async fn link(
+    pub(super) async fn link(
         &self,
         kind: &str,
         org: Option<OrgId>,
+        id: String,
         payload: String,
         valid: SignedDuration,
         log: Option<&Audit>,
@@ -165,7 +167,7 @@ impl Identity {
         let secret_kind = if kind == "invitation" { SecretKind::Invitation } else { SecretKind::OneTimeLink };
         let secret = Secret::generate(secret_kind);
         let expires_at: Timestamp = self.now() + valid;
-        let link = OneTimeLink { id: random_id(), kind: kind.into(), org, payload, expires_at };
+        let link = OneTimeLink { id, kind: kind.into(), org, payload, expires_at };
         self.store.create_link(secret.hash().as_str(), &link, log).await?;
         Ok((secret, link))
     }
@@ -298,6 +300,7 @@ impl Identity {
         let log = self.entry(&caller, "account.reset", email, None);
         self.store.set_password(&user.id, &phc, None, Some(&log)).await.map_err(unavailable)?;
         self.store.clear_failures(&format!("account:{email}")).await.map_err(unavailable)?;
+        self.withdraw_mailed(&user.id).await.map_err(unavailable)?;
         self.begin_session(&user.id, org, client, SignInMethod::Link, None).await
     }
 

@@ -6,12 +6,15 @@
 //! count too.
 
 mod links;
+mod oidc;
 mod passkeys;
 mod profile;
+mod reset;
 mod sign_in;
 
 pub(crate) use links::name_of;
 pub use links::{LinkView, NewPerson};
+pub use oidc::{CALLBACK as OIDC_CALLBACK, Oidc, OidcError, OidcReturn, OidcSettings, RoleMapping};
 pub use sign_in::{Attempt, SignInError};
 
 use accounts::{Passwords, Secret, SecretKind, SessionPolicy, random_id};
@@ -22,6 +25,7 @@ use monitor::Clock;
 use service::ApiResult;
 use std::sync::Arc;
 use store::{Audit, NewSession, Store};
+use tokio::sync::Semaphore;
 
 /// The client of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,6 +46,9 @@ pub struct Identity {
     passwords: Passwords,
     clock: Arc<dyn Clock>,
     policy: SessionPolicy,
+    oidc: Option<Arc<Oidc>>,
+    /// Reset mails that are on their way at the same time.
+    mails: Arc<Semaphore>,
 }
 
 /// How often the time of a token's last use is written.
@@ -57,7 +64,8 @@ impl Identity {
         clock: Arc<dyn Clock>,
         at_once: usize,
     ) -> Result<Self, accounts::PasswordError> {
-        Ok(Identity { store, passwords: Passwords::new(at_once)?, clock, policy: SessionPolicy::default() })
+        let (passwords, mails) = (Passwords::new(at_once)?, Arc::new(Semaphore::new(reset::MAILS)));
+        Ok(Identity { store, passwords, clock, policy: SessionPolicy::default(), oidc: None, mails })
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -245,3 +245,6 @@ async fn a_token_acts_in_its_scope_until_it_ends() {
 
 #[path = "passkey_tests.rs"]
 mod passkeys;
+
+#[path = "oidc_tests.rs"]
+mod oidc_flow;

@@ -94,6 +94,21 @@ pub struct Passkey {
     pub last_used_at: Option<Timestamp>,
 }
 
+/// An account at an OpenID Connect provider that is to sign in to one here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewIdentity {
+    /// The provider.
+    pub issuer: String,
+    /// Its identifier of the account; never given to another person.
+    pub subject: String,
+    /// The account here.
+    pub user: UserId,
+    /// Address and name, when the account here is made with it.
+    pub create: Option<(String, String)>,
+    /// The organisation it joins, unless it is a member already.
+    pub join: Option<(OrgId, Role)>,
+}
+
 /// A link that works once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneTimeLink {

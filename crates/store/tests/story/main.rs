@@ -11,6 +11,7 @@ mod crash;
 mod features;
 mod fleet;
 mod history;
+mod identities;
 mod jobs;
 mod lists;
 mod log;
@@ -50,6 +51,7 @@ macro_rules! stories {
 stories! {
     accounts::people_sign_in_and_are_signed_out_everywhere,
     passkeys::a_challenge_is_answered_once_and_a_passkey_belongs_to_one_person,
+    identities::an_account_at_a_provider_is_linked_whole_or_not_at_all,
     accounts::a_second_factor_counts_once_on_whichever_replica,
     accounts::an_organisation_always_has_an_owner,
     accounts::who_leaves_an_organisation_loses_its_sessions,
