@@ -49,8 +49,8 @@ pub struct AccessPage {
     pub passkey_to: Option<String>,
     /// A link below the form: address and words.
     pub link: Option<(&'static str, &'static str)>,
-    /// The button of a sign-in provider: address and words.
-    pub provider: Option<(String, String)>,
+    /// The button of a sign-in provider: address, words, and what went wrong with it.
+    pub provider: Option<(String, String, Option<String>)>,
 }
 
 /// The complete document of such a page; `head_html` carries the style sheet and no script.
@@ -106,10 +106,16 @@ fn passkey(to: String) -> AnyView {
 }
 
 /// Sign-in with a provider: a link, because the content security policy lets no form lead to another site.
-fn provider((address, words): (String, String)) -> AnyView {
+fn provider((address, words, error): (String, String, Option<String>)) -> AnyView {
+    let error = error.map(|words| {
+        view! {
+            <p class="hint text-critical flex items-center gap-2" role="alert">{icon::icon_sm("critical")}{words}</p>
+        }
+    });
     view! {
         <div class="card">
             <div class="card-body grid grid-cols-1 gap-4 content-start">
+                {error}
                 <a class="btn" href=address rel="nofollow">{words}</a>
             </div>
         </div>

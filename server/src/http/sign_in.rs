@@ -43,8 +43,11 @@ pub struct Fields {
 pub async fn sign_in_page(State(state): State<AppState>, Query(asked): Query<Asked>) -> Response {
     match state.access.identity.is_set_up().await {
         Ok(true) => {
-            let problem = OidcError::from_word(&asked.problem).map(|e| e.to_string());
-            show(&state, StatusCode::OK, &sign_in_form(&state, &asked.to, "", false, problem))
+            let mut form = sign_in_form(&state, &asked.to, "", false, None);
+            if let Some((_, _, problem)) = &mut form.provider {
+                *problem = OidcError::from_word(&asked.problem).map(|e| e.to_string());
+            }
+            show(&state, StatusCode::OK, &form)
         }
         Ok(false) => show(&state, StatusCode::OK, &not_set_up()),
         Err(e) => show(
@@ -259,12 +262,12 @@ fn sign_in_form(
     }
 }
 
-/// The button of the sign-in provider: its address and words.
-fn provider(state: &AppState, to: &str) -> Option<(String, String)> {
+/// The button of the sign-in provider: its address and words, and nothing wrong with it.
+fn provider(state: &AppState, to: &str) -> Option<(String, String, Option<String>)> {
     let label = state.access.identity.oidc_label()?;
     let query: String =
         url::form_urlencoded::Serializer::new(String::new()).append_pair("to", own_path(to)).finish();
-    Some((format!("/sign-in/oidc?{query}"), format!("Sign in with {label}")))
+    Some((format!("/sign-in/oidc?{query}"), format!("Sign in with {label}"), None))
 }
 
 fn code_field() -> AccessField {
