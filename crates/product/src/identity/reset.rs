@@ -18,7 +18,8 @@ const MAILED: SignedDuration = SignedDuration::from_hours(1);
 pub(super) const MAILS: usize = 16;
 /// Mails to one address: enough for one that was lost, too few to fill a mailbox.
 const BY_ACCOUNT: ThrottleRule = ThrottleRule {
-    free: 3,
+    // One less than the mails that are sent without a pause.
+    free: 2,
     first: SignedDuration::from_mins(5),
     longest: SignedDuration::from_hours(4),
     forget: SignedDuration::from_hours(24),
