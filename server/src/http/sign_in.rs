@@ -166,7 +166,7 @@ pub async fn forgot(State(state): State<AppState>, request: Request) -> Response
         Err(refused) => return refused,
     };
     if !state.services.sends_resets() {
-        return show(&state, StatusCode::SERVICE_UNAVAILABLE, &no_mail());
+        return show(&state, StatusCode::OK, &no_mail());
     }
     match state.services.request_reset(&fields.email, &client).await {
         Ok(()) => {
