@@ -43,7 +43,8 @@ pub struct Fields {
 pub async fn sign_in_page(State(state): State<AppState>, Query(asked): Query<Asked>) -> Response {
     match state.access.identity.is_set_up().await {
         Ok(true) => {
-            let mut form = sign_in_form(&state, &asked.to, "", false, None);
+            let form = sign_in_form(&state, &asked.to, "", false, None);
+            let mut form = AccessPage { open_tools: state.services.open_tools(), ..form };
             if let Some((_, _, problem)) = &mut form.provider {
                 *problem = OidcError::from_word(&asked.problem).map(|e| e.to_string());
             }
