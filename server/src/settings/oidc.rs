@@ -109,7 +109,7 @@ impl OidcArgs {
                 false => Err(wrong("oidc_issuer is missing: other settings of the provider are set")),
             };
         };
-        let url = Url::parse(&issuer).ok().filter(|url| is_issuer(url));
+        let url = Url::parse(&issuer).ok().filter(is_issuer);
         let url = url.ok_or_else(|| {
             wrong("oidc_issuer: write an address as in https://login.example.com, without a query (http only for this machine)")
         })?;
