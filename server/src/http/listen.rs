@@ -163,13 +163,20 @@ async fn serve_http<S>(
         .keep_alive_timeout(io_timeout);
     let activity = Activity::default();
     let counted = activity.clone();
+    let peer = Peer::new(client);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let active = counted.begin();
         match &served.doh {
             Some(doh) if doh::Site::serves(request.uri()) => {
                 Either::Left(dns_query(doh.clone(), request, client, active))
             }
-            _ => Either::Right(Box::pin(page(served.clone(), request, client, encrypted, active))),
+            _ => Either::Right(Box::pin(page(
+                served.clone(),
+                request,
+                (client, peer.clone()),
+                encrypted,
+                active,
+            ))),
         }
     });
     let connection = builder.serve_connection(TokioIo::new(WriteTimeout::new(stream, io_timeout)), service);
@@ -204,7 +211,7 @@ async fn dns_query(
 async fn page(
     served: Served,
     mut request: hyper::Request<Incoming>,
-    client: SocketAddr,
+    (client, peer): (SocketAddr, Peer),
     encrypted: bool,
     active: ActiveRequest,
 ) -> Result<Response, Infallible> {
@@ -213,7 +220,7 @@ async fn page(
         super::streams::own_task().await;
     }
     request.extensions_mut().insert(doh::Client(client.ip()));
-    request.extensions_mut().insert(Peer(client));
+    request.extensions_mut().insert(peer);
     set_host(&mut request);
     if encrypted {
         request.extensions_mut().insert(Encrypted);

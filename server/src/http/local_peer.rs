@@ -6,18 +6,32 @@
 //! ([`super::origin::is_local`]).
 
 use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 
 /// The other end of a request's connection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(pub(super) SocketAddr);
+#[derive(Debug, Clone)]
+pub(super) struct Peer {
+    address: SocketAddr,
+    // The table may be long: one look for all requests of a connection.
+    is_of_this_user: Arc<OnceLock<bool>>,
+}
 
 impl Peer {
+    /// The other end of a new connection.
+    pub(super) fn new(address: SocketAddr) -> Self {
+        Self { address, is_of_this_user: Arc::default() }
+    }
+
     /// False when the other end is a program of another user, or can't be found where it should be.
+    pub(super) fn is_of_this_user(&self) -> bool {
+        *self.is_of_this_user.get_or_init(|| self.look())
+    }
+
     #[cfg(target_os = "linux")]
-    pub(super) fn is_of_this_user(self) -> bool {
+    fn look(&self) -> bool {
         use std::os::unix::fs::MetadataExt as _;
         let Ok(own) = std::fs::metadata("/proc/self").map(|of| of.uid()) else { return false };
-        let address = SocketAddr::new(self.0.ip().to_canonical(), self.0.port());
+        let address = SocketAddr::new(self.address.ip().to_canonical(), self.address.port());
         // A socket for both families has the address of IPv4 mapped to IPv6.
         let mapped = match address.ip() {
             std::net::IpAddr::V4(ip) => SocketAddr::new(ip.to_ipv6_mapped().into(), address.port()),
@@ -30,9 +44,9 @@ impl Peer {
         !found.is_empty() && found.iter().all(|uid| *uid == own)
     }
 
-    /// Always true where the system does not say.
+    // The system does not say.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn is_of_this_user(self) -> bool {
+    fn look(&self) -> bool {
         true
     }
 }
@@ -74,9 +88,9 @@ mod tests {
             let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (_accepted, peer) = listener.accept().unwrap();
             assert_eq!(peer, stream.local_addr().unwrap());
-            assert!(Peer(peer).is_of_this_user(), "{at}");
+            assert!(Peer::new(peer).is_of_this_user(), "{at}");
         }
-        assert!(!Peer("127.0.0.1:1".parse().unwrap()).is_of_this_user());
+        assert!(!Peer::new("127.0.0.1:1".parse().unwrap()).is_of_this_user());
     }
 
     #[test]
