@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub fn parts_of(path: &str) -> &'static [&'static str] {
     let mut steps = path.trim_end_matches('/').split('/').skip(1);
     match (steps.next().unwrap_or_default(), steps.next(), steps.next()) {
-        ("domains", None, None) => &["list"],
-        ("domains", Some("add"), None) => &["setup"],
+        ("domains", None | Some("add"), None) => &["list"],
         // Tabs within the page of a domain.
         ("domains", Some(_), Some("ownership" | "configuration")) => &["domain", "setup"],
         ("domains", Some(_), _) | ("events", None, _) | ("tools", Some("scan" | "trace"), _) => &["domain"],
@@ -88,6 +87,7 @@ macro_rules! part {
 
 part! { list:
     Inventory inventory load_inventory super::inventory::InventoryPage;
+    Add add load_add super::inventory::add::AddPage;
 }
 part! { domain:
     Domain domain load_domain super::domain::DomainPage;
@@ -100,7 +100,6 @@ part! { domain:
     Trace trace load_trace super::trace::TracePage;
 }
 part! { setup:
-    Add add load_add super::inventory::add::AddPage;
     Ownership ownership load_ownership super::domain::ownership::OwnershipTab;
     Configuration configuration load_configuration super::domain::configuration::ConfigurationTab;
     Configure configure load_configure super::configure::ConfigurePage;
@@ -120,19 +119,6 @@ part! { tools:
     Check check load_check super::check::CheckPage;
     Compare compare load_compare super::compare::ComparePage;
     Fqdn fqdn load_fqdn super::fqdn::FqdnPage;
-}
-
-#[wasm_split(setup, wasm_split_path = ::leptos::wasm_split, preload(load_add_form), fallible)]
-fn add_form_view(id: &'static str) -> Result<AnyView, SplitLoaderError> {
-    Ok(view! { <super::inventory::add::AddForm id/> }.into_any())
-}
-
-/// The form that adds domains, within a page of another part; a link to its page where it can't be loaded.
-pub(crate) async fn add_form(id: &'static str) -> AnyView {
-    let form = add_form_view(id).await;
-    form.unwrap_or_else(|_| {
-        view! { <p>"The form could not be loaded. "<a href="/domains/add" rel="external">"Add domains on a page"</a></p> }.into_any()
-    })
 }
 
 /// Loads the part behind a link that is pointed at or focused, before it is followed.
@@ -180,7 +166,7 @@ mod tests {
             ("/nowhere", &[]),
             ("/domains", &["list"]),
             ("/domains/", &["list"]),
-            ("/domains/add", &["setup"]),
+            ("/domains/add", &["list"]),
             ("/domains/a.example", &["domain"]),
             ("/domains/a.example/history", &["domain"]),
             ("/domains/a.example/ownership", &["domain", "setup"]),

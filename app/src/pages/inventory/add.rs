@@ -1,13 +1,11 @@
 //! Adding domains: a page that needs no script, and a dialog with the same form. Invalid lines are explained; valid
 //! ones are added.
 
-use super::state::InventoryState;
 use crate::browser;
 use crate::components::frame::{FrameResource, crumbs};
 use crate::components::pager::grouped;
 use crate::components::toast::use_toaster;
 use crate::components::{banner, icon};
-use crate::pages::lazy;
 use crate::query;
 use crate::resource::json_resource;
 use crate::server_fns;
@@ -21,19 +19,14 @@ use model::item::Ownership;
 /// The dialog's id.
 pub(crate) const DIALOG: &str = "add-dialog";
 
-/// Opens the dialog.
-pub(crate) fn open(inv: InventoryState) {
-    inv.add_opened.set(true);
-    browser::open_dialog(DIALOG);
-}
-
 /// Opens the dialog instead of following the link.
-pub(crate) fn open_here(inv: InventoryState, e: &leptos::ev::MouseEvent) {
+#[allow(clippy::needless_pass_by_value)] // the shape of an event handler
+pub(crate) fn open(e: leptos::ev::MouseEvent) {
     if e.ctrl_key() || e.meta_key() || e.shift_key() {
         return;
     }
     e.prevent_default();
-    open(inv);
+    browser::open_dialog(DIALOG);
 }
 
 /// The page.
@@ -57,14 +50,9 @@ pub(crate) fn AddPage() -> impl IntoView {
     .into_any()
 }
 
-/// The dialog. Its form is loaded when it is first opened.
+/// The dialog.
 #[component]
-pub(crate) fn AddDialog(inv: InventoryState) -> impl IntoView {
-    let form = move || {
-        inv.add_opened.get().then(|| {
-            view! { <Suspense fallback=|| view! { <span class="skel"></span> }>{Suspend::new(lazy::add_form("dialog"))}</Suspense> }
-        })
-    };
+pub(crate) fn AddDialog() -> impl IntoView {
     view! {
         <dialog
             class="dialog" id=DIALOG aria-labelledby="add-title"
@@ -79,7 +67,7 @@ pub(crate) fn AddDialog(inv: InventoryState) -> impl IntoView {
                     >{icon("x")}</button>
                 </div>
             </div>
-            <div class="card-body">{form}</div>
+            <div class="card-body"><AddForm id="dialog"/></div>
         </dialog>
     }
     .into_any()
@@ -117,17 +105,11 @@ pub(crate) fn AddForm(
     let text = crate::components::area::area_text(&text);
     let toaster = use_toaster();
     let frame = use_context::<FrameResource>();
-    let inv = use_context::<InventoryState>();
+    let inv = use_context::<super::state::InventoryState>();
     let outcome = RwSignal::new(None::<Outcome>);
     let (busy, many) = (RwSignal::new(false), RwSignal::new(false));
     let field_id = format!("add-text-{id}");
     let area = NodeRef::<leptos::html::Textarea>::new();
-    if id == "dialog" {
-        // `autofocus` is for the next time: the dialog was opened before the form was loaded.
-        area.on_load(|area| {
-            let _ = area.focus();
-        });
-    }
     let submit = move |e: leptos::ev::SubmitEvent| {
         e.prevent_default();
         let Some(form) = browser::form_of(&e) else { return };

@@ -1,7 +1,7 @@
 //! What is shown in place of an empty table: the first start, and filters without a match.
 
+use super::add::AddForm;
 use crate::components::icon;
-use crate::pages::lazy;
 use leptos::prelude::*;
 use model::inventory::{ListQuery, percent};
 
@@ -18,7 +18,7 @@ pub(crate) fn first_start() -> AnyView {
                 <h2>"Add your domains"</h2>
                 <p>"The first scan takes a few seconds and reads registration, delegation, records and DNSSEC. It changes nothing."</p>
             </div>
-            <div class="max-w-168 mx-auto pb-8 px-4"><Suspense>{Suspend::new(lazy::add_form("first"))}</Suspense></div>
+            <div class="max-w-168 mx-auto pb-8 px-4"><AddForm id="first"/></div>
             <div class="grid grid-cols-[1fr_1fr] gap-px rounded-b-lg border-t bg-[color:var(--line)] [overflow:clip]">
                 <a class=CHOICE href="/tools/scan">
                     <span class="flex items-center gap-2 font-semibold">{icon("scan")}"Scan without adding"</span>

@@ -52,7 +52,7 @@ fn press(inv: InventoryState, e: &KeyboardEvent) {
     match e.key().as_str() {
         "/" => browser::select_all(toolbar::SEARCH),
         "?" => browser::open_dialog(DIALOG),
-        "a" => super::add::open(inv),
+        "a" => browser::open_dialog(super::add::DIALOG),
         "j" => step(1),
         "k" => step(-1),
         key @ ("x" | "X") => {

@@ -56,7 +56,6 @@ pub(crate) fn InventoryPage() -> impl IntoView {
         total: RwSignal::new(0),
         last: StoredValue::new(None),
         scans: RwSignal::new(BTreeMap::new()),
-        add_opened: RwSignal::new(false),
         toaster: use_toaster(),
         frame,
     };
@@ -76,7 +75,7 @@ pub(crate) fn InventoryPage() -> impl IntoView {
             })}
         </Transition>
         <bulk::BulkBar inv=inv/>
-        <add::AddDialog inv=inv/>
+        <add::AddDialog/>
         <keys::Shortcuts/>
     }
     .into_any()
@@ -209,7 +208,7 @@ fn Head(inv: InventoryState) -> impl IntoView {
                         </form>
                     })}
                 </Suspense>
-                <a class="btn btn-primary" href="/domains/add" on:click=move |e| add::open_here(inv, &e)>{icon("plus")}"Add domain"</a>
+                <a class="btn btn-primary" href="/domains/add" on:click=add::open>{icon("plus")}"Add domain"</a>
             </div>
         </div>
     }

@@ -29,8 +29,6 @@ pub(crate) struct InventoryState {
     pub total: RwSignal<u64>,
     /// Progress of scans since the page was loaded.
     pub scans: RwSignal<BTreeMap<String, ScanProgress>>,
-    /// True once the dialog that adds domains was opened.
-    pub add_opened: RwSignal<bool>,
     /// Shows notifications.
     pub toaster: Toaster,
     /// The figures around the page.
