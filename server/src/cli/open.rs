@@ -54,7 +54,7 @@ impl OpenArgs {
         list.iter().map(|text| origin(text)).collect()
     }
 
-    /// The services with the tools open that these settings name.
+    /// The services with the tools open that these settings name; `is_lab` when the engine asks the demo's lab.
     ///
     /// # Errors
     /// [`Wrong`] for an unknown tool, and as [`wiring::internet_for_visitors`].
@@ -62,6 +62,7 @@ impl OpenArgs {
         &self,
         services: Services,
         engine: &EngineArgs,
+        is_lab: bool,
         budgets: &net::Budgets,
     ) -> Result<Services> {
         let tools = match self.open_tools {
@@ -75,7 +76,8 @@ impl OpenArgs {
         if tools.is_empty() {
             return Ok(services);
         }
-        let public = wiring::public_only(engine);
+        // The demo's lab is on this machine.
+        let public = if is_lab { engine.clone() } else { wiring::public_only(engine) };
         let internet = wiring::internet_for_visitors(&public, services.store(), budgets)?;
         let rate = |flag: Option<u32>, file: Option<u32>, usual| flag.or(file).unwrap_or(usual).max(1);
         let bounds = Bounds::of_visitors(

@@ -240,7 +240,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         demo: args.demo,
         visitors: None,
     };
-    let services = args.open.open(services, &engine, &budgets)?;
+    let services = args.open.open(services, &engine, args.demo, &budgets)?;
     if let Some(lab) = &lab {
         demo::inventory(&services, lab).await?;
     }
