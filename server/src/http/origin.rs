@@ -143,7 +143,7 @@ pub fn is_local(request: &Request) -> bool {
         None => host.split(':').next().unwrap_or(""),
     };
     matches!(name, "localhost" | "127.0.0.1" | "::1")
-        && request.extensions().get::<Peer>().is_none_or(|peer| peer.is_of_this_user())
+        && request.extensions().get::<Peer>().is_none_or(Peer::is_of_this_user)
 }
 
 /// True for a request that changes something and comes from another site (CSRF). Programs send no such headers.
