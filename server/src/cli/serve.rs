@@ -182,9 +182,14 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     }
     let setup = identity.setup_link().await?;
 
-    let (internet, budgets) = wiring::internet_sharing(&engine, &store)?;
+    let (mut internet, budgets) = wiring::internet_sharing(&engine, &store)?;
     let dns = internet.engine.clone();
     let gates = features::Gates::with_fixed(&args.feature.iter().cloned().collect());
+    internet.second = Some(Arc::new(product::SecondLook {
+        store: store.clone(),
+        gates: gates.clone(),
+        clock: Arc::new(SystemClock),
+    }));
     let inspector = wiring::inspector(&engine, &dns)?.with_gates(gates.clone());
     let tools = Tools::new(
         wiring::comparer(&engine, &dns)?,
