@@ -322,6 +322,8 @@ pub fn action_label(action: &str) -> &str {
         "member.remove" => "Member removed",
         "token.create" => "Token created",
         "token.revoke" => "Token revoked",
+        "template.save" => "Template saved",
+        "template.remove" => "Template removed",
         "feed.create" => "Feed created",
         "feed.revoke" => "Feed revoked",
         "session.sign_in" => "Signed in",

@@ -29,4 +29,4 @@ pub use features::{FeatureBackend, FeatureDraft, FeatureTask, FeatureUse, Featur
 pub use fleet::{
     AgentState, AgentToken, AgentView, ClusterClaim, ClusterClaimDraft, FleetBackend, FleetReport,
 };
-pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session};
+pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session, TemplateDraft};

@@ -30,6 +30,7 @@ mod retry;
 mod seal;
 mod services;
 mod store;
+mod templates;
 mod upkeep;
 
 pub use accounts::{
