@@ -3,6 +3,7 @@
 
 use crate::components::icon;
 use leptos::prelude::*;
+use model::open_tools::ToolSet;
 use std::borrow::Cow;
 
 /// A field of such a form.
@@ -47,6 +48,8 @@ pub struct AccessPage {
     pub footer: &'static str,
     /// The page to go to after sign-in with a passkey, where that is offered.
     pub passkey_to: Option<String>,
+    /// Tools that can be used without signing in.
+    pub open_tools: ToolSet,
 }
 
 /// The complete document of such a page; `head_html` carries the style sheet and no script.
@@ -76,12 +79,33 @@ pub fn access_document(head_html: &str, page: &AccessPage) -> String {
                         {form(page)}
                         {page.passkey_to.clone().map(passkey)}
                         <p class="text-muted text-xs text-center">{page.footer}</p>
+                        {open_tools(page.open_tools)}
                     </main>
                 </div>
             </body>
         </html>
     };
     document.into_any().to_html()
+}
+
+/// Links to tools that are open to visitors.
+fn open_tools(open: ToolSet) -> Option<AnyView> {
+    if open.is_empty() {
+        return None;
+    }
+    let links: Vec<_> = open
+        .iter()
+        .map(
+            |tool| view! { <a class="underline" href=format!("/tools/{}", tool.as_str())>{tool.label()}</a> },
+        )
+        .collect();
+    Some(
+        view! {
+            <nav class="flex items-center justify-center gap-x-3 gap-y-1 flex-wrap text-xs" aria-label="Tools">
+                <span class="text-muted">"Without an account:"</span>{links}</nav>
+        }
+        .into_any(),
+    )
 }
 
 /// Sign-in with a passkey. The script shows it in browsers that have passkeys.

@@ -41,7 +41,11 @@ pub struct Fields {
 /// `GET /sign-in`.
 pub async fn sign_in_page(State(state): State<AppState>, Query(asked): Query<Asked>) -> Response {
     match state.access.identity.is_set_up().await {
-        Ok(true) => show(&state, StatusCode::OK, &sign_in_form(&asked.to, "", false, None)),
+        Ok(true) => {
+            let form = sign_in_form(&asked.to, "", false, None);
+            let page = AccessPage { open_tools: state.services.open_tools(), ..form };
+            show(&state, StatusCode::OK, &page)
+        }
         Ok(false) => show(&state, StatusCode::OK, &not_set_up()),
         Err(e) => show(
             &state,
