@@ -156,7 +156,9 @@ pub async fn caller(State(state): State<AppState>, mut request: Request, next: N
             return problem(&ApiError::unavailable("The database did not respond. Try again in a moment."));
         }
     };
-    let caller = known.or_else(|| visitors::visitor(&state, &request));
+    // A token that is not known is an error of its program, not a visit.
+    let may_visit = is_visit || !request.headers().contains_key(AUTHORIZATION);
+    let caller = known.or_else(|| may_visit.then(|| visitors::visitor(&state, &request)).flatten());
     if let Some(caller) = caller {
         request.extensions_mut().insert(caller);
         let mut response = next.run(request).await;

@@ -105,6 +105,9 @@ async fn listed_origins_read_the_api_without_credentials_and_others_do_not() {
         assert!(!headers.contains_key("access-control-allow-origin"), "{foreign}");
         assert!(headers.get_all("vary").iter().any(|v| v == "Origin"), "{foreign}");
     }
+    // A token that was revoked is an error, not a visit.
+    let revoked = [("authorization", "Bearer dst_none")];
+    assert_eq!(ask(&site, "GET", path, "192.0.2.1", &revoked).await.0, StatusCode::UNAUTHORIZED);
     // Programs are visitors too.
     assert_eq!(ask(&site, "GET", path, "198.51.100.1", &[]).await.0, StatusCode::OK);
 }
