@@ -42,7 +42,7 @@ test("a forgotten password is replaced with a mailed link", async ({ page, brows
   await stranger.goto(`${own.url}/forgot-password`);
   await expectAccessible(stranger);
   await pictures(stranger, "forgot-password");
-  await forgot(stranger, "nobody@alder.example");
+  await forgot(stranger, "no-account@alder.example");
   await expect(stranger.getByRole("heading", { name: "Check your mail" })).toBeVisible();
   const words = await stranger.locator("main").innerText();
   await expectAccessible(stranger);
@@ -92,7 +92,7 @@ test("a forgotten password is replaced with a mailed link", async ({ page, brows
   await expect(page.getByText("Password reset", { exact: true }).first()).toBeVisible();
 
   // Requests for one address are throttled, with an account and without one alike.
-  for (const email of ["mira@alder.example", "nobody@alder.example"]) {
+  for (const email of ["mira@alder.example", "no-account@alder.example"]) {
     let status = 200;
     for (let n = 0; n < 6 && status === 200; n++) {
       const answer = await stranger.request.post(`${own.url}/forgot-password`, { form: { email } });

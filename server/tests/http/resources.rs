@@ -298,7 +298,7 @@ async fn addresses_lie_in_claims_released_prefixes_unclaimed_blocks_or_elsewhere
         |all: &[Value]| all.iter().map(|a| a["place"].as_str().unwrap().to_string()).collect::<Vec<_>>();
     assert_eq!(words(&places().await), ["claimed", "released", "elsewhere", "elsewhere"]);
     assert_eq!(tags().await, ["ADDRESS_IN_RELEASED_SPACE"]);
-    // An organisation that allocates from a block is told about addresses in it that no claim covers.
+    // Addresses that no claim covers are a finding in blocks from which the organisation allocates.
     let mut pool = claim("pool", "10.0.9.0/24");
     pool["spec"]["addressSpace"][0]["from"] = "10.0.0.0/16".into();
     site.api("POST", CLAIMS, pool).await;

@@ -138,7 +138,7 @@ impl Provider {
         settings: &OidcSettings,
         older: Duration,
     ) -> Result<CoreProviderMetadata, OidcError> {
-        // One discovery at a time: whoever comes meanwhile takes its result.
+        // One discovery at a time: sign-ins that come meanwhile take its result.
         let mut discovered = self.discovered.lock().await;
         match &*discovered {
             Some((at, Some(found))) if at.elapsed() < older => return Ok(found.clone()),
