@@ -105,7 +105,7 @@ fn the_description_is_valid_and_the_server_keeps_it() {
             "--continue-on-failure",
             "--suppress-health-check=all",
             "--request-timeout=30",
-            // Two threads of it trip over each other now and then while it reads its own sources.
+            // With two threads its libraries sometimes fail while they read their own sources.
             "--workers=1",
             "--exclude-method=DELETE",
             "--exclude-path-regex",

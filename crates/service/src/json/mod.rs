@@ -1,7 +1,8 @@
 //! JSON as pages read it: [`from_slice`] reads what our own server wrote. `serde_json` reads the same; of its decoder a
 //! browser would download one copy for every type, with texts for errors that can't happen between a server and a page
-//! of the same build. Here the code for one type is its fields and nothing else: objects are never read from arrays, an
-//! error is one word, and a third of the program's bytes are saved. `tests` compare it with `serde_json`.
+//! of the same build. Here the code for one type is its fields and nothing else: objects are never read from arrays, and an
+//! error is one word. The pages of a domain took 249 KB of brotli with it and 268 KB without, those of the settings 131
+//! and 155. `tests/json.rs` compares it with `serde_json`.
 
 mod access;
 #[cfg(feature = "server-fn")]
@@ -269,7 +270,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         visitor.visit_unit()
     }
 
-    // Structures are objects: what reads them from arrays, where every field has a place, is code for nothing.
+    // Our server writes structures as objects; code that also reads them from arrays would never run.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,

@@ -11,7 +11,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Hands it to who asked.
+    /// Passes it to the visitor.
     pub(super) fn give<'de, V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {
         match self {
             Self::Positive(n) => visitor.visit_u64(n),
