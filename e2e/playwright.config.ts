@@ -29,6 +29,9 @@ export default defineConfig({
     locale: "en-US",
     timezoneId: "UTC",
     viewport: { width: 1440, height: 900 },
+    // A test that allows itself minutes for many steps does not wait them all for one that will not come.
+    actionTimeout: 30_000,
+    navigationTimeout: 30_000,
     trace: "retain-on-failure",
     screenshot: "only-on-failure",
     // Pictures are compared by people: nothing in them should move.

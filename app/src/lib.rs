@@ -37,6 +37,8 @@ pub use shell::{App, NONCE_HEADER, PASSKEY_SCRIPT, ShellAssets, THEME_SCRIPT, sh
 /// Attaches to the page the server rendered. Called once the module is loaded.
 #[cfg(feature = "hydrate")]
 pub fn hydrate() {
+    // The bundle that people download has no messages of panics (xtask/src/wasm.rs).
+    #[cfg(debug_assertions)]
     console_error_panic_hook::set_once();
     browser_dns::document_loaded();
     wasm_bindgen_futures::spawn_local(async {

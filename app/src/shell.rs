@@ -21,6 +21,16 @@ pub struct ShellAssets {
 pub const THEME_SCRIPT: &str = "try{var t=localStorage.getItem(\"theme\");\
 if(t===\"light\"||t===\"dark\")document.documentElement.dataset.theme=t}catch(e){}";
 
+/// Says on the page that its program stopped: a panic is a trap of WebAssembly, after which nothing responds. Written
+/// without the program, which can't be asked any more.
+const STOPPED_SCRIPT: &str = r#"{const stop=e=>{
+if(!((e.error||e.reason)instanceof WebAssembly.RuntimeError)||document.getElementById("stopped"))return;
+(document.querySelector("main")||document.body).insertAdjacentHTML("afterbegin",
+'<div class="banner banner-critical" role="alert" id="stopped"><div class="flex-1 min-w-0">'+
+'<strong>The page stopped because of an error in it</strong><p>Saved data is not affected. Reload the page to continue.</p>'+
+'</div><a class="btn btn-sm end" href="" rel="external">Reload</a></div>')};
+addEventListener("error",stop);addEventListener("unhandledrejection",stop)}"#;
+
 /// The address of the script that talks to the browser about passkeys.
 pub const PASSKEY_SCRIPT: &str = "/passkey.js";
 
@@ -54,6 +64,7 @@ pub fn shell(assets: ShellAssets) -> impl IntoView {
     } else {
         head.insert_str(0, &format!("<script src=\"{PASSKEY_SCRIPT}\" defer></script>"));
     }
+    head.insert_str(0, &format!("<script>{STOPPED_SCRIPT}</script>"));
     let attribute = |name: &str| {
         visitor::document_attributes().into_iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     };

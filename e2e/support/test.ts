@@ -41,7 +41,8 @@ export { expect };
 
 /** Waits until the page is interactive: the program and the part with this page have loaded and attached themselves. */
 export async function hydrated(page: Page): Promise<void> {
-  await page.waitForFunction(() => "hydrated" in document.documentElement.dataset);
+  const attached = () => "hydrated" in document.documentElement.dataset;
+  await page.waitForFunction(attached, undefined, { timeout: 30_000 });
 }
 
 const sizes = { desk: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };

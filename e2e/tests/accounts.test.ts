@@ -11,7 +11,7 @@ let own: Server;
 test.beforeAll(async () => {
   own = await start("accounts", [], false);
 });
-test.afterAll(async () => own.stop());
+test.afterAll(async () => own?.stop());
 
 async function signIn(page: Page, email: string): Promise<void> {
   await page.goto(`${own.url}/sign-in`);

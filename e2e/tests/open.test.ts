@@ -26,7 +26,7 @@ test.beforeAll(async () => {
 });
 
 test.afterAll(async () => {
-  await open.stop();
+  await open?.stop();
   partner.close();
 });
 

@@ -125,3 +125,20 @@ test("the search is a form without the program", async ({ browser, server }) => 
   await expect(page.locator("tbody tr")).toHaveCount(1);
   await context.close();
 });
+
+test("a page whose program stops says so", async ({ page, complaints }) => {
+  // Another page than the program expects: it can't attach itself, which is a panic.
+  await page.route("/networks", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: (await response.text()).replaceAll("<use ", "<g ") });
+  });
+  await page.goto("/networks");
+  const alert = page.getByRole("alert").filter({ hasText: "stopped because of an error" });
+  await expect(alert).toBeVisible({ timeout: 30_000 });
+  await page.unroute("/networks");
+  await alert.getByRole("link", { name: "Reload" }).click();
+  await hydrated(page);
+  await expect(alert).toHaveCount(0);
+  expect(complaints.length).toBeGreaterThan(0);
+  complaints.length = 0;
+});

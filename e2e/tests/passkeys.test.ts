@@ -10,7 +10,7 @@ let own: Server;
 test.beforeAll(async () => {
   own = await start("passkeys", [], false);
 });
-test.afterAll(async () => own.stop());
+test.afterAll(async () => own?.stop());
 
 test("a passkey is added, signs in, and no longer does once it is removed", async ({ page, complaints }) => {
   test.setTimeout(180_000);

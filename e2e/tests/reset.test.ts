@@ -5,8 +5,6 @@ import { mailServer, type MailServer } from "../support/mail.ts";
 import { freePort, start, type Server } from "../support/server.ts";
 import { expect, expectAccessible, pictures, test } from "../support/test.ts";
 
-test.use({ actionTimeout: 20_000 });
-
 let mail: MailServer;
 let own: Server;
 test.beforeAll(async () => {

@@ -57,6 +57,13 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
+/// The same where a bundle past its budget is no reason to stop: says so in a way that is not overlooked.
+pub fn warn() {
+    if let Err(error) = check() {
+        eprintln!("\n\x1b[1;31mWARNING: {error:#}\x1b[0m\n");
+    }
+}
+
 fn costs(dist: &Path) -> Result<Vec<Cost>> {
     let list = std::fs::read_to_string(dist.join("parts.txt")).context("reading dist/parts.txt")?;
     let (script, lines) = list.split_once('\n').context("dist/parts.txt is empty")?;

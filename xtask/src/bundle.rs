@@ -1,7 +1,7 @@
 //! The browser bundle: stylesheet, wasm by Trunk, precompressed files, and a stamp that lets a later call
 //! skip all of it while nothing changed. In: app/, browser/, crates/model/, crates/service/, style/, public/. Out: dist/.
 
-use crate::{budget, fingerprint, paths, sh, tools, wasm};
+use crate::{fingerprint, paths, sh, tools, wasm};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,7 @@ const INPUTS: &[&str] = &[
     "xtask/bindgen",
     "xtask/src/bundle.rs",
     "xtask/src/tools.rs",
+    "xtask/src/wasm.rs",
 ];
 /// What rustc's wasm uses today, as in app/index.html.
 const WASM_FEATURES: &[&str] = &[
@@ -29,8 +30,6 @@ const WASM_FEATURES: &[&str] = &[
     "--enable-multivalue",
     "--enable-reference-types",
 ];
-/// `{:?}` writes nothing, and a panic names no line, in the bundle that people download.
-const RELEASE_FLAGS: &str = "--cfg erase_components -Zfmt-debug=none -Zlocation-detail=none";
 /// Written by the build itself.
 const OUTPUTS: &[&str] = &["style/out"];
 
@@ -87,10 +86,6 @@ pub fn ensure_beside(profile: Profile, beside: impl FnOnce() -> Result<()>) -> R
     }
     build(profile, beside)?;
     std::fs::write(stamp_file(), stamp(profile, inputs)).context("writing the bundle's stamp")?;
-    if profile == Profile::Release {
-        // Said here; past the budget is a failure of the tests, not of the build.
-        let _ = budget::check().inspect_err(|error| sh::say(&error.to_string()));
-    }
     Ok(true)
 }
 
@@ -116,6 +111,7 @@ fn build(profile: Profile, beside: impl FnOnce() -> Result<()>) -> Result<()> {
     tools::ensure_bundler()?;
     let optimise = profile == Profile::Release && tools::ensure_wasm_opt()?;
     sh::timed("generating the stylesheet", || sh::run(sh::command(&style).arg("css")))?;
+    let release_std = (profile == Profile::Release).then(|| toolchain.release_std());
     let cost = match profile {
         Profile::Release => "about 6 minutes the first time",
         Profile::Dev => "about 3 minutes the first time",
@@ -127,13 +123,11 @@ fn build(profile: Profile, beside: impl FnOnce() -> Result<()>) -> Result<()> {
         // Parts of an earlier build would fit nothing.
         let _ = std::fs::remove_dir_all(parts_folder(optimise));
         let mut trunk = sh::command("trunk");
-        toolchain.apply(&mut trunk);
+        match release_std {
+            Some(std) => toolchain.apply_release(&mut trunk, std),
+            None => toolchain.apply(&mut trunk),
+        };
         trunk.args(["build", "--cargo-profile", profile.name(), "--offline=true"]);
-        if profile == Profile::Release {
-            // Texts for debugging are a twentieth of the bundle. The switches are unstable, hence the first variable; the
-            // second replaces the flags of .cargo/config.toml.
-            trunk.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", RELEASE_FLAGS);
-        }
         // Trunk calls this switch release; it decides about wasm-opt alone, the profile is ours.
         if optimise {
             trunk.arg("--release");

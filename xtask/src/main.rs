@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         }
         Command::Setup => test::setup(),
         Command::Css => bundle::css(),
-        Command::Bundle { profile } => bundle::ensure(profile).map(drop),
+        Command::Bundle { profile } => bundle::ensure(profile).and_then(|_| budget::check()),
         Command::Run { demo, dev, extra } => run::run(demo, dev, &extra),
         Command::Test => return test::test(),
         Command::E2e { headed, pattern } => e2e::command(headed, pattern.as_deref()),

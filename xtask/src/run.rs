@@ -2,7 +2,7 @@
 //! becomes the server.
 
 use crate::bundle::Profile;
-use crate::{bundle, packages, paths, sh};
+use crate::{budget, bundle, packages, paths, sh};
 use anyhow::{Result, anyhow};
 use std::process::{Command, Stdio};
 
@@ -40,7 +40,10 @@ fn bundle_and_libraries(dev: bool) -> Result<()> {
         }
         libraries.wait()?;
     }
-    bundled.map(drop)
+    if bundled? {
+        budget::warn();
+    }
+    Ok(())
 }
 
 /// Builds the server; cargo decides whether there is anything to do.

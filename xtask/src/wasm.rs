@@ -10,6 +10,13 @@ use std::process::Command;
 
 /// What the browser runs.
 pub const TARGET: &str = "wasm32-unknown-unknown";
+/// `{:?}` writes nothing, and a panic names no line, in the bundle that people download. These flags replace those of
+/// .cargo/config.toml.
+const RELEASE_FLAGS: &str = "--cfg erase_components -Zfmt-debug=none -Zlocation-detail=none";
+/// A panic is a trap at once, without the code that formats its message. It needs a standard library of the same kind.
+const NO_PANIC_MESSAGES: &str = "-Zunstable-options -Cpanic=immediate-abort";
+/// A small package of Cargo.lock: building it builds the standard library.
+const PROBE: &str = "itoa";
 
 /// The way this machine can compile to wasm.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +55,53 @@ impl Toolchain {
         command
     }
 
+    /// The same for the bundle that people download, with the standard library built for size where `std` says so.
+    pub fn apply_release<'a>(&self, command: &'a mut Command, std: Std) -> &'a mut Command {
+        // The switches are unstable, hence the first variable.
+        self.apply(command).env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", RELEASE_FLAGS);
+        if std == Std::FromSource {
+            command
+                .env("RUSTFLAGS", format!("{RELEASE_FLAGS} {NO_PANIC_MESSAGES}"))
+                .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort")
+                .env("CARGO_UNSTABLE_BUILD_STD_FEATURES", "optimize_for_size");
+        }
+        command
+    }
+
+    /// Builds the standard library for the release bundle, which the bundle's build then finds. The switches change from
+    /// one compiler to the next, so whatever fails here is said, and the bundle gets the library that came with the compiler.
+    pub fn release_std(&self) -> Std {
+        sh::timed("building the standard library for size", || self.build_std()).map_or_else(
+            |error| {
+                sh::say(&format!("  not possible here ({error:#})"));
+                sh::say("  the bundle will work but be about a tenth larger");
+                Std::Prebuilt
+            },
+            |()| Std::FromSource,
+        )
+    }
+
+    fn build_std(&self) -> Result<()> {
+        if *self == Self::Native && !has_source("rustc") {
+            sh::output(sh::command("rustup").args(["component", "add", "rust-src"]))?;
+        }
+        let run = |words: &[&str]| {
+            sh::output(self.apply_release(sh::command("cargo").args(words), Std::FromSource)).map(drop)
+        };
+        run(&["fetch", "--quiet", "--target", TARGET])?;
+        run(&[
+            "build",
+            "--quiet",
+            "--offline",
+            "--target",
+            TARGET,
+            "--profile",
+            "wasm-release",
+            "--package",
+            PROBE,
+        ])
+    }
+
     /// For stamps and messages.
     pub fn name(&self) -> &str {
         match self {
@@ -55,6 +109,15 @@ impl Toolchain {
             Self::Debian { .. } => "Debian's rustc-web",
         }
     }
+}
+
+/// Where the standard library of the release bundle comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Std {
+    /// It came with the compiler: built for speed, with the texts of its panics.
+    Prebuilt,
+    /// Built for size with the bundle.
+    FromSource,
 }
 
 /// Finds a way, installing what is missing where that is possible.
@@ -98,13 +161,16 @@ fn native_has_target() -> bool {
     })
 }
 
+/// Whether the source of the standard library lies beside this compiler.
+fn has_source(rustc: &str) -> bool {
+    let sysroot = sh::output(sh::command(rustc).args(["--print", "sysroot"]));
+    sysroot.is_ok_and(|folder| {
+        Path::new(folder.trim()).join("lib/rustlib/src/rust/library/std/Cargo.toml").exists()
+    })
+}
+
 fn debian() -> Option<Toolchain> {
-    if !Path::new("/usr/bin/rustc").exists() || !Path::new("/usr/bin/cargo").exists() {
-        return None;
-    }
-    let sysroot = sh::output(sh::command("/usr/bin/rustc").args(["--print", "sysroot"])).ok()?;
-    let source = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/std/Cargo.toml");
-    if !source.exists() {
+    if !Path::new("/usr/bin/cargo").exists() || !has_source("/usr/bin/rustc") {
         return None;
     }
     let linker = std::fs::read_dir("/usr/bin")
@@ -138,6 +204,31 @@ mod tests {
     fn the_normal_toolchain_is_not_given_nightly_switches() {
         let set = variables(&Toolchain::Native);
         assert!(!set.iter().any(|name| name.contains("BOOTSTRAP") || name.contains("BUILD_STD")));
+    }
+
+    #[test]
+    fn a_prebuilt_library_is_never_mixed_with_panics_of_another_kind() {
+        let of = |std| {
+            let mut command = Command::new("cargo");
+            Toolchain::Native.apply_release(&mut command, std);
+            let set: Vec<_> = command
+                .get_envs()
+                .map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)))
+                .collect();
+            let value =
+                |name: &str| set.iter().find(|(have, _)| have == name).and_then(|(_, value)| value.clone());
+            (value("RUSTFLAGS").expect("flags"), value("CARGO_UNSTABLE_BUILD_STD"))
+        };
+        let (flags, std) = of(Std::Prebuilt);
+        assert!(flags == RELEASE_FLAGS && std.is_none());
+        let (flags, std) = of(Std::FromSource);
+        assert!(flags.to_string_lossy().ends_with(NO_PANIC_MESSAGES) && std.is_some());
+    }
+
+    #[test]
+    fn the_package_that_brings_the_library_is_in_the_lock_file_once() {
+        let lock = std::fs::read_to_string(paths::root().join("Cargo.lock")).expect("is committed");
+        assert_eq!(lock.matches(&format!("\nname = \"{PROBE}\"\n")).count(), 1);
     }
 
     #[test]

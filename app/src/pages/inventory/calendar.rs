@@ -16,6 +16,12 @@ fn percent(day: i32) -> String {
     format!("{:.2}%", f64::from(day) * 100.0 / f64::from(DAYS))
 }
 
+/// Whether the label of this day stands clear of the fixed ones, on a strip of 320 px: "Today" and the last one are
+/// written inwards from the ends, "30 days" is centred.
+fn has_room(day: i32) -> bool {
+    [(0, 15), (30, 12), (DAYS, 17)].iter().all(|(mark, room)| (day - mark).abs() >= *room)
+}
+
 /// `Dec 1`.
 fn short(d: Date) -> String {
     let all = human_date(d);
@@ -65,11 +71,8 @@ pub(crate) fn calendar(calendar: &[CalendarDay], today: Date) -> impl IntoView +
         .filter_map(|m| {
             let first = first_of_month_after(today, m)?;
             let d = days_from(today, first);
-            // Beside the fixed marks at 0, 30 and 90 days there is no room.
-            let room = [0, 30, DAYS].iter().all(|mark| (d - mark).abs() >= 9) && d < DAYS;
-            let class = if d < 22 { "p-mute p-xs max-sm:hidden" } else { "p-mute p-xs" };
-            room.then(
-                || view! { <text x=percent(d) y="43" text-anchor="middle" class=class>{short(first)}</text> },
+            has_room(d).then(
+                || view! { <text x=percent(d) y="43" text-anchor="middle" class="p-mute p-xs">{short(first)}</text> },
             )
         })
         .collect();
@@ -97,4 +100,16 @@ pub(crate) fn calendar(calendar: &[CalendarDay], today: Date) -> impl IntoView +
 
 fn domains(n: u64) -> String {
     if n == 1 { "1 domain".into() } else { format!("{} domains", grouped(n)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_room;
+
+    #[test]
+    fn labels_of_months_keep_clear_of_the_fixed_ones() {
+        let shown: Vec<i32> = (0..90).filter(|d| has_room(*d)).collect();
+        assert_eq!((shown.first(), shown.last()), (Some(&15), Some(&73)));
+        assert!(!has_room(9) && !has_room(40) && has_room(17) && has_room(45));
+    }
 }
