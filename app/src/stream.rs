@@ -22,7 +22,12 @@ impl EventStream {
     }
 
     /// Calls `then` for each event of this kind: `open` when the connection stands, `message` for events without a name.
-    pub(crate) fn on(&mut self, event: &str, mut then: impl FnMut(MessageEvent) + 'static) {
+    pub(crate) fn on(&mut self, event: &str, then: impl FnMut(MessageEvent) + 'static) {
+        self.listen(event, Box::new(then));
+    }
+
+    /// Boxed, so that the bundle has the task once.
+    fn listen(&mut self, event: &str, mut then: Box<dyn FnMut(MessageEvent)>) {
         let Ok(mut events) = self.source.subscribe(event) else { return };
         let alive = self.alive.clone();
         spawn_local(async move {

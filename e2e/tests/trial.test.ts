@@ -216,6 +216,7 @@ test("the palette takes a record type for what it is", async ({ page }) => {
 });
 
 test("the loss of the MX record is a badge, a figure and a filter", async ({ page, server, request }) => {
+  test.setTimeout(120_000);
   // The first scan is the baseline.
   await scanned(request, ["q7.io"]);
   await lab(server, "remove q7.io MX");
@@ -223,7 +224,8 @@ test("the loss of the MX record is a badge, a figure and a filter", async ({ pag
   await page.goto("/domains?sort=name");
   await hydrated(page);
   const row = page.getByRole("row", { name: /q7\.io/ });
-  await expect(row.getByRole("link", { name: "DNS changed" })).toBeVisible({ timeout: 30_000 });
+  // A loss is confirmed by a second scan, some seconds after the first.
+  await expect(row.getByRole("link", { name: "DNS changed" })).toBeVisible({ timeout: 60_000 });
   await page.getByRole("link", { name: /DNS changes, 7 d/ }).click();
   await expect(page).toHaveURL(/dns_changed=7d/);
   await expect(page.locator("tbody tr")).toHaveCount(1);
@@ -236,7 +238,7 @@ test("the loss of the MX record is a badge, a figure and a filter", async ({ pag
 test("what is compared behind an alias fits the screen, and history fits a phone", async ({ page }) => {
   await page.goto("/tools/compare?name=www.alder.example&type=A");
   await hydrated(page);
-  for (const width of [1920, 1280]) {
+  for (const width of [1920, 1280, 390]) {
     await page.setViewportSize({ width, height: 900 });
     const table = page.getByRole("region", { name: "Authoritative servers, table" });
     const hidden = await table.evaluate((e) => e.scrollWidth - e.clientWidth);
@@ -248,5 +250,9 @@ test("what is compared behind an alias fits the screen, and history fits a phone
   await page.setViewportSize({ width: 390, height: 844 });
   const chart = page.getByRole("img", { name: /^From / });
   expect(await chart.evaluate((e) => e.scrollWidth - e.clientWidth)).toBeLessThanOrEqual(0);
+  for (const bar of await chart.locator(".lane-bar").all()) {
+    const over = await bar.evaluate((e) => e.getBoundingClientRect().right - e.parentElement!.getBoundingClientRect().right);
+    expect(over, "no bar reaches beyond its lane").toBeLessThanOrEqual(1);
+  }
   await pictures(page, "history-lanes");
 });

@@ -39,10 +39,11 @@ pub(super) fn card(a: &Authority) -> AnyView {
         <section class="card tbl-wrap">
             <div class="card-head"><h2>"Authoritative"</h2><span class=class>{icon_sm(picture)}{words}</span><div class="aside">{at}</div></div>
             <div class="card-body grid gap-1 py-2.5 px-4 border-b"><p class="wrap">{a.sentence.clone()}</p>{negative}{notes}</div>
-            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Authoritative servers, table"><table class="tbl tbl-tight cmp-tbl">
-                <thead><tr><th scope="col">"Server"</th><th scope="col">{a.rtype.clone()}</th><th scope="col" class="num">"TTL"</th>
-                    <th scope="col" class="num">"Serial"</th><th scope="col" class="num">"Time"</th></tr></thead>
-                <tbody>{rows}</tbody></table></div>
+            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Authoritative servers, table"><table class="tbl tbl-tight cmp-tbl cmp-auth" role="table">
+                <thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">"Server"</th><th scope="col" role="columnheader">{a.rtype.clone()}</th>
+                    <th scope="col" role="columnheader" class="num">"TTL"</th><th scope="col" role="columnheader" class="num">"Serial"</th>
+                    <th scope="col" role="columnheader" class="num">"Time"</th></tr></thead>
+                <tbody role="rowgroup">{rows}</tbody></table></div>
         </section>
     }
     .into_any()
@@ -78,8 +79,9 @@ fn row(s: &AuthorityServer, several: bool) -> AnyView {
     let serial = s.serial.map_or_else(dash, |n| n.to_string());
     let time = s.latency_ms.map_or_else(dash, millis);
     view! {
-        <tr><th scope="row"><span class="mono wrap">{s.server.clone()}</span><div class="text-muted text-xs mono wrap">{address}{nsid}</div></th>
-            <td>{about}{said}{notes}</td><td class="num mono">{ttl}</td><td class="num mono">{serial}</td><td class="num text-muted">{time}</td></tr>
+        <tr role="row"><th scope="row" role="rowheader"><span class="mono wrap">{s.server.clone()}</span><div class="text-muted text-xs mono wrap">{address}{nsid}</div></th>
+            <td role="cell">{about}{said}{notes}</td><td role="cell" class="num mono">{ttl}</td><td role="cell" class="num mono">{serial}</td>
+            <td role="cell" class="num text-muted">{time}</td></tr>
     }
     .into_any()
 }

@@ -146,6 +146,8 @@ fn span(s: &Span, scale: Scale) -> AnyView {
     let title = format!("{}, {} to {}", s.text, human_day(s.from), human_day(s.to));
     let empty = matches!(s.tone, Tone::Off | Tone::Unknown) || x2 - x1 < 4.0;
     let text = (!empty).then(|| s.text.clone());
-    let style = format!("{};width:{:.2}%", left(x1), (x2 - x1).max(0.5));
+    // A short one grows into the picture, not over its edge.
+    let place = if x2 > 50.0 { format!("right:{:.2}%", 100.0 - x2) } else { left(x1) };
+    let style = format!("{place};width:{:.2}%", (x2 - x1).max(0.5));
     view! { <span class=bar_class(s.tone) style=style title=title>{text}</span> }.into_any()
 }

@@ -49,8 +49,8 @@ fn figures(s: &Summary) -> impl IntoView + use<> {
         {one("i text-warn", "warning", s.warning, "Warning", &status(StatusKind::Warning))}
         {(s.expired > 0).then(|| one("i text-critical", "clock", s.expired, "Expired", &expires(ExpiryFilter::Expired)))}
         {one("i text-muted", "calendar", s.expiring, "Expire in 30 days", &expires(ExpiryFilter::Next(30)))}
-        {one("i text-muted", "pulse", s.changed, "Registration changes, 7 d", &changed)}
-        {one("i text-muted", "network", s.dns_changed, "DNS changes, 7 d", &dns)}
+        {one("i text-muted", "pulse", s.changed, "Registration changes, 7\u{a0}d", &changed)}
+        {one("i text-muted", "network", s.dns_changed, "DNS changes, 7\u{a0}d", &dns)}
     }
     .into_any()
 }
