@@ -16,7 +16,9 @@ Usage: cargo xtask <command>
   bundle [--profile P]            build dist/ (P: wasm-release, the default, or wasm-dev)
   css                             write style/out/app.css
   e2e [--headed] [PATTERN]        browser tests alone
-  bench [NAME]                    benchmarks: whois, dns, doh, store, resources, signin
+  bench [NAME] [-- ARGS]          benchmarks: whois, dns, doh, store, resources, signin; ARGS go to it
+  bench history                   octets that a year of hourly scans leaves, for each domain
+  bench scans                     scans a second over 10,000 names, memory, how soon a Rescan begins
   bench kill                      servers killed at random points of long scan cycles, on SQLite and PostgreSQL
   fuzz [TARGET] [--seconds N]     fuzz targets, 60 seconds each; --keep takes discoveries into fuzz/corpus,
                                   --seed N goes the same way again (`test` has seed 1)
@@ -61,6 +63,8 @@ pub enum Command {
     Bench {
         /// Which one; all when `None`.
         which: Option<String>,
+        /// Handed to the benchmark.
+        extra: Vec<String>,
     },
     /// Coverage-guided fuzzing.
     Fuzz(Plan),
@@ -83,14 +87,7 @@ pub fn parse(words: impl Iterator<Item = String>) -> Result<Command, String> {
     let command = match name.as_str() {
         "help" | "-h" | "--help" => return Ok(Command::Help),
         "run" => {
-            let extra = match words.iter().position(|word| word == "--") {
-                Some(at) => {
-                    let extra = words.split_off(at + 1);
-                    words.pop();
-                    extra
-                }
-                None => Vec::new(),
-            };
+            let extra = after_dashes(&mut words);
             Command::Run { demo: flag(&mut words, "--demo"), dev: flag(&mut words, "--dev"), extra }
         }
         "test" => Command::Test,
@@ -98,7 +95,10 @@ pub fn parse(words: impl Iterator<Item = String>) -> Result<Command, String> {
         "css" => Command::Css,
         "bundle" => Command::Bundle { profile: profile(&mut words)? },
         "e2e" => Command::E2e { headed: flag(&mut words, "--headed"), pattern: free_word(&mut words) },
-        "bench" => Command::Bench { which: free_word(&mut words) },
+        "bench" => {
+            let extra = after_dashes(&mut words);
+            Command::Bench { which: free_word(&mut words), extra }
+        }
         "fuzz" => {
             let keep = flag(&mut words, "--keep");
             let seconds = number(&mut words, "--seconds")?.unwrap_or(60);
@@ -114,6 +114,14 @@ pub fn parse(words: impl Iterator<Item = String>) -> Result<Command, String> {
         Some(rest) => Err(format!("`cargo xtask {name}` does not take `{rest}`.")),
         None => Ok(command),
     }
+}
+
+/// The words after `--`, without it.
+fn after_dashes(words: &mut Vec<String>) -> Vec<String> {
+    let Some(at) = words.iter().position(|word| word == "--") else { return Vec::new() };
+    let extra = words.split_off(at + 1);
+    words.pop();
+    extra
 }
 
 fn flag(words: &mut Vec<String>, name: &str) -> bool {

@@ -11,28 +11,38 @@ const BENCHES: &[(&str, &str, &str)] = &[
     ("resources", "domainscope-server", "resources"),
 ];
 
-/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself, and `signin` and `kill` are only run by
-/// name.
-pub fn run(which: Option<&str>) -> Result<()> {
+/// The same; these take many minutes and are only run by name.
+const LONG: &[(&str, &str, &str)] =
+    &[("history", "domainscope-monitor", "history"), ("scans", "domainscope", "scans")];
+
+/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself, and `signin`, `kill` and [`LONG`] are
+/// only run by name. `extra` is handed to the benchmark.
+pub fn run(which: Option<&str>, extra: &[String]) -> Result<()> {
     match which {
         Some("doh") => return doh::bench(),
         Some("signin") => return signin::bench(),
         Some("kill") => return kill(),
         _ => {}
     }
+    if let Some((name, package, target)) = LONG.iter().find(|(name, ..)| which == Some(*name)) {
+        sh::say(&format!("benchmark {name}: many minutes"));
+        return sh::run(
+            sh::cargo().args(["bench", "--package", package, "--bench", target, "--"]).args(extra),
+        );
+    }
     let chosen: Vec<_> =
         BENCHES.iter().filter(|(name, ..)| which.is_none_or(|wanted| wanted == *name)).collect();
     if chosen.is_empty() {
         let names: Vec<_> = BENCHES.iter().map(|(name, ..)| *name).collect();
         bail!(
-            "no benchmark is called `{}`; there are: {}, doh, signin, kill",
+            "no benchmark is called `{}`; there are: {}, doh, history, scans, signin, kill",
             which.unwrap_or_default(),
             names.join(", ")
         );
     }
     for (name, package, target) in chosen {
         sh::say(&format!("benchmark {name}"));
-        sh::run(sh::cargo().args(["bench", "--package", package, "--bench", target]))?;
+        sh::run(sh::cargo().args(["bench", "--package", package, "--bench", target, "--"]).args(extra))?;
         match *name {
             "dns" => doh::bench()?,
             "resources" => sh::run(sh::cargo().args([
@@ -60,7 +70,7 @@ fn kill() -> Result<()> {
 mod tests {
     #[test]
     fn a_wrong_name_is_answered_with_the_right_ones() {
-        let error = super::run(Some("whoise")).expect_err("no such benchmark").to_string();
+        let error = super::run(Some("whoise"), &[]).expect_err("no such benchmark").to_string();
         assert!(error.contains("whoise") && error.contains("whois, dns, store, resources"), "{error}");
     }
 }

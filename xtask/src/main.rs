@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         Command::Run { demo, dev, extra } => run::run(demo, dev, &extra),
         Command::Test => return test::test(),
         Command::E2e { headed, pattern } => e2e::command(headed, pattern.as_deref()),
-        Command::Bench { which } => bench::run(which.as_deref()),
+        Command::Bench { which, extra } => bench::run(which.as_deref(), &extra),
         Command::Fuzz(plan) => fuzz::run(&plan),
         Command::Tables { from, check } => tables::run(from.as_deref(), check),
     };

@@ -170,16 +170,15 @@ impl Hub {
 
     fn forget_oldest(&self) {
         let mut scans = self.scans();
-        let mut ended: Vec<_> = scans
-            .iter()
-            .filter(|(_, f)| f.progress.finished())
-            .map(|(name, f)| (f.progress.started_at, name.clone()))
-            .collect();
-        if ended.len() > FINISHED_KEPT {
-            ended.sort();
-            for (_, name) in ended.drain(..FINISHED_KEPT / 2) {
-                scans.remove(&name);
-            }
+        // Counted first: this runs after every scan, and names are copied only when some are forgotten.
+        if scans.values().filter(|f| f.progress.finished()).count() <= FINISHED_KEPT {
+            return;
+        }
+        let ended = scans.iter().filter(|(_, f)| f.progress.finished());
+        let mut ended: Vec<_> = ended.map(|(name, f)| (f.progress.started_at, name.clone())).collect();
+        ended.sort();
+        for (_, name) in ended.drain(..FINISHED_KEPT / 2) {
+            scans.remove(&name);
         }
     }
 

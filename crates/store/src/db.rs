@@ -1,6 +1,6 @@
 //! The two databases behind one interface, so that every statement of the store is written once.
 //!
-//! All columns are BIGINT or TEXT, placeholders are `$1`, `$2`, ... (both databases read them), and what differs
+//! Columns are BIGINT or TEXT, or bytes where a text is packed; placeholders are `$1`, `$2`, ... (both databases read them), and what differs
 //! is here: how a transaction begins, how a list of texts is bound, how rows are locked.
 
 use crate::api::{Error, Result};
@@ -18,6 +18,7 @@ pub(crate) type Sql = Cow<'static, str>;
 pub(crate) enum Arg {
     Int(Option<i64>),
     Text(Option<String>),
+    Bytes(Vec<u8>),
     /// A list for [`Db::any`].
     Texts(Vec<String>),
 }
@@ -55,6 +56,11 @@ impl From<String> for Arg {
 impl From<Option<String>> for Arg {
     fn from(v: Option<String>) -> Self {
         Arg::Text(v.map(clean))
+    }
+}
+impl From<Vec<u8>> for Arg {
+    fn from(v: Vec<u8>) -> Self {
+        Arg::Bytes(v)
     }
 }
 impl From<Vec<String>> for Arg {
@@ -95,6 +101,9 @@ impl Cells {
     pub(crate) fn text(&self, i: usize) -> Result<String> {
         cell!(self, i, String)
     }
+    pub(crate) fn bytes_or_null(&self, i: usize) -> Result<Option<Vec<u8>>> {
+        cell!(self, i, Option<Vec<u8>>)
+    }
     pub(crate) fn text_or_null(&self, i: usize) -> Result<Option<String>> {
         cell!(self, i, Option<String>)
     }
@@ -108,6 +117,7 @@ macro_rules! bound {
             query = match arg {
                 Arg::Int(v) => query.bind(v),
                 Arg::Text(v) => query.bind(v),
+                Arg::Bytes(v) => query.bind(v),
                 Arg::Texts(v) => query.bind($list(v)),
             };
         }

@@ -1,9 +1,10 @@
 //! What was observed, now and before. Kept states are shared, but shown only to organisations that hold the name.
 
-use crate::api::{Error, Result, Versioned};
+use crate::api::{Result, Versioned};
 use crate::codec::{instant, read_json};
 use crate::db::{Db, args};
-use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
+use crate::stored;
+use model::detail::SnapshotMeta;
 use model::ids::{OrgId, SnapshotId, Vantage};
 use model::names::DomainName;
 
@@ -13,11 +14,11 @@ const HELD: &str = "EXISTS (SELECT 1 FROM items i WHERE i.org = $1 AND i.name = 
 pub(crate) async fn observation(db: &Db, name: &DomainName, vantage: &Vantage) -> Result<Option<Versioned>> {
     let row = db
         .row(
-            "SELECT version, json FROM observations WHERE name = $1 AND vantage = $2",
+            "SELECT version, json, packed FROM observations WHERE name = $1 AND vantage = $2",
             args![name.as_str(), vantage.0.as_str()],
         )
         .await?;
-    row.map(|r| Ok(Versioned { version: r.int(0)?, observation: read_json(&r.text(1)?)? })).transpose()
+    row.map(|r| Ok(Versioned { version: r.int(0)?, observation: stored::observation(&r, 1)? })).transpose()
 }
 
 pub(crate) async fn snapshots(
@@ -48,27 +49,4 @@ pub(crate) async fn counts(db: &Db, org: OrgId, name: &DomainName) -> Result<(u6
     );
     let Some(r) = db.row(sql, args![org.0, name.as_str()]).await? else { return Ok((0, 0)) };
     Ok((u64::try_from(r.int(0)?).unwrap_or(0), u64::try_from(r.int(1)?).unwrap_or(0)))
-}
-
-pub(crate) async fn snapshot(db: &Db, org: OrgId, name: &DomainName, id: SnapshotId) -> Result<Snapshot> {
-    let sql =
-        format!("SELECT s.at, s.summary, s.json FROM snapshots s WHERE s.id = $3 AND s.name = $2 AND {HELD}");
-    let r = db.row(sql, args![org.0, name.as_str(), id.0]).await?.ok_or(Error::NotFound)?;
-    Ok(Snapshot {
-        meta: SnapshotMeta { id, at: instant(r.int(0)?)?, summary: read_json(&r.text(1)?)? },
-        observation: read_json(&r.text(2)?)?,
-    })
-}
-
-pub(crate) async fn raw(db: &Db, org: OrgId, name: &DomainName, id: SnapshotId) -> Result<Vec<RawAnswer>> {
-    let sql = format!(
-        "SELECT a.json FROM snapshots s LEFT JOIN raw_answers a ON a.snapshot = s.id \
-         WHERE s.id = $3 AND s.name = $2 AND {HELD} ORDER BY a.ord"
-    );
-    let rows = db.rows(sql, args![org.0, name.as_str(), id.0]).await?;
-    if rows.is_empty() {
-        return Err(Error::NotFound);
-    }
-    // A state without raw answers is one row of NULL.
-    rows.iter().filter_map(|r| r.text_or_null(0).transpose()).map(|text| read_json(&text?)).collect()
 }

@@ -31,6 +31,7 @@ mod retry;
 mod seal;
 mod services;
 mod store;
+mod stored;
 mod upkeep;
 
 pub use accounts::{

@@ -95,6 +95,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0016_addresses.sql"),
         postgres: include_str!("../migrations/postgres/0016_addresses.sql"),
     },
+    Migration {
+        version: 17,
+        sqlite: include_str!("../migrations/sqlite/0017_packed.sql"),
+        postgres: include_str!("../migrations/postgres/0017_packed.sql"),
+    },
 ];
 
 /// Any number that no other program's advisory lock is likely to have.

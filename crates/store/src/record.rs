@@ -14,6 +14,7 @@ use crate::items::reminded;
 use crate::log::{self, Line};
 use crate::outbox;
 use crate::resources;
+use crate::stored::{self, Text};
 use jiff::Timestamp;
 use model::event::{Change, Severity};
 use model::ids::{LogPosition, OrgId};
@@ -26,7 +27,7 @@ pub(crate) async fn record(db: &Db, record: &Record) -> Result<LogPosition> {
     let mut tx = db.begin().await?;
     observation(&mut tx, record).await?;
     resources::keep_addresses(&mut tx, &record.observation).await?;
-    history(&mut tx, record).await?;
+    stored::keep(&mut tx, record).await?;
 
     let name = &record.observation.name;
     let mut outcomes: Vec<&ItemOutcome> = record.outcomes.iter().filter(|o| o.item.name == *name).collect();
@@ -96,57 +97,23 @@ pub(crate) fn severity_rank(s: Severity) -> i64 {
 /// Writes the observation if the version the comparison was made against is still there.
 async fn observation(tx: &mut Tx, record: &Record) -> Result<()> {
     let o = &record.observation;
-    let (name, vantage, text) = (o.name.as_str(), o.vantage.0.as_str(), json(o)?);
+    let (name, vantage, packed) = (o.name.as_str(), o.vantage.0.as_str(), Text::of(o)?.pack(None)?);
     let written = if record.expected_version == 0 {
         tx.execute(
-            "INSERT INTO observations (name, vantage, version, json, recorded_at) VALUES ($1, $2, 1, $3, $4) \
+            "INSERT INTO observations (name, vantage, version, json, packed, recorded_at) VALUES ($1, $2, 1, '', $3, $4) \
              ON CONFLICT (name, vantage) DO NOTHING",
-            args![name, vantage, text, micros(record.at)],
+            args![name, vantage, packed, micros(record.at)],
         )
         .await?
     } else {
         tx.execute(
-            "UPDATE observations SET version = version + 1, json = $3, recorded_at = $4 \
+            "UPDATE observations SET version = version + 1, json = '', packed = $3, recorded_at = $4 \
              WHERE name = $1 AND vantage = $2 AND version = $5",
-            args![name, vantage, text, micros(record.at), record.expected_version],
+            args![name, vantage, packed, micros(record.at), record.expected_version],
         )
         .await?
     };
     if written == 1 { Ok(()) } else { Err(Error::Conflict) }
-}
-
-/// Keeps the state when it differs, and the raw answers with the newest state.
-async fn history(tx: &mut Tx, record: &Record) -> Result<()> {
-    let o = &record.observation;
-    let (name, vantage) = (o.name.as_str(), o.vantage.0.as_str());
-    let snapshot = match &record.snapshot {
-        Some(summary) => {
-            tx.row(
-                "INSERT INTO snapshots (name, vantage, at, summary, json) VALUES ($1, $2, $3, $4, $5) RETURNING id",
-                args![name, vantage, micros(record.at), json(summary)?, json(o)?],
-            )
-            .await?
-        }
-        // Nothing was answered: the last answers stay.
-        None if record.raw.is_empty() => None,
-        None => {
-            tx.row(
-                "SELECT id FROM snapshots WHERE name = $1 AND vantage = $2 ORDER BY id DESC LIMIT 1",
-                args![name, vantage],
-            )
-            .await?
-        }
-    };
-    let Some(snapshot) = snapshot.map(|r| r.int(0)).transpose()? else { return Ok(()) };
-    if record.snapshot.is_none() {
-        tx.execute("DELETE FROM raw_answers WHERE snapshot = $1", args![snapshot]).await?;
-    }
-    let mut rows = Vec::with_capacity(record.raw.len());
-    for (ord, raw) in (0i64..).zip(&record.raw) {
-        rows.push(args![snapshot, ord, json(raw)?]);
-    }
-    tx.insert("INSERT INTO raw_answers (snapshot, ord, json)", rows, "").await?;
-    Ok(())
 }
 
 /// The stored item and row, kept from other writers until the commit.

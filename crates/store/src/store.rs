@@ -9,7 +9,7 @@ use crate::resources::SpaceCache;
 use crate::retry::Retry;
 use crate::seal::SecretKey;
 use crate::services::{self, VersionedService};
-use crate::{budgets, events, history, items, jobs, log, outbox, record, upkeep};
+use crate::{budgets, events, history, items, jobs, log, outbox, record, stored, upkeep};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -198,11 +198,11 @@ impl Store for Database {
     }
 
     async fn snapshot(&self, org: OrgId, name: &DomainName, id: SnapshotId) -> Result<Snapshot> {
-        history::snapshot(&self.db, org, name, id).await
+        stored::snapshot(&self.db, org, name, id).await
     }
 
     async fn raw(&self, org: OrgId, name: &DomainName, id: SnapshotId) -> Result<Vec<RawAnswer>> {
-        history::raw(&self.db, org, name, id).await
+        stored::raw(&self.db, org, name, id).await
     }
 
     async fn events(&self, org: OrgId, query: &EventQuery) -> Result<EventPage> {

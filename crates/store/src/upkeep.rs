@@ -66,13 +66,16 @@ pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64
     let old = cutoff(now, keep_days);
     let mut gone = prune_log(db, now, keep_days).await?;
     gone += crate::services::prune(db, now).await?;
-    // The newest two states of a name are its newest change.
+    // The newest two states of a name are its newest change. A state that an older one needs (a difference) is deleted
+    // with it or after it, also where a wrong clock gave the older one a later time.
     gone += by_age(
         db,
         "snapshots",
         old,
         "EXISTS (SELECT 1 FROM snapshots n WHERE n.name = snapshots.name AND n.vantage = snapshots.vantage \
-         AND n.id > snapshots.id ORDER BY n.id LIMIT 1 OFFSET 1)",
+         AND n.id > snapshots.id ORDER BY n.id LIMIT 1 OFFSET 1) \
+         AND NOT EXISTS (SELECT 1 FROM snapshots o WHERE o.name = snapshots.name AND o.vantage = snapshots.vantage \
+         AND o.id < snapshots.id AND NOT (o.id BETWEEN $1 AND $2 AND o.at BETWEEN $3 AND $4))",
     )
     .await?;
     // The events of the newest scan that brought any stay while the name is held.
@@ -116,7 +119,8 @@ fn cutoff(now: Timestamp, days: u32) -> i64 {
     micros(now).saturating_sub(i64::from(days) * 86_400_000_000)
 }
 
-/// Walks the rows of a table that are older than an instant, oldest first, and deletes those that meet a condition.
+/// Walks the rows of a table that are older than an instant, oldest first, and deletes those that meet a condition, in
+/// which `$1` to `$4` are the least and greatest `id` and `at` of the step.
 /// Each step looks at a bounded number of rows, whether they are deleted or kept.
 async fn by_age(db: &Db, table: &str, old: i64, condition: &str) -> Result<u64> {
     let page = format!(
@@ -142,9 +146,10 @@ async fn names_nobody_holds(db: &Db) -> Result<u64> {
     let page = "SELECT DISTINCT name FROM observations WHERE name > $1 ORDER BY name LIMIT $2";
     let unheld =
         format!("SELECT name FROM observations o WHERE {} AND NOT {HELD} o.name)", db.any("name", 1));
+    // Oldest first: the name may be held again before the next step, and a state may need a newer one.
     let snapshots = format!(
-        "DELETE FROM snapshots WHERE id IN (SELECT id FROM snapshots s WHERE {} AND NOT {HELD} s.name) LIMIT $2)",
-        db.any("name", 1)
+        "DELETE FROM snapshots WHERE id IN \
+         (SELECT id FROM snapshots s WHERE name = $1 AND NOT {HELD} s.name) ORDER BY id LIMIT $2)"
     );
     let observations =
         format!("DELETE FROM observations WHERE {} AND NOT {HELD} observations.name)", db.any("name", 1));
@@ -164,11 +169,13 @@ async fn names_nobody_holds(db: &Db) -> Result<u64> {
             continue;
         }
         // The observations last: they are what a walk that was interrupted finds the names by.
-        loop {
-            let n = db.write(snapshots.clone(), args![names.clone(), BATCH]).await?;
-            gone += n;
-            if n == 0 {
-                break;
+        for name in &names {
+            loop {
+                let n = db.write(snapshots.clone(), args![name.as_str(), BATCH]).await?;
+                gone += n;
+                if n < BATCH.unsigned_abs() {
+                    break;
+                }
             }
         }
         let mut tx = db.begin().await?;

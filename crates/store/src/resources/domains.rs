@@ -5,6 +5,7 @@ use crate::api::{Error, Result};
 use crate::codec::{ITEM, ITEM_LEN, micros, read_item, read_json};
 use crate::db::{Cells, Db, Tx, args};
 use crate::log::{self, Line};
+use crate::stored;
 use jiff::Timestamp;
 use model::ids::{LogPosition, OrgId, Vantage};
 use model::item::Item;
@@ -14,8 +15,10 @@ use std::collections::HashMap;
 
 fn columns() -> String {
     format!(
-        "{ITEM}, row_json, rv, (SELECT json FROM observations o WHERE o.name = items.name AND o.vantage = $1), \
-         (SELECT json FROM object_metadata m WHERE m.org = items.org AND m.kind = 'item' AND m.name = items.name)"
+        "{ITEM}, row_json, rv, \
+         (SELECT json FROM object_metadata m WHERE m.org = items.org AND m.kind = 'item' AND m.name = items.name), \
+         (SELECT json FROM observations o WHERE o.name = items.name AND o.vantage = $1), \
+         (SELECT packed FROM observations o WHERE o.name = items.name AND o.vantage = $1)"
     )
 }
 
@@ -24,8 +27,11 @@ fn read(r: &Cells) -> Result<StoredDomain> {
         item: read_item(r)?,
         row: read_json(&r.text(ITEM_LEN)?)?,
         rv: LogPosition(r.int(ITEM_LEN + 1)?),
-        observation: r.text_or_null(ITEM_LEN + 2)?.map(|t| read_json(&t)).transpose()?,
-        metadata: r.text_or_null(ITEM_LEN + 3)?,
+        metadata: r.text_or_null(ITEM_LEN + 2)?,
+        observation: match r.text_or_null(ITEM_LEN + 3)? {
+            Some(_) => Some(stored::observation(r, ITEM_LEN + 3)?),
+            None => None,
+        },
     })
 }
 

@@ -21,6 +21,7 @@ mod passkeys;
 mod plain;
 mod saved;
 mod services;
+mod states;
 mod world;
 
 use world::Place;
@@ -109,6 +110,10 @@ stories! {
     outbox::secrets_of_channels_are_not_stored_in_clear,
     saved::a_database_of_schema_13_reads_as_it_did,
     saved::a_database_of_schema_2_reads_as_it_did,
+    saved::todays_words_are_the_stored_words,
     services::a_look_is_recorded_once_with_its_event,
     services::links_of_customer_pages_end,
+    states::states_are_differences_that_read_as_they_were,
+    states::states_of_a_wrong_clock_stay_readable,
+    states::a_name_keeps_a_bounded_number_of_states,
 }

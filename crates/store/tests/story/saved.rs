@@ -3,8 +3,9 @@
 //!
 //! `schema-2.*` were written by version 0.1.0 with schema version 2: twelve domains of the demo lab with renewals,
 //! transfers, failures, tags, notes and acknowledged events. `schema-13.*` are the whole demo with schema version 13:
-//! organisations, ownership claims, services, channels, rules, messages, feeds, address claims, features and an agent. A
-//! saved database is never changed; a release that changes the schema or a stored type adds one.
+//! organisations, ownership claims, services, channels, rules, messages, feeds, address claims, features and an agent.
+//! `schema-16.*` are the demo again, the last in which observations and states were plain JSON; its words are those of
+//! form 1 (`stored/mod.rs`). A saved database is never changed; a release that changes the schema or a stored type adds one.
 
 use crate::world::{KEY, ONE, Place, add, item, later, name, now, scan};
 use flate2::read::GzDecoder;
@@ -36,6 +37,10 @@ const SCHEMA_2: Saved = Saved {
 const SCHEMA_13: Saved = Saved {
     sqlite: include_bytes!("../saved/schema-13.sqlite3.gz"),
     postgres: include_bytes!("../saved/schema-13.postgres.sql.gz"),
+};
+const SCHEMA_16: Saved = Saved {
+    sqlite: include_bytes!("../saved/schema-16.sqlite3.gz"),
+    postgres: include_bytes!("../saved/schema-16.postgres.sql.gz"),
 };
 
 /// Puts the saved database where the store will be opened.
@@ -88,28 +93,42 @@ pub async fn execute(place: &Place, sql: &str) {
     }
 }
 
-/// How often each scalar stands in some JSON texts, whatever the keys above it are called. `null` and `false` may be
-/// what a type says by leaving a field out.
-fn scalars<'a>(texts: impl IntoIterator<Item = &'a String>) -> BTreeMap<String, usize> {
-    fn collect(v: &Value, out: &mut BTreeMap<String, usize>) {
+/// How often each scalar stands in some JSON texts, with the keys above it if `keys`. `null` and `false` may be what a
+/// type says by leaving a field out.
+fn scalars<'a>(texts: impl IntoIterator<Item = &'a String>, keys: bool) -> BTreeMap<String, usize> {
+    fn collect(path: &str, v: &Value, keys: bool, out: &mut BTreeMap<String, usize>) {
         match v {
             Value::Null | Value::Bool(false) => {}
-            Value::Array(a) => a.iter().for_each(|v| collect(v, out)),
-            Value::Object(o) => o.values().for_each(|v| collect(v, out)),
-            scalar => *out.entry(scalar.to_string()).or_default() += 1,
+            Value::Array(a) => a.iter().for_each(|v| collect(path, v, keys, out)),
+            Value::Object(o) if keys => {
+                o.iter().for_each(|(k, v)| collect(&format!("{path}{k}/"), v, keys, out));
+            }
+            Value::Object(o) => o.values().for_each(|v| collect(path, v, keys, out)),
+            scalar => *out.entry(format!("{path}{scalar}")).or_default() += 1,
         }
     }
     let mut out = BTreeMap::new();
     for text in texts {
-        collect(&serde_json::from_str(text).expect("stored JSON"), &mut out);
+        collect("", &serde_json::from_str(text).expect("stored JSON"), keys, &mut out);
     }
     out
 }
 
+/// How what was stored is compared with what is read and written again.
+type Compare = fn(&str, &[String], &[String]);
+
 /// Every scalar that was stored was read, so no field was renamed or dropped without a way to read the old one.
 fn assert_nothing_is_lost(what: &str, stored: &[String], read: &[String]) {
-    let read = scalars(read);
-    for (scalar, n) in scalars(stored) {
+    assert_found(what, scalars(stored, false), &scalars(read, false));
+}
+
+/// Every scalar is written again under the same keys.
+fn assert_same_words(what: &str, stored: &[String], read: &[String]) {
+    assert_found(what, scalars(stored, true), &scalars(read, true));
+}
+
+fn assert_found(what: &str, stored: BTreeMap<String, usize>, read: &BTreeMap<String, usize>) {
+    for (scalar, n) in stored {
         let found = read.get(&scalar).copied().unwrap_or(0);
         assert!(found >= n, "{what}: {scalar} was stored {n} times and read {found} times");
     }
@@ -125,7 +144,7 @@ async fn observation(s: &dyn Store, n: &str) -> Observation {
 
 /// Reads all that is kept of the domains of the first organisation, compares it with what is stored, and returns the
 /// events.
-async fn domains_read_whole(place: &Place, s: &dyn Store, domains: usize) -> Vec<Event> {
+async fn domains_read_whole(place: &Place, s: &dyn Store, domains: usize, compare: Compare) -> Vec<Event> {
     let page = s.list(ONE, &ListQuery { per_page: 100, ..ListQuery::default() }, now()).await.unwrap();
     assert_eq!((page.total as usize, page.rows.len()), (domains, domains));
 
@@ -153,17 +172,17 @@ async fn domains_read_whole(place: &Place, s: &dyn Store, domains: usize) -> Vec
         "SELECT json FROM raw_answers",
     ];
     for (sql, read) in columns.into_iter().zip(&read) {
-        assert_nothing_is_lost(sql, &texts(place, sql).await, read);
+        compare(sql, &texts(place, sql).await, read);
     }
     let sql = "SELECT json FROM events WHERE org = 1";
-    assert_nothing_is_lost(sql, &texts(place, sql).await, &changes);
+    compare(sql, &texts(place, sql).await, &changes);
     events
 }
 
 pub async fn a_database_of_schema_2_reads_as_it_did(place: &Place) {
     restore(&SCHEMA_2, place).await;
     let s = place.open().await;
-    let events = domains_read_whole(place, &*s, 12).await;
+    let events = domains_read_whole(place, &*s, 12, assert_nothing_is_lost).await;
     assert_eq!(events.len(), 18);
     let newest = &events[0];
     assert_eq!((newest.change.kind, newest.change.severity), (EventKind::StatusRemoved, Severity::Info));
@@ -179,22 +198,11 @@ pub async fn a_database_of_schema_2_reads_as_it_did(place: &Place) {
 pub async fn a_database_of_schema_13_reads_as_it_did(place: &Place) {
     restore(&SCHEMA_13, place).await;
     let s = place.open().await;
-    let events = domains_read_whole(place, &*s, 66).await;
+    let events = domains_read_whole(place, &*s, 66, assert_nothing_is_lost).await;
     assert_eq!(events.len(), 17);
     assert!(events.iter().any(|e| e.domain.as_str() == "q7.io" && e.change.kind == EventKind::Renewed));
 
-    let mut services = Vec::new();
-    for name in texts(place, "SELECT DISTINCT name FROM services WHERE org = 1").await {
-        services.extend(s.services(ONE, &crate::world::name(&name)).await.unwrap());
-    }
-    let services: Vec<_> = services.iter().map(|v| text(&v.service)).collect();
-    assert_eq!(services.len(), 6);
-    assert_nothing_is_lost("services", &texts(place, "SELECT json FROM services").await, &services);
-
-    let claims = s.all_claims("", 100).await.unwrap();
-    assert_eq!(claims.len(), 6);
-    let read: Vec<_> = claims.iter().map(|c| text(&c.claim)).collect();
-    assert_nothing_is_lost("claims", &texts(place, "SELECT json FROM claims").await, &read);
+    further_objects(place, &*s, (6, 6), assert_nothing_is_lost).await;
 
     // Encrypted with the key beside the database, or given for PostgreSQL.
     s.check_channels().await.unwrap();
@@ -215,6 +223,46 @@ pub async fn a_database_of_schema_13_reads_as_it_did(place: &Place) {
     assert!(members.iter().any(|m| m.user.email == "mira@alder.example"), "{members:?}");
     assert!(s.agents().await.unwrap().iter().any(|a| a.id == "lab-2"));
     work_goes_on(&*s).await;
+}
+
+/// The last database of plain JSON. What today's types write has its words: whoever renames a field or a variant that is
+/// stored raises `stored::FORM` and writes the step from the form before, then saves a database and compares with that.
+pub async fn todays_words_are_the_stored_words(place: &Place) {
+    restore(&SCHEMA_16, place).await;
+    let s = place.open().await;
+    let events = domains_read_whole(place, &*s, 66, assert_same_words).await;
+    assert_eq!(events.len(), 15);
+    further_objects(place, &*s, (5, 5), assert_same_words).await;
+    work_goes_on(&*s).await;
+    // States that were plain and became differences read as they did.
+    let before = observation(&*s, "alder.example").await;
+    for at in 1..4 {
+        let mut r = scan(&*s, "alder.example", &[], later(at)).await;
+        (r.observation, r.snapshot) = (before.clone(), Some(vec![]));
+        s.record(&r).await.unwrap();
+    }
+    let kept = s.snapshots(ONE, &name("alder.example"), 10).await.unwrap();
+    assert_eq!(kept.len(), 4);
+    for meta in kept {
+        let state = s.snapshot(ONE, &name("alder.example"), meta.id).await.unwrap().observation;
+        assert_eq!(state.registration.value, before.registration.value);
+    }
+}
+
+/// Services and ownership claims, of which there are so many.
+async fn further_objects(place: &Place, s: &dyn Store, n: (usize, usize), compare: Compare) {
+    let mut services = Vec::new();
+    for name in texts(place, "SELECT DISTINCT name FROM services WHERE org = 1").await {
+        services.extend(s.services(ONE, &crate::world::name(&name)).await.unwrap());
+    }
+    let services: Vec<_> = services.iter().map(|v| text(&v.service)).collect();
+    assert_eq!(services.len(), n.0);
+    compare("services", &texts(place, "SELECT json FROM services").await, &services);
+
+    let claims = s.all_claims("", 100).await.unwrap();
+    assert_eq!(claims.len(), n.1);
+    let read: Vec<_> = claims.iter().map(|c| text(&c.claim)).collect();
+    compare("claims", &texts(place, "SELECT json FROM claims").await, &read);
 }
 
 /// What pages showed of these domains when the database was saved.

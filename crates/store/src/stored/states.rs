@@ -1,0 +1,159 @@
+//! Kept states with their raw answers. The newest state of a name is whole; when another one is kept, it becomes the
+//! difference to that one, and every [`CHAIN`]th stays whole. So a difference always needs newer rows, which are deleted
+//! later than it is. Raw answers of the newest state are replaced by every look; they become a difference one state
+//! later, when they are final.
+
+use super::{Text, answers};
+use crate::api::{Error, Record, Result};
+use crate::codec::{instant, json, micros, read_json};
+use crate::db::{Cells, Db, Tx, args};
+use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
+use model::ids::{OrgId, SnapshotId};
+use model::names::DomainName;
+use model::observation::Observation;
+
+/// Differences that are read, at most, for one state.
+const CHAIN: i64 = 32;
+
+/// States kept of a name and vantage: a name that changes with every look must not fill the database.
+pub(crate) const KEPT_STATES: i64 = 1000;
+
+/// The condition that the organisation at `$1` holds the name of snapshot `s`.
+const HELD: &str = "EXISTS (SELECT 1 FROM items i WHERE i.org = $1 AND i.name = s.name)";
+
+/// Keeps the state when it differs, and the raw answers with the newest state.
+pub(crate) async fn keep(tx: &mut Tx, record: &Record) -> Result<()> {
+    let (name, vantage) = (record.observation.name.as_str(), record.observation.vantage.0.as_str());
+    let state = match &record.snapshot {
+        Some(summary) => keep_state(tx, record, summary).await?,
+        // Nothing was answered: the last answers stay.
+        None if record.raw.is_empty() => return Ok(()),
+        None => {
+            let sql = "SELECT id FROM snapshots WHERE name = $1 AND vantage = $2 ORDER BY id DESC LIMIT 1";
+            let Some(r) = tx.row(sql, args![name, vantage]).await? else { return Ok(()) };
+            let state = r.int(0)?;
+            tx.execute("DELETE FROM raw_answers WHERE snapshot = $1", args![state]).await?;
+            state
+        }
+    };
+    if record.raw.is_empty() {
+        return Ok(());
+    }
+    put_raw(tx, state, &Text::of(&record.raw)?, None).await
+}
+
+/// Adds a state and answers its number; the states before it become differences.
+async fn keep_state(tx: &mut Tx, record: &Record, summary: &[String]) -> Result<i64> {
+    let o = &record.observation;
+    let (name, vantage) = (o.name.as_str(), o.vantage.0.as_str());
+    let before = tx
+        .rows(
+            "SELECT id, json, packed, chain, base FROM snapshots WHERE name = $1 AND vantage = $2 \
+             ORDER BY id DESC LIMIT 2",
+            args![name, vantage],
+        )
+        .await?;
+    let state = Text::of_state(o)?;
+    let chain = before.first().map(|r| r.int(3)).transpose()?.map_or(0, |n| (n + 1) % CHAIN);
+    let row = tx
+        .row(
+            "INSERT INTO snapshots (name, vantage, at, summary, json, packed, chain) \
+             VALUES ($1, $2, $3, $4, '', $5, $6) RETURNING id",
+            args![name, vantage, micros(record.at), json(&summary)?, state.pack(None)?, chain],
+        )
+        .await?;
+    let id = row.ok_or_else(|| Error::Broken("a new row has no number".into()))?.int(0)?;
+    shorten(tx, &before, (id, &state, chain)).await?;
+    tx.execute(
+        "DELETE FROM snapshots WHERE name = $1 AND vantage = $2 AND id <= \
+         (SELECT id FROM snapshots WHERE name = $1 AND vantage = $2 ORDER BY id DESC LIMIT 1 OFFSET $3)",
+        args![name, vantage, KEPT_STATES],
+    )
+    .await?;
+    Ok(id)
+}
+
+/// Makes the state before a new one the difference to it, and the raw answers of the state before that the difference
+/// to those of the former. `before` holds the two newest states so far.
+async fn shorten(tx: &mut Tx, before: &[Cells], (id, state, chain): (i64, &Text, i64)) -> Result<()> {
+    let Some(last) = before.first() else { return Ok(()) };
+    if chain > 0 {
+        // Read and written again: what an earlier version kept loses its latencies, too.
+        let old = Text::of_columns(last, 1, None)?.read::<Observation>()?;
+        let packed = Text::of_state(&old)?.pack(Some(state))?;
+        let sql = "UPDATE snapshots SET json = '', packed = $2, base = $3 WHERE id = $1";
+        tx.execute(sql, args![last.int(0)?, packed, id]).await?;
+    }
+    let Some(second) = before.get(1) else { return Ok(()) };
+    if second.int_or_null(4)?.is_none() {
+        return Ok(());
+    }
+    let (second, last) = (second.int(0)?, last.int(0)?);
+    let (old, base) = (raw_of(tx, second).await?, raw_of(tx, last).await?);
+    if old.is_empty() || base.is_empty() {
+        return Ok(());
+    }
+    // The base is written again in one row of today's form, so that its text is what is stored.
+    let (old, base) = (Text::of(&old)?, Text::of(&base)?);
+    tx.execute("DELETE FROM raw_answers WHERE snapshot = $1 OR snapshot = $2", args![second, last]).await?;
+    put_raw(tx, last, &base, None).await?;
+    put_raw(tx, second, &old, Some((last, &base))).await
+}
+
+async fn put_raw(tx: &mut Tx, snapshot: i64, text: &Text, base: Option<(i64, &Text)>) -> Result<()> {
+    let sql = "INSERT INTO raw_answers (snapshot, ord, json, packed, base) VALUES ($1, 0, '', $2, $3)";
+    let packed = text.pack(base.map(|(_, text)| text))?;
+    tx.execute(sql, args![snapshot, packed, base.map(|(id, _)| id)]).await.map(drop)
+}
+
+/// The raw answers of a state that are no difference.
+async fn raw_of(tx: &mut Tx, snapshot: i64) -> Result<Vec<RawAnswer>> {
+    let sql = "SELECT json, packed FROM raw_answers WHERE snapshot = $1 ORDER BY ord";
+    let rows = tx.rows(sql, args![snapshot]).await?;
+    let each = rows.iter().map(|r| answers(r, 0, None)).collect::<Result<Vec<_>>>()?;
+    Ok(each.into_iter().flatten().collect())
+}
+
+/// The text of the first row, each being the difference to the next one. Columns: `json`, `packed`, then others.
+fn unchain(rows: &[Cells]) -> Result<Option<Text>> {
+    let mut text = None;
+    for r in rows.iter().rev() {
+        text = Some(Text::of_columns(r, 0, text.as_ref())?);
+    }
+    Ok(text)
+}
+
+pub(crate) async fn snapshot(db: &Db, org: OrgId, name: &DomainName, id: SnapshotId) -> Result<Snapshot> {
+    let sql = format!(
+        "WITH RECURSIVE chain (id, at, summary, json, packed, base, n) AS ( \
+         SELECT s.id, s.at, s.summary, s.json, s.packed, s.base, 0 FROM snapshots s \
+         WHERE s.id = $3 AND s.name = $2 AND {HELD} \
+         UNION ALL SELECT s.id, s.at, s.summary, s.json, s.packed, s.base, c.n + 1 \
+         FROM chain c JOIN snapshots s ON s.id = c.base WHERE c.n < $4) \
+         SELECT json, packed, at, summary FROM chain ORDER BY n"
+    );
+    let rows = db.rows(sql, args![org.0, name.as_str(), id.0, CHAIN]).await?;
+    let first = rows.first().ok_or(Error::NotFound)?;
+    let meta = SnapshotMeta { id, at: instant(first.int(2)?)?, summary: read_json(&first.text(3)?)? };
+    let text = unchain(&rows)?.ok_or(Error::NotFound)?;
+    Ok(Snapshot { meta, observation: text.read()? })
+}
+
+pub(crate) async fn raw(db: &Db, org: OrgId, name: &DomainName, id: SnapshotId) -> Result<Vec<RawAnswer>> {
+    let sql = format!(
+        "WITH RECURSIVE chain (json, packed, base, ord, n) AS ( \
+         SELECT a.json, a.packed, a.base, a.ord, 0 FROM snapshots s LEFT JOIN raw_answers a ON a.snapshot = s.id \
+         WHERE s.id = $3 AND s.name = $2 AND {HELD} \
+         UNION ALL SELECT a.json, a.packed, a.base, a.ord, c.n + 1 \
+         FROM chain c JOIN raw_answers a ON a.snapshot = c.base WHERE c.n < $4) \
+         SELECT json, packed FROM chain ORDER BY n, ord"
+    );
+    let rows = db.rows(sql, args![org.0, name.as_str(), id.0, CHAIN]).await?;
+    let first = rows.first().ok_or(Error::NotFound)?;
+    if first.bytes_or_null(1)?.is_some() {
+        return unchain(&rows)?.map_or(Ok(Vec::new()), |text| text.read());
+    }
+    // Plain rows are one answer each; a state without raw answers is one row of NULL.
+    let plain = rows.iter().filter_map(|r| r.text_or_null(0).transpose());
+    plain.map(|text| read_json(&text?)).collect()
+}
