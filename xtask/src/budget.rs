@@ -20,9 +20,9 @@ struct Budget {
 /// What people download.
 const RELEASE: Budget = Budget { first_load: 400_000, other_part: 250_000 };
 /// The quick bundle of the browser tests, which is not optimised for size and packed lightly: 4 % more than it took when
-/// the release bundle was within its budget (1,151 and 842 KB). It tells a part that has drawn in another one, or a
+/// the release bundle was within its budget (1,234 and 838 KB). It tells a part that has drawn in another one, or a
 /// library that came in; about 3 KB here are 1 KB there.
-const DEV: Budget = Budget { first_load: 1_200_000, other_part: 880_000 };
+const DEV: Budget = Budget { first_load: 1_280_000, other_part: 875_000 };
 
 /// What one part of the program costs, in bytes as brotli, script included and stylesheet not.
 #[derive(Debug, PartialEq, Eq)]
