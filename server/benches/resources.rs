@@ -1,8 +1,8 @@
 //! How fast the resource API answers: `cargo bench -p domainscope-server --bench resources`.
 //!
-//! Lists 100,000 domains in chunks of 500, claims prefixes out of one block, and holds watches open while claims are made
-//! at a steady rate: the time from the request to each watcher. On SQLite, through the server's router. Numbers can be
-//! set: `-- --items N --watches N --rate N --seconds N`.
+//! Lists 100,000 domains in chunks of 500, and holds watches of claims and of domains open while claims out of one block
+//! are made and scans are recorded at a steady rate: the time from the beginning of each to each watcher. On SQLite, through
+//! the server's router. Numbers can be set: `-- --items N --watches N --rate N --seconds N`.
 
 #[allow(dead_code, reason = "tests use the rest")]
 #[path = "../tests/http/site.rs"]
@@ -16,10 +16,10 @@ use model::item::Ownership;
 use model::names::DomainName;
 use serde_json::{Value, json};
 use site::{BEARER, Site, site};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use store::NewItem;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
@@ -86,48 +86,81 @@ fn claim(name: &str) -> Value {
     })
 }
 
+/// Instants at which numbered writes began.
+type Begun = Arc<Vec<OnceLock<Instant>>>;
+
+/// The number in the name of the object that a line is about.
+fn number(line: &[u8], prefix: &str) -> usize {
+    let at = line.windows(prefix.len()).position(|w| w == prefix.as_bytes()).expect("a name") + prefix.len();
+    line[at..].iter().take_while(|b| b.is_ascii_digit()).fold(0, |n, b| n * 10 + usize::from(b - b'0'))
+}
+
+/// Opens a watch and notes how long after its beginning each write is seen. Reads of a line no more than its name, so that
+/// the clients of the benchmark do not take the time that is measured.
+async fn watcher(
+    site: &Site,
+    path: &str,
+    from: &str,
+    prefix: &'static str,
+    begun: Begun,
+) -> JoinHandle<Vec<Duration>> {
+    let request = Request::get(format!("{path}?watch=true&resourceVersion={from}"));
+    let request = request.header("host", "localhost:8080").header("authorization", BEARER);
+    let answer = site.router.clone().oneshot(request.body(Body::empty()).expect("a request")).await;
+    let mut lines = answer.expect("an answer").into_body().into_data_stream();
+    tokio::spawn(async move {
+        let mut times = Vec::with_capacity(begun.len());
+        while times.len() < begun.len() {
+            let chunk = lines.next().await.expect("the watch lasts").expect("a line");
+            for line in chunk.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+                times.push(begun[number(line, prefix)].get().expect("it began").elapsed());
+            }
+        }
+        times
+    })
+}
+
 async fn watches(site: &Site, count: usize, rate: usize, seconds: usize) {
-    let begun: Arc<Mutex<HashMap<String, Instant>>> = Arc::default();
     let (_, list) = site.api("GET", CLAIMS, Value::Null).await;
     let from = list["metadata"]["resourceVersion"].as_str().expect("a position").to_string();
-    let expected = rate * seconds;
-    let mut watchers = tokio::task::JoinSet::new();
-    for _ in 0..count {
-        let request = Request::get(format!("{CLAIMS}?watch=true&resourceVersion={from}"));
-        let request = request.header("host", "localhost:8080").header("authorization", BEARER);
-        let answer = site.router.clone().oneshot(request.body(Body::empty()).expect("a request")).await;
-        let mut lines = answer.expect("an answer").into_body().into_data_stream();
-        let begun = begun.clone();
-        watchers.spawn(async move {
-            let mut times = Vec::with_capacity(expected);
-            while times.len() < expected {
-                let chunk = lines.next().await.expect("the watch lasts").expect("a line");
-                for line in chunk.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
-                    let event: Value = serde_json::from_slice(line).expect("an event");
-                    let name = event["object"]["metadata"]["name"].as_str().expect("a name");
-                    times.push(begun.lock().expect("no panic")[name].elapsed());
-                }
-            }
-            times
-        });
+    let each = (rate * seconds / 2).max(1);
+    let new = || -> Begun { Arc::new((0..each).map(|_| OnceLock::new()).collect()) };
+    let (claims, scans) = (new(), new());
+    let mut watchers = (Vec::new(), Vec::new());
+    for i in 0..count {
+        if i % 2 == 0 {
+            watchers.0.push(watcher(site, CLAIMS, &from, "\"name\":\"claim-", claims.clone()).await);
+        } else {
+            watchers.1.push(watcher(site, DOMAINS, &from, "\"name\":\"name-", scans.clone()).await);
+        }
     }
     let begin = Instant::now();
-    let mut clock = tokio::time::interval(Duration::from_secs(1) / u32::try_from(rate).expect("a rate"));
-    let mut writes = Vec::new();
-    for i in 0..expected {
+    let mut clock = tokio::time::interval(Duration::from_secs(2) / u32::try_from(rate).expect("a rate"));
+    let (mut claimed, mut scanned) = (Vec::new(), Vec::new());
+    for i in 0..each {
         clock.tick().await;
-        let name = format!("claim-{i:06}");
-        begun.lock().expect("no panic").insert(name.clone(), Instant::now());
-        let start = Instant::now();
-        let (status, made) = site.api("POST", CLAIMS, claim(&name)).await;
-        writes.push(start.elapsed());
+        let start = *claims[i].get_or_init(Instant::now);
+        let (status, made) = site.api("POST", CLAIMS, claim(&format!("claim-{i:06}"))).await;
+        claimed.push(start.elapsed());
         assert_eq!(status.as_u16(), 201, "{made}");
+        let start = *scans[i].get_or_init(Instant::now);
+        let name = DomainName::trusted(&format!("name-{i:06}.example"));
+        site.scanner.scan(&name, true).await.expect("records");
+        scanned.push(start.elapsed());
     }
-    let rate = f64::from(u32::try_from(expected).expect("a number")) / begin.elapsed().as_secs_f64();
-    println!("{expected} claims out of one block, {rate:.0} a second, {count} watches open");
-    report("  a claim", &mut writes);
-    let mut times: Vec<Duration> = watchers.join_all().await.into_iter().flatten().collect();
-    report("  from the request to a watcher", &mut times);
+    let rate = f64::from(u32::try_from(2 * each).expect("a number")) / begin.elapsed().as_secs_f64();
+    println!(
+        "{each} claims out of one block and {each} scans, {rate:.0} a second together, {count} watches open"
+    );
+    report("  a claim", &mut claimed);
+    report("  a scan recorded", &mut scanned);
+    for (what, watchers) in [("claim", watchers.0), ("scan", watchers.1)] {
+        let mut times = Vec::new();
+        for watcher in watchers {
+            times.extend(watcher.await.expect("the watcher ends"));
+        }
+        report(&format!("  from the beginning of a {what} to a watcher"), &mut times);
+    }
 }
 
 #[tokio::main]

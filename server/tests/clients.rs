@@ -1,6 +1,11 @@
 //! The resource API with client libraries of others, unchanged: Python's `kubernetes`, JavaScript's
 //! `@kubernetes/client-node` and Rust's `kube`.
 
+#[path = "../../crates/numbers/examples/claim.rs"]
+#[allow(dead_code, reason = "its main")]
+mod claim;
+#[path = "clients/component.rs"]
+mod component;
 #[path = "clients/rust.rs"]
 mod rust;
 

@@ -18,6 +18,8 @@ mod sign_in;
 mod site;
 #[path = "http/table.rs"]
 mod table;
+#[path = "http/watches.rs"]
+mod watches;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};

@@ -15,13 +15,14 @@ const BENCHES: &[(&str, &str, &str)] = &[
 const LONG: &[(&str, &str, &str)] =
     &[("history", "domainscope-monitor", "history"), ("scans", "domainscope", "scans")];
 
-/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself, and `signin`, `kill` and [`LONG`] are
-/// only run by name. `extra` is handed to the benchmark.
+/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself, and `signin`, `kill`, `claims` and [`LONG`]
+/// are only run by name. `extra` is handed to the benchmark.
 pub fn run(which: Option<&str>, extra: &[String]) -> Result<()> {
     match which {
         Some("doh") => return doh::bench(),
         Some("signin") => return signin::bench(),
         Some("kill") => return kill(),
+        Some("claims") => return claims(),
         _ => {}
     }
     if let Some((name, package, target)) = LONG.iter().find(|(name, ..)| which == Some(*name)) {
@@ -35,7 +36,7 @@ pub fn run(which: Option<&str>, extra: &[String]) -> Result<()> {
     if chosen.is_empty() {
         let names: Vec<_> = BENCHES.iter().map(|(name, ..)| *name).collect();
         bail!(
-            "no benchmark is called `{}`; there are: {}, doh, history, scans, signin, kill",
+            "no benchmark is called `{}`; there are: {}, doh, history, scans, signin, kill, claims",
             which.unwrap_or_default(),
             names.join(", ")
         );
@@ -64,6 +65,13 @@ fn kill() -> Result<()> {
     sh::say("kill tests: about 20 minutes");
     let words = ["test", "--package", "domainscope", "--test", "kill", "--"];
     sh::run(sh::cargo().args(words).args(["--ignored", "--nocapture", "--test-threads", "1"]))
+}
+
+/// Two processes that claim from one block on PostgreSQL for a minute, with the account of every address.
+fn claims() -> Result<()> {
+    let words =
+        ["test", "--package", "domainscope-store", "--test", "story", "--", "--ignored", "--nocapture"];
+    sh::run(sh::cargo().args(words).arg("processes::"))
 }
 
 #[cfg(test)]

@@ -226,3 +226,40 @@ pub fn validate(spec: &ClaimSpec) -> Vec<SpecError> {
     }
     errors
 }
+
+/// The prefixes that a status grants, in the order of the requests, once it grants all that the spec asks for. A component
+/// checks with it what a registry answered before it uses the addresses.
+///
+/// # Errors
+/// The first record that is not allocated, or that is not what its request asks for, with the registry's message.
+pub fn granted(spec: &ClaimSpec, status: &ClaimStatus) -> Result<Vec<IpNet>, SpecError> {
+    let wrong = |at: usize, value: &str, rule: String| SpecError {
+        field: format!("status.addressSpace[{at}]"),
+        value: value.to_string(),
+        rule,
+    };
+    let mut granted: Vec<IpNet> = Vec::new();
+    for (at, request) in spec.address_space.iter().enumerate() {
+        let asked = read(request, at).map_err(|mut errors| errors.swap_remove(0))?;
+        let Some(record) = status.address_space.get(at) else {
+            return Err(wrong(at, "", "is missing: the registry has not decided about it".into()));
+        };
+        let text = record.prefix.as_deref().unwrap_or_default();
+        if record.status != RecordState::Allocated {
+            let message = record.message.clone().unwrap_or_else(|| "is unavailable".into());
+            return Err(wrong(at, text, message));
+        }
+        let prefix = parse(text).map_err(|e| wrong(at, text, e.to_string()))?;
+        let is_asked_for = asked.prefix.is_none_or(|p| p == prefix)
+            && asked.from.is_none_or(|from| from.contains(&prefix))
+            && asked.len.is_none_or(|len| len == prefix.prefix_len());
+        if !is_asked_for || record.reference != request.reference {
+            return Err(wrong(at, text, format!("is not what spec.addressSpace[{at}] asks for")));
+        }
+        if let Some(other) = granted.iter().find(|p| overlaps(p, &prefix)) {
+            return Err(wrong(at, text, format!("overlaps {other} of the same claim")));
+        }
+        granted.push(prefix);
+    }
+    Ok(granted)
+}

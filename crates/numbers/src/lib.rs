@@ -1,8 +1,11 @@
 //! A registry of address space in the way IANA runs one: claims for prefixes, allocated whole or refused with reasons.
 //!
 //! Pure: no I/O, no clock, knows nothing else of the product. [`prefix`] is the algebra of single prefixes, [`RangeSet`]
-//! of sets of addresses, [`Space`] is who holds what, [`claim`] is what a component asks for and what it gets. A client
-//! can use the same types to write a claim, to read its status, and to find out which claim covers an address.
+//! of sets of addresses, [`Space`] is who holds what, [`claim`] is what a component asks for and what it gets.
+//!
+//! A component that claims addresses uses the same types over any client of the resource API. `examples/claim.rs` does so
+//! with `kube`: it checks its claim with [`claim::validate`], creates it, waits, and checks the answer with
+//! [`claim::granted`].
 
 mod allocate;
 pub mod claim;

@@ -1,6 +1,6 @@
 //! Allocation: whole or nothing, deterministic, never an overlap that the policy forbids.
 
-use numbers::claim::{DESCRIPTION_MAX, validate};
+use numbers::claim::{DESCRIPTION_MAX, granted, validate};
 use numbers::prefix::overlaps;
 use numbers::{
     AddressRequest, ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, RecordState, Reference, Space,
@@ -175,6 +175,46 @@ fn each_broken_rule_is_named_with_its_field() {
 enum Step {
     Claim(Tenant, Vec<AddressRequest>),
     Release(usize),
+}
+
+#[test]
+fn what_is_granted_is_what_was_asked_for() {
+    let asked = spec(&[any_of("10.20.4.0/22", 24), exact("2001:db8::/48")]);
+    let status =
+        allocate(&Space::default(), &Policy::default(), (1, "web"), &asked, &ClaimStatus::default(), now());
+    let prefixes: Vec<_> = granted(&asked, &status).unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(prefixes, ["10.20.4.0/24", "2001:db8::/48"]);
+    let changed = |change: &dyn Fn(&mut ClaimStatus)| {
+        let mut other = status.clone();
+        change(&mut other);
+        let error = granted(&asked, &other).unwrap_err();
+        (error.field, error.rule)
+    };
+    let first = |change: &'static dyn Fn(&mut numbers::AddressRecord)| {
+        changed(&move |s: &mut ClaimStatus| change(&mut s.address_space[0]))
+    };
+    for ((field, rule), (at, words)) in [
+        (
+            first(&|r| r.prefix = Some("10.20.8.0/24".into())),
+            (0, "is not what spec.addressSpace[0] asks for"),
+        ),
+        (first(&|r| r.prefix = Some("10.20.4.0/25".into())), (0, "is not what")),
+        (first(&|r| r.reference.resource = "nodes".into()), (0, "is not what")),
+        (first(&|r| r.prefix = Some("10.20.4.1/24".into())), (0, "host bits")),
+        (first(&|r| r.prefix = None), (0, "prefix")),
+        (first(&|r| r.status = RecordState::Unavailable), (0, "is unavailable")),
+        (changed(&|s| drop(s.address_space.pop())), (1, "is missing")),
+    ] {
+        assert_eq!(field, format!("status.addressSpace[{at}]"));
+        assert!(rule.contains(words), "{rule}");
+    }
+    // Two answers from one block that overlap are refused although each by itself is in order.
+    let two = spec(&[any_of("10.20.4.0/22", 24), any_of("10.20.4.0/22", 25)]);
+    let mut status =
+        allocate(&Space::default(), &Policy::default(), (1, "web"), &two, &ClaimStatus::default(), now());
+    assert_eq!(granted(&two, &status).unwrap().len(), 2);
+    status.address_space[1].prefix = Some("10.20.4.128/25".into());
+    assert!(granted(&two, &status).unwrap_err().rule.contains("overlaps 10.20.4.0/24"));
 }
 
 fn a_request() -> impl Strategy<Value = AddressRequest> {

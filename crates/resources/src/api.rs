@@ -12,6 +12,7 @@ use crate::request::{Collection, Options, Reply, Request, Target, target};
 use crate::selector::Selector;
 use crate::store::Objects;
 use crate::table::{Include, table};
+use crate::tail::{TailLimits, Tails};
 use crate::watch;
 use crate::write::{self, Written};
 use jiff::Timestamp;
@@ -19,10 +20,11 @@ use model::ids::Caller;
 use serde_json::Value;
 use service::SharedBackend;
 
-/// The API over a backend.
+/// The API over a backend. Its clones share the tails of the change log that watches read.
 #[derive(Clone)]
 pub struct Api {
     backend: SharedBackend,
+    tails: Tails,
 }
 
 /// What a request came to.
@@ -37,7 +39,13 @@ struct Answer {
 impl Api {
     /// The API over a backend.
     pub fn new(backend: SharedBackend) -> Self {
-        Api { backend }
+        Api { backend, tails: Tails::default() }
+    }
+
+    /// The same with other bounds for what watches share.
+    #[must_use]
+    pub fn with_tails(self, limits: TailLimits) -> Self {
+        Api { tails: Tails::new(limits), ..self }
     }
 
     /// Answers a request of a caller.
@@ -83,7 +91,9 @@ impl Api {
     ) -> Result<Reply, Failure> {
         let selector = Selector::read(c.kind, options.get("labelSelector"), options.get("fieldSelector"))?;
         let objects = self.objects(caller, c, namespace);
-        Ok(Reply::Watch(watch::watch(objects, selector, options, body::form(&request.accept)).await?))
+        Ok(Reply::Watch(
+            watch::watch(objects, &self.tails, selector, options, body::form(&request.accept)).await?,
+        ))
     }
 
     async fn act(

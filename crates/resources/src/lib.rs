@@ -28,6 +28,7 @@ mod schema;
 mod selector;
 mod store;
 mod table;
+mod tail;
 mod watch;
 mod write;
 
@@ -37,3 +38,4 @@ pub use failure::Failure;
 pub use kind::{Column, GROUP, Kind, VERSION, Verb};
 pub use request::{Reply, Request, WATCH_TYPE};
 pub use store::{to_yaml, yaml_of};
+pub use tail::{TailLimits, WatchLine};

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Objects of a chunk at most, and of a list without a limit that are read at once.
-const CHUNK: u32 = 500;
+pub(crate) const CHUNK: u32 = 500;
 /// Objects of one answer at most: beyond, the client gets a token to continue with.
 const LIST_MAX: usize = 100_000;
 
@@ -31,7 +31,7 @@ pub(crate) async fn list(
     let wanted = if limit == 0 { LIST_MAX } else { limit.min(LIST_MAX) };
     let (rv, mut after) = match options.get("continue") {
         "" => (head, String::new()),
-        token => resume(objects, token).await?,
+        token => resume(objects, token, head).await?,
     };
     if let Some(name) = selector.name() {
         let found = objects.get(name).await?.filter(|o| selector.matches(o));
@@ -69,14 +69,14 @@ fn answer(kind: &Kind, items: Vec<Value>, rv: LogPosition, token: Option<String>
 
 /// Where a list goes on. Its position stays that of the first chunk, so that a watch from there misses nothing; once
 /// that was pruned the client has to begin again.
-async fn resume(objects: &Objects, token: &str) -> Result<(LogPosition, String), Failure> {
+async fn resume(objects: &Objects, token: &str, head: LogPosition) -> Result<(LogPosition, String), Failure> {
     let wrong = || Failure::bad_request("continue key is not valid");
     let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| wrong())?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
     let (rv, after) = value["rv"].as_i64().zip(value["after"].as_str()).ok_or_else(wrong)?;
-    let changes = objects.backend.changes(&objects.caller, LogPosition(rv), Duration::ZERO).await?;
-    if changes.entries.is_none() {
+    let rv = LogPosition(rv);
+    if rv != head && objects.backend.changes(&objects.caller, rv, Duration::ZERO).await?.entries.is_none() {
         return Err(Failure::expired());
     }
-    Ok((LogPosition(rv), after.to_string()))
+    Ok((rv, after.to_string()))
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::kind::{GROUP, Kind, VERSION};
+use crate::tail::WatchLine;
 use futures::stream::BoxStream;
 use model::ids::{Caller, OrgId};
 use percent_encoding::percent_decode_str;
@@ -42,7 +43,7 @@ pub enum Reply {
         body: Vec<u8>,
     },
     /// Lines of a watch, as they come.
-    Watch(BoxStream<'static, Vec<u8>>),
+    Watch(BoxStream<'static, WatchLine>),
 }
 
 /// The media type of a watch; the parameter keeps proxies and our own compression from gathering it.

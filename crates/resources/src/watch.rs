@@ -1,17 +1,22 @@
 //! Watches: what changes after a position of the change log, one JSON object a line.
+//!
+//! A watch begins with the state in chunks, or with what the change log has after its position, and goes on with the
+//! shared tail of its kind and namespace. Selectors, form and authorisation are its own.
 
 use crate::body::{Form, partial};
 use crate::failure::Failure;
-use crate::list;
+use crate::kind::Verb;
+use crate::list::CHUNK;
 use crate::request::Options;
 use crate::selector::Selector;
 use crate::store::{Objects, position};
 use crate::table::{Include, table};
+use crate::tail::{Change, Found, Said, Tail, Tails, WatchLine, line};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use jiff::Timestamp;
 use model::ids::LogPosition;
-use model::scan::{LogEntry, Op};
+use model::scan::Op;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -20,18 +25,34 @@ use std::time::{Duration, Instant};
 const BOOKMARK: Duration = Duration::from_secs(30);
 /// A watch ends after so long; the client begins another one where it ended.
 const LONGEST: Duration = Duration::from_secs(3600);
+/// Changes taken from the tail at once.
+const TAKEN: usize = 64;
+
+/// Where a watch gets what comes next.
+enum Source {
+    /// The state, after this name.
+    State(String),
+    /// The change log, until the tail reaches back to where the watch is.
+    Log,
+    /// The shared tail.
+    Tail,
+}
 
 struct Watch {
     objects: Objects,
+    tail: Tail,
+    source: Source,
     selector: Selector,
     form: Form,
     include: Include,
     bookmarks: bool,
+    /// Send a bookmark at the end of the state.
+    marks_state: bool,
     until: Instant,
     /// Everything up to here was looked at.
     at: LogPosition,
     /// Lines that are ready.
-    ready: VecDeque<Vec<u8>>,
+    ready: VecDeque<WatchLine>,
     /// Positions of objects that were sent newer than the entry that led to it.
     ahead: HashMap<String, LogPosition>,
     /// Names that match a selector which objects can stop to match; `None` when it can't happen.
@@ -45,10 +66,15 @@ struct Watch {
 /// Begins a watch.
 pub(crate) async fn watch(
     objects: Objects,
+    tails: &Tails,
     selector: Selector,
     options: &Options,
     form: Form,
-) -> Result<BoxStream<'static, Vec<u8>>, Failure> {
+) -> Result<BoxStream<'static, WatchLine>, Failure> {
+    // The tail reads for all its watches, so each is authorised by itself.
+    for action in [Verb::Get, Verb::Watch].into_iter().filter_map(objects.kind.action) {
+        service::policy::authorize(&objects.caller, action)?;
+    }
     let head = objects.backend.log_head(&objects.caller).await?;
     let from = options.number("resourceVersion")?.unwrap_or(0);
     if from > head.0 {
@@ -57,39 +83,27 @@ pub(crate) async fn watch(
     let initial = initial_events(options)?;
     let with_state = initial.unwrap_or(from == 0);
     let seconds = options.number("timeoutSeconds")?.and_then(|s| u64::try_from(s).ok()).filter(|s| *s > 0);
+    let bookmarks = options.is_set("allowWatchBookmarks");
     let mut watch = Watch {
         form,
         include: Include::read(options.get("includeObject")),
-        bookmarks: options.is_set("allowWatchBookmarks"),
+        bookmarks,
+        marks_state: initial.is_some() && bookmarks,
         until: Instant::now() + seconds.map_or(LONGEST, Duration::from_secs).min(LONGEST),
-        at: LogPosition(from),
+        at: if with_state || from == 0 { head } else { LogPosition(from) },
         ready: VecDeque::new(),
         ahead: HashMap::new(),
         matching: selector.follows_changes().then(HashSet::new),
         began_at: head,
         first_columns: true,
         ended: false,
+        tail: tails.join(&objects, head),
+        source: if with_state { Source::State(String::new()) } else { Source::Log },
         objects,
         selector,
     };
-    if with_state || watch.matching.is_some() {
-        let all = list::list(&watch.objects, &watch.selector, &Options::default()).await?;
-        let items = all["items"].as_array().cloned().unwrap_or_default();
-        if let Some(matching) = &mut watch.matching {
-            matching.extend(items.iter().filter_map(|o| o["metadata"]["name"].as_str().map(str::to_owned)));
-        }
-        if with_state {
-            watch.at = position(&all);
-            items.iter().for_each(|o| watch.send("ADDED", o));
-        }
-    }
-    if with_state {
-        if initial.is_some() && watch.bookmarks {
-            watch.bookmark(true);
-        }
-    } else if from == 0 {
-        watch.at = head;
-    } else {
+    if !with_state {
+        watch.note_matching().await?;
         let changes = watch.objects.backend.changes(&watch.objects.caller, watch.at, Duration::ZERO).await?;
         if changes.entries.is_none() {
             // As API servers do: clients begin again at an event of the stream, and repeat a request that failed.
@@ -115,7 +129,7 @@ fn invalid(option: &str, rule: &str) -> Failure {
 }
 
 impl Watch {
-    async fn next(&mut self) -> Option<Vec<u8>> {
+    async fn next(&mut self) -> Option<WatchLine> {
         let mut quiet_since = Instant::now();
         loop {
             if let Some(line) = self.ready.pop_front() {
@@ -125,15 +139,16 @@ impl Watch {
             if self.ended || left.is_zero() {
                 return None;
             }
-            let wait =
-                left.min(BOOKMARK.saturating_sub(quiet_since.elapsed()).max(Duration::from_millis(10)));
-            let changes = self.objects.backend.changes(&self.objects.caller, self.at, wait).await;
-            let read = match changes {
-                Ok(changes) => match changes.entries {
-                    Some(entries) => self.take(entries).await.map(|()| self.at = changes.upto),
-                    None => Err(Failure::expired()),
-                },
-                Err(e) => Err(e.into()),
+            let until_bookmark = BOOKMARK.saturating_sub(quiet_since.elapsed());
+            let read = match &self.source {
+                Source::State(after) => {
+                    let after = after.clone();
+                    self.read_state(&after).await
+                }
+                Source::Log => self.read_log().await,
+                Source::Tail => {
+                    self.read_tail(if self.bookmarks { left.min(until_bookmark) } else { left }).await
+                }
             };
             if let Err(failure) = read {
                 self.fail(&failure);
@@ -147,80 +162,166 @@ impl Watch {
     /// Ends the stream with an error.
     fn fail(&mut self, failure: &Failure) {
         self.ended = true;
-        self.line("ERROR", &failure.status());
+        self.ready.push_back(line("ERROR", &failure.status()));
     }
 
-    async fn take(&mut self, entries: Vec<(LogEntry, Option<String>)>) -> Result<(), Failure> {
-        for (entry, kept) in entries {
-            if entry.kind != self.objects.kind.log_kind {
-                continue;
-            }
-            let name = self.objects.name_of(&entry);
-            if self.selector.name().is_some_and(|only| only != name) {
-                continue;
-            }
-            if self.ahead.get(&name).is_some_and(|sent| *sent >= entry.rv) {
-                if self.ahead.get(&name) == Some(&entry.rv) {
-                    self.ahead.remove(&name);
-                }
-                continue;
-            }
-            if entry.op == Op::Delete {
-                let gone = self.objects.deleted(&name, entry.rv, kept.as_deref());
-                let matched =
-                    self.matching.as_mut().map_or_else(|| self.selector.matches(&gone), |m| m.remove(&name));
-                if matched {
-                    self.send("DELETED", &gone);
-                }
-                continue;
-            }
-            // Deleted meanwhile: that entry follows.
-            let Some(mut object) = self.objects.get(&name).await? else { continue };
-            if self.objects.kind.log_kind == "event" {
-                object["metadata"]["resourceVersion"] = entry.rv.0.to_string().into();
+    /// Objects after a name that match.
+    async fn chunk(&self, after: &str) -> Result<(Vec<Value>, Option<String>), Failure> {
+        if let Some(name) = self.selector.name() {
+            let found = self.objects.get(name).await?.filter(|o| self.selector.matches(o));
+            return Ok((found.into_iter().collect(), None));
+        }
+        let mut found = self.objects.after(after, CHUNK).await?;
+        let last = found.last().filter(|_| found.len() == CHUNK as usize);
+        let next = last.and_then(|o| o["metadata"]["name"].as_str()).map(str::to_owned);
+        found.retain(|o| self.selector.matches(o));
+        Ok((found, next))
+    }
+
+    /// Sends one chunk of the state as it is now. What changed since the watch began is in the log, too.
+    async fn read_state(&mut self, after: &str) -> Result<(), Failure> {
+        let (objects, next) = self.chunk(after).await?;
+        for object in objects {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            if let Some(matching) = &mut self.matching {
+                matching.insert(name.to_owned());
             }
             let rv = position(&object);
-            if rv > entry.rv {
-                self.ahead.insert(name.clone(), rv);
+            if rv > self.at && self.objects.kind.log_kind != "event" {
+                self.ahead.insert(name.to_owned(), rv);
             }
-            self.changed(&entry, &name, &object);
+            self.send(Said::Added, &object);
+        }
+        self.source = match next {
+            Some(next) => Source::State(next),
+            None => Source::Log,
+        };
+        if self.marks_state && matches!(self.source, Source::Log) {
+            self.bookmark(true);
         }
         Ok(())
     }
 
-    fn changed(&mut self, entry: &LogEntry, name: &str, object: &Value) {
-        let matches = self.selector.matches(object);
-        let created = entry.op == Op::Create;
-        let Some(matching) = &mut self.matching else {
-            if matches {
-                self.send(if created { "ADDED" } else { "MODIFIED" }, object);
+    /// Notes which objects match now, where they can stop to.
+    async fn note_matching(&mut self) -> Result<(), Failure> {
+        let mut after = self.matching.is_some().then(String::new);
+        while let Some(name) = after {
+            let (objects, next) = self.chunk(&name).await?;
+            let names = objects.iter().filter_map(|o| o["metadata"]["name"].as_str().map(str::to_owned));
+            self.matching.as_mut().into_iter().for_each(|m| m.extend(names.clone()));
+            after = next;
+        }
+        Ok(())
+    }
+
+    /// What the log has after the position, for a watch that begins before the tail does.
+    async fn read_log(&mut self) -> Result<(), Failure> {
+        if self.tail.reaches_back_to(self.at) {
+            self.source = Source::Tail;
+            return Ok(());
+        }
+        let changes = self.objects.backend.changes(&self.objects.caller, self.at, Duration::ZERO).await?;
+        let entries = changes.entries.ok_or_else(Failure::expired)?;
+        for (entry, kept) in entries.iter().filter(|(e, _)| e.kind == self.objects.kind.log_kind) {
+            if let Some(change) = Change::read(&self.objects, entry, kept.as_deref()).await? {
+                self.take(&change);
             }
-            return;
-        };
-        let (before, early) = (matching.contains(name), entry.rv <= self.began_at);
-        if matches {
-            let new = matching.insert(name.to_string());
-            // What matched when the watch began may be new to a client that lists from an earlier position.
-            self.send(if new || created { "ADDED" } else { "MODIFIED" }, object);
-        } else if before || (early && !created) {
-            matching.remove(name);
-            self.send("DELETED", object);
+        }
+        self.at = changes.upto;
+        Ok(())
+    }
+
+    /// What the tail has after the position; waits up to `wait` for something.
+    async fn read_tail(&mut self, wait: Duration) -> Result<(), Failure> {
+        match self.tail.after(self.at, TAKEN) {
+            Found::Changes(changes) => {
+                for change in changes {
+                    self.at = change.rv;
+                    self.take(&change);
+                }
+                Ok(())
+            }
+            Found::Nothing(upto) => {
+                self.at = upto;
+                // Without an end that is a time to send a bookmark, or the watch is over.
+                let _ = tokio::time::timeout(wait, self.tail.changed()).await;
+                Ok(())
+            }
+            // The client reads more slowly than changes come: it has to begin again.
+            Found::Gone => Err(Failure::expired()),
+            Found::Ended(failure) => Err(failure),
         }
     }
 
-    fn send(&mut self, kind: &str, object: &Value) {
+    fn take(&mut self, change: &Change) {
+        let name = change.name.as_str();
+        if self.selector.name().is_some_and(|only| only != name) {
+            return;
+        }
+        if let Some(sent) = self.ahead.get(name).copied().filter(|sent| *sent >= change.rv) {
+            if sent == change.rv {
+                self.ahead.remove(name);
+            }
+            return;
+        }
+        if change.op == Op::Delete {
+            let gone = &change.object;
+            let matched =
+                self.matching.as_mut().map_or_else(|| self.selector.matches(gone), |m| m.remove(name));
+            if matched {
+                self.send_change(Said::Deleted, change);
+            }
+            return;
+        }
+        if change.object_rv() > change.rv {
+            self.ahead.insert(name.to_owned(), change.object_rv());
+        }
+        self.changed(change);
+    }
+
+    fn changed(&mut self, change: &Change) {
+        let matches = self.selector.matches(&change.object);
+        let created = change.op == Op::Create;
+        let Some(matching) = &mut self.matching else {
+            if matches {
+                self.send_change(if created { Said::Added } else { Said::Modified }, change);
+            }
+            return;
+        };
+        let name = change.name.as_str();
+        let (before, early) = (matching.contains(name), change.rv <= self.began_at);
+        if matches {
+            let new = matching.insert(name.to_owned());
+            // What matched when the watch began may be new to a client that lists from an earlier position.
+            self.send_change(if new || created { Said::Added } else { Said::Modified }, change);
+        } else if before || (early && !created) {
+            matching.remove(name);
+            self.send_change(Said::Deleted, change);
+        }
+    }
+
+    fn send_change(&mut self, said: Said, change: &Change) {
         match self.form {
+            Form::Json | Form::Yaml | Form::Text => self.ready.push_back(change.line(said)),
+            Form::Table(_) | Form::Partial => self.send(said, &change.object),
+        }
+    }
+
+    fn send(&mut self, said: Said, object: &Value) {
+        let said = said.as_str();
+        let line = match self.form {
             Form::Table(version) => {
                 let mut rows = table(self.objects.kind, object, version, self.include, Timestamp::now());
                 // As API servers do: the columns once.
                 if !std::mem::take(&mut self.first_columns) {
                     rows["columnDefinitions"] = Value::Null;
                 }
-                self.line(kind, &rows);
+                line(said, &rows)
             }
-            Form::Partial => self.line(kind, &partial(object)),
-            Form::Json | Form::Yaml | Form::Text => self.line(kind, object),
-        }
+            Form::Partial => line(said, &partial(object)),
+            Form::Json | Form::Yaml | Form::Text => line(said, object),
+        };
+        self.ready.push_back(line);
     }
 
     /// The position reached; `ends_state`: the state that the watch began with is complete.
@@ -236,12 +337,6 @@ impl Watch {
         if let Form::Partial | Form::Table(_) = self.form {
             object = partial(&object);
         }
-        self.line("BOOKMARK", &object);
-    }
-
-    fn line(&mut self, kind: &str, object: &Value) {
-        let mut line = json!({ "type": kind, "object": object }).to_string().into_bytes();
-        line.push(b'\n');
-        self.ready.push_back(line);
+        self.ready.push_back(line("BOOKMARK", &object));
     }
 }

@@ -70,6 +70,8 @@ pub struct AppState {
     pub proxies: Arc<[ProxyNetwork]>,
     /// Origins whose pages may read and embed open tools.
     pub open_origins: Arc<[String]>,
+    /// The resource API.
+    pub resources: ::resources::Api,
     leptos: LeptosOptions,
 }
 
@@ -84,6 +86,7 @@ impl AppState {
     pub fn new(services: Services, access: Access, bundle: Bundle, metrics: PrometheusHandle) -> Self {
         let leptos = LeptosOptions::builder().output_name("domainscope").build();
         AppState {
+            resources: ::resources::Api::new(Arc::new(services.clone())),
             services,
             access: Arc::new(access),
             bundle: Arc::new(bundle),

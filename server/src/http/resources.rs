@@ -2,7 +2,7 @@
 
 use super::AppState;
 use axum::Extension;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCEPT, CONTENT_TYPE, HeaderName, RETRY_AFTER, USER_AGENT, WARNING, WWW_AUTHENTICATE,
@@ -16,7 +16,6 @@ use model::ids::Caller;
 use resources::{Failure, Reply, WATCH_TYPE};
 use serde_json::{Value, json};
 use std::convert::Infallible;
-use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// Watches of one process.
@@ -63,8 +62,7 @@ async fn answer(
         user_agent: text(USER_AGENT),
         body: body.to_vec(),
     };
-    let api = resources::Api::new(Arc::new(state.services));
-    match api.answer(&caller, request).await {
+    match state.resources.answer(&caller, request).await {
         Reply::Whole { status, content_type, warnings, retry_after, body } => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             let mut response = (status, [(CONTENT_TYPE, content_type)], body).into_response();
@@ -89,7 +87,7 @@ async fn answer(
             };
             let lines = lines.map(move |line| {
                 let _ = &permit;
-                Ok::<_, Infallible>(line)
+                Ok::<_, Infallible>(Bytes::from_owner(line))
             });
             ([(CONTENT_TYPE, WATCH_TYPE)], Body::from_stream(lines)).into_response()
         }

@@ -129,6 +129,100 @@ async fn refusals_are_status_objects_with_field_and_rule() {
 }
 
 #[tokio::test]
+async fn each_broken_rule_of_a_claim_or_a_domain_is_a_cause_with_its_field() {
+    let site = site(false).await;
+    let domains = "/apis/datumapis.com/v1alpha/namespaces/default/domains";
+    let held = json!({ "metadata": { "name": "q7.io" }, "spec": { "name": "q7.io" } });
+    assert_eq!(site.api("POST", domains, held.clone()).await.0.as_u16(), 201);
+    let with = |request: Value| {
+        let mut object = claim("web", "10.0.0.0/24");
+        object["spec"]["addressSpace"][0] = request;
+        object["spec"]["addressSpace"][0]["reference"] = json!({ "resource": "services" });
+        object
+    };
+    let long = "é".repeat(256);
+    let mut renamed = site.api("GET", &format!("{domains}/q7.io"), Value::Null).await.1;
+    renamed["spec"]["name"] = "q8.io".into();
+    let entry = |field: &str| format!("spec.addressSpace[0].{field}");
+    for (method, path, body, field, rule) in [
+        ("POST", CLAIMS, with(json!({ "prefix": "10.0.0.1/24" })), entry("prefix"), "host bits"),
+        ("POST", CLAIMS, with(json!({ "prefix": "2001:db8::1/64" })), entry("prefix"), "host bits"),
+        ("POST", CLAIMS, with(json!({ "prefix": "10.0.0.0/33" })), entry("prefix"), "prefix"),
+        (
+            "POST",
+            CLAIMS,
+            with(json!({ "prefix": "11.0.0.0/24", "from": "10.0.0.0/8" })),
+            entry("prefix"),
+            "outside the block 10.0.0.0/8",
+        ),
+        (
+            "POST",
+            CLAIMS,
+            with(json!({ "prefix": "10.0.0.0/24", "from": "2001:db8::/32" })),
+            entry("prefix"),
+            "is IPv4, the block 2001:db8::/32 is IPv6",
+        ),
+        (
+            "POST",
+            CLAIMS,
+            with(json!({ "prefix": "2001:db8::/48", "from": "10.0.0.0/8" })),
+            entry("prefix"),
+            "is IPv6, the block 10.0.0.0/8 is IPv4",
+        ),
+        (
+            "POST",
+            CLAIMS,
+            with(json!({ "from": "10.0.0.0/24", "prefixLength": 23 })),
+            entry("prefixLength"),
+            "from 24 to 32",
+        ),
+        (
+            "POST",
+            CLAIMS,
+            with(json!({ "prefix": "10.0.0.0/24", "description": long })),
+            entry("description"),
+            "255",
+        ),
+        ("PUT", &format!("{domains}/q7.io"), renamed, "spec.name".into(), "immutable"),
+        (
+            "POST",
+            domains,
+            json!({ "metadata": { "name": "no-domain" }, "spec": { "name": "exa mple.com" } }),
+            "spec.name".into(),
+            "",
+        ),
+        (
+            "POST",
+            domains,
+            json!({ "metadata": { "name": "com" }, "spec": { "name": "com" } }),
+            "spec.name".into(),
+            "",
+        ),
+    ] {
+        let (status, e) = site.api(method, path, body).await;
+        assert_eq!((status.as_u16(), e["reason"].as_str()), (422, Some("Invalid")), "{field} {rule}: {e}");
+        let causes = e["details"]["causes"].as_array().unwrap();
+        let found =
+            causes.iter().find(|c| c["field"] == field.as_str()).unwrap_or_else(|| panic!("{field}: {e}"));
+        assert!(found["message"].as_str().unwrap().contains(rule), "{rule}: {e}");
+    }
+    let (_, list) = site.api("GET", CLAIMS, Value::Null).await;
+    assert_eq!(list["items"], json!([]), "nothing of it was stored");
+    // 255 characters are allowed, of any script.
+    let fits = with(json!({ "prefix": "10.0.0.0/24", "description": "é".repeat(255) }));
+    assert_eq!(site.api("POST", CLAIMS, fits).await.0.as_u16(), 201);
+    // An identity that the server sets can't be changed.
+    let (_, made) = site.api("GET", &format!("{CLAIMS}/web"), Value::Null).await;
+    for (field, value) in [("name", "other"), ("uid", "other"), ("namespace", "org-999")] {
+        let mut other = made.clone();
+        other["metadata"][field] = value.into();
+        let (status, e) = site.api("PUT", &format!("{CLAIMS}/web"), other).await;
+        assert!(status.is_client_error() && e["kind"] == "Status", "{field}: {status} {e}");
+    }
+    assert_eq!(site.api("GET", &format!("{CLAIMS}/web"), Value::Null).await.1, made);
+}
+
+#[tokio::test]
 async fn unknown_fields_are_dropped_with_a_warning_or_refused() {
     let site = site(false).await;
     let mut object = claim("web", "10.0.0.0/24");

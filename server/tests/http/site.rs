@@ -71,6 +71,23 @@ pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
 async fn site_with(demo: bool, proxies: &[&str], tools: &[OpenTool], origins: &[&str]) -> Site {
     let folder = tempfile::tempdir().unwrap();
     let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
+    site_over(store, folder, demo, proxies, tools, origins).await
+}
+
+/// A site over the database at this URL.
+pub async fn site_at(url: &str) -> Site {
+    let folder = tempfile::tempdir().unwrap();
+    site_over(store::open(url).await.unwrap(), folder, false, &[], &[], &[]).await
+}
+
+async fn site_over(
+    store: Arc<dyn store::Store>,
+    folder: tempfile::TempDir,
+    demo: bool,
+    proxies: &[&str],
+    tools: &[OpenTool],
+    origins: &[&str],
+) -> Site {
     let scanner = Scanner {
         store,
         observer: Arc::new(Down),

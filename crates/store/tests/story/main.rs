@@ -19,6 +19,7 @@ mod numbers;
 mod outbox;
 mod passkeys;
 mod plain;
+mod processes;
 mod saved;
 mod services;
 mod states;
