@@ -66,6 +66,17 @@ pub struct Column {
     pub path: &'static str,
 }
 
+/// A column of a kind.
+pub(crate) const fn column(
+    name: &'static str,
+    kind: &'static str,
+    priority: i32,
+    path: &'static str,
+    description: &'static str,
+) -> Column {
+    Column { name, kind, description, priority, path }
+}
+
 /// A kind of resource.
 pub struct Kind {
     /// Its name.

@@ -39,6 +39,20 @@ pub(crate) fn instant(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// A condition of a status: its type, whether it holds (`True`, `False`, `Unknown`), why, and since when.
+pub(crate) fn condition(
+    (kind, holds): (&str, &str),
+    reason: &str,
+    message: &str,
+    generation: &Value,
+    at: Timestamp,
+) -> Value {
+    json!({
+        "type": kind, "status": holds, "reason": reason, "message": message,
+        "observedGeneration": generation, "lastTransitionTime": instant(at),
+    })
+}
+
 /// What is fixed about an object.
 pub(crate) struct Identity<'a> {
     pub(crate) kind: &'a Kind,

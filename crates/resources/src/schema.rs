@@ -169,6 +169,11 @@ pub(crate) fn metadata() -> Value {
     })
 }
 
+/// The schema of a text.
+pub(crate) fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
 /// The schema of `status.conditions`.
 pub(crate) fn conditions() -> Value {
     json!({

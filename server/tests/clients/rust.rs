@@ -2,6 +2,7 @@
 
 use crate::cluster::Cluster;
 use futures::StreamExt as _;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{
     ApiResource, DeleteParams, GroupVersionKind, ListParams, Object, Patch, PatchParams, PostParams,
@@ -10,6 +11,7 @@ use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use kube::{Api, Client, Config, ResourceExt as _, discovery};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -215,5 +217,32 @@ async fn a_reflector_survives_a_disconnect_and_a_pruned_position() {
         create("f").await;
         until("one more", || names() == "d e f").await;
         follow.abort();
+    }
+}
+
+/// Paths of all keys of a document.
+fn keys(value: &serde_json::Value, path: &str, out: &mut BTreeSet<String>) {
+    for (key, inner) in value.as_object().into_iter().flatten() {
+        let path = format!("{path}/{key}");
+        keys(inner, &path, out);
+        out.insert(path);
+    }
+    for (i, inner) in value.as_array().into_iter().flatten().enumerate() {
+        keys(inner, &format!("{path}/{i}"), out);
+    }
+}
+
+#[test]
+fn definitions_for_clusters_have_the_types_of_kubernetes() {
+    let all = resources::definitions();
+    assert!(all.len() >= 5);
+    for definition in all {
+        let typed: CustomResourceDefinition = serde_json::from_value(definition.clone()).unwrap();
+        assert_eq!(typed.metadata.name, Some(format!("{}.datumapis.com", typed.spec.names.plural)));
+        // A key that the type does not know, or knows at another place, would be lost.
+        let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
+        keys(&definition, "", &mut written);
+        keys(&serde_json::to_value(&typed).unwrap(), "", &mut read);
+        assert_eq!(written, read, "{}", typed.spec.names.kind);
     }
 }

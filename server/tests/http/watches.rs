@@ -187,7 +187,7 @@ async fn each_watch_has_its_own_selector_form_and_organisation() {
     else {
         panic!("a visitor watches");
     };
-    assert_eq!(status, 403);
+    assert_eq!(status, 401);
 }
 
 async fn add(site: &Site, count: usize) {

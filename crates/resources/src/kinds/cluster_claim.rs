@@ -1,6 +1,6 @@
 //! `ClusterClaim`: what identifies the installation. Cluster-scoped.
 
-use crate::kind::{Column, Kind, Verb};
+use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity};
 use crate::schema::Violation;
 use fleet::{VALUE_MAX, check_claim};
@@ -19,8 +19,8 @@ pub static CLUSTER_CLAIM: Kind = Kind {
     is_namespaced: false,
     log_kind: "cluster_claim",
     columns: &[
-        column("Value", "string", ".spec.value", "What is claimed."),
-        column("Age", "date", ".metadata.creationTimestamp", "Time since it was added."),
+        column("Value", "string", 0, ".spec.value", "What is claimed."),
+        column("Age", "date", 0, ".metadata.creationTimestamp", "Time since it was added."),
     ],
     schema,
     selectable: &[],
@@ -34,15 +34,6 @@ pub static CLUSTER_CLAIM: Kind = Kind {
     },
     validate,
 };
-
-const fn column(
-    name: &'static str,
-    kind: &'static str,
-    path: &'static str,
-    description: &'static str,
-) -> Column {
-    Column { name, kind, description, priority: 0, path }
-}
 
 fn schema() -> Value {
     json!({

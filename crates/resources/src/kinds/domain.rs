@@ -1,6 +1,6 @@
 //! `Domain`: a holding of an organisation with what was observed about it. Creating one starts its scan.
 
-use crate::kind::{Column, Kind, Verb};
+use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity, instant};
 use crate::schema::{Violation, conditions};
 use model::dns::DnssecStatus;
@@ -59,16 +59,6 @@ pub static DOMAIN: Kind = Kind {
     },
     validate,
 };
-
-const fn column(
-    name: &'static str,
-    kind: &'static str,
-    priority: i32,
-    path: &'static str,
-    description: &'static str,
-) -> Column {
-    Column { name, kind, description, priority, path }
-}
 
 fn schema() -> Value {
     let date = |what: &str| json!({ "type": "string", "description": format!("{what}: a date, a local time or an instant, never more precise than the source states.") });
@@ -234,11 +224,9 @@ fn reason(s: Standing) -> &'static str {
 
 fn domain_conditions(d: &DomainObject) -> Vec<Value> {
     let scanned = d.row.last_scan_at.unwrap_or(d.item.added_at);
+    // The spec of a domain never changes.
     let condition = |kind: &str, holds: &str, reason: &str, message: &str, at| {
-        json!({
-            "type": kind, "status": holds, "reason": reason, "message": message,
-            "observedGeneration": 1, "lastTransitionTime": instant(at),
-        })
+        meta::condition((kind, holds), reason, message, &json!(1), at)
     };
     let observed = match (&d.row.error, d.row.last_scan_at) {
         (_, None) => ("False", "NotScanned", "The first scan has not ended yet.".to_string()),

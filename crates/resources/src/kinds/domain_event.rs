@@ -1,7 +1,8 @@
 //! `DomainEvent`: an entry of the event log. Read-only.
 
-use crate::kind::{Column, Kind, Verb};
+use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity, instant};
+use crate::schema::text;
 use model::event::Event;
 use model::ids::{EventId, LogPosition, OrgId};
 use serde_json::{Value, json};
@@ -17,11 +18,11 @@ pub static DOMAIN_EVENT: Kind = Kind {
     is_namespaced: true,
     log_kind: "event",
     columns: &[
-        column("Last Seen", "date", ".spec.time", "Time since it was detected."),
-        column("Severity", "string", ".spec.severity", "How much it asks for attention."),
-        column("Reason", "string", ".spec.reason", "What kind of change it is."),
-        column("Domain", "string", ".spec.domain", "The domain."),
-        column("Message", "string", ".spec.message", "What changed, in a sentence."),
+        column("Last Seen", "date", 0, ".spec.time", "Time since it was detected."),
+        column("Severity", "string", 0, ".spec.severity", "How much it asks for attention."),
+        column("Reason", "string", 0, ".spec.reason", "What kind of change it is."),
+        column("Domain", "string", 0, ".spec.domain", "The domain."),
+        column("Message", "string", 0, ".spec.message", "What changed, in a sentence."),
     ],
     schema,
     selectable: &["spec.domain", "spec.reason", "spec.severity"],
@@ -33,17 +34,7 @@ pub static DOMAIN_EVENT: Kind = Kind {
     validate: |_, _| Vec::new(),
 };
 
-const fn column(
-    name: &'static str,
-    kind: &'static str,
-    path: &'static str,
-    description: &'static str,
-) -> Column {
-    Column { name, kind, description, priority: 0, path }
-}
-
 fn schema() -> Value {
-    let text = |what: &str| json!({ "type": "string", "description": what });
     json!({
         "type": "object",
         "required": ["spec"],

@@ -1,8 +1,8 @@
 //! `Feature`: what can be turned on and off. Clients write `spec.desired`; all else is the server's.
 
-use crate::kind::{Column, Kind, Verb};
+use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity, instant};
-use crate::schema::{Violation, conditions};
+use crate::schema::{Violation, conditions, text};
 use model::ids::OrgId;
 use serde_json::{Value, json};
 use service::FeatureView;
@@ -43,18 +43,7 @@ pub static FEATURE: Kind = Kind {
     validate: |_, _| Vec::<Violation>::new(),
 };
 
-const fn column(
-    name: &'static str,
-    kind: &'static str,
-    priority: i32,
-    path: &'static str,
-    description: &'static str,
-) -> Column {
-    Column { name, kind, description, priority, path }
-}
-
 fn schema() -> Value {
-    let text = |what: &str| json!({ "type": "string", "description": what });
     let value = |what: &str| json!({ "type": "string", "enum": ["On", "Off"], "description": what });
     let tasks = |what: &str| {
         json!({
@@ -135,10 +124,8 @@ pub(crate) fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
     let metadata = meta::metadata(&identity, &view.metadata);
     let settled = f.state == if f.is_wanted() { State::On } else { State::Off };
     let condition = |kind: &str, holds: bool, reason: &str, message: String| {
-        json!({
-            "type": kind, "status": if holds { "True" } else { "False" }, "reason": reason, "message": message,
-            "observedGeneration": metadata["generation"], "lastTransitionTime": instant(f.changed_at),
-        })
+        let holds = if holds { "True" } else { "False" };
+        meta::condition((kind, holds), reason, &message, &metadata["generation"], f.changed_at)
     };
     let attention = view.attention().unwrap_or_default();
     let has_leftovers = !view.leftovers.is_empty();

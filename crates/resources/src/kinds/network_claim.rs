@@ -1,8 +1,8 @@
 //! `NetworkClaim`: prefixes that a component claims, and what the registry decided.
 
-use crate::kind::{Column, Kind, Verb};
-use crate::meta::{self, Identity, instant};
-use crate::schema::{Violation, conditions};
+use crate::kind::{Kind, Verb, column};
+use crate::meta::{self, Identity};
+use crate::schema::{Violation, conditions, text};
 use model::ids::{LogPosition, OrgId};
 use numbers::claim::{DESCRIPTION_MAX, REFERENCE_MAX, REQUESTS_MAX};
 use numbers::{ClaimSpec, RecordState};
@@ -52,16 +52,6 @@ pub static NETWORK_CLAIM: Kind = Kind {
     validate,
 };
 
-const fn column(
-    name: &'static str,
-    kind: &'static str,
-    priority: i32,
-    path: &'static str,
-    description: &'static str,
-) -> Column {
-    Column { name, kind, description, priority, path }
-}
-
 fn schema() -> Value {
     let reference = json!({
         "type": "object",
@@ -74,7 +64,6 @@ fn schema() -> Value {
     });
     let description =
         json!({ "type": "string", "maxLength": DESCRIPTION_MAX, "description": "What it is for." });
-    let text = |what: &str| json!({ "type": "string", "description": what });
     json!({
         "type": "object",
         "required": ["spec"],
@@ -164,16 +153,14 @@ pub(crate) fn object(org: OrgId, namespace: &str, claim: &Claim) -> Value {
         None => ("True", "Allocated", "All prefixes are allocated.".to_string()),
     };
     let at = records.iter().map(|r| r.date).max().unwrap_or(claim.created_at);
+    let condition = meta::condition(("Allocated", holds), reason, &message, &metadata["generation"], at);
     json!({
         "apiVersion": Kind::api_version(),
         "kind": NETWORK_CLAIM.name,
         "spec": claim.spec,
         "status": {
             "addressSpace": claim.status.address_space,
-            "conditions": [{
-                "type": "Allocated", "status": holds, "reason": reason, "message": message,
-                "observedGeneration": metadata["generation"], "lastTransitionTime": instant(at),
-            }],
+            "conditions": [condition],
         },
         "metadata": metadata,
     })

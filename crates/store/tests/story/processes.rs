@@ -155,7 +155,7 @@ async fn two_processes(time: Duration) {
                 steps.push((LogPosition(rv.parse().unwrap()), sign == "+", prefix.parse().unwrap()));
             }
             ["end", claims, p99] => {
-                println!("{claims} claims in {time:?} by one of two processes, p99 {p99} ms")
+                println!("{claims} claims in {time:?} by one of two processes, p99 {p99} ms");
             }
             _ => {}
         }
