@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 const BOOKMARK: Duration = Duration::from_secs(30);
 /// A watch ends after so long; the client begins another one where it ended.
 const LONGEST: Duration = Duration::from_secs(3600);
+/// Objects of the state that wait for the client at most.
+const STATE_CHUNK: u32 = 100;
 /// Changes taken from the tail at once.
 const TAKEN: usize = 64;
 
@@ -165,14 +167,14 @@ impl Watch {
         self.ready.push_back(line("ERROR", &failure.status()));
     }
 
-    /// Objects after a name that match.
-    async fn chunk(&self, after: &str) -> Result<(Vec<Value>, Option<String>), Failure> {
+    /// Objects after a name that match, of the next `limit`; and the name to go on after.
+    async fn chunk(&self, after: &str, limit: u32) -> Result<(Vec<Value>, Option<String>), Failure> {
         if let Some(name) = self.selector.name() {
             let found = self.objects.get(name).await?.filter(|o| self.selector.matches(o));
             return Ok((found.into_iter().collect(), None));
         }
-        let mut found = self.objects.after(after, CHUNK).await?;
-        let last = found.last().filter(|_| found.len() == CHUNK as usize);
+        let mut found = self.objects.after(after, limit).await?;
+        let last = found.last().filter(|_| found.len() == limit as usize);
         let next = last.and_then(|o| o["metadata"]["name"].as_str()).map(str::to_owned);
         found.retain(|o| self.selector.matches(o));
         Ok((found, next))
@@ -180,7 +182,7 @@ impl Watch {
 
     /// Sends one chunk of the state as it is now. What changed since the watch began is in the log, too.
     async fn read_state(&mut self, after: &str) -> Result<(), Failure> {
-        let (objects, next) = self.chunk(after).await?;
+        let (objects, next) = self.chunk(after, STATE_CHUNK).await?;
         for object in objects {
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
             if let Some(matching) = &mut self.matching {
@@ -206,7 +208,7 @@ impl Watch {
     async fn note_matching(&mut self) -> Result<(), Failure> {
         let mut after = self.matching.is_some().then(String::new);
         while let Some(name) = after {
-            let (objects, next) = self.chunk(&name).await?;
+            let (objects, next) = self.chunk(&name, CHUNK).await?;
             let names = objects.iter().filter_map(|o| o["metadata"]["name"].as_str().map(str::to_owned));
             self.matching.as_mut().into_iter().for_each(|m| m.extend(names.clone()));
             after = next;
