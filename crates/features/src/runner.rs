@@ -12,6 +12,10 @@ use std::sync::{Arc, Mutex};
 
 /// Seconds after its last announcement during which a process counts as live.
 pub const LIVE_SECONDS: i64 = 15;
+/// Most seconds by which clocks of processes may differ.
+const SKEW_SECONDS: i64 = 60;
+/// Hours after which what a process announced is deleted.
+const KEEP_HOURS: i64 = 1;
 /// Seconds between two announcements of an unchanged report.
 const ANNOUNCE_SECONDS: i64 = 4;
 /// Steps of one call: a transition without waiting takes fewer.
@@ -105,12 +109,15 @@ pub struct Runner<S: ?Sized> {
     version: &'static str,
     started_at: Timestamp,
     announced: Mutex<Option<Process>>,
+    /// When each announcement was first read here, with the instant that it names.
+    heard: Mutex<BTreeMap<String, (Timestamp, Timestamp)>>,
 }
 
 impl<S: FeatureStore + ?Sized> Runner<S> {
     /// For the process with this identity.
     pub fn new(store: Arc<S>, gates: Gates, id: String, version: &'static str, now: Timestamp) -> Self {
-        Runner { store, gates, id, version, started_at: now, announced: Mutex::new(None) }
+        let (announced, heard) = (Mutex::new(None), Mutex::default());
+        Runner { store, gates, id, version, started_at: now, announced, heard }
     }
 
     /// Reads what is stored, sets the gates, announces this process, and carries on the transitions it leads as far as
@@ -127,7 +134,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             self.gates.close(&features);
             self.announce(&features, now).await?;
             self.gates.open(&features);
-            live = self.store.processes(now - SignedDuration::from_secs(LIVE_SECONDS)).await?;
+            live = self.live(self.store.processes(now - SignedDuration::from_hours(KEEP_HOURS)).await?, now);
             let mut changed = false;
             for s in &stored {
                 let mut next = s.feature.clone();
@@ -152,7 +159,26 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
     /// # Errors
     /// When the store does not answer: the others wait until it counts as dead.
     pub async fn retire(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.store.retire(Some(&self.id), now - SignedDuration::from_hours(1)).await
+        self.store.retire(Some(&self.id), now - SignedDuration::from_hours(KEEP_HOURS)).await
+    }
+
+    /// The processes that announced something new within [`LIVE_SECONDS`]. That is counted on the clock of this process,
+    /// from the moment the announcement was read, because clocks of processes differ.
+    fn live(&self, all: Vec<Process>, now: Timestamp) -> Vec<Process> {
+        let mut heard = self.heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        heard.retain(|id, _| all.iter().any(|p| p.id == *id));
+        let is_live = |p: &Process| {
+            // One that is new here may be dead already: its own clock says so, unless that may be wrong.
+            let age = now.duration_since(p.seen_at).as_secs();
+            let may_live = age.abs() < LIVE_SECONDS + SKEW_SECONDS && !(0..=LIVE_SECONDS).contains(&age);
+            let first = if may_live { now } else { p.seen_at };
+            let (said, read_at) = heard.entry(p.id.clone()).or_insert((p.seen_at, first));
+            if *said != p.seen_at {
+                (*said, *read_at) = (p.seen_at, now);
+            }
+            now.duration_since(*read_at) < SignedDuration::from_secs(LIVE_SECONDS)
+        };
+        all.into_iter().filter(is_live).collect()
     }
 
     fn leads(&self, name: &str, live: &[Process]) -> bool {
@@ -241,7 +267,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         });
         if !is_fresh {
             if last_is_none {
-                self.store.retire(None, now - SignedDuration::from_hours(1)).await?;
+                self.store.retire(None, now - SignedDuration::from_hours(KEEP_HOURS)).await?;
             }
             self.store.announce(&process).await?;
             *self.announced.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(process);

@@ -209,3 +209,47 @@ proptest! {
         prop_assert!(feature.tasks.is_empty());
     }
 }
+
+#[test]
+fn clocks_that_differ_by_thirty_seconds_change_nothing() {
+    let store: Arc<Memory> = Arc::default();
+    let begin: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
+    let skews = [-30, 0, 30];
+    let mut members: Vec<_> = skews
+        .iter()
+        .map(|skew| {
+            let at = begin + SignedDuration::from_secs(*skew);
+            let gates = Gates::default();
+            let runner = Runner::new(store.clone(), gates.clone(), format!("p{skew}"), "0.1.0", at);
+            (*skew, Member { runner, gates, use_held: None })
+        })
+        .collect();
+    let mut second = 0;
+    let mut round = |members: &[(i64, Member)], seconds: i64| {
+        let mut live = Vec::new();
+        for _ in 0..seconds {
+            second += 1;
+            let at = |skew: i64| begin + SignedDuration::from_secs(second + skew);
+            live = members.iter().map(|(s, m)| now_or_never(m.runner.tick(at(*s))).unwrap().live).collect();
+        }
+        live
+    };
+    assert_eq!(round(&members, 3), [3, 3, 3], "each sees all, whatever their clocks say");
+    for skew in skews {
+        // A use in any of them holds the transition up for as long as it lasts.
+        store.desire("doh-server", Some(true));
+        round(&members, 4);
+        let member = members.iter_mut().find(|(s, _)| *s == skew).unwrap();
+        member.1.use_held = member.1.gates.enter("doh-server");
+        assert!(member.1.use_held.is_some());
+        store.desire("doh-server", Some(false));
+        round(&members, LIVE_SECONDS * 4);
+        assert_eq!(store.feature("doh-server").state, State::TurningOff, "held by the process at {skew} s");
+        members.iter_mut().for_each(|(_, m)| m.use_held = None);
+        round(&members, 4);
+        assert_eq!(store.feature("doh-server").state, State::Off, "{skew}");
+    }
+    // One that dies counts as dead after 15 seconds at the others.
+    members.remove(0);
+    assert_eq!(round(&members, LIVE_SECONDS + 2), [2, 2]);
+}

@@ -25,16 +25,19 @@ use tokio_util::sync::CancellationToken;
 #[derive(Default)]
 struct Registry {
     broken: AtomicBool,
+    /// Names that were asked about, in order.
+    asked: Mutex<Vec<DomainName>>,
 }
 
 #[async_trait]
 impl Observer for Registry {
     async fn registration(
         &self,
-        _: &DomainName,
+        name: &DomainName,
         now: Timestamp,
         _: &dyn Progress,
     ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+        self.asked.lock().unwrap().push(name.clone());
         assert!(!self.broken.load(Ordering::SeqCst), "the observer is broken");
         tokio::time::sleep(Duration::from_millis(20)).await;
         (Part::good(RegistrationState::Available, now, "test"), vec![])
@@ -159,7 +162,7 @@ async fn a_scan_that_fails_every_time_is_suspended_and_a_rescan_starts_it_again(
     let folder = tempfile::tempdir().unwrap();
     let open = async || store::open(&folder.path().to_string_lossy()).await.unwrap();
     let clock = Arc::new(Moved(Mutex::new("2026-11-20T14:05:00Z".parse().unwrap())));
-    let registry = Arc::new(Registry { broken: AtomicBool::new(true) });
+    let registry = Arc::new(Registry { broken: AtomicBool::new(true), ..Registry::default() });
     let one = scanner(open().await, registry.clone(), clock.clone());
     let two = scanner(open().await, registry.clone(), clock.clone());
     let name = DomainName::trusted("bomb.example");
@@ -228,5 +231,115 @@ async fn a_hub_whose_position_in_the_log_was_pruned_tells_pages_to_read_anew() {
     let rv = store.head().await.unwrap();
     let reset = async { while heard.recv().await.unwrap() != (Live::Reset { rv }) {} };
     tokio::time::timeout(Duration::from_secs(10), reset).await.unwrap();
+    stop.cancel();
+}
+
+/// The system's clock, off by some seconds.
+struct Skewed(i64);
+
+impl Clock for Skewed {
+    fn now(&self) -> Timestamp {
+        Timestamp::now() + jiff::SignedDuration::from_secs(self.0)
+    }
+}
+
+/// Three replicas whose clocks differ by up to a minute: each name is scanned, once, and a Rescan from any of them is
+/// carried out at once.
+async fn clocks_that_differ_lose_and_double_nothing(url: &str) {
+    let stop = CancellationToken::new();
+    let registry = Arc::new(Registry::default());
+    let mut replicas = Vec::new();
+    for skew in [-30, 0, 30] {
+        let store = store::open(url).await.unwrap();
+        let replica = scanner(store, registry.clone(), Arc::new(Skewed(skew)));
+        replicas.push(Scanner { policy: Policy { freshness_s: 0, ..Policy::default() }, ..replica });
+    }
+    let names: Vec<_> = (0..60).map(|i| DomainName::trusted(&format!("n{i}.example"))).collect();
+    for (replica, names) in replicas.iter().zip(names.chunks(20)) {
+        let items: Vec<_> = names.iter().map(item).collect();
+        replica.store.add(OrgId::BUILT_IN, &items, replica.clock.now()).await.unwrap();
+    }
+    for (i, replica) in replicas.iter().enumerate() {
+        start(replica, &format!("replica-{i}"), &stop);
+    }
+    let is_scanned = async |name: &DomainName| {
+        replicas[0].store.observation(name, &Vantage::local()).await.unwrap().is_some()
+    };
+    until("all are scanned", async || {
+        for name in &names {
+            if !is_scanned(name).await {
+                return false;
+            }
+        }
+        true
+    })
+    .await;
+    let count = |name: &DomainName| registry.asked.lock().unwrap().iter().filter(|n| *n == name).count();
+    assert!(names.iter().all(|n| count(n) == 1), "each once: {:?}", registry.asked.lock().unwrap());
+    for (replica, name) in replicas.iter().zip(&names) {
+        replica
+            .store
+            .enqueue(&[(Job::Scan(name.clone()), replica.clock.now())], Priority::Requested)
+            .await
+            .unwrap();
+        until("the Rescan is carried out", async || count(name) == 2).await;
+    }
+    until("and is over", async || {
+        let stats = replicas[1].store.queue_stats(JobKind::Scan, replicas[1].clock.now()).await.unwrap();
+        stats.parked == 0 && stats.due == 0
+    })
+    .await;
+    assert!(names.iter().skip(3).all(|n| count(n) == 1), "nothing else was scanned again");
+    stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clocks_that_differ_lose_and_double_nothing_on_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    clocks_that_differ_lose_and_double_nothing(&folder.path().to_string_lossy()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clocks_that_differ_lose_and_double_nothing_on_postgresql() {
+    let Some(cluster) = cluster::Cluster::start("-c fsync=off") else { return };
+    clocks_that_differ_lose_and_double_nothing(&cluster.database("skewed").await).await;
+}
+
+/// PostgreSQL fails over to its standby, which takes over the address: replicas stay up, what was stored is there, and
+/// what comes then is scanned.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_go_on_after_postgresql_failed_over() {
+    let Some(mut cluster) = cluster::Cluster::start("-c fsync=off") else { return };
+    let url = cluster.database("failover").await;
+    cluster.add_standby();
+    let (stop, clock): (_, Arc<dyn Clock>) = (CancellationToken::new(), Arc::new(SystemClock));
+    let mut replicas = Vec::new();
+    for i in 0..3 {
+        let store = store::open(&url).await.unwrap();
+        replicas.push(scanner(store, Arc::new(Registry::default()), clock.clone()));
+        start(&replicas[i], &format!("replica-{i}"), &stop);
+    }
+    let names: Vec<_> = (0..30).map(|i| DomainName::trusted(&format!("n{i}.example"))).collect();
+    let (before, after) = names.split_at(15);
+    let all_are_scanned = async |names: &[DomainName], store: &Arc<dyn Store>| {
+        for name in names {
+            if !store.observation(name, &Vantage::local()).await.is_ok_and(|o| o.is_some()) {
+                return false;
+            }
+        }
+        store.queue_stats(JobKind::Scan, clock.now()).await.is_ok_and(|q| q.due == 0)
+    };
+    let items = |names: &[DomainName]| names.iter().map(item).collect::<Vec<_>>();
+    replicas[0].store.add(OrgId::BUILT_IN, &items(before), clock.now()).await.unwrap();
+    until("the first are scanned", async || all_are_scanned(before, &replicas[0].store).await).await;
+    cluster.fail_over();
+    // A pool finds its broken connections one by one.
+    until("the store answers again", async || {
+        replicas[1].store.add(OrgId::BUILT_IN, &items(after), clock.now()).await.is_ok()
+    })
+    .await;
+    for replica in &replicas {
+        until("all are scanned", async || all_are_scanned(&names, &replica.store).await).await;
+    }
     stop.cancel();
 }

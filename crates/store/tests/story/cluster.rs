@@ -27,10 +27,20 @@ while read -r word; do
   case "$word" in
     stop) pg_ctl -D data -m fast -w -t 60 stop >stop.log 2>&1 && echo done || echo failed ;;
     start) begin && echo done || echo failed ;;
+    standby)
+      pg_basebackup -h "$1" -U story -D standby -R -X stream --no-sync --checkpoint=fast >backup.log 2>&1 &&
+        pg_ctl -D standby -l standby.log -w -t 60 -o "$options -c port=5433" start >standby-start.log 2>&1 &&
+        echo done || echo failed ;;
+    # A fast stop sends the standby what was written. The promoted one then takes over the address.
+    failover)
+      pg_ctl -D data -m fast -w -t 60 stop >stop.log 2>&1 && pg_ctl -D standby -w -t 60 promote >promote.log 2>&1 &&
+        pg_ctl -D standby -m fast -w -t 60 stop >>stop.log 2>&1 && rm -rf data && mv standby data && begin &&
+        echo done || echo failed ;;
   esac
 done
 pg_ctl -D data -m immediate -w stop >/dev/null 2>&1
-rm -rf data ./*.log
+pg_ctl -D standby -m immediate -w stop >/dev/null 2>&1
+rm -rf data standby ./*.log
 "#;
 
 impl Cluster {
@@ -86,6 +96,18 @@ impl Cluster {
     #[allow(dead_code, reason = "the tests of replicas use it")]
     pub fn start_again(&mut self) {
         self.order("start");
+    }
+
+    /// Starts a standby that streams from the server.
+    #[allow(dead_code, reason = "the tests of replicas use it")]
+    pub fn add_standby(&mut self) {
+        self.order("standby");
+    }
+
+    /// Stops the server and promotes the standby, which takes over its address.
+    #[allow(dead_code, reason = "the tests of replicas use it")]
+    pub fn fail_over(&mut self) {
+        self.order("failover");
     }
 
     #[allow(dead_code, reason = "the tests of replicas use it")]
