@@ -16,10 +16,7 @@ async fn a_name_that_is_missing_stops_before_anybody_is_asked() {
     let page = html("/tools/compare?name=new.alder.example&type=A").await;
     let t = text(&page);
     says(&t, &["Stopped: no resolver was queried", "new.alder.example does not exist", "for up to 30 min"]);
-    says(
-        &t,
-        &["plants a negative answer in every resolver", "until 14:35 UTC", "Query the resolvers anyway"],
-    );
+    says(&t, &["puts a negative answer into every cache", "until 14:35 UTC", "Query the resolvers anyway"]);
     says(&t, &["Watch until it exists", "How long negative answers are cached", "minimum 1800"]);
     assert!(page.contains("/tools/compare?name=new.alder.example&amp;type=A&amp;force=1"), "{page}");
     assert!(!t.contains("Public resolvers"), "{t}");
@@ -54,7 +51,7 @@ async fn the_first_paint_has_the_authority_and_everybody_pending() {
         &t,
         &["Authoritative 2 of 2 agree", "queried first, 14:05:00 UTC", "ns1.alder.example", "203.0.113.80"],
     );
-    says(&t, &["Querying 5 resolvers.", "0 of 5 answered", "Asking", "Watch propagation"]);
+    says(&t, &["Querying 5 resolvers.", "0 of 5 answered", "Querying", "Watch propagation"]);
     // Without script: one link to all of it, and a form that asks for all of it.
     assert!(
         page.contains("<a href=\"/tools/compare?name=www.alder.example&amp;type=A&amp;whole=1\">"),

@@ -34,7 +34,7 @@ test("what does not exist is asked of no one until a person confirms it", async 
   await page.goto("/tools/compare?name=nothing.alder.example&type=A");
   await hydrated(page);
   await expect(page.getByRole("heading", { name: "Stopped: no resolver was queried" })).toBeVisible();
-  await expect(page.getByText(/plants a negative answer in every resolver asked/)).toBeVisible();
+  await expect(page.getByText(/puts a negative answer into every cache/)).toBeVisible();
   await expectAccessible(page);
   await pictures(page, "compare-stopped");
   expect(asked.filter((u) => /live\/compare|type=A.*do=|[?&]name=nothing.*&type=A$/.test(u) && !u.includes("/tools/"))).toEqual([]);

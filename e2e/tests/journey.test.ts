@@ -85,7 +85,7 @@ test("every fact of q7.io is on its page", async ({ page }) => {
   ]) {
     await expect(main, fact).toContainText(fact);
   }
-  await expect(main).toContainText(/Resolvers remember that a name does not exist for/);
+  await expect(main).toContainText(/Resolvers cache that a name does not exist for/);
   await expect(main).toContainText(/unsigned/i);
   await expect(page.getByTitle("2029-07-06T13:58:57Z").first()).toBeVisible();
   await expectAccessible(page);

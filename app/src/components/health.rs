@@ -9,7 +9,7 @@ use service::Health;
 pub(crate) fn banners(h: &Health) -> Vec<AnyView> {
     let overdue = h.overdue_s.map(|s| {
         let words = format!(
-            "The oldest check is {} late. Changes are noticed later than planned until the queue is worked off.",
+            "The oldest check is {} late. Changes are detected late until the queue has been processed.",
             span(s)
         );
         banner(Tone::Warn, "Checks are overdue", words)

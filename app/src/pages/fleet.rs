@@ -127,7 +127,7 @@ fn agents(f: &FleetReport) -> AnyView {
         return view! {
             <section class="card empty">{icon::icon_in("fleet", "i i-lg")}
                 <h2>"See DNS from more than one place"</h2>
-                <p>"A point of presence is the same program on another machine. It connects to this server by itself, and the FQDN analyzer and the comparison then show what the authoritative servers say from there."</p>
+                <p>"A point of presence is the same program on another machine. It opens the connection to this server, and the FQDN analyzer and the comparison then show what the authoritative servers say from there."</p>
             </section>
         }
         .into_any();
@@ -207,7 +207,7 @@ fn add() -> AnyView {
         <section class="card"><div class="card-head"><h2>"Add a point of presence"</h2></div>
             <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
                 <input type="hidden" name="do" value="invite"/>
-                <p class="hint">"Makes a token that one agent can join with, once, within 15 minutes. The agent makes its own key pair and opens outgoing connections only."</p>
+                <p class="hint">"Creates a token with which one agent can join, once, within 15 minutes. The agent makes its own key pair and opens outgoing connections only."</p>
                 <div><button class="btn btn-primary" type="submit">{icon("plus")}"Make a token"</button></div>
             </form>
         </section>

@@ -163,7 +163,7 @@ pub async fn start_claim(name: String, #[server(default)] method: String) -> Res
     let (backend, caller) = context::backend()?;
     let word = if method.is_empty() { "txt" } else { &method };
     let method = Method::from_word(word).ok_or_else(|| {
-        ApiError::invalid(format!("“{word}” is no method: use txt, txt_apex, cname or http."))
+        ApiError::invalid(format!("“{word}” is not a method: use txt, txt_apex, cname or http."))
     })?;
     backend.start_claim(&caller, &name, method).await?;
     context::go_back(&[]);

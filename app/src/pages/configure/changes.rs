@@ -73,7 +73,7 @@ pub(crate) fn to_do_card(r: &ServiceReport) -> AnyView {
         if r.provider.name.is_empty() { "the DNS provider".to_string() } else { r.provider.name.clone() };
     let apply = r.apply.as_ref().map(|link| {
         let signed = if link.signed { "Signed by Domainscope. " } else { "" };
-        let words = format!("Opens {} in a new tab with these changes. {signed}You confirm there and come back; this page checks by itself.", link.provider);
+        let words = format!("Opens {} in a new tab with these changes. {signed}Confirm there and come back; this page checks automatically.", link.provider);
         view! {
             <div class="flex items-center gap-3 flex-wrap">
                 <a class="btn btn-primary" href=link.url.clone() target="_blank" rel="external noopener noreferrer">{icon("ext")}{format!("Apply at {}", link.provider)}</a>

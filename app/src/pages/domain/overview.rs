@@ -49,7 +49,7 @@ fn confirming(d: &Detail) -> Option<AnyView> {
     let list =
         |all: Vec<(String, bool)>| all.into_iter().map(|(words, _)| words).collect::<Vec<_>>().join(". ");
     let fresh = (!fresh.is_empty())
-        .then(|| banner(Tone::Info, "Being confirmed by a second look", format!("{}.", list(fresh))));
+        .then(|| banner(Tone::Info, "Being confirmed by a second scan", format!("{}.", list(fresh))));
     let flapping = (!flapping.is_empty()).then(|| {
         let title = "Changes often; reported when it stays the same for a day";
         banner(Tone::Info, title, format!("{}.", list(flapping)))

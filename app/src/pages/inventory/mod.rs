@@ -93,7 +93,7 @@ fn unread(inv: InventoryState, f: &ApiError) -> AnyView {
     });
     let kept = inv.last_read();
     let what = if kept.is_some() {
-        "The inventory could not be updated; it is shown as read last"
+        "The inventory could not be updated; the last version is shown"
     } else {
         "The inventory could not be read"
     };

@@ -19,7 +19,7 @@ const PATH: &str = "/settings/features";
 pub(crate) fn FeaturesPage() -> impl IntoView {
     let data = json_resource(|| (), |()| server_fns::settings_features());
     let search = use_location().search;
-    page(PATH, "what is turned on, and what turning it off leaves", data, move |p| {
+    page(PATH, "what is on, and what remains after turning it off", data, move |p| {
         let chosen = crate::query::value(&search.get(), "feature").unwrap_or_default();
         body(&p, &chosen)
     })
@@ -63,7 +63,7 @@ fn body(p: &SettingsPage<FeaturesReport>, chosen: &str) -> AnyView {
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            <div class="card-foot text-xs">"Desired is what you ask for; state is what is true. "{safe}</div>
+            <div class="card-foot text-xs">"Desired is the setting; state is what is in effect. "{safe}</div>
         </section>
         {detail}
     }
@@ -102,7 +102,7 @@ fn what_to_do(f: &FeatureView) -> &'static str {
     } else if !f.waits_for().is_empty() {
         "A process that ended without notice counts as gone after 15 seconds. One that fixes the feature by flag has to be started without it."
     } else {
-        "It goes on by itself when these are gone. To keep them, turn the feature on again."
+        "It continues automatically once these are removed. To keep them, turn the feature on again."
     }
 }
 

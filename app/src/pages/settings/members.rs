@@ -159,7 +159,7 @@ fn invitations(open: &[Invitation], now: model::Timestamp) -> AnyView {
     }
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Pending invitations"</h2><div class="aside">"a lost link can't be shown again: invite once more"</div></div>
+            <div class="card-head"><h2>"Pending invitations"</h2><div class="aside">"a lost link can't be shown again: send a new invitation"</div></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Pending invitations">
                 <table class="tbl">
                     <thead><tr><th scope="col">"Email"</th><th scope="col" class="max-sm:hidden">"Role"</th><th scope="col" class="num">"Expires"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>

@@ -31,8 +31,7 @@ pub(super) fn passkeys(d: &Profile, outcome: Option<&FormOutcome>, now: Timestam
     let form = if d.has_password {
         add(outcome)
     } else {
-        view! { <p class="text-muted">"Set a password first: it is asked for when a passkey is added."</p> }
-            .into_any()
+        view! { <p class="text-muted">"Set a password first: adding a passkey requires it."</p> }.into_any()
     };
     view! {
         <section class="card tbl-wrap">

@@ -55,7 +55,7 @@ fn body(p: SettingsPage<TokensData>) -> AnyView {
     });
     let rows: Vec<_> = p.data.tokens.iter().map(|t| token(t, fresh.as_deref() == Some(&t.id), now)).collect();
     let list = if rows.is_empty() {
-        view! { <div class="card-body text-muted">"No tokens yet. Create one for each program, so that each can be revoked by itself."</div> }.into_any()
+        view! { <div class="card-body text-muted">"No tokens yet. Create one for each program, so that each can be revoked separately."</div> }.into_any()
     } else {
         view! {
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="API tokens">

@@ -46,7 +46,7 @@ pub fn of_soa(soa: Soa, example: &str, asked_at: Timestamp) -> NegativeCaching {
     let (until, twice) = (after(1), after(2));
     let (until_words, twice_words) = (clock(until, asked_at), clock(twice, asked_at));
     let rule = format!(
-        "Resolvers remember that a name does not exist for {}: the smaller of the SOA minimum ({} s) and the \
+        "Resolvers cache that a name does not exist for {}: the smaller of the SOA minimum ({} s) and the \
          SOA’s own TTL ({} s) in {}.",
         human_seconds(u64::from(ttl)),
         soa.minimum,

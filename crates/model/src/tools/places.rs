@@ -78,6 +78,7 @@ pub fn places_sentence(places: &[PlaceAnswer]) -> String {
     };
     let (different, none) = (of(PlaceVerdict::Different), of(PlaceVerdict::None));
     let mut out = match (different.as_slice(), none.as_slice()) {
+        ([], []) if places.len() == 2 => "Both places get the same answer.".into(),
         ([], []) => format!("All {} places get the same answer.", places.len()),
         ([], none) => format!("No answer from {}; the other places agree.", none.join(", ")),
         (different, _) => format!(
@@ -91,8 +92,9 @@ pub fn places_sentence(places: &[PlaceAnswer]) -> String {
     }
     let anycast = anycast(places);
     if !anycast.is_empty() {
+        let verb = if anycast.len() == 1 { "identifies itself" } else { "identify themselves" };
         out.push_str(&format!(
-            " {} identifies itself differently from place to place: a sign of anycast.",
+            " {} {verb} differently from place to place: a sign of anycast.",
             anycast.join(", ")
         ));
     }
@@ -198,7 +200,7 @@ mod tests {
     fn differences_are_said_in_a_sentence() {
         let fra = place("fra-1", "192.0.2.1", 12.0, "a");
         let same = places_sentence(&[fra.clone(), place("iad-1", "192.0.2.1", 96.0, "a")]);
-        assert_eq!(same, "All 2 places get the same answer.");
+        assert_eq!(same, "Both places get the same answer.");
         let slow = places_sentence(&[fra.clone(), place("sin-1", "192.0.2.1", 412.0, "a")]);
         assert!(slow.contains("12 ms from fra-1 and in 412 ms from sin-1: slow, unicast"), "{slow}");
         let anycast = places_sentence(&[fra.clone(), place("sin-1", "192.0.2.1", 9.0, "b")]);

@@ -307,5 +307,5 @@ fn words_say_when_it_will_be_right() {
     let blocked = verdict(&serves, &row(Filtering::Malware, false), &said(vec![a("0.0.0.0", 60)]), &knows);
     assert_eq!(blocked.short, "expected");
     let asking = judge(&serves, &open, None, &knows, now());
-    assert_eq!((asking.verdict, asking.verdict.kind().label()), (Verdict::Pending, "Asking"));
+    assert_eq!((asking.verdict, asking.verdict.kind().label()), (Verdict::Pending, "Querying"));
 }

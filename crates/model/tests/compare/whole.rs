@@ -60,8 +60,8 @@ fn the_summary_counts_and_says_when_all_is_right() {
     );
     assert_eq!(
         c.summary.sentence,
-        "1 of 5 resolvers agrees with the authoritative servers; 1 still gives an old answer, 1 remembers that it did \
-         not exist, 1 blocks it, 1 gives no usable answer. The last old copy is gone by 14:41 UTC, in 36 min."
+        "1 of 5 resolvers agrees with the authoritative servers; 1 still gives an old answer, 1 has cached that it \
+         does not exist, 1 blocks it, 1 gives no usable answer. The last old copy is gone by 14:41 UTC, in 36 min."
     );
     assert_eq!(c.summary.all_right_at, Some(at("14:41:00")));
     assert!(!c.summary.everywhere);

@@ -38,7 +38,7 @@ pub fn trace_tree(trace: &Trace, colour: bool) -> String {
     if let Some(soa) = &trace.soa {
         let _ = writeln!(
             out,
-            "{indent}resolvers remember this for {} (SOA of {}: minimum {}, TTL {})",
+            "{indent}resolvers cache this for {} (SOA of {}: minimum {}, TTL {})",
             human_seconds(soa.negative_ttl().into()),
             if soa.zone == "." { "the root" } else { &soa.zone },
             soa.minimum,

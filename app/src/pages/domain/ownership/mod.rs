@@ -234,7 +234,7 @@ fn schedule(v: &ClaimView, r: &ClaimRecord) -> AnyView {
     let waits = r.round.as_ref().and_then(|round| round.wait_s).map(|s| {
         let span = model::time::human_seconds(u64::from(s));
         view! {
-            <p class="text-muted">{format!("The servers are read directly, so a correct record counts at once. Resolvers that asked before may deny it for up to {span}.")}</p>
+            <p class="text-muted">{format!("The servers are read directly, so a correct record counts at once. Resolvers that queried it earlier may have cached its absence for up to {span}.")}</p>
         }
     });
     let outcome = r.round.as_ref().map(|round| view! { <p>{round.outcome.sentence()}</p> });

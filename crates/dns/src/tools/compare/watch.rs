@@ -86,7 +86,7 @@ impl Comparer {
         let name = &authority.name;
         let sentence = format!(
             "{have} of {of} authoritative servers serve the wanted {} record of {name}. No resolver is asked before all \
-             do: it would remember the old answer, or a “no”.",
+             do: it would cache the old answer, or the negative one.",
             authority.rtype
         );
         let stopped = Stopped {

@@ -166,7 +166,7 @@ impl VerdictKind {
             VerdictKind::Different => "Different",
             VerdictKind::Filtered => "Filtered",
             VerdictKind::Failing => "Failing",
-            VerdictKind::Pending => "Asking",
+            VerdictKind::Pending => "Querying",
         }
     }
 }

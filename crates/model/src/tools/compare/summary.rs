@@ -45,17 +45,15 @@ impl Stopped {
                 Some(Stopped {
                     reason: StopReason::Denied,
                     sentence: format!(
-                        "The authoritative servers say that {what}. No resolver was asked: each would remember that \
-                         “no”{memory}, and hide the record from its users after you create it."
+                        "The authoritative servers say that {what}. No resolver was queried: each would cache the \
+                         negative answer{memory} and hide the record from its users after you create it."
                     ),
                     consequence: match until {
                         Some(t) => format!(
-                            "Asking all the same plants a negative answer in every resolver asked; a record created \
+                            "Querying them anyway puts a negative answer into every cache; a record created \
                              now may then stay missing there until {t}."
                         ),
-                        None => {
-                            "Asking all the same plants a negative answer in every resolver asked.".into()
-                        }
+                        None => "Querying them anyway puts a negative answer into every cache.".into(),
                     },
                 })
             }
@@ -123,7 +121,7 @@ fn sentence(authority: &Authority, s: &Summary, invalid: u32, now: Timestamp) ->
     }
     let (same, asked) = (n(VerdictKind::Same), s.total);
     if s.answered == 0 {
-        return format!("{asked} resolvers are being asked.");
+        return format!("{asked} resolvers are being queried.");
     }
     let say = |k: VerdictKind, one: &str, many: &str| match n(k) {
         0 => None,
@@ -137,11 +135,15 @@ fn sentence(authority: &Authority, s: &Summary, invalid: u32, now: Timestamp) ->
     };
     let rest: Vec<String> = [
         say(VerdictKind::Stale, "still gives an old answer", "still give an old answer"),
-        say(VerdictKind::NegativeCached, "remembers that it did not exist", "remember that it did not exist"),
+        say(
+            VerdictKind::NegativeCached,
+            "has cached that it does not exist",
+            "have cached that it does not exist",
+        ),
         say(VerdictKind::Different, "gives another answer", "give another answer"),
         say(VerdictKind::Filtered, "blocks it", "block it"),
         say(VerdictKind::Failing, "gives no usable answer", "give no usable answer").map(|w| w + &why),
-        say(VerdictKind::Pending, "is still being asked", "are still being asked"),
+        say(VerdictKind::Pending, "is still being queried", "are still being queried"),
     ]
     .into_iter()
     .flatten()

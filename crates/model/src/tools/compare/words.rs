@@ -85,11 +85,11 @@ fn sentence(
 ) -> String {
     let who = &row.name;
     let at = |t: &Timestamp| clock_utc(*t, now);
-    let Some(a) = answer else { return format!("{who} is being asked.") };
+    let Some(a) = answer else { return format!("{who} is being queried.") };
     let records = data(&a.records, &authority.rtype);
     let missing = if a.rcode.as_deref() == Some("NXDOMAIN") { "the name" } else { "the record" };
     match verdict {
-        Verdict::Pending => format!("{who} is being asked."),
+        Verdict::Pending => format!("{who} is being queried."),
         Verdict::Same => same_sentence(authority, who, a),
         Verdict::Stale { until } if authority.outcome.is_denial() => format!(
             "{who} still gives {records}, which the authoritative servers no longer serve; its copy runs out at {}.",
@@ -121,11 +121,11 @@ fn sentence(
             None => format!("{who} gives {records}: an older answer, or one by location."),
         },
         Verdict::NegativeCached { until: Some(t) } => format!(
-            "{who} remembers that {missing} does not exist, from before it was there; it forgets that by {}.",
+            "{who} cached that {missing} does not exist before it was created; the entry expires by {}.",
             at(t)
         ),
         Verdict::NegativeCached { until: None } => {
-            format!("{who} says that {missing} does not exist, and not for how long it remembers that.")
+            format!("{who} says that {missing} does not exist, without a negative TTL.")
         }
         Verdict::Filtered => match row.filtering.words() {
             Some(what) => format!("{who} {what} and blocks this name; that it disagrees is expected."),

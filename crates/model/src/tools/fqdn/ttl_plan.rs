@@ -107,7 +107,7 @@ pub fn ttl_plan(chain: &[ChainStep], now: Timestamp) -> Option<TtlPlan> {
         title: format!("Change the {what}"),
         when: if low { "whenever you like".into() } else { format!("{} or later", clock_utc(safe_at, now)) },
         record: record(lowered, &format!("new {what}")),
-        detail: format!("the old {what} is remembered for {} at most", human_seconds(lowered.into())),
+        detail: format!("the old {what} is cached for {} at most", human_seconds(lowered.into())),
         lasts: Some(lowered),
     });
     stages.push(PlanStage {
@@ -177,7 +177,7 @@ fn notes(chain: &[ChainStep], missing: &[String], negative: Option<u32>, ttl: u3
     let mut out = Vec::new();
     if let (false, Some(n)) = (missing.is_empty(), negative) {
         out.push(format!(
-            "There is no {} record. Resolvers remember that for up to {}: one that you add is not seen everywhere \
+            "There is no {} record. Resolvers cache that for up to {}: one that you add is not seen everywhere \
              before that.",
             missing.join(" and no "),
             human_seconds(n.into())
