@@ -18,8 +18,18 @@ use world::{Place, Plan, World, killed, seed, undisturbed};
 async fn a_server_killed_eight_times_loses_and_doubles_nothing() {
     let world = World::start(150).await;
     let expected = undisturbed(&world).await;
-    let plan = Plan { processes: 1, kills: 8, seed: seed() };
+    let plan = Plan { processes: 1, kills: 8, seed: seed(), leases_end: false };
     assert_eq!(killed(&world, &Place::folder(&world, "killed"), &plan).await, expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "the short form of the next one; runs with `cargo xtask bench kill`"]
+async fn two_replicas_killed_six_times_lose_and_double_nothing() {
+    let Some(cluster) = cluster::Cluster::start("-c fsync=off") else { return };
+    let world = World::start(150).await;
+    let expected = undisturbed(&world).await;
+    let plan = Plan { processes: 2, kills: 6, seed: seed(), leases_end: true };
+    assert_eq!(killed(&world, &Place::Postgres(cluster.url("postgres")), &plan).await, expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -27,7 +37,7 @@ async fn a_server_killed_eight_times_loses_and_doubles_nothing() {
 async fn a_server_killed_a_hundred_times_loses_and_doubles_nothing() {
     let world = World::start(2000).await;
     let expected = undisturbed(&world).await;
-    let plan = Plan { processes: 1, kills: 100, seed: seed() };
+    let plan = Plan { processes: 1, kills: 100, seed: seed(), leases_end: false };
     assert_eq!(killed(&world, &Place::folder(&world, "killed"), &plan).await, expected);
 }
 
@@ -37,6 +47,6 @@ async fn two_replicas_killed_a_hundred_times_lose_and_double_nothing() {
     let Some(cluster) = cluster::Cluster::start("-c fsync=off") else { return };
     let world = World::start(2000).await;
     let expected = undisturbed(&world).await;
-    let plan = Plan { processes: 2, kills: 100, seed: seed() };
+    let plan = Plan { processes: 2, kills: 100, seed: seed(), leases_end: false };
     assert_eq!(killed(&world, &Place::Postgres(cluster.url("postgres")), &plan).await, expected);
 }

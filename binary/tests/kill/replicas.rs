@@ -46,7 +46,7 @@ async fn replicas(count: usize, kills: usize) {
     let world = World::start(count).await;
     let expected = undisturbed(&world).await;
     let place = Place::Postgres(cluster.url("postgres"));
-    let plan = Plan { processes: 3, kills, seed: seed() };
+    let plan = Plan { processes: 3, kills, seed: seed(), leases_end: false };
 
     let receiver = Receiver::start().await;
     let store = world.prepare(&place, &receiver).await;

@@ -69,6 +69,9 @@ pub struct Plan {
     pub kills: usize,
     /// Of the random choices.
     pub seed: u64,
+    /// After the last kill all leases end, rather than after the minutes for which a killed replica holds them. Those of
+    /// live replicas end too, which then answer late.
+    pub leases_end: bool,
 }
 
 /// The seed of this run, which `KILL_SEED` sets.
@@ -260,6 +263,9 @@ pub async fn killed(world: &World, place: &Place, plan: &Plan) -> Outcome {
         let which = kills.next(n, world, &receiver, plan.processes).await;
         running[which].kill();
         running[which] = Process::spawn(world, place);
+    }
+    if plan.leases_end {
+        store.release_lost(Timestamp::now()).await.unwrap();
     }
     world.settled(&*store, &receiver, &mut running).await;
     world.check_ids(&*store, &receiver).await;
