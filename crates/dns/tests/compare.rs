@@ -24,7 +24,7 @@ async fn what_the_servers_deny_is_asked_of_nobody() {
         assert_eq!(c.authority.outcome, outcome, "{}", c.authority.sentence);
         let stopped = c.stopped.unwrap();
         assert_eq!(stopped.reason, StopReason::Denied);
-        assert!(stopped.sentence.contains("No resolver was asked"), "{}", stopped.sentence);
+        assert!(stopped.sentence.contains("No resolver was queried"), "{}", stopped.sentence);
         assert!(c.answers.is_empty() && c.summary.total == 0);
         let log = w.lab.query_log();
         assert_eq!(log.per_resolver.values().sum::<u64>(), 0, "{:?}", log.per_resolver);

@@ -131,7 +131,7 @@ impl Comparer {
 /// What a watch remembers from round to round.
 struct State {
     earlier: Earlier,
-    /// Verdicts of the round before; empty while no resolver was asked.
+    /// Verdicts of the round before; empty while no resolver was queried.
     answers: Vec<Judged>,
     /// The value the servers gave last, as keys and as data.
     known: Option<(BTreeSet<String>, Vec<String>)>,

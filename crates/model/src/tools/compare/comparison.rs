@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Comparison {
     /// What the authoritative servers say.
     pub authority: Authority,
-    /// Why no resolver was asked, when none was.
+    /// Why no resolver was queried, when none was.
     pub stopped: Option<Stopped>,
     /// The public resolvers, in the table's order.
     pub answers: Vec<Judged>,

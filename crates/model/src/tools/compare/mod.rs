@@ -224,7 +224,7 @@ pub struct Judged {
     pub sentence: String,
 }
 
-/// Why no resolver was asked.
+/// Why no resolver was queried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
     /// Why.
@@ -235,7 +235,7 @@ pub struct Stopped {
     pub consequence: String,
 }
 
-/// Why no resolver was asked.
+/// Why no resolver was queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {

@@ -17,7 +17,7 @@ impl Stopped {
                 reason: StopReason::NoAuthority,
                 sentence: match authority.cause.as_ref() {
                     Some(cause) => {
-                        format!("{name} does not resolve. {} No resolver was asked.", cause.headline())
+                        format!("{name} does not resolve. {} No resolver was queried.", cause.headline())
                     }
                     None => format!(
                         "No authoritative server answers for {name}, so there is nothing to compare with. No resolver \
