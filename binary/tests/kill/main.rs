@@ -23,7 +23,6 @@ async fn a_server_killed_eight_times_loses_and_doubles_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the short form of the next one; runs with `cargo xtask bench kill`"]
 async fn two_replicas_killed_six_times_lose_and_double_nothing() {
     let Some(cluster) = cluster::Cluster::start("-c fsync=off") else { return };
     let world = World::start(150).await;
