@@ -99,7 +99,7 @@ fn build(
         cache,
     )
     .map_err(|e| anyhow!("registration settings: {e}"))?;
-    Ok(NetworkObserver { client, engine, web })
+    Ok(NetworkObserver { client, engine, web, second: None })
 }
 
 fn agreed_limits(args: &EngineArgs) -> Result<registration::Limits> {

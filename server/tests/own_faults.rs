@@ -1,15 +1,17 @@
 //! Faults of the installation itself, with the lab underneath: each is shown as ours, and there is no event about a domain.
 
 use jiff::{SignedDuration, Timestamp};
-use model::event::EventQuery;
+use model::account::Actor;
+use model::event::{EventKind, EventQuery};
 use model::health::FaultKind;
 use model::ids::OrgId;
 use model::item::Ownership;
 use model::names::DomainName;
-use monitor::{Clock, Hub, Policy, Scanner};
+use monitor::{Clock, Hub, Policy, Scanner, SecondPlace};
 use server::settings::EngineArgs;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
-use store::{NewItem, Store};
+use store::{Agent, NewItem, Store};
 
 const NAMES: [&str; 4] = ["plain.example", "signed.example", "load-00001.example", "load-00002.example"];
 
@@ -62,10 +64,22 @@ impl World {
     /// Scans all names with these settings, `times` times six minutes apart, so that what has to be confirmed is; the
     /// faults at the end.
     async fn scan(&self, args: &EngineArgs, times: u32) -> Vec<FaultKind> {
+        self.scan_with(args, times, None).await
+    }
+
+    /// The same with a second place.
+    async fn scan_with(
+        &self,
+        args: &EngineArgs,
+        times: u32,
+        second: Option<Arc<dyn SecondPlace>>,
+    ) -> Vec<FaultKind> {
         let hub = Hub::default();
+        let mut internet = server::wiring::internet(args).unwrap();
+        internet.second = second;
         let scanner = Scanner {
             store: self.store.clone(),
-            observer: Arc::new(server::wiring::internet(args).unwrap()),
+            observer: Arc::new(internet),
             clock: self.clock.clone(),
             hub: hub.clone(),
             policy: Policy { freshness_s: 0, ..Policy::default() },
@@ -146,4 +160,112 @@ async fn faults_of_ours_are_shown_as_ours_and_are_no_events() {
     // All is well again: no fault, and still no event.
     assert_eq!(w.scan(&w.args, 2).await, []);
     assert_eq!((w.events().await, w.shown().await), (before, shown));
+}
+
+/// A point of presence with an engine of its own: takes questions from the store and answers them until dropped.
+struct PointOfPresence {
+    agent: Agent,
+    stamp: AtomicI64,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl PointOfPresence {
+    async fn join(w: &World) -> PointOfPresence {
+        let now = w.clock.now();
+        let later = now + SignedDuration::from_mins(5);
+        w.store.add_agent_token(&Actor::system(), "hash", later, now).await.unwrap();
+        let agent = Agent {
+            id: "fra-1".into(),
+            region: "Frankfurt".into(),
+            key: "key".into(),
+            version: "0.1.0".into(),
+            protocol: 1,
+            joined_at: now,
+            seen_at: now,
+            latency_ms: None,
+            running: 0,
+            draining: false,
+        };
+        w.store.join_agent("hash", &agent, now).await.unwrap();
+        let engine = server::wiring::internet(&w.args).unwrap().engine;
+        let comparer = server::wiring::comparer(&w.args, &engine).unwrap();
+        let (store, clock) = (w.store.clone(), w.clock.clone());
+        let task = tokio::spawn(async move {
+            loop {
+                for (id, question, _) in store.take_agent_work("fra-1", 9, clock.now()).await.unwrap() {
+                    let question = serde_json::from_str(&question).unwrap();
+                    let answer = product::answer_question(&engine, &comparer, &question, clock.now()).await;
+                    let answer = serde_json::to_string(&answer).unwrap();
+                    store.answer_agent_work("fra-1", &id, &answer, clock.now()).await.unwrap();
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        });
+        PointOfPresence { agent, stamp: AtomicI64::new(1), task }
+    }
+
+    /// Its poll: it is online.
+    async fn polls(&self, w: &World) {
+        let agent = Agent { seen_at: w.clock.now(), ..self.agent.clone() };
+        assert!(w.store.agent_seen(&agent, self.stamp.fetch_add(1, Ordering::SeqCst)).await.unwrap());
+    }
+}
+
+impl Drop for PointOfPresence {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_server_out_of_reach_from_here_alone_is_no_event() {
+    let w = World::start().await;
+    w.scan(&w.args, 2).await;
+    let before = w.events().await;
+    let name = DomainName::trusted("plain.example");
+    let stored = async || {
+        let found = w.store.observation(&name, &model::ids::Vantage::local()).await.unwrap().unwrap();
+        found.observation
+    };
+    let servers = stored().await.delegation.value.unwrap().servers;
+    let lost = servers.iter().find(|s| s.address.is_some_and(|a| a.is_ipv4())).unwrap().clone();
+    // Nothing listens where this server's packets go now.
+    let port = w.args.dns_port.unwrap_or(53);
+    let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let map = match &w.args.address_map {
+        Some(path) => std::fs::read_to_string(path).unwrap(),
+        None => String::new(),
+    };
+    let from = format!("\"{}:{port}\" = ", lost.address.unwrap());
+    let mut map: Vec<_> = map.lines().filter(|l| !l.starts_with(&from)).map(str::to_string).collect();
+    map.push(format!("{from}\"127.0.0.1:{closed}\""));
+    let cut = EngineArgs { address_map: w.file("cut.toml", &map.join("\n")), ..w.args.clone() };
+
+    let point = PointOfPresence::join(&w).await;
+    let second: Arc<dyn SecondPlace> = Arc::new(product::SecondLook {
+        store: w.store.clone(),
+        gates: features::Gates::default(),
+        clock: w.clock.clone(),
+    });
+    for _ in 0..4 {
+        point.polls(&w).await;
+        w.scan_with(&cut, 1, Some(second.clone())).await;
+    }
+    assert_eq!(w.events().await, before, "it answers at the other place");
+    let field = format!("{} {}", lost.name, lost.address.unwrap());
+    let elsewhere = stored().await.elsewhere;
+    assert_eq!(elsewhere.len(), 1, "{elsewhere:?}");
+    assert_eq!((elsewhere[0].server.as_str(), elsewhere[0].place.as_str()), (&*field, "fra-1 (Frankfurt)"));
+
+    // The point of presence is gone: what is seen twice from here is an event again.
+    w.advance(SignedDuration::from_mins(5));
+    w.scan_with(&cut, 2, Some(second)).await;
+    let events = w.store.events(OrgId::BUILT_IN, &EventQuery::default()).await.unwrap().events;
+    let about: Vec<_> = events
+        .iter()
+        .filter(|e| e.domain == name && e.change.kind == EventKind::DelegationHealthChanged)
+        .map(|e| (e.change.field.clone(), e.change.new.clone()))
+        .collect();
+    assert_eq!(about, [(field, Some("No answer".to_string()))]);
+    assert!(stored().await.elsewhere.is_empty());
 }

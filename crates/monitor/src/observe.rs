@@ -106,6 +106,7 @@ impl Scanner {
             certificates,
             findings,
             pending: Vec::new(),
+            elsewhere: Vec::new(),
         };
         Observed { observation, raw, later: soon }
     }

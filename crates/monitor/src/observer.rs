@@ -13,6 +13,7 @@ use model::ownership::{Challenge, ExpectedRecord, Method, Observed};
 use model::registration::{Party, RegistrationState};
 use model::scan::{Stage, StageResult};
 use registration::Pace;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The parts of an observation that come from the DNS.
@@ -56,6 +57,22 @@ pub struct InTurn {
     pub later: bool,
 }
 
+/// What another place sees of the servers of a zone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The place, as people know it.
+    pub place: String,
+    /// Servers that answer there with authority: name and address, as events name them.
+    pub answering: Vec<String>,
+}
+
+/// Another place to look from.
+#[async_trait]
+pub trait SecondPlace: Send + Sync + 'static {
+    /// Asks the authoritative servers of a domain from there; `None` when no place is connected or it does not answer.
+    async fn answering(&self, name: &DomainName) -> Option<Elsewhere>;
+}
+
 /// Observes a name. Never fails as a whole: a part that could not be read carries its error.
 #[async_trait]
 pub trait Observer: Send + Sync + 'static {
@@ -91,6 +108,12 @@ pub trait Observer: Send + Sync + 'static {
     ) -> Part<Certificates> {
         let _ = (name, zone, now, progress);
         Part::default()
+    }
+
+    /// What another place sees of the domain's servers, if there is one: asked before a server counts as dead.
+    async fn elsewhere(&self, name: &DomainName) -> Option<Elsewhere> {
+        let _ = name;
+        None
     }
 
     /// What is published for an ownership challenge: by every address of every authoritative server, or for
@@ -130,6 +153,8 @@ pub struct NetworkObserver {
     pub engine: dns::Engine,
     /// Connections to web servers with ownership proofs: guarded, and host names resolved by the DNS engine.
     pub web: net::Dialer,
+    /// Another place to look from.
+    pub second: Option<Arc<dyn SecondPlace>>,
 }
 
 fn failed<T>(now: Timestamp, label: &str, sentence: String) -> Part<T> {
@@ -215,6 +240,10 @@ impl Observer for NetworkObserver {
         let part = Part::good(Certificates { hosts }, now, "TLS");
         progress.done(ended(Stage::Certificates, &part, words, began));
         part
+    }
+
+    async fn elsewhere(&self, name: &DomainName) -> Option<Elsewhere> {
+        self.second.as_ref()?.answering(name).await
     }
 
     async fn ownership(

@@ -4,7 +4,7 @@ use crate::observer::{Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
 use model::carry::carry_forward;
-use model::confirm::{CONFIRM_S, Confirmed, confirm};
+use model::confirm::{CONFIRM_S, Confirmed, confirm, keep_answering, silent_servers};
 use model::detail::RawAnswer;
 use model::event::Change;
 use model::expiry::{REMINDER_DAYS, remind};
@@ -207,7 +207,7 @@ impl Scanner {
         for _ in 0..CONFLICTS {
             let now = self.clock.now();
             let before = previous.as_ref().map(|p| &p.observation);
-            let current = carry_forward(before, seen.clone());
+            let current = self.second_look(before, carry_forward(before, seen.clone())).await;
             let attempted = |part| match part {
                 PartKind::Registration => seen.registration.attempted_at,
                 PartKind::Delegation => seen.delegation.attempted_at,
@@ -261,6 +261,21 @@ impl Scanner {
             }
         }
         Err(store::Error::Conflict.into())
+    }
+
+    /// Servers that are silent again are asked from another place. Those that answer there are not dead: the fault is
+    /// between here and them.
+    async fn second_look(&self, before: Option<&Observation>, mut current: Observation) -> Observation {
+        let Some(before) = before else { return current };
+        let silent = silent_servers(before, &current);
+        if silent.is_empty() {
+            return current;
+        }
+        if let Some(seen) = self.observer.elsewhere(&current.name).await {
+            tracing::debug!(domain = %current.name, place = seen.place, ?silent, answering = ?seen.answering, "second place");
+            keep_answering(before, &mut current, &seen.place, &seen.answering);
+        }
+        current
     }
 
     /// What the observation means for one holding.

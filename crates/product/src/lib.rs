@@ -27,7 +27,9 @@ use store::Store;
 
 pub use addresses::place_addresses;
 pub use features::{ask_feature, features_report};
-pub use fleet::{agents, answer_question, identity as cluster_identity, join_token, report as fleet_report};
+pub use fleet::{
+    SecondLook, agents, answer_question, identity as cluster_identity, join_token, report as fleet_report,
+};
 pub use limits::{Bounds, Limits, Permit, Work};
 pub use members::Quotas;
 pub use tools::{LiveComparison, Tools};

@@ -77,6 +77,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
             certificates,
             findings: parts.findings,
             pending: vec![],
+            elsewhere: vec![],
         },
     );
     let item = Item::new(OrgId::BUILT_IN, name, Ownership::Watched, now);

@@ -185,7 +185,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     }
     let setup = identity.setup_link().await?;
 
-    let (internet, budgets) = wiring::internet_sharing(&engine, &store)?;
+    let (mut internet, budgets) = wiring::internet_sharing(&engine, &store)?;
     let dns = internet.engine.clone();
     let oidc = match oidc {
         Some(settings) => Some(Oidc::new(settings, wiring::dialer(&engine, &dns)?)),
@@ -197,6 +197,11 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         async move { identity.check_oidc().await }
     });
     let gates = features::Gates::with_fixed(&args.feature.iter().cloned().collect());
+    internet.second = Some(Arc::new(product::SecondLook {
+        store: store.clone(),
+        gates: gates.clone(),
+        clock: Arc::new(SystemClock),
+    }));
     let inspector = wiring::inspector(&engine, &dns)?.with_gates(gates.clone());
     let tools = Tools::new(
         wiring::comparer(&engine, &dns)?,

@@ -54,5 +54,13 @@ fn confirming(d: &Detail) -> Option<AnyView> {
         let title = "Changes often; reported when it stays the same for a day";
         banner(Tone::Info, title, format!("{}.", list(flapping)))
     });
-    Some(view! { {fresh}{flapping} }.into_any())
+    let elsewhere = &d.observation.as_ref()?.elsewhere;
+    let elsewhere = (!elsewhere.is_empty()).then(|| {
+        let words: Vec<_> =
+            elsewhere.iter().map(|e| format!("{} answers at {}", e.server, e.place)).collect();
+        let words =
+            format!("{}. That is no event: check the network between here and there.", words.join(". "));
+        banner(Tone::Info, "No answer here, but at another place", words)
+    });
+    Some(view! { {fresh}{flapping}{elsewhere} }.into_any())
 }

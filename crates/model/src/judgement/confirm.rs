@@ -8,6 +8,7 @@
 use super::diff::diff;
 use super::event::{Change, EventKind};
 use crate::base::time::plus;
+use crate::dns::ServerHealth;
 use crate::observation::{Observation, Part, PartKind};
 use crate::registration::RegistrationState;
 use jiff::Timestamp;
@@ -52,6 +53,15 @@ impl Pending {
         let seconds = if self.is_flapping() { DAY_S } else { confirm_s };
         plus(self.since, seconds)
     }
+}
+
+/// A server that does not answer here, and answers at another place: that is no event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswersElsewhere {
+    /// Its name and address, as events name it.
+    pub server: String,
+    /// The place where it answers.
+    pub place: String,
 }
 
 /// What a look comes to.
@@ -172,6 +182,33 @@ pub fn confirm(
         .min();
     current.pending = pending;
     Confirmed { observation: current, changes, look_again_at: soon }
+}
+
+/// Servers that ceased to answer and were silent in an earlier look too: before that is an event, they are asked from
+/// another place.
+pub fn silent_servers(previous: &Observation, current: &Observation) -> Vec<String> {
+    let was_silent = |c: &Change| {
+        previous.pending.iter().any(|p| p.change.is_some() && p.is_about(c))
+            || previous.elsewhere.iter().any(|e| e.server == c.field)
+    };
+    silences(previous, current).into_iter().filter(was_silent).map(|c| c.field).collect()
+}
+
+fn silences(previous: &Observation, current: &Observation) -> Vec<Change> {
+    let is_silence = |c: &Change| {
+        c.kind == EventKind::DelegationHealthChanged && c.new.as_deref() == Some(ServerHealth::Dead.label())
+    };
+    diff(previous, current).into_iter().filter(is_silence).collect()
+}
+
+/// Keeps the state of servers that are silent here and answer at another place, and notes the place.
+pub fn keep_answering(previous: &Observation, current: &mut Observation, place: &str, answering: &[String]) {
+    for change in silences(previous, current) {
+        if answering.contains(&change.field) {
+            hold(previous, current, &change);
+            current.elsewhere.push(AnswersElsewhere { server: change.field, place: place.to_string() });
+        }
+    }
 }
 
 /// Puts back what was stored where a change is held.

@@ -7,7 +7,7 @@ use crate::base::names::DomainName;
 use crate::certificate::hosts::Certificates;
 use crate::dns::{Delegation, Dnssec, ZoneSnapshot};
 use crate::finding::Finding;
-use crate::judgement::confirm::Pending;
+use crate::judgement::confirm::{AnswersElsewhere, Pending};
 use crate::registration::RegistrationState;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -134,6 +134,9 @@ pub struct Observation {
     /// Changes that wait for a second look, and what changed lately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<Pending>,
+    /// Servers that do not answer here, and answer at another place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<AnswersElsewhere>,
 }
 
 impl Observation {
@@ -149,6 +152,7 @@ impl Observation {
             certificates: Part::default(),
             findings: Vec::new(),
             pending: Vec::new(),
+            elsewhere: Vec::new(),
         }
     }
 

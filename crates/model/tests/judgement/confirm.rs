@@ -2,7 +2,7 @@
 //! reported once, nothing else.
 
 use super::*;
-use model::confirm::{CONFIRM_S, Confirmed, confirm};
+use model::confirm::{CONFIRM_S, Confirmed, confirm, keep_answering, silent_servers};
 use model::event::Change;
 use model::observation::PartKind;
 use proptest::prelude::*;
@@ -199,4 +199,31 @@ proptest! {
         let reported: Vec<_> = w.reported.iter().filter_map(|(_, c)| c.new.clone()).collect();
         prop_assert_eq!(reported, expected);
     }
+}
+
+#[test]
+fn a_server_that_answers_at_another_place_is_not_dead() {
+    let down = World { server_up: Some(false), ..CALM };
+    let mut w = Watch::new();
+    // The first look waits, and asks no other place yet.
+    let first = carry_forward(Some(&w.stored), look(down, w.at));
+    assert!(silent_servers(&w.stored, &first).is_empty());
+    assert_eq!(w.look(60, down), (0, true));
+    for _ in 0..50 {
+        w.at = w.at.checked_add(60.minutes()).unwrap();
+        let at = w.at;
+        let mut current = carry_forward(Some(&w.stored), look(down, at));
+        let silent = silent_servers(&w.stored, &current);
+        assert_eq!(silent.len(), 1, "asked again each time");
+        keep_answering(&w.stored, &mut current, "fra-1", &silent);
+        let c = confirm(&w.stored, current, |_: PartKind| Some(at), CONFIRM_S, at);
+        assert!(c.changes.is_empty() && c.look_again_at.is_none(), "{:?}", c.changes);
+        assert_eq!(c.observation.elsewhere[0].place, "fra-1");
+        w.stored = c.observation;
+    }
+    // Silent there too: it is reported, once.
+    assert_eq!(w.look(60, down), (0, true));
+    assert!(w.stored.elsewhere.is_empty());
+    assert_eq!(w.look(5, down), (1, false));
+    assert_eq!(w.look(60, down), (0, false));
 }

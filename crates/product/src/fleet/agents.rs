@@ -10,11 +10,12 @@ use ::fleet::{
 use accounts::{Secret, SecretKind, random_id};
 use jiff::SignedDuration;
 use model::Timestamp;
+use monitor::Clock;
 use service::{AgentState, ApiError, ApiResult};
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use store::{Agent, JoinOutcome, WorkState};
+use store::{Agent, JoinOutcome, Store, WorkState};
 use tokio::sync::Notify;
 
 /// The feature that guards points of presence.
@@ -279,14 +280,7 @@ impl Services {
         if !self.gates.is_on(FEATURE) {
             return Ok(Vec::new());
         }
-        let now = self.now();
-        let queues = self.store().agent_queues(now).await.map_err(unavailable)?;
-        let mut agents = self.store().agents().await.map_err(unavailable)?;
-        agents.retain(|a| {
-            let waiting = queues.iter().find(|(id, _)| *id == a.id).map_or(0, |(_, n)| *n);
-            state(a, now) == AgentState::Online && waiting < QUEUE_MAX
-        });
-        Ok(agents)
+        online(&**self.store(), self.now()).await.map_err(unavailable)
     }
 
     /// Asks an agent and waits for its answer.
@@ -296,32 +290,7 @@ impl Services {
         question: &Question,
         patience: Duration,
     ) -> Result<Answer, String> {
-        let started = tokio::time::Instant::now();
-        let id = random_id();
-        let words = |e: store::Error| {
-            tracing::error!(error = %e, "a question to a point of presence could not be stored");
-            "the database did not respond".to_string()
-        };
-        let until: Timestamp =
-            self.now() + SignedDuration::try_from(patience).unwrap_or(SignedDuration::from_secs(20));
-        let text = serde_json::to_string(question).map_err(|e| e.to_string())?;
-        self.store().ask_agent(&agent.id, &id, &text, until).await.map_err(words)?;
-        ASKED.notify_waiters();
-        let mut found = None;
-        while found.is_none() && started.elapsed() < patience {
-            let answered = ANSWERED.notified();
-            found = self.store().agent_answer(&id).await.map_err(words)?;
-            if found.is_none() {
-                let left = patience.saturating_sub(started.elapsed());
-                let _ = tokio::time::timeout(left.min(LOOK), answered).await;
-            }
-        }
-        let _ = self.store().end_agent_work(&id, self.now()).await;
-        let seconds = started.elapsed().as_secs_f64();
-        let outcome = if found.is_some() { "answered" } else { "silent" };
-        metrics::histogram!("domainscope_agent_question_seconds", "outcome" => outcome).record(seconds);
-        let text = found.ok_or_else(|| format!("no answer within {} s", patience.as_secs()))?;
-        serde_json::from_str(&text).map_err(|e| format!("its answer can't be read: {e}"))
+        ask(&**self.store(), &*self.scanner.clock, agent, question, patience).await
     }
 
     /// The identity of this installation, as it is stored.
@@ -331,4 +300,51 @@ impl Services {
     pub async fn cluster_id(&self) -> Result<Option<String>, store::Error> {
         Ok(value(&**self.store(), ID_CLAIM).await?.map(|c| c.value))
     }
+}
+
+/// Agents that are online and have room for another question.
+pub(super) async fn online(store: &dyn Store, now: Timestamp) -> Result<Vec<Agent>, store::Error> {
+    let queues = store.agent_queues(now).await?;
+    let mut agents = store.agents().await?;
+    agents.retain(|a| {
+        let waiting = queues.iter().find(|(id, _)| *id == a.id).map_or(0, |(_, n)| *n);
+        state(a, now) == AgentState::Online && waiting < QUEUE_MAX
+    });
+    Ok(agents)
+}
+
+/// Asks an agent and waits for its answer.
+pub(super) async fn ask(
+    store: &dyn Store,
+    clock: &dyn Clock,
+    agent: &Agent,
+    question: &Question,
+    patience: Duration,
+) -> Result<Answer, String> {
+    let started = tokio::time::Instant::now();
+    let id = random_id();
+    let words = |e: store::Error| {
+        tracing::error!(error = %e, "a question to a point of presence could not be stored");
+        "the database did not respond".to_string()
+    };
+    let until: Timestamp =
+        clock.now() + SignedDuration::try_from(patience).unwrap_or(SignedDuration::from_secs(20));
+    let text = serde_json::to_string(question).map_err(|e| e.to_string())?;
+    store.ask_agent(&agent.id, &id, &text, until).await.map_err(words)?;
+    ASKED.notify_waiters();
+    let mut found = None;
+    while found.is_none() && started.elapsed() < patience {
+        let answered = ANSWERED.notified();
+        found = store.agent_answer(&id).await.map_err(words)?;
+        if found.is_none() {
+            let left = patience.saturating_sub(started.elapsed());
+            let _ = tokio::time::timeout(left.min(LOOK), answered).await;
+        }
+    }
+    let _ = store.end_agent_work(&id, clock.now()).await;
+    let seconds = started.elapsed().as_secs_f64();
+    let outcome = if found.is_some() { "answered" } else { "silent" };
+    metrics::histogram!("domainscope_agent_question_seconds", "outcome" => outcome).record(seconds);
+    let text = found.ok_or_else(|| format!("no answer within {} s", patience.as_secs()))?;
+    serde_json::from_str(&text).map_err(|e| format!("its answer can't be read: {e}"))
 }

@@ -2,8 +2,10 @@
 
 pub mod agents;
 mod places;
+mod second;
 
 pub use places::answer as answer_question;
+pub use second::SecondLook;
 
 use super::{Services, unavailable};
 use ::fleet::{CLUSTERSET_CLAIM, ID_CLAIM, JoinToken, KeyPair, check_claim};

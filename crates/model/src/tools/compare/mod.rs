@@ -81,6 +81,17 @@ pub struct Authority {
     pub sentence: String,
 }
 
+impl Authority {
+    /// Servers of the zone of the name itself that answer with authority: name and address, as events name them.
+    pub fn answering_servers(&self) -> Vec<String> {
+        let name = |n: &str| n.trim_end_matches('.').to_ascii_lowercase();
+        let of_zone = self.servers.iter().filter(|s| name(&s.zone) == name(&self.name));
+        let answering = of_zone.filter(|s| s.kind.is_authoritative());
+        let words = |s: &AuthorityServer| s.address.map(|a| format!("{} {a}", name(&s.server)));
+        answering.filter_map(words).collect()
+    }
+}
+
 /// Why an answer differs and may still be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
