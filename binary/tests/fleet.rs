@@ -134,7 +134,7 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     let join = ["--id", "fra-1", "--region", "eu-central", "--token", &first];
     let (running, _) = Running::until(agent(&at, &engine, &state, &join), "Point of presence fra-1");
     let seen = until("fra-1 is online", || online("fra-1"));
-    assert_eq!((seen["region"].as_str(), seen["protocol"].as_i64()), (Some("eu-central"), Some(1)));
+    assert_eq!((seen["region"].as_str(), seen["protocol"].as_i64()), (Some("eu-central"), Some(2)));
     let fleet = ask(&at, "GET", "/api/v1/fleet").1;
     assert_eq!((fleet["id"].as_str(), fleet["set"].as_str()), (Some("alder-main"), Some("alder-main-fleet")));
 
@@ -164,6 +164,20 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     let vantage = of(&report).unwrap_or_else(|| panic!("{report}"));
     assert!(vantage["error"].is_null() && vantage["latency_ms"].is_number(), "{vantage}");
     assert!(!vantage["chain"].as_array().unwrap().is_empty(), "{vantage}");
+
+    // A web server, from each place: the page, the API and the command line say the same.
+    let web = ask(&at, "GET", "/api/v1/readiness?name=www.kestrel-bank.example").1;
+    assert_eq!(web["sentence"], "Ready over HTTPS from all 3 places.", "{web}");
+    let mut probe = program();
+    probe.args(["probe", "pop-17.harborcdn.example", "--places", "--json", "--data"]).arg(folder.path());
+    let out = probe.arg("--config").arg(&engine).output().unwrap();
+    let seen: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap_or_default();
+    let ids: Vec<_> = seen["places"].as_array().unwrap().iter().map(|p| p["id"].clone()).collect();
+    assert_eq!(ids, ["local", "fra-1", "lab-2"], "{seen} {}", text(&out.stderr));
+    assert!(seen["places"][1]["seen"]["https"]["hops"][0]["status"] == 200, "{seen}");
+    // What is no path is refused before anything is asked.
+    let web = ask(&at, "GET", "/api/v1/readiness?name=www.kestrel-bank.example&path=x").1;
+    assert!(web["detail"].as_str().unwrap().contains("must begin with one slash"), "{web}");
 
     // It ends on SIGTERM, restarts, and goes on with its key and no token.
     assert_eq!(running.stop(), Some(0));

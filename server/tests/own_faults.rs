@@ -187,14 +187,15 @@ impl PointOfPresence {
             draining: false,
         };
         w.store.join_agent("hash", &agent, now).await.unwrap();
-        let engine = server::wiring::internet(&w.args).unwrap().engine;
-        let comparer = server::wiring::comparer(&w.args, &engine).unwrap();
+        let internet = server::wiring::internet(&w.args).unwrap();
+        let comparer = server::wiring::comparer(&w.args, &internet.engine).unwrap();
+        let place = product::AgentEngine { engine: internet.engine, comparer, web: internet.web };
         let (store, clock) = (w.store.clone(), w.clock.clone());
         let task = tokio::spawn(async move {
             loop {
                 for (id, question, _) in store.take_agent_work("fra-1", 9, clock.now()).await.unwrap() {
                     let question = serde_json::from_str(&question).unwrap();
-                    let answer = product::answer_question(&engine, &comparer, &question, clock.now()).await;
+                    let answer = product::answer_question(&place, &question, clock.now()).await;
                     let answer = serde_json::to_string(&answer).unwrap();
                     store.answer_agent_work("fra-1", &id, &answer, clock.now()).await.unwrap();
                 }

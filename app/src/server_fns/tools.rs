@@ -8,6 +8,7 @@ use model::configure::ServiceReport;
 use model::fqdn::FqdnReport;
 use model::places::PlaceAnswer;
 use model::resolvers::PublicResolver;
+use model::web_places::WebPlace;
 use service::ApiError;
 use service::json::Json;
 
@@ -34,6 +35,13 @@ pub async fn compare(
 pub async fn ask_places(name: String, rtype: String) -> Result<Vec<PlaceAnswer>, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.ask_places(&caller, &name, &rtype).await
+}
+
+/// What a web server answers from every place.
+#[server(name = AskWeb, prefix = "/api/fn", endpoint = "ask-web", output = Json)]
+pub async fn ask_web(name: String, path: String) -> Result<Vec<WebPlace>, ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.ask_web(&caller, &name, &path).await
 }
 
 /// Public resolvers that the browser may ask itself.

@@ -4,8 +4,10 @@ use super::backend::Sample;
 use super::now;
 use async_trait::async_trait;
 use jiff::ToSpan;
+use model::certificate::{Hop, HttpObservation};
 use model::ids::{Caller, LogPosition};
 use model::places::PlaceAnswer;
+use model::web_places::{WebAnswer, WebPlace};
 use service::{
     AgentState, AgentToken, AgentView, ApiError, ApiResult, ClusterClaim, ClusterClaimDraft, FleetBackend,
     FleetReport,
@@ -66,5 +68,27 @@ impl FleetBackend for Sample {
     }
     async fn ask_places(&self, _: &Caller, _: &str, _: &str) -> ApiResult<Vec<PlaceAnswer>> {
         Ok(vec![])
+    }
+    async fn ask_web(&self, _: &Caller, name: &str, path: &str) -> ApiResult<Vec<WebPlace>> {
+        let seen = |scheme: &str, status: Option<u16>| {
+            let error = status.is_none().then(|| "can't be reached: connection refused".to_string());
+            let hop = Hop { url: format!("{scheme}://{name}{path}"), status, location: None, error };
+            HttpObservation { hops: vec![hop], hsts: None, alt_svc: None }
+        };
+        let place = |id: &str, label: &str, status| WebPlace {
+            id: id.into(),
+            label: label.into(),
+            region: String::new(),
+            seen: Some(WebAnswer {
+                host: name.into(),
+                path: path.into(),
+                https: seen("https", status),
+                http: seen("http", Some(200)),
+                latency_ms: status.map(|_| 31.0),
+                asked_at: now(),
+            }),
+            error: None,
+        };
+        Ok(vec![place("local", "This server", Some(200)), place("fra-1", "fra-1", None)])
     }
 }

@@ -5,14 +5,16 @@
 //! agent's identity, a stamp that only grows (so that nothing can be played again), and the body.
 
 use jiff::Timestamp;
+use model::certificate::{Hop, HttpObservation};
 use model::compare::Authority;
 use model::fqdn::VantageAnswer;
 use model::names::Fqdn;
+use model::web_places::WebAnswer;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
-/// The version of the protocol that is spoken here.
-pub const PROTOCOL: u32 = 1;
+/// The version of the protocol that is spoken here. Version 2 came with [`Question::Web`].
+pub const PROTOCOL: u32 = 2;
 /// The oldest version that is understood.
 pub const OLDEST_PROTOCOL: u32 = 1;
 /// Longest answer of an agent, octets.
@@ -113,7 +115,7 @@ pub struct Work {
     pub question: Question,
 }
 
-/// What an agent may be asked: public questions to authoritative servers, nothing of an organisation.
+/// What an agent may be asked: public questions to name servers and web servers, nothing of an organisation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum Question {
@@ -129,6 +131,26 @@ pub enum Question {
         /// The record type.
         rtype: String,
     },
+    /// What a web server answers over HTTPS and HTTP.
+    Web {
+        /// The host name.
+        name: String,
+        /// The path.
+        path: String,
+    },
+    /// A question of a later version; the answer says so.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Question {
+    /// The version of the protocol that a question came with: agents of earlier versions can't read it.
+    pub fn since(&self) -> u32 {
+        match self {
+            Question::Host { .. } | Question::Authority { .. } => 1,
+            Question::Web { .. } | Question::Unknown => 2,
+        }
+    }
 }
 
 /// An answer.
@@ -144,6 +166,11 @@ pub enum Answer {
     Authority {
         /// What it saw.
         seen: Box<Authority>,
+    },
+    /// To [`Question::Web`].
+    Web {
+        /// What it saw.
+        seen: Box<WebAnswer>,
     },
     /// It could not be answered.
     Failed {
@@ -183,6 +210,30 @@ pub enum AnswerError {
 /// Most servers or steps of an answer.
 const MANY: usize = 1_000;
 
+/// Most requests of an answer, redirects included.
+const HOPS: usize = 8;
+/// Longest text of a request or header field, in octets.
+const TEXT: usize = 4_096;
+
+/// Takes what was seen over a scheme only if it begins with the request that was asked for and is no larger than requests
+/// can be.
+fn accept_web(seen: &HttpObservation, scheme: &str, name: &str, path: &str) -> Result<(), AnswerError> {
+    let asked = format!("{scheme}://{}{path}", name.trim_end_matches('.'));
+    if let Some(first) = seen.hops.first().filter(|h| h.url != asked) {
+        let got = first.url.chars().filter(|c| !c.is_control()).take(80).collect();
+        return Err(AnswerError::OtherQuestion { asked, got });
+    }
+    if seen.hops.len() > HOPS {
+        return Err(AnswerError::TooMuch("redirects"));
+    }
+    let texts = |h: &Hop| [Some(h.url.clone()), h.location.clone(), h.error.clone()];
+    let mut all = seen.hops.iter().flat_map(texts).chain([seen.hsts.clone(), seen.alt_svc.clone()]);
+    if all.any(|t| t.is_some_and(|t| t.len() > TEXT || t.chars().any(char::is_control))) {
+        return Err(AnswerError::TooMuch("text, or control characters,"));
+    }
+    Ok(())
+}
+
 fn same_name(asked: &str, got: &str) -> Result<(), AnswerError> {
     let read = |t: &str| Fqdn::trusted(t.trim_end_matches('.').to_lowercase().as_str());
     if read(asked) == read(got) {
@@ -219,6 +270,18 @@ pub fn accept(question: &Question, answer: Answer) -> Result<Answer, AnswerError
                 return Err(AnswerError::TooMuch("servers or records"));
             }
             Ok(Answer::Authority { seen })
+        }
+        (Question::Web { name, path }, Answer::Web { seen }) => {
+            same_name(name, &seen.host)?;
+            if seen.path != *path {
+                return Err(AnswerError::OtherKind);
+            }
+            accept_web(&seen.https, "https", name, path)?;
+            accept_web(&seen.http, "http", name, path)?;
+            if seen.latency_ms.is_some_and(|ms| !(0.0..=1e6).contains(&ms)) {
+                return Err(AnswerError::TooMuch("milliseconds"));
+            }
+            Ok(Answer::Web { seen })
         }
         _ => Err(AnswerError::OtherKind),
     }
@@ -271,6 +334,47 @@ mod tests {
         assert!(accept(&other, host).is_ok(), "it saw nothing");
         assert!(same_name("www.q7.io", "WWW.q7.io.").is_ok());
         assert!(same_name("www.q7.io", "evil.example").unwrap_err().to_string().contains("evil.example"));
+    }
+
+    #[test]
+    fn an_answer_of_a_web_server_is_of_the_host_and_path_that_were_asked_for() {
+        let asked = Question::Web { name: "www.q7.io".into(), path: "/ok".into() };
+        let hop = |url: &str| Hop { url: url.into(), status: Some(200), location: None, error: None };
+        let seen = |hops| HttpObservation { hops, hsts: None, alt_svc: None };
+        let good = WebAnswer {
+            host: "www.q7.io".into(),
+            path: "/ok".into(),
+            https: seen(vec![hop("https://www.q7.io/ok")]),
+            http: seen(vec![hop("http://www.q7.io/ok"), hop("https://elsewhere.example/")]),
+            latency_ms: Some(3.5),
+            asked_at: Timestamp::UNIX_EPOCH,
+        };
+        let taken = |answer: WebAnswer| accept(&asked, Answer::Web { seen: Box::new(answer) });
+        assert!(taken(good.clone()).is_ok());
+        let other = WebAnswer { host: "evil.example".into(), ..good.clone() };
+        assert!(taken(other).unwrap_err().to_string().contains("evil.example"));
+        let other = WebAnswer { path: "/admin".into(), ..good.clone() };
+        assert_eq!(taken(other), Err(AnswerError::OtherKind));
+        let other = WebAnswer { https: seen(vec![hop("https://evil.example/ok")]), ..good.clone() };
+        assert!(taken(other).unwrap_err().to_string().contains("evil.example"));
+        let many = WebAnswer { https: seen(vec![hop("https://www.q7.io/ok"); 9]), ..good.clone() };
+        assert_eq!(taken(many), Err(AnswerError::TooMuch("redirects")));
+        let mut long = hop("https://www.q7.io/ok");
+        long.location = Some("x".repeat(5_000));
+        let long = WebAnswer { https: seen(vec![long]), ..good.clone() };
+        assert!(matches!(taken(long), Err(AnswerError::TooMuch(_))));
+        let late = WebAnswer { latency_ms: Some(-1.0), ..good };
+        assert!(matches!(taken(late), Err(AnswerError::TooMuch(_))));
+        assert_eq!((asked.since(), PROTOCOL), (2, 2));
+    }
+
+    #[test]
+    fn a_question_of_a_later_version_is_read_as_such() {
+        let text =
+            r#"{"work":[{"id":"1","until":"2026-11-20T12:00:00Z","question":{"ask":"weather","at":["x"]}}]}"#;
+        let reply: PollReply = serde_json::from_str(text).unwrap();
+        assert_eq!(reply.work[0].question, Question::Unknown);
+        assert!(accept(&Question::Unknown, Answer::Failed { reason: "no".into() }).is_ok());
     }
 
     #[test]

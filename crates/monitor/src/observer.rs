@@ -7,11 +7,12 @@ use model::certificate::hosts::Certificates;
 use model::detail::RawAnswer;
 use model::dns::{Delegation, Dnssec, DnssecStatus, RrSet, ServerHealth, ZoneSnapshot};
 use model::finding::Finding;
-use model::names::DomainName;
+use model::names::{DomainName, Fqdn};
 use model::observation::{Part, PartError};
 use model::ownership::{Challenge, ExpectedRecord, Method, Observed};
 use model::registration::{Party, RegistrationState};
 use model::scan::{Stage, StageResult};
+use model::web_places::WebAnswer;
 use registration::Pace;
 use std::sync::Arc;
 use std::time::Instant;
@@ -116,6 +117,15 @@ pub trait Observer: Send + Sync + 'static {
         None
     }
 
+    /// What a web server answers at a path over HTTPS and HTTP.
+    ///
+    /// # Errors
+    /// Why nothing could be asked, in a sentence.
+    async fn web(&self, host: &Fqdn, path: &str, now: Timestamp) -> Result<WebAnswer, String> {
+        let _ = (host, path, now);
+        Err("Web servers can't be asked here.".into())
+    }
+
     /// What is published for an ownership challenge: by every address of every authoritative server, or for
     /// [`Method::Http`] by the web server.
     ///
@@ -137,7 +147,7 @@ pub trait Observer: Send + Sync + 'static {
 /// explains nothing or cannot be read.
 pub async fn cause_at_registry(
     observer: &dyn Observer,
-    name: &model::names::Fqdn,
+    name: &Fqdn,
     now: Timestamp,
 ) -> Option<model::cause::Cause> {
     let domain = name.registrable()?;
@@ -151,7 +161,7 @@ pub struct NetworkObserver {
     pub client: registration::Client,
     /// The DNS engine.
     pub engine: dns::Engine,
-    /// Connections to web servers with ownership proofs: guarded, and host names resolved by the DNS engine.
+    /// Connections to web servers: guarded, and host names resolved by the DNS engine.
     pub web: net::Dialer,
     /// Another place to look from.
     pub second: Option<Arc<dyn SecondPlace>>,
@@ -244,6 +254,10 @@ impl Observer for NetworkObserver {
 
     async fn elsewhere(&self, name: &DomainName) -> Option<Elsewhere> {
         self.second.as_ref()?.answering(name).await
+    }
+
+    async fn web(&self, host: &Fqdn, path: &str, now: Timestamp) -> Result<WebAnswer, String> {
+        Ok(probe::web_answer(&self.web, host.as_str(), path, now).await)
     }
 
     async fn ownership(

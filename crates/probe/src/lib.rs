@@ -6,11 +6,13 @@ mod caa;
 mod dangling;
 mod hosts;
 mod http;
+mod places;
 mod platforms;
 mod tls;
 mod x509;
 
 pub use hosts::host_certificate;
+pub use places::web_answer;
 
 use async_trait::async_trait;
 use futures::StreamExt;

@@ -42,6 +42,7 @@ impl Names for Engine {
 struct World {
     lab: Lab,
     prober: Prober,
+    dialer: net::Dialer,
     _dir: TempDir,
 }
 
@@ -107,8 +108,8 @@ async fn world() -> World {
         ..net::Settings::default()
     })
     .unwrap();
-    let prober = Prober::new(dialer, Arc::new(Engine(engine)));
-    World { lab, prober, _dir: dir }
+    let prober = Prober::new(dialer.clone(), Arc::new(Engine(engine)));
+    World { lab, prober, dialer, _dir: dir }
 }
 
 impl World {
@@ -318,4 +319,38 @@ async fn nginx_is_probed_with_http2_its_header_fields_and_redirects() {
     assert_eq!(level(&probe, ProbeKind::NotReady), Some(Level::Error));
     assert!(level(&probe, ProbeKind::NoHttpsRedirect).is_none());
     assert!(probe.caa.as_ref().unwrap().error.is_some(), "the DNS does not answer");
+}
+
+#[tokio::test]
+async fn a_web_server_is_asked_over_both_schemes_and_never_at_a_private_address() {
+    let world = world().await;
+    let now: Timestamp = NOW.parse().unwrap();
+    let seen = probe::web_answer(&world.dialer, "down.plain.example", "/healthz?x=1", now).await;
+    let last = seen.https.hops.last().unwrap();
+    assert_eq!(
+        (last.url.as_str(), last.status),
+        ("https://down.plain.example/healthz?x=1", Some(503)),
+        "{seen:?}"
+    );
+    assert_eq!(seen.http.hops[0].url, "http://down.plain.example/healthz?x=1");
+    assert!(seen.latency_ms.is_some_and(|ms| ms > 0.0), "{seen:?}");
+
+    struct Inside;
+    #[async_trait]
+    impl net::Resolve for Inside {
+        async fn resolve(&self, _: &str) -> Result<Vec<IpAddr>, String> {
+            Ok(vec!["10.0.0.7".parse().unwrap()])
+        }
+    }
+    let settings = net::Settings { resolver: Arc::new(Inside), ..net::Settings::default() };
+    let dialer = net::Dialer::new(settings).unwrap();
+    let seen = probe::web_answer(&dialer, "inside.example", "/", now).await;
+    for seen in [&seen.https, &seen.http] {
+        let error = seen.hops[0].error.clone().unwrap_or_default();
+        assert!(
+            error.contains("10.0.0.7") && error.contains("refused unless the operator allows"),
+            "{error}"
+        );
+    }
+    assert_eq!(seen.latency_ms, None);
 }

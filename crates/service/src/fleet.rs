@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use model::Timestamp;
 use model::ids::{Caller, LogPosition};
 use model::places::PlaceAnswer;
+use model::web_places::WebPlace;
 use serde::{Deserialize, Serialize};
 
 /// A claim about the installation.
@@ -124,4 +125,6 @@ pub trait FleetBackend: Send + Sync + 'static {
     async fn revoke_agent(&self, caller: &Caller, id: &str) -> ApiResult<()>;
     /// What the authoritative servers say when asked from here and from every point of presence; empty without any.
     async fn ask_places(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Vec<PlaceAnswer>>;
+    /// What a web server answers at a path, asked from here and from every point of presence.
+    async fn ask_web(&self, caller: &Caller, name: &str, path: &str) -> ApiResult<Vec<WebPlace>>;
 }

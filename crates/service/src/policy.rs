@@ -132,11 +132,12 @@ pub enum Action {
     InviteAgent,
     RevokeAgent,
     AskPlaces,
+    AskWeb,
 }
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 96] = [
+    pub const ALL: [Action; 97] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -233,6 +234,7 @@ impl Action {
         Action::InviteAgent,
         Action::RevokeAgent,
         Action::AskPlaces,
+        Action::AskWeb,
     ];
 
     /// The row of an action: who may, and what it does.
@@ -338,6 +340,7 @@ impl Action {
             Action::InviteAgent => ("invite_agent", Admin, Write, "add points of presence"),
             Action::RevokeAgent => ("revoke_agent", Admin, Write, "revoke points of presence"),
             Action::AskPlaces => ("ask_places", Member, Query, "look from points of presence"),
+            Action::AskWeb => ("ask_web", Member, Query, "ask web servers from points of presence"),
         };
         Rule { name, least, effect, does }
     }

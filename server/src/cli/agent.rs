@@ -8,7 +8,6 @@ use crate::settings::{EngineArgs, Wrong};
 use crate::wiring;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use dns::compare::Comparer;
 use fleet::{
     AnswerSent, Join, JoinToken, Joined, KeyPair, PROTOCOL, Poll, PollReply, SignedRequest, Work, checked_id,
     verify,
@@ -85,8 +84,7 @@ pub(super) struct Agent {
     key: KeyPair,
     server_key: String,
     stamp: AtomicI64,
-    engine: dns::Engine,
-    comparer: Comparer,
+    place: product::AgentEngine,
 }
 
 /// Why an exchange failed.
@@ -180,8 +178,11 @@ impl Agent {
             key: KeyPair::generate()?,
             server_key: String::new(),
             stamp: AtomicI64::new(0),
-            comparer: wiring::comparer(args, &internet.engine)?,
-            engine: internet.engine,
+            place: product::AgentEngine {
+                comparer: wiring::comparer(args, &internet.engine)?,
+                engine: internet.engine,
+                web: internet.web,
+            },
         };
         if let Some(kept) = read_state(&flags.state)? {
             if !flags.id.is_empty() && flags.id != kept.id {
@@ -340,8 +341,7 @@ impl Agent {
 
     /// Answers a question, and tries again when the answer does not arrive.
     async fn one(&self, work: Work) {
-        let answer =
-            product::answer_question(&self.engine, &self.comparer, &work.question, Timestamp::now()).await;
+        let answer = product::answer_question(&self.place, &work.question, Timestamp::now()).await;
         let sent = AnswerSent { work: work.id, answer };
         for attempt in 1..=DELIVERIES {
             match self.exchange::<()>("/agent/v1/answer", &sent).await {

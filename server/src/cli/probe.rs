@@ -10,15 +10,17 @@ use model::certificate::{HttpObservation, Probe, TlsObservation, Trust};
 use model::dns::AnswerKind;
 use model::finding::Level;
 use model::names::Fqdn;
+use model::web_places::{Readiness, WebPlace, readiness, web_sentence};
 use probe::{DnsAnswer, Names, Options, Prober};
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Flags of `probe`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  domainscope probe www.example.com\n  domainscope probe www.example.com --path /healthz --json\n\n\
-    Exit code 1 when a finding is of level WARNING or worse, 3 when the host has no address that may be asked."
+    after_help = "Examples:\n  domainscope probe www.example.com\n  domainscope probe www.example.com --path /healthz --json\n  domainscope probe www.example.com --places --data /var/lib/domainscope\n\n\
+    Exit code 1 when a finding is of level WARNING or worse (with --places: when HTTPS is not ready at a place), 3 when the host has no address that may be asked."
 )]
 pub(super) struct ProbeArgs {
     /// Host name
@@ -33,6 +35,15 @@ pub(super) struct ProbeArgs {
     /// Readiness path: must answer 2xx over HTTPS
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
+    /// Ask from each point of presence of an installation too (--data or --database): HTTPS and HTTP only
+    #[arg(long)]
+    places: bool,
+    /// Folder of the embedded database, for --places
+    #[arg(long, default_value = "data", env = "DOMAINSCOPE_DATA", value_name = "DIR")]
+    data: PathBuf,
+    /// PostgreSQL instead: postgres://user@host/name
+    #[arg(long, env = "DOMAINSCOPE_DATABASE", value_name = "URL", hide_env_values = true)]
+    database: Option<String>,
 }
 
 /// DNS answers of the engine.
@@ -58,6 +69,9 @@ pub(super) async fn run(args: &ProbeArgs, engine: &EngineArgs, json: bool) -> Re
         Ok(u) => u.name,
         Err(e) => return Ok(usage(&e.to_string())),
     };
+    if args.places {
+        return from_places(args, engine, host, json).await;
+    }
     let internet = wiring::internet(engine)?;
     let dialer = wiring::dialer(engine, &internet.engine)?;
     let prober = Prober::new(dialer, Arc::new(EngineNames(internet.engine)));
@@ -73,6 +87,45 @@ pub(super) async fn run(args: &ProbeArgs, engine: &EngineArgs, json: bool) -> Re
     }
     let bad = probe.findings.iter().any(|f| f.level >= Level::Warning);
     Ok(if bad { Outcome::Problems } else { Outcome::Done })
+}
+
+/// The web server from this machine and from each point of presence that is online.
+async fn from_places(args: &ProbeArgs, engine: &EngineArgs, host: Fqdn, json: bool) -> Result<Outcome> {
+    let (host, path) = match product::web_question(host.as_str(), args.path.as_deref().unwrap_or_default()) {
+        Ok(asked) => asked,
+        Err(e) => return Ok(usage(&e.detail)),
+    };
+    let store = super::place::existing(&args.data, args.database.as_deref(), None).await?;
+    let internet = wiring::internet(engine)?;
+    let asked = (&host, path.as_str());
+    let places =
+        product::web_places(&*store, &monitor::SystemClock, &internet, "This machine", asked).await?;
+    let sentence = web_sentence(&places);
+    if json {
+        print_json(
+            &serde_json::json!({ "host": host, "path": path, "places": places, "sentence": sentence }),
+        )?;
+    } else {
+        print(places_text(&places).trim_end())?;
+    }
+    let is_ready = |p: &WebPlace| p.seen.as_ref().is_some_and(|s| readiness(&s.https).0 == Readiness::Ready);
+    Ok(if places.iter().all(is_ready) { Outcome::Done } else { Outcome::Problems })
+}
+
+fn places_text(places: &[WebPlace]) -> String {
+    let mut out = format!("{}\n\n", web_sentence(places));
+    for p in places {
+        let label = if p.region.is_empty() { p.label.clone() } else { format!("{} ({})", p.label, p.region) };
+        let Some(seen) = &p.seen else {
+            let _ = writeln!(out, "{label:<24}  {}", p.error.as_deref().unwrap_or("no answer"));
+            continue;
+        };
+        let time = seen.latency_ms.map(|ms| format!("  {ms:.0} ms")).unwrap_or_default();
+        let (https, http) = (readiness(&seen.https).1, readiness(&seen.http).1);
+        let _ = writeln!(out, "{label:<24}  HTTPS {https}{time}");
+        let _ = writeln!(out, "{:<24}  HTTP  {http}", "");
+    }
+    out
 }
 
 fn text(probe: &Probe) -> String {

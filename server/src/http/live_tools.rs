@@ -13,7 +13,8 @@ use futures::stream::{self, Stream};
 use model::compare::CompareEvent;
 use model::ids::Caller;
 use serde::Deserialize;
-use service::Backend;
+use serde_json::json;
+use service::{Backend, FleetBackend};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -121,6 +122,8 @@ pub fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(api_scan))
         .routes(routes!(api_check))
         .routes(routes!(api_fqdn))
+        .routes(routes!(api_places))
+        .routes(routes!(api_readiness))
         .routes(routes!(api_compare))
         .routes(routes!(api_trace))
 }
@@ -204,4 +207,34 @@ async fn api_fqdn(
     Query(q): Query<Host>,
 ) -> Response {
     respond(state.services.fqdn(&caller, &q.name).await.map(v1::FqdnReportV1))
+}
+
+/// What the authoritative servers say when asked from this server and from each point of presence.
+#[utoipa::path(get, path = "/places", tag = "fleet", operation_id = "places", params(("name" = String, Query, description = "Host name"), ("type" = Option<String>, Query, description = "Record type; `A` unless given")), responses((status = 200, body = Object)))]
+async fn api_places(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Query(q): Query<Question>,
+) -> Response {
+    let places = state.services.ask_places(&caller, &q.name, &q.rtype).await;
+    respond(places.map(|p| json!({ "sentence": model::places::places_sentence(&p), "places": p })))
+}
+
+/// What a web server is asked for.
+#[derive(Debug, Deserialize)]
+struct WebHost {
+    name: String,
+    #[serde(default)]
+    path: String,
+}
+
+/// What a web server answers over HTTPS and HTTP when asked from this server and from each point of presence.
+#[utoipa::path(get, path = "/readiness", tag = "fleet", operation_id = "readiness", params(("name" = String, Query, description = "Host name"), ("path" = Option<String>, Query, description = "Path; `/` unless given")), responses((status = 200, body = Object)))]
+async fn api_readiness(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Query(q): Query<WebHost>,
+) -> Response {
+    let places = state.services.ask_web(&caller, &q.name, &q.path).await;
+    respond(places.map(|p| json!({ "sentence": model::web_places::web_sentence(&p), "places": p })))
 }

@@ -192,6 +192,8 @@ fn is_query_address(path: &str, query: &str) -> bool {
         "/api/v1/scan",
         "/api/v1/check",
         "/api/v1/fqdn",
+        "/api/v1/places",
+        "/api/v1/readiness",
         "/api/v1/compare",
         "/api/v1/trace",
     ];

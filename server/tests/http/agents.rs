@@ -176,7 +176,51 @@ async fn a_frozen_agent_of_version_1_is_understood() {
     let body = br#"{"protocol":1,"version":"0.1.0","running":0,"capacity":1}"#;
     let (status, said, _) = send(&site, &agent, "/agent/v1/poll", stamp(), body).await;
     assert!(status == 200 && said["work"].is_array(), "{said}");
+    // It is not asked what came with version 2, which it could not read.
+    let (status, said) = site.api("GET", "/api/v1/readiness?name=www.q7.io", Value::Null).await;
+    let old = &said["places"][1];
+    assert!(status == 200 && old["id"] == agent.id.as_str(), "{said}");
+    assert!(old["error"].as_str().unwrap().contains("update the agent"), "{said}");
     let body = format!(r#"{{"protocol":0,"token":"{}","version":"0.0.1","key":"k"}}"#, made.secret);
     let (status, said, _) = send(&site, &agent, "/agent/v1/join", stamp(), body.as_bytes()).await;
     assert!(status == 400 && said["detail"].to_string().contains("update the agent"), "{said}");
+}
+
+#[tokio::test]
+async fn an_agent_of_a_later_version_is_understood_and_asked_what_both_know() {
+    let site = site(false).await;
+    let made = token(&site).await;
+    let key = KeyPair::generate().unwrap();
+    let agent = Agent { id: String::new(), server_key: made.server_key.clone(), key };
+    let body = format!(
+        r#"{{"protocol":{},"token":"{}","id":"new-1","version":"9.0.0","key":"{}","capabilities":["weather"]}}"#,
+        fleet::PROTOCOL + 1,
+        made.secret,
+        agent.key.public()
+    );
+    let (status, said, _) = send(&site, &agent, "/agent/v1/join", stamp(), body.as_bytes()).await;
+    assert_eq!((status.as_u16(), said["protocol"].as_u64()), (200, Some(fleet::PROTOCOL.into())), "{said}");
+    let agent = Agent { id: "new-1".into(), ..agent };
+    let question = Question::Web { name: "www.q7.io".into(), path: "/".into() };
+    let text = serde_json::to_string(&question).unwrap();
+    let soon = Timestamp::now() + jiff::SignedDuration::from_secs(60);
+    site.scanner.store.ask_agent("new-1", "w1", &text, soon).await.unwrap();
+    let body = format!(
+        r#"{{"protocol":{},"version":"9.0.0","running":0,"capacity":1,"moon":1}}"#,
+        fleet::PROTOCOL + 1
+    );
+    let (_, said, _) = send(&site, &agent, "/agent/v1/poll", stamp(), body.as_bytes()).await;
+    assert_eq!(said["work"][0]["question"]["ask"], "web", "{said}");
+    // An answer of a kind that this version does not know is refused, with nothing stored.
+    let body = json!({ "work": "w1", "answer": { "answer": "weather", "rain": true } });
+    let (status, said, _) = send(&site, &agent, "/agent/v1/answer", stamp(), &bytes(&body)).await;
+    assert_eq!(status, 400, "{said}");
+    // One about another host too.
+    let hops = |url: &str| json!({ "hops": [{ "url": url, "status": 200 }], "hsts": null, "alt_svc": null });
+    let body = json!({ "work": "w1", "answer": { "answer": "web", "seen": {
+        "host": "www.q7.io", "path": "/", "https": hops("https://evil.example/"), "http": hops("http://www.q7.io/"),
+        "latency_ms": 1.0, "asked_at": "2026-11-20T12:00:00Z" } } });
+    let (status, said, _) = send(&site, &agent, "/agent/v1/answer", stamp(), &bytes(&body)).await;
+    assert!(status == 400 && said["detail"].to_string().contains("evil.example"), "{said}");
+    assert_eq!(site.scanner.store.agent_answer("w1").await.unwrap(), None);
 }

@@ -6,6 +6,7 @@ mod browser_side;
 mod chain;
 mod places;
 mod plan;
+mod web;
 
 use crate::components::banner::{page_failure, tone_class, tone_icon};
 use crate::components::icon;
@@ -80,6 +81,9 @@ fn found(first: FqdnReport) -> AnyView {
     let label = format!("Analysis of {}", first.name);
     let answered = answered_in(&first);
     let zone = first.chain.first().map(|s| s.zone.clone()).filter(|z| !z.is_empty() && z != ".");
+    // A host without an address has no web server to ask.
+    let web = (visitor::open_tools().is_none() && !first.addresses.is_empty())
+        .then(|| view! { <web::FromPlaces name=first.name.clone()/> });
     let bar = result_bar(Tool::Fqdn, &first.name, zone.as_deref(), answered, Again::Reload);
     let report = Memo::new(move |_| with_browser(&first, &browser.answers()));
     // Each part re-renders only when it changes, so that opened details stay open.
@@ -96,6 +100,7 @@ fn found(first: FqdnReport) -> AnyView {
                 <div class="grid grid-cols-1 gap-4 content-start">{move || steps.with(|(chain, words, from)| chain::card(chain, words, from))}</div>
                 <div class="grid grid-cols-1 gap-4 content-start">{places::addresses(report)}{places::vantages(report, browser)}</div>
             </div>
+            {web}
             {move || change.with(|(p, now)| p.as_ref().map(|p| plan::card(p, *now)))}
         </div>
     }

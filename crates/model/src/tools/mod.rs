@@ -11,3 +11,4 @@ pub mod places;
 pub mod rdata;
 pub mod resolver_answer;
 pub mod resolvers;
+pub mod web_places;

@@ -321,6 +321,10 @@ pub(super) async fn ask(
     question: &Question,
     patience: Duration,
 ) -> Result<Answer, String> {
+    if agent.protocol < question.since() {
+        let (speaks, needs) = (agent.protocol, question.since());
+        return Err(format!("it speaks protocol {speaks}; this question needs {needs}: update the agent"));
+    }
     let started = tokio::time::Instant::now();
     let id = random_id();
     let words = |e: store::Error| {

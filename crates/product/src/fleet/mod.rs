@@ -3,9 +3,11 @@
 pub mod agents;
 mod places;
 mod second;
+mod web;
 
-pub use places::answer as answer_question;
+pub use places::{AgentEngine, answer as answer_question};
 pub use second::SecondLook;
+pub use web::{web_places, web_question};
 
 use super::{Services, unavailable};
 use ::fleet::{CLUSTERSET_CLAIM, ID_CLAIM, JoinToken, KeyPair, check_claim};
@@ -16,6 +18,7 @@ use model::Timestamp;
 use model::account::Actor;
 use model::ids::{Caller, LogPosition, OrgId};
 use model::places::PlaceAnswer;
+use model::web_places::WebPlace;
 use service::policy::{Action, authorize};
 use service::{
     AgentState, AgentToken, AgentView, ApiError, ApiResult, ClusterClaim, ClusterClaimDraft, FleetBackend,
@@ -263,5 +266,10 @@ impl FleetBackend for Services {
     async fn ask_places(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Vec<PlaceAnswer>> {
         authorize(caller, Action::AskPlaces)?;
         self.places(caller, name, rtype).await
+    }
+
+    async fn ask_web(&self, caller: &Caller, name: &str, path: &str) -> ApiResult<Vec<WebPlace>> {
+        authorize(caller, Action::AskWeb)?;
+        self.web_from_places(caller, name, path).await
     }
 }

@@ -1,7 +1,8 @@
 //! A name from all places: this server and every point of presence that is online.
 
+use super::web::web_question;
 use crate::{Services, Work, query_error};
-use ::fleet::{Answer, Question};
+use ::fleet::{Answer, PROTOCOL, Question};
 use async_trait::async_trait;
 use dns::ChainQuestion;
 use dns::fqdn::Vantage;
@@ -17,9 +18,9 @@ use std::time::Duration;
 use store::Agent;
 
 /// How long an agent may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// Places that one look asks.
-const PLACES_MAX: usize = 16;
+pub(super) const PLACES_MAX: usize = 16;
 
 /// A point of presence as a place of the analyzer.
 pub(crate) struct Remote {
@@ -46,9 +47,8 @@ impl Vantage for Remote {
         let answer = self.services.ask(&self.agent, &question, PATIENCE).await;
         let (mut seen, error) = match answer {
             Ok(Answer::Host { seen }) => (Some(*seen), None),
-            Ok(Answer::Failed { reason }) => (None, Some(reason)),
-            Ok(Answer::Authority { .. }) => (None, Some("the answer is of another kind".into())),
-            Err(reason) => (None, Some(reason)),
+            Ok(Answer::Failed { reason }) | Err(reason) => (None, Some(reason)),
+            Ok(_) => (None, Some("the answer is of another kind".into())),
         };
         let mut out = seen.take().unwrap_or_else(|| VantageAnswer {
             id: String::new(),
@@ -110,9 +110,8 @@ impl Services {
         let question = Question::Authority { name: name.to_string(), rtype: rtype.to_ascii_uppercase() };
         let (authority, error) = match self.ask(agent, &question, PATIENCE).await {
             Ok(Answer::Authority { seen }) => (Some(*seen), None),
-            Ok(Answer::Failed { reason }) => (None, Some(reason)),
-            Ok(Answer::Host { .. }) => (None, Some("the answer is of another kind".to_string())),
-            Err(reason) => (None, Some(reason)),
+            Ok(Answer::Failed { reason }) | Err(reason) => (None, Some(reason)),
+            Ok(_) => (None, Some("the answer is of another kind".to_string())),
         };
         PlaceAnswer {
             id: agent.id.clone(),
@@ -124,15 +123,21 @@ impl Services {
     }
 }
 
+/// What an agent answers with: the engine, limits and dial guard that a server has.
+pub struct AgentEngine {
+    /// DNS, host names and their chains.
+    pub engine: dns::Engine,
+    /// What the authoritative servers say.
+    pub comparer: dns::compare::Comparer,
+    /// Connections to web servers.
+    pub web: net::Dialer,
+}
+
 /// The answer of an agent's own engine to a question.
 ///
 /// Never fails: what can't be answered is an answer that says why.
-pub async fn answer(
-    engine: &dns::Engine,
-    comparer: &dns::compare::Comparer,
-    question: &Question,
-    now: Timestamp,
-) -> Answer {
+pub async fn answer(place: &AgentEngine, question: &Question, now: Timestamp) -> Answer {
+    let AgentEngine { engine, comparer, web } = place;
     let failed = |reason: String| Answer::Failed { reason };
     match question {
         Question::Host { name } => match Fqdn::read(name) {
@@ -150,5 +155,14 @@ pub async fn answer(
             },
             Err(e) => failed(e.to_string()),
         },
+        Question::Web { name, path } => match web_question(name, path) {
+            Ok((name, path)) => {
+                Answer::Web { seen: Box::new(probe::web_answer(web, name.as_str(), &path, now).await) }
+            }
+            Err(e) => failed(e.detail),
+        },
+        Question::Unknown => {
+            failed(format!("the agent speaks protocol {PROTOCOL} and does not know this question: update it"))
+        }
     }
 }

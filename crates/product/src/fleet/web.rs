@@ -1,0 +1,86 @@
+//! Whether a web server is ready, from all places: this server and every point of presence that is online.
+
+use super::agents::{ask, online};
+use super::places::{PATIENCE, PLACES_MAX};
+use crate::{Services, Work, unavailable};
+use ::fleet::{Answer, Question};
+use futures::future::{join, join_all};
+use model::ids::Caller;
+use model::names::Fqdn;
+use model::web_places::{WebPlace, checked_path};
+use monitor::{Clock, Observer};
+use service::{ApiError, ApiResult};
+use store::{Agent, Store};
+
+/// Reads what is to be asked: a host name and a path, `/` unless given.
+///
+/// # Errors
+/// `Invalid`, with the rule.
+pub fn web_question(name: &str, path: &str) -> ApiResult<(Fqdn, String)> {
+    let name = Fqdn::read(name).map_err(|e| ApiError::invalid(e.to_string()))?.name;
+    if name.as_str().is_empty() {
+        return Err(ApiError::invalid("The root has no web server: name a host."));
+    }
+    Ok((name, checked_path(path).map_err(ApiError::invalid)?))
+}
+
+/// What a web server answers from here and from every point of presence that is online. This place comes first.
+///
+/// # Errors
+/// `Unavailable` when the store does not answer.
+pub async fn web_places(
+    store: &dyn Store,
+    clock: &dyn Clock,
+    observer: &dyn Observer,
+    here: &str,
+    (name, path): (&Fqdn, &str),
+) -> ApiResult<Vec<WebPlace>> {
+    let mut agents = online(store, clock.now()).await.map_err(unavailable)?;
+    agents.truncate(PLACES_MAX);
+    Ok(web_answers(store, clock, observer, here, &agents, (name, path)).await)
+}
+
+async fn web_answers(
+    store: &dyn Store,
+    clock: &dyn Clock,
+    observer: &dyn Observer,
+    here: &str,
+    agents: &[Agent],
+    (name, path): (&Fqdn, &str),
+) -> Vec<WebPlace> {
+    let question = Question::Web { name: name.to_string(), path: path.to_string() };
+    let each = agents.iter().map(|agent| async {
+        let (seen, error) = match ask(store, clock, agent, &question, PATIENCE).await {
+            Ok(Answer::Web { seen }) => (Some(*seen), None),
+            Ok(Answer::Failed { reason }) | Err(reason) => (None, Some(reason)),
+            Ok(_) => (None, Some("the answer is of another kind".to_string())),
+        };
+        let (id, label, region) = (agent.id.clone(), agent.id.clone(), agent.region.clone());
+        WebPlace { id, label, region, seen, error }
+    });
+    let (from_here, mut places) = join(observer.web(name, path, clock.now()), join_all(each)).await;
+    let (seen, error) = match from_here {
+        Ok(seen) => (Some(seen), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let region = String::new();
+    places.insert(0, WebPlace { id: "local".into(), label: here.into(), region, seen, error });
+    places
+}
+
+impl Services {
+    pub(super) async fn web_from_places(
+        &self,
+        caller: &Caller,
+        name: &str,
+        path: &str,
+    ) -> ApiResult<Vec<WebPlace>> {
+        let (name, path) = web_question(name, path)?;
+        let mut agents = self.online_agents().await?;
+        agents.truncate(PLACES_MAX);
+        let _permit = self.tools.limits.enter(caller, Work::Authority).await?;
+        let (store, clock) = (&**self.store(), &*self.scanner.clock);
+        let observer = self.scanner.observer.as_ref();
+        Ok(web_answers(store, clock, observer, "This server", &agents, (&name, &path)).await)
+    }
+}
