@@ -1,4 +1,5 @@
-//! Three replicas over one PostgreSQL, killed at random, with a feature turned off and PostgreSQL restarted meanwhile.
+//! Three replicas over one PostgreSQL, killed at random, with a feature turned off meanwhile, and PostgreSQL restarted and
+//! failed over to a standby.
 
 use crate::cluster::Cluster;
 use crate::process::Process;
@@ -70,6 +71,13 @@ async fn replicas(count: usize, kills: usize) {
             readiness(&running, 200, &world).await;
             assert!(running.iter_mut().all(|p| !p.has_ended()), "{}", world.log_tail());
         }
+        if n == kills * 3 / 4 {
+            readiness(&running, 200, &world).await;
+            cluster.add_standby();
+            cluster.fail_over();
+            readiness(&running, 200, &world).await;
+            assert!(running.iter_mut().all(|p| !p.has_ended()), "{}", world.log_tail());
+        }
         leaders.extend(leading(&*store).await);
         running[which].kill();
         assert_eq!(running[which].readyz(), None);
@@ -100,7 +108,7 @@ async fn replicas(count: usize, kills: usize) {
     let again: u32 = receiver.ids().values().map(|n| n - 1).sum();
     println!(
         "seed {}: {count} domains, 3 processes, {kills} kills, {} of them before the last message, PostgreSQL restarted \
-         once; {} leaders; {} messages, {again} sent again under their id; {:.0} s with kills, {:.0} s in all",
+         and failed over once; {} leaders; {} messages, {again} sent again under their id; {:.0} s with kills, {:.0} s in all",
         plan.seed,
         points.amid,
         leaders.len(),
