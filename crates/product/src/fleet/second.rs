@@ -11,7 +11,9 @@ use std::time::Duration;
 use store::{Agent, Store};
 
 /// How long a point of presence may take; a scan has 100 seconds.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(12);
+/// Points of presence that are asked in turn when one is silent: it may be gone and not yet count as offline.
+const ATTEMPTS: usize = 3;
 
 /// Asks one of the points of presence that are online.
 pub struct SecondLook {
@@ -33,22 +35,25 @@ fn choose<'a>(agents: &'a [Agent], name: &DomainName) -> Option<&'a Agent> {
 impl SecondPlace for SecondLook {
     async fn answering(&self, name: &DomainName) -> Option<Elsewhere> {
         let _use = self.gates.enter(FEATURE)?;
-        let agents = online(&*self.store, self.clock.now()).await.ok()?;
-        let agent = choose(&agents, name)?;
+        let mut agents = online(&*self.store, self.clock.now()).await.ok()?;
         let question = Question::Authority { name: name.to_string(), rtype: "SOA".into() };
-        match ask(&*self.store, &*self.clock, agent, &question, PATIENCE).await {
-            Ok(Answer::Authority { seen }) => {
-                let place = match agent.region.is_empty() {
-                    true => agent.id.clone(),
-                    false => format!("{} ({})", agent.id, agent.region),
-                };
-                Some(Elsewhere { place, answering: seen.answering_servers() })
-            }
-            Ok(_) => None,
-            Err(reason) => {
-                tracing::info!(agent = agent.id, reason, "a point of presence gave no second look");
-                None
+        for _ in 0..ATTEMPTS {
+            let agent = choose(&agents, name)?.clone();
+            match ask(&*self.store, &*self.clock, &agent, &question, PATIENCE).await {
+                Ok(Answer::Authority { seen }) => {
+                    let place = match agent.region.is_empty() {
+                        true => agent.id.clone(),
+                        false => format!("{} ({})", agent.id, agent.region),
+                    };
+                    return Some(Elsewhere { place, answering: seen.answering_servers() });
+                }
+                Ok(_) => return None,
+                Err(reason) => {
+                    tracing::info!(agent = agent.id, reason, "a point of presence gave no second look");
+                    agents.retain(|a| a.id != agent.id);
+                }
             }
         }
+        None
     }
 }
