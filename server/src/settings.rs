@@ -2,8 +2,10 @@
 //! order of precedence. With them the whole product runs inside any closed network.
 
 mod oidc;
+mod third_party;
 
 pub use oidc::OidcArgs;
+pub use third_party::ThirdPartyArgs;
 
 use anyhow::{Context, Result};
 use clap::Args;

@@ -4,6 +4,8 @@
 mod agents;
 #[path = "http/feeds.rs"]
 mod feeds;
+#[path = "http/identity.rs"]
+mod identity;
 #[path = "http/open_tools.rs"]
 mod open_tools;
 #[path = "http/resources.rs"]

@@ -33,6 +33,7 @@ async fn observe(internet: &NetworkObserver, name: &str) -> Observation {
         findings,
         certificates: model::observation::Part::default(),
         pending: vec![],
+        elsewhere: vec![],
     }
 }
 

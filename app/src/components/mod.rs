@@ -16,6 +16,7 @@ pub(crate) mod scan;
 pub(crate) mod skeleton;
 pub(crate) mod status;
 pub(crate) mod theme;
+pub(crate) mod third_party;
 pub(crate) mod time;
 pub(crate) mod toast;
 pub(crate) mod tool;

@@ -68,6 +68,7 @@ fn page(p: &SettingsPage<FleetReport>) -> AnyView {
             {token}
             {attention(f)}
             {agents(f)}
+            {third_parties(f)}
             <div class="cols">
                 {identity(f)}
                 {f.may_change.then(add)}
@@ -210,6 +211,38 @@ fn add() -> AnyView {
                 <p class="hint">"Creates a token with which one agent can join, once, within 15 minutes. The agent makes its own key pair and opens outgoing connections only."</p>
                 <div><button class="btn btn-primary" type="submit">{icon("plus")}"Make a token"</button></div>
             </form>
+        </section>
+    }
+    .into_any()
+}
+
+/// Measurement networks of third parties; nothing while their feature is off.
+fn third_parties(f: &FleetReport) -> AnyView {
+    if f.third_parties.is_empty() {
+        return ().into_any();
+    }
+    let rows: Vec<_> = f.third_parties.iter().map(|t| {
+        let key = if t.has_key { "key set" } else { "no key" };
+        let credits = match (t.credits, t.credits_at) {
+            (Some(n), Some(at)) => view! { <span>{n}</span>" "<small class="text-muted"><Ago at=at now=f.now/></small> }.into_any(),
+            _ => view! { <span class="text-muted">"not known yet"</span> }.into_any(),
+        };
+        let used = format!("{} of {}", t.used_today, t.daily);
+        let class = if t.used_today >= t.daily { "num text-warn" } else { "num" };
+        view! {
+            <tr><th scope="row"><span class="two"><span>{t.name.clone()}</span><small>{t.address.clone()}</small></span></th><td>{key}</td><td class=class>{used}</td><td class="num">{credits}</td></tr>
+        }
+    }).collect();
+    view! {
+        <section class="card tbl-wrap">
+            <div class="card-head"><h2>"Measurement networks"</h2><span class="text-muted">{f.third_parties.len()}</span><div class="aside">"feature third-party-vantages"</div></div>
+            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Measurement networks">
+                <table class="tbl">
+                    <thead><tr><th scope="col">"Network"</th><th scope="col">"Key"</th><th scope="col" class="num">"Measurements today"</th><th scope="col" class="num">"Credits left"</th></tr></thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+            <div class="card-foot text-xs">"Run by others: they learn the names that are looked at in the FQDN analyzer and the comparison, and RIPE Atlas publishes its results."</div>
         </section>
     }
     .into_any()

@@ -8,6 +8,7 @@ use model::configure::ServiceReport;
 use model::fqdn::FqdnReport;
 use model::places::PlaceAnswer;
 use model::resolvers::PublicResolver;
+use model::third_party::ThirdPartyLook;
 use model::web_places::WebPlace;
 use service::ApiError;
 use service::json::Json;
@@ -42,6 +43,17 @@ pub async fn ask_places(name: String, rtype: String) -> Result<Vec<PlaceAnswer>,
 pub async fn ask_web(name: String, path: String) -> Result<Vec<WebPlace>, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.ask_web(&caller, &name, &path).await
+}
+
+/// What places of third parties get, from the name server that is named or from their own resolvers.
+#[server(name = AskThirdParties, prefix = "/api/fn", endpoint = "ask-third-parties", output = Json)]
+pub async fn ask_third_parties(
+    name: String,
+    rtype: String,
+    #[server(default)] server: String,
+) -> Result<ThirdPartyLook, ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.ask_third_parties(&caller, &name, &rtype, &server).await
 }
 
 /// Public resolvers that the browser may ask itself.

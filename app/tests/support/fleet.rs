@@ -7,10 +7,11 @@ use jiff::ToSpan;
 use model::certificate::{Hop, HttpObservation};
 use model::ids::{Caller, LogPosition};
 use model::places::PlaceAnswer;
+use model::third_party::{ThirdPartyAnswer, ThirdPartyLook};
 use model::web_places::{WebAnswer, WebPlace};
 use service::{
     AgentState, AgentToken, AgentView, ApiError, ApiResult, ClusterClaim, ClusterClaimDraft, FleetBackend,
-    FleetReport,
+    FleetReport, ThirdPartyView,
 };
 
 fn agent(id: &str, region: &str, state: AgentState) -> AgentView {
@@ -54,6 +55,15 @@ impl FleetBackend for Sample {
                 agent("fra-1", "eu-central", AgentState::Online),
                 agent("gru-1", "sa-east", AgentState::Offline),
             ],
+            third_parties: vec![ThirdPartyView {
+                name: "Globalping".into(),
+                address: "https://api.globalping.io/".into(),
+                has_key: true,
+                used_today: 12,
+                daily: 100,
+                credits: Some(4_200),
+                credits_at: Some(now()),
+            }],
             version: "0.1.0".into(),
             may_change: true,
             now: now(),
@@ -68,6 +78,27 @@ impl FleetBackend for Sample {
     }
     async fn ask_places(&self, _: &Caller, _: &str, _: &str) -> ApiResult<Vec<PlaceAnswer>> {
         Ok(vec![])
+    }
+    async fn ask_third_parties(
+        &self,
+        _: &Caller,
+        name: &str,
+        rtype: &str,
+        server: &str,
+    ) -> ApiResult<ThirdPartyLook> {
+        let answer = ThirdPartyAnswer {
+            source: "Globalping".into(),
+            place: "Sydney, AU".into(),
+            network: "AS202422 G-Core".into(),
+            server: if server.is_empty() { "8.8.8.8".into() } else { server.into() },
+            rcode: Some("NXDOMAIN".into()),
+            records: vec![],
+            latency_ms: Some(99.0),
+            nsid: None,
+            error: None,
+        };
+        let (name, rtype, server) = (name.into(), rtype.into(), server.into());
+        Ok(ThirdPartyLook { name, rtype, server, answers: vec![answer], problems: vec![] })
     }
     async fn ask_web(&self, _: &Caller, name: &str, path: &str) -> ApiResult<Vec<WebPlace>> {
         let seen = |scheme: &str, status: Option<u16>| {

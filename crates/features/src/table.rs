@@ -175,6 +175,17 @@ pub const FEATURES: &[Spec] = &[
         cleans: &[],
         waits_for: &[],
     },
+    Spec {
+        name: "third-party-vantages",
+        default: false,
+        stage: Stage::Alpha,
+        since: "0.1",
+        title: "places of Globalping and RIPE Atlas",
+        guards: "measurements at these networks, which learn the names that are looked at",
+        needs: None,
+        cleans: &["third-party-usage"],
+        waits_for: &[],
+    },
 ];
 
 /// The feature of this version with a name.

@@ -14,6 +14,7 @@ mod http;
 mod inbox;
 mod lab;
 mod log;
+mod measurements;
 mod names;
 mod registry;
 mod replay;

@@ -16,6 +16,7 @@ use crate::{
     http::{self, Body, broken_off, drip, huge, whole},
     inbox::{self, Received},
     lab::Shared,
+    measurements,
     target::Service,
 };
 
@@ -37,6 +38,9 @@ pub(crate) async fn answer(shared: Arc<Shared>, host: String, request: Request<I
         && fault.is_none()
     {
         return domain_connect::answer(&shared, &site, provider, &request);
+    }
+    if let Some(network) = site.measurements.as_ref().filter(|_| fault.is_none()) {
+        return measurements::answer(network, request).await;
     }
     if *request.method() == Method::POST && fault.is_none() {
         return posted(&shared, &host, site.status, request).await;

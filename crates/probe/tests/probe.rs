@@ -9,7 +9,7 @@ use model::finding::Level;
 use model::names::Fqdn;
 use probe::{DnsAnswer, Names, Options, Prober};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -43,6 +43,7 @@ struct World {
     lab: Lab,
     prober: Prober,
     dialer: net::Dialer,
+    engine: dns::Engine,
     _dir: TempDir,
 }
 
@@ -100,19 +101,27 @@ async fn world() -> World {
         address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
         ..dns::Settings::default()
     });
-    let dialer = net::Dialer::new(net::Settings {
+    let dialer = dialer(&lab, &engine, engine.settings().address_map.clone());
+    let prober = Prober::new(dialer.clone(), Arc::new(Engine(engine.clone())));
+    World { lab, prober, dialer, engine, _dir: dir }
+}
+
+fn dialer(lab: &Lab, engine: &dns::Engine, address_map: net::AddressMap) -> net::Dialer {
+    net::Dialer::new(net::Settings {
         resolver: Arc::new(Engine(engine.clone())),
         allow_private: true,
-        extra_ca: Some(std::fs::read(&at.extra_ca).unwrap()),
-        address_map: engine.settings().address_map.clone(),
+        extra_ca: Some(std::fs::read(&lab.endpoints().extra_ca).unwrap()),
+        address_map,
         ..net::Settings::default()
     })
-    .unwrap();
-    let prober = Prober::new(dialer.clone(), Arc::new(Engine(engine)));
-    World { lab, prober, dialer, _dir: dir }
+    .unwrap()
 }
 
 impl World {
+    fn dialer_with(&self, map: net::AddressMap) -> net::Dialer {
+        dialer(&self.lab, &self.engine, map)
+    }
+
     async fn probe(&self, host: &str) -> Probe {
         let options = Options {
             port: self.lab.endpoints().https_port,
@@ -325,7 +334,12 @@ async fn nginx_is_probed_with_http2_its_header_fields_and_redirects() {
 async fn a_web_server_is_asked_over_both_schemes_and_never_at_a_private_address() {
     let world = world().await;
     let now: Timestamp = NOW.parse().unwrap();
-    let seen = probe::web_answer(&world.dialer, "down.plain.example", "/healthz?x=1", now).await;
+    // The lab has one port for all web servers.
+    let addresses = world.dialer.addresses("down.plain.example").await.unwrap();
+    let port = world.lab.endpoints().https_port;
+    let pairs = addresses.iter().map(|ip| (SocketAddr::new(*ip, 443), SocketAddr::new(*ip, port)));
+    let dialer = world.dialer_with(pairs.collect());
+    let seen = probe::web_answer(&dialer, "down.plain.example", "/healthz?x=1", now).await;
     let last = seen.https.hops.last().unwrap();
     assert_eq!(
         (last.url.as_str(), last.status),

@@ -28,8 +28,8 @@ use store::Store;
 pub use addresses::place_addresses;
 pub use features::{ask_feature, features_report};
 pub use fleet::{
-    AgentEngine, SecondLook, agents, answer_question, identity as cluster_identity, join_token,
-    report as fleet_report, web_places, web_question,
+    AgentEngine, SecondLook, ThirdParties, ThirdPartyKind, ThirdPartyNetwork, agents, answer_question,
+    identity as cluster_identity, join_token, report as fleet_report, web_places, web_question,
 };
 pub use limits::{Bounds, Limits, Permit, Work};
 pub use members::Quotas;

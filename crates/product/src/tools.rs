@@ -3,6 +3,7 @@
 
 use super::{Bounds, Limits, Services, ToolPermit, Work, query_error, unavailable};
 use crate::configure::Inspector;
+use crate::fleet::ThirdParties;
 use dns::compare::{Asking, Comparer, Watch};
 use dns::fqdn::{Here, Vantage as Place, analyze};
 use model::compare::{CompareEvent, Comparison, Earlier, EndKind, Ended};
@@ -28,12 +29,20 @@ pub struct Tools {
     pub limits: Limits,
     /// Looks at services.
     pub inspector: Inspector,
+    /// Measurement networks of third parties, where there are any.
+    pub third_parties: Option<ThirdParties>,
 }
 
 impl Tools {
     /// With this comparer, these bounds and this inspector.
     pub fn new(comparer: Comparer, bounds: Bounds, inspector: Inspector) -> Self {
-        Tools { comparer, limits: Limits::new(bounds), inspector }
+        Tools { comparer, limits: Limits::new(bounds), inspector, third_parties: None }
+    }
+
+    /// The same with measurement networks of third parties.
+    #[must_use]
+    pub fn with_third_parties(self, parties: ThirdParties) -> Self {
+        Tools { third_parties: Some(parties), ..self }
     }
 }
 

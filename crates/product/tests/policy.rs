@@ -206,6 +206,7 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::InviteAgent => s.invite_agent(caller).await.map(drop),
         Action::RevokeAgent => s.revoke_agent(caller, "none").await,
         Action::AskPlaces => s.ask_places(caller, host, "A").await.map(drop),
+        Action::AskThirdParties => s.ask_third_parties(caller, host, "A", "").await.map(drop),
         Action::AskWeb => s.ask_web(caller, host, "/").await.map(drop),
         Action::Features => s.features(caller).await.map(drop),
         Action::SetFeature => {

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use model::Timestamp;
 use model::ids::{Caller, LogPosition};
 use model::places::PlaceAnswer;
+use model::third_party::ThirdPartyLook;
 use model::web_places::WebPlace;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +74,25 @@ pub struct AgentView {
     pub queue: u64,
 }
 
+/// A measurement network of a third party, and what was used of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThirdPartyView {
+    /// Its name.
+    pub name: String,
+    /// Address of its API.
+    pub address: String,
+    /// Whether a token or key is set.
+    pub has_key: bool,
+    /// Measurements of today (UTC).
+    pub used_today: u32,
+    /// Most measurements of a day.
+    pub daily: u32,
+    /// Credits that are left, as it said last.
+    pub credits: Option<i64>,
+    /// When it said so.
+    pub credits_at: Option<Timestamp>,
+}
+
 /// The fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FleetReport {
@@ -84,6 +104,8 @@ pub struct FleetReport {
     pub claims: (u64, u64),
     /// Points of presence, by identity.
     pub agents: Vec<AgentView>,
+    /// Measurement networks of third parties; empty while their feature is off.
+    pub third_parties: Vec<ThirdPartyView>,
     /// The version of this program.
     pub version: String,
     /// Whether the caller may add and revoke.
@@ -127,4 +149,13 @@ pub trait FleetBackend: Send + Sync + 'static {
     async fn ask_places(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Vec<PlaceAnswer>>;
     /// What a web server answers at a path, asked from here and from every point of presence.
     async fn ask_web(&self, caller: &Caller, name: &str, path: &str) -> ApiResult<Vec<WebPlace>>;
+    /// What places of third parties get for a name and type, from the name server that is named or from their own
+    /// resolvers; empty while the feature is off.
+    async fn ask_third_parties(
+        &self,
+        caller: &Caller,
+        name: &str,
+        rtype: &str,
+        server: &str,
+    ) -> ApiResult<ThirdPartyLook>;
 }

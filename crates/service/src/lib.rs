@@ -30,5 +30,6 @@ pub use error::{ApiError, ApiResult, ErrorKind};
 pub use features::{FeatureBackend, FeatureDraft, FeatureTask, FeatureUse, FeatureView, FeaturesReport};
 pub use fleet::{
     AgentState, AgentToken, AgentView, ClusterClaim, ClusterClaimDraft, FleetBackend, FleetReport,
+    ThirdPartyView,
 };
 pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session};

@@ -133,11 +133,12 @@ pub enum Action {
     RevokeAgent,
     AskPlaces,
     AskWeb,
+    AskThirdParties,
 }
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 97] = [
+    pub const ALL: [Action; 98] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -235,6 +236,7 @@ impl Action {
         Action::RevokeAgent,
         Action::AskPlaces,
         Action::AskWeb,
+        Action::AskThirdParties,
     ];
 
     /// The row of an action: who may, and what it does.
@@ -341,6 +343,7 @@ impl Action {
             Action::RevokeAgent => ("revoke_agent", Admin, Write, "revoke points of presence"),
             Action::AskPlaces => ("ask_places", Member, Query, "look from points of presence"),
             Action::AskWeb => ("ask_web", Member, Query, "ask web servers from points of presence"),
+            Action::AskThirdParties => ("ask_third_parties", Member, Query, "look from measurement networks"),
         };
         Rule { name, least, effect, does }
     }

@@ -195,6 +195,9 @@ impl FeatureStore for Database {
             "agent-tokens" => {
                 "DELETE FROM agent_tokens WHERE token_hash IN (SELECT token_hash FROM agent_tokens LIMIT $1)"
             }
+            "third-party-usage" => {
+                "DELETE FROM host_budgets WHERE host IN (SELECT host FROM host_budgets WHERE host LIKE 'third-party/%' LIMIT $1)"
+            }
             other => return Err(StoreError::UnknownData(other.into())),
         };
         self.db.write(sql, args![CLEAN_STEP]).await.map_err(failed)
@@ -208,6 +211,10 @@ impl FeatureStore for Database {
             }
             ("agents", _) => ("SELECT CAST(1 AS BIGINT), id FROM agents ORDER BY id", ""),
             ("agent-tokens", _) => ("SELECT CAST(1 AS BIGINT), 'join token' FROM agent_tokens", ""),
+            ("third-party-usage", _) => (
+                "SELECT CAST(1 AS BIGINT), host FROM host_budgets WHERE host LIKE 'third-party/%' ORDER BY host",
+                "",
+            ),
             ("network-claims", _) => ("SELECT org, name FROM network_claims ORDER BY org, name", ""),
             ("channel-tests", _) => (
                 "SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' AND NOT EXISTS (SELECT 1 FROM \

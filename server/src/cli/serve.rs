@@ -3,7 +3,7 @@
 use super::stops::Stops;
 use super::{Outcome, demo};
 use crate::http::{self, Access, AppState, BuiltIn, Bundle};
-use crate::settings::{EngineArgs, OidcArgs};
+use crate::settings::{EngineArgs, OidcArgs, ThirdPartyArgs};
 use crate::wiring;
 use accounts::{Secret, random_id};
 use anyhow::{Context, Result};
@@ -103,6 +103,8 @@ pub(super) struct ServeArgs {
     mail: super::mail::MailArgs,
     #[command(flatten)]
     oidc: OidcArgs,
+    #[command(flatten)]
+    third_party: ThirdPartyArgs,
 }
 
 /// `127.0.0.1:8080`, `[::]:8080`, `localhost:8080`.
@@ -207,7 +209,8 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         wiring::comparer(&engine, &dns)?,
         Bounds { a_minute: args.lookup_rate, ..Bounds::default() },
         inspector.clone(),
-    );
+    )
+    .with_third_parties(args.third_party.networks(wiring::dialer(&engine, &dns)?)?);
     let policy = Policy {
         interval_s: i64::from(args.interval),
         concurrency: usize::from(args.concurrency),

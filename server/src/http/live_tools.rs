@@ -124,6 +124,7 @@ pub fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(api_fqdn))
         .routes(routes!(api_places))
         .routes(routes!(api_readiness))
+        .routes(routes!(api_third_parties))
         .routes(routes!(api_compare))
         .routes(routes!(api_trace))
 }
@@ -237,4 +238,25 @@ async fn api_readiness(
 ) -> Response {
     let places = state.services.ask_web(&caller, &q.name, &q.path).await;
     respond(places.map(|p| json!({ "sentence": model::web_places::web_sentence(&p), "places": p })))
+}
+
+/// What places of third parties are asked.
+#[derive(Debug, Deserialize)]
+struct ThirdPartyQuestion {
+    name: String,
+    #[serde(default, rename = "type")]
+    rtype: String,
+    #[serde(default)]
+    server: String,
+}
+
+/// What places of Globalping and RIPE Atlas get; empty while the feature third-party-vantages is off.
+#[utoipa::path(get, path = "/third-parties", tag = "fleet", operation_id = "third_parties", params(("name" = String, Query, description = "Host name"), ("type" = Option<String>, Query, description = "Record type; `A` unless given"), ("server" = Option<String>, Query, description = "Name server to ask; the resolver of each place unless given")), responses((status = 200, body = Object)))]
+async fn api_third_parties(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Query(q): Query<ThirdPartyQuestion>,
+) -> Response {
+    let look = state.services.ask_third_parties(&caller, &q.name, &q.rtype, &q.server).await;
+    respond(look.map(|l| json!({ "sentence": l.sentence(), "look": l })))
 }

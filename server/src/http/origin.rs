@@ -194,6 +194,7 @@ fn is_query_address(path: &str, query: &str) -> bool {
         "/api/v1/fqdn",
         "/api/v1/places",
         "/api/v1/readiness",
+        "/api/v1/third-parties",
         "/api/v1/compare",
         "/api/v1/trace",
     ];

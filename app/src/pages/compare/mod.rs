@@ -15,6 +15,7 @@ mod watch;
 
 use crate::components::banner::page_failure;
 use crate::components::icon;
+use crate::components::third_party::ThirdPartyCard;
 use crate::components::tool::{Again, TYPES, Tool, result_bar, tool_title, waiting};
 use crate::components::visitor;
 use crate::query;
@@ -115,11 +116,18 @@ fn found(first: Comparison, asked: Memo<CompareForm>) -> AnyView {
     let zone = Some(a.zone.as_str()).filter(|z| !z.is_empty() && *z != ".");
     let bar = result_bar(Tool::Compare, &a.name, zone, (), Again::Own);
     let (place_name, place_type) = (a.name.clone(), a.rtype.clone());
+    // A server of the zone that answers: measurement networks ask it without a cache between.
+    let answering = a.servers.iter().find(|s| s.zone == a.zone && s.kind.is_authoritative());
+    let a_server = answering.map(|s| s.server.clone()).unwrap_or_default();
     let live = Live::start(first, asked);
     let authority = Memo::new(move |_| live.seen.with(|c| c.authority.clone()));
     let stopped = Memo::new(move |_| live.seen.with(|c| c.stopped.clone()));
     let from_places = visitor::open_tools().is_none().then(|| {
-        view! { <places::FromPlaces name=place_name rtype=place_type/> }
+        let server = a_server;
+        view! {
+            <places::FromPlaces name=place_name.clone() rtype=place_type.clone()/>
+            <ThirdPartyCard name=place_name rtype=place_type server/>
+        }
     });
     let denied = move || {
         let words = stopped.get()?;

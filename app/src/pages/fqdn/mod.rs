@@ -11,6 +11,7 @@ mod web;
 use crate::components::banner::{page_failure, tone_class, tone_icon};
 use crate::components::icon;
 use crate::components::negative::{negative, soa_line};
+use crate::components::third_party::ThirdPartyCard;
 use crate::components::tool::{Again, Tool, result_bar, tool_title, waiting};
 use crate::components::visitor;
 use crate::query;
@@ -84,6 +85,11 @@ fn found(first: FqdnReport) -> AnyView {
     // A host without an address has no web server to ask.
     let web = (visitor::open_tools().is_none() && !first.addresses.is_empty())
         .then(|| view! { <web::FromPlaces name=first.name.clone()/> });
+    let third = visitor::open_tools().is_none().then(|| {
+        let only_v6 = !first.addresses.is_empty() && first.addresses.iter().all(std::net::IpAddr::is_ipv6);
+        let rtype = if only_v6 { "AAAA" } else { "A" };
+        view! { <ThirdPartyCard name=first.name.clone() rtype=rtype.into() server=String::new()/> }
+    });
     let bar = result_bar(Tool::Fqdn, &first.name, zone.as_deref(), answered, Again::Reload);
     let report = Memo::new(move |_| with_browser(&first, &browser.answers()));
     // Each part re-renders only when it changes, so that opened details stay open.
@@ -101,6 +107,7 @@ fn found(first: FqdnReport) -> AnyView {
                 <div class="grid grid-cols-1 gap-4 content-start">{places::addresses(report)}{places::vantages(report, browser)}</div>
             </div>
             {web}
+            {third}
             {move || change.with(|(p, now)| p.as_ref().map(|p| plan::card(p, *now)))}
         </div>
     }

@@ -161,7 +161,25 @@ pub struct Web {
     /// Makes it the host of a Domain Connect provider.
     #[serde(default)]
     pub domain_connect: Option<DomainConnect>,
+    /// Makes it the API of measurement networks.
+    #[serde(default)]
+    pub measurements: Option<Measurements>,
     /// Files by path, for example `/.well-known/x`.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+}
+
+/// The API of measurement networks (Globalping at `/v1`, RIPE Atlas at `/api/v2`): what it asks of callers and says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurements {
+    /// The key that requests must carry.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// Credits that are left.
+    #[serde(default)]
+    pub credits: Option<i64>,
+    /// The addresses that its places get, in turn; without any, they get no answer.
+    #[serde(default)]
+    pub addresses: Vec<String>,
 }

@@ -9,7 +9,9 @@ pub mod when;
 
 use std::path::Path;
 
-pub use hosting::{Certificate, DomainConnect, FaultLine, Provider, Server, Signing, Web, Zone};
+pub use hosting::{
+    Certificate, DomainConnect, FaultLine, Measurements, Provider, Server, Signing, Web, Zone,
+};
 pub use registry::{Bulk, Domain, Registrar, Replay, Standing, Tld, WhoisStyle};
 pub use resolver::{Failing, FilterMode, Filtering, Network, Resolver, Transport};
 use serde::{Deserialize, Serialize};

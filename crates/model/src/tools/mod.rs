@@ -11,4 +11,5 @@ pub mod places;
 pub mod rdata;
 pub mod resolver_answer;
 pub mod resolvers;
+pub mod third_party;
 pub mod web_places;

@@ -3,10 +3,12 @@
 pub mod agents;
 mod places;
 mod second;
+mod third;
 mod web;
 
 pub use places::{AgentEngine, answer as answer_question};
 pub use second::SecondLook;
+pub use third::{ThirdParties, ThirdPartyKind, ThirdPartyNetwork};
 pub use web::{web_places, web_question};
 
 use super::{Services, unavailable};
@@ -18,6 +20,7 @@ use model::Timestamp;
 use model::account::Actor;
 use model::ids::{Caller, LogPosition, OrgId};
 use model::places::PlaceAnswer;
+use model::third_party::ThirdPartyLook;
 use model::web_places::WebPlace;
 use service::policy::{Action, authorize};
 use service::{
@@ -178,6 +181,7 @@ pub async fn report(store: &dyn Store, now: Timestamp) -> ApiResult<FleetReport>
     Ok(FleetReport {
         id: of(ID_CLAIM).unwrap_or_default(),
         set: of(CLUSTERSET_CLAIM),
+        third_parties: Vec::new(),
         claims: others.fold((0, 0), |(n, octets), c| (n + 1, octets + c.value.len() as u64)),
         agents: agents.collect(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -242,6 +246,9 @@ impl FleetBackend for Services {
         if caller.org != OrgId::BUILT_IN {
             (report.agents, report.claims) = (Vec::new(), (0, 0));
         }
+        if caller.org == OrgId::BUILT_IN {
+            report.third_parties = self.third_party_views().await?;
+        }
         report.may_change = caller.org == OrgId::BUILT_IN && authorize(caller, Action::InviteAgent).is_ok();
         Ok(report)
     }
@@ -271,5 +278,16 @@ impl FleetBackend for Services {
     async fn ask_web(&self, caller: &Caller, name: &str, path: &str) -> ApiResult<Vec<WebPlace>> {
         authorize(caller, Action::AskWeb)?;
         self.web_from_places(caller, name, path).await
+    }
+
+    async fn ask_third_parties(
+        &self,
+        caller: &Caller,
+        name: &str,
+        rtype: &str,
+        server: &str,
+    ) -> ApiResult<ThirdPartyLook> {
+        authorize(caller, Action::AskThirdParties)?;
+        self.third_party_look(caller, name, rtype, server).await
     }
 }

@@ -100,6 +100,10 @@ async fn use_it(s: &dyn Store, data: &str) {
             let end = now() + SignedDuration::from_mins(5);
             s.add_agent_token(&Actor::system(), "two", end, now()).await.unwrap();
         }
+        ("third-party-usage", _) => {
+            s.swap_budget("third-party/globalping", None, "{}", now()).await.unwrap().expect("the first");
+            s.swap_budget("rdap.example", None, "{}", now()).await.unwrap().expect("the first");
+        }
         // What releasing a claim leaves.
         ("released-prefixes", _) => {}
         other => panic!("no use of {other:?}"),
@@ -131,6 +135,12 @@ pub async fn each_feature_goes_on_off_and_on_again_and_leaves_nothing(place: &Pl
     assert!(s.feature_rows(TWO, "", 99).await.unwrap().is_empty(), "they are the installation's");
     for spec in FEATURES {
         let is = |f: &Feature| (f.state, f.tasks.len());
+        if !spec.default {
+            assert_eq!(is(&feature(&*s, spec.name).await), (State::Off, 0), "{}", spec.name);
+            assert!(one.gates.enter(spec.name).is_none(), "{}", spec.name);
+            desire(&*s, spec.name, Some(true)).await;
+            rounds(&[&one, &two], &mut at).await;
+        }
         assert_eq!(is(&feature(&*s, spec.name).await), (State::On, 0), "{}", spec.name);
         for task in spec.tasks() {
             use_it(&*s, task.data()).await;
@@ -159,11 +169,12 @@ pub async fn each_feature_goes_on_off_and_on_again_and_leaves_nothing(place: &Pl
         for task in spec.tasks() {
             assert_eq!(s.left(task.data()).await.unwrap().count, 0, "{}", spec.name);
         }
-        desire(&*s, spec.name, None).await;
+        desire(&*s, spec.name, (!spec.default).then_some(true)).await;
         rounds(&[&one, &two], &mut at).await;
         assert_eq!(is(&feature(&*s, spec.name).await), (State::On, 0), "{}", spec.name);
         assert!(two.gates.enter(spec.name).is_some());
     }
+    assert!(s.budget("rdap.example").await.unwrap().is_some(), "budgets of registries are not theirs");
     assert_eq!(TARGET_KINDS.len(), FEATURES.iter().filter(|f| f.name.starts_with("alerts-")).count());
     assert!(matches!(s.left("none").await, Err(features::StoreError::UnknownData(_))));
 }

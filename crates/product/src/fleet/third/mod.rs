@@ -1,0 +1,383 @@
+//! Measurement networks of third parties as places to look from: Globalping and RIPE Atlas. In: a name, a type, and
+//! perhaps a name server. Out: what each of their places got. Off unless the feature is turned on, because names leave this
+//! server; capped per day; what is left of credits is kept for the Fleet page.
+
+mod atlas;
+mod globalping;
+
+use crate::{Services, Work, query_error, unavailable};
+use futures::future::join_all;
+use model::Timestamp;
+use model::ids::Caller;
+use model::names::Fqdn;
+use model::third_party::{ThirdPartyAnswer, ThirdPartyLook};
+use net::{Dialer, HttpAnswer};
+use serde::{Deserialize, Serialize};
+use service::{ApiError, ApiResult, ThirdPartyView};
+use std::sync::Arc;
+use std::time::Duration;
+use store::Store;
+use url::Url;
+
+/// The feature that guards them.
+pub(crate) const FEATURE: &str = "third-party-vantages";
+/// Octets of an answer.
+const BODY_MAX: usize = 1 << 20;
+/// Records of one place.
+const RECORDS_MAX: usize = 100;
+/// Characters of a text of theirs.
+const TEXT_MAX: usize = 200;
+/// Attempts to count a measurement while other processes count theirs.
+const ATTEMPTS: usize = 8;
+/// How long results are waited for.
+const PATIENCE: Duration = Duration::from_secs(45);
+/// Pause between looks at a measurement in progress.
+const PAUSE: Duration = Duration::from_millis(700);
+/// Name of the rows about their use, before the name of the network.
+const USAGE: &str = "third-party/";
+
+/// One line without control characters, not too long.
+fn clean(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(TEXT_MAX).collect::<String>().trim().to_string()
+}
+
+/// A measurement network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThirdPartyKind {
+    /// Globalping.
+    Globalping,
+    /// RIPE Atlas.
+    Atlas,
+}
+
+impl ThirdPartyKind {
+    /// The name people see.
+    pub fn label(self) -> &'static str {
+        match self {
+            ThirdPartyKind::Globalping => "Globalping",
+            ThirdPartyKind::Atlas => "RIPE Atlas",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            ThirdPartyKind::Globalping => "globalping",
+            ThirdPartyKind::Atlas => "atlas",
+        }
+    }
+}
+
+/// A network that may be asked. Its `Debug` form leaves the key out.
+#[derive(Clone)]
+pub struct ThirdPartyNetwork {
+    /// Which one.
+    pub kind: ThirdPartyKind,
+    /// Address of its API, without a path.
+    pub base: Url,
+    /// Token or key.
+    pub key: Option<String>,
+}
+
+impl std::fmt::Debug for ThirdPartyNetwork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} at {}", self.kind.label(), self.base)
+    }
+}
+
+/// The networks that may be asked, and how much. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ThirdParties {
+    /// The networks.
+    pub networks: Arc<[ThirdPartyNetwork]>,
+    /// Places of each that one look asks.
+    pub places: u32,
+    /// Measurements of each in a day (UTC).
+    pub daily: u32,
+    /// Connections.
+    pub dialer: Dialer,
+}
+
+/// What is asked: name and type, and the name server to ask (empty: the resolver of each place).
+#[derive(Debug, Clone, Copy)]
+struct Asked<'a> {
+    name: &'a str,
+    rtype: &'a str,
+    server: &'a str,
+}
+
+/// What was used of a network, as it is stored.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Usage {
+    /// The day that `used` is about.
+    day: String,
+    used: u32,
+    credits: Option<i64>,
+    credits_at: Option<Timestamp>,
+}
+
+impl ThirdPartyNetwork {
+    fn host(&self) -> String {
+        format!("{USAGE}{}", self.kind.word())
+    }
+
+    async fn usage(&self, store: &dyn Store, now: Timestamp) -> Result<(Option<i64>, Usage), store::Error> {
+        let day = now.strftime("%Y-%m-%d").to_string();
+        let row = store.budget(&self.host()).await?;
+        let (version, mut usage): (_, Usage) = match row {
+            Some((version, text)) => (Some(version), serde_json::from_str(&text).unwrap_or_default()),
+            None => (None, Usage::default()),
+        };
+        if usage.day != day {
+            (usage.day, usage.used) = (day, 0);
+        }
+        Ok((version, usage))
+    }
+
+    /// Changes what is stored about its use; `change` says no by an error.
+    async fn change(
+        &self,
+        store: &dyn Store,
+        now: Timestamp,
+        change: impl Fn(&mut Usage) -> Result<(), String> + Send + Sync,
+    ) -> Result<(), String> {
+        let words = |e: store::Error| {
+            tracing::error!(error = %e, network = self.kind.word(), "the use of a measurement network can't be counted");
+            "the database did not respond".to_string()
+        };
+        for _ in 0..ATTEMPTS {
+            let (version, mut usage) = self.usage(store, now).await.map_err(words)?;
+            change(&mut usage)?;
+            let text = serde_json::to_string(&usage).map_err(|e| e.to_string())?;
+            if store.swap_budget(&self.host(), version, &text, now).await.map_err(words)?.is_some() {
+                return Ok(());
+            }
+        }
+        Err("too many measurements at the same time".into())
+    }
+
+    fn url(&self, path: &str) -> Result<Url, String> {
+        self.base.join(path).map_err(|e| e.to_string())
+    }
+
+    fn authorization(&self) -> Option<String> {
+        let key = self.key.as_ref()?;
+        Some(match self.kind {
+            ThirdPartyKind::Globalping => format!("Bearer {key}"),
+            ThirdPartyKind::Atlas => format!("Key {key}"),
+        })
+    }
+
+    fn refusal(&self, answer: &HttpAnswer) -> String {
+        let words = match self.kind {
+            ThirdPartyKind::Globalping => globalping::refusal(&answer.body),
+            ThirdPartyKind::Atlas => atlas::refusal(&answer.body),
+        };
+        match words {
+            Some(words) => format!("status {}: {words}", answer.status),
+            None => format!("status {}", answer.status),
+        }
+    }
+
+    async fn get(&self, dialer: &Dialer, path: &str) -> Result<HttpAnswer, String> {
+        let authorization = self.authorization();
+        let fields: Vec<_> = authorization.iter().map(|v| ("authorization", v.as_str())).collect();
+        let answer = dialer.http_get_once_with(&self.url(path)?, "application/json", &fields, BODY_MAX).await;
+        let answer = answer.map_err(|e| e.to_string())?;
+        if answer.status == 200 { Ok(answer) } else { Err(self.refusal(&answer)) }
+    }
+
+    async fn post(
+        &self,
+        dialer: &Dialer,
+        path: &str,
+        body: &serde_json::Value,
+    ) -> Result<HttpAnswer, String> {
+        let authorization = self.authorization();
+        let mut fields = vec![("content-type", "application/json"), ("accept", "application/json")];
+        fields.extend(authorization.iter().map(|v| ("authorization", v.as_str())));
+        let body = body.to_string().into_bytes();
+        let answer = dialer.http_post_with(&self.url(path)?, &fields, body, BODY_MAX).await;
+        let answer = answer.map_err(|e| e.to_string())?;
+        if matches!(answer.status, 200..=202) { Ok(answer) } else { Err(self.refusal(&answer)) }
+    }
+
+    /// One measurement: what each place got, and the credits that are left, where the network says.
+    async fn measure(
+        &self,
+        dialer: &Dialer,
+        asked: &Asked<'_>,
+        places: u32,
+    ) -> Result<(Vec<ThirdPartyAnswer>, Option<i64>), String> {
+        match self.kind {
+            ThirdPartyKind::Globalping => self.globalping(dialer, asked, places).await,
+            ThirdPartyKind::Atlas => self.atlas(dialer, asked, places).await,
+        }
+    }
+
+    async fn globalping(
+        &self,
+        dialer: &Dialer,
+        asked: &Asked<'_>,
+        places: u32,
+    ) -> Result<(Vec<ThirdPartyAnswer>, Option<i64>), String> {
+        let made = self.post(dialer, "/v1/measurements", &globalping::request(asked, places)).await?;
+        let path = format!("/v1/measurements/{}", globalping::created(&made.body)?);
+        let until = tokio::time::Instant::now() + PATIENCE;
+        let answers = loop {
+            tokio::time::sleep(PAUSE).await;
+            let body = self.get(dialer, &path).await?.body;
+            if let Some(answers) = globalping::results(&body, asked, places)? {
+                break answers;
+            }
+            if tokio::time::Instant::now() >= until {
+                return Err(format!("no results within {} s", PATIENCE.as_secs()));
+            }
+        };
+        let credits = match made.header("x-credits-remaining").and_then(|v| v.parse().ok()) {
+            Some(credits) => Some(credits),
+            None => self.get(dialer, "/v1/limits").await.ok().and_then(|a| globalping::credits(&a.body)),
+        };
+        Ok((answers, credits))
+    }
+
+    async fn atlas(
+        &self,
+        dialer: &Dialer,
+        asked: &Asked<'_>,
+        places: u32,
+    ) -> Result<(Vec<ThirdPartyAnswer>, Option<i64>), String> {
+        let made = self.post(dialer, "/api/v2/measurements/", &atlas::request(asked, places)).await?;
+        let path = format!("/api/v2/measurements/{}/results/", atlas::created(&made.body)?);
+        let until = tokio::time::Instant::now() + PATIENCE;
+        let mut answers = Vec::new();
+        // Results come in one by one; a probe that is offline sends none.
+        while answers.len() < places as usize && tokio::time::Instant::now() < until {
+            tokio::time::sleep(PAUSE).await;
+            answers = atlas::results(&self.get(dialer, &path).await?.body, asked, places)?;
+        }
+        if answers.is_empty() {
+            return Err(format!("no results within {} s", PATIENCE.as_secs()));
+        }
+        let ids: Vec<_> = answers.iter().map(|(id, _)| id.to_string()).collect();
+        let path = format!("/api/v2/probes/?id__in={}&fields=id,country_code,asn_v4", ids.join(","));
+        let at = self.get(dialer, &path).await.map(|a| atlas::probes(&a.body)).unwrap_or_default();
+        let answers = answers.into_iter().map(|(id, mut answer)| {
+            if let Some((country, network)) = at.get(&id) {
+                answer.place = format!("{}, {country}", answer.place);
+                answer.network.clone_from(network);
+            }
+            answer
+        });
+        let credits = self.get(dialer, "/api/v2/credits/").await.ok();
+        Ok((answers.collect(), credits.and_then(|a| atlas::credits(&a.body))))
+    }
+}
+
+impl ThirdParties {
+    /// One network's part of a look; what it could not do is in words, without its key.
+    async fn ask(
+        &self,
+        network: &ThirdPartyNetwork,
+        store: &dyn Store,
+        now: Timestamp,
+        asked: &Asked<'_>,
+    ) -> Result<Vec<ThirdPartyAnswer>, String> {
+        let daily = self.daily;
+        let book = |u: &mut Usage| {
+            if u.used >= daily {
+                return Err(format!("the {daily} measurements of today are used up (--third-party-daily)"));
+            }
+            u.used += 1;
+            Ok(())
+        };
+        network.change(store, now, book).await?;
+        let outcome = network.measure(&self.dialer, asked, self.places).await;
+        let label = if outcome.is_ok() { "answered" } else { "failed" };
+        metrics::counter!("domainscope_third_party_measurements_total", "network" => network.kind.word(), "outcome" => label)
+            .increment(1);
+        let (answers, credits) = outcome?;
+        if credits.is_some() {
+            let note = |u: &mut Usage| {
+                (u.credits, u.credits_at) = (credits, Some(now));
+                Ok(())
+            };
+            // The answers count, whatever becomes of the note.
+            let _ = network.change(store, now, note).await;
+        }
+        Ok(answers)
+    }
+
+    /// Each network with what was used of it.
+    pub(super) async fn views(
+        &self,
+        store: &dyn Store,
+        now: Timestamp,
+    ) -> Result<Vec<ThirdPartyView>, store::Error> {
+        let mut out = Vec::new();
+        for network in self.networks.iter() {
+            let (_, usage) = network.usage(store, now).await?;
+            out.push(ThirdPartyView {
+                name: network.kind.label().into(),
+                address: network.base.to_string(),
+                has_key: network.key.is_some(),
+                used_today: usage.used,
+                daily: self.daily,
+                credits: usage.credits,
+                credits_at: usage.credits_at,
+            });
+        }
+        Ok(out)
+    }
+}
+
+impl Services {
+    pub(super) async fn third_party_look(
+        &self,
+        caller: &Caller,
+        name: &str,
+        rtype: &str,
+        server: &str,
+    ) -> ApiResult<ThirdPartyLook> {
+        let name = Fqdn::read(name).map_err(|e| ApiError::invalid(e.to_string()))?.name;
+        let rtype = if rtype.trim().is_empty() { "A" } else { rtype.trim() };
+        dns::known_type(rtype).map_err(|e| query_error(&e))?;
+        let server = match server.trim() {
+            "" => String::new(),
+            host => Fqdn::read(host).map_err(|e| ApiError::invalid(e.to_string()))?.name.to_string(),
+        };
+        let rtype = rtype.to_ascii_uppercase();
+        let mut look = ThirdPartyLook { name: name.to_string(), rtype, server, ..ThirdPartyLook::default() };
+        let Some(parties) = &self.tools.third_parties else { return Ok(look) };
+        // Off: an empty look, as where no network is set up.
+        let Some(_use) = self.gates.enter(FEATURE) else { return Ok(look) };
+        let _permit = self.tools.limits.enter(caller, Work::Compare).await?;
+        let (store, now) = (&**self.store(), self.now());
+        let asked = Asked { name: name.as_str(), rtype: &look.rtype, server: &look.server };
+        let asked = &asked;
+        let each =
+            parties.networks.iter().map(|n| async move { (n, parties.ask(n, store, now, asked).await) });
+        let (mut answers, mut problems) = (Vec::new(), Vec::new());
+        for (network, outcome) in join_all(each).await {
+            match outcome {
+                Ok(seen) => answers.extend(seen),
+                Err(why) => {
+                    tracing::info!(
+                        network = network.kind.word(),
+                        why,
+                        "a measurement network gave no answer"
+                    );
+                    problems.push(format!("{}: {}.", network.kind.label(), why.trim_end_matches('.')));
+                }
+            }
+        }
+        (look.answers, look.problems) = (answers, problems);
+        Ok(look)
+    }
+
+    pub(super) async fn third_party_views(&self) -> ApiResult<Vec<ThirdPartyView>> {
+        let Some(parties) = self.tools.third_parties.as_ref().filter(|_| self.gates.is_on(FEATURE)) else {
+            return Ok(Vec::new());
+        };
+        parties.views(&**self.store(), self.now()).await.map_err(unavailable)
+    }
+}

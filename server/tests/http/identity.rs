@@ -1,0 +1,67 @@
+//! Identity and features with bad input: refused with the name of the rule, and nothing stored.
+
+use crate::site::site;
+use features::{Gates, Runner};
+use model::Timestamp;
+use serde_json::{Value, json};
+
+const API: &str = "/apis/datumapis.com/v1alpha";
+
+fn claim(name: &str, value: &str) -> Value {
+    json!({ "apiVersion": "datumapis.com/v1alpha", "kind": "ClusterClaim", "metadata": { "name": name }, "spec": { "value": value } })
+}
+
+#[tokio::test]
+async fn claims_that_break_a_rule_are_refused_with_the_rule() {
+    let site = site(false).await;
+    let path = format!("{API}/clusterclaims");
+    let (status, made) = site.api("POST", &path, claim("notes.alder.example", "rack 4")).await;
+    assert_eq!(status, 201, "{made}");
+    let large = "x".repeat(fleet::VALUE_MAX + 1);
+    for (name, value, words) in [
+        ("secret.k8s.io", "1", "reserved"),
+        ("secret.kubernetes.io", "1", "reserved"),
+        ("secret.sigs.k8s.io", "1", "reserved"),
+        ("large.alder.example", large.as_str(), "131072"),
+        ("clusterset.k8s.io", "Not A Label", "RFC 1123"),
+    ] {
+        let (status, said) = site.api("POST", &path, claim(name, value)).await;
+        let text = said.to_string();
+        assert!(
+            status.is_client_error() && text.contains(words),
+            "{name}: {status} {}",
+            &text[..text.len().min(500)]
+        );
+        assert!(text.len() < 2_000, "the value is not repeated");
+    }
+    // Joining makes the installation a member; its identity stays as long as it is one.
+    let (status, _) = site.api("POST", "/api/v1/fleet/tokens", Value::Null).await;
+    assert_eq!(status, 200);
+    let (_, mut id) = site.api("GET", &format!("{path}/id.k8s.io"), Value::Null).await;
+    id["spec"]["value"] = "other".into();
+    let (status, said) = site.api("PUT", &format!("{path}/id.k8s.io"), id).await;
+    assert!(status.is_client_error() && said.to_string().contains("leave it"), "{status} {said}");
+    let (_, all) = site.api("GET", &path, Value::Null).await;
+    let names: Vec<_> =
+        all["items"].as_array().unwrap().iter().map(|c| c["metadata"]["name"].clone()).collect();
+    assert_eq!(names, ["clusterset.k8s.io", "id.k8s.io", "notes.alder.example"], "nothing else was stored");
+}
+
+#[tokio::test]
+async fn a_feature_that_needs_a_setting_names_it() {
+    let site = site(false).await;
+    let now = Timestamp::now();
+    let runner = Runner::new(site.scanner.store.clone(), Gates::default(), "one".into(), "0.1.0", now);
+    runner.tick(now).await.unwrap();
+    let (status, said) = site.api("PATCH", "/api/v1/features/alerts-email", json!({ "desired": "On" })).await;
+    assert!(status.is_client_error() && said.to_string().contains("DOMAINSCOPE_SMTP_URL"), "{status} {said}");
+    let path = format!("{API}/namespaces/default/features/alerts-email");
+    let (_, mut object) = site.api("GET", &path, Value::Null).await;
+    object["spec"]["desired"] = "On".into();
+    let (status, said) = site.api("PUT", &path, object).await;
+    assert!(status.is_client_error() && said.to_string().contains("DOMAINSCOPE_SMTP_URL"), "{status} {said}");
+    let (_, kept) = site.api("GET", "/api/v1/features/alerts-email", Value::Null).await;
+    assert!(kept["desired"].is_null(), "{kept}");
+    let (status, said) = site.api("PATCH", "/api/v1/features/none", json!({ "desired": "On" })).await;
+    assert!(status == 404 && said.to_string().contains("is not a feature"), "{said}");
+}
