@@ -4,7 +4,7 @@
 use super::context;
 use super::payload::Services;
 use leptos::prelude::*;
-use model::configure::ServiceReport;
+use model::configure::{ServiceReport, StoredTemplate};
 use service::json::Json;
 use service::{ApiError, CreatedLink};
 
@@ -40,6 +40,34 @@ pub async fn remove_service(name: String, id: String) -> Result<(), ApiError> {
     let name = context::name(&name)?;
     backend.remove_service(&caller, &name, &id).await?;
     context::go_to(&format!("/domains/{name}/configuration"));
+    Ok(())
+}
+
+/// Domain Connect templates that the organisation keeps.
+#[server(name = ReadTemplates, prefix = "/api/fn", endpoint = "templates", output = Json)]
+pub async fn templates() -> Result<Vec<StoredTemplate>, ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.templates(&caller).await
+}
+
+/// Saves a template from its text or from a URL.
+#[server(name = SaveTemplate, prefix = "/api/fn", endpoint = "save_template", output = Json)]
+pub async fn save_template(
+    #[server(default)] json: String,
+    #[server(default)] url: String,
+) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.save_template(&caller, &service::TemplateDraft { json, url }).await?;
+    context::done("saved", 1);
+    Ok(())
+}
+
+/// Removes a template.
+#[server(name = RemoveTemplate, prefix = "/api/fn", endpoint = "remove_template", output = Json)]
+pub async fn remove_template(key: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    backend.remove_template(&caller, &key).await?;
+    context::done("deleted", 1);
     Ok(())
 }
 

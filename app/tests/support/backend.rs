@@ -4,7 +4,7 @@ use super::now;
 use super::world::{self, Domain};
 use async_trait::async_trait;
 use jiff::ToSpan;
-use model::configure::{ServiceReport, ServiceSpec, StoredService};
+use model::configure::{ServiceReport, ServiceSpec, StoredService, StoredTemplate};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{Change, Event, EventKind, EventPage, EventQuery, Severity};
@@ -19,7 +19,10 @@ use model::registration::{Party, Protocol, RegistrationState};
 use model::resolvers::PublicResolver;
 use model::scan::{ScanProgress, Stage, StageResult};
 use model::status::StatusKind;
-use service::{ApiError, ApiResult, Backend, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session};
+use service::{
+    ApiError, ApiResult, Backend, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session,
+    TemplateDraft,
+};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -483,6 +486,18 @@ impl Backend for Sample {
         let found = super::configure::services(name.as_str()).into_iter().find(|s| s.id == id);
         let missing = || ApiError::not_found("no such service");
         super::configure::report(name.as_str(), &found.ok_or_else(missing)?.spec)
+    }
+
+    async fn templates(&self, _: &Caller) -> ApiResult<Vec<StoredTemplate>> {
+        Ok(Vec::new())
+    }
+
+    async fn save_template(&self, _: &Caller, _: &TemplateDraft) -> ApiResult<StoredTemplate> {
+        Err(ApiError::unavailable("not in this story"))
+    }
+
+    async fn remove_template(&self, _: &Caller, _: &str) -> ApiResult<()> {
+        Err(ApiError::unavailable("not in this story"))
     }
 
     async fn connect_link(&self, _: &Caller, _: &DomainName, _: &ConnectRequest) -> ApiResult<CreatedLink> {

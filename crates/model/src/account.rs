@@ -333,6 +333,8 @@ pub fn action_label(action: &str) -> &str {
         "rule.remove" => "Notification rule removed",
         "maintenance.save" => "Maintenance window saved",
         "maintenance.remove" => "Maintenance window removed",
+        "template.save" => "Template saved",
+        "template.remove" => "Template removed",
         "feed.create" => "Feed created",
         "feed.revoke" => "Feed revoked",
         "session.sign_in" => "Signed in",

@@ -5,7 +5,7 @@ use super::holdings::{MAX_PROGRESS, checked_note, validated_for_restore};
 use super::{BULK, Services, Work, checked, not_held, query_error, read_name, unavailable};
 use async_trait::async_trait;
 use model::compare::Comparison;
-use model::configure::{ServiceReport, ServiceSpec, StoredService};
+use model::configure::{ServiceReport, ServiceSpec, StoredService, StoredTemplate};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
@@ -20,7 +20,9 @@ use model::scan::ScanProgress;
 use monitor::observer::{NoProgress, cause_at_registry};
 use service::Backend;
 use service::policy::{Action, authorize};
-use service::{ApiError, ApiResult, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session};
+use service::{
+    ApiError, ApiResult, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session, TemplateDraft,
+};
 use std::collections::HashMap;
 
 /// Public resolvers that a visitor's browser queries: enough to see a difference, few enough to read.
@@ -407,5 +409,20 @@ impl Backend for Services {
     ) -> ApiResult<CreatedLink> {
         authorize(caller, Action::ConnectLink)?;
         self.make_link(caller, name, request).await
+    }
+
+    async fn templates(&self, caller: &Caller) -> ApiResult<Vec<StoredTemplate>> {
+        authorize(caller, Action::Templates)?;
+        self.kept_templates(caller).await
+    }
+
+    async fn save_template(&self, caller: &Caller, draft: &TemplateDraft) -> ApiResult<StoredTemplate> {
+        authorize(caller, Action::SaveTemplate)?;
+        self.keep_template(caller, draft).await
+    }
+
+    async fn remove_template(&self, caller: &Caller, key: &str) -> ApiResult<()> {
+        authorize(caller, Action::RemoveTemplate)?;
+        self.drop_template(caller, key).await
     }
 }

@@ -468,6 +468,19 @@ async fn one_click_goes_the_whole_circle() {
     let published = PublishedKey::from_txt([published.as_str()]).unwrap();
     assert!(published.verifies_request(query), "{query}");
     assert!(!published.verifies_request(&query.replace("8f2c61d0", "00000000")));
+    // With a way back to our page, which the signature vouches for; never to a page without TLS.
+    let back = "https://scope.example/domains/shop.example/configuration?service=s1".parse().unwrap();
+    let r = inspector.inspect_and_return(&domain, &spec, Some(&back), now()).await.unwrap();
+    let with_back = r.apply.unwrap().url;
+    let returning = with_back.split_once('?').unwrap().1;
+    assert!(
+        returning
+            .contains("redirect_uri=https%3A%2F%2Fscope.example%2Fdomains%2Fshop.example%2Fconfiguration")
+    );
+    assert!(published.verifies_request(returning), "{returning}");
+    let plain = "http://scope.example/".parse().unwrap();
+    let r = inspector.inspect_and_return(&domain, &spec, Some(&plain), now()).await.unwrap();
+    assert_eq!(r.apply.unwrap().url, link.url);
     // The user opens the link, looks at the changes and confirms.
     let url = link.url.parse().unwrap();
     let shown = w.dialer().http_get_once(&url, "text/html", 1 << 16).await.unwrap();

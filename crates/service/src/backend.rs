@@ -1,9 +1,11 @@
 //! The one trait through which pages, REST and tests reach the product.
 
-use crate::{AccountBackend, ApiResult, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session};
+use crate::{
+    AccountBackend, ApiResult, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session, TemplateDraft,
+};
 use async_trait::async_trait;
 use model::compare::Comparison;
-use model::configure::{ServiceReport, ServiceSpec, StoredService};
+use model::configure::{ServiceReport, ServiceSpec, StoredService, StoredTemplate};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
 use model::event::{EventPage, EventQuery};
@@ -144,6 +146,12 @@ pub trait Backend:
         name: &DomainName,
         request: &ConnectRequest,
     ) -> ApiResult<CreatedLink>;
+    /// Domain Connect templates that the organisation keeps, by name.
+    async fn templates(&self, caller: &Caller) -> ApiResult<Vec<StoredTemplate>>;
+    /// Checks a template and saves it in place of that of the same provider and service.
+    async fn save_template(&self, caller: &Caller, draft: &TemplateDraft) -> ApiResult<StoredTemplate>;
+    /// Removes the template of a name, `PROVIDER/SERVICE`. Services that were set up with it stay.
+    async fn remove_template(&self, caller: &Caller, key: &str) -> ApiResult<()>;
 }
 
 /// The backend as pages and handlers share it.

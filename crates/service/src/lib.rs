@@ -32,4 +32,4 @@ pub use fleet::{
     AgentState, AgentToken, AgentView, ClusterClaim, ClusterClaimDraft, FleetBackend, FleetReport,
     ThirdPartyView,
 };
-pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session};
+pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session, TemplateDraft};

@@ -97,6 +97,9 @@ pub enum Action {
     RemoveService,
     CheckService,
     ConnectLink,
+    Templates,
+    SaveTemplate,
+    RemoveTemplate,
     Claims,
     Claim,
     StartClaim,
@@ -138,7 +141,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 98] = [
+    pub const ALL: [Action; 101] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -200,6 +203,9 @@ impl Action {
         Action::RemoveService,
         Action::CheckService,
         Action::ConnectLink,
+        Action::Templates,
+        Action::SaveTemplate,
+        Action::RemoveTemplate,
         Action::Claims,
         Action::Claim,
         Action::StartClaim,
@@ -305,6 +311,9 @@ impl Action {
             Action::RemoveService => ("remove_service", Member, Write, "remove services"),
             Action::CheckService => ("check_service", Member, Query, "check services"),
             Action::ConnectLink => ("connect_link", Member, Write, "make customer links"),
+            Action::Templates => ("templates", Viewer, Read, "see templates"),
+            Action::SaveTemplate => ("save_template", Member, Write, "save templates"),
+            Action::RemoveTemplate => ("remove_template", Member, Write, "remove templates"),
             Action::Claims => ("claims", Viewer, Read, "see ownership claims"),
             Action::Claim => ("claim", Viewer, Read, "see ownership claims"),
             Action::StartClaim => ("start_claim", Member, Write, "claim domains"),

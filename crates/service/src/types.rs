@@ -42,6 +42,16 @@ pub struct ScanReport {
     pub now: model::Timestamp,
 }
 
+/// A Domain Connect template to save: its text, or the URL where it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TemplateDraft {
+    /// The JSON text; empty: it is at the URL.
+    pub json: String,
+    /// An http or https URL; empty: the text is given.
+    pub url: String,
+}
+
 /// A link to the page on which a person without an account sets a service up on their domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,12 +1,13 @@
 //! The contract of the store: the trait and the types that only it and its callers need.
 
+use crate::accounts::Audit;
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
 use crate::retry::Retry;
 use crate::services::VersionedService;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
-use model::configure::{ConnectLink, StoredService};
+use model::configure::{ConnectLink, StoredService, StoredTemplate};
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{Change, EventPage, EventQuery};
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
@@ -279,6 +280,13 @@ pub trait Store:
     ) -> Result<()>;
     /// Removes a service; false when the domain has none of this identifier.
     async fn remove_service(&self, org: OrgId, name: &DomainName, id: &str, now: Timestamp) -> Result<bool>;
+    /// Domain Connect templates that an organisation keeps, by name.
+    async fn templates(&self, org: OrgId) -> Result<Vec<StoredTemplate>>;
+    /// Saves a template in place of that of the same provider and service. [`Error::Conflict`]: the organisation has
+    /// [`MAX_TEMPLATES`](model::configure::template::MAX_TEMPLATES) others.
+    async fn save_template(&self, org: OrgId, template: &StoredTemplate, log: &Audit) -> Result<()>;
+    /// Removes the template of a name (`PROVIDER/SERVICE`); false when there was none.
+    async fn delete_template(&self, org: OrgId, key: &str, log: &Audit) -> Result<bool>;
     /// Keeps the link of a customer page under the hash of its token.
     async fn put_connect_link(&self, org: OrgId, token_hash: &str, link: &ConnectLink) -> Result<()>;
     /// The link of a token, expired or not.

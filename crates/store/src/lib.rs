@@ -32,6 +32,7 @@ mod seal;
 mod services;
 mod store;
 mod stored;
+mod templates;
 mod upkeep;
 
 pub use accounts::{

@@ -1,5 +1,6 @@
 //! The store over either database: every method of the contract, handed to the module that knows it.
 
+use crate::accounts::Audit;
 use crate::api::{LogRead, NewItem, Record, Result, Store, Versioned};
 use crate::db::{Db, args};
 use crate::index::{Indexes, Plan};
@@ -9,11 +10,11 @@ use crate::resources::SpaceCache;
 use crate::retry::Retry;
 use crate::seal::SecretKey;
 use crate::services::{self, VersionedService};
-use crate::{budgets, events, history, items, jobs, log, outbox, record, stored, upkeep};
+use crate::{budgets, events, history, items, jobs, log, outbox, record, stored, templates, upkeep};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
-use model::configure::{ConnectLink, StoredService};
+use model::configure::{ConnectLink, StoredService, StoredTemplate};
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{Change, EventPage, EventQuery};
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
@@ -106,6 +107,18 @@ impl Store for Database {
 
     async fn remove_service(&self, org: OrgId, name: &DomainName, id: &str, now: Timestamp) -> Result<bool> {
         services::remove(&self.db, org, name, id, now).await
+    }
+
+    async fn templates(&self, org: OrgId) -> Result<Vec<StoredTemplate>> {
+        templates::list(&self.db, org).await
+    }
+
+    async fn save_template(&self, org: OrgId, template: &StoredTemplate, log: &Audit) -> Result<()> {
+        templates::save(&self.db, org, template, log).await
+    }
+
+    async fn delete_template(&self, org: OrgId, key: &str, log: &Audit) -> Result<bool> {
+        templates::delete(&self.db, org, key, log).await
     }
 
     async fn put_connect_link(&self, org: OrgId, token_hash: &str, link: &ConnectLink) -> Result<()> {

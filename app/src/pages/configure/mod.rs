@@ -6,6 +6,7 @@ mod check;
 mod expected;
 mod form;
 mod side;
+mod templates;
 
 use crate::components::banner::page_failure;
 use crate::components::frame::trail;
@@ -17,7 +18,7 @@ use form::Wizard;
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
-use model::configure::{ServiceReport, ServiceState};
+use model::configure::{ServiceKind, ServiceReport, ServiceState};
 use model::time::human_clock;
 use std::time::Duration;
 
@@ -78,6 +79,9 @@ pub(crate) fn ConfigurePage() -> impl IntoView {
         }}
         <div class="page-head"><h1>{title}</h1><span class="sub max-sm:hidden">"says what to enter at this provider, and checks it uncached"</span></div>
         {move || form::view(&wizard.get(), submit.clone())}
+        {move || wizard.with(|w| (w.kind == Some(ServiceKind::Template) && w.query().is_none()).then(|| {
+            view! { <templates::Templates domain=w.domain.clone()/> }
+        }))}
         <Transition fallback=|| waiting("Querying every authoritative server of the zone…")>
             {move || data.get().flatten().map(|d| match d {
                 Ok(r) => plan(&r, again, wizard.get().query()),

@@ -3,7 +3,7 @@
 //! provider says is believed beyond the link: whether the records are there is read from the authoritative servers.
 
 use super::needed::{Needed, sentence};
-use connect::discovery::{Settings, settings_urls};
+use connect::discovery::{Settings, may_redirect, settings_urls};
 use connect::sign::{SigningKey, apply_url};
 use model::configure::ApplyLink;
 use model::dns::Record;
@@ -22,6 +22,7 @@ pub(super) async fn link(
     dialer: &Dialer,
     key: Option<&SigningKey>,
     needed: &Needed,
+    back: Option<&Url>,
 ) -> Result<ApplyLink, String> {
     let Some(template) = &needed.template else { return Err(String::new()) };
     let domain = &needed.request.domain;
@@ -43,7 +44,16 @@ pub(super) async fn link(
     }
     // Without a signing policy a template takes no signature; with one it needs it (draft section 6.4).
     let key = key.filter(|_| template.sync_pub_key_domain.is_some());
-    let url = apply_url(&settings, template, &parameters, key).map_err(|e| sentence(&e))?;
+    let with_back = back.filter(|b| may_redirect(template, b.as_str(), key.is_some())).map(|back| {
+        let mut parameters = parameters.clone();
+        parameters.insert("redirect_uri".into(), back.to_string());
+        parameters
+    });
+    // Without a way back where that makes the link too long.
+    let url = match with_back.map(|all| apply_url(&settings, template, &all, key)) {
+        Some(Ok(url)) => url,
+        _ => apply_url(&settings, template, &parameters, key).map_err(|e| sentence(&e))?,
+    };
     Ok(ApplyLink { provider: who, url, signed: key.is_some() })
 }
 

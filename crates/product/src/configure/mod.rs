@@ -7,6 +7,7 @@ mod forms;
 mod needed;
 mod report;
 mod stored;
+mod templates;
 mod zone;
 
 use crate::{Services, Work, query_error, read_name};
@@ -20,6 +21,7 @@ use net::Dialer;
 use service::{ApiError, ApiResult};
 use std::net::IpAddr;
 use std::sync::Arc;
+use url::Url;
 
 /// Looks at services on domains. Cheap to clone.
 #[derive(Clone)]
@@ -61,6 +63,21 @@ impl Inspector {
         spec: &ServiceSpec,
         now: Timestamp,
     ) -> ApiResult<ServiceReport> {
+        self.inspect_and_return(domain, spec, None, now).await
+    }
+
+    /// The same, with a link that leads back to `back` after the provider has applied the template, where the template
+    /// allows that. Whatever comes back with it is ignored: the page there looks at the authoritative servers again.
+    ///
+    /// # Errors
+    /// As [`Inspector::inspect`].
+    pub async fn inspect_and_return(
+        &self,
+        domain: &DomainName,
+        spec: &ServiceSpec,
+        back: Option<&Url>,
+        now: Timestamp,
+    ) -> ApiResult<ServiceReport> {
         spec.check().map_err(ApiError::invalid)?;
         let (engine, apex) = (&self.engine, domain.as_str());
         let zone = Fqdn::trusted(apex);
@@ -96,7 +113,7 @@ impl Inspector {
         let mut report = parts.report().map_err(ApiError::invalid)?;
         if let (Some(dialer), false) = (&self.dialer, report.changes.is_empty()) {
             let link = match self.gates.enter("domain-connect-apply") {
-                Some(_use) => apply::link(engine, dialer, self.key.as_deref(), &needed).await,
+                Some(_use) => apply::link(engine, dialer, self.key.as_deref(), &needed, back).await,
                 None => Err("The feature domain-connect-apply is turned off on this server.".into()),
             };
             match link {
@@ -119,7 +136,23 @@ async fn name_servers(engine: &dns::Engine, zone: &Fqdn) -> ApiResult<Vec<String
     Ok(found.records.into_iter().map(|r| r.data.trim_end_matches('.').to_string()).collect())
 }
 
+/// The page on which this service was described.
+fn wizard_address(domain: &str, spec: &ServiceSpec) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("service", spec.service.as_str()).append_pair("domain", domain);
+    if !spec.host.is_empty() {
+        query.append_pair("host", &spec.host);
+    }
+    query.extend_pairs(&spec.values);
+    format!("/tools/configure?{}", query.finish())
+}
+
 impl Services {
+    /// A page of this installation as others reach it, where its address is known.
+    fn page(&self, address: &str) -> Option<Url> {
+        self.deliverer.base()?.join(address).ok()
+    }
+
     pub(super) async fn tool_configure(
         &self,
         caller: &Caller,
@@ -127,7 +160,9 @@ impl Services {
         spec: &ServiceSpec,
     ) -> ApiResult<ServiceReport> {
         let domain = read_name(domain)?;
+        let back = self.page(&wizard_address(domain.as_str(), spec));
+        let spec = self.with_template(caller, spec).await?;
         let _permit = self.tools.limits.enter(caller, Work::Configure).await?;
-        self.tools.inspector.inspect(&domain, spec, self.now()).await
+        self.tools.inspector.inspect_and_return(&domain, &spec, back.as_ref(), self.now()).await
     }
 }

@@ -12,6 +12,7 @@ use model::names::DomainName;
 use monitor::{ServiceInspector, record_look};
 use service::{ApiError, ApiResult, ConnectRequest, ConnectView, CreatedLink};
 use store::{Job, Priority, VersionedService};
+use url::Url;
 
 /// Most services of one domain.
 const MAX_SERVICES: usize = 50;
@@ -46,6 +47,7 @@ impl Services {
         spec: &ServiceSpec,
     ) -> ApiResult<StoredService> {
         let name = read_name(domain)?;
+        let spec = &self.with_template(caller, spec).await?;
         spec.check().map_err(ApiError::invalid)?;
         let kept = self.store().services(caller.org, &name).await.map_err(unavailable)?;
         if let Some(same) = kept.iter().find(|s| s.service.spec == *spec) {
@@ -82,7 +84,9 @@ impl Services {
         let name = read_name(name.as_str())?;
         let kept = self.owned(caller, &name, id).await?;
         let _permit = self.tools.limits.enter(caller, Work::Configure).await?;
-        self.look_and_record(&name, &kept).await
+        // This page makes the same check when it is opened.
+        let back = self.page(&format!("/domains/{name}/configuration?service={id}"));
+        self.look_and_record(&name, &kept, back.as_ref()).await
     }
 
     /// A service of the caller's organisation.
@@ -93,8 +97,14 @@ impl Services {
     }
 
     /// Looks now, and records what the look came to, as the schedule does.
-    async fn look_and_record(&self, name: &DomainName, kept: &VersionedService) -> ApiResult<ServiceReport> {
-        let report = self.tools.inspector.inspect(name, &kept.service.spec, self.now()).await?;
+    async fn look_and_record(
+        &self,
+        name: &DomainName,
+        kept: &VersionedService,
+        back: Option<&Url>,
+    ) -> ApiResult<ServiceReport> {
+        let (inspector, now) = (&self.tools.inspector, self.now());
+        let report = inspector.inspect_and_return(name, &kept.service.spec, back, now).await?;
         match record_look(&self.scanner, kept, Ok(report.clone())).await {
             // The schedule looked at the same time: its result stands.
             Ok(_) | Err(store::Error::Conflict) => Ok(report),
@@ -142,7 +152,8 @@ impl Services {
         // One limit for each link, and all of them together share the capacity of look-ups.
         let visitor = Caller::new(org, format!("connect {}", link.service), Role::Viewer);
         let _permit = self.tools.limits.enter(&visitor, Work::Configure).await?;
-        let report = self.look_and_record(&DomainName::trusted(&link.domain), &kept).await?;
+        // No way back: its address is a secret, which is not for the provider.
+        let report = self.look_and_record(&DomainName::trusted(&link.domain), &kept, None).await?;
         Ok(ConnectView { link, report })
     }
 }

@@ -18,6 +18,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(list, add))
         .routes(routes!(check, remove))
         .routes(routes!(link))
+        .routes(routes!(templates, save_template))
+        .routes(routes!(remove_template))
 }
 
 /// Compares the records a service needs with the live ones, and plans the change. Nothing is kept.
@@ -86,4 +88,30 @@ async fn link(
     let request = new.of(id);
     let make = async { state.services.connect_link(&caller, &read_name(&name)?, &request).await };
     respond(make.await.map(v1::LinkV1::from))
+}
+
+/// Domain Connect templates that the organisation keeps.
+#[utoipa::path(get, path = "/templates", tag = "services", operation_id = "templates", responses((status = 200, body = Vec<v1::TemplateV1>)))]
+async fn templates(State(state): State<AppState>, Extension(caller): Extension<Caller>) -> Response {
+    respond(state.services.templates(&caller).await.map(all::<_, v1::TemplateV1>))
+}
+
+/// Checks a template and saves it in place of that of the same provider and service.
+#[utoipa::path(post, path = "/templates", tag = "services", operation_id = "save_template", request_body = v1::TemplateRequest, responses((status = 200, body = v1::TemplateV1)))]
+async fn save_template(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Json(new): Json<v1::TemplateRequest>,
+) -> Response {
+    respond(state.services.save_template(&caller, &new.into()).await.map(v1::TemplateV1::from))
+}
+
+/// Removes a template. Services that were set up with it stay.
+#[utoipa::path(delete, path = "/templates/{provider}/{service}", tag = "services", operation_id = "remove_template", params(("provider" = String, Path, description = "providerId of the template"), ("service" = String, Path, description = "serviceId of the template")), responses((status = 200, body = (), description = "Removed")))]
+async fn remove_template(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Path((provider, service)): Path<(String, String)>,
+) -> Response {
+    respond(state.services.remove_template(&caller, &format!("{provider}/{service}")).await)
 }

@@ -40,7 +40,7 @@ pub use requests::{
 };
 pub use services::{
     CheckReportV1, ComparisonV1, FqdnReportV1, LinkRequest, LinkV1, ScanReportV1, ServiceReportV1,
-    ServiceSpecV1, ServiceV1, TraceV1,
+    ServiceSpecV1, ServiceV1, TemplateRequest, TemplateV1, TraceV1,
 };
 
 /// How many domains were removed.

@@ -7,9 +7,11 @@ pub mod link;
 mod report;
 pub mod service;
 pub mod stored;
+pub mod template;
 
 pub use caches::{CacheStep, when_caches_agree};
 pub use link::ConnectLink;
 pub use report::*;
 pub use service::{Field, FieldKind, ServiceKind, ServiceSpec};
 pub use stored::StoredService;
+pub use template::StoredTemplate;

@@ -204,7 +204,7 @@ const TEMPLATE: &[Field] = &[
         "template",
         "Domain Connect template",
         "{\"providerId\": \"post.example\", …}",
-        "The JSON text of the template.",
+        "The JSON text of the template, or the name of a saved one, as in post.example/web.",
     ))),
     area(line("values", "Variables", "ip=203.0.113.7", "NAME=VALUE, one a line.")),
     line("groups", "Groups", "mx spf", "Groups of the template to apply; empty: all."),

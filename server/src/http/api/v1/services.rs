@@ -2,9 +2,11 @@
 
 use super::words;
 use model::Timestamp;
-use model::configure::{ServiceKind, ServiceReport, ServiceSpec, ServiceState, StoredService};
+use model::configure::{
+    ServiceKind, ServiceReport, ServiceSpec, ServiceState, StoredService, StoredTemplate,
+};
 use serde::{Deserialize, Serialize};
-use service::{ConnectRequest, CreatedLink};
+use service::{ConnectRequest, CreatedLink, TemplateDraft};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
@@ -104,6 +106,61 @@ impl LinkRequest {
     pub fn of(self, service: String) -> ConnectRequest {
         let LinkRequest { brand, accent, help, days } = self;
         ConnectRequest { service, brand, accent, help, days: days.unwrap_or(7) }
+    }
+}
+
+/// A template to save: its text, or the URL where it is, one of the two.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct TemplateRequest {
+    /// The JSON text.
+    json: String,
+    /// An http or https URL.
+    url: String,
+}
+
+impl From<TemplateRequest> for TemplateDraft {
+    fn from(r: TemplateRequest) -> Self {
+        TemplateDraft { json: r.json, url: r.url }
+    }
+}
+
+/// A Domain Connect template that the organisation keeps. `PROVIDER/SERVICE` can stand in the place of its text in the
+/// field `template` of a service.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Template)]
+pub struct TemplateV1 {
+    provider_id: String,
+    service_id: String,
+    provider_name: String,
+    service_name: String,
+    version: Option<u64>,
+    /// Variables that need a value.
+    variables: Vec<String>,
+    groups: Vec<String>,
+    /// Where it was read; empty: its text was given.
+    url: String,
+    saved_by: String,
+    saved_at: Timestamp,
+    /// The JSON text.
+    json: String,
+}
+
+impl From<StoredTemplate> for TemplateV1 {
+    fn from(t: StoredTemplate) -> Self {
+        TemplateV1 {
+            provider_id: t.provider_id,
+            service_id: t.service_id,
+            provider_name: t.provider_name,
+            service_name: t.service_name,
+            version: t.version,
+            variables: t.variables,
+            groups: t.groups,
+            url: t.url,
+            saved_by: t.saved_by,
+            saved_at: t.saved_at,
+            json: t.json,
+        }
     }
 }
 
