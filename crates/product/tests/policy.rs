@@ -367,7 +367,7 @@ async fn a_template_is_checked_kept_for_its_organisation_and_removed() {
         (text(""), "one of the two"),
         (text("{"), "not JSON"),
         (text("[]"), "JSON object"),
-        (text(r#"{"providerId":"a b"}"#), "providerId"),
+        (text(&good.replace("post.example", "a b")), "providerId"),
         (text(&good.replace("\"A\"", "\"WHAT\"")), "ecord 1"),
         (text(&good.replace("\"version\":2", "\"version\":\"two\"")), "version"),
         (TemplateDraft { url: "ftp://x.example/t".into(), json: String::new() }, "ftp://x.example/t"),
