@@ -150,6 +150,7 @@ impl Lab {
         let web_hosts = pick(|r| matches!(r, Role::Web | Role::Resolver));
         let http = sockets::bind("HTTP servers", &web_hosts, None, false, single).await?;
         let dot = sockets::bind("DNS over TLS", &resolver_hosts, None, false, single).await?;
+        let sites = pick(|r| matches!(r, Role::Web));
         let control = (Ipv4Addr::LOCALHOST, 0);
         let control = TcpListener::bind(control)
             .await
@@ -175,7 +176,7 @@ impl Lab {
         let of_dot = authority.acceptor(&names, &addresses, &["dot"])?;
         for (host, ip) in &https_hosts {
             let acceptor = match world.web.get(host) {
-                Some(web) => authority.site(host, IpAddr::V4(*ip), web.certificate, options.now)?,
+                Some(web) => authority.site(web, IpAddr::V4(*ip), options.now)?,
                 None if resolver_hosts.iter().any(|(name, _)| name == host) => of_resolvers.clone(),
                 None => common.clone(),
             };
@@ -187,6 +188,13 @@ impl Lab {
         map.extend(&https.map);
         map.extend(&http.map);
         map.extend(&dot.map);
+        // Web servers are asked at the ports that browsers use, which only root may bind.
+        for (_, ip) in sites {
+            for (shown, port) in [(443, https.port), (80, http.port)] {
+                let real = sockets::real(&map, ip, port);
+                map.insert(SocketAddrV4::new(ip, shown), real);
+            }
+        }
         let resolvers = Resolvers::new(&options.scenario, &world);
         let whois_root = world.ip(WHOIS_ROOT).unwrap_or(Ipv4Addr::LOCALHOST);
         let endpoints = export::write(

@@ -63,13 +63,16 @@ impl Authority {
     /// The certificate of a web server, good or bad, at the time `now`.
     pub(crate) fn site(
         &self,
-        host: &str,
+        web: &scenario::Web,
         ip: IpAddr,
-        kind: scenario::Certificate,
         now: Timestamp,
     ) -> Result<TlsAcceptor, Error> {
-        let name = if kind == scenario::Certificate::WrongName { "elsewhere.example" } else { host };
-        let mut params = leaf(&[name.to_owned()], &[ip])?;
+        let kind = web.certificate;
+        let names = match kind {
+            scenario::Certificate::WrongName => vec!["elsewhere.example".to_owned()],
+            _ => std::iter::once(&web.host).chain(&web.aliases).cloned().collect(),
+        };
+        let mut params = leaf(&names, &[ip])?;
         let (from, until) = match kind {
             scenario::Certificate::Expired => (-100, -10),
             scenario::Certificate::Expiring => (-85, 5),

@@ -367,9 +367,9 @@ async fn a_template_is_checked_kept_for_its_organisation_and_removed() {
         (text(""), "one of the two"),
         (text("{"), "not JSON"),
         (text("[]"), "JSON object"),
-        (text(&good.replace("post.example", "a b")), "providerId"),
+        (text(&good.replace("post.example", "a b")), "\"a b\" must be"),
         (text(&good.replace("\"A\"", "\"WHAT\"")), "ecord 1"),
-        (text(&good.replace("\"version\":2", "\"version\":\"two\"")), "version"),
+        (text(&good.replace("\"version\":2", "\"version\":\"two\"")), "ersion must be"),
         (TemplateDraft { url: "ftp://x.example/t".into(), json: String::new() }, "ftp://x.example/t"),
         (TemplateDraft { url: "https://x.example/t".into(), json: "{}".into() }, "one of the two"),
     ] {

@@ -149,6 +149,9 @@ pub struct Web {
     /// Its certificate.
     #[serde(default)]
     pub certificate: Certificate,
+    /// Further names in its certificate: aliases that lead to it.
+    #[serde(default)]
+    pub aliases: Vec<String>,
     /// Text of the page.
     #[serde(default)]
     pub body: Option<String>,
