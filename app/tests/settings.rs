@@ -31,6 +31,10 @@ async fn settings_read_without_script_and_their_forms_go_to_their_own_address() 
     says(&t, &["Firefox on Linux", "this session", "Safari on iOS", "Password and recovery code"]);
     says(&t, &["9 recovery codes left", "Change password", "Sign out all others"]);
     says(&t, &["Work laptop", "Remove Work laptop", "Add a passkey"]);
+    says(&t, &["You can sign in with https://old.example", "Unlink https://old.example", "Link Alder ID"]);
+    says(&t, &["Your role here follows your groups at Alder ID"]);
+    let t = read(&story(), "/settings/account?link_problem=taken").await;
+    says(&t, &["Nothing was linked", "already linked to another account here"]);
     let t = read(&story(), "/settings/organisation").await;
     says(&t, &["Alder Labs", "312 of 100000 domains"]);
 }

@@ -6,7 +6,8 @@ import { freePort } from "./server.ts";
 export interface Person {
   name: string;
   email: string;
-  email_verified: boolean;
+  /** Left out: the provider does not say. */
+  email_verified?: boolean;
   groups: string[];
 }
 
@@ -20,12 +21,12 @@ export interface SignInProvider {
 }
 
 /** Starts a provider that knows one client, called "domainscope", which has to use PKCE. */
-export async function provider(redirect: string, people: Map<string, Person>): Promise<SignInProvider> {
+export async function provider(redirects: string | string[], people: Map<string, Person>): Promise<SignInProvider> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
   const secret = "a secret with spaces & signs";
   const oidc = new Provider(issuer, {
-    clients: [{ client_id: "domainscope", client_secret: secret, redirect_uris: [redirect] }],
+    clients: [{ client_id: "domainscope", client_secret: secret, redirect_uris: [redirects].flat() }],
     pkce: { required: () => true },
     scopes: ["openid", "email", "profile", "groups"],
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"], groups: ["groups"] },

@@ -176,7 +176,7 @@ test("people of the provider sign in with the role of their groups, and everyone
   // No role; an address that is not verified; one that belongs to an account here; a person who changes their mind.
   for (const [login, words] of [
     ["ben", /has no role here/],
-    ["cleo", /No account here is linked/],
+    ["cleo", /does not state that your e-mail address is verified/],
     ["mira", /No account here is linked/],
   ] as const) {
     const { context: one, page: stranger } = await fresh(browser);

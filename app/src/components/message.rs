@@ -32,6 +32,8 @@ pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
         "second_factor_off" => "Two-factor sign-in is off".into(),
         "passkey_added" => "Passkey added; you can now sign in with it".into(),
         "passkey_removed" => "Passkey removed: it no longer signs in".into(),
+        "provider_linked" => "Single sign-on linked: you can sign in with it from now on".into(),
+        "provider_unlinked" => "Single sign-on unlinked: it no longer signs in".into(),
         "ended" if count == 1 => "1 session ended".into(),
         "ended" => format!("{count} sessions ended"),
         "claimed" => "Claim saved; its state is in the list".into(),
@@ -48,6 +50,22 @@ pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
     })
 }
 
+/// Why an account at the sign-in provider was not linked, in words.
+fn link_problem(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "denied" => "The provider reports that it was cancelled or denied.",
+        "state" => "This was started in another session, already used, or took too long. Start again.",
+        "taken" => "This account at the provider is already linked to another account here.",
+        "provider" => "The provider can't be reached. Try again in a moment.",
+        "rejected" => {
+            "The provider's answer could not be verified. Start again; if it happens again, tell an administrator."
+        }
+        "throttled" => "Too many failed attempts from your network. Try again in a few minutes.",
+        "unavailable" => "The database did not respond. Try again in a moment.",
+        _ => return None,
+    })
+}
+
 /// The message of the current address, if it carries one.
 #[component]
 pub(crate) fn Message() -> impl IntoView {
@@ -58,6 +76,12 @@ pub(crate) fn Message() -> impl IntoView {
             let f: ApiError = server_fn::error::ServerFnUrlError::<ApiError>::decode_err(&err);
             // The sentence came by the address: shown as the server's answer to the form, nothing more.
             return Some(banner(Tone::Critical, "Request failed", f.to_string()));
+        }
+        if let Some(words) = query::value(&s, "link_problem").and_then(|word| link_problem(&word)) {
+            return Some(
+                view! { <div role="alert">{banner(Tone::Critical, "Nothing was linked", words)}</div> }
+                    .into_any(),
+            );
         }
         let done = query::value(&s, "done")?;
         let (what, count) = done.split_once('.')?;

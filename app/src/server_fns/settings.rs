@@ -55,6 +55,12 @@ pub enum FormResult {
     },
     /// A secret for an authenticator app, to be confirmed; with why the last attempt failed.
     Enrolment(Enrolment, Option<ApiError>),
+    /// Who asked is confirmed: the sign-in provider's address, where the account to link is chosen. A link and no
+    /// redirection, because the content security policy lets no form lead to another site.
+    Provider {
+        /// The whole address.
+        url: String,
+    },
     /// Two-factor sign-in is on; the recovery codes are shown once.
     RecoveryCodes(Vec<String>),
 }

@@ -6,13 +6,13 @@ use super::{caller, now};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use model::account::{
-    AuditEntry, AuditPage, AuditQuery, Invitation, Member, PasskeyInfo, SessionInfo, SignInMethod, TokenInfo,
-    TokenScope, User, UserId,
+    AuditEntry, AuditPage, AuditQuery, IdentityInfo, Invitation, Member, PasskeyInfo, SessionInfo,
+    SignInMethod, TokenInfo, TokenScope, User, UserId,
 };
 use model::ids::{Caller, Role};
 use service::{
     AccountBackend, ApiError, ApiResult, Enrolment, NewInvitation, NewToken, Organisation, Profile,
-    TokenRequest, Usage,
+    ProviderInfo, ProviderRedirect, TokenRequest, Usage,
 };
 
 fn user(id: &str, name: &str, email: &str) -> User {
@@ -181,6 +181,12 @@ impl AccountBackend for Sample {
                 created_at: ago(700),
                 last_used_at: Some(ago(5)),
             }],
+            identities: vec![IdentityInfo { issuer: "https://old.example".into(), linked_at: ago(900) }],
+            provider: Some(ProviderInfo {
+                issuer: "https://login.alder.example".into(),
+                label: "Alder ID".into(),
+                sets_role: true,
+            }),
         })
     }
 
@@ -210,6 +216,14 @@ impl AccountBackend for Sample {
     }
 
     async fn remove_passkey(&self, _: &Caller, _: &str) -> ApiResult<()> {
+        Err(ApiError::invalid("Not in the sample."))
+    }
+
+    async fn link_provider(&self, _: &Caller, _: &str, _: &str, _: &str) -> ApiResult<ProviderRedirect> {
+        Err(ApiError::invalid("Not in the sample."))
+    }
+
+    async fn unlink_provider(&self, _: &Caller, _: &str, _: &str, _: &str) -> ApiResult<()> {
         Err(ApiError::invalid("Not in the sample."))
     }
 

@@ -79,6 +79,15 @@ pub struct PasskeyInfo {
     pub last_used_at: Option<Timestamp>,
 }
 
+/// An account at an OpenID Connect provider that signs in to one here, as its owner sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdentityInfo {
+    /// The provider.
+    pub issuer: String,
+    /// When it was linked.
+    pub linked_at: Timestamp,
+}
+
 /// How a person signed in to a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -344,6 +353,7 @@ pub fn action_label(action: &str) -> &str {
         "account.reset" => "Password reset",
         "account.reset_request" => "Password reset requested",
         "account.identity_link" => "Single sign-on linked",
+        "account.identity_unlink" => "Single sign-on unlinked",
         "account.second_factor" => "Two-factor sign-in changed",
         "account.passkey_add" => "Passkey added",
         "account.passkey_remove" => "Passkey removed",

@@ -164,11 +164,17 @@ impl Dialer {
             return Err(no_address("the name exists but has none".into()));
         }
         for address in &found {
-            if let Some(reason) = self.0.settings.networks.refuses(*address, self.0.settings.allow_private) {
-                return Err(Error::Blocked { host: host.to_string(), address: *address, reason });
-            }
+            self.admit(host, *address)?;
         }
         Ok(found)
+    }
+
+    /// The address, unless the guard refuses it.
+    pub(crate) fn admit(&self, host: &str, address: IpAddr) -> Result<IpAddr, Error> {
+        match self.0.settings.networks.refuses(address, self.0.settings.allow_private) {
+            Some(reason) => Err(Error::Blocked { host: host.to_string(), address, reason }),
+            None => Ok(address),
+        }
     }
 
     /// True when HTTP requests may go to the port.

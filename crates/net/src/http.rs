@@ -8,6 +8,7 @@ use crate::{Dialer, Error};
 use hyper::Method;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
+use std::net::IpAddr;
 use url::Url;
 
 /// Redirects that are followed at most.
@@ -121,6 +122,23 @@ impl Dialer {
         self.in_time(url, self.get_once(url, accept, &[], cap, true)).await
     }
 
+    /// The same from one address of the host, over a connection of its own: to compare what several addresses return. The
+    /// name is not resolved; the address passes the guard.
+    ///
+    /// # Errors
+    /// As [`Dialer::http_get_start`].
+    pub async fn http_get_start_at(
+        &self,
+        url: &Url,
+        address: IpAddr,
+        accept: &str,
+        cap: usize,
+    ) -> Result<HttpAnswer, Error> {
+        let fields = vec![(ACCEPT.as_str(), accept)];
+        let question = Question { method: Method::GET, url, fields, body: Bytes::new(), cap, truncate: true };
+        self.in_time(url, self.exchange(&question, Offer::One, false, Some(address))).await
+    }
+
     /// Posts a body (http or https): HTTP/2 where the server takes it, else HTTP/1.1; the answer's type is asked to be
     /// the body's. Redirects are not followed: what is posted goes to the host that was named. The connection is not
     /// kept: of servers that share an address the next one is verified again.
@@ -164,7 +182,7 @@ impl Dialer {
         truncate: bool,
     ) -> Result<HttpAnswer, Error> {
         let question = Question { method: Method::POST, url, fields, body: Bytes::from(body), cap, truncate };
-        self.in_time(url, self.exchange(&question, Offer::Both, false)).await
+        self.in_time(url, self.exchange(&question, Offer::Both, false, None)).await
     }
 
     async fn get_once(
@@ -178,13 +196,20 @@ impl Dialer {
         let mut all = vec![(ACCEPT.as_str(), accept)];
         all.extend_from_slice(fields);
         let question = Question { method: Method::GET, url, fields: all, body: Bytes::new(), cap, truncate };
-        self.exchange(&question, Offer::One, true).await
+        self.exchange(&question, Offer::One, true, None).await
     }
 
     /// One HTTP exchange. With `keep`, over a connection that is still open from an earlier one where there is one,
     /// and what is open afterwards is kept for the next; only for questions that may be asked twice (RFC 9110 section
     /// 9.2.2): one that found its connection closed is asked again over a new one, once.
-    async fn exchange(&self, question: &Question<'_>, offer: Offer, keep: bool) -> Result<HttpAnswer, Error> {
+    /// With `at`, that address is asked rather than those that the host's name has.
+    async fn exchange(
+        &self,
+        question: &Question<'_>,
+        offer: Offer,
+        keep: bool,
+        at: Option<IpAddr>,
+    ) -> Result<HttpAnswer, Error> {
         let host = question.host();
         let refuse = |reason: &str| Error::Protocol { host: host.clone(), reason: reason.to_string() };
         let port = question.url.port_or_known_default().ok_or_else(|| refuse("the URL has no port"))?;
@@ -193,7 +218,10 @@ impl Dialer {
             "http" => None,
             other => return Err(refuse(&format!("{other} is not a scheme that is asked"))),
         };
-        let vetted = self.addresses(&host).await?;
+        let vetted = match at {
+            Some(address) => vec![self.admit(&host, address)?],
+            None => self.addresses(&host).await?,
+        };
         if !self.is_web_port(port) {
             return Err(refuse(&format!("port {port} is not one of a web server (80, 443, 8080, 8443)")));
         }

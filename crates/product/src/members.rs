@@ -10,7 +10,7 @@ use model::ids::{Caller, Role};
 use service::policy::{Action, authorize};
 use service::{
     AccountBackend, ApiError, ApiResult, Enrolment, NewInvitation, NewToken, Organisation, Profile,
-    TokenRequest, Usage,
+    ProviderRedirect, TokenRequest, Usage,
 };
 use store::MemberChange;
 
@@ -271,6 +271,28 @@ impl AccountBackend for Services {
     async fn remove_passkey(&self, caller: &Caller, id: &str) -> ApiResult<()> {
         authorize(caller, Action::RemovePasskey)?;
         self.identity.remove_passkey(caller, id).await
+    }
+
+    async fn link_provider(
+        &self,
+        caller: &Caller,
+        password: &str,
+        code: &str,
+        site: &str,
+    ) -> ApiResult<ProviderRedirect> {
+        authorize(caller, Action::LinkProvider)?;
+        self.identity.link_provider(caller, password, code, site).await
+    }
+
+    async fn unlink_provider(
+        &self,
+        caller: &Caller,
+        issuer: &str,
+        password: &str,
+        code: &str,
+    ) -> ApiResult<()> {
+        authorize(caller, Action::UnlinkProvider)?;
+        self.identity.unlink_provider(caller, issuer, password, code).await
     }
 
     async fn end_sessions(&self, caller: &Caller, only: Option<&str>) -> ApiResult<u64> {

@@ -148,6 +148,8 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
             s.finish_passkey(caller, "key", "{}", "https://scope.example").await.map(drop)
         }
         Action::RemovePasskey => s.remove_passkey(caller, "none").await,
+        Action::LinkProvider => s.link_provider(caller, "", "", "https://scope.example").await.map(drop),
+        Action::UnlinkProvider => s.unlink_provider(caller, "https://login.example", "", "").await,
         Action::EndSessions => s.end_sessions(caller, None).await.map(drop),
         Action::Configure => {
             let spec = ServiceSpec::new(ServiceKind::Proof, "", [("value", "x=1")]).unwrap();

@@ -3,7 +3,8 @@
 use crate::ApiResult;
 use async_trait::async_trait;
 use model::account::{
-    AuditPage, AuditQuery, Invitation, Member, PasskeyInfo, SessionInfo, TokenInfo, TokenScope, User, UserId,
+    AuditPage, AuditQuery, IdentityInfo, Invitation, Member, PasskeyInfo, SessionInfo, TokenInfo, TokenScope,
+    User, UserId,
 };
 use model::ids::{Caller, Role};
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,23 @@ pub trait AccountBackend: Send + Sync + 'static {
     ) -> ApiResult<PasskeyInfo>;
     /// Removes a passkey of the caller: it no longer signs in.
     async fn remove_passkey(&self, caller: &Caller, id: &str) -> ApiResult<()>;
+    /// Begins to link an account at the sign-in provider to the caller's, once password and code (where two-factor sign-in is
+    /// on) are right. `site` is the origin at which people reach this server.
+    async fn link_provider(
+        &self,
+        caller: &Caller,
+        password: &str,
+        code: &str,
+        site: &str,
+    ) -> ApiResult<ProviderRedirect>;
+    /// Takes the link to a provider's account away: it no longer signs in. Never the last way to sign in.
+    async fn unlink_provider(
+        &self,
+        caller: &Caller,
+        issuer: &str,
+        password: &str,
+        code: &str,
+    ) -> ApiResult<()>;
     /// Ends one session of the caller, or all others.
     async fn end_sessions(&self, caller: &Caller, only: Option<&str>) -> ApiResult<u64>;
 }
@@ -150,6 +168,30 @@ pub struct Profile {
     pub sessions: Vec<SessionInfo>,
     /// Passkeys, oldest first.
     pub passkeys: Vec<PasskeyInfo>,
+    /// Accounts at sign-in providers that sign in to this one.
+    pub identities: Vec<IdentityInfo>,
+    /// The sign-in provider of this server.
+    pub provider: Option<ProviderInfo>,
+}
+
+/// The sign-in provider of this server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderInfo {
+    /// Its issuer.
+    pub issuer: String,
+    /// As people call it.
+    pub label: String,
+    /// True when each sign-in there sets the role here.
+    pub sets_role: bool,
+}
+
+/// Where to send a browser that is to link an account at the sign-in provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderRedirect {
+    /// The provider's address.
+    pub url: String,
+    /// What the browser has to come back with.
+    pub secret: String,
 }
 
 /// A secret for an authenticator app.

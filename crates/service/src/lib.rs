@@ -16,7 +16,8 @@ mod types;
 /// The lifecycle of features: states, stages, tasks.
 pub use ::features as lifecycle;
 pub use account::{
-    AccountBackend, Enrolment, NewInvitation, NewToken, Organisation, Profile, TokenRequest, Usage,
+    AccountBackend, Enrolment, NewInvitation, NewToken, Organisation, Profile, ProviderInfo,
+    ProviderRedirect, TokenRequest, Usage,
 };
 pub use alerts::{
     AlertBackend, ChannelDraft, ChannelView, DeliveryView, FailedView, Health, MaintenanceDraft, NewFeed,

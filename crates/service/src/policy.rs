@@ -125,6 +125,8 @@ pub enum Action {
     BeginPasskey,
     FinishPasskey,
     RemovePasskey,
+    LinkProvider,
+    UnlinkProvider,
     EndSessions,
     Features,
     SetFeature,
@@ -141,7 +143,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 101] = [
+    pub const ALL: [Action; 103] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -231,6 +233,8 @@ impl Action {
         Action::BeginPasskey,
         Action::FinishPasskey,
         Action::RemovePasskey,
+        Action::LinkProvider,
+        Action::UnlinkProvider,
         Action::EndSessions,
         Action::Features,
         Action::SetFeature,
@@ -341,6 +345,8 @@ impl Action {
             Action::BeginPasskey => ("begin_passkey", Viewer, Own, "add passkeys"),
             Action::FinishPasskey => ("finish_passkey", Viewer, Own, "add passkeys"),
             Action::RemovePasskey => ("remove_passkey", Viewer, Own, "remove passkeys"),
+            Action::LinkProvider => ("link_provider", Viewer, Own, "link single sign-on"),
+            Action::UnlinkProvider => ("unlink_provider", Viewer, Own, "unlink single sign-on"),
             Action::EndSessions => ("end_sessions", Viewer, Own, "end sessions"),
             Action::Features => ("features", Viewer, Read, "see features"),
             Action::SetFeature => ("set_feature", Admin, Write, "turn features on and off"),

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use model::account::Actor;
 use model::configure::{ServiceKind, ServiceSpec, ServiceState, StoredService};
 use model::ids::{Caller, OrgId, Role};
+use model::ownership::ClaimPolicy;
 use product::Services;
 use product::identity::Identity;
 use service::Backend;
@@ -62,6 +63,11 @@ pub(super) async fn people(identity: &Identity, store: &Arc<dyn Store>) -> Resul
 
 /// Seconds that a change must last in the demo: visitors change the lab and wait for what comes of it.
 pub(super) const CONFIRM_S: i64 = 5;
+
+/// The same for a proof of ownership that is gone.
+pub(super) fn claim_policy() -> ClaimPolicy {
+    ClaimPolicy { apart: jiff::SignedDuration::from_secs(CONFIRM_S), ..ClaimPolicy::default() }
+}
 
 /// Domain, service, the values of its fields, its state.
 type DemoService = (&'static str, ServiceKind, &'static [(&'static str, &'static str)], ServiceState);

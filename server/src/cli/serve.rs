@@ -219,6 +219,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         reminder_days: args.mail.expiry_days.0.clone(),
         keep_days: args.keep_days,
         confirm_s: if args.demo { demo::CONFIRM_S } else { Policy::default().confirm_s },
+        claims: if args.demo { demo::claim_policy() } else { Policy::default().claims },
         ..Policy::default()
     };
     let resolver = args.doh.resolver(&engine, &dns)?;

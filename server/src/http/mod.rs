@@ -34,6 +34,7 @@ mod write_timeout;
 use axum::Router;
 use axum::extract::{FromRef, Request, State};
 use axum::http::StatusCode;
+use axum::http::header::SET_COOKIE;
 use axum::middleware;
 use axum::routing::{any, get, post};
 use leptos::prelude::{LeptosOptions, provide_context, use_context};
@@ -161,9 +162,10 @@ impl AppState {
             async move {
                 match settings::submit(&state, request).await {
                     settings::Answer::Respond(response) => response,
-                    settings::Answer::Page(request, outcome, status) => {
-                        let mut response = page(outcome, *request).await;
-                        *response.status_mut() = status;
+                    settings::Answer::Page(shown) => {
+                        let mut response = page(shown.outcome, shown.request).await;
+                        *response.status_mut() = shown.status;
+                        response.headers_mut().extend(shown.cookie.map(|value| (SET_COOKIE, value)));
                         response
                     }
                 }

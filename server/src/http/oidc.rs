@@ -1,7 +1,7 @@
 //! Sign-in with the provider over HTTP: off to it, and back from it. What goes wrong is shown on the sign-in page.
 
 use super::AppState;
-use super::access;
+use super::access::{self, Presented};
 use super::origin;
 use super::passkeys::site;
 use super::sign_in::own_path;
@@ -11,11 +11,11 @@ use axum::http::header::{CACHE_CONTROL, LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use product::identity::{OIDC_CALLBACK, OidcError, OidcReturn};
+use product::identity::{OIDC_CALLBACK, OidcDone, OidcError, OidcReturn};
 use serde::Deserialize;
 
 /// How long the browser keeps what it has to come back with, seconds.
-const COOKIE_SECONDS: u32 = 600;
+pub(super) const COOKIE_SECONDS: u32 = 600;
 
 /// What the sign-in page calls, and where the provider sends people back to.
 pub fn router() -> Router<AppState> {
@@ -35,7 +35,7 @@ async fn begin(State(state): State<AppState>, Query(to): Query<Destination>, req
         Ok((secret, url)) => {
             see_other(&url, &[access::oidc_cookie(secret.expose(), encrypted, COOKIE_SECONDS)])
         }
-        Err(e) => back(e, &[]),
+        Err(e) => back((e, "/sign-in"), &[]),
     }
 }
 
@@ -47,18 +47,24 @@ async fn finish(
     let (client, encrypted) = (access::client(&request), origin::is_encrypted(&request));
     let secret = access::presented_oidc(request.headers(), encrypted).unwrap_or_default();
     let used_up = access::oidc_cookie("", encrypted, 0);
-    match state.access.identity.finish_oidc(&secret, &answer, &client).await {
-        Ok((session, to)) => {
+    let session = match access::presented(request.headers(), encrypted) {
+        Some(Presented::Cookie(session)) => Some(session),
+        _ => None,
+    };
+    match state.access.identity.finish_oidc(&secret, &answer, session.as_deref(), &client).await {
+        Ok(OidcDone::SignedIn(session, to)) => {
             let session = access::cookie(session.expose(), encrypted, access::COOKIE_SECONDS);
             see_other(own_path(&to), &[session, used_up])
         }
+        Ok(OidcDone::Linked(page)) => see_other(&format!("{page}?done=provider_linked.1"), &[used_up]),
         Err(e) => back(e, &[used_up]),
     }
 }
 
-/// The sign-in page with what went wrong: a word in the address, so that the code does not stay there.
-fn back(e: OidcError, cookies: &[String]) -> Response {
-    see_other(&format!("/sign-in?problem={}", e.word()), cookies)
+/// The page that says what went wrong: a word in the address, so that the code does not stay there.
+fn back((e, page): (OidcError, &str), cookies: &[String]) -> Response {
+    let key = if page == "/sign-in" { "problem" } else { "link_problem" };
+    see_other(&format!("{page}?{key}={}", e.word()), cookies)
 }
 
 fn see_other(to: &str, cookies: &[String]) -> Response {

@@ -2,6 +2,8 @@
 //! or has something to show once, is answered with the page itself, so that no secret is in an address.
 
 use super::AppState;
+use super::access;
+use super::oidc::COOKIE_SECONDS as OIDC_COOKIE_SECONDS;
 use super::origin;
 use super::response::problem;
 use app::server_fns::{FormOutcome, FormResult};
@@ -15,7 +17,7 @@ use model::feed::FeedKind;
 use model::ids::{Caller, Role};
 use service::{
     AccountBackend, AlertBackend, ApiError, ApiResult, FeatureBackend, FeatureDraft, FleetBackend,
-    TokenRequest,
+    ProviderRedirect, TokenRequest,
 };
 
 /// Longest form, octets.
@@ -38,7 +40,19 @@ pub enum Answer {
     /// With this.
     Respond(Response),
     /// With the page, which shows the outcome.
-    Page(Box<Request>, FormOutcome, StatusCode),
+    Page(Box<Page>),
+}
+
+/// A page that shows the outcome of a form.
+pub struct Page {
+    /// The request for it.
+    pub request: Request,
+    /// What it shows.
+    pub outcome: FormOutcome,
+    /// Its status.
+    pub status: StatusCode,
+    /// A cookie that comes with it.
+    pub cookie: Option<HeaderValue>,
 }
 
 /// What a form that succeeded leads to.
@@ -49,6 +63,8 @@ enum Done {
     To(&'static str),
     /// Its page, which shows this once.
     Show(FormResult),
+    /// Its page with a link to the sign-in provider, and a cookie to come back with.
+    Provider(ProviderRedirect),
 }
 
 /// The fields of a form.
@@ -65,7 +81,8 @@ pub async fn submit(state: &AppState, request: Request) -> Answer {
     let Some(caller) = request.extensions().get::<Caller>().cloned() else {
         return Answer::Respond(problem(&ApiError::sign_in_required("Sign in first.")));
     };
-    let site = origin::site(&request);
+    let (site, encrypted) = (super::passkeys::site(state, &request), origin::is_encrypted(&request));
+    let mut cookie = None;
     let (parts, body) = request.into_parts();
     let Ok(body) = to_bytes(body, FORM_MAX).await else {
         return Answer::Respond(problem(&ApiError::invalid("The form is too long.")));
@@ -77,6 +94,11 @@ pub async fn submit(state: &AppState, request: Request) -> Answer {
         Ok(Done::Back(what, count)) => return go(&format!("{path}?done={what}.{count}")),
         Ok(Done::To(to)) => return go(to),
         Ok(Done::Show(result)) => result,
+        Ok(Done::Provider(to)) => {
+            let text = access::oidc_cookie(&to.secret, encrypted, OIDC_COOKIE_SECONDS);
+            cookie = HeaderValue::from_str(&text).ok();
+            FormResult::Provider { url: to.url }
+        }
         Err(e) => FormResult::Refused(e),
     };
     let status = match &result {
@@ -85,8 +107,9 @@ pub async fn submit(state: &AppState, request: Request) -> Answer {
     };
     let values = fields.0.into_iter().filter(|(name, _)| !SECRETS.contains(&name.as_str())).collect();
     let outcome = FormOutcome { form: shown_at(&form).to_string(), values, result };
-    let page = Request::from_parts(parts, Body::empty());
-    Answer::Page(Box::new(page), outcome, StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST))
+    let request = Request::from_parts(parts, Body::empty());
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+    Answer::Page(Box::new(Page { request, outcome, status, cookie }))
 }
 
 /// The form beside which a refusal is shown.
@@ -170,12 +193,12 @@ async fn act(state: &AppState, caller: &Caller, path: &str, f: &Fields, site: &s
             s.set_feature(caller, &draft).await?;
             Ok(Done::Back("feature", 1))
         }
-        ("/settings/account", form) => account(state, caller, form, f).await,
+        ("/settings/account", form) => account(state, caller, form, f, site).await,
         (_, form) => Err(ApiError::invalid(format!("This page has no form “{form}”."))),
     }
 }
 
-async fn account(state: &AppState, caller: &Caller, form: &str, f: &Fields) -> ApiResult<Done> {
+async fn account(state: &AppState, caller: &Caller, form: &str, f: &Fields, site: &str) -> ApiResult<Done> {
     let s = &state.services;
     match form {
         "password" => {
@@ -206,6 +229,15 @@ async fn account(state: &AppState, caller: &Caller, form: &str, f: &Fields) -> A
         "remove_passkey" => {
             s.remove_passkey(caller, f.get("id")).await?;
             Ok(Done::Back("passkey_removed", 1))
+        }
+        "link_provider" => {
+            let to = s.link_provider(caller, f.get("password"), f.get("code"), site).await?;
+            Ok(Done::Provider(to))
+        }
+        "unlink_provider" => {
+            let issuer = f.get("issuer");
+            s.unlink_provider(caller, issuer, f.get("password"), f.get("code")).await?;
+            Ok(Done::Back("provider_unlinked", 1))
         }
         "end" => Ok(Done::Back("ended", s.end_sessions(caller, Some(f.get("id"))).await?)),
         "end_others" => Ok(Done::Back("ended", s.end_sessions(caller, None).await?)),

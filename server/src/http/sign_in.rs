@@ -98,13 +98,29 @@ pub async fn sign_out(State(state): State<AppState>, request: Request) -> Respon
 /// `POST /switch-organisation`.
 pub async fn switch_org(State(state): State<AppState>, request: Request) -> Response {
     let presented = access::presented(request.headers(), origin::is_encrypted(&request));
-    let (_, _, fields) = match read(request).await {
+    let visitor = state.access.demo.clone().filter(|_| presented.is_none() && origin::is_local(&request));
+    let (client, encrypted, fields) = match read(request).await {
         Ok(read) => read,
         Err(refused) => return refused,
     };
-    let Some(Presented::Cookie(secret)) = presented else { return see_other("/sign-in", None) };
-    match state.access.identity.switch_org(&secret, &fields.org).await {
-        Ok(true) => see_other(HOME, None),
+    let identity = &state.access.identity;
+    let (secret, cookie) = match (presented, visitor) {
+        (Some(Presented::Cookie(secret)), _) => (secret, None),
+        // The organisation one acts in belongs to a session, and a demo's visitor has none.
+        (_, Some(email)) => match identity.demo_session(&email, &client).await {
+            Ok(secret) => {
+                let cookie = access::cookie(secret.expose(), encrypted, access::COOKIE_SECONDS);
+                (secret.expose().to_string(), Some(cookie))
+            }
+            Err(e) => {
+                let status = StatusCode::from_u16(e.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+                return show(&state, status, &notice("Switch organisation", &e.detail));
+            }
+        },
+        _ => return see_other("/sign-in", None),
+    };
+    match identity.switch_org(&secret, &fields.org).await {
+        Ok(true) => see_other(HOME, cookie),
         Ok(false) => {
             let words = "You are not a member of this organisation any more.";
             show(&state, StatusCode::FORBIDDEN, &notice("Switch organisation", words))

@@ -69,6 +69,10 @@ pub struct OidcArgs {
     /// Link an existing account of the same e-mail address at the first sign-in, if the provider has verified the address
     #[arg(long = "oidc-link-by-email", env = "DOMAINSCOPE_OIDC_LINK_BY_EMAIL")]
     pub link_by_email: bool,
+    /// Take the provider's e-mail addresses for verified where it does not say (no email_verified claim): only for a
+    /// provider where people can't choose their address themselves
+    #[arg(long = "oidc-trust-email", env = "DOMAINSCOPE_OIDC_TRUST_EMAIL")]
+    pub trust_email: bool,
     /// Words of the button after "Sign in with" [default: the host of the issuer]
     #[arg(long = "oidc-label", env = "DOMAINSCOPE_OIDC_LABEL", value_name = "WORDS")]
     pub label: Option<String>,
@@ -94,6 +98,7 @@ impl OidcArgs {
             organisation: self.organisation.or(file.organisation),
             create_accounts: self.create_accounts || file.create_accounts,
             link_by_email: self.link_by_email || file.link_by_email,
+            trust_email: self.trust_email || file.trust_email,
             label: self.label.or(file.label),
         }
     }
@@ -157,6 +162,7 @@ impl OidcArgs {
             organisation: self.organisation,
             create_accounts: self.create_accounts,
             link_by_email: self.link_by_email,
+            trust_email: self.trust_email,
             label,
         }))
     }
@@ -204,7 +210,7 @@ mod tests {
         );
         assert_eq!(got.scopes, ["email", "profile"]);
         assert_eq!(got.roles.values, [("a=b".to_string(), Role::Member)]);
-        assert!(got.create_accounts && !got.link_by_email && got.client_secret.is_none());
+        assert!(got.create_accounts && !got.link_by_email && !got.trust_email && got.client_secret.is_none());
         assert!(toml::from_str::<OidcArgs>("isuer = \"x\"").is_err());
         assert!(
             toml::from_str::<OidcArgs>("client_secret = \"x\"").is_err(),

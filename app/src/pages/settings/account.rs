@@ -1,6 +1,7 @@
 //! One's own account: sessions, password, two-factor sign-in.
 
 use super::passkeys::passkeys;
+use super::provider::provider;
 use super::{page, refusal};
 use crate::components::banner::{Tone, banner};
 use crate::components::copy::copy_button;
@@ -18,7 +19,7 @@ const PATH: &str = "/settings/account";
 #[component]
 pub(crate) fn AccountPage() -> impl IntoView {
     let data = json_resource(|| (), |()| server_fns::settings_account());
-    page(PATH, "password, passkeys, two-factor sign-in, sessions", data, body)
+    page(PATH, "password, passkeys, single sign-on, two-factor sign-in, sessions", data, body)
 }
 
 fn body(p: SettingsPage<Profile>) -> AnyView {
@@ -37,6 +38,7 @@ fn body(p: SettingsPage<Profile>) -> AnyView {
             </div>
             <div class="grid grid-cols-1 gap-4 content-start">
                 {passkeys(&d, p.outcome.as_ref(), p.now)}
+                {provider(&d, p.outcome.as_ref())}
                 {second_factor(&d, p.outcome.as_ref())}
                 {password(&d, p.outcome.as_ref())}
             </div>

@@ -8,6 +8,7 @@ mod feeds;
 pub(crate) mod members;
 pub(crate) mod organisation;
 mod passkeys;
+mod provider;
 pub(crate) mod tokens;
 
 use crate::components::banner::{Tone, banner, page_failure};

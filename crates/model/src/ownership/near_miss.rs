@@ -88,6 +88,11 @@ pub enum NearMiss {
         /// Serial of those that hold it.
         newest: Option<u32>,
     },
+    /// Some addresses of the web server do not return the file that others return.
+    OtherAddresses {
+        /// Those that do not.
+        addresses: Vec<String>,
+    },
 }
 
 impl NearMiss {
@@ -116,7 +121,7 @@ impl NearMiss {
             | NearMiss::Prefix { found, .. }
             | NearMiss::OtherChallenge { found }
             | NearMiss::WrongSuffix { found, .. } => Some(("Value", found)),
-            NearMiss::NotFound { .. } | NearMiss::OldCopy { .. } => None,
+            NearMiss::NotFound { .. } | NearMiss::OldCopy { .. } | NearMiss::OtherAddresses { .. } => None,
         }
     }
 
@@ -157,6 +162,10 @@ impl NearMiss {
             NearMiss::WrongSuffix { found, expected } => {
                 format!("The CNAME points to {found}. It must point to {expected}.")
             }
+            NearMiss::OtherAddresses { addresses } => format!(
+                "The expected file is missing at {}. Publish it on every web server of the host.",
+                addresses.join(", ")
+            ),
             NearMiss::OldCopy { servers, serial, newest } => {
                 let who = servers.join(", ");
                 match (serial, newest) {
@@ -185,8 +194,9 @@ pub(super) fn near_misses(
             found.push(miss);
         }
     };
-    if let Some(old) = old_copy(servers) {
-        add(old);
+    let lags = if method == Method::Http { other_addresses(servers) } else { old_copy(servers) };
+    if let Some(lags) = lags {
+        add(lags);
     }
     for (server, verdict) in servers {
         if let (Reply::Records { values }, ServerVerdict::Lacks) = (&server.reply, verdict) {
@@ -205,6 +215,14 @@ pub(super) fn near_misses(
         found.push(NearMiss::NotFound { name: expected.name.clone() });
     }
     found
+}
+
+fn other_addresses(servers: &[(ServerAnswer, ServerVerdict)]) -> Option<NearMiss> {
+    let lacking = servers.iter().filter(|(_, verdict)| *verdict == ServerVerdict::Lacks);
+    let addresses: Vec<String> =
+        lacking.filter_map(|(server, _)| Some(server.address?.to_string())).collect();
+    let holds = servers.iter().any(|(_, verdict)| *verdict == ServerVerdict::Holds);
+    (holds && !addresses.is_empty()).then_some(NearMiss::OtherAddresses { addresses })
 }
 
 fn old_copy(servers: &[(ServerAnswer, ServerVerdict)]) -> Option<NearMiss> {
@@ -279,7 +297,9 @@ fn at_the_name(
     if is_part(&compact, 8) {
         return Some(NearMiss::Truncated { found: found(), missing: expected.value.len() - compact.len() });
     }
-    Some(NearMiss::OtherChallenge { found: found() })
+    // A web server may return any page at any address.
+    let is_challenge = method != Method::Http || compact.len() == nonce.len();
+    is_challenge.then(|| NearMiss::OtherChallenge { found: found() })
 }
 
 fn at_another_name(challenge: &Challenge, expected: &ExpectedRecord, place: &Elsewhere) -> Option<NearMiss> {

@@ -118,8 +118,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome in a sentence.
-    pub fn sentence(self) -> &'static str {
+    /// The outcome of a round of this method in a sentence.
+    pub fn sentence(self, method: Method) -> &'static str {
+        if method == Method::Http {
+            return self.file_sentence();
+        }
         match self {
             Outcome::Proven => "All name servers that answered return the expected value.",
             Outcome::ProvenByFew => {
@@ -134,6 +137,25 @@ impl Outcome {
             Outcome::NoAnswer => "No name server of the domain answered with authority.",
             Outcome::Bogus => "DNSSEC validation of the domain fails, so its answers can't be trusted.",
             Outcome::Indeterminate => "DNSSEC validation of the domain could not be completed.",
+        }
+    }
+
+    /// The same for a file: each address of the web server is asked.
+    fn file_sentence(self) -> &'static str {
+        match self {
+            Outcome::Proven => "All addresses of the web server that answered return the expected file.",
+            Outcome::ProvenByFew => {
+                "Every answer is the expected file, but half of the web server's addresses or fewer answered. Three \
+                 such checks over an hour count as proof."
+            }
+            Outcome::Denied => "The expected file is not published.",
+            Outcome::DeniedByFew => {
+                "The addresses that answered do not return the expected file; half of them or more did not answer."
+            }
+            Outcome::Mixed => "Some addresses of the web server return the expected file and some do not.",
+            Outcome::NoAnswer | Outcome::Bogus | Outcome::Indeterminate => {
+                "No address of the web server returned a usable answer."
+            }
         }
     }
 }
@@ -164,7 +186,7 @@ impl Round {
                 (server, verdict)
             })
             .collect();
-        let outcome = outcome(&servers, seen.dnssec);
+        let outcome = outcome(&servers, method, seen.dnssec);
         let found = matches!(outcome, Outcome::Proven | Outcome::ProvenByFew);
         let near_misses = if found {
             Vec::new()
@@ -196,15 +218,17 @@ fn matches(value: &Value, method: Method, expected: &ExpectedRecord) -> bool {
         }
 }
 
-fn outcome(servers: &[(ServerAnswer, ServerVerdict)], dnssec: DnssecStatus) -> Outcome {
+fn outcome(servers: &[(ServerAnswer, ServerVerdict)], method: Method, dnssec: DnssecStatus) -> Outcome {
     match dnssec {
         DnssecStatus::Bogus => return Outcome::Bogus,
         DnssecStatus::Indeterminate => return Outcome::Indeterminate,
         DnssecStatus::Secure | DnssecStatus::Insecure => {}
     }
-    let mut answered: BTreeMap<&str, bool> = BTreeMap::new();
+    // A name server speaks with any of its addresses. The addresses of a web host can be different machines.
+    let mut answered: BTreeMap<(&str, Option<IpAddr>), bool> = BTreeMap::new();
     for (server, _) in servers {
-        *answered.entry(server.nameserver.as_str()).or_default() |= server.reply.is_answer();
+        let address = server.address.filter(|_| method == Method::Http);
+        *answered.entry((server.nameserver.as_str(), address)).or_default() |= server.reply.is_answer();
     }
     let majority = answered.values().filter(|yes| **yes).count() * 2 > answered.len();
     let count = |wanted: &ServerVerdict| servers.iter().filter(|(_, verdict)| verdict == wanted).count();

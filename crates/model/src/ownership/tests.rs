@@ -95,6 +95,34 @@ fn every_answer_must_hold_the_value_and_most_servers_must_answer() {
 }
 
 #[test]
+fn each_address_of_a_web_server_counts_by_itself() {
+    let n = nonce(7).to_string();
+    let file =
+        |text: &str| Reply::Records { values: vec![Value { rtype: "HTTP".into(), text: text.into() }] };
+    let round = |replies: &[Reply]| {
+        let replies: Vec<_> = replies.iter().map(|reply| (DOMAIN, reply.clone(), 0)).collect();
+        round_of(Method::Http, &replies, DnssecStatus::Insecure, Vec::new())
+    };
+    assert_eq!(round(&[file(&n), file(&n)]).outcome, Outcome::Proven);
+    assert_eq!(
+        round(&[file(&n), silent()]).outcome,
+        Outcome::ProvenByFew,
+        "half of them is not most of them"
+    );
+    assert_eq!(round(&[file(&n), file(&n), silent()]).outcome, Outcome::Proven);
+    assert_eq!(round(&[file("x"), silent()]).outcome, Outcome::DeniedByFew);
+    for other in [Reply::NoSuchName, Reply::Records { values: vec![] }, file("It works!")] {
+        let mixed = round(&[file(&n), other]);
+        assert_eq!(mixed.outcome, Outcome::Mixed);
+        let addresses = vec!["192.0.2.1".to_string()];
+        assert_eq!(mixed.near_misses, [NearMiss::OtherAddresses { addresses }]);
+    }
+    let denied = round(&[file("It works!"), file(nonce(8).as_str())]);
+    assert_eq!(denied.outcome, Outcome::Denied);
+    assert_eq!(denied.near_misses, [NearMiss::OtherChallenge { found: nonce(8).to_string() }]);
+}
+
+#[test]
 fn a_zone_that_does_not_validate_proves_nothing() {
     let n = nonce(7).to_string();
     let replies = [("a", txt(&n), 1)];

@@ -14,7 +14,7 @@ mod sign_in;
 
 pub(crate) use links::name_of;
 pub use links::{LinkView, NewPerson};
-pub use oidc::{CALLBACK as OIDC_CALLBACK, Oidc, OidcError, OidcReturn, OidcSettings, RoleMapping};
+pub use oidc::{CALLBACK as OIDC_CALLBACK, Oidc, OidcDone, OidcError, OidcReturn, OidcSettings, RoleMapping};
 pub use sign_in::{Attempt, SignInError};
 
 use accounts::{Passwords, Secret, SecretKind, SessionPolicy, random_id};
@@ -198,6 +198,16 @@ impl Identity {
         let id = UserId(random_id());
         self.store.create_user(&id, email, name, self.now()).await?;
         Ok(self.store.credentials(email).await?.map_or(id, |found| found.user.id))
+    }
+
+    /// A session for a demo's visitor, who can then change the organisation.
+    ///
+    /// # Errors
+    /// When there is no such account, or the store can't be asked.
+    pub async fn demo_session(&self, email: &str, client: &Client) -> ApiResult<Secret> {
+        let caller = self.demo_caller(email).await.map_err(crate::unavailable)?;
+        let user = profile::own(&caller)?;
+        self.begin_session(user, caller.org, client, SignInMethod::default(), None).await
     }
 
     /// The caller of a demo's visitor: a person without a session.

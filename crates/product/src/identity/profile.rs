@@ -9,6 +9,7 @@ use model::account::UserId;
 use model::ids::Caller;
 use qrcodegen::{QrCode, QrCodeEcc};
 use service::{ApiError, ApiResult, Enrolment, Profile};
+use store::Credentials;
 
 /// The name that authenticator apps show beside the account.
 const ISSUER: &str = "Domainscope";
@@ -31,6 +32,8 @@ impl Identity {
             recovery_codes: self.store.recovery_codes(user).await.map_err(unavailable)?,
             sessions: self.store.sessions(user, current).await.map_err(unavailable)?,
             passkeys: self.passkeys(user).await?,
+            identities: self.store.identities(user).await.map_err(unavailable)?,
+            provider: self.provider_info(),
             user: found.user,
         })
     }
@@ -94,16 +97,25 @@ impl Identity {
         code: &str,
     ) -> ApiResult<()> {
         let user = own(caller)?;
-        let found = self.confirm(user, password).await.map_err(|e| refused(&e))?;
-        let Some(secret) = &found.totp_secret else { return Ok(()) };
-        match self.second_factor(&found, secret, code.trim()).await {
-            Err(SignInError::CodeNeeded) => {
-                return Err(ApiError::invalid("Enter a code of your app, or a recovery code."));
-            }
-            other => other.map_err(|e| refused(&e))?,
-        };
+        let found = self.confirm_with_code(user, password, code).await?;
+        if found.totp_secret.is_none() {
+            return Ok(());
+        }
         let log = self.entry(caller, "account.second_factor", &found.user.email, Some("off".into()));
         self.store.set_second_factor(user, None, &[], Some(&log)).await.map_err(unavailable)
+    }
+
+    /// Checks the password of a person who is signed in already, and a code where two-factor sign-in is on.
+    pub(super) async fn confirm_with_code(
+        &self,
+        user: &UserId,
+        password: &str,
+        code: &str,
+    ) -> ApiResult<Credentials> {
+        self.confirm_all(user, password, Some(code)).await.map_err(|e| match e {
+            SignInError::CodeNeeded => ApiError::invalid("Enter a code of your app, or a recovery code."),
+            e => refused(&e),
+        })
     }
 
     pub(crate) async fn end_sessions(&self, caller: &Caller, only: Option<&str>) -> ApiResult<u64> {

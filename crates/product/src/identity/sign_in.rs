@@ -141,11 +141,24 @@ impl Identity {
     /// Checks the password of a person who is signed in already. Counted apart from sign-in, so that the holder of a
     /// stolen session can't lock the owner out.
     pub(super) async fn confirm(&self, user: &UserId, password: &str) -> Result<Credentials, SignInError> {
+        self.confirm_all(user, password, None).await
+    }
+
+    /// The same with a code, where two-factor sign-in is on. Wrong codes count as wrong passwords do.
+    pub(super) async fn confirm_all(
+        &self,
+        user: &UserId,
+        password: &str,
+        code: Option<&str>,
+    ) -> Result<Credentials, SignInError> {
         let key = format!("confirm:{user}");
         self.count_attempt(&[(key.as_str(), ThrottleRule::ACCOUNT)]).await?;
         let found = self.store.credentials_of(user).await?.ok_or(SignInError::Wrong)?;
         if !self.passwords.verify(password.to_string(), found.password.as_deref()).await? {
             return Err(SignInError::WrongPassword);
+        }
+        if let (Some(secret), Some(code)) = (&found.totp_secret, code) {
+            self.second_factor(&found, secret, code.trim()).await?;
         }
         self.store.clear_failures(&key).await?;
         Ok(found)

@@ -6,7 +6,9 @@ use super::{
 use crate::api::Result;
 use async_trait::async_trait;
 use jiff::Timestamp;
-use model::account::{AuditPage, AuditQuery, Invitation, Member, Membership, SessionInfo, TokenInfo, UserId};
+use model::account::{
+    AuditPage, AuditQuery, IdentityInfo, Invitation, Member, Membership, SessionInfo, TokenInfo, UserId,
+};
 use model::ids::{OrgId, Role};
 
 /// The part of the store that knows people.
@@ -157,6 +159,10 @@ pub trait AccountStore: Send + Sync + 'static {
     async fn identity(&self, issuer: &str, subject: &str) -> Result<Option<UserId>>;
     /// Links an account at a provider, all or nothing; false when the address, or either account, is taken.
     async fn link_identity(&self, new: &NewIdentity, now: Timestamp, log: Option<&Audit>) -> Result<bool>;
+    /// Accounts at providers that sign in to one here, oldest first.
+    async fn identities(&self, user: &UserId) -> Result<Vec<IdentityInfo>>;
+    /// Takes the link to a provider's account away; false when there is none.
+    async fn unlink_identity(&self, user: &UserId, issuer: &str, log: Option<&Audit>) -> Result<bool>;
     /// Organisations with this key or name, two at most.
     async fn orgs_called(&self, text: &str) -> Result<Vec<OrgId>>;
 

@@ -3,10 +3,10 @@
 use super::audit::note;
 use super::{Audit, NewIdentity};
 use crate::api::Result;
-use crate::codec::micros;
+use crate::codec::{instant, micros};
 use crate::db::{Db, args};
 use jiff::Timestamp;
-use model::account::UserId;
+use model::account::{IdentityInfo, UserId};
 use model::ids::OrgId;
 
 pub(super) async fn find(db: &Db, issuer: &str, subject: &str) -> Result<Option<UserId>> {
@@ -38,6 +38,23 @@ pub(super) async fn link(db: &Db, new: &NewIdentity, now: Timestamp, log: Option
     note(&mut tx, log).await?;
     tx.commit().await?;
     Ok(true)
+}
+
+pub(super) async fn of_user(db: &Db, user: &UserId) -> Result<Vec<IdentityInfo>> {
+    let sql = "SELECT issuer, created_at FROM identities WHERE user_id = $1 ORDER BY created_at, issuer";
+    let rows = db.rows(sql, args![user.0.as_str()]).await?;
+    rows.iter().map(|r| Ok(IdentityInfo { issuer: r.text(0)?, linked_at: instant(r.int(1)?)? })).collect()
+}
+
+pub(super) async fn unlink(db: &Db, user: &UserId, issuer: &str, log: Option<&Audit>) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    let sql = "DELETE FROM identities WHERE user_id = $1 AND issuer = $2";
+    let is_gone = tx.execute(sql, args![user.0.as_str(), issuer]).await? == 1;
+    if is_gone {
+        note(&mut tx, log).await?;
+    }
+    tx.commit().await?;
+    Ok(is_gone)
 }
 
 pub(super) async fn orgs_called(db: &Db, text: &str) -> Result<Vec<OrgId>> {

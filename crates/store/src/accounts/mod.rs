@@ -20,7 +20,9 @@ use crate::api::Result;
 use crate::store::Database;
 use async_trait::async_trait;
 use jiff::Timestamp;
-use model::account::{AuditPage, AuditQuery, Invitation, Member, Membership, SessionInfo, TokenInfo, UserId};
+use model::account::{
+    AuditPage, AuditQuery, IdentityInfo, Invitation, Member, Membership, SessionInfo, TokenInfo, UserId,
+};
 use model::ids::{OrgId, Role};
 
 #[async_trait]
@@ -196,6 +198,12 @@ impl AccountStore for Database {
     }
     async fn link_identity(&self, new: &NewIdentity, now: Timestamp, log: Option<&Audit>) -> Result<bool> {
         identities::link(&self.db, new, now, log).await
+    }
+    async fn identities(&self, user: &UserId) -> Result<Vec<IdentityInfo>> {
+        identities::of_user(&self.db, user).await
+    }
+    async fn unlink_identity(&self, user: &UserId, issuer: &str, log: Option<&Audit>) -> Result<bool> {
+        identities::unlink(&self.db, user, issuer, log).await
     }
     async fn orgs_called(&self, text: &str) -> Result<Vec<OrgId>> {
         identities::orgs_called(&self.db, text).await

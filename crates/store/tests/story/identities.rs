@@ -1,7 +1,7 @@
 //! Accounts at a provider, as two replicas see them.
 
 use crate::world::{Place, now};
-use model::account::UserId;
+use model::account::{IdentityInfo, UserId};
 use model::ids::{OrgId, Role};
 use store::NewIdentity;
 
@@ -43,4 +43,13 @@ pub async fn an_account_at_a_provider_is_linked_whole_or_not_at_all(place: &Plac
     assert!(b.link_identity(&link, now(), None).await.unwrap());
     assert_eq!(a.memberships(&ada).await.unwrap()[0].role, Role::Owner);
     assert!(!a.link_identity(&identity("s4", "ada", None), now(), None).await.unwrap());
+    // Unlinked by its owner, it signs in no more and can be linked again.
+    let linked = b.identities(&ada).await.unwrap();
+    assert_eq!(linked, [IdentityInfo { issuer: ISSUER.into(), linked_at: now() }]);
+    assert!(!a.unlink_identity(&ada, "https://other.example", None).await.unwrap());
+    assert!(!a.unlink_identity(&UserId("eve".into()), ISSUER, None).await.unwrap());
+    assert!(a.unlink_identity(&ada, ISSUER, None).await.unwrap());
+    assert_eq!(b.identity(ISSUER, "s3").await.unwrap(), None);
+    assert!(b.identities(&ada).await.unwrap().is_empty());
+    assert!(b.link_identity(&identity("s4", "ada", None), now(), None).await.unwrap());
 }

@@ -13,7 +13,8 @@ pub(super) fn answers(r: &ClaimRecord) -> Option<AnyView> {
     let round = r.round.as_ref()?;
     let is_file = r.claim.method == Method::Http;
     let title = if is_file { "What the web server returns" } else { "What each name server returns" };
-    let rows: Vec<_> = round.servers.iter().map(|(server, verdict)| row(server, verdict)).collect();
+    let rows: Vec<_> = round.servers.iter().map(|(server, verdict)| row(server, verdict, is_file)).collect();
+    let serial = (!is_file).then(|| view! { <th scope="col" class="num">"Serial"</th> });
     Some(
         view! {
             <section class="card tbl-wrap">
@@ -21,8 +22,8 @@ pub(super) fn answers(r: &ClaimRecord) -> Option<AnyView> {
                 <div class="tbl-scroll" tabindex="0" role="region" aria-label=title>
                     <table class="tbl tbl-tight">
                         <thead><tr>
-                            <th scope="col">"Server"</th><th scope="col">"Address"</th>
-                            <th scope="col" class="num">"Serial"</th><th scope="col">"Answer"</th><th scope="col">"Meaning"</th>
+                            <th scope="col">"Server"</th><th scope="col">"Meaning"</th><th scope="col">"Address"</th>
+                            {serial}<th scope="col">"Answer"</th>
                         </tr></thead>
                         <tbody>{rows}</tbody>
                     </table>
@@ -33,15 +34,20 @@ pub(super) fn answers(r: &ClaimRecord) -> Option<AnyView> {
     )
 }
 
-fn row(server: &ServerAnswer, verdict: &ServerVerdict) -> AnyView {
+fn row(server: &ServerAnswer, verdict: &ServerVerdict, is_file: bool) -> AnyView {
     let (class, picture, words) = match verdict {
         ServerVerdict::Holds => ("flex items-center gap-2 text-ok", "ok", "Holds the value"),
+        ServerVerdict::Lacks if is_file => {
+            ("flex items-center gap-2 text-warn", "unknown", "Not the expected file")
+        }
         ServerVerdict::Lacks => ("flex items-center gap-2 text-warn", "unknown", "Value missing"),
         ServerVerdict::Unusable { .. } => ("flex items-center gap-2 text-critical", "x", "Does not count"),
     };
     let answer = match &server.reply {
+        Reply::NoSuchName if is_file => "No such file".to_string(),
         Reply::NoSuchName => "NXDOMAIN".to_string(),
         Reply::Unusable { reason } => reason.clone(),
+        Reply::Records { values } if values.is_empty() && is_file => "Another page".to_string(),
         Reply::Records { values } if values.is_empty() => "No record".to_string(),
         Reply::Records { values } => {
             let more = values.len().saturating_sub(SHOWN);
@@ -55,13 +61,14 @@ fn row(server: &ServerAnswer, verdict: &ServerVerdict) -> AnyView {
     };
     let address = server.address.map_or_else(|| "–".to_string(), |ip| ip.to_string());
     let serial = server.serial.map_or_else(|| "–".to_string(), |n| n.to_string());
+    let serial = (!is_file).then(|| view! { <td class="num mono">{serial}</td> });
     view! {
         <tr>
             <th scope="row" class="mono">{server.nameserver.clone()}</th>
-            <td class="mono text-muted">{address}</td>
-            <td class="num mono">{serial}</td>
-            <td class="mono wrap">{answer}</td>
             <td><span class=class>{icon_sm(picture)}{words}</span></td>
+            <td class="mono text-muted">{address}</td>
+            {serial}
+            <td class="mono wrap">{answer}</td>
         </tr>
     }
     .into_any()

@@ -237,7 +237,7 @@ fn schedule(v: &ClaimView, r: &ClaimRecord) -> AnyView {
             <p class="text-muted">{format!("The servers are read directly, so a correct record counts at once. Resolvers that queried it earlier may have cached its absence for up to {span}.")}</p>
         }
     });
-    let outcome = r.round.as_ref().map(|round| view! { <p>{round.outcome.sentence()}</p> });
+    let outcome = r.round.as_ref().map(|round| view! { <p>{round.outcome.sentence(r.claim.method)}</p> });
     view! {
         <section class="card">
             <div class="card-head"><h2>"When to expect it"</h2></div>

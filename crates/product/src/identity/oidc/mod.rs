@@ -5,9 +5,12 @@
 //! another began, under the hash of a cookie. It is deleted before it is judged and works once. An account here belongs to
 //! issuer and subject; an e-mail address links one only where the operator says so and the provider has verified it.
 
+mod error;
+mod link;
 mod provider;
 mod roles;
 
+pub use error::OidcError;
 pub use roles::RoleMapping;
 
 use super::sign_in::person;
@@ -51,6 +54,8 @@ pub struct OidcSettings {
     pub create_accounts: bool,
     /// Whether an existing account of a verified address is linked at the first sign-in.
     pub link_by_email: bool,
+    /// Whether an address counts as verified where the provider does not say (no `email_verified` claim).
+    pub trust_email: bool,
     /// Words of the button after "Sign in with".
     pub label: String,
 }
@@ -65,86 +70,6 @@ impl Oidc {
     /// A provider over a guarded dialer. Asks nothing yet.
     pub fn new(settings: OidcSettings, dialer: Dialer) -> Self {
         Oidc { settings, provider: Provider::new(dialer) }
-    }
-}
-
-/// Why a sign-in with the provider did not succeed. Sentences for the sign-in page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum OidcError {
-    /// No provider is configured.
-    #[error("Single sign-on is not set up on this server.")]
-    Off,
-    /// The person or the provider said no.
-    #[error("The provider reports that sign-in was cancelled or denied.")]
-    Denied,
-    /// The browser did not begin this sign-in, or it was finished already, or it is too old.
-    #[error("This sign-in was started elsewhere, already used, or took too long. Start again.")]
-    State,
-    /// The provider can't be reached or does not work.
-    #[error("The sign-in provider can't be reached. Try again in a moment.")]
-    Provider,
-    /// What the provider sent is not valid for this sign-in.
-    #[error(
-        "The provider's answer could not be verified. Start again; if it happens again, tell an administrator."
-    )]
-    Rejected,
-    /// No value of the role claim has a role here.
-    #[error("Your account at the provider has no role here. Ask an administrator for access.")]
-    NoRole,
-    /// There is no account, and none is created or linked.
-    #[error("No account here is linked to your account at the provider. Ask an administrator for access.")]
-    NoAccount,
-    /// The account is a member of no organisation.
-    #[error("This account is not a member of any organisation. Ask an owner for an invitation.")]
-    NoOrganisation,
-    /// Too many attempts from this network.
-    #[error("Too many failed attempts from your network. Try again in a few minutes.")]
-    Throttled,
-    /// The store failed.
-    #[error("Sign-in is temporarily unavailable. Try again in a few seconds.")]
-    Unavailable,
-}
-
-impl OidcError {
-    const ALL: [OidcError; 10] = [
-        OidcError::Off,
-        OidcError::Denied,
-        OidcError::State,
-        OidcError::Provider,
-        OidcError::Rejected,
-        OidcError::NoRole,
-        OidcError::NoAccount,
-        OidcError::NoOrganisation,
-        OidcError::Throttled,
-        OidcError::Unavailable,
-    ];
-
-    /// The word in the sign-in page's address.
-    pub fn word(self) -> &'static str {
-        match self {
-            OidcError::Off => "off",
-            OidcError::Denied => "denied",
-            OidcError::State => "state",
-            OidcError::Provider => "provider",
-            OidcError::Rejected => "rejected",
-            OidcError::NoRole => "no-role",
-            OidcError::NoAccount => "no-account",
-            OidcError::NoOrganisation => "no-organisation",
-            OidcError::Throttled => "throttled",
-            OidcError::Unavailable => "unavailable",
-        }
-    }
-
-    /// Reads the word.
-    pub fn from_word(word: &str) -> Option<OidcError> {
-        OidcError::ALL.into_iter().find(|e| e.word() == word)
-    }
-}
-
-impl From<store::Error> for OidcError {
-    fn from(e: store::Error) -> Self {
-        tracing::error!(error = %e, label = e.label(), "the store failed during sign-in with the provider");
-        OidcError::Unavailable
     }
 }
 
@@ -167,6 +92,24 @@ pub struct OidcReturn {
 struct Kept {
     pending: Pending,
     to: String,
+    /// Set when it is no sign-in: the account at the provider is to be linked.
+    #[serde(default)]
+    linking: Option<Linking>,
+}
+
+/// The account and session from which one at the provider is linked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Linking {
+    pub(super) user: UserId,
+    pub(super) session: String,
+}
+
+/// What came of an answer of the provider.
+pub enum OidcDone {
+    /// A person signed in: the secret of the new session, and the page to go to.
+    SignedIn(Secret, String),
+    /// An account was linked: the page to go back to.
+    Linked(&'static str),
 }
 
 /// Where a sign-in is kept: apart from passkeys, whatever its secret.
@@ -202,11 +145,20 @@ impl Identity {
     /// # Errors
     /// When the provider can't be asked, or too many sign-ins have begun.
     pub async fn begin_oidc(&self, site: &str, to: &str) -> Result<(Secret, String), OidcError> {
+        self.begin_at_provider(site, to, None).await
+    }
+
+    async fn begin_at_provider(
+        &self,
+        site: &str,
+        to: &str,
+        linking: Option<Linking>,
+    ) -> Result<(Secret, String), OidcError> {
         let oidc = self.oidc.as_ref().ok_or(OidcError::Off)?;
         let redirect = format!("{site}{CALLBACK}");
         let (url, pending) = oidc.provider.begin(&oidc.settings, &redirect).await?;
         let secret = Secret::generate(SecretKind::OneTimeLink);
-        let kept = serde_json::to_string(&Kept { pending, to: to.into() });
+        let kept = serde_json::to_string(&Kept { pending, to: to.into(), linking });
         let (kept, now) = (kept.map_err(|_| OidcError::Unavailable)?, self.now());
         match self.store.keep_challenge(&key(&secret), &kept, now + PATIENCE, now).await? {
             true => Ok((secret, url.into())),
@@ -214,16 +166,29 @@ impl Identity {
         }
     }
 
-    /// Finishes a sign-in: the secret of the new session, and the page to go to.
+    /// Finishes a sign-in, or links an account; `session` is the secret of the session that the browser has.
     ///
     /// # Errors
-    /// Says what to do.
+    /// What to say, and the page to say it on.
     pub async fn finish_oidc(
         &self,
         secret: &str,
         back: &OidcReturn,
+        session: Option<&str>,
         client: &Client,
-    ) -> Result<(Secret, String), OidcError> {
+    ) -> Result<OidcDone, (OidcError, &'static str)> {
+        let mut page = "/sign-in";
+        self.finish_at_provider(secret, back, session, client, &mut page).await.map_err(|e| (e, page))
+    }
+
+    async fn finish_at_provider(
+        &self,
+        secret: &str,
+        back: &OidcReturn,
+        session: Option<&str>,
+        client: &Client,
+        page: &mut &'static str,
+    ) -> Result<OidcDone, OidcError> {
         let oidc = self.oidc.as_ref().ok_or(OidcError::Off)?;
         let address = client.prefix.as_ref().map(|prefix| format!("oidc:{prefix}"));
         if let Some(key) = &address {
@@ -235,7 +200,26 @@ impl Identity {
         }
         let secret = Secret::read(SecretKind::OneTimeLink, secret).ok_or(OidcError::State)?;
         let kept = self.store.take_challenge(&key(&secret), self.now()).await?.ok_or(OidcError::State)?;
-        let Kept { pending, to } = serde_json::from_str(&kept).map_err(|_| OidcError::State)?;
+        let Kept { pending, to, linking } = serde_json::from_str(&kept).map_err(|_| OidcError::State)?;
+        if linking.is_some() {
+            *page = link::PAGE;
+        }
+        let claims = self.claims(oidc, back, pending).await?;
+        let done = match &linking {
+            Some(linking) => {
+                self.finish_link(&oidc.settings, &claims, linking, session, &client.address).await?;
+                OidcDone::Linked(link::PAGE)
+            }
+            None => OidcDone::SignedIn(self.enter(&oidc.settings, &claims, client).await?, to),
+        };
+        if let Some(key) = &address {
+            self.store.clear_failures(key).await?;
+        }
+        Ok(done)
+    }
+
+    /// The verified claims behind an answer of the provider.
+    async fn claims(&self, oidc: &Oidc, back: &OidcReturn, pending: Pending) -> Result<Claims, OidcError> {
         if back.state != pending.state {
             return Err(OidcError::State);
         }
@@ -251,12 +235,7 @@ impl Identity {
             );
             return Err(if is_down { OidcError::Provider } else { OidcError::Denied });
         }
-        let claims = oidc.provider.redeem(&oidc.settings, &back.code, pending).await?;
-        let session = self.enter(&oidc.settings, &claims, client).await?;
-        if let Some(key) = &address {
-            self.store.clear_failures(key).await?;
-        }
-        Ok((session, to))
+        oidc.provider.redeem(&oidc.settings, &back.code, pending).await
     }
 
     /// Begins the session of a person whom the provider has vouched for.
@@ -302,13 +281,25 @@ impl Identity {
         client: &Client,
     ) -> Result<UserId, OidcError> {
         // An address that the provider has not verified could be someone else's: it neither links nor makes an account.
-        let email =
-            claims.email.as_deref().and_then(normal_email).filter(|_| claims.email_verified == Some(true));
+        let is_verified = claims.email_verified.unwrap_or(settings.trust_email);
+        let email = claims.email.as_deref().and_then(normal_email).filter(|_| is_verified);
         let refused = |why: &str| {
             tracing::info!(subject = claims.subject, why, "a person of the sign-in provider has no account");
             OidcError::NoAccount
         };
-        let email = email.ok_or_else(|| refused("no verified e-mail address"))?;
+        if !settings.link_by_email && !settings.create_accounts {
+            return Err(refused("neither linking by address nor creating accounts is on"));
+        }
+        let Some(email) = email else {
+            let has_claim = claims.email_verified.is_some();
+            tracing::info!(
+                subject = claims.subject,
+                has_claim,
+                "a person of the sign-in provider has no verified e-mail address; without the claim email_verified, \
+                 addresses count only with oidc_trust_email"
+            );
+            return Err(OidcError::Unverified);
+        };
         let found = self.store.credentials(&email).await?;
         let (user, name, create) = match found {
             Some(found) if settings.link_by_email => (found.user.id, found.user.name, None),

@@ -94,7 +94,7 @@ impl From<Offer> for RecordV1 {
 #[schema(as = Round)]
 struct RoundV1 {
     at: Timestamp,
-    /// `proven`, `proven_by_few`, `denied`, `denied_by_few`, `mixed`, `no_answer` or `bogus`.
+    /// `proven`, `proven_by_few`, `denied`, `denied_by_few`, `mixed`, `no_answer`, `bogus` or `indeterminate`.
     #[schema(value_type = String)]
     outcome: Outcome,
     sentence: &'static str,
@@ -146,11 +146,11 @@ fn server((answer, verdict): (ServerAnswer, ServerVerdict)) -> ServerV1 {
     }
 }
 
-fn round(r: Round, provider: Option<&str>) -> RoundV1 {
+fn round(r: Round, method: Method, provider: Option<&str>) -> RoundV1 {
     RoundV1 {
         at: r.at,
         outcome: r.outcome,
-        sentence: r.outcome.sentence(),
+        sentence: r.outcome.sentence(method),
         problems: r.near_misses.iter().map(|m| m.sentence_at(provider)).collect(),
         servers: r.servers.into_iter().map(server).collect(),
         wait_seconds: r.wait_s,
@@ -177,7 +177,10 @@ impl From<ClaimView> for ClaimDetail {
                 .as_ref()
                 .map(|r| r.offers.iter().cloned().map(RecordV1::from).collect())
                 .unwrap_or_default(),
-            round: v.claim.and_then(|r| r.round).map(|r| round(r, v.provider.as_deref())),
+            round: v.claim.and_then(|r| {
+                let method = r.claim.method;
+                r.round.map(|r| round(r, method, v.provider.as_deref()))
+            }),
         }
     }
 }
