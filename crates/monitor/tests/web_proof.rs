@@ -99,7 +99,7 @@ impl Stage {
             registration::Client::new(registration::Settings::default(), web.clone()).expect("a client");
         let claim = Claim::new(DOMAIN, Nonce::new([7; 20]), Method::Http, now, &ClaimPolicy::default());
         let expected = claim.challenge.expected(Method::Http, None, "c1").unwrap();
-        let observer = NetworkObserver { client, engine, web };
+        let observer = NetworkObserver { client, engine, web, second: None };
         let stage = Stage { lab, observer, files: [one.1, two.1], claim, expected, _folder: folder };
         for rtype in ["A", "AAAA"] {
             let gone = Command::RemoveRecord { name: DOMAIN.into(), rtype: rtype.into(), data: None };
