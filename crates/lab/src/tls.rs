@@ -61,12 +61,7 @@ impl Authority {
     }
 
     /// The certificate of a web server, good or bad, at the time `now`.
-    pub(crate) fn site(
-        &self,
-        web: &scenario::Web,
-        ip: IpAddr,
-        now: Timestamp,
-    ) -> Result<TlsAcceptor, Error> {
+    pub(crate) fn site(&self, web: &scenario::Web, ip: IpAddr, now: Timestamp) -> Result<TlsAcceptor, Error> {
         let kind = web.certificate;
         let names = match kind {
             scenario::Certificate::WrongName => vec!["elsewhere.example".to_owned()],
