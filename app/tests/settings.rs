@@ -36,7 +36,8 @@ async fn settings_read_without_script_and_their_forms_go_to_their_own_address() 
     let t = read(&story(), "/settings/account?link_problem=taken").await;
     says(&t, &["Nothing was linked", "already linked to another account here"]);
     let t = read(&story(), "/settings/organisation").await;
-    says(&t, &["Alder Labs", "312 of 100000 domains"]);
+    says(&t, &["Alder Labs", "312 of 100000 domains", "2 of 100 claims that wait for a proof"]);
+    says(&t, &["55 of 60 points within a minute, yours"]);
 }
 
 #[tokio::test]

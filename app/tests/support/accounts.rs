@@ -136,6 +136,8 @@ impl AccountBackend for Sample {
             domains: Usage { used: 312, limit: 100_000 },
             members: Usage { used: 4, limit: 500 },
             tokens: Usage { used: 46, limit: 50 },
+            claims: Usage { used: 2, limit: 100 },
+            lookups: Some(Usage { used: 55, limit: 60 }),
         })
     }
 

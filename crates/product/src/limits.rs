@@ -3,7 +3,7 @@
 //! limiter for every page, function, stream and address; scheduled scans are bounded by their queue instead.
 
 use model::ids::Caller;
-use service::{ApiError, ApiResult};
+use service::{ApiError, ApiResult, Usage};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -135,6 +135,11 @@ impl Spent {
         free_at.map_or(WINDOW, |t| t.saturating_duration_since(now))
     }
 
+    /// The charges of the last minute.
+    fn within(&self, now: Instant) -> u32 {
+        self.0.iter().filter(|(t, _)| now.duration_since(*t) < WINDOW).map(|(_, p)| p).sum()
+    }
+
     /// Takes a charge back: the work was not done.
     fn refund(&mut self, charge: (Instant, u32)) {
         if let Some(at) = self.0.iter().position(|s| *s == charge) {
@@ -221,6 +226,15 @@ impl Limits {
     pub fn retry_after(&self, caller: &Caller) -> Option<u64> {
         let left = self.callers().known.get(&key(caller))?.retry_at?.checked_duration_since(Instant::now())?;
         (!left.is_zero()).then(|| seconds(left))
+    }
+
+    /// What a caller spent within the last minute; `None` without a limit.
+    pub fn usage(&self, caller: &Caller) -> Option<Usage> {
+        let limit = self.0.bounds.a_minute;
+        let now = Instant::now();
+        let callers = self.callers();
+        let used = callers.known.get(&key(caller)).map_or(0, |u| u.spent.within(now));
+        (limit > 0).then_some(Usage { used: used.into(), limit: limit.into() })
     }
 
     fn callers(&self) -> MutexGuard<'_, Callers> {

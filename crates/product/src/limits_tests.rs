@@ -16,6 +16,7 @@ async fn a_minute_has_so_many_points_and_the_refusal_says_when_to_retry() {
     let limits = limits(6, 3, 24);
     let a = caller("a");
     limits.enter(&a, Work::Compare).await.unwrap();
+    assert_eq!(limits.usage(&a).map(|u| (u.used, u.limit)), Some((3, 6)));
     tokio::time::advance(Duration::from_secs(20)).await;
     limits.enter(&a, Work::Scan).await.unwrap();
     limits.enter(&a, Work::Trace).await.unwrap();
@@ -27,6 +28,7 @@ async fn a_minute_has_so_many_points_and_the_refusal_says_when_to_retry() {
     // Three points come back after forty seconds more, not four.
     tokio::time::advance(Duration::from_secs(40)).await;
     assert_eq!(limits.retry_after(&a), None);
+    assert_eq!(limits.usage(&a).map(|u| u.used), Some(3));
     limits.enter(&a, Work::Check).await.unwrap();
     let refused = limits.enter(&a, Work::Trace).await.unwrap_err();
     assert!(refused.to_string().contains("in 20 s"), "{refused}");

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use model::account::{AuditPage, AuditQuery, Invitation, Member, PasskeyInfo, TokenInfo, UserId};
 use model::ids::{Caller, Role};
+use model::ownership::decide::MAX_PENDING;
 use service::policy::{Action, authorize};
 use service::{
     AccountBackend, ApiError, ApiResult, Enrolment, NewInvitation, NewToken, Organisation, Profile,
@@ -206,6 +207,11 @@ impl AccountBackend for Services {
             domains: Usage { used: domains, limit: self.quotas.domains },
             members: self.member_usage(caller).await?,
             tokens: Usage { used: tokens, limit: self.quotas.tokens },
+            claims: Usage {
+                used: self.store().pending_claims(caller.org).await.map_err(unavailable)?,
+                limit: MAX_PENDING as u64,
+            },
+            lookups: self.tools.limits.usage(caller),
         })
     }
 

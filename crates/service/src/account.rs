@@ -153,6 +153,10 @@ pub struct Organisation {
     pub members: Usage,
     /// API tokens.
     pub tokens: Usage,
+    /// Ownership claims that wait for a proof.
+    pub claims: Usage,
+    /// Points of the caller's look-ups within the last minute; `None` without a limit.
+    pub lookups: Option<Usage>,
 }
 
 /// The caller's own account.

@@ -43,6 +43,10 @@ fn body(p: SettingsPage<Organisation>) -> AnyView {
                     <div><dt>"Domains"</dt><dd>{usage("domains", o.domains)}</dd></div>
                     <div><dt>"Members"</dt><dd>{usage("members and invitations", o.members)}</dd></div>
                     <div><dt>"API tokens"</dt><dd>{usage("tokens", o.tokens)}</dd></div>
+                    <div><dt>"Ownership"</dt><dd>{usage("claims that wait for a proof", o.claims)}</dd></div>
+                    {o.lookups.map(|u| view! {
+                        <div><dt>"Look-ups"</dt><dd>{usage("points within a minute, yours", u)}</dd></div>
+                    })}
                 </dl>
                 <div class="card-foot text-xs">"The operator of this server sets the quotas."</div>
             </section>

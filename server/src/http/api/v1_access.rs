@@ -212,6 +212,8 @@ pub struct OrganisationV1 {
     domains: UsageV1,
     members: UsageV1,
     tokens: UsageV1,
+    /// Ownership claims that wait for a proof.
+    claims: UsageV1,
 }
 
 /// How much of a quota is used.
@@ -236,6 +238,7 @@ impl From<Organisation> for OrganisationV1 {
             domains: o.domains.into(),
             members: o.members.into(),
             tokens: o.tokens.into(),
+            claims: o.claims.into(),
         }
     }
 }
