@@ -6,6 +6,8 @@ mod agents;
 mod feeds;
 #[path = "http/identity.rs"]
 mod identity;
+#[path = "http/objects.rs"]
+mod objects;
 #[path = "http/open_tools.rs"]
 mod open_tools;
 #[path = "http/resources.rs"]

@@ -17,6 +17,8 @@ pub(crate) mod networks;
 pub(crate) mod not_found;
 pub(crate) mod notifications;
 #[cfg(feature = "ssr")]
+pub(crate) mod object;
+#[cfg(feature = "ssr")]
 pub(crate) mod reference;
 pub(crate) mod scan;
 pub(crate) mod settings;

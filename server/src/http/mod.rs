@@ -17,6 +17,7 @@ mod listen;
 mod live;
 mod live_tools;
 mod local_peer;
+mod objects;
 mod oidc;
 mod origin;
 mod passkeys;
@@ -175,6 +176,7 @@ impl AppState {
         let authenticated = Router::new()
             .merge(forms)
             .merge(passkeys::settings())
+            .route("/objects/{kind}/{name}", get(objects::page).post(objects::save))
             .route("/settings/audit.csv", get(audit_export::csv))
             .route("/settings/audit.json", get(audit_export::json))
             .route("/api/fn/{*function}", any(response::unknown_function))

@@ -6,9 +6,9 @@ use crate::server_fns::{ClaimRow, Networks};
 use leptos::prelude::*;
 use model::Timestamp;
 
-/// Where the live object can be read and copied.
+/// Where the live object can be read, copied and edited.
 fn object(claim: &str) -> String {
-    format!("/apis/datumapis.com/v1alpha/namespaces/default/networkclaims/{claim}")
+    format!("/objects/networkclaims/{claim}")
 }
 
 /// The card.

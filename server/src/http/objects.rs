@@ -1,0 +1,141 @@
+//! `/objects/KIND/NAME`: an object of the resource API as YAML for people, to copy and to edit. Reads and writes go
+//! through [`resources`], so that they are authorised and checked as those of its clients are.
+
+use super::AppState;
+use super::response::problem;
+use app::{ObjectPage, object_document};
+use axum::extract::{Path, Query, State};
+use axum::http::header::{CACHE_CONTROL, LOCATION};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+use axum::{Extension, Form};
+use model::ids::Caller;
+use resources::kinds::{DOMAIN, NETWORK_CLAIM};
+use resources::{Failure, Kind, Reply};
+use serde::Deserialize;
+use serde_json::Value;
+use service::ApiError;
+use service::policy::{Action, authorize};
+use std::sync::Arc;
+
+/// How the page was reached.
+#[derive(Debug, Deserialize)]
+pub struct Reached {
+    #[serde(default)]
+    saved: Option<String>,
+}
+
+/// What the form sends.
+#[derive(Debug, Deserialize)]
+pub struct Edited {
+    #[serde(default)]
+    yaml: String,
+}
+
+/// Kinds with a page of their own, from where people come.
+fn kind_of(plural: &str) -> Option<&'static Kind> {
+    [&DOMAIN, &NETWORK_CLAIM].into_iter().find(|kind| kind.plural == plural)
+}
+
+/// What saving such an object is to the policy.
+fn saving(kind: &Kind) -> Action {
+    if kind.plural == DOMAIN.plural { Action::Patch } else { Action::SaveNetworkClaim }
+}
+
+fn blank(kind: &Kind, name: &str, caller: &Caller) -> ObjectPage {
+    let back = match kind.plural == DOMAIN.plural {
+        true => (format!("/domains/{name}"), "Back to the domain"),
+        false => ("/networks".to_string(), "Back to the networks"),
+    };
+    ObjectPage {
+        plural: kind.plural.to_string(),
+        name: name.to_string(),
+        back,
+        is_editable: authorize(caller, saving(kind)).is_ok(),
+        ..ObjectPage::default()
+    }
+}
+
+fn show(state: &AppState, status: StatusCode, page: &ObjectPage) -> Response {
+    let html = object_document(state.bundle.style_tags(), page);
+    (status, [(CACHE_CONTROL, HeaderValue::from_static("no-store"))], Html(html)).into_response()
+}
+
+fn unknown(plural: &str, name: &str) -> Response {
+    problem(&ApiError::not_found(format!("There is no object {plural}/{name}.")))
+}
+
+/// `GET /objects/KIND/NAME`.
+pub async fn page(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Path((plural, name)): Path<(String, String)>,
+    Query(reached): Query<Reached>,
+) -> Response {
+    let Some(kind) = kind_of(&plural) else { return unknown(&plural, &name) };
+    let backend = Arc::new(state.services.clone());
+    match resources::yaml_of(backend, &caller, kind, &name).await {
+        Ok(yaml) => {
+            let is_saved = reached.saved.is_some();
+            show(&state, StatusCode::OK, &ObjectPage { yaml, is_saved, ..blank(kind, &name, &caller) })
+        }
+        Err(failure) if failure.code == 404 => unknown(&plural, &name),
+        Err(failure) => problem(&match failure.code {
+            403 => ApiError::forbidden(failure.message),
+            _ => ApiError::unavailable("The object could not be read. Try again in a moment."),
+        }),
+    }
+}
+
+/// `POST /objects/KIND/NAME`: the text replaces the object, as an update by a client would.
+pub async fn save(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Path((plural, name)): Path<(String, String)>,
+    Form(edited): Form<Edited>,
+) -> Response {
+    let Some(kind) = kind_of(&plural) else { return unknown(&plural, &name) };
+    if let Err(e) = authorize(&caller, saving(kind)) {
+        return problem(&e);
+    }
+    let segment: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+    let request = resources::Request {
+        method: "PUT".into(),
+        path: format!("/apis/{}/namespaces/default/{plural}/{segment}", Kind::api_version()),
+        query: "fieldValidation=Strict".into(),
+        accept: "application/json".into(),
+        content_type: "application/yaml".into(),
+        user_agent: "domainscope-page".into(),
+        body: edited.yaml.clone().into_bytes(),
+    };
+    let Reply::Whole { status, body, .. } = state.resources.answer(&caller, request).await else {
+        return unknown(&plural, &name);
+    };
+    if status < 300 {
+        let to = format!("/objects/{plural}/{segment}?saved=1");
+        return match HeaderValue::from_str(&to) {
+            Ok(to) => (StatusCode::SEE_OTHER, [(LOCATION, to)]).into_response(),
+            Err(_) => unknown(&plural, &name),
+        };
+    }
+    let errors = reasons(&serde_json::from_slice(&body).unwrap_or_default());
+    let page = ObjectPage { yaml: edited.yaml, errors, ..blank(kind, &name, &caller) };
+    show(&state, StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), &page)
+}
+
+/// The sentences of a `Status`: each cause with its field, or its message.
+fn reasons(status: &Value) -> Vec<String> {
+    let causes = status["details"]["causes"].as_array().into_iter().flatten();
+    let each: Vec<String> = causes
+        .filter_map(|c| Some((c["field"].as_str().unwrap_or_default(), c["message"].as_str()?)))
+        .map(|(field, message)| match field {
+            "" => message.to_string(),
+            field => format!("{field}: {message}"),
+        })
+        .collect();
+    match (each.is_empty(), status["message"].as_str()) {
+        (true, Some(message)) => vec![message.to_string()],
+        (true, None) => vec!["The server could not save it.".to_string()],
+        _ => each,
+    }
+}
