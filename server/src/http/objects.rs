@@ -11,7 +11,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::{Extension, Form};
 use model::ids::Caller;
 use resources::kinds::{DOMAIN, NETWORK_CLAIM};
-use resources::{Failure, Kind, Reply};
+use resources::{Kind, Reply};
 use serde::Deserialize;
 use serde_json::Value;
 use service::ApiError;
@@ -101,7 +101,7 @@ pub async fn save(
     let segment: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
     let request = resources::Request {
         method: "PUT".into(),
-        path: format!("/apis/{}/namespaces/default/{plural}/{segment}", Kind::api_version()),
+        path: format!("/apis/{}/{plural}/{segment}", Kind::api_version()),
         query: "fieldValidation=Strict".into(),
         accept: "application/json".into(),
         content_type: "application/yaml".into(),
