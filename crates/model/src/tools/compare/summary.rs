@@ -21,7 +21,7 @@ impl Stopped {
                     }
                     None => format!(
                         "No authoritative server answers for {name}, so there is nothing to compare with. No resolver \
-                         was asked."
+                         was queried."
                     ),
                 },
                 consequence:
