@@ -142,7 +142,11 @@ fn certificate(r: &Row, now: Timestamp) -> AnyView {
         urgency => note_class(urgency),
     };
     let title = format!("The certificate that ends first: {}", model::time::human_instant(ends));
-    view! { <time class=class datetime=ends.to_string() title=title>{mark}{note.words}</time> }.into_any()
+    view! {
+        <time class=class datetime=ends.to_string() title=title>
+            <span class="inline-flex items-center gap-1.5">{mark}{note.words}</span></time>
+    }
+    .into_any()
 }
 
 /// The newest detected change, or the registry's own date, muted.
