@@ -75,7 +75,7 @@ test("a claim shows what to publish, names mistakes, and is verified by every na
 
   await checkNow(page);
   await expect(state(page)).toContainText(`Nothing is published at ${label}.q7.io yet.`);
-  await expect(page.getByText(/Resolvers that asked before may deny it for up to/)).toBeVisible();
+  await expect(page.getByText(/Resolvers that queried it earlier may have cached its absence for up to/)).toBeVisible();
   await expectAccessible(page);
   await pictures(page, "ownership-pending");
 
