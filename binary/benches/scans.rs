@@ -226,7 +226,7 @@ async fn main() {
     let scenario = lab::Scenario::parse(&text, "scans.toml").expect("a scenario");
     let options = lab::Options::new(scenario, folder.path().join("lab"), Timestamp::now());
     let lab = lab::Lab::start(options).await.expect("the lab starts");
-    let limits = "[[limit]]\nhosts = [\"*.nic.example\", \"*.plain-registrar.example\"]\nper_second = 100000\nconcurrency = 256\n";
+    let limits = "[[limit]]\nhosts = [\"*.nic.example\", \"*.plain-registrar.example\"]\nper_second = 100000\nconcurrency = 64\n";
     std::fs::write(folder.path().join("limits.toml"), limits).expect("writes");
     let kinds = ["plain", "signed"];
     let each = (1..=count / 2)
