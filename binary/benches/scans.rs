@@ -92,8 +92,9 @@ impl Server {
             .ok()?;
         let mut text = String::new();
         stream.read_to_string(&mut text).ok()?;
-        let line = "domainscope_scans_total{outcome=\"recorded\"} ";
-        let found = text.lines().find_map(|l| l.strip_prefix(line))?;
+        let is_recorded =
+            |l: &&str| l.starts_with("domainscope_scans_total{") && l.contains("outcome=\"recorded\"");
+        let (_, found) = text.lines().find(is_recorded)?.rsplit_once(' ')?;
         found.trim().parse::<f64>().ok().map(|n| n as usize)
     }
 
