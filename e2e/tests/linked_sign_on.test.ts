@@ -12,7 +12,7 @@ const password = "correct horse battery";
 test.use({ actionTimeout: 20_000 });
 
 const settings = {
-  // Nobody new gets in: an account is linked from the inside.
+  // No new account is made: one is linked from the inside.
   closed: "",
   // New people get an account, if the provider vouches for their address.
   strict: 'create_accounts = true\ndefault_role = "viewer"\n',

@@ -4,7 +4,7 @@
 //! has. The form that is written is [`FORM`]; older ones are brought up to it here, when they are read. Rows of schemas
 //! up to 16 hold plain JSON in a column of their own: form 0.
 //!
-//! Whoever renames a field or a variant of a stored type raises [`FORM`] and writes the step from the form before into
+//! A change that renames a field or a variant of a stored type raises [`FORM`] and adds the step from the form before to
 //! [`upgrade`]. What fails otherwise: `saved::todays_words_are_the_stored_words`.
 
 mod pack;

@@ -176,7 +176,7 @@ async fn two_processes(time: Duration) {
         "the block was full and released from: {}",
         steps.len()
     );
-    // The store agrees, and what nobody holds can be claimed to the last address.
+    // The store agrees, and what is free can be claimed to the last address.
     let claims = s.network_claims(ONE, "", 10_000).await.unwrap();
     let mut stored: Vec<IpNet> = claims.iter().flat_map(|c| c.status.allocated().map(|(p, _)| p)).collect();
     let mut known: Vec<IpNet> = held.into_keys().collect();

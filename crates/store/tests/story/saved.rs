@@ -225,7 +225,7 @@ pub async fn a_database_of_schema_13_reads_as_it_did(place: &Place) {
     work_goes_on(&*s).await;
 }
 
-/// The last database of plain JSON. What today's types write has its words: whoever renames a field or a variant that is
+/// The last database of plain JSON. What today's types write has its words: a change that renames a field or a variant that is
 /// stored raises `stored::FORM` and writes the step from the form before, then saves a database and compares with that.
 pub async fn todays_words_are_the_stored_words(place: &Place) {
     restore(&SCHEMA_16, place).await;
