@@ -137,7 +137,8 @@ impl AccountBackend for Sample {
             members: Usage { used: 4, limit: 500 },
             tokens: Usage { used: 46, limit: 50 },
             claims: Usage { used: 2, limit: 100 },
-            lookups: Some(Usage { used: 55, limit: 60 }),
+            lookups: Some(Usage { used: 120, limit: 300 }),
+            own_lookups: Some(Usage { used: 55, limit: 60 }),
         })
     }
 

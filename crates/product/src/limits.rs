@@ -1,8 +1,9 @@
-//! Limits of look-ups: how many a caller may start a minute and run at once, and how many run for all callers together.
+//! Limits of look-ups: how many a caller and its organisation may start a minute, and how many run at once for one caller
+//! and for all together.
 //! In: a caller and a kind of work. Out: a permit, released when dropped, or an error that says when to try again. One
 //! limiter for every page, function, stream and address; scheduled scans are bounded by their queue instead.
 
-use model::ids::Caller;
+use model::ids::{Caller, OrgId};
 use service::{ApiError, ApiResult, Usage};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,6 +56,8 @@ impl Work {
 pub struct Bounds {
     /// Points of one caller a minute; 0: as many as it likes.
     pub a_minute: u32,
+    /// Points of an organisation's callers together a minute; 0: as many as they like.
+    pub org_a_minute: u32,
     /// Look-ups of one caller at the same time; a watch is one as long as it lasts.
     pub at_once: usize,
     /// Look-ups of all callers at the same time.
@@ -65,7 +68,7 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Bounds { a_minute: 60, at_once: 3, in_all: 24, all_a_minute: 0 }
+        Bounds { a_minute: 60, org_a_minute: 300, at_once: 3, in_all: 24, all_a_minute: 0 }
     }
 }
 
@@ -73,7 +76,7 @@ impl Bounds {
     /// Of visitors without an account: they have permits of their own, a third as many as accounts, so that however many
     /// there are, accounts wait for none of them.
     pub fn of_visitors(a_minute: u32, all_a_minute: u32) -> Self {
-        Bounds { a_minute, at_once: 2, in_all: 8, all_a_minute }
+        Bounds { a_minute, org_a_minute: 0, at_once: 2, in_all: 8, all_a_minute }
     }
 
     /// As many may wait for a permit as three rounds of those who hold one.
@@ -96,6 +99,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Callers {
     known: HashMap<String, Use>,
+    /// What the callers of each organisation spent.
+    orgs: HashMap<OrgId, Spent>,
     /// What all of them spent.
     spent: Spent,
     /// Waiting for a permit of all callers.
@@ -138,6 +143,13 @@ impl Spent {
     /// The charges of the last minute.
     fn within(&self, now: Instant) -> u32 {
         self.0.iter().filter(|(t, _)| now.duration_since(*t) < WINDOW).map(|(_, p)| p).sum()
+    }
+
+    /// Notes a charge; without a limit there is nothing to count.
+    fn charge(&mut self, charge: (Instant, u32), limit: u32) {
+        if limit > 0 {
+            self.0.push_back(charge);
+        }
     }
 
     /// Takes a charge back: the work was not done.
@@ -202,7 +214,7 @@ impl Limits {
     pub async fn enter(&self, caller: &Caller, work: Work) -> ApiResult<Permit> {
         let key = key(caller);
         let price = self.price(work);
-        let (spent_at, own) = self.pay(&key, price)?;
+        let (spent_at, own) = self.pay(caller.org, &key, price)?;
         match self.acquire(&key, &own).await {
             Ok((own, of_all)) => {
                 if let (Work::Watch, Some(u)) = (work, self.callers().known.get_mut(&key)) {
@@ -213,6 +225,9 @@ impl Limits {
             Err(failure) => {
                 let mut callers = self.callers();
                 callers.spent.refund((spent_at, price));
+                if let Some(spent) = callers.orgs.get_mut(&caller.org) {
+                    spent.refund((spent_at, price));
+                }
                 if let Some(u) = callers.known.get_mut(&key) {
                     u.spent.refund((spent_at, price));
                     u.retry_at = Some(Instant::now() + RETRY_SOON);
@@ -230,11 +245,13 @@ impl Limits {
 
     /// What a caller spent within the last minute; `None` without a limit.
     pub fn usage(&self, caller: &Caller) -> Option<Usage> {
-        let limit = self.0.bounds.a_minute;
-        let now = Instant::now();
         let callers = self.callers();
-        let used = callers.known.get(&key(caller)).map_or(0, |u| u.spent.within(now));
-        (limit > 0).then_some(Usage { used: used.into(), limit: limit.into() })
+        usage(callers.known.get(&key(caller)).map(|u| &u.spent), self.0.bounds.a_minute)
+    }
+
+    /// What the callers of an organisation spent together within the last minute; `None` without a limit.
+    pub fn org_usage(&self, org: OrgId) -> Option<Usage> {
+        usage(self.callers().orgs.get(&org), self.0.bounds.org_a_minute)
     }
 
     fn callers(&self) -> MutexGuard<'_, Callers> {
@@ -243,21 +260,25 @@ impl Limits {
 
     /// No price exceeds a rate limit: under a small limit the most expensive work is still possible once a minute.
     fn price(&self, work: Work) -> u32 {
-        let Bounds { a_minute, all_a_minute, .. } = self.0.bounds;
-        [a_minute, all_a_minute].into_iter().filter(|most| *most > 0).fold(work.price(), u32::min)
+        let Bounds { a_minute, org_a_minute, all_a_minute, .. } = self.0.bounds;
+        [a_minute, org_a_minute, all_a_minute]
+            .into_iter()
+            .filter(|most| *most > 0)
+            .fold(work.price(), u32::min)
     }
 
-    /// Charges the price to the rate limits of the caller and of all callers (sliding windows of a minute).
-    fn pay(&self, key: &str, price: u32) -> ApiResult<(Instant, Arc<Semaphore>)> {
-        let Bounds { a_minute, at_once, all_a_minute, .. } = self.0.bounds;
+    /// Charges the price to the rate limits of the caller, its organisation and all callers (sliding windows of a minute).
+    fn pay(&self, org: OrgId, key: &str, price: u32) -> ApiResult<(Instant, Arc<Semaphore>)> {
+        let Bounds { a_minute, org_a_minute, at_once, all_a_minute, .. } = self.0.bounds;
         let now = Instant::now();
         let mut callers = self.callers();
-        let Callers { known, spent, .. } = &mut *callers;
+        let Callers { known, orgs, spent, .. } = &mut *callers;
         if known.len() >= MAX_CALLERS {
             known.retain(|_, u| {
                 let idle = u.waiting == 0 && u.places.available_permits() == at_once;
-                !idle || u.spent.0.back().is_some_and(|(t, _)| now.duration_since(*t) < WINDOW)
+                !idle || u.spent.within(now) > 0
             });
+            orgs.retain(|_, spent| spent.within(now) > 0);
         }
         let u = known.entry(key.to_string()).or_insert_with(|| Use {
             places: Arc::new(Semaphore::new(at_once)),
@@ -266,29 +287,31 @@ impl Limits {
             watches: 0,
             retry_at: None,
         });
-        let wait = u.spent.wait(price, a_minute, now);
-        if !wait.is_zero() {
-            u.retry_at = Some(now + wait);
-            return Err(ApiError::too_many_requests(format!(
-                "Too many look-ups within a minute; each queries many servers. Try again in {} s.",
-                seconds(wait)
-            )));
+        let of_org = orgs.entry(org).or_default();
+        let windows = [
+            (&mut u.spent, a_minute, "Too many look-ups within a minute; each queries many servers.", "."),
+            (of_org, org_a_minute, "The look-ups of your organisation are used up for the moment.", "."),
+            (
+                spent,
+                all_a_minute,
+                "The look-ups for all visitors without an account are used up for the moment.",
+                ", or sign in.",
+            ),
+        ];
+        let mut charged = Vec::with_capacity(windows.len());
+        for (spent, limit, sentence, or_else) in windows {
+            let wait = spent.wait(price, limit, now);
+            if !wait.is_zero() {
+                u.retry_at = Some(now + wait);
+                return Err(ApiError::too_many_requests(format!(
+                    "{sentence} Try again in {} s{or_else}",
+                    seconds(wait)
+                )));
+            }
+            charged.push((spent, limit));
         }
-        let wait = spent.wait(price, all_a_minute, now);
-        if !wait.is_zero() {
-            u.retry_at = Some(now + wait);
-            return Err(ApiError::too_many_requests(format!(
-                "The look-ups for all visitors without an account are used up for the moment. Try again in {} s, \
-                 or sign in.",
-                seconds(wait)
-            )));
-        }
-        // Without a rate limit there is nothing to count.
-        if a_minute > 0 {
-            u.spent.0.push_back((now, price));
-        }
-        if all_a_minute > 0 {
-            spent.0.push_back((now, price));
+        for (spent, limit) in charged {
+            spent.charge((now, price), limit);
         }
         Ok((now, u.places.clone()))
     }
@@ -352,6 +375,11 @@ impl Limits {
 /// Whole seconds, rounded up, at least 1.
 fn seconds(left: Duration) -> u64 {
     left.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX).max(1)
+}
+
+fn usage(spent: Option<&Spent>, limit: u32) -> Option<Usage> {
+    let used = spent.map_or(0, |s| s.within(Instant::now()));
+    (limit > 0).then_some(Usage { used: used.into(), limit: limit.into() })
 }
 
 fn key(caller: &Caller) -> String {

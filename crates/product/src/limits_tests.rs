@@ -8,7 +8,7 @@ fn caller(who: &str) -> Caller {
 }
 
 fn limits(a_minute: u32, at_once: usize, in_all: usize) -> Limits {
-    Limits::new(Bounds { a_minute, at_once, in_all, all_a_minute: 0 })
+    Limits::new(Bounds { a_minute, org_a_minute: 0, at_once, in_all, all_a_minute: 0 })
 }
 
 #[tokio::test(start_paused = true)]
@@ -32,6 +32,34 @@ async fn a_minute_has_so_many_points_and_the_refusal_says_when_to_retry() {
     limits.enter(&a, Work::Check).await.unwrap();
     let refused = limits.enter(&a, Work::Trace).await.unwrap_err();
     assert!(refused.to_string().contains("in 20 s"), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_of_an_organisation_share_a_minute_and_what_was_refused_costs_nothing() {
+    let bounds = Bounds { a_minute: 6, org_a_minute: 8, at_once: 1, in_all: 24, all_a_minute: 0 };
+    let limits = Limits::new(bounds);
+    let (a, b) = (caller("a"), caller("b"));
+    let stranger = Caller::new(OrgId(2), "a", Role::Owner);
+    limits.enter(&a, Work::Compare).await.unwrap();
+    limits.enter(&b, Work::Compare).await.unwrap();
+    let refused = limits.enter(&b, Work::Check).await.unwrap_err();
+    assert_eq!(refused.status(), 429);
+    assert_eq!(
+        refused.to_string(),
+        "The look-ups of your organisation are used up for the moment. Try again in 60 s."
+    );
+    assert_eq!(limits.org_usage(a.org), Some(Usage { used: 6, limit: 8 }));
+    assert_eq!(limits.usage(&b).map(|u| u.used), Some(3), "what was refused is not charged");
+    let _held =
+        limits.enter(&stranger, Work::Check).await.expect("another organisation has a minute of its own");
+    assert_eq!(limits.enter(&stranger, Work::Check).await.unwrap_err().status(), 429, "one at once");
+    assert_eq!(
+        limits.org_usage(stranger.org).map(|u| u.used),
+        Some(3),
+        "work that did not begin is refunded"
+    );
+    tokio::time::advance(WINDOW).await;
+    limits.enter(&b, Work::Check).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,7 +157,7 @@ async fn callers_of_long_ago_are_forgotten() {
 
 #[tokio::test(start_paused = true)]
 async fn visitors_share_a_minute_and_a_refused_one_pays_nothing() {
-    let limits = Limits::new(Bounds { a_minute: 4, at_once: 3, in_all: 24, all_a_minute: 6 });
+    let limits = Limits::new(Bounds { a_minute: 4, org_a_minute: 0, at_once: 3, in_all: 24, all_a_minute: 6 });
     let (a, b, c) = (caller("a"), caller("b"), caller("c"));
     limits.enter(&a, Work::Check).await.unwrap();
     tokio::time::advance(Duration::from_secs(10)).await;

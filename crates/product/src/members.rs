@@ -211,7 +211,8 @@ impl AccountBackend for Services {
                 used: self.store().pending_claims(caller.org).await.map_err(unavailable)?,
                 limit: MAX_PENDING as u64,
             },
-            lookups: self.tools.limits.usage(caller),
+            lookups: self.tools.limits.org_usage(caller.org),
+            own_lookups: self.tools.limits.usage(caller),
         })
     }
 

@@ -86,7 +86,7 @@ async fn stage(folder: &tempfile::TempDir) -> (Services, Arc<World>) {
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let comparer =
         dns::compare::Comparer::new(engine.clone(), recursive, vec![], Arc::new(dns::compare::SystemClock));
-    let bounds = Bounds { a_minute: 0, ..Bounds::default() };
+    let bounds = Bounds { a_minute: 0, org_a_minute: 0, ..Bounds::default() };
     let worker = Worker::new(scanner.clone(), "test");
     let inspector = product::configure::Inspector::new(engine.clone());
     let services = Services {

@@ -155,8 +155,11 @@ pub struct Organisation {
     pub tokens: Usage,
     /// Ownership claims that wait for a proof.
     pub claims: Usage,
-    /// Points of the caller's look-ups within the last minute; `None` without a limit.
+    /// Points of the members' and tokens' look-ups within the last minute; `None` without a limit.
     pub lookups: Option<Usage>,
+    /// Those of the caller; `None` without a limit.
+    #[serde(default)]
+    pub own_lookups: Option<Usage>,
 }
 
 /// The caller's own account.

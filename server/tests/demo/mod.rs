@@ -52,7 +52,7 @@ pub async fn services(folder: &Path) -> (Services, lab::Lab) {
     let recursive = dns::recursive::Recursive::new(dialer.clone(), engine.settings());
     let resolvers = model::resolvers::parse(&rows).unwrap();
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, resolvers, Arc::new(Fixed(now)));
-    let bounds = Bounds { a_minute: 0, at_once: 64, in_all: 64, ..Bounds::default() };
+    let bounds = Bounds { a_minute: 0, org_a_minute: 0, at_once: 64, in_all: 64, ..Bounds::default() };
     let store = store::open(&folder.to_string_lossy()).await.unwrap();
     let scanner = Scanner {
         store,

@@ -45,10 +45,13 @@ fn body(p: SettingsPage<Organisation>) -> AnyView {
                     <div><dt>"API tokens"</dt><dd>{usage("tokens", o.tokens)}</dd></div>
                     <div><dt>"Ownership"</dt><dd>{usage("claims that wait for a proof", o.claims)}</dd></div>
                     {o.lookups.map(|u| view! {
-                        <div><dt>"Look-ups"</dt><dd>{usage("points within a minute, yours", u)}</dd></div>
+                        <div><dt>"Look-ups"</dt><dd>{usage("points within a minute", u)}</dd></div>
+                    })}
+                    {o.own_lookups.map(|u| view! {
+                        <div><dt>"Your look-ups"</dt><dd>{usage("points within a minute", u)}</dd></div>
                     })}
                 </dl>
-                <div class="card-foot text-xs">"The operator of this server sets the quotas."</div>
+                <div class="card-foot text-xs">"The operator of this server sets the quotas; that of claims is fixed."</div>
             </section>
         </div>
     }
