@@ -37,20 +37,20 @@ impl Default for TailLimits {
 /// A line of a watch.
 pub type WatchLine = Arc<[u8]>;
 
-/// What a watch says about an object.
+/// What happened to an object (Kubernetes: `watch.Event`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum EventType {
     Added,
     Modified,
     Deleted,
 }
 
-impl Said {
+impl EventType {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Said::Added => "ADDED",
-            Said::Modified => "MODIFIED",
-            Said::Deleted => "DELETED",
+            EventType::Added => "ADDED",
+            EventType::Modified => "MODIFIED",
+            EventType::Deleted => "DELETED",
         }
     }
 }
@@ -91,23 +91,23 @@ impl Change {
     }
 
     /// The change as a line of JSON, made once for all watches.
-    pub(crate) fn line(&self, said: Said) -> WatchLine {
-        self.lines[said as usize].get_or_init(|| line(said.as_str(), &self.object)).clone()
+    pub(crate) fn line(&self, event: EventType) -> WatchLine {
+        self.lines[event as usize].get_or_init(|| line(event.as_str(), &self.object)).clone()
     }
 
     fn weight(&self) -> usize {
         let usual = match self.op {
-            Op::Create => Said::Added,
-            Op::Update => Said::Modified,
-            Op::Delete => Said::Deleted,
+            Op::Create => EventType::Added,
+            Op::Update => EventType::Modified,
+            Op::Delete => EventType::Deleted,
         };
         self.line(usual).len() * WEIGHT
     }
 }
 
 /// An event of a watch as a line of JSON.
-pub(crate) fn line(said: &str, object: &Value) -> WatchLine {
-    format!("{{\"type\":\"{said}\",\"object\":{object}}}\n").into_bytes().into()
+pub(crate) fn line(event: &str, object: &Value) -> WatchLine {
+    format!("{{\"type\":\"{event}\",\"object\":{object}}}\n").into_bytes().into()
 }
 
 /// What a tail keeps.
@@ -115,7 +115,7 @@ struct Ring {
     /// Every change after this position …
     from: LogPosition,
     /// … up to this one is in `changes`.
-    upto: LogPosition,
+    read_to: LogPosition,
     changes: VecDeque<(Arc<Change>, usize)>,
     weight: usize,
     end: Option<Failure>,
@@ -177,7 +177,7 @@ impl Tails {
         if let Some(shared) = all.get(&key) {
             return Tail { moved: shared.moved.subscribe(), shared: shared.clone() };
         }
-        let ring = Ring { from: head, upto: head, changes: VecDeque::new(), weight: 0, end: None };
+        let ring = Ring { from: head, read_to: head, changes: VecDeque::new(), weight: 0, end: None };
         let (moved, receiver) = watch::channel(());
         let shared = Arc::new(Shared {
             ring: Mutex::new(ring),
@@ -218,7 +218,7 @@ impl Shared {
     /// Follows the change log until that fails.
     async fn read_on(&self, objects: &Objects) -> Failure {
         loop {
-            let at = self.ring().upto;
+            let at = self.ring().read_to;
             let changes = match objects.backend.changes(&objects.caller, at, WAIT).await {
                 Ok(changes) => changes,
                 Err(e) => return e.into(),
@@ -232,14 +232,14 @@ impl Shared {
                 }
             }
             let mut ring = self.ring();
-            ring.upto = ring.upto.max(changes.upto);
+            ring.read_to = ring.read_to.max(changes.upto);
         }
     }
 
     fn push(&self, change: Change) {
         let weight = change.weight();
         let mut ring = self.ring();
-        ring.upto = change.rv;
+        ring.read_to = change.rv;
         ring.changes.push_back((Arc::new(change), weight));
         ring.weight += weight;
         self.together.fetch_add(weight, Ordering::Relaxed);
@@ -288,7 +288,7 @@ impl Tail {
         }
         match &ring.end {
             Some(failure) => Found::Ended(failure.clone()),
-            None => Found::Nothing(ring.upto.max(at)),
+            None => Found::Nothing(ring.read_to.max(at)),
         }
     }
 

@@ -3,7 +3,7 @@ use serde_json::json;
 
 fn shared(limits: TailLimits, together: &Arc<AtomicUsize>) -> (Arc<Shared>, Tail) {
     let at = LogPosition(10);
-    let ring = Ring { from: at, upto: at, changes: VecDeque::new(), weight: 0, end: None };
+    let ring = Ring { from: at, read_to: at, changes: VecDeque::new(), weight: 0, end: None };
     let (moved, receiver) = watch::channel(());
     let shared = Arc::new(Shared { ring: Mutex::new(ring), moved, limits, together: together.clone() });
     (shared.clone(), Tail { shared, moved: receiver })
@@ -17,7 +17,7 @@ fn change(rv: i64, text: &str) -> Change {
 fn found(tail: &mut Tail, at: i64) -> String {
     match tail.after(LogPosition(at), 2) {
         Found::Changes(all) => all.iter().map(|c| c.rv.0.to_string()).collect::<Vec<_>>().join(" "),
-        Found::Nothing(upto) => format!("nothing up to {}", upto.0),
+        Found::Nothing(read_to) => format!("nothing up to {}", read_to.0),
         Found::Gone => "gone".into(),
         Found::Ended(failure) => failure.reason.into(),
     }
@@ -71,8 +71,8 @@ fn memory_is_bounded_for_one_ring_and_for_all_and_returned() {
 #[test]
 fn a_line_is_made_once() {
     let change = change(7, "x");
-    assert!(Arc::ptr_eq(&change.line(Said::Added), &change.line(Said::Added)));
-    let event: Value = serde_json::from_slice(&change.line(Said::Deleted)).unwrap();
+    assert!(Arc::ptr_eq(&change.line(EventType::Added), &change.line(EventType::Added)));
+    let event: Value = serde_json::from_slice(&change.line(EventType::Deleted)).unwrap();
     assert_eq!((event["type"].as_str(), &event["object"]), (Some("DELETED"), &change.object));
 }
 

@@ -11,7 +11,7 @@ use crate::request::Options;
 use crate::selector::Selector;
 use crate::store::{Objects, position};
 use crate::table::{Include, table};
-use crate::tail::{Change, Found, Said, Tail, Tails, WatchLine, line};
+use crate::tail::{Change, EventType, Found, Tail, Tails, WatchLine, line};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use jiff::Timestamp;
@@ -154,7 +154,12 @@ impl Watch {
             };
             if let Err(failure) = read {
                 self.fail(&failure);
-            } else if self.ready.is_empty() && self.bookmarks && quiet_since.elapsed() >= BOOKMARK {
+            } else if self.ready.is_empty()
+                && self.bookmarks
+                // Before the state is complete, a bookmark would let a client go on without the rest of it.
+                && !matches!(self.source, Source::State(_))
+                && quiet_since.elapsed() >= BOOKMARK
+            {
                 self.bookmark(false);
                 quiet_since = Instant::now();
             }
@@ -189,10 +194,10 @@ impl Watch {
                 matching.insert(name.to_owned());
             }
             let rv = position(&object);
-            if rv > self.at && self.objects.kind.log_kind != "event" {
+            if rv > self.at {
                 self.ahead.insert(name.to_owned(), rv);
             }
-            self.send(Said::Added, &object);
+            self.send(EventType::Added, &object);
         }
         self.source = match next {
             Some(next) => Source::State(next),
@@ -243,14 +248,17 @@ impl Watch {
                 }
                 Ok(())
             }
-            Found::Nothing(upto) => {
-                self.at = upto;
+            Found::Nothing(read_to) => {
+                self.at = read_to;
                 // Without an end that is a time to send a bookmark, or the watch is over.
                 let _ = tokio::time::timeout(wait, self.tail.changed()).await;
                 Ok(())
             }
-            // The client reads more slowly than changes come: it has to begin again.
-            Found::Gone => Err(Failure::expired()),
+            // The client reads more slowly than changes come; the log keeps them for longer than the tail.
+            Found::Gone => {
+                self.source = Source::Log;
+                Ok(())
+            }
             Found::Ended(failure) => Err(failure),
         }
     }
@@ -271,7 +279,7 @@ impl Watch {
             let matched =
                 self.matching.as_mut().map_or_else(|| self.selector.matches(gone), |m| m.remove(name));
             if matched {
-                self.send_change(Said::Deleted, change);
+                self.send_change(EventType::Deleted, change);
             }
             return;
         }
@@ -286,7 +294,7 @@ impl Watch {
         let created = change.op == Op::Create;
         let Some(matching) = &mut self.matching else {
             if matches {
-                self.send_change(if created { Said::Added } else { Said::Modified }, change);
+                self.send_change(if created { EventType::Added } else { EventType::Modified }, change);
             }
             return;
         };
@@ -295,22 +303,22 @@ impl Watch {
         if matches {
             let new = matching.insert(name.to_owned());
             // What matched when the watch began may be new to a client that lists from an earlier position.
-            self.send_change(if new || created { Said::Added } else { Said::Modified }, change);
+            self.send_change(if new || created { EventType::Added } else { EventType::Modified }, change);
         } else if before || (early && !created) {
             matching.remove(name);
-            self.send_change(Said::Deleted, change);
+            self.send_change(EventType::Deleted, change);
         }
     }
 
-    fn send_change(&mut self, said: Said, change: &Change) {
+    fn send_change(&mut self, event: EventType, change: &Change) {
         match self.form {
-            Form::Json | Form::Yaml | Form::Text => self.ready.push_back(change.line(said)),
-            Form::Table(_) | Form::Partial => self.send(said, &change.object),
+            Form::Json | Form::Yaml | Form::Text => self.ready.push_back(change.line(event)),
+            Form::Table(_) | Form::Partial => self.send(event, &change.object),
         }
     }
 
-    fn send(&mut self, said: Said, object: &Value) {
-        let said = said.as_str();
+    fn send(&mut self, event: EventType, object: &Value) {
+        let event = event.as_str();
         let line = match self.form {
             Form::Table(version) => {
                 let mut rows = table(self.objects.kind, object, version, self.include, Timestamp::now());
@@ -318,10 +326,10 @@ impl Watch {
                 if !std::mem::take(&mut self.first_columns) {
                     rows["columnDefinitions"] = Value::Null;
                 }
-                line(said, &rows)
+                line(event, &rows)
             }
-            Form::Partial => line(said, &partial(object)),
-            Form::Json | Form::Yaml | Form::Text => line(said, object),
+            Form::Partial => line(event, &partial(object)),
+            Form::Json | Form::Yaml | Form::Text => line(event, object),
         };
         self.ready.push_back(line);
     }
