@@ -9,7 +9,7 @@ use model::ids::{OrgId, SnapshotId, Vantage};
 use model::names::DomainName;
 
 /// The condition that the organisation at `$1` holds the name of snapshot `s`.
-const HELD: &str = "EXISTS (SELECT 1 FROM items i WHERE i.org = $1 AND i.name = s.name)";
+pub(crate) const HELD: &str = "EXISTS (SELECT 1 FROM items i WHERE i.org = $1 AND i.name = s.name)";
 
 pub(crate) async fn observation(db: &Db, name: &DomainName, vantage: &Vantage) -> Result<Option<Versioned>> {
     let row = db

@@ -7,6 +7,7 @@ use super::{Text, answers};
 use crate::api::{Error, Record, Result};
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, Tx, args};
+use crate::history::HELD;
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::ids::{OrgId, SnapshotId};
 use model::names::DomainName;
@@ -16,10 +17,7 @@ use model::observation::Observation;
 const CHAIN: i64 = 32;
 
 /// States kept of a name and vantage: a name that changes with every look must not fill the database.
-pub(crate) const KEPT_STATES: i64 = 1000;
-
-/// The condition that the organisation at `$1` holds the name of snapshot `s`.
-const HELD: &str = "EXISTS (SELECT 1 FROM items i WHERE i.org = $1 AND i.name = s.name)";
+const KEPT_STATES: i64 = 1000;
 
 /// Keeps the state when it differs, and the raw answers with the newest state.
 pub(crate) async fn keep(tx: &mut Tx, record: &Record) -> Result<()> {
@@ -79,17 +77,19 @@ async fn shorten(tx: &mut Tx, before: &[Cells], (id, state, chain): (i64, &Text,
     let Some(last) = before.first() else { return Ok(()) };
     if chain > 0 {
         // Read and written again: what an earlier version kept loses its latencies, too.
-        let old = Text::of_columns(last, 1, None)?.read::<Observation>()?;
-        let packed = Text::of_state(&old)?.pack(Some(state))?;
-        let sql = "UPDATE snapshots SET json = '', packed = $2, base = $3 WHERE id = $1";
-        tx.execute(sql, args![last.int(0)?, packed, id]).await?;
+        if let Some(old) = readable(Text::of_columns(last, 1, None).and_then(|t| t.read::<Observation>()))? {
+            let packed = Text::of_state(&old)?.pack(Some(state))?;
+            let sql = "UPDATE snapshots SET json = '', packed = $2, base = $3 WHERE id = $1";
+            tx.execute(sql, args![last.int(0)?, packed, id]).await?;
+        }
     }
     let Some(second) = before.get(1) else { return Ok(()) };
     if second.int_or_null(4)?.is_none() {
         return Ok(());
     }
     let (second, last) = (second.int(0)?, last.int(0)?);
-    let (old, base) = (raw_of(tx, second).await?, raw_of(tx, last).await?);
+    let (old, base) = (readable(raw_of(tx, second).await)?, readable(raw_of(tx, last).await)?);
+    let (Some(old), Some(base)) = (old, base) else { return Ok(()) };
     if old.is_empty() || base.is_empty() {
         return Ok(());
     }
@@ -98,6 +98,15 @@ async fn shorten(tx: &mut Tx, before: &[Cells], (id, state, chain): (i64, &Text,
     tx.execute("DELETE FROM raw_answers WHERE snapshot = $1 OR snapshot = $2", args![second, last]).await?;
     put_raw(tx, last, &base, None).await?;
     put_raw(tx, second, &old, Some((last, &base))).await
+}
+
+/// What a row holds; `None` where it is damaged, which must not keep new states from being recorded.
+fn readable<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Broken(_)) => Ok(None),
+        Err(e) => Err(e),
+    }
 }
 
 async fn put_raw(tx: &mut Tx, snapshot: i64, text: &Text, base: Option<(i64, &Text)>) -> Result<()> {

@@ -127,6 +127,20 @@ pub async fn states_are_differences_that_read_as_they_were(place: &Place) {
     s.prune(now(), 400).await.unwrap();
     assert_eq!(texts(place, "SELECT name FROM snapshots WHERE name = 'a.example'").await.len(), 0);
     assert_eq!(all_read(&*s, "b.example", &b).await.len(), 3, "of b.example what is younger");
+    // Damaged rows keep no new state from being recorded.
+    let newest = "SELECT MAX(id) FROM snapshots WHERE name = 'b.example'";
+    execute(
+        place,
+        &format!("UPDATE raw_answers SET json = '{{', packed = NULL WHERE snapshot IN ({newest})"),
+    )
+    .await;
+    execute(place, &format!("UPDATE snapshots SET json = '{{', packed = NULL WHERE id IN ({newest})")).await;
+    for round in 80..83 {
+        record(&*s, "b.example", round, 60 * round, &mut b).await;
+        let id = *b.last_key_value().unwrap().0;
+        let read = s.snapshot(ONE, &name("b.example"), SnapshotId(id)).await.unwrap();
+        assert_eq!(read.observation, b[&id].0);
+    }
 }
 
 pub async fn states_of_a_wrong_clock_stay_readable(place: &Place) {
