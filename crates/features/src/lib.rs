@@ -15,6 +15,6 @@ mod table;
 pub use gates::{Gates, Use};
 pub use leader::leader;
 pub use machine::{Feature, Report, State, Step, step};
-pub use runner::{FeatureStore, LIVE_SECONDS, Left, Process, Runner, StoreError, Stored, Tick};
+pub use runner::{FeatureStore, LIVE_SECONDS, Left, Process, Runner, SKEW_SECONDS, StoreError, Stored, Tick};
 pub use safety::{downgrade_blocker, upgrade_blocker};
 pub use table::{FEATURES, Spec, Stage, Task, alerts, spec};

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 /// Seconds after its last announcement during which a process counts as live.
 pub const LIVE_SECONDS: i64 = 15;
 /// Most seconds by which clocks of processes may differ.
-const SKEW_SECONDS: i64 = 60;
+pub const SKEW_SECONDS: i64 = 60;
 /// Hours after which what a process announced is deleted.
 const KEEP_HOURS: i64 = 1;
 /// Seconds between two announcements of an unchanged report.
@@ -110,14 +110,14 @@ pub struct Runner<S: ?Sized> {
     started_at: Timestamp,
     announced: Mutex<Option<Process>>,
     /// When each announcement was first read here, with the instant that it names.
-    heard: Mutex<BTreeMap<String, (Timestamp, Timestamp)>>,
+    announcements: Mutex<BTreeMap<String, (Timestamp, Timestamp)>>,
 }
 
 impl<S: FeatureStore + ?Sized> Runner<S> {
     /// For the process with this identity.
     pub fn new(store: Arc<S>, gates: Gates, id: String, version: &'static str, now: Timestamp) -> Self {
-        let (announced, heard) = (Mutex::new(None), Mutex::default());
-        Runner { store, gates, id, version, started_at: now, announced, heard }
+        let (announced, announcements) = (Mutex::new(None), Mutex::default());
+        Runner { store, gates, id, version, started_at: now, announced, announcements }
     }
 
     /// Reads what is stored, sets the gates, announces this process, and carries on the transitions it leads as far as
@@ -165,16 +165,16 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
     /// The processes that announced something new within [`LIVE_SECONDS`]. That is counted on the clock of this process,
     /// from the moment the announcement was read, because clocks of processes differ.
     fn live(&self, all: Vec<Process>, now: Timestamp) -> Vec<Process> {
-        let mut heard = self.heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        heard.retain(|id, _| all.iter().any(|p| p.id == *id));
+        let mut known = self.announcements.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        known.retain(|id, _| all.iter().any(|p| p.id == *id));
         let is_live = |p: &Process| {
             // One that is new here may be dead already: its own clock says so, unless that may be wrong.
             let age = now.duration_since(p.seen_at).as_secs();
             let may_live = age.abs() < LIVE_SECONDS + SKEW_SECONDS && !(0..=LIVE_SECONDS).contains(&age);
-            let first = if may_live { now } else { p.seen_at };
-            let (said, read_at) = heard.entry(p.id.clone()).or_insert((p.seen_at, first));
-            if *said != p.seen_at {
-                (*said, *read_at) = (p.seen_at, now);
+            let first = if may_live { now } else { p.seen_at.min(now) };
+            let (announced_at, read_at) = known.entry(p.id.clone()).or_insert((p.seen_at, first));
+            if *announced_at != p.seen_at {
+                (*announced_at, *read_at) = (p.seen_at, now);
             }
             now.duration_since(*read_at) < SignedDuration::from_secs(LIVE_SECONDS)
         };

@@ -2,7 +2,7 @@
 
 mod support;
 
-use features::{FEATURES, Gates, LIVE_SECONDS, Runner, State, Task, spec};
+use features::{FEATURES, FeatureStore as _, Gates, LIVE_SECONDS, Process, Runner, State, Task, spec};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -252,4 +252,18 @@ fn clocks_that_differ_by_thirty_seconds_change_nothing() {
     // One that dies counts as dead after 15 seconds at the others.
     members.remove(0);
     assert_eq!(round(&members, LIVE_SECONDS + 2), [2, 2]);
+    // One that comes later and finds what it left counts it as dead as soon, however far ahead its clock was.
+    drop(members);
+    let ahead = Process {
+        id: "ahead".into(),
+        version: "0.1.0".into(),
+        started_at: begin,
+        seen_at: begin + SignedDuration::from_hours(1),
+        uses: BTreeMap::new(),
+    };
+    now_or_never(store.announce(&ahead)).unwrap();
+    let gates = Gates::default();
+    let runner = Runner::new(store.clone(), gates.clone(), "late".into(), "0.1.0", begin);
+    let late = [(0, Member { runner, gates, use_held: None })];
+    assert_eq!(round(&late, LIVE_SECONDS + 2), [1]);
 }

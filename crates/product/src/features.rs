@@ -2,8 +2,8 @@
 
 use super::{Services, unavailable};
 use ::features::{
-    FEATURES, LIVE_SECONDS, Left, Process, State, StoreError, Task, Use, downgrade_blocker, leader, spec,
-    upgrade_blocker,
+    FEATURES, LIVE_SECONDS, Left, Process, SKEW_SECONDS, State, StoreError, Task, Use, downgrade_blocker,
+    leader, spec, upgrade_blocker,
 };
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -101,7 +101,8 @@ async fn view(
 /// `Unavailable` when the store does not answer.
 pub async fn features_report(store: &dyn Store, org: OrgId, now: Timestamp) -> ApiResult<FeaturesReport> {
     let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
-    let since = now - SignedDuration::from_secs(LIVE_SECONDS);
+    // Announcements bear the time of each process's own clock: an ended one may show for as long as clocks may differ.
+    let since = now - SignedDuration::from_secs(LIVE_SECONDS + SKEW_SECONDS);
     // The processes are those of the installation, whose features belong to its first organisation.
     let live =
         if org == OrgId::BUILT_IN { store.processes(since).await.map_err(failed)? } else { Vec::new() };
