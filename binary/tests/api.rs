@@ -104,7 +104,7 @@ fn token(url: &str, scope: &str) -> String {
     }
 }
 
-/// Of two runs, 90 seconds at most together.
+/// For each of two runs: a slower machine sends fewer requests.
 const SECONDS: &str = "--max-time=36";
 
 #[test]

@@ -1,6 +1,6 @@
 //! One scan: observe, compare, record. The judgement is in `model`; this is the order of the steps.
 
-use crate::observer::{Observer, Progress};
+use crate::observer::{Elsewhere, Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
 use model::carry::carry_forward;
@@ -204,10 +204,11 @@ impl Scanner {
         raw: Vec<RawAnswer>,
     ) -> Result<(ScanResult, Option<Timestamp>), ScanError> {
         let failed = failures(&seen);
+        let mut elsewhere = None;
         for _ in 0..CONFLICTS {
             let now = self.clock.now();
             let before = previous.as_ref().map(|p| &p.observation);
-            let current = self.second_look(before, carry_forward(before, seen.clone())).await;
+            let current = self.second_look(before, carry_forward(before, seen.clone()), &mut elsewhere).await;
             let attempted = |part| match part {
                 PartKind::Registration => seen.registration.attempted_at,
                 PartKind::Delegation => seen.delegation.attempted_at,
@@ -264,14 +265,22 @@ impl Scanner {
     }
 
     /// Servers that are silent again are asked from another place. Those that answer there are not dead: the fault is
-    /// between here and them.
-    async fn second_look(&self, before: Option<&Observation>, mut current: Observation) -> Observation {
+    /// between here and them. `answer`: what the other place said, which is asked once in a scan.
+    async fn second_look(
+        &self,
+        before: Option<&Observation>,
+        mut current: Observation,
+        answer: &mut Option<Option<Elsewhere>>,
+    ) -> Observation {
         let Some(before) = before else { return current };
         let silent = silent_servers(before, &current);
         if silent.is_empty() {
             return current;
         }
-        if let Some(seen) = self.observer.elsewhere(&current.name).await {
+        if answer.is_none() {
+            *answer = Some(self.observer.elsewhere(&current.name).await);
+        }
+        if let Some(seen) = answer.as_ref().and_then(Option::as_ref) {
             tracing::debug!(domain = %current.name, place = seen.place, ?silent, answering = ?seen.answering, "second place");
             keep_answering(before, &mut current, &seen.place, &seen.answering);
         }

@@ -39,9 +39,13 @@ pub(crate) async fn web_file(
         Ok(mut all) => {
             all.sort();
             all.dedup();
+            // A machine without IPv6 can say nothing about addresses of IPv6.
+            if all.iter().any(|a| web.has_route(*a)) {
+                all.retain(|a| web.has_route(*a));
+            }
             let replies = all.iter().take(SHOWN).enumerate().map(|(place, address)| async move {
                 if place >= ADDRESSES {
-                    let reason = format!("not asked: of more than {ADDRESSES} addresses the first are");
+                    let reason = format!("not checked: only the first {ADDRESSES} addresses are");
                     return Reply::Unusable { reason };
                 }
                 tokio::time::timeout(TIME, fetch(web, expected, *address))

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -167,6 +167,16 @@ impl Dialer {
             self.admit(host, *address)?;
         }
         Ok(found)
+    }
+
+    /// Whether this machine has a route to the address. Nothing is sent; what is mapped elsewhere counts as reachable.
+    pub fn has_route(&self, address: IpAddr) -> bool {
+        let any: IpAddr = match address {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        !self.0.settings.address_map.is_empty()
+            || std::net::UdpSocket::bind((any, 0)).and_then(|s| s.connect((address, 443))).is_ok()
     }
 
     /// The address, unless the guard refuses it.

@@ -27,7 +27,11 @@ pub async fn claim(client: Client, name: &str, spec: ClaimSpec) -> Result<Vec<Ip
     }
     let claims: Api<NetworkClaim> = Api::default_namespaced_with(client, &resource());
     match claims.create(&PostParams::default(), &Object::new(name, &resource(), spec.clone())).await {
-        Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            if claims.get(name).await?.spec != spec {
+                return Err(format!("the claim {name} exists and asks for something else").into());
+            }
+        }
         created => drop(created?),
     }
     let is_allocated = |claim: Option<&NetworkClaim>| {

@@ -187,6 +187,9 @@ pub fn confirm(
 /// Servers that ceased to answer and were silent in an earlier look too: before that is an event, they are asked from
 /// another place.
 pub fn silent_servers(previous: &Observation, current: &Observation) -> Vec<String> {
+    if previous.pending.is_empty() && previous.elsewhere.is_empty() {
+        return Vec::new();
+    }
     let was_silent = |c: &Change| {
         previous.pending.iter().any(|p| p.change.is_some() && p.is_about(c))
             || previous.elsewhere.iter().any(|e| e.server == c.field)
