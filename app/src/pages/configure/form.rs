@@ -1,6 +1,7 @@
 //! The first two steps: which service, on which domain, with which values. In: the query of the address. Out: the form,
 //! and the query for the server once it is complete.
 
+use crate::components::area::area_text;
 use crate::components::icon;
 use crate::query;
 use leptos::ev::SubmitEvent;
@@ -144,7 +145,7 @@ fn field(f: &'static Field, value: &str) -> AnyView {
         }
         .into_any(),
         FieldKind::Area => view! {
-            <textarea class="input" name=f.key rows="4" required=f.required placeholder=f.example spellcheck="false">{value}</textarea>
+            <textarea class="input" name=f.key rows="4" required=f.required placeholder=f.example spellcheck="false">{area_text(&value)}</textarea>
         }
         .into_any(),
         FieldKind::Choice(choices) => {
