@@ -63,8 +63,8 @@ pub fn shell(assets: ShellAssets) -> impl IntoView {
         head.insert_str(0, "<base target=\"_blank\">");
     } else {
         head.insert_str(0, &format!("<script src=\"{PASSKEY_SCRIPT}\" defer></script>"));
+        head.insert_str(0, &format!("<script>{STOPPED_SCRIPT}</script>"));
     }
-    head.insert_str(0, &format!("<script>{STOPPED_SCRIPT}</script>"));
     let attribute = |name: &str| {
         visitor::document_attributes().into_iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     };
