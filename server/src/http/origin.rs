@@ -215,13 +215,19 @@ pub async fn confirm_queries(State(state): State<AppState>, request: Request, ne
         return cross_site_refusal();
     }
     let pairs: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    let about = pairs.iter().find(|(key, _)| ["name", "zone"].contains(&key.as_str()));
-    let about: String = about.map_or("this address", |(_, value)| value).chars().take(100).collect();
+    let value = |keys: &[&str]| pairs.iter().find(|(key, _)| keys.contains(&key.as_str())).map(|(_, v)| v);
+    let about = value(&["name", "zone", "domain"]).map_or("this address", String::as_str);
+    let about: String = about.chars().take(100).collect();
+    // Domain Connect leads back to the page of the set-up.
+    let from = match path {
+        "/tools/configure" => {
+            "A link on another site opened this page, or your DNS provider led you back to it."
+        }
+        _ => "A link on another site opened this page.",
+    };
     let page = AccessPage {
         title: "Run this tool?".into(),
-        text: format!(
-            "A link on another site opened this page. It sends questions about {about} to other servers."
-        ),
+        text: format!("{from} It sends questions about {about} to other servers."),
         action: path.to_string().into(),
         is_get: true,
         hidden: pairs.into_iter().map(|(key, value)| (key.into(), value)).collect(),

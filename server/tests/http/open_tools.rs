@@ -55,6 +55,20 @@ async fn a_visitors_page_shows_open_tools_and_the_way_to_sign_in_and_no_organisa
     assert!(site.scanner.store.observation(&name("alder.example"), &vantage()).await.unwrap().is_none());
 }
 
+#[tokio::test]
+async fn the_way_back_from_a_dns_provider_names_the_domain_and_asks_first() {
+    let site = crate::site::site(true).await;
+    let elsewhere = [("sec-fetch-site", "cross-site")];
+    let path = "/tools/configure?service=caa&domain=alder.example&issuers=letsencrypt.org";
+    let (status, page) = site.ask("GET", path, &elsewhere, "").await;
+    assert_eq!(status, StatusCode::OK);
+    for words in ["Run this tool?", "your DNS provider led you back", "questions about alder.example"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let (_, page) = site.ask("GET", "/tools/check?zone=alder.example", &elsewhere, "").await;
+    assert!(page.contains("questions about alder.example") && !page.contains("DNS provider"), "{page}");
+}
+
 fn name(text: &str) -> model::names::DomainName {
     model::names::DomainName::trusted(text)
 }
