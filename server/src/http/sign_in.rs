@@ -98,14 +98,30 @@ pub async fn sign_out(State(state): State<AppState>, request: Request) -> Respon
 /// `POST /switch-organisation`.
 pub async fn switch_org(State(state): State<AppState>, request: Request) -> Response {
     let presented = access::presented(request.headers(), origin::is_encrypted(&request));
-    let visitor = state.access.demo.clone().filter(|_| presented.is_none() && origin::is_local(&request));
+    let (secret, is_program) = match presented {
+        Some(Presented::Cookie(secret)) => (Some(secret), false),
+        presented => (None, presented.is_some()),
+    };
+    let visitor = state.access.demo.clone().filter(|_| !is_program && origin::is_local(&request));
     let (client, encrypted, fields) = match read(request).await {
         Ok(read) => read,
         Err(refused) => return refused,
     };
     let identity = &state.access.identity;
-    let (secret, cookie) = match (presented, visitor) {
-        (Some(Presented::Cookie(secret)), _) => (secret, None),
+    let unavailable = |e: store::Error| {
+        let words = SignInError::from(e).to_string();
+        show(&state, StatusCode::SERVICE_UNAVAILABLE, &notice("Switch organisation", &words))
+    };
+    // A session that has ended counts for nothing, as on every page.
+    let session = match secret {
+        Some(secret) => match identity.caller(&secret).await {
+            Ok(caller) => caller.map(|_| secret),
+            Err(e) => return unavailable(e),
+        },
+        None => None,
+    };
+    let (secret, cookie) = match (session, visitor) {
+        (Some(secret), _) => (secret, None),
         // The organisation one acts in belongs to a session, and a demo's visitor has none.
         (_, Some(email)) => match identity.demo_session(&email, &client).await {
             Ok(secret) => {
@@ -125,10 +141,7 @@ pub async fn switch_org(State(state): State<AppState>, request: Request) -> Resp
             let words = "You are not a member of this organisation any more.";
             show(&state, StatusCode::FORBIDDEN, &notice("Switch organisation", words))
         }
-        Err(e) => {
-            let words = SignInError::from(e).to_string();
-            show(&state, StatusCode::SERVICE_UNAVAILABLE, &notice("Switch organisation", &words))
-        }
+        Err(e) => unavailable(e),
     }
 }
 

@@ -141,6 +141,9 @@ async fn a_member_switches_between_organisations_of_their_own() {
     store.add_member(birch, &mira, model::ids::Role::Viewer, now, None).await.unwrap();
     let switched = post(&site, "/switch-organisation", &cookie, &[("org", "birch-key")]).await;
     assert_eq!(switched.status, StatusCode::SEE_OTHER);
+    let ended =
+        post(&site, "/switch-organisation", "domainscope_session=dss_x", &[("org", "birch-key")]).await;
+    assert_eq!((ended.status, ended.location()), (StatusCode::SEE_OTHER, "/sign-in"));
     let (status, _) = site.ask("GET", "/domains", &[("cookie", &cookie)], "").await;
     assert_eq!(status, StatusCode::OK);
     let add = [
@@ -158,6 +161,14 @@ async fn the_demo_acts_in_the_name_of_its_visitor() {
     let (status, page) = site.ask("GET", "/domains", &[], "").await;
     assert_eq!(status, StatusCode::OK);
     assert!(page.contains("Mira Holt") && page.contains("Alder Labs") && !page.contains("Sign out"));
+    // The cookie of a session that has ended, as one of an earlier start has, stands in the way of nothing.
+    let form = [
+        ("cookie", "domainscope_session=dss_ended"),
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("sec-fetch-site", "same-origin"),
+    ];
+    let (status, page) = site.ask("POST", "/switch-organisation", &form, "org=k").await;
+    assert_eq!(status, StatusCode::SEE_OTHER, "{page}");
     let far = Request::get("/domains").extension(doh::Client("192.0.2.1".parse().unwrap()));
     assert_eq!(send(&site, far, String::new()).await.status, StatusCode::SEE_OTHER);
 }
