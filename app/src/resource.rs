@@ -3,6 +3,7 @@
 
 use leptos::prelude::*;
 use leptos::server::codee::{Decoder, Encoder};
+use leptos::task::spawn_local;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use service::json;
@@ -43,4 +44,24 @@ where
     Fut: Future<Output = T> + Send + 'static,
 {
     Resource::new_with_options(source, fetcher, false)
+}
+
+/// Data that the running page loads by itself; `None` until they are there. The server does not wait for them: what is
+/// slow to come keeps no page from being sent.
+pub(crate) fn late<T, Fut>(fetch: impl Fn() -> Fut + 'static) -> RwSignal<Option<T>>
+where
+    T: Send + Sync + 'static,
+    Fut: Future<Output = T> + 'static,
+{
+    let data = RwSignal::new(None);
+    // Effects run in the browser only.
+    Effect::new(move |_| {
+        let coming = fetch();
+        spawn_local(async move {
+            let value = coming.await;
+            // The page may be gone by now.
+            data.try_set(Some(value));
+        });
+    });
+    data
 }

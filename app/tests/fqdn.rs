@@ -25,10 +25,7 @@ async fn a_chain_is_steps_and_the_plan_has_the_names_own_dates() {
     says(&t, &["14:05 UTC tomorrow or later", "from 14:10 UTC tomorrow", "www 300 CNAME edge.cdn.example."]);
     says(&t, &["Remind me at 14:05 UTC tomorrow", "There is no AAAA record."]);
     says(&t, &["With JavaScript, your browser queries"]);
-    says(
-        &t,
-        &["Web server from each place", "200 ready", "ready from This server; not reachable from fra-1"],
-    );
+    says(&t, &["With JavaScript, this page also asks the web server"]);
     assert!(!t.contains("How long it stays missing"), "{t}");
 }
 
@@ -39,7 +36,18 @@ async fn a_name_that_is_missing_says_until_when() {
     says(&t, &["for 30 min", "can stay missing until 14:35", "wait until 15:05", "minimum 1800"]);
     says(&t, &["Only the authoritative servers were queried", "Your browser queried no resolver"]);
     assert!(!t.contains("Planning a change?") && !t.contains("Final addresses"), "{t}");
-    assert!(!t.contains("Web server from each place"), "no address, no web server: {t}");
+    assert!(!t.contains("this page also asks"), "no address, no web server: {t}");
+}
+
+#[tokio::test]
+async fn the_page_is_sent_before_web_servers_and_networks_answer() {
+    let sample = Sample::story();
+    let calls = sample.calls.clone();
+    let r = router(sample, "");
+    page(&r, "/tools/fqdn?name=www.alder.example").await;
+    page(&r, "/tools/compare?name=www.alder.example").await;
+    let made = calls.lock().unwrap().join("\n");
+    assert!(!made.contains("web ") && !made.contains("third parties"), "{made}");
 }
 
 #[tokio::test]

@@ -1,26 +1,38 @@
-//! What places of measurement networks (Globalping, RIPE Atlas) get for a name. Loads by itself; nothing while their
-//! feature is off.
+//! What places of measurement networks (Globalping, RIPE Atlas) get for a name. Loads after the page,
+//! as their answers take up to a minute; nothing while their feature is off.
 
-use crate::resource::json_resource;
+use crate::components::tool::waiting;
+use crate::resource::late;
 use crate::server_fns;
 use leptos::prelude::*;
 use model::third_party::{ThirdPartyAnswer, ThirdPartyLook};
+use std::time::Duration;
+
+/// How long an answer that comes at once, as without the feature, may take before the page says that it waits.
+const AT_ONCE: Duration = Duration::from_millis(800);
 
 /// The card; `server` is the name server to ask, empty for the resolver of each place.
 #[component]
 pub(crate) fn ThirdPartyCard(name: String, rtype: String, server: String) -> impl IntoView {
-    let asked = (name, rtype, server);
-    let data = json_resource(move || asked.clone(), |(n, t, s)| server_fns::ask_third_parties(n, t, s));
-    view! {
-        <Suspense>
-            {move || data.get().map(|d| match d {
-                Ok(look) if !look.answers.is_empty() || !look.problems.is_empty() => card(&look),
-                // Roles and limits: the rest of the page is complete without it.
-                _ => ().into_any(),
-            })}
-        </Suspense>
+    let data = late(move || server_fns::ask_third_parties(name.clone(), rtype.clone(), server.clone()));
+    let is_slow = RwSignal::new(false);
+    Effect::new(move |_| {
+        let tick = move || {
+            is_slow.try_set(true);
+        };
+        if let Ok(handle) = set_timeout_with_handle(tick, AT_ONCE) {
+            on_cleanup(move || handle.clear());
+        }
+    });
+    move || {
+        data.with(|d| match d {
+            Some(Ok(look)) if !look.answers.is_empty() || !look.problems.is_empty() => card(look),
+            // Roles and limits: the rest of the page is complete without it.
+            Some(_) => ().into_any(),
+            None if is_slow.get() => waiting("Waiting for the places of measurement networks…"),
+            None => ().into_any(),
+        })
     }
-    .into_any()
 }
 
 fn card(look: &ThirdPartyLook) -> AnyView {

@@ -86,6 +86,7 @@ impl FleetBackend for Sample {
         rtype: &str,
         server: &str,
     ) -> ApiResult<ThirdPartyLook> {
+        self.note(format!("third parties {name}"));
         let answer = ThirdPartyAnswer {
             source: "Globalping".into(),
             place: "Sydney, AU".into(),
@@ -101,6 +102,7 @@ impl FleetBackend for Sample {
         Ok(ThirdPartyLook { name, rtype, server, answers: vec![answer], problems: vec![] })
     }
     async fn ask_web(&self, _: &Caller, name: &str, path: &str) -> ApiResult<Vec<WebPlace>> {
+        self.note(format!("web {name}"));
         let seen = |scheme: &str, status: Option<u16>| {
             let error = status.is_none().then(|| "can't be reached: connection refused".to_string());
             let hop = Hop { url: format!("{scheme}://{name}{path}"), status, location: None, error };

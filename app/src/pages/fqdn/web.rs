@@ -1,24 +1,27 @@
 //! Whether the web server of a host is ready, from this server and each point of presence.
 
 use crate::components::tool::waiting;
-use crate::resource::json_resource;
+use crate::resource::late;
 use crate::server_fns;
 use leptos::prelude::*;
 use model::certificate::HttpObservation;
 use model::web_places::{Readiness, WebPlace, readiness, web_sentence};
 
-/// The card.
+/// The card. It loads after the page: a host that does not answer takes seconds.
 #[component]
 pub(super) fn FromPlaces(name: String) -> impl IntoView {
-    let data = json_resource(move || name.clone(), |name| server_fns::ask_web(name, "/".into()));
+    let data = late(move || server_fns::ask_web(name.clone(), "/".into()));
+    let answer = move || {
+        data.with(|d| match d {
+            Some(Ok(places)) => card(places),
+            // Roles that may not ask, and the limits of tools: the analysis itself is complete.
+            Some(Err(_)) => ().into_any(),
+            None => waiting("Asking the web server from each place…"),
+        })
+    };
     view! {
-        <Suspense fallback=|| waiting("Asking the web server from each place…")>
-            {move || data.get().map(|d| match d {
-                Ok(places) => card(&places),
-                // Roles that may not ask, and the limits of tools: the analysis itself is complete.
-                Err(_) => ().into_any(),
-            })}
-        </Suspense>
+        <div class="empty:hidden noscript:hidden">{answer}</div>
+        <noscript><p class="hint">"With JavaScript, this page also asks the web server of the host from each place."</p></noscript>
     }
     .into_any()
 }
@@ -63,4 +66,37 @@ fn cell(seen: &HttpObservation) -> AnyView {
         Readiness::Unreachable => ("text-critical", words),
     };
     view! { <td class=class>{words}</td> }.into_any()
+}
+
+#[cfg(all(test, feature = "ssr"))]
+mod tests {
+    use super::*;
+    use model::certificate::Hop;
+    use model::web_places::WebAnswer;
+
+    #[test]
+    fn each_place_is_a_row_and_the_sentence_says_where_it_differs() {
+        let place = |label: &str, status: Option<u16>| {
+            let error = status.is_none().then(|| "can't be reached: connection refused".to_string());
+            let hop = Hop { url: "https://www.q7.io/".into(), status, location: None, error };
+            let seen = HttpObservation { hops: vec![hop], hsts: None, alt_svc: None };
+            let answer = WebAnswer {
+                host: "www.q7.io".into(),
+                path: "/".into(),
+                https: seen.clone(),
+                http: seen,
+                latency_ms: Some(31.0),
+                asked_at: "2026-11-20T14:05:00Z".parse().unwrap(),
+            };
+            let (id, label) = (label.to_string(), label.to_string());
+            WebPlace { id, label, region: String::new(), seen: Some(answer), error: None }
+        };
+        let places = [place("This server", Some(200)), place("fra-1", None)];
+        let html = Owner::new().with(|| card(&places).to_html());
+        for words in
+            ["200 ready", "connection refused", "31 ms", "ready from This server; not reachable from fra-1"]
+        {
+            assert!(html.contains(words), "{words}: {html}");
+        }
+    }
 }

@@ -5,9 +5,10 @@ use super::places::{PATIENCE, PLACES_MAX};
 use crate::{Services, Work, unavailable};
 use ::fleet::{Answer, Question};
 use futures::future::{join, join_all};
+use model::Timestamp;
 use model::ids::Caller;
 use model::names::Fqdn;
-use model::web_places::{WebPlace, checked_path};
+use model::web_places::{WebAnswer, WebPlace, checked_path};
 use monitor::{Clock, Observer};
 use service::{ApiError, ApiResult};
 use store::{Agent, Store};
@@ -58,7 +59,7 @@ async fn web_answers(
         let (id, label, region) = (agent.id.clone(), agent.id.clone(), agent.region.clone());
         WebPlace { id, label, region, seen, error }
     });
-    let (from_here, mut places) = join(observer.web(name, path, clock.now()), join_all(each)).await;
+    let (from_here, mut places) = join(look(observer, (name, path), clock.now()), join_all(each)).await;
     let (seen, error) = match from_here {
         Ok(seen) => (Some(seen), None),
         Err(reason) => (None, Some(reason)),
@@ -66,6 +67,16 @@ async fn web_answers(
     let region = String::new();
     places.insert(0, WebPlace { id: "local".into(), label: here.into(), region, seen, error });
     places
+}
+
+/// The look from here: redirects to hosts that are silent end with the patience that points of presence get.
+async fn look(
+    observer: &dyn Observer,
+    (name, path): (&Fqdn, &str),
+    now: Timestamp,
+) -> Result<WebAnswer, String> {
+    let seen = tokio::time::timeout(PATIENCE, observer.web(name, path, now)).await;
+    seen.unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())))
 }
 
 impl Services {
@@ -82,5 +93,46 @@ impl Services {
         let (store, clock) = (&**self.store(), &*self.scanner.clock);
         let observer = self.scanner.observer.as_ref();
         Ok(web_answers(store, clock, observer, "This server", &agents, (&name, &path)).await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use async_trait::async_trait;
+    use model::detail::RawAnswer;
+    use model::names::DomainName;
+    use model::observation::Part;
+    use model::registration::RegistrationState;
+    use monitor::DnsParts;
+    use monitor::observer::Progress;
+
+    struct Stuck;
+
+    #[async_trait]
+    impl Observer for Stuck {
+        async fn registration(
+            &self,
+            _: &DomainName,
+            _: Timestamp,
+            _: &dyn Progress,
+        ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+            (Part::default(), vec![])
+        }
+
+        async fn dns(&self, _: &DomainName, _: Timestamp, _: &dyn Progress) -> DnsParts {
+            DnsParts::default()
+        }
+
+        async fn web(&self, _: &Fqdn, _: &str, _: Timestamp) -> Result<WebAnswer, String> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_never_answers_ends_the_look() {
+        let name = Fqdn::read("www.q7.io").unwrap().name;
+        let seen = look(&Stuck, (&name, "/"), Timestamp::UNIX_EPOCH).await;
+        assert_eq!(seen, Err("no answer within 20 s".to_string()));
     }
 }
