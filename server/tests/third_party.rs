@@ -21,6 +21,11 @@ key = "lab-key"
 credits = 4200
 addresses = ["192.0.2.20", "192.0.2.20", "203.0.113.9"]
 [[web]]
+host = "partly.networks.plain.example"
+[web.measurements]
+addresses = ["192.0.2.20"]
+absent = 1
+[[web]]
 host = "silent.networks.plain.example"
 [web.measurements]
 "#;
@@ -190,10 +195,24 @@ async fn refusals_and_silence_are_said_without_the_key() {
     w.asks(networks, 2, 50);
     let seen = w.look("www.plain.example", "").await;
     assert_eq!((seen.answers.len(), seen.problems.len()), (0, 1), "{seen:?}");
-    for (name, server) in [("a..b", ""), ("www.plain.example", "n..s")] {
+    let views = w.services.fleet(&caller()).await.unwrap().third_parties;
+    assert_eq!(views[0].used_today, 1, "what was refused or not reached is no measurement");
+    for (name, server) in [("a..b", ""), (".", ""), ("www.plain.example", "n..s")] {
         let e = w.services.ask_third_parties(&caller(), name, "A", server).await.unwrap_err();
         assert_eq!(e.kind, ErrorKind::Invalid, "{e}");
     }
     let e = w.services.ask_third_parties(&caller(), "www.plain.example", "NONE", "").await.unwrap_err();
     assert_eq!(e.kind, ErrorKind::Invalid, "{e}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_probe_that_sends_nothing_is_not_waited_for_to_the_end() {
+    let mut w = World::start().await;
+    w.turn(true).await;
+    let networks = vec![w.network(ThirdPartyKind::Atlas, "partly", None)];
+    w.asks(networks, 3, 50);
+    let started = std::time::Instant::now();
+    let seen = w.look("www.plain.example", "").await;
+    assert_eq!((seen.answers.len(), seen.problems.len()), (2, 0), "{seen:?}");
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
 }

@@ -153,7 +153,7 @@ fn atlas(network: &Measurements, id: &str, asked: &Value, reads: u32) -> Value {
     let name = definition["query_argument"].as_str().unwrap_or_default();
     let count = usize::try_from(asked["probes"][0]["requested"].as_u64().unwrap_or(1)).unwrap_or(1);
     // Results come in one after the other.
-    let ready = count.min(reads as usize);
+    let ready = count.saturating_sub(network.absent).min(reads as usize);
     let result = |i: usize| {
         let exchange = match data(network, i).and_then(|a| message(name, a)) {
             Some(message) => {

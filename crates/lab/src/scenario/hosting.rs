@@ -185,4 +185,7 @@ pub struct Measurements {
     /// The addresses that its places get, in turn; without any, they get no answer.
     #[serde(default)]
     pub addresses: Vec<String>,
+    /// Places of RIPE Atlas, from the last, that never send a result.
+    #[serde(default)]
+    pub absent: usize,
 }

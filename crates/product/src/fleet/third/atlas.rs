@@ -2,10 +2,11 @@
 //! one-off DNS measurement, `GET …/{id}/results/` until all probes have answered, `/api/v2/probes/` for where they are,
 //! `/api/v2/credits/` for the balance. Every request carries `Authorization: Key …`.
 
-use super::{Asked, RECORDS_MAX, clean};
+use super::{Asked, PATIENCE, PAUSE, QUIET, RECORDS_MAX, ThirdPartyNetwork, clean};
 use data_encoding::BASE64;
 use dns::wire::{Name, Reply, rcode_text};
 use model::third_party::ThirdPartyAnswer;
+use net::{Dialer, HttpAnswer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -138,4 +139,46 @@ pub(super) fn credits(body: &[u8]) -> Option<i64> {
 pub(super) fn refusal(body: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(body).ok()?;
     Some(clean(value["error"]["detail"].as_str()?))
+}
+
+impl ThirdPartyNetwork {
+    /// What the places of a measurement got, and the credits that are left, where the API says.
+    pub(super) async fn atlas(
+        &self,
+        dialer: &Dialer,
+        made: &HttpAnswer,
+        asked: &Asked<'_>,
+        places: u32,
+    ) -> Result<(Vec<ThirdPartyAnswer>, Option<i64>), String> {
+        let path = format!("/api/v2/measurements/{}/results/", created(&made.body)?);
+        let started = tokio::time::Instant::now();
+        let (mut answers, mut grew_at) = (Vec::new(), started);
+        // Results come in one by one; a probe that is offline sends none.
+        while answers.len() < places as usize
+            && started.elapsed() < PATIENCE
+            && (answers.is_empty() || grew_at.elapsed() < QUIET)
+        {
+            tokio::time::sleep(PAUSE).await;
+            let known = answers.len();
+            answers = results(&self.get(dialer, &path).await?.body, asked, places)?;
+            if answers.len() > known {
+                grew_at = tokio::time::Instant::now();
+            }
+        }
+        if answers.is_empty() {
+            return Err(format!("no results within {} s", PATIENCE.as_secs()));
+        }
+        let ids: Vec<_> = answers.iter().map(|(id, _)| id.to_string()).collect();
+        let path = format!("/api/v2/probes/?id__in={}&fields=id,country_code,asn_v4", ids.join(","));
+        let at = self.get(dialer, &path).await.map(|a| probes(&a.body)).unwrap_or_default();
+        let answers = answers.into_iter().map(|(id, mut answer)| {
+            if let Some((country, network)) = at.get(&id) {
+                answer.place = format!("{}, {country}", answer.place);
+                answer.network.clone_from(network);
+            }
+            answer
+        });
+        let balance = self.get(dialer, "/api/v2/credits/").await.ok();
+        Ok((answers.collect(), balance.and_then(|a| credits(&a.body))))
+    }
 }

@@ -2,9 +2,10 @@
 //! `GET /v1/measurements/{id}` until the status is no longer `in-progress`. A token is optional; what is left of limits
 //! and credits is in header fields and at `/v1/limits`.
 
-use super::{Asked, RECORDS_MAX, clean};
+use super::{Asked, DATA_MAX, PATIENCE, PAUSE, RECORDS_MAX, ThirdPartyNetwork, clean, clean_to};
 use model::dns::Record;
 use model::third_party::ThirdPartyAnswer;
+use net::{Dialer, HttpAnswer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -109,7 +110,7 @@ pub(super) fn results(
 
 fn answer(item: Item) -> ThirdPartyAnswer {
     let Item { probe, result } = item;
-    let plain = |text: &str| clean(text.trim_end_matches('.'));
+    let plain = |text: &str| clean_to(text.trim_end_matches('.'), DATA_MAX);
     let record = |a: Answer| Record {
         name: plain(&a.name),
         ttl: a.ttl,
@@ -149,6 +150,35 @@ pub(super) fn refusal(body: &[u8]) -> Option<String> {
     Some(clean(value["error"]["message"].as_str()?))
 }
 
+impl ThirdPartyNetwork {
+    /// What the places of a measurement got, and the credits that are left, where the API says.
+    pub(super) async fn globalping(
+        &self,
+        dialer: &Dialer,
+        made: &HttpAnswer,
+        asked: &Asked<'_>,
+        places: u32,
+    ) -> Result<(Vec<ThirdPartyAnswer>, Option<i64>), String> {
+        let path = format!("/v1/measurements/{}", created(&made.body)?);
+        let until = tokio::time::Instant::now() + PATIENCE;
+        let answers = loop {
+            tokio::time::sleep(PAUSE).await;
+            let body = self.get(dialer, &path).await?.body;
+            if let Some(answers) = results(&body, asked, places)? {
+                break answers;
+            }
+            if tokio::time::Instant::now() >= until {
+                return Err(format!("no results within {} s", PATIENCE.as_secs()));
+            }
+        };
+        let credits = match made.header("x-credits-remaining").and_then(|v| v.parse().ok()) {
+            Some(credits) => Some(credits),
+            None => self.get(dialer, "/v1/limits").await.ok().and_then(|a| credits(&a.body)),
+        };
+        Ok((answers, credits))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +212,19 @@ mod tests {
         let early = br#"{"status":"in-progress","target":"www.q7.io","results":[]}"#;
         assert_eq!(results(early, &ASKED, 2), Ok(None));
         assert!(results(b"<html>", &ASKED, 2).is_err());
+    }
+
+    #[test]
+    fn long_data_keeps_its_end() {
+        let key = format!("v=DKIM1; p={}", "A".repeat(400));
+        let places = ["1", "2"].map(|end| {
+            json!({ "probe": {}, "result": { "status": "finished", "statusCodeName": "NOERROR", "answers":
+                [{ "name": "www.q7.io.", "type": "TXT", "value": format!("\"{key}{end}\"") }] } })
+        });
+        let body = json!({ "status": "finished", "target": "www.q7.io", "results": places }).to_string();
+        let seen = results(body.as_bytes(), &ASKED, 2).unwrap().unwrap();
+        assert_eq!(seen[0].data("TXT"), [format!("\"{key}1\"")]);
+        assert_eq!(seen[1].data("TXT"), [format!("\"{key}2\"")]);
     }
 
     #[test]

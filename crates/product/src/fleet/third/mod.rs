@@ -27,10 +27,14 @@ const BODY_MAX: usize = 1 << 20;
 const RECORDS_MAX: usize = 100;
 /// Characters of a text of theirs.
 const TEXT_MAX: usize = 200;
+/// Characters of a record's name or data: what fits in a record (RFC 1035 section 3.2.1), so that sets compare whole.
+const DATA_MAX: usize = 65_535;
 /// Attempts to count a measurement while other processes count theirs.
 const ATTEMPTS: usize = 8;
 /// How long results are waited for.
 const PATIENCE: Duration = Duration::from_secs(45);
+/// How long further results of a measurement are waited for after the last new one.
+const QUIET: Duration = Duration::from_secs(5);
 /// Pause between looks at a measurement in progress.
 const PAUSE: Duration = Duration::from_millis(700);
 /// Name of the rows about their use, before the name of the network.
@@ -38,7 +42,11 @@ const USAGE: &str = "third-party/";
 
 /// One line without control characters, not too long.
 fn clean(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(TEXT_MAX).collect::<String>().trim().to_string()
+    clean_to(text, TEXT_MAX)
+}
+
+fn clean_to(text: &str, max: usize) -> String {
+    text.chars().filter(|c| !c.is_control()).take(max).collect::<String>().trim().to_string()
 }
 
 /// A measurement network.
@@ -186,12 +194,12 @@ impl ThirdPartyNetwork {
         if answer.status == 200 { Ok(answer) } else { Err(self.refusal(&answer)) }
     }
 
-    async fn post(
-        &self,
-        dialer: &Dialer,
-        path: &str,
-        body: &serde_json::Value,
-    ) -> Result<HttpAnswer, String> {
+    /// Creates a measurement; the answer names it.
+    async fn create(&self, dialer: &Dialer, asked: &Asked<'_>, places: u32) -> Result<HttpAnswer, String> {
+        let (path, body) = match self.kind {
+            ThirdPartyKind::Globalping => ("/v1/measurements", globalping::request(asked, places)),
+            ThirdPartyKind::Atlas => ("/api/v2/measurements/", atlas::request(asked, places)),
+        };
         let authorization = self.authorization();
         let mut fields = vec![("content-type", "application/json"), ("accept", "application/json")];
         fields.extend(authorization.iter().map(|v| ("authorization", v.as_str())));
@@ -201,75 +209,18 @@ impl ThirdPartyNetwork {
         if matches!(answer.status, 200..=202) { Ok(answer) } else { Err(self.refusal(&answer)) }
     }
 
-    /// One measurement: what each place got, and the credits that are left, where the network says.
-    async fn measure(
+    /// The results of a measurement: what each place got, and the credits that are left, where the network says.
+    async fn results(
         &self,
         dialer: &Dialer,
+        made: &HttpAnswer,
         asked: &Asked<'_>,
         places: u32,
     ) -> Result<(Vec<ThirdPartyAnswer>, Option<i64>), String> {
         match self.kind {
-            ThirdPartyKind::Globalping => self.globalping(dialer, asked, places).await,
-            ThirdPartyKind::Atlas => self.atlas(dialer, asked, places).await,
+            ThirdPartyKind::Globalping => self.globalping(dialer, made, asked, places).await,
+            ThirdPartyKind::Atlas => self.atlas(dialer, made, asked, places).await,
         }
-    }
-
-    async fn globalping(
-        &self,
-        dialer: &Dialer,
-        asked: &Asked<'_>,
-        places: u32,
-    ) -> Result<(Vec<ThirdPartyAnswer>, Option<i64>), String> {
-        let made = self.post(dialer, "/v1/measurements", &globalping::request(asked, places)).await?;
-        let path = format!("/v1/measurements/{}", globalping::created(&made.body)?);
-        let until = tokio::time::Instant::now() + PATIENCE;
-        let answers = loop {
-            tokio::time::sleep(PAUSE).await;
-            let body = self.get(dialer, &path).await?.body;
-            if let Some(answers) = globalping::results(&body, asked, places)? {
-                break answers;
-            }
-            if tokio::time::Instant::now() >= until {
-                return Err(format!("no results within {} s", PATIENCE.as_secs()));
-            }
-        };
-        let credits = match made.header("x-credits-remaining").and_then(|v| v.parse().ok()) {
-            Some(credits) => Some(credits),
-            None => self.get(dialer, "/v1/limits").await.ok().and_then(|a| globalping::credits(&a.body)),
-        };
-        Ok((answers, credits))
-    }
-
-    async fn atlas(
-        &self,
-        dialer: &Dialer,
-        asked: &Asked<'_>,
-        places: u32,
-    ) -> Result<(Vec<ThirdPartyAnswer>, Option<i64>), String> {
-        let made = self.post(dialer, "/api/v2/measurements/", &atlas::request(asked, places)).await?;
-        let path = format!("/api/v2/measurements/{}/results/", atlas::created(&made.body)?);
-        let until = tokio::time::Instant::now() + PATIENCE;
-        let mut answers = Vec::new();
-        // Results come in one by one; a probe that is offline sends none.
-        while answers.len() < places as usize && tokio::time::Instant::now() < until {
-            tokio::time::sleep(PAUSE).await;
-            answers = atlas::results(&self.get(dialer, &path).await?.body, asked, places)?;
-        }
-        if answers.is_empty() {
-            return Err(format!("no results within {} s", PATIENCE.as_secs()));
-        }
-        let ids: Vec<_> = answers.iter().map(|(id, _)| id.to_string()).collect();
-        let path = format!("/api/v2/probes/?id__in={}&fields=id,country_code,asn_v4", ids.join(","));
-        let at = self.get(dialer, &path).await.map(|a| atlas::probes(&a.body)).unwrap_or_default();
-        let answers = answers.into_iter().map(|(id, mut answer)| {
-            if let Some((country, network)) = at.get(&id) {
-                answer.place = format!("{}, {country}", answer.place);
-                answer.network.clone_from(network);
-            }
-            answer
-        });
-        let credits = self.get(dialer, "/api/v2/credits/").await.ok();
-        Ok((answers.collect(), credits.and_then(|a| atlas::credits(&a.body))))
     }
 }
 
@@ -291,7 +242,18 @@ impl ThirdParties {
             Ok(())
         };
         network.change(store, now, book).await?;
-        let outcome = network.measure(&self.dialer, asked, self.places).await;
+        let outcome = match network.create(&self.dialer, asked, self.places).await {
+            Ok(made) => network.results(&self.dialer, &made, asked, self.places).await,
+            Err(why) => {
+                let take_back = |u: &mut Usage| {
+                    u.used = u.used.saturating_sub(1);
+                    Ok(())
+                };
+                // It counts for nothing more than today, whatever becomes of this.
+                let _ = network.change(store, now, take_back).await;
+                Err(why)
+            }
+        };
         let label = if outcome.is_ok() { "answered" } else { "failed" };
         metrics::counter!("domainscope_third_party_measurements_total", "network" => network.kind.word(), "outcome" => label)
             .increment(1);
@@ -339,6 +301,9 @@ impl Services {
         server: &str,
     ) -> ApiResult<ThirdPartyLook> {
         let name = Fqdn::read(name).map_err(|e| ApiError::invalid(e.to_string()))?.name;
+        if name.as_str().is_empty() {
+            return Err(ApiError::invalid("Measurement networks are not asked about the root: name a host."));
+        }
         let rtype = if rtype.trim().is_empty() { "A" } else { rtype.trim() };
         dns::known_type(rtype).map_err(|e| query_error(&e))?;
         let server = match server.trim() {
