@@ -34,7 +34,9 @@ async fn settings_read_without_script_and_their_forms_go_to_their_own_address() 
     says(&t, &["You can sign in with https://old.example", "Unlink https://old.example", "Link Alder ID"]);
     says(&t, &["Your role here follows your groups at Alder ID"]);
     let t = read(&story(), "/settings/account?link_problem=taken").await;
-    says(&t, &["Nothing was linked", "already linked to another account here"]);
+    says(&t, &["Nothing was linked", "or your account here, is already linked to another one"]);
+    let t = read(&story(), "/settings/account?link_problem=no-role").await;
+    says(&t, &["Nothing was linked", "has no role here"]);
     let t = read(&story(), "/settings/organisation").await;
     says(&t, &["Alder Labs", "312 of 100000 domains", "2 of 100 claims that wait for a proof"]);
     says(&t, &["55 of 60 points within a minute, yours"]);

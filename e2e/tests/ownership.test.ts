@@ -12,7 +12,7 @@ let own: Server;
 test.beforeAll(async () => {
   own = await start("ownership");
 });
-test.afterAll(async () => own.stop());
+test.afterAll(async () => own?.stop());
 test.describe.configure({ mode: "serial" });
 
 /** Opens the tab of a domain whose first scan has ended: the provider comes from it. */

@@ -32,7 +32,7 @@ pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
         "second_factor_off" => "Two-factor sign-in is off".into(),
         "passkey_added" => "Passkey added; you can now sign in with it".into(),
         "passkey_removed" => "Passkey removed: it no longer signs in".into(),
-        "provider_linked" => "Single sign-on linked: you can sign in with it from now on".into(),
+        "provider_linked" => "Single sign-on linked; you can now sign in with it".into(),
         "provider_unlinked" => "Single sign-on unlinked: it no longer signs in".into(),
         "ended" if count == 1 => "1 session ended".into(),
         "ended" => format!("{count} sessions ended"),
@@ -55,7 +55,9 @@ fn link_problem(word: &str) -> Option<&'static str> {
     Some(match word {
         "denied" => "The provider reports that it was cancelled or denied.",
         "state" => "This was started in another session, already used, or took too long. Start again.",
-        "taken" => "This account at the provider is already linked to another account here.",
+        "taken" => "This account at the provider, or your account here, is already linked to another one.",
+        "no-role" => "Your account at the provider has no role here. Ask an administrator for access.",
+        "off" => "Single sign-on is not set up on this server.",
         "provider" => "The provider can't be reached. Try again in a moment.",
         "rejected" => {
             "The provider's answer could not be verified. Start again; if it happens again, tell an administrator."

@@ -167,6 +167,8 @@ async fn an_account_is_linked_by_its_owner_and_unlinked_while_another_way_in_is_
     assert_eq!(place.finish(&at_provider, &linking, &other).await, Err(OidcError::State));
     let none = place.identity.finish_link(&settings(), &at_provider, &linking, None, "").await;
     assert_eq!(none, Err(OidcError::State));
+    let without_role = Claims { others: serde_json::Map::new(), ..at_provider.clone() };
+    assert_eq!(place.finish(&without_role, &linking, &session).await, Err(OidcError::NoRole));
     place.finish(&at_provider, &linking, &session).await.unwrap();
     place.finish(&at_provider, &linking, &session).await.expect("the same again changes nothing");
     let signed_in = enter(&place, &settings(), &at_provider).await.unwrap();
@@ -212,6 +214,20 @@ async fn an_account_is_linked_by_its_owner_and_unlinked_while_another_way_in_is_
             ("account.identity_link", None, Some(issuer.as_str())),
         ]
     );
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_too_late_leads_a_signed_in_person_to_their_account() {
+    let mut place = Place::new().await;
+    let (session, _) = place.with_provider().await;
+    let gone = Secret::generate(SecretKind::OneTimeLink);
+    let back = OidcReturn::default();
+    for (presented, page) in
+        [(Some(session.expose()), "/settings/account"), (Some("dss_ended"), "/sign-in"), (None, "/sign-in")]
+    {
+        let refused = place.identity.finish_oidc(gone.expose(), &back, presented, &client()).await.err();
+        assert_eq!(refused, Some((OidcError::State, page)));
+    }
 }
 
 #[tokio::test]

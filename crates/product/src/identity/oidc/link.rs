@@ -85,6 +85,10 @@ impl Identity {
         if claims.subject.is_empty() || claims.subject.len() > SUBJECT_MAX {
             return Err(OidcError::Rejected);
         }
+        // Who could not sign in with it links nothing.
+        if settings.roles.claim.is_some() && settings.roles.role(&claims.others).is_none() {
+            return Err(OidcError::NoRole);
+        }
         let Some(presented) = session else { return Err(OidcError::State) };
         let caller = self.caller(presented).await?.ok_or(OidcError::State)?;
         let is_same = caller.user.as_ref() == Some(&linking.user)

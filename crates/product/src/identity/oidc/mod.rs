@@ -189,6 +189,12 @@ impl Identity {
         client: &Client,
         page: &mut &'static str,
     ) -> Result<OidcDone, OidcError> {
+        // Where a person goes who is signed in, whatever became of what was begun.
+        if let Some(presented) = session
+            && self.caller(presented).await?.is_some()
+        {
+            *page = link::PAGE;
+        }
         let oidc = self.oidc.as_ref().ok_or(OidcError::Off)?;
         let address = client.prefix.as_ref().map(|prefix| format!("oidc:{prefix}"));
         if let Some(key) = &address {
@@ -201,9 +207,8 @@ impl Identity {
         let secret = Secret::read(SecretKind::OneTimeLink, secret).ok_or(OidcError::State)?;
         let kept = self.store.take_challenge(&key(&secret), self.now()).await?.ok_or(OidcError::State)?;
         let Kept { pending, to, linking } = serde_json::from_str(&kept).map_err(|_| OidcError::State)?;
-        if linking.is_some() {
-            *page = link::PAGE;
-        }
+        // A sign-in is about another session, if any.
+        *page = if linking.is_some() { link::PAGE } else { "/sign-in" };
         let claims = self.claims(oidc, back, pending).await?;
         let done = match &linking {
             Some(linking) => {
@@ -296,7 +301,7 @@ impl Identity {
                 subject = claims.subject,
                 has_claim,
                 "a person of the sign-in provider has no verified e-mail address; without the claim email_verified, \
-                 addresses count only with oidc_trust_email"
+                 addresses count only with --oidc-trust-email"
             );
             return Err(OidcError::Unverified);
         };
