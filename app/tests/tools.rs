@@ -2,8 +2,9 @@
 
 mod support;
 
+use model::ids::{Caller, Role};
 use support::backend::Sample;
-use support::{page, read, router, says, story, text};
+use support::{page, read, router, router_as, says, story, text};
 
 #[tokio::test]
 async fn a_check_says_what_is_wrong_worst_first_and_what_to_do() {
@@ -58,12 +59,39 @@ async fn a_service_is_chosen_described_planned_and_checked() {
     let t = text(&html);
     says(&t, &["Web gateway: Incomplete", "Plan 2 changes", "Delete A www", "Create CNAME www"]);
     says(&t, &["What to do at Meridian DNS", "Zones › Records", "keep the dot at the end"]);
+    says(&t, &["Confirm there, then come back; this page checks automatically."]);
     says(&t, &["When caches agree", "Live check 1 of 2 ready", "Zone appended twice", "Do not open www"]);
     assert!(html.contains("download=\"juniper-lab.example.zone\""), "a file without script");
     let (status, html) =
         page(&r, "/tools/configure?domain=nowhere.example&service=web&target=x.example").await;
     assert_eq!(status, 400);
     says(&text(&html), &["The service could not be checked", "no zone of its own"]);
+}
+
+#[tokio::test]
+async fn a_saved_template_is_listed_without_its_text_and_its_variables_are_filled_in_first() {
+    let sample = Sample::story();
+    let calls = sample.calls.clone();
+    let r = router(sample, "");
+    let wizard = "/tools/configure?service=template&domain=juniper-lab.example";
+    let (_, html) = page(&r, wizard).await;
+    says(&text(&html), &["Web shop", "post.example/web", "needs ip, token", "Save a template", "Remove"]);
+    assert!(!html.contains("The whole text"), "{html}");
+    let values = "&template=post.example%2Fweb&values=ip%3D%0Atoken%3D&draft=1";
+    let link = format!("{wizard}{values}").replace('&', "&amp;");
+    assert!(html.contains(&link), "{link} is not in {html}");
+    let (_, html) = page(&r, &format!("{wizard}{values}")).await;
+    assert!(html.contains("ip=\ntoken=</textarea>") && html.contains("<details open"), "{html}");
+    assert!(!calls.lock().expect("not poisoned").join("\n").contains("configure "), "no plan without values");
+}
+
+#[tokio::test]
+async fn a_viewer_is_offered_nothing_that_is_refused() {
+    let viewer = Caller { role: Role::Viewer, ..support::caller() };
+    let r = router_as(viewer, Sample::story(), "");
+    let t = read(&r, "/tools/configure?service=template").await;
+    says(&t, &["Web shop", "Use"]);
+    assert!(!t.contains("Save a template") && !t.contains("Remove"), "{t}");
 }
 
 #[tokio::test]
@@ -76,6 +104,7 @@ async fn kept_services_say_how_they_stand_and_open_beside_the_list() {
     says(&t, &["Drifted", "4 of 6 as expected", "worked until 22 hours ago", "Not set up", "0 of 1"]);
     let t = read(&r, "/domains/alder.example/configuration?service=mail1").await;
     says(&t, &["Mail expected and live", "Zone appended twice", "What to do at Meridian DNS"]);
+    says(&t, &["Confirm there, then reload this page."]);
     let t = read(&r, "/domains/q7.io/configuration").await;
     says(&t, &["Set up a service", "Choose what this domain is for"]);
     let form = axum::http::Request::post("/api/fn/add_service")

@@ -49,6 +49,15 @@ pub struct Services {
     pub now: model::Timestamp,
 }
 
+/// The saved templates of an organisation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Templates {
+    /// In the order of their names, without their texts.
+    pub templates: Vec<model::configure::StoredTemplate>,
+    /// Whether the caller may save and remove them.
+    pub may_change: bool,
+}
+
 /// What the History tab shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct History {

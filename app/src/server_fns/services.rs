@@ -2,9 +2,9 @@
 
 #[cfg(feature = "ssr")]
 use super::context;
-use super::payload::Services;
+use super::payload::{Services, Templates};
 use leptos::prelude::*;
-use model::configure::{ServiceReport, StoredTemplate};
+use model::configure::ServiceReport;
 use service::json::Json;
 use service::{ApiError, CreatedLink};
 
@@ -43,11 +43,16 @@ pub async fn remove_service(name: String, id: String) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Domain Connect templates that the organisation keeps.
+/// Domain Connect templates that the organisation keeps, without their texts: a page lists them.
 #[server(name = ReadTemplates, prefix = "/api/fn", endpoint = "templates", output = Json)]
-pub async fn templates() -> Result<Vec<StoredTemplate>, ApiError> {
+pub async fn templates() -> Result<Templates, ApiError> {
+    use service::policy::{Action, authorize};
     let (backend, caller) = context::backend()?;
-    backend.templates(&caller).await
+    let mut templates = backend.templates(&caller).await?;
+    for template in &mut templates {
+        template.json.clear();
+    }
+    Ok(Templates { templates, may_change: authorize(&caller, Action::SaveTemplate).is_ok() })
 }
 
 /// Saves a template from its text or from a URL.

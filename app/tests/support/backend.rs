@@ -489,7 +489,7 @@ impl Backend for Sample {
     }
 
     async fn templates(&self, _: &Caller) -> ApiResult<Vec<StoredTemplate>> {
-        Ok(Vec::new())
+        Ok(super::configure::templates())
     }
 
     async fn save_template(&self, _: &Caller, _: &TemplateDraft) -> ApiResult<StoredTemplate> {

@@ -2,9 +2,9 @@
 
 use super::now;
 use model::configure::{
-    ChangeAction, CopyFault, Export, FormHints, LiveRecord, PlannedChange, ProviderForm, RecordCheck,
-    RecordState, ServerCheck, ServiceKind, ServiceReport, ServiceSpec, ServiceState, StoredService,
-    when_caches_agree,
+    ApplyLink, ChangeAction, CopyFault, Export, FormHints, LiveRecord, PlannedChange, ProviderForm,
+    RecordCheck, RecordState, ServerCheck, ServiceKind, ServiceReport, ServiceSpec, ServiceState,
+    StoredService, StoredTemplate, when_caches_agree,
 };
 use service::{ApiError, ApiResult};
 
@@ -92,7 +92,11 @@ pub fn report(domain: &str, spec: &ServiceSpec) -> ApiResult<ServiceReport> {
             present: Some(1),
             problem: String::new(),
         }],
-        apply: None,
+        apply: Some(ApplyLink {
+            provider: "Meridian DNS".into(),
+            url: "https://dns.meridian.example/apply".into(),
+            signed: true,
+        }),
         no_apply: String::new(),
         checked_at: now(),
     })
@@ -121,4 +125,21 @@ pub fn services(domain: &str) -> Vec<StoredService> {
         one("mail1", ServiceKind::Mail, &[("servers", "10 mx1.post.example")], ServiceState::Drifted, 4, 6),
         one("acme1", ServiceKind::Acme, &[("target", "acme.alder.example")], ServiceState::NotSetUp, 0, 1),
     ]
+}
+
+/// The saved templates of the organisation.
+pub fn templates() -> Vec<StoredTemplate> {
+    vec![StoredTemplate {
+        provider_id: "post.example".into(),
+        service_id: "web".into(),
+        provider_name: "Post".into(),
+        service_name: "Web shop".into(),
+        version: Some(2),
+        variables: vec!["ip".into(), "token".into()],
+        groups: vec![],
+        url: String::new(),
+        saved_by: "Mira Holt".into(),
+        saved_at: now(),
+        json: "{\"description\":\"The whole text\"}".into(),
+    }]
 }

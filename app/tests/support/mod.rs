@@ -42,10 +42,15 @@ pub fn caller() -> Caller {
 
 /// The application as a server mounts it: pages, and server functions under /api/fn/.
 pub fn router(sample: Sample, head_html: &str) -> Router {
+    router_as(caller(), sample, head_html)
+}
+
+/// The same for someone else.
+pub fn router_as(caller: Caller, sample: Sample, head_html: &str) -> Router {
     let backend: SharedBackend = Arc::new(sample);
     let context = move || {
         provide_context(backend.clone());
-        provide_context(caller());
+        provide_context(caller.clone());
         provide_context(Clock(now));
     };
     let assets = ShellAssets { head_html: head_html.to_string() };

@@ -388,6 +388,12 @@ async fn a_template_is_checked_kept_for_its_organisation_and_removed() {
     assert!(service.spec.value("template").contains("\"providerId\":\"post.example\""));
     let e = s.add_service(&member, "example.com", &spec("post.example/none")).await.unwrap_err();
     assert!(e.detail.contains("post.example/none"), "{e}");
+    // White space before a text does not make it a name; what is no name is not repeated whole.
+    let mut spaced = spec("x");
+    spaced.values.insert("template".into(), format!("\n {good}"));
+    s.add_service(&member, "example.com", &spaced).await.unwrap();
+    let e = s.add_service(&member, "example.com", &spec(&"x".repeat(5_000))).await.unwrap_err();
+    assert!(e.detail.len() < 300, "{}", e.detail.len());
     let e = s.remove_template(&stranger, "post.example/web").await.unwrap_err();
     assert_eq!(e.kind, ErrorKind::NotFound);
     s.remove_template(&member, "post.example/web").await.unwrap();
@@ -408,7 +414,8 @@ async fn a_template_is_read_by_url_through_the_guard() {
     let member = Caller::new(OrgId::BUILT_IN, "Mel", Role::Member);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/post.example.web.json", listener.local_addr().unwrap());
-    let body = r#"{"providerId":"post.example","providerName":"Post","serviceId":"web","serviceName":"Web",
+    let body = r#"
+        {"providerId":"post.example","providerName":"Post","serviceId":"web","serviceName":"Web",
         "records":[{"type":"TXT","host":"@","data":"x","ttl":300}]}"#;
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
@@ -435,6 +442,7 @@ async fn a_template_is_read_by_url_through_the_guard() {
     s.tools.inspector = s.tools.inspector.clone().with_domain_connect(with(true), None);
     let kept = s.save_template(&member, &draft(&url)).await.unwrap();
     assert_eq!((kept.key().as_str(), kept.url.as_str()), ("post.example/web", url.as_str()));
+    assert!(kept.json.starts_with('{'), "{}", kept.json);
     let e = s.save_template(&member, &draft(&url.replace("web.json", "none.json"))).await.unwrap_err();
     assert!(e.detail.contains("404"), "{e}");
 }

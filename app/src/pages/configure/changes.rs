@@ -64,8 +64,8 @@ pub(crate) fn host_shown(typed: &str) -> String {
     if typed.is_empty() { "(empty)".into() } else { typed.to_string() }
 }
 
-/// What to do at the provider: one click, the fields of its form, or a file.
-pub(crate) fn to_do_card(r: &ServiceReport) -> AnyView {
+/// What to do at the provider: one click, the fields of its form, or a file. `repeats`: the page checks by itself.
+pub(crate) fn to_do_card(r: &ServiceReport, repeats: bool) -> AnyView {
     if r.changes.is_empty() {
         return ().into_any();
     }
@@ -73,7 +73,8 @@ pub(crate) fn to_do_card(r: &ServiceReport) -> AnyView {
         if r.provider.name.is_empty() { "the DNS provider".to_string() } else { r.provider.name.clone() };
     let apply = r.apply.as_ref().map(|link| {
         let signed = if link.signed { "Signed by Domainscope. " } else { "" };
-        let words = format!("Opens {} in a new tab with these changes. {signed}Confirm there and come back; this page checks automatically.", link.provider);
+        let then = if repeats { "come back; this page checks automatically" } else { "reload this page" };
+        let words = format!("Opens {} in a new tab with these changes. {signed}Confirm there, then {then}.", link.provider);
         view! {
             <div class="flex items-center gap-3 flex-wrap">
                 <a class="btn btn-primary" href=link.url.clone() target="_blank" rel="external noopener noreferrer">{icon("ext")}{format!("Apply at {}", link.provider)}</a>

@@ -101,7 +101,7 @@ fn plan(r: &ServiceReport, again: RwSignal<u32>, query: Option<String>) -> AnyVi
             {state_banner(r)}
             <div class="cols"><div class="grid grid-cols-1 gap-4 content-start">
                 {changes_card(r, read)}
-                {to_do_card(r)}
+                {to_do_card(r, true)}
             </div><div class="grid grid-cols-1 gap-4 content-start">
                 {caches_card(r)}
                 {warnings_card(r)}

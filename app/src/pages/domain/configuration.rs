@@ -131,7 +131,7 @@ fn state_pill(state: ServiceState) -> AnyView {
 fn one(r: &ServiceReport, id: String) -> AnyView {
     view! {
         {state_banner(r)}
-        <div class="cols"><div class="grid grid-cols-1 gap-4 content-start">{expected_card(r)}{changes_card(r, String::new())}{to_do_card(r)}</div>
+        <div class="cols"><div class="grid grid-cols-1 gap-4 content-start">{expected_card(r)}{changes_card(r, String::new())}{to_do_card(r, false)}</div>
             <div class="grid grid-cols-1 gap-4 content-start">{caches_card(r)}{warnings_card(r)}{servers_card(r)}{super::customer_link::card(r.domain.clone(), id)}</div></div>
     }
     .into_any()

@@ -95,20 +95,22 @@ impl Services {
         if answer.status != 200 {
             return Err(failed(format!("the server answered {}.", answer.status)));
         }
-        String::from_utf8(answer.body.to_vec()).map_err(|_| failed("it is not text (UTF-8).".into()))
+        let text = String::from_utf8(answer.body.to_vec());
+        text.map(|t| t.trim().to_string()).map_err(|_| failed("it is not text (UTF-8).".into()))
     }
 
     /// The description of a service with the text of a template in the place of its name. What is kept or checked
     /// later is the text: removing the template changes no service.
     pub(crate) async fn with_template(&self, caller: &Caller, spec: &ServiceSpec) -> ApiResult<ServiceSpec> {
-        let key = spec.value("template");
+        let key = spec.value("template").trim();
         if spec.service != ServiceKind::Template || key.is_empty() || key.starts_with('{') {
             return Ok(spec.clone());
         }
         let kept = self.kept_templates(caller).await?.into_iter().find(|t| t.key() == key);
         let kept = kept.ok_or_else(|| {
+            let shown: String = key.chars().take(80).collect();
             ApiError::invalid(format!(
-                "“{key}” is neither the JSON text of a template nor the name of one that the organisation keeps."
+                "“{shown}” is neither the JSON text of a template nor the name of one that the organisation keeps."
             ))
         })?;
         let mut spec = spec.clone();
