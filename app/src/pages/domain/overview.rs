@@ -59,7 +59,7 @@ fn confirming(d: &Detail) -> Option<AnyView> {
         let words: Vec<_> =
             elsewhere.iter().map(|e| format!("{} answers at {}", e.server, e.place)).collect();
         let words =
-            format!("{}. That is no event: check the network between here and there.", words.join(". "));
+            format!("{}. No event is recorded: check the network between here and there.", words.join(". "));
         banner(Tone::Info, "No answer here, but at another place", words)
     });
     Some(view! { {fresh}{flapping}{elsewhere} }.into_any())

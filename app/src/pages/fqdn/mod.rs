@@ -33,9 +33,13 @@ pub(crate) fn FqdnPage() -> impl IntoView {
         move || name.get(),
         |name| async move { if name.is_empty() { None } else { Some(server_fns::fqdn(name).await) } },
     );
+    let about = match visitor::open_tools() {
+        Some(_) => "queries the authoritative servers, uncached",
+        None => "queries the authoritative servers, uncached, and asks the web server of the host",
+    };
     view! {
         <Title text=move || tool_title("FQDN analyzer", &name.get())/>
-        <div class="page-head"><h1>"FQDN analyzer"</h1><span class="sub">"queries the authoritative servers, uncached"</span></div>
+        <div class="page-head"><h1>"FQDN analyzer"</h1><span class="sub">{about}</span></div>
         {form(name)}
         <Suspense fallback=|| waiting("Following the CNAME chain, querying every server of every zone…")>
             {move || data.get().map(|d| match d {

@@ -4,6 +4,7 @@
 use super::rdata::same_rrset;
 use crate::dns::Record;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What one place of a third party got.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,25 +63,7 @@ impl ThirdPartyLook {
         let answered: Vec<_> =
             self.answers.iter().filter(|a| a.error.is_none() && a.rcode.is_some()).collect();
         let silent = self.answers.len() - answered.len();
-        let mut out = match answered.split_first() {
-            None => "No place answered.".to_string(),
-            Some((first, others)) => {
-                let differs = |a: &&&ThirdPartyAnswer| {
-                    a.rcode != first.rcode
-                        || !same_rrset(&a.set(&self.rtype), &first.set(&self.rtype), &self.rtype)
-                };
-                let other: Vec<_> = others.iter().filter(differs).map(|a| a.place.as_str()).collect();
-                match (others.len(), other.len()) {
-                    (0, _) => "One place answered.".to_string(),
-                    (n, 0) => format!("All {} places get the same answer.", n + 1),
-                    _ => format!(
-                        "{} and {} get different answers: legitimate where answers depend on location.",
-                        first.place,
-                        other.join(", ")
-                    ),
-                }
-            }
-        };
+        let mut out = self.agreement(&answered);
         if silent > 0 && !answered.is_empty() {
             out.push_str(&format!(" {silent} of {} places got no answer.", self.answers.len()));
         }
@@ -88,6 +71,33 @@ impl ThirdPartyLook {
             out.push_str(&format!(" {problem}"));
         }
         out
+    }
+
+    /// Whether the places that answered agree.
+    fn agreement(&self, answered: &[&ThirdPartyAnswer]) -> String {
+        let Some((first, others)) = answered.split_first() else { return "No place answered.".into() };
+        let differs = |a: &&&ThirdPartyAnswer| {
+            a.rcode != first.rcode || !same_rrset(&a.set(&self.rtype), &first.set(&self.rtype), &self.rtype)
+        };
+        let other: Vec<_> = others.iter().filter(differs).map(|a| a.place.as_str()).collect();
+        let mut by_rcode = BTreeMap::<&str, Vec<&str>>::new();
+        for a in answered {
+            by_rcode.entry(a.rcode.as_deref().unwrap_or_default()).or_default().push(&a.place);
+        }
+        match (others.len(), other.len()) {
+            (0, _) => "One place answered.".into(),
+            (1, 0) => "Both places get the same answer.".into(),
+            (n, 0) => format!("All {} places get the same answer.", n + 1),
+            _ if by_rcode.keys().all(|rcode| *rcode == "NOERROR") => format!(
+                "{} and {} get different answers: legitimate where answers depend on location.",
+                first.place,
+                other.join(", ")
+            ),
+            _ => {
+                let each = by_rcode.iter().map(|(rcode, places)| format!("{rcode} at {}", places.join(", ")));
+                format!("Response codes differ: {}.", each.collect::<Vec<_>>().join("; "))
+            }
+        }
     }
 }
 
@@ -114,9 +124,19 @@ mod tests {
     fn places_that_differ_are_named() {
         let look = |answers| ThirdPartyLook { rtype: "A".into(), answers, ..ThirdPartyLook::default() };
         let same = look(vec![place("Sydney, AU", "192.0.2.1"), place("Berlin, DE", "192.0.2.1")]);
-        assert_eq!(same.sentence(), "All 2 places get the same answer.");
+        assert_eq!(same.sentence(), "Both places get the same answer.");
         let other = look(vec![place("Sydney, AU", "192.0.2.1"), place("Berlin, DE", "192.0.2.9")]);
         assert!(other.sentence().starts_with("Sydney, AU and Berlin, DE get different answers"));
+        let failed = ThirdPartyAnswer {
+            rcode: Some("SERVFAIL".into()),
+            records: vec![],
+            ..place("Berlin, DE", "192.0.2.1")
+        };
+        let failed = look(vec![place("Sydney, AU", "192.0.2.1"), failed]);
+        assert_eq!(
+            failed.sentence(),
+            "Response codes differ: NOERROR at Sydney, AU; SERVFAIL at Berlin, DE."
+        );
         let silent = ThirdPartyAnswer { error: Some("timeout".into()), ..place("Lima, PE", "192.0.2.1") };
         let mixed = look(vec![place("Sydney, AU", "192.0.2.1"), silent.clone()]);
         assert_eq!(mixed.sentence(), "One place answered. 1 of 2 places got no answer.");

@@ -132,6 +132,7 @@ fn scheme_sentence(
     let (ready, not, gone) = (of(Readiness::Ready), of(Readiness::NotReady), of(Readiness::Unreachable));
     let everywhere = match looked {
         [_] => "from here".to_string(),
+        [_, _] => "from both places".to_string(),
         all => format!("from all {} places", all.len()),
     };
     match (ready.is_empty(), not.is_empty(), gone.is_empty()) {
@@ -201,10 +202,10 @@ mod tests {
         let down = |label| place(label, hop("https://www.q7.io/", Some(503), ""));
         let gone = |label| place(label, hop("https://www.q7.io/", None, "no route"));
         assert_eq!(web_sentence(&[ok("here")]), "Ready over HTTPS from here.");
-        assert_eq!(web_sentence(&[ok("here"), ok("fra-1")]), "Ready over HTTPS from all 2 places.");
+        assert_eq!(web_sentence(&[ok("here"), ok("fra-1")]), "Ready over HTTPS from both places.");
         assert_eq!(
             web_sentence(&[gone("here"), gone("fra-1")]),
-            "Not reachable over HTTPS from all 2 places: no route."
+            "Not reachable over HTTPS from both places: no route."
         );
         assert_eq!(web_sentence(&[down("here")]), "Not ready over HTTPS from here: 503.");
         let mixed = web_sentence(&[ok("here"), gone("fra-1"), down("gru-1")]);
@@ -223,7 +224,7 @@ mod tests {
         let mut plain = ok("gru-1");
         plain.seen.as_mut().unwrap().http = seen(hop("http://www.q7.io/", None, "refused"));
         let text = web_sentence(&[ok("here"), plain]);
-        assert!(text.starts_with("Ready over HTTPS from all 2 places. Over HTTP ready from here"), "{text}");
+        assert!(text.starts_with("Ready over HTTPS from both places. Over HTTP ready from here"), "{text}");
     }
 
     #[test]
