@@ -444,4 +444,6 @@ fn probe_answers_people_and_programs() {
     assert_eq!(gone.status.code(), Some(3), "{}", text(&gone.stdout));
     assert!(text(&gone.stderr).contains("gone.plain.example"), "{}", text(&gone.stderr));
     assert_eq!(lab.run(&["probe", "a b"]).status.code(), Some(2));
+    let places = lab.run(&["probe", "www.plain.example", "--places", "--port", "8443"]);
+    assert_eq!(places.status.code(), Some(2), "places look at the usual ports");
 }

@@ -36,7 +36,7 @@ pub(super) struct ProbeArgs {
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
     /// Ask from each point of presence of an installation too (--data or --database): HTTPS and HTTP only
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["port", "http_port"])]
     places: bool,
     /// Folder of the embedded database, for --places
     #[arg(long, default_value = "data", env = "DOMAINSCOPE_DATA", value_name = "DIR")]
