@@ -2,8 +2,7 @@
 //! through [`resources`], so that they are authorised and checked as those of its clients are.
 
 use super::AppState;
-use super::response::problem;
-use app::{ObjectPage, object_document};
+use app::{AccessPage, ObjectPage, access_document, object_document};
 use axum::extract::{Path, Query, State};
 use axum::http::header::{CACHE_CONTROL, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
@@ -61,8 +60,21 @@ fn show(state: &AppState, status: StatusCode, page: &ObjectPage) -> Response {
     (status, [(CACHE_CONTROL, HeaderValue::from_static("no-store"))], Html(html)).into_response()
 }
 
-fn unknown(plural: &str, name: &str) -> Response {
-    problem(&ApiError::not_found(format!("There is no object {plural}/{name}.")))
+/// A page that says why there is no object to show, with a way back.
+fn refused(state: &AppState, plural: &str, e: &ApiError) -> Response {
+    let link = match plural == NETWORK_CLAIM.plural {
+        true => ("/networks", "Back to the networks"),
+        false => ("/domains", "Back to the domains"),
+    };
+    let (title, text) = (e.kind.title().to_string(), e.detail.clone());
+    let page = AccessPage { title, text, link: Some(link), ..AccessPage::default() };
+    let status = StatusCode::from_u16(e.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+    let html = access_document(state.bundle.style_tags(), &page);
+    (status, [(CACHE_CONTROL, HeaderValue::from_static("no-store"))], Html(html)).into_response()
+}
+
+fn unknown(state: &AppState, plural: &str, name: &str) -> Response {
+    refused(state, plural, &ApiError::not_found(format!("There is no object {plural}/{name}.")))
 }
 
 /// `GET /objects/KIND/NAME`.
@@ -72,18 +84,21 @@ pub async fn page(
     Path((plural, name)): Path<(String, String)>,
     Query(reached): Query<Reached>,
 ) -> Response {
-    let Some(kind) = kind_of(&plural) else { return unknown(&plural, &name) };
+    let Some(kind) = kind_of(&plural) else { return unknown(&state, &plural, &name) };
     let backend = Arc::new(state.services.clone());
     match resources::yaml_of(backend, &caller, kind, &name).await {
         Ok(yaml) => {
             let is_saved = reached.saved.is_some();
             show(&state, StatusCode::OK, &ObjectPage { yaml, is_saved, ..blank(kind, &name, &caller) })
         }
-        Err(failure) if failure.code == 404 => unknown(&plural, &name),
-        Err(failure) => problem(&match failure.code {
-            403 => ApiError::forbidden(failure.message),
-            _ => ApiError::unavailable("The object could not be read. Try again in a moment."),
-        }),
+        Err(failure) if failure.code == 404 => unknown(&state, &plural, &name),
+        Err(failure) => {
+            let e = match failure.code {
+                403 => ApiError::forbidden(failure.message),
+                _ => ApiError::unavailable("The object could not be read. Try again in a moment."),
+            };
+            refused(&state, &plural, &e)
+        }
     }
 }
 
@@ -94,9 +109,9 @@ pub async fn save(
     Path((plural, name)): Path<(String, String)>,
     Form(edited): Form<Edited>,
 ) -> Response {
-    let Some(kind) = kind_of(&plural) else { return unknown(&plural, &name) };
+    let Some(kind) = kind_of(&plural) else { return unknown(&state, &plural, &name) };
     if let Err(e) = authorize(&caller, saving(kind)) {
-        return problem(&e);
+        return refused(&state, &plural, &e);
     }
     let segment: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
     let request = resources::Request {
@@ -109,13 +124,13 @@ pub async fn save(
         body: edited.yaml.clone().into_bytes(),
     };
     let Reply::Whole { status, body, .. } = state.resources.answer(&caller, request).await else {
-        return unknown(&plural, &name);
+        return unknown(&state, &plural, &name);
     };
     if status < 300 {
         let to = format!("/objects/{plural}/{segment}?saved=1");
         return match HeaderValue::from_str(&to) {
             Ok(to) => (StatusCode::SEE_OTHER, [(LOCATION, to)]).into_response(),
-            Err(_) => unknown(&plural, &name),
+            Err(_) => unknown(&state, &plural, &name),
         };
     }
     let errors = reasons(&serde_json::from_slice(&body).unwrap_or_default());

@@ -66,11 +66,10 @@ async fn an_object_is_read_edited_and_refused_with_the_field_and_the_rule() {
     for path in
         ["/objects/networkclaims/none", "/objects/features/doh-server", "/objects/domains/none.example"]
     {
-        assert_eq!(
-            site.ask("GET", path, &[("authorization", BEARER)], "").await.0,
-            StatusCode::NOT_FOUND,
-            "{path}"
-        );
+        let (status, page) = site.ask("GET", path, &[("authorization", BEARER)], "").await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
+        let back = if path.contains("networkclaims") { "href=\"/networks\"" } else { "href=\"/domains\"" };
+        assert!(page.starts_with("<!DOCTYPE html>") && page.contains(back), "{path}: {page}");
         let (status, _) = save(&site, path, &current).await;
         assert!(status.is_client_error(), "{path}: {status}");
     }
