@@ -1,6 +1,7 @@
 //! The first two steps: which service, on which domain, with which values. In: the query of the address. Out: the form,
 //! and the query for the server once it is complete.
 
+use crate::components::area::area_text;
 use crate::components::icon;
 use crate::query;
 use leptos::ev::SubmitEvent;
@@ -16,6 +17,8 @@ pub(crate) struct Wizard {
     pub host: String,
     /// Values of fields, in the order of the form.
     pub values: Vec<(String, String)>,
+    /// True when the values are a beginning that someone still completes, such as those of a saved template.
+    pub is_draft: bool,
 }
 
 impl Wizard {
@@ -32,6 +35,7 @@ impl Wizard {
             domain: value("domain"),
             host: value("host"),
             values: fields.iter().map(|f| (f.key.to_string(), value(f.key))).collect(),
+            is_draft: !value("draft").is_empty(),
         }
     }
 
@@ -43,7 +47,7 @@ impl Wizard {
     pub fn query(&self) -> Option<String> {
         let kind = self.kind?;
         let complete = kind.fields().iter().all(|f| !f.required || !self.value(f.key).is_empty());
-        if self.domain.is_empty() || !complete {
+        if self.domain.is_empty() || !complete || self.is_draft {
             return None;
         }
         let mut out = format!("service={}&domain={}", kind.as_str(), percent(&self.domain));
@@ -108,7 +112,7 @@ pub(super) fn view(w: &Wizard, submit: impl Fn(SubmitEvent) + 'static) -> AnyVie
             <summary><h2>{label}</h2><span class="text-muted wrap">{kind.about()}</span></summary>
             <form class="card-body grid grid-cols-1 gap-4 content-start" method="get" action="/tools/configure" on:submit=submit>
                 <input type="hidden" name="service" value=kind.as_str()/>
-                <div class="grid grid-cols-2 gap-4 max-sm:grid-cols-1">
+                <div class="grid grid-cols-2 gap-4 items-start max-sm:grid-cols-1">
                     <label class="field"><span>"Domain"</span>
                         <input class="input mono" name="domain" value=w.domain.clone() required placeholder="alder.example" autocomplete="off" spellcheck="false" autocapitalize="off"/></label>
                     <label class="field"><span>"Host "<span class="text-muted">"(optional)"</span></span>
@@ -144,7 +148,7 @@ fn field(f: &'static Field, value: &str) -> AnyView {
         }
         .into_any(),
         FieldKind::Area => view! {
-            <textarea class="input" name=f.key rows="4" required=f.required placeholder=f.example spellcheck="false">{value}</textarea>
+            <textarea class="input" name=f.key rows="4" required=f.required placeholder=f.example spellcheck="false" prop:value=value.clone()>{area_text(&value)}</textarea>
         }
         .into_any(),
         FieldKind::Choice(choices) => {
@@ -172,5 +176,6 @@ mod tests {
             query("?domain=a.example&service=web&target=+b.example&host=&colour=red&alpn=h2+h3").as_deref(),
             Some("service=web&domain=a.example&target=b.example&alpn=h2%20h3")
         );
+        assert_eq!(query("?domain=a.example&service=web&target=b.example&draft=1"), None);
     }
 }
