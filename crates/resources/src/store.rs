@@ -292,3 +292,16 @@ pub async fn yaml_of(
 pub fn to_yaml(object: &Value) -> Result<String, String> {
     serde_saphyr::to_string(object).map_err(|e| e.to_string())
 }
+
+/// The `metadata.resourceVersion` of a YAML text.
+pub fn version_of(yaml: &str) -> Option<String> {
+    let object: Value = serde_saphyr::from_str(yaml).ok()?;
+    object["metadata"]["resourceVersion"].as_str().map(str::to_owned)
+}
+
+/// A YAML text with another `metadata.resourceVersion`; `None` when it is not the text of an object.
+pub fn with_version(yaml: &str, version: &str) -> Option<String> {
+    let mut object: Value = serde_saphyr::from_str(yaml).ok()?;
+    object.get_mut("metadata")?.as_object_mut()?.insert("resourceVersion".into(), version.into());
+    to_yaml(&object).ok()
+}
