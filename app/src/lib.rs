@@ -29,7 +29,7 @@ pub use pages::access::{AccessField, AccessPage, access_document};
 pub use pages::connect::{connect_document, connect_failed_document};
 pub use pages::lazy::parts_of;
 #[cfg(feature = "ssr")]
-pub use pages::object::{ObjectPage, object_document};
+pub use pages::object::{NewerObject, OBJECT_SCRIPT, ObjectPage, object_document};
 #[cfg(feature = "ssr")]
 pub use pages::reference::reference_document;
 #[cfg(feature = "ssr")]

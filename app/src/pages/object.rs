@@ -1,9 +1,22 @@
 //! `/objects/KIND/NAME`: the live object as YAML, to copy and, for those who may, to edit. A plain form that the server
-//! renders whole, without the browser bundle; what it saves goes through the resource API.
+//! renders whole, without the browser bundle; what it saves goes through the resource API. The script [`OBJECT_SCRIPT`]
+//! carries out its Copy button.
 
 use crate::components::area::area_text;
 use crate::components::icon;
 use leptos::prelude::*;
+
+/// Where the script of the page is.
+pub const OBJECT_SCRIPT: &str = "/object.js";
+
+/// The object as it is now, where it was changed after the text that was sent had been read.
+#[derive(Debug, Clone)]
+pub struct NewerObject {
+    /// Its `metadata.resourceVersion`.
+    pub version: String,
+    /// Its text.
+    pub yaml: String,
+}
 
 /// What that page shows.
 #[derive(Debug, Clone, Default)]
@@ -22,40 +35,24 @@ pub struct ObjectPage {
     pub is_saved: bool,
     /// Why it was refused, one sentence each: the field's path and the rule.
     pub errors: Vec<String>,
+    /// What a text that is out of date would overwrite.
+    pub newer: Option<NewerObject>,
 }
 
-/// The complete document; `head_html` carries the style sheet and no script.
+/// The complete document; `head_html` carries the style sheet and no script of the bundle.
 pub fn object_document(head_html: &str, page: &ObjectPage) -> String {
     let head = leptos::tachys::html::InertElement::new(head_html.to_string());
     let at = format!("/objects/{}/{}", page.plural, page.name);
     let (back, words) = page.back.clone();
-    let errors: Vec<_> = page.errors.iter().map(|e| view! { <li class="wrap">{e.clone()}</li> }).collect();
-    let failed = (!errors.is_empty()).then(|| {
-        view! {
-            <div class="banner banner-critical" role="alert">{icon::icon("critical")}
-                <div class="flex-1 min-w-0"><strong>"Not saved"</strong><ul>{errors}</ul></div></div>
-        }
-    });
     let saved = page.is_saved.then(|| {
         view! {
             <div class="banner banner-ok" role="status">{icon::icon("ok")}
                 <div class="flex-1 min-w-0"><strong>"Saved"</strong></div></div>
         }
     });
+    let failed = !page.errors.is_empty();
+    let title = if failed { "Not saved · " } else { "" };
     let is_editable = page.is_editable;
-    let rows = page.yaml.lines().count().clamp(12, 40).to_string();
-    let buttons = if is_editable {
-        view! {
-            <div class="flex items-center gap-2 flex-wrap">
-                <button class="btn btn-primary" type="submit">"Save"</button>
-                <a class="btn" href=at.clone()>"Read again"</a>
-            </div>
-            <p class="hint">"A change of someone else meanwhile is refused, not overwritten: metadata.resourceVersion says what your text is based on. Status is written by the server."</p>
-        }
-        .into_any()
-    } else {
-        view! { <p class="hint">"Your role may read this object, not change it."</p> }.into_any()
-    };
     view! {
         <!DOCTYPE html>
         <html lang="en">
@@ -63,27 +60,99 @@ pub fn object_document(head_html: &str, page: &ObjectPage) -> String {
                 <meta charset="utf-8"/>
                 <meta name="viewport" content="width=device-width, initial-scale=1"/>
                 <meta name="color-scheme" content="light dark"/>
-                <title>{format!("{} as YAML · Domainscope", page.name)}</title>
+                <title>{format!("{title}{} as YAML · Domainscope", page.name)}</title>
                 <script inner_html=crate::THEME_SCRIPT></script>
+                <script src=OBJECT_SCRIPT defer></script>
                 {head}
             </head>
             <body><icon::Sprite/>
-                <main class="mx-auto w-full max-w-240 p-6 grid grid-cols-1 gap-4 content-start" id="main">
+                <main class="mx-auto w-full max-w-240 p-6 max-sm:p-4 grid grid-cols-1 gap-4 content-start" id="main">
                     <p><a href=back>{words}</a></p>
                     <h1 class="wrap">{page.name.clone()}" as YAML"</h1>
-                    {saved}{failed}
+                    {saved}{failed.then(|| failure(page))}
                     <form class="card" method="post" action=at.clone()>
+                        {head_of("yaml", heading(page))}
                         <div class="card-body grid grid-cols-1 gap-4 content-start">
-                            <label for="yaml">"The object as the resource API has it"</label>
-                            <textarea class="input mono w-full" id="yaml" name="yaml" rows=rows readonly=!is_editable
+                            <textarea class="input" id="yaml" name="yaml" rows=rows(&page.yaml) readonly=!is_editable wrap="off"
+                                aria-invalid=failed.then_some("true") aria-describedby=failed.then_some("errors")
                                 spellcheck="false" autocapitalize="off" autocomplete="off">{area_text(&page.yaml)}</textarea>
-                            {buttons}
+                            {buttons(page, &at)}
                         </div>
                     </form>
+                    {page.newer.as_ref().map(newer)}
                 </main>
             </body>
         </html>
     }
     .into_any()
     .to_html()
+}
+
+/// The label of an area, and a button that copies its text.
+fn head_of(area: &'static str, words: &'static str) -> AnyView {
+    view! {
+        <div class="card-head"><h2><label for=area>{words}</label></h2>
+            <div class="aside"><button class="btn btn-sm noscript:hidden" type="button" data-copy=area>{icon::icon("copy")}<span>"Copy"</span></button></div>
+            <span class="sr-only" role="status"></span></div>
+    }
+    .into_any()
+}
+
+fn heading(page: &ObjectPage) -> &'static str {
+    match (page.errors.is_empty(), page.is_editable) {
+        (false, _) => "Your text",
+        (true, true) => "Edit the object",
+        (true, false) => "The object",
+    }
+}
+
+/// Lines of an area that shows a text: all of it, within reason.
+fn rows(text: &str) -> String {
+    text.lines().count().clamp(12, 40).to_string()
+}
+
+fn failure(page: &ObjectPage) -> AnyView {
+    let errors: Vec<_> = page.errors.iter().map(|e| view! { <li class="wrap">{e.clone()}</li> }).collect();
+    view! {
+        <div class="banner banner-critical" role="alert" id="errors">{icon::icon("critical")}
+            <div class="flex-1 min-w-0"><strong>"Not saved"</strong><ul>{errors}</ul></div></div>
+    }
+    .into_any()
+}
+
+fn buttons(page: &ObjectPage, at: &str) -> AnyView {
+    if !page.is_editable {
+        return view! { <p class="hint">"Your role can read this object but not change it."</p> }.into_any();
+    }
+    let at = at.to_string();
+    let Some(newer) = &page.newer else {
+        let reset = if page.errors.is_empty() { "Reload" } else { "Discard my text" };
+        return view! {
+            <div class="flex items-center gap-2 flex-wrap">
+                <button class="btn btn-primary" type="submit">"Save"</button>
+                <a class="btn" href=at>{reset}</a>
+            </div>
+            <p class="hint">"If the object changes while you edit it, nothing is overwritten: you see both versions and choose. The server writes the status; changes to it are ignored."</p>
+        }
+        .into_any();
+    };
+    view! {
+        <div class="flex items-center gap-2 flex-wrap">
+            <button class="btn btn-primary" type="submit" name="over" value=newer.version.clone()>"Save over the newer version"</button>
+            <a class="btn" href=at>"Discard my text"</a>
+        </div>
+    }
+    .into_any()
+}
+
+fn newer(newer: &NewerObject) -> AnyView {
+    view! {
+        <section class="card">
+            {head_of("newer", "The object as it is now")}
+            <div class="card-body">
+                <textarea class="input" id="newer" rows=rows(&newer.yaml) readonly wrap="off" spellcheck="false">{area_text(&newer.yaml)}</textarea>
+            </div>
+        </section>
+    }
+    .into_any()
 }

@@ -37,5 +37,5 @@ pub use crd::definitions;
 pub use failure::Failure;
 pub use kind::{Column, GROUP, Kind, VERSION, Verb};
 pub use request::{Reply, Request, WATCH_TYPE};
-pub use store::{to_yaml, yaml_of};
+pub use store::{to_yaml, version_of, with_version, yaml_of};
 pub use tail::{TailLimits, WatchLine};

@@ -5,6 +5,7 @@ use crate::kind::Kind;
 use crate::kind::Verb;
 use crate::kinds::{self, CLUSTER_CLAIM, DOMAIN, DOMAIN_EVENT, FEATURE};
 use crate::meta;
+use jiff::Timestamp;
 use model::ids::{Caller, EventId, LogPosition};
 use model::item::Ownership;
 use model::names::DomainName;
@@ -233,16 +234,28 @@ impl Objects {
         if self.is(&DOMAIN_EVENT) { format!("event-{}", entry.name) } else { entry.name.clone() }
     }
 
-    /// The last state of a deleted object.
+    /// The last state of a deleted object, from its tombstone.
     pub(crate) fn deleted(&self, name: &str, rv: LogPosition, kept: Option<&str>) -> Value {
         let (org, ns) = (self.caller.org, self.namespace.as_str());
-        let kept: Value = kept.and_then(|k| serde_json::from_str(k).ok()).unwrap_or_default();
+        let mut kept: Value = kept.and_then(|k| serde_json::from_str(k).ok()).unwrap_or_default();
+        // As text, the way live objects have it.
+        let metadata = match &kept["metadata"] {
+            Value::String(text) => text.clone(),
+            Value::Null => "{}".into(),
+            object => object.to_string(),
+        };
         let object = if self.is(&DOMAIN) {
-            kinds::deleted_domain(org, ns, name, rv, &kept)
-        } else if self.is(&CLUSTER_CLAIM) {
-            kinds::deleted_cluster_claim(name, rv, &kept)
+            let added = kept["added_at"].as_i64().and_then(|at| Timestamp::from_microsecond(at).ok());
+            added.map(|added| kinds::holding(org, ns, name, rv, added, &metadata))
         } else {
-            kinds::deleted_claim(org, ns, name, rv, &kept)
+            kept["name"] = name.into();
+            kept["rv"] = rv.0.into();
+            kept["metadata"] = metadata.into();
+            if self.is(&CLUSTER_CLAIM) {
+                serde_json::from_value(kept).ok().map(|claim| kinds::cluster_claim(&claim))
+            } else {
+                serde_json::from_value(kept).ok().map(|claim| kinds::network_claim(org, ns, &claim))
+            }
         };
         object.unwrap_or_else(|| {
             serde_json::json!({
@@ -278,4 +291,17 @@ pub async fn yaml_of(
 /// When it can't be written as YAML.
 pub fn to_yaml(object: &Value) -> Result<String, String> {
     serde_saphyr::to_string(object).map_err(|e| e.to_string())
+}
+
+/// The `metadata.resourceVersion` of a YAML text.
+pub fn version_of(yaml: &str) -> Option<String> {
+    let object: Value = serde_saphyr::from_str(yaml).ok()?;
+    object["metadata"]["resourceVersion"].as_str().map(str::to_owned)
+}
+
+/// A YAML text with another `metadata.resourceVersion`; `None` when it is not the text of an object.
+pub fn with_version(yaml: &str, version: &str) -> Option<String> {
+    let mut object: Value = serde_saphyr::from_str(yaml).ok()?;
+    object.get_mut("metadata")?.as_object_mut()?.insert("resourceVersion".into(), version.into());
+    to_yaml(&object).ok()
 }

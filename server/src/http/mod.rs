@@ -203,6 +203,7 @@ impl AppState {
             .merge(passkeys::sign_in())
             .merge(oidc::router())
             .route(app::PASSKEY_SCRIPT, get(passkeys::script))
+            .route(app::OBJECT_SCRIPT, get(objects::script))
             .route("/sign-out", post(sign_in::sign_out))
             .route("/switch-organisation", post(sign_in::switch_org))
             .route("/setup", get(sign_in::link_page))

@@ -2,9 +2,9 @@
 //! through [`resources`], so that they are authorised and checked as those of its clients are.
 
 use super::AppState;
-use app::{AccessPage, ObjectPage, access_document, object_document};
+use app::{AccessPage, NewerObject, ObjectPage, access_document, object_document};
 use axum::extract::{Path, Query, State};
-use axum::http::header::{CACHE_CONTROL, LOCATION};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::{Extension, Form};
@@ -29,6 +29,9 @@ pub struct Reached {
 pub struct Edited {
     #[serde(default)]
     yaml: String,
+    /// The version that the text may overwrite, instead of the one it names.
+    #[serde(default)]
+    over: Option<String>,
 }
 
 /// Kinds with a page of their own, from where people come.
@@ -77,6 +80,15 @@ fn unknown(state: &AppState, plural: &str, name: &str) -> Response {
     refused(state, plural, &ApiError::not_found(format!("There is no object {plural}/{name}.")))
 }
 
+/// `GET /object.js`.
+pub async fn script() -> Response {
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    (headers, include_str!("object.js")).into_response()
+}
+
 /// `GET /objects/KIND/NAME`.
 pub async fn page(
     State(state): State<AppState>,
@@ -114,6 +126,8 @@ pub async fn save(
         return refused(&state, &plural, &e);
     }
     let segment: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+    let over = edited.over.filter(|version| !version.is_empty());
+    let text = over.and_then(|version| resources::with_version(&edited.yaml, &version));
     let request = resources::Request {
         method: "PUT".into(),
         path: format!("/apis/{}/{plural}/{segment}", Kind::api_version()),
@@ -121,7 +135,7 @@ pub async fn save(
         accept: "application/json".into(),
         content_type: "application/yaml".into(),
         user_agent: "domainscope-page".into(),
-        body: edited.yaml.clone().into_bytes(),
+        body: text.unwrap_or_else(|| edited.yaml.clone()).into_bytes(),
     };
     let Reply::Whole { status, body, .. } = state.resources.answer(&caller, request).await else {
         return unknown(&state, &plural, &name);
@@ -133,9 +147,34 @@ pub async fn save(
             Err(_) => unknown(&state, &plural, &name),
         };
     }
-    let errors = reasons(&serde_json::from_slice(&body).unwrap_or_default());
-    let page = ObjectPage { yaml: edited.yaml, errors, ..blank(kind, &name, &caller) };
+    let refused = ObjectPage { yaml: edited.yaml, ..blank(kind, &name, &caller) };
+    let page = match status {
+        409 => outdated(&state, &caller, kind, refused).await,
+        404 => {
+            let gone = format!("{name} was deleted after you opened it. Your text is below.");
+            ObjectPage { errors: vec![gone], ..refused }
+        }
+        _ => {
+            let errors = reasons(&serde_json::from_slice(&body).unwrap_or_default());
+            ObjectPage { errors, ..refused }
+        }
+    };
     show(&state, StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), &page)
+}
+
+/// The page after a conflict: the text that was sent, and the object as it is now.
+async fn outdated(state: &AppState, caller: &Caller, kind: &'static Kind, refused: ObjectPage) -> ObjectPage {
+    let backend = Arc::new(state.services.clone());
+    let live = resources::yaml_of(backend, caller, kind, &refused.name).await.ok();
+    let newer = live.and_then(|yaml| Some(NewerObject { version: resources::version_of(&yaml)?, yaml }));
+    let words = match newer {
+        Some(_) => {
+            "The object was changed after you opened it. Compare your text with the object as it is now, \
+             then save over it or discard your text."
+        }
+        None => "The object was changed after you opened it. Save once more to compare it with your text.",
+    };
+    ObjectPage { errors: vec![words.into()], newer, ..refused }
 }
 
 /// The sentences of a `Status`: each cause with its field, or its message.

@@ -16,8 +16,12 @@ fn yaml(page: &str) -> String {
 }
 
 async fn save(site: &Site, path: &str, text: &str) -> (StatusCode, String) {
-    let body: String =
-        url::form_urlencoded::Serializer::new(String::new()).append_pair("yaml", text).finish();
+    save_over(site, path, text, "").await
+}
+
+async fn save_over(site: &Site, path: &str, text: &str, version: &str) -> (StatusCode, String) {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    let body: String = form.append_pair("yaml", text).append_pair("over", version).finish();
     let headers = [("authorization", BEARER), ("content-type", "application/x-www-form-urlencoded")];
     site.ask("POST", path, &headers, &body).await
 }
@@ -51,7 +55,7 @@ async fn an_object_is_read_edited_and_refused_with_the_field_and_the_rule() {
     // What was refused stays in the area, and nothing is changed.
     let current = yaml(&read().await.1);
     for (sent, code, words) in [
-        (edited.clone(), 409, "modified"),
+        (edited.clone(), 409, "changed after you opened it"),
         (current.replace("10.0.0.0/24", "10.0.0.1/24"), 422, "spec.addressSpace"),
         (current.replace("spec:\n", "spec:\n  colour: red\n"), 400, "colour"),
         ("a: [".to_string(), 400, "YAML"),
@@ -63,6 +67,19 @@ async fn an_object_is_read_edited_and_refused_with_the_field_and_the_rule() {
         assert_eq!(yaml(&page).trim(), sent.trim());
     }
     assert_eq!(yaml(&read().await.1), current);
+
+    // A text that is out of date is saved over the version that was shown, and no other.
+    let (_, page) = save(&site, PAGE, &edited).await;
+    let shown = now["metadata"]["resourceVersion"].as_str().unwrap();
+    assert!(
+        page.contains(&format!("name=\"over\" value=\"{shown}\"")) && page.contains("id=\"newer\""),
+        "{page}"
+    );
+    let other = edited.replace("team: edge", "team: shop");
+    assert_eq!(save_over(&site, PAGE, &other, shown).await.0, StatusCode::SEE_OTHER);
+    assert_eq!(save_over(&site, PAGE, &edited, shown).await.0, StatusCode::CONFLICT);
+    let current = yaml(&read().await.1);
+    assert!(current.contains("team: shop"), "{current}");
     for path in
         ["/objects/networkclaims/none", "/objects/features/doh-server", "/objects/domains/none.example"]
     {

@@ -47,6 +47,7 @@ const TABLE: &[Line] = &[
     ("GET", "/sign-in/oidc", Nothing, "", ""),
     ("GET", "/sign-in/oidc/callback", Nothing, "/sign-in/oidc/callback?code=x&state=y", ""),
     ("GET", "/passkey.js", Nothing, "", ""),
+    ("GET", "/object.js", Nothing, "", ""),
     ("POST", "/sign-out", Nothing, "", ""),
     ("POST", "/switch-organisation", Nothing, "", "org=none"),
     ("GET", "/setup", Nothing, "/setup?key=x", ""),

@@ -47,14 +47,14 @@ fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
     } else {
         ("pill pill-critical", "critical", "Unavailable")
     };
-    let label = format!("Release {}", r.claim);
+    let (label, yaml) = (format!("Release {}", r.claim), format!("{} as YAML", r.claim));
     view! {
         <tr>
             <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{format!("{} · {}", r.claim, r.reference)}</small></span></th>
             <td class="wrap"><span class=class>{icon(picture)}<span>{word}</span></span>" "<span class="text-xs">{r.words.clone()}</span></td>
             <td class="num max-sm:hidden"><Ago at=r.date now=now/></td>
             <td><span class="flex items-center gap-2">
-                <a class="btn btn-sm" href=object(&r.claim) rel="external">"YAML"</a>
+                <a class="btn btn-sm" href=object(&r.claim) rel="external" aria-label=yaml>"YAML"</a>
                 <form method="post" action="/api/fn/release">
                     <input type="hidden" name="name" value=r.claim.clone()/>
                     <button class="btn btn-sm" type="submit" aria-label=label>"Release"</button>

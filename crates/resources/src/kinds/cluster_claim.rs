@@ -4,7 +4,7 @@ use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity};
 use crate::schema::Violation;
 use fleet::{VALUE_MAX, check_claim};
-use model::ids::{LogPosition, OrgId};
+use model::ids::OrgId;
 use serde_json::{Value, json};
 use service::ClusterClaim;
 use service::policy::Action;
@@ -92,16 +92,4 @@ pub(crate) fn object(claim: &ClusterClaim) -> Value {
         "metadata": meta::metadata(&identity, &claim.metadata),
         "spec": { "value": claim.value },
     })
-}
-
-/// The last state of a deleted claim, from its tombstone.
-pub(crate) fn deleted(name: &str, rv: LogPosition, kept: &Value) -> Option<Value> {
-    let claim = ClusterClaim {
-        name: name.to_string(),
-        rv,
-        metadata: kept["metadata"].as_str().unwrap_or("{}").to_string(),
-        value: kept["value"].as_str()?.to_string(),
-        created_at: serde_json::from_value(kept["created_at"].clone()).ok()?,
-    };
-    Some(object(&claim))
 }

@@ -3,6 +3,7 @@
 use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity, instant};
 use crate::schema::{Violation, conditions};
+use jiff::Timestamp;
 use model::dns::DnssecStatus;
 use model::ids::{LogPosition, OrgId};
 use model::names::DomainName;
@@ -128,40 +129,28 @@ fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {
 
 /// The object of a holding.
 pub(crate) fn object(org: OrgId, namespace: &str, d: &DomainObject) -> Value {
-    let identity = Identity {
-        kind: &DOMAIN,
-        org,
-        namespace,
-        name: d.item.name.as_str(),
-        rv: d.rv,
-        created: d.item.added_at,
-    };
-    json!({
-        "apiVersion": Kind::api_version(),
-        "kind": DOMAIN.name,
-        "metadata": meta::metadata(&identity, d.metadata.as_deref().unwrap_or("{}")),
-        "spec": { "name": d.item.name.as_str() },
-        "status": status(d),
-    })
+    let metadata = d.metadata.as_deref().unwrap_or("{}");
+    let mut object = holding(org, namespace, d.item.name.as_str(), d.rv, d.item.added_at, metadata);
+    object["status"] = status(d);
+    object
 }
 
-/// The last state of a removed holding, from its tombstone.
-pub(crate) fn deleted(
+/// The same without what was observed: that is all a removed holding leaves.
+pub(crate) fn holding(
     org: OrgId,
     namespace: &str,
     name: &str,
     rv: LogPosition,
-    kept: &Value,
-) -> Option<Value> {
-    let created = jiff::Timestamp::from_microsecond(kept["added_at"].as_i64()?).ok()?;
+    created: Timestamp,
+    metadata: &str,
+) -> Value {
     let identity = Identity { kind: &DOMAIN, org, namespace, name, rv, created };
-    let stored = if kept["metadata"].is_object() { kept["metadata"].to_string() } else { "{}".into() };
-    Some(json!({
+    json!({
         "apiVersion": Kind::api_version(),
         "kind": DOMAIN.name,
-        "metadata": meta::metadata(&identity, &stored),
+        "metadata": meta::metadata(&identity, metadata),
         "spec": { "name": name },
-    }))
+    })
 }
 
 fn status(d: &DomainObject) -> Value {

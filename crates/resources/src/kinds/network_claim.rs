@@ -3,7 +3,7 @@
 use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity};
 use crate::schema::{Violation, conditions, text};
-use model::ids::{LogPosition, OrgId};
+use model::ids::OrgId;
 use numbers::claim::{DESCRIPTION_MAX, REFERENCE_MAX, REQUESTS_MAX};
 use numbers::{ClaimSpec, RecordState};
 use serde_json::{Value, json};
@@ -164,23 +164,4 @@ pub(crate) fn object(org: OrgId, namespace: &str, claim: &Claim) -> Value {
         },
         "metadata": metadata,
     })
-}
-
-/// The last state of a deleted claim, from its tombstone.
-pub(crate) fn deleted(
-    org: OrgId,
-    namespace: &str,
-    name: &str,
-    rv: LogPosition,
-    kept: &Value,
-) -> Option<Value> {
-    let claim = Claim {
-        name: name.to_string(),
-        rv,
-        metadata: kept["metadata"].to_string(),
-        spec: serde_json::from_value(kept["spec"].clone()).ok()?,
-        status: serde_json::from_value(kept["status"].clone()).ok()?,
-        created_at: serde_json::from_value(kept["created_at"].clone()).ok()?,
-    };
-    Some(object(org, namespace, &claim))
 }
