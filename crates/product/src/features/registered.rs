@@ -22,7 +22,7 @@ fn check_text(what: &str, text: &str, may_be_empty: bool) -> ApiResult<()> {
     if is_plain && (may_be_empty || !text.is_empty()) {
         return Ok(());
     }
-    let least = if may_be_empty { 0 } else { 1 };
+    let least = u8::from(!may_be_empty);
     Err(ApiError::invalid(format!(
         "{what} must have {least} to {TEXT_MAX} characters, without control characters."
     )))

@@ -295,7 +295,7 @@ pub async fn third_parties_register_their_own(place: &Place) {
             State::TurningOff
         );
     }
-    // The process ends without a word: the server's own processes end the transition, whosever the feature is.
+    // The process ends without notice: processes of the server end the transition, in each organisation.
     rounds(&[&p], &mut at).await;
     assert_eq!(row(TWO).await.unwrap().feature.state, State::TurningOff, "it reported a moment ago");
     at += SignedDuration::from_secs(REPORT_SECONDS + 30);
