@@ -51,7 +51,10 @@ async fn features_say_where_they_stand_and_what_a_transition_waits_for() {
     says(&t, &["domain-connect-apply is off, but leftovers exist", "alder.example", "Off · leftovers"]);
     says(&t, &["Turning off · 2 left", "Wait until no network claims are left (2: office, lab)"]);
     says(&t, &["doh-server", "DNS over HTTPS for your resolvers", "2 of 2 report On"]);
+    says(&t, &["invoices.billing.example is off, but leftovers exist", "(1: 2026-10)", "invoices by e-mail"]);
     assert!(html.contains("action=\"/settings/features\"") && html.contains("value=\"desire\""));
+    let t = read(&story(), "/settings/features?feature=invoices.billing.example").await;
+    says(&t, &["Registered by", "another program", "60 seconds counts as gone"]);
     let t = read(&story(), "/settings/features?feature=doh-server").await;
     says(&t, &["No answers at /dns-query and /resolve.", "alder-main-7c2f", "leader", "Reports"]);
 }

@@ -10,6 +10,8 @@ mod identity;
 mod objects;
 #[path = "http/open_tools.rs"]
 mod open_tools;
+#[path = "http/registered.rs"]
+mod registered;
 #[path = "http/resources.rs"]
 mod resources;
 #[path = "http/rest_access.rs"]

@@ -94,7 +94,13 @@ impl World {
     }
 
     async fn turn(&mut self, on: bool) {
-        let write = FeatureWrite { name: FEATURE.into(), desired: Some(on), expected: None, metadata: None };
+        let write = FeatureWrite {
+            name: FEATURE.into(),
+            desired: Some(on),
+            expected: None,
+            metadata: None,
+            declared: None,
+        };
         let store = self.services.scanner.store.clone();
         self.rounds().await;
         store.set_feature(&Actor::system(), OrgId::BUILT_IN, &write, self.at).await.unwrap();

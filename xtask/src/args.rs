@@ -16,7 +16,7 @@ Usage: cargo xtask <command>
   bundle [--profile P]            build dist/ (P: wasm-release, the default, or wasm-dev)
   css                             write style/out/app.css
   e2e [--headed] [PATTERN]        browser tests alone
-  bench [NAME] [-- ARGS]          benchmarks: whois, dns, doh, store, resources, signin; ARGS go to it
+  bench [NAME] [-- ARGS]          benchmarks: whois, dns, doh, store, resources, fleet, signin; ARGS go to it
   bench history                   octets that a year of hourly scans leaves, for each domain
   bench scans                     scans a second over 10,000 names, memory, how soon a Rescan begins
   bench claims                    two processes that claim from one block on PostgreSQL for a minute

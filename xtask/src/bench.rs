@@ -9,6 +9,7 @@ const BENCHES: &[(&str, &str, &str)] = &[
     ("dns", "domainscope-dns", "dns"),
     ("store", "domainscope-store", "store"),
     ("resources", "domainscope-server", "resources"),
+    ("fleet", "domainscope-server", "fleet"),
 ];
 
 /// The same; these take many minutes and are only run by name.

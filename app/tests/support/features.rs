@@ -4,9 +4,10 @@ use super::backend::Sample;
 use super::now;
 use async_trait::async_trait;
 use model::ids::{Caller, LogPosition};
-use service::lifecycle::{FEATURES, Feature, Left, State, Task};
+use service::lifecycle::{Declared, FEATURES, Feature, Left, Stage, State, Task};
 use service::{
-    ApiResult, FeatureBackend, FeatureDraft, FeatureTask, FeatureUse, FeatureView, FeaturesReport,
+    ApiResult, FeatureBackend, FeatureDraft, FeatureReport, FeatureTask, FeatureUse, FeatureView,
+    FeaturesReport,
 };
 
 fn view(name: &str, state: State, desired: Option<bool>) -> FeatureView {
@@ -44,6 +45,21 @@ impl FeatureBackend for Sample {
         let wait = Task::WaitUntilGone { data: "network-claims".into() };
         let clean = Task::Clean { data: "released-prefixes".into() };
         turning.tasks = vec![left(wait, &["office", "lab"]), left(clean, &[])];
+        let declared = Declared {
+            default: false,
+            stage: Stage::Beta,
+            version: "2.1".into(),
+            title: "invoices by e-mail".into(),
+        };
+        let mut foreign = FeatureView {
+            feature: Feature::registered("invoices.billing.example", &declared, "0.1.0", now()),
+            title: declared.title.clone(),
+            guards: String::new(),
+            leader: None,
+            ..view("doh-server", State::Off, None)
+        };
+        foreign.uses.truncate(1);
+        foreign.leftovers = vec![left(Task::WaitUntilGone { data: "invoices".into() }, &["2026-10"])];
         let mut off = view("domain-connect-apply", State::Off, Some(false));
         off.leftovers = vec![left(Task::Clean { data: "connect-links".into() }, &["alder.example"])];
         Ok(FeaturesReport {
@@ -51,6 +67,7 @@ impl FeatureBackend for Sample {
                 view("alerts-email", State::On, None),
                 view("doh-server", State::On, None),
                 off,
+                foreign,
                 turning,
             ],
             version: "0.1.0".into(),
@@ -66,5 +83,19 @@ impl FeatureBackend for Sample {
         let report = self.features(caller).await?;
         let found = report.features.into_iter().find(|f| f.feature.name == draft.name);
         found.ok_or_else(|| service::ApiError::not_found("no such feature"))
+    }
+
+    async fn register_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {
+        self.set_feature(caller, draft).await
+    }
+
+    async fn report_feature(&self, caller: &Caller, report: &FeatureReport) -> ApiResult<FeatureView> {
+        let draft = FeatureDraft { name: report.name.clone(), ..FeatureDraft::default() };
+        self.set_feature(caller, &draft).await
+    }
+
+    async fn delete_feature(&self, _: &Caller, name: &str, _: Option<LogPosition>) -> ApiResult<()> {
+        self.note(format!("feature {name} deleted"));
+        Ok(())
     }
 }

@@ -59,8 +59,13 @@ async fn replicas(count: usize, kills: usize) {
     for n in 0..kills {
         let which = points.next(n, &world, &receiver, plan.processes).await;
         if n == kills / 3 {
-            let write =
-                FeatureWrite { name: FEATURE.into(), desired: Some(false), expected: None, metadata: None };
+            let write = FeatureWrite {
+                name: FEATURE.into(),
+                desired: Some(false),
+                expected: None,
+                metadata: None,
+                declared: None,
+            };
             store.set_feature(&Actor::system(), ORG, &write, Timestamp::now()).await.unwrap();
         }
         if n == kills / 2 {

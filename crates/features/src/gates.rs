@@ -3,7 +3,7 @@
 use crate::machine::Feature;
 use crate::runner::LIVE_SECONDS;
 use crate::table::FEATURES;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -15,6 +15,8 @@ pub struct Gates(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     gates: BTreeMap<&'static str, Arc<Gate>>,
+    /// Settings of [`Spec::needs`](crate::Spec::needs) that this process does not have.
+    lacks: BTreeSet<String>,
     /// Seconds of the process clock at which the state was read last; 0 before the first time.
     read_at: AtomicU64,
 }
@@ -55,6 +57,11 @@ impl Default for Gates {
 impl Gates {
     /// Gates at the defaults, some of them fixed by flags.
     pub fn with_fixed(fixed: &BTreeMap<String, bool>) -> Self {
+        Gates::configured(fixed, BTreeSet::new())
+    }
+
+    /// Gates at the defaults, some of them fixed by flags, in a process that lacks some settings.
+    pub fn configured(fixed: &BTreeMap<String, bool>, lacks: BTreeSet<String>) -> Self {
         let gates = FEATURES.iter().map(|s| {
             let fixed = fixed.get(s.name).copied();
             let gate = Gate {
@@ -65,7 +72,12 @@ impl Gates {
             };
             (s.name, Arc::new(gate))
         });
-        Gates(Arc::new(Inner { gates: gates.collect(), read_at: AtomicU64::new(0) }))
+        Gates(Arc::new(Inner { gates: gates.collect(), lacks, read_at: AtomicU64::new(0) }))
+    }
+
+    /// Settings that features need and this process does not have.
+    pub fn lacks(&self) -> &BTreeSet<String> {
+        &self.0.lacks
     }
 
     /// Begins a use; `None` when the feature is off, or when this process may count as dead to the others and the

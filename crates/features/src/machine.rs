@@ -1,5 +1,6 @@
 //! The state machine of one feature: what it is, and what comes next. Pure.
 
+use crate::registered::Registered;
 use crate::table::{Spec, Stage, Task};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,9 @@ pub struct Feature {
     pub tasks: Vec<Task>,
     /// When the state changed last.
     pub changed_at: Timestamp,
+    /// What a third party reports; `None`: a feature of this program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registered: Option<Registered>,
 }
 
 impl Feature {
@@ -78,6 +82,7 @@ impl Feature {
             state: if spec.default { State::On } else { State::Off },
             tasks: Vec::new(),
             changed_at: now,
+            registered: None,
         }
     }
 

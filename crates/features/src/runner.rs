@@ -7,7 +7,7 @@ use crate::table::{FEATURES, Task, spec};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 /// Seconds after its last announcement during which a process counts as live.
@@ -47,6 +47,9 @@ pub struct Process {
     pub seen_at: Timestamp,
     /// Whether it uses each feature it knows.
     pub uses: BTreeMap<String, bool>,
+    /// Settings that features need and it does not have.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub lacks: BTreeSet<String>,
 }
 
 /// A stored feature with the position that a write must still find.
@@ -72,6 +75,8 @@ pub struct Left {
 pub trait FeatureStore: Send + Sync {
     /// All features, by name.
     async fn features(&self) -> Result<Vec<Stored>, StoreError>;
+    /// Features of third parties that are in a transition, of other organisations than the first.
+    async fn turning_elsewhere(&self) -> Result<Vec<Stored>, StoreError>;
     /// Adds a feature unless it is there.
     async fn add_feature(&self, feature: &Feature, now: Timestamp) -> Result<(), StoreError>;
     /// Writes a feature that is still at `rv`; false when it is not.
@@ -138,6 +143,13 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             let mut changed = false;
             for s in &stored {
                 let mut next = s.feature.clone();
+                if next.registered.is_some() {
+                    // Every process does this: it depends on what is stored alone, and one write wins.
+                    if next.settle(now) && self.store.write_feature(s.rv, &next, now).await? {
+                        changed = true;
+                    }
+                    continue;
+                }
                 if !self.leads(&next.name, &live) || !self.carry_on(&mut next, &live, now).await? {
                     continue;
                 }
@@ -150,6 +162,12 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                 break;
             }
             stored = self.store.features().await?;
+        }
+        for s in self.store.turning_elsewhere().await? {
+            let mut next = s.feature.clone();
+            if next.settle(now) {
+                self.store.write_feature(s.rv, &next, now).await?;
+            }
         }
         Ok(Tick { features: stored.into_iter().map(|s| s.feature).collect(), live: live.len(), finished })
     }
@@ -239,7 +257,8 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                 changed |= self.store.write_feature(s.rv, &feature, now).await?;
             }
         }
-        for s in stored.iter().filter(|s| spec(&s.feature.name).is_none()) {
+        let is_unknown = |f: &Feature| f.registered.is_none() && spec(&f.name).is_none();
+        for s in stored.iter().filter(|s| is_unknown(&s.feature)) {
             if minor(&s.feature.known_by) + KEPT_VERSIONS < minor(self.version) {
                 self.store.forget_feature(&s.feature.name, now).await?;
                 changed = true;
@@ -258,6 +277,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             started_at: self.started_at,
             seen_at: now,
             uses: self.gates.report(features),
+            lacks: self.gates.lacks().clone(),
         };
         let last = self.announced.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         let last_is_none = last.is_none();

@@ -5,7 +5,9 @@ use crate::runner::{Process, minor};
 
 /// Why it is not safe to upgrade now; `None` when it is. A transition that one version began is ended by it.
 pub fn upgrade_blocker(features: &[Feature], live: &[Process]) -> Option<String> {
-    if let Some(f) = features.iter().find(|f| f.state.is_transition()) {
+    // Those of third parties are carried on by their own processes.
+    let mut own = features.iter().filter(|f| f.registered.is_none());
+    if let Some(f) = own.find(|f| f.state.is_transition()) {
         return Some(format!("{} is {}: wait until that ends, or set it back", f.name, f.state.as_str()));
     }
     let newest = live.iter().max_by_key(|p| minor(&p.version))?;
@@ -19,7 +21,9 @@ pub fn upgrade_blocker(features: &[Feature], live: &[Process]) -> Option<String>
 /// Why it is not safe to start the version before this one; `None` when it is. `leftovers` are the features that are off
 /// and have something stored.
 pub fn downgrade_blocker(features: &[Feature], leftovers: &[&str], version: &str) -> Option<String> {
-    let is_new = |f: &&Feature| minor(&f.since) >= minor(version) && minor(version) % 1000 > 1;
+    let is_new = |f: &&Feature| {
+        f.registered.is_none() && minor(&f.since) >= minor(version) && minor(version) % 1000 > 1
+    };
     let stays = |f: &&Feature| f.state != State::Off || leftovers.contains(&f.name.as_str());
     let f = features.iter().filter(is_new).find(stays)?;
     Some(format!(

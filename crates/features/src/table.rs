@@ -1,6 +1,7 @@
 //! The features of this version: one row each.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// How settled a feature is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,8 +78,8 @@ pub struct Spec {
     pub title: &'static str,
     /// What is refused while it is off.
     pub guards: &'static str,
-    /// The setting without which it can't be turned on.
-    pub needs: Option<&'static str>,
+    /// Settings of which a process must have at least one, or it can't be turned on; none: it needs no setting.
+    pub needs: &'static [&'static str],
     /// Deletes these stored data when turned off, after `waits_for`.
     cleans: &'static [&'static str],
     /// Waits for the deletion of objects of these kinds when turned off.
@@ -86,6 +87,12 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// The settings it can't be turned on without, when a process has none of them: `A or B`.
+    pub fn missing(&self, lacks: &BTreeSet<String>) -> Option<String> {
+        let is_missing = !self.needs.is_empty() && self.needs.iter().all(|setting| lacks.contains(*setting));
+        is_missing.then(|| self.needs.join(" or "))
+    }
+
     /// What is to be done to turn it off, in order.
     pub fn tasks(&self) -> Vec<Task> {
         let wait = self.waits_for.iter().map(|d| Task::WaitUntilGone { data: (*d).into() });
@@ -112,14 +119,14 @@ macro_rules! channel {
 
 /// All features, by name.
 pub const FEATURES: &[Spec] = &[
-    channel!("discord", "Discord", None),
-    channel!("email", "e-mail", Some("DOMAINSCOPE_SMTP_URL")),
-    channel!("ntfy", "ntfy", None),
-    channel!("pagerduty", "PagerDuty", None),
-    channel!("slack", "Slack", None),
-    channel!("teams", "Microsoft Teams", None),
-    channel!("telegram", "Telegram", None),
-    channel!("webhook", "webhook", None),
+    channel!("discord", "Discord", &[]),
+    channel!("email", "e-mail", &["DOMAINSCOPE_SMTP_URL"]),
+    channel!("ntfy", "ntfy", &[]),
+    channel!("pagerduty", "PagerDuty", &[]),
+    channel!("slack", "Slack", &[]),
+    channel!("teams", "Microsoft Teams", &[]),
+    channel!("telegram", "Telegram", &[]),
+    channel!("webhook", "webhook", &[]),
     Spec {
         name: "doh-server",
         default: true,
@@ -127,7 +134,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "DNS over HTTPS for your resolvers and browsers",
         guards: "answers at /dns-query and /resolve",
-        needs: None,
+        needs: &[],
         cleans: &[],
         waits_for: &[],
     },
@@ -138,7 +145,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "set up records at the DNS provider in one click",
         guards: "one-click links of providers, and links to customer pages",
-        needs: None,
+        needs: &[],
         cleans: &["connect-links"],
         waits_for: &[],
     },
@@ -149,7 +156,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "points of presence",
         guards: "joining, work for points of presence, and their answers",
-        needs: None,
+        needs: &[],
         cleans: &["agent-tokens"],
         waits_for: &["agents"],
     },
@@ -160,7 +167,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "registry of address space",
         guards: "creating and changing claims; they can still be read and released",
-        needs: None,
+        needs: &[],
         cleans: &["released-prefixes"],
         waits_for: &["network-claims"],
     },
@@ -171,7 +178,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "tools for visitors without an account",
         guards: "what visitors ask the tools that --open-tools names",
-        needs: None,
+        needs: &["DOMAINSCOPE_OPEN_TOOLS"],
         cleans: &[],
         waits_for: &[],
     },
@@ -182,7 +189,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "places of Globalping and RIPE Atlas",
         guards: "measurements at these networks, which learn the names that are looked at",
-        needs: None,
+        needs: &["DOMAINSCOPE_GLOBALPING_URL", "DOMAINSCOPE_ATLAS_KEY"],
         cleans: &["third-party-usage"],
         waits_for: &[],
     },
@@ -212,6 +219,18 @@ mod tests {
             assert!(!s.title.is_empty() && !s.guards.is_empty() && s.since.contains('.'), "{}", s.name);
             assert_eq!(spec(s.name), Some(s));
         }
+        let lacks = |settings: &[&str]| settings.iter().map(ToString::to_string).collect();
+        let missing = |name: &str, settings: &[&str]| spec(name).and_then(|s| s.missing(&lacks(settings)));
+        assert_eq!(
+            missing("alerts-email", &["DOMAINSCOPE_SMTP_URL"]).as_deref(),
+            Some("DOMAINSCOPE_SMTP_URL")
+        );
+        assert_eq!(missing("alerts-email", &["DOMAINSCOPE_OPEN_TOOLS"]), None);
+        assert_eq!(missing("doh-server", &["DOMAINSCOPE_SMTP_URL"]), None, "it needs none");
+        // One of two is enough.
+        let both = ["DOMAINSCOPE_GLOBALPING_URL", "DOMAINSCOPE_ATLAS_KEY"];
+        assert_eq!(missing("third-party-vantages", &both[..1]), None);
+        assert_eq!(missing("third-party-vantages", &both), Some(both.join(" or ")));
         let words: Vec<_> =
             spec("alerts-email").into_iter().flat_map(Spec::tasks).map(|t| t.words()).collect();
         assert_eq!(words, ["Wait until no channels of the kind email are left", "Delete channel tests"]);

@@ -5,7 +5,7 @@ mod support;
 use features::{FEATURES, FeatureStore as _, Gates, LIVE_SECONDS, Process, Runner, State, Task, spec};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -260,6 +260,7 @@ fn clocks_that_differ_by_thirty_seconds_change_nothing() {
         started_at: begin,
         seen_at: begin + SignedDuration::from_hours(1),
         uses: BTreeMap::new(),
+        lacks: BTreeSet::new(),
     };
     now_or_never(store.announce(&ahead)).unwrap();
     let gates = Gates::default();

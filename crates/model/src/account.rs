@@ -363,6 +363,8 @@ pub fn action_label(action: &str) -> &str {
         "agent.token" => "Join token made",
         "agent.join" => "Point of presence joined",
         "agent.revoke" => "Point of presence revoked",
+        "feature.delete" => "Feature of a third party deleted",
+        "feature.register" => "Feature of a third party registered",
         "feature.set" => "Feature turned on or off",
         other => other,
     }

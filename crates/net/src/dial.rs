@@ -1,5 +1,6 @@
 //! Dialling: resolve once, guard every address, connect with a timeout.
 
+use crate::guard::is_documentation;
 use crate::pool::Pool;
 use crate::{AddressMap, Error, Networks};
 use async_trait::async_trait;
@@ -211,7 +212,14 @@ impl Dialer {
     ) -> Result<(SocketAddr, TcpStream), Error> {
         let limit = self.0.settings.connect_timeout;
         let attempt = |address: SocketAddr| async move {
-            let target = self.0.settings.address_map.dial(address);
+            let map = &self.0.settings.address_map;
+            let target = map.dial(address);
+            // A lab has servers at some documentation addresses. The others lead nowhere (RFC 5737, RFC 3849), and what a
+            // connection attempt meets depends on the network around the lab.
+            if !map.is_empty() && target == address && is_documentation(address.ip()) {
+                let reason = format!("no server of the lab listens at {address}");
+                return Err(Error::Unreachable { host: host.to_string(), reason });
+            }
             match tokio::time::timeout(limit, TcpStream::connect(target)).await {
                 Ok(Ok(stream)) => {
                     let _ = stream.set_nodelay(true);

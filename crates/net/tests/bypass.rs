@@ -197,3 +197,15 @@ async fn size_time_and_redirects_are_capped() {
     assert!(e.to_string().contains("redirects"), "{e}");
     assert_eq!(count.load(Ordering::SeqCst), net::REDIRECTS + 1);
 }
+
+#[tokio::test]
+async fn in_a_lab_an_address_without_a_server_is_said_to_have_none() {
+    let (at, count) = server(OK.into()).await;
+    let networks = Networks { allow: vec!["203.0.113.0/24".parse().unwrap()], deny: vec![] };
+    let d = dialer(at, networks);
+    assert_eq!(get(&d, "http://public.example/").await.unwrap().status, 200);
+    let e = get(&d, "http://203.0.113.7/").await.unwrap_err();
+    assert_eq!(e.label(), "unreachable");
+    assert!(e.to_string().contains("no server of the lab listens at 203.0.113.7:80"), "{e}");
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+}

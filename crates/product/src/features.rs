@@ -1,20 +1,23 @@
 //! Features: where each stands, and turning them on and off.
 
+mod registered;
+
 use super::{Services, unavailable};
 use ::features::{
-    FEATURES, LIVE_SECONDS, Left, Process, SKEW_SECONDS, State, StoreError, Task, Use, downgrade_blocker,
-    leader, spec, upgrade_blocker,
+    FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, State, StoreError, Task, Use,
+    downgrade_blocker, leader, spec, upgrade_blocker,
 };
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use model::Timestamp;
 use model::account::Actor;
-use model::ids::{Caller, OrgId};
+use model::ids::{Caller, LogPosition, OrgId};
 use service::policy::{Action, authorize};
 use service::{
-    ApiError, ApiResult, FeatureBackend, FeatureDraft, FeatureTask, FeatureUse, FeatureView, FeaturesReport,
+    ApiError, ApiResult, FeatureBackend, FeatureDraft, FeatureReport, FeatureTask, FeatureUse, FeatureView,
+    FeaturesReport,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use store::{FeatureWrite, Store, StoredFeature};
 
 /// Most features of one organisation that are read.
@@ -63,8 +66,12 @@ async fn view(
     known: &mut BTreeMap<String, Left>,
     stored: StoredFeature,
     live: &[Process],
+    now: Timestamp,
 ) -> ApiResult<FeatureView> {
     let StoredFeature { rv, metadata, feature, created_at } = stored;
+    if let Some(registered) = feature.registered.clone() {
+        return Ok(registered_view((rv, metadata, created_at), feature, &registered, now));
+    }
     let spec = spec(&feature.name);
     let able = live.iter().filter(|p| p.uses.contains_key(&feature.name)).map(|p| p.id.as_str());
     let leftovers = match spec.filter(|_| feature.state == State::Off) {
@@ -95,21 +102,57 @@ async fn view(
     })
 }
 
+/// The live processes. Announcements bear the time of each process's own clock: an ended one may show for as long as
+/// clocks may differ.
+async fn live(store: &dyn Store, now: Timestamp) -> ApiResult<Vec<Process>> {
+    let since = now - SignedDuration::from_secs(LIVE_SECONDS + SKEW_SECONDS);
+    store.processes(since).await.map_err(failed)
+}
+
+/// Where a feature of a third party stands: what its own processes reported.
+fn registered_view(
+    (rv, metadata, created_at): (LogPosition, String, Timestamp),
+    feature: Feature,
+    registered: &Registered,
+    now: Timestamp,
+) -> FeatureView {
+    let listed = |tasks: Vec<Task>| -> Vec<FeatureTask> {
+        let task = |task: Task| FeatureTask { left: registered.left(task.data()), task };
+        tasks.into_iter().map(task).collect()
+    };
+    let uses = registered.live(now).map(|u| FeatureUse {
+        process: u.process.clone(),
+        version: u.version.clone(),
+        seen_at: u.seen_at,
+        used: Some(u.used),
+    });
+    let is_off = feature.state == State::Off;
+    FeatureView {
+        rv,
+        metadata,
+        created_at,
+        title: registered.title.clone(),
+        guards: String::new(),
+        leader: None,
+        tasks: listed(feature.tasks.clone()),
+        uses: uses.collect(),
+        leftovers: if is_off { listed(registered.tasks()) } else { Vec::new() },
+        feature,
+    }
+}
+
 /// All features of an organisation as the store has them, for pages and for the command line.
 ///
 /// # Errors
 /// `Unavailable` when the store does not answer.
 pub async fn features_report(store: &dyn Store, org: OrgId, now: Timestamp) -> ApiResult<FeaturesReport> {
     let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
-    // Announcements bear the time of each process's own clock: an ended one may show for as long as clocks may differ.
-    let since = now - SignedDuration::from_secs(LIVE_SECONDS + SKEW_SECONDS);
     // The processes are those of the installation, whose features belong to its first organisation.
-    let live =
-        if org == OrgId::BUILT_IN { store.processes(since).await.map_err(failed)? } else { Vec::new() };
+    let live = if org == OrgId::BUILT_IN { live(store, now).await? } else { Vec::new() };
     let mut known = BTreeMap::new();
     let mut features = Vec::with_capacity(rows.len());
     for row in rows {
-        features.push(view(store, &mut known, row, &live).await?);
+        features.push(view(store, &mut known, row, &live, now).await?);
     }
     let bare: Vec<_> = features.iter().map(|f| f.feature.clone()).collect();
     let left: Vec<&str> =
@@ -125,20 +168,50 @@ pub async fn features_report(store: &dyn Store, org: OrgId, now: Timestamp) -> A
     })
 }
 
-/// Asks for a feature to be on or off and returns where it stands.
+/// Refuses to turn a feature on that a live process could not serve for want of a setting. While none is live, the
+/// settings of the process that asks count.
+async fn check_settings(
+    store: &dyn Store,
+    (name, lacks): (&str, &BTreeSet<String>),
+    now: Timestamp,
+) -> ApiResult<()> {
+    let Some(spec) = spec(name).filter(|s| !s.needs.is_empty()) else { return Ok(()) };
+    let live = live(store, now).await?;
+    let lacking = live
+        .iter()
+        .find_map(|p| Some((format!(", which the process {} does not have", p.id), spec.missing(&p.lacks)?)));
+    let lacking = match lacking {
+        None if live.is_empty() => {
+            spec.missing(lacks).map(|s| (", and no server runs that has it".into(), s))
+        }
+        found => found,
+    };
+    let Some((whose, setting)) = lacking else { return Ok(()) };
+    Err(ApiError::invalid(format!("{name} can't be turned on without the setting {setting}{whose}.")))
+}
+
+/// Asks for a feature to be on or off and returns where it stands. Pages, REST, the resource API and the command line
+/// all end here. `lacks` are the settings that the process that asks does not have.
 ///
 /// # Errors
-/// `NotFound` for a feature that is not there, `Conflict` when it is at another position.
+/// `NotFound` for a feature that is not there, `Conflict` when it is at another position, `Invalid` with the name of a
+/// setting that it needs.
 pub async fn ask_feature(
     store: &dyn Store,
-    by: &Actor,
+    (by, lacks): (&Actor, &BTreeSet<String>),
     org: OrgId,
     draft: &FeatureDraft,
     now: Timestamp,
 ) -> ApiResult<FeatureView> {
-    let FeatureDraft { name, desired, expected, metadata, dry_run } = draft.clone();
+    let FeatureDraft { name, desired, expected, metadata, declared, dry_run } = draft.clone();
+    declared.as_ref().map_or(Ok(()), registered::check_declared)?;
+    let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
+    let stored = rows.iter().map(|r| &r.feature).find(|f| f.name == name).ok_or_else(|| unknown(&name))?;
+    if desired == Some(true) && stored.desired != desired {
+        check_settings(store, (&name, lacks), now).await?;
+    }
     if !dry_run {
-        let write = FeatureWrite { name: name.clone(), desired, expected, metadata };
+        let write = FeatureWrite { name: name.clone(), desired, expected, metadata, declared };
         store.set_feature(by, org, &write, now).await.map_err(|e| match e {
             store::Error::Conflict => {
                 ApiError::conflict(format!("{name} was changed meanwhile. Read it again."))
@@ -152,6 +225,9 @@ pub async fn ask_feature(
         report.features.into_iter().find(|f| f.feature.name == name).ok_or_else(|| unknown(&name))?;
     if dry_run {
         found.feature.desired = desired;
+        if let Some(declared) = &draft.declared {
+            found.feature.declare(declared);
+        }
     }
     Ok(found)
 }
@@ -167,22 +243,36 @@ impl FeatureBackend for Services {
     async fn features(&self, caller: &Caller) -> ApiResult<FeaturesReport> {
         authorize(caller, Action::Features)?;
         let report = features_report(&**self.store(), caller.org, self.now()).await?;
-        let may_change = caller.org == OrgId::BUILT_IN && authorize(caller, Action::SetFeature).is_ok();
+        let may_change = authorize(caller, Action::SetFeature).is_ok();
         Ok(FeaturesReport { may_change, ..report })
     }
 
     async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {
         authorize(caller, Action::SetFeature)?;
-        let needs = spec(&draft.name).and_then(|s| s.needs);
-        if let (Some(setting), Some(true), false) = (needs, draft.desired, self.deliverer.has_mail()) {
-            return Err(ApiError::invalid(format!(
-                "{} can't be turned on without the setting {setting}.",
-                draft.name
-            )));
-        }
-        let set = ask_feature(&**self.store(), &caller.actor(), caller.org, draft, self.now()).await?;
+        let by = (&caller.actor(), self.gates.lacks());
+        let set = ask_feature(&**self.store(), by, caller.org, draft, self.now()).await?;
         self.scanner.hub.recorded();
         Ok(set)
+    }
+
+    async fn register_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {
+        authorize(caller, Action::RegisterFeature)?;
+        self.register(caller, draft).await
+    }
+
+    async fn report_feature(&self, caller: &Caller, report: &FeatureReport) -> ApiResult<FeatureView> {
+        authorize(caller, Action::ReportFeature)?;
+        self.report(caller, report).await
+    }
+
+    async fn delete_feature(
+        &self,
+        caller: &Caller,
+        name: &str,
+        expected: Option<LogPosition>,
+    ) -> ApiResult<()> {
+        authorize(caller, Action::DeleteFeature)?;
+        self.forget(caller, name, expected).await
     }
 }
 

@@ -157,7 +157,8 @@ async fn callers_of_long_ago_are_forgotten() {
 
 #[tokio::test(start_paused = true)]
 async fn visitors_share_a_minute_and_a_refused_one_pays_nothing() {
-    let limits = Limits::new(Bounds { a_minute: 4, org_a_minute: 0, at_once: 3, in_all: 24, all_a_minute: 6 });
+    let limits =
+        Limits::new(Bounds { a_minute: 4, org_a_minute: 0, at_once: 3, in_all: 24, all_a_minute: 6 });
     let (a, b, c) = (caller("a"), caller("b"), caller("c"));
     limits.enter(&a, Work::Check).await.unwrap();
     tokio::time::advance(Duration::from_secs(10)).await;

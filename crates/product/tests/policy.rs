@@ -23,7 +23,8 @@ use service::policy::{Action, Effect};
 use service::resources::{ClaimDraft, ResourceBackend};
 use service::{
     AccountBackend, AlertBackend, ApiResult, Backend, ChannelDraft, ClusterClaimDraft, ConnectRequest,
-    ErrorKind, FeatureBackend, FeatureDraft, FleetBackend, MaintenanceDraft, TemplateDraft, TokenRequest,
+    ErrorKind, FeatureBackend, FeatureDraft, FeatureReport, FleetBackend, MaintenanceDraft, TemplateDraft,
+    TokenRequest,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -218,6 +219,9 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
             let draft = FeatureDraft { name: "doh-server".into(), ..FeatureDraft::default() };
             s.set_feature(caller, &draft).await.map(drop)
         }
+        Action::RegisterFeature => s.register_feature(caller, &FeatureDraft::default()).await.map(drop),
+        Action::ReportFeature => s.report_feature(caller, &FeatureReport::default()).await.map(drop),
+        Action::DeleteFeature => s.delete_feature(caller, "doh-server", None).await,
         Action::SaveMaintenance => s.save_maintenance(caller, &MaintenanceDraft::default()).await.map(drop),
         Action::EndMaintenance => s.end_maintenance(caller, "m").await,
         Action::Feeds => s.feeds(caller).await.map(drop),

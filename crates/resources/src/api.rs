@@ -159,6 +159,11 @@ impl Api {
                 let object = self.objects(caller, c, &ns).get(&name).await?;
                 Ok(of(c.kind, object.ok_or_else(|| Failure::not_found(c.kind, &name))?))
             }
+            Target::Status(c, ns, name)
+                if c.kind.status_action.is_some() && matches!(method, "PUT" | "PATCH") =>
+            {
+                written(c.kind, write::status(&self.objects(caller, c, &ns), &name, request, options).await?)
+            }
             // The status is what was observed or decided: only the server writes it.
             Target::Status(..) => Err(Failure::method_not_allowed(method)),
         }

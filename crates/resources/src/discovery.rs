@@ -68,7 +68,7 @@ fn resources() -> Value {
     };
     let status = |k: &&Kind| {
         json!({
-            "name": format!("{}/status", k.plural), "singularName": "", "namespaced": k.is_namespaced, "kind": k.name, "verbs": ["get"],
+            "name": format!("{}/status", k.plural), "singularName": "", "namespaced": k.is_namespaced, "kind": k.name, "verbs": k.status_verbs(),
         })
     };
     let list: Vec<Value> = kinds::ALL.iter().flat_map(|k| [one(k), status(k)]).collect();
@@ -87,7 +87,7 @@ fn group_discovery() -> Value {
         json!({
             "resource": k.plural, "responseKind": kind(k), "scope": scope(k), "singularResource": k.singular,
             "verbs": k.verbs(), "shortNames": k.short, "categories": ["all", "domainscope"],
-            "subresources": [{ "subresource": "status", "responseKind": kind(k), "verbs": ["get"] }],
+            "subresources": [{ "subresource": "status", "responseKind": kind(k), "verbs": k.status_verbs() }],
         })
     };
     let resources: Vec<Value> = kinds::ALL.iter().map(resource).collect();

@@ -101,6 +101,8 @@ pub struct Kind {
     pub selectable: &'static [&'static str],
     /// The action a verb needs; `None`: the kind does not have the verb.
     pub action: fn(Verb) -> Option<Action>,
+    /// The action that writing the status subresource needs; `None`: only the server writes it.
+    pub status_action: Option<Action>,
     /// Rules that the schema can't state, about a new object and the one before it.
     pub validate: fn(&Value, Option<&Value>) -> Vec<crate::schema::Violation>,
 }
@@ -114,6 +116,11 @@ impl Kind {
     /// Its verbs in the order of discovery.
     pub fn verbs(&self) -> Vec<&'static str> {
         Verb::ALL.into_iter().filter(|v| (self.action)(*v).is_some()).map(Verb::as_str).collect()
+    }
+
+    /// Verbs of its status subresource in the order of discovery.
+    pub fn status_verbs(&self) -> &'static [&'static str] {
+        if self.status_action.is_some() { &["get", "patch", "update"] } else { &["get"] }
     }
 
     /// `group/version` of its objects.

@@ -22,7 +22,7 @@ impl Violation {
         Violation { reason: "FieldValueInvalid", field: field.into(), value, rule: rule.into() }
     }
 
-    fn required(field: String) -> Self {
+    pub(crate) fn required(field: String) -> Self {
         Violation { reason: "FieldValueRequired", field, value: String::new(), rule: String::new() }
     }
 

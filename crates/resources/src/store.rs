@@ -115,6 +115,15 @@ impl Objects {
                 other => other,
             };
         }
+        if self.is(&FEATURE) {
+            let draft = FeatureDraft { expected: None, dry_run, ..Self::feature_draft(object) };
+            let made =
+                self.backend.register_feature(&self.caller, &draft).await.map_err(|e| match e.kind {
+                    ErrorKind::Conflict => Failure::exists(self.kind, name),
+                    _ => self.failure(e, name),
+                })?;
+            return Ok(kinds::feature(self.caller.org, &self.namespace, &made));
+        }
         if !self.is(&DOMAIN) {
             return match self.save_network_claim(object, None, dry_run).await {
                 Err(e) if e.reason == "Conflict" => Err(Failure::exists(self.kind, name)),
@@ -146,13 +155,7 @@ impl Objects {
             return self.save_cluster_claim(object, Some(expected), dry_run).await;
         }
         if self.is(&FEATURE) {
-            let draft = FeatureDraft {
-                name: name.to_string(),
-                desired: kinds::feature_desired(object),
-                expected: Some(expected),
-                metadata: Some(meta::stored(object)),
-                dry_run,
-            };
+            let draft = FeatureDraft { expected: Some(expected), dry_run, ..Self::feature_draft(object) };
             let set = self.backend.set_feature(&self.caller, &draft).await;
             let set = set.map_err(|e| self.failure(e, name))?;
             return Ok(kinds::feature(self.caller.org, &self.namespace, &set));
@@ -165,6 +168,31 @@ impl Objects {
             return Ok(object.clone());
         }
         self.set_metadata(name, expected, &meta::stored(object)).await
+    }
+
+    fn feature_draft(object: &Value) -> FeatureDraft {
+        FeatureDraft {
+            name: object["metadata"]["name"].as_str().unwrap_or_default().to_string(),
+            desired: kinds::feature_desired(object),
+            metadata: Some(meta::stored(object)),
+            declared: kinds::feature_declared(object),
+            ..FeatureDraft::default()
+        }
+    }
+
+    /// Writes what a status that has passed the schema reports; with `is_whole` it replaces all that was reported.
+    pub(crate) async fn report(
+        &self,
+        name: &str,
+        status: &Value,
+        is_whole: bool,
+        expected: Option<LogPosition>,
+    ) -> Result<Value, Failure> {
+        let report = kinds::feature_report(name, status, is_whole, expected);
+        let report = report.map_err(|violations| Failure::invalid(self.kind, name, &violations))?;
+        let written = self.backend.report_feature(&self.caller, &report).await;
+        let written = written.map_err(|e| self.failure(e, name))?;
+        Ok(kinds::feature(self.caller.org, &self.namespace, &written))
     }
 
     async fn set_metadata(&self, name: &str, expected: LogPosition, stored: &str) -> Result<Value, Failure> {
@@ -219,6 +247,8 @@ impl Objects {
             removed.map(|r| r.len())
         } else if self.is(&CLUSTER_CLAIM) {
             self.backend.delete_cluster_claim(&self.caller, name, Some(position(object))).await.map(|_| 1)
+        } else if self.is(&FEATURE) {
+            self.backend.delete_feature(&self.caller, name, Some(position(object))).await.map(|()| 1)
         } else {
             self.backend.delete_network_claim(&self.caller, name, Some(position(object))).await.map(|_| 1)
         };
@@ -247,6 +277,8 @@ impl Objects {
         let object = if self.is(&DOMAIN) {
             let added = kept["added_at"].as_i64().and_then(|at| Timestamp::from_microsecond(at).ok());
             added.map(|added| kinds::holding(org, ns, name, rv, added, &metadata))
+        } else if self.is(&FEATURE) {
+            kinds::deleted_feature(org, ns, rv, &kept)
         } else {
             kept["name"] = name.into();
             kept["rv"] = rv.0.into();

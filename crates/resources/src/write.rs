@@ -9,6 +9,7 @@ use crate::request::{Options, Request};
 use crate::schema::{self, Violation};
 use crate::store::{Objects, position};
 use jiff::Timestamp;
+use model::ids::LogPosition;
 use serde_json::{Value, json};
 
 /// How often a write without a `resourceVersion` is tried when others write at the same time.
@@ -142,6 +143,60 @@ pub(crate) async fn patch(
             Err(Failure::new(415, "UnsupportedMediaType", message))
         }
     }
+}
+
+/// Writes the status of an object whose programs report it: all of it with PUT, what is named with a patch.
+pub(crate) async fn status(
+    objects: &Objects,
+    name: &str,
+    request: &Request,
+    options: &Options,
+) -> Result<Written, Failure> {
+    let media = request.content_type.split(';').next().unwrap_or("").trim();
+    let is_whole = request.method == "PUT";
+    let mut sent = match media {
+        _ if is_whole => body::read(&request.body, &request.content_type)?,
+        "application/merge-patch+json" => body::read(&request.body, "application/json")?,
+        "application/apply-patch+yaml" => body::read(&request.body, "application/yaml")?,
+        _ => {
+            let message = format!(
+                "the media type {media:?} is not supported: send application/merge-patch+json or application/apply-patch+yaml"
+            );
+            return Err(Failure::new(415, "UnsupportedMediaType", message));
+        }
+    };
+    is_object(&sent)?;
+    if sent["metadata"]["name"].as_str().is_some_and(|n| n != name) {
+        return Err(Failure::bad_request("the name of the object does not match the name on the URL"));
+    }
+    let named = sent["metadata"]["resourceVersion"].as_str().filter(|v| !v.is_empty());
+    let expected = match named.map(str::parse) {
+        None => None,
+        Some(Ok(rv)) => Some(LogPosition(rv)),
+        Some(Err(_)) => return Err(Failure::outdated(objects.kind, name)),
+    };
+    let mut unknown = Vec::new();
+    let mut status = sent["status"].take();
+    if status.is_null() {
+        status = json!({});
+    }
+    let schema = (objects.kind.schema)();
+    let violations = schema::check(&schema["properties"]["status"], &mut status, "status", &mut unknown);
+    if !violations.is_empty() {
+        return Err(Failure::invalid(objects.kind, name, &violations));
+    }
+    let policy = Unknown::read(options)?;
+    if policy == Unknown::Refuse && !unknown.is_empty() {
+        let list: Vec<String> = unknown.iter().map(|f| format!("unknown field {f:?}")).collect();
+        return Err(Failure::bad_request(format!("strict decoding error: {}", list.join(", "))));
+    }
+    if options.dry_run()? {
+        return Err(Failure::bad_request("dryRun is not supported at this address"));
+    }
+    let object = objects.report(name, &status, is_whole, expected).await?;
+    let warn = |f: String| format!("unknown field {f:?}");
+    let warnings = if policy == Unknown::Warn { unknown.into_iter().map(warn).collect() } else { Vec::new() };
+    Ok(Written { object, created: false, warnings })
 }
 
 /// Changes an object; repeats the change when others write at the same time and the client named no version.

@@ -1,7 +1,7 @@
 //! Features: what can be turned on and off, and where each stands.
 
 use crate::ApiResult;
-use ::features::{Feature, Left, State, Task};
+use ::features::{Declared, Feature, Left, ReportedLeft, State, Task};
 use async_trait::async_trait;
 use model::Timestamp;
 use model::ids::{Caller, LogPosition};
@@ -125,8 +125,25 @@ pub struct FeatureDraft {
     pub expected: Option<LogPosition>,
     /// Metadata as JSON text; `None`: as it is.
     pub metadata: Option<String>,
+    /// What a third party declares of a feature of its own; `None`: as it is.
+    pub declared: Option<Declared>,
     /// True to check and store nothing.
     pub dry_run: bool,
+}
+
+/// What the processes of a third party report about a feature of their own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeatureReport {
+    /// Its name.
+    pub name: String,
+    /// Process, version of its program, and whether it uses the feature.
+    pub uses: Vec<(String, String, bool)>,
+    /// What is stored; `None`: as reported before.
+    pub leftovers: Option<Vec<ReportedLeft>>,
+    /// True when `uses` are those of all processes, false when others stay as they are.
+    pub is_whole: bool,
+    /// The position it must be at; `None`: any.
+    pub expected: Option<LogPosition>,
 }
 
 /// The calls. Each method is an [`Action`](crate::policy::Action) of the same name. Features of the installation belong
@@ -137,4 +154,15 @@ pub trait FeatureBackend: Send + Sync + 'static {
     async fn features(&self, caller: &Caller) -> ApiResult<FeaturesReport>;
     /// Asks for a feature to be on, off, or as its default is; the transition follows.
     async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView>;
+    /// Registers a feature of a third party in the caller's organisation.
+    async fn register_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView>;
+    /// Takes what a third party's processes report about a feature it registered.
+    async fn report_feature(&self, caller: &Caller, report: &FeatureReport) -> ApiResult<FeatureView>;
+    /// Deletes a registered feature that is off and left nothing.
+    async fn delete_feature(
+        &self,
+        caller: &Caller,
+        name: &str,
+        expected: Option<LogPosition>,
+    ) -> ApiResult<()>;
 }

@@ -28,7 +28,9 @@ pub use backend::{Backend, SharedBackend};
 pub use numbers;
 
 pub use error::{ApiError, ApiResult, ErrorKind};
-pub use features::{FeatureBackend, FeatureDraft, FeatureTask, FeatureUse, FeatureView, FeaturesReport};
+pub use features::{
+    FeatureBackend, FeatureDraft, FeatureReport, FeatureTask, FeatureUse, FeatureView, FeaturesReport,
+};
 pub use fleet::{
     AgentState, AgentToken, AgentView, ClusterClaim, ClusterClaimDraft, FleetBackend, FleetReport,
     ThirdPartyView,

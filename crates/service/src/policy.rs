@@ -130,6 +130,9 @@ pub enum Action {
     EndSessions,
     Features,
     SetFeature,
+    RegisterFeature,
+    ReportFeature,
+    DeleteFeature,
     ClusterClaims,
     SaveClusterClaim,
     DeleteClusterClaim,
@@ -143,7 +146,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 103] = [
+    pub const ALL: [Action; 106] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -238,6 +241,9 @@ impl Action {
         Action::EndSessions,
         Action::Features,
         Action::SetFeature,
+        Action::RegisterFeature,
+        Action::ReportFeature,
+        Action::DeleteFeature,
         Action::ClusterClaims,
         Action::SaveClusterClaim,
         Action::DeleteClusterClaim,
@@ -350,6 +356,9 @@ impl Action {
             Action::EndSessions => ("end_sessions", Viewer, Own, "end sessions"),
             Action::Features => ("features", Viewer, Read, "see features"),
             Action::SetFeature => ("set_feature", Admin, Write, "turn features on and off"),
+            Action::RegisterFeature => ("register_feature", Admin, Write, "register features"),
+            Action::ReportFeature => ("report_feature", Member, Write, "report uses of features"),
+            Action::DeleteFeature => ("delete_feature", Admin, Write, "delete features"),
             Action::ClusterClaims => ("cluster_claims", Viewer, Read, "see the identity of the installation"),
             Action::SaveClusterClaim => ("save_cluster_claim", Admin, Write, "change cluster claims"),
             Action::DeleteClusterClaim => ("delete_cluster_claim", Admin, Write, "delete cluster claims"),

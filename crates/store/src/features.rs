@@ -1,6 +1,8 @@
 //! Features and the processes that use them: rows of JSON, written by compare-and-swap on the position of the change log.
 //! Features of the installation belong to the built-in organisation.
 
+mod registered;
+
 use crate::accounts::audit;
 use crate::alerts::read_channel;
 use crate::api::{Error, Result};
@@ -8,7 +10,9 @@ use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, Tx, args};
 use crate::log::{self, FEATURE, Line};
 use crate::store::Database;
-use ::features::{Feature, FeatureStore, Left, Process, StoreError, Stored};
+use ::features::{
+    Declared, Feature, FeatureStore, Left, Process, ReportedLeft, ReportedUse, StoreError, Stored,
+};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -22,7 +26,7 @@ const CLEAN_STEP: i64 = 1000;
 const NAMES_MAX: usize = 10;
 
 /// A feature as the resource API serves it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct StoredFeature {
     /// Position of the newest log entry about it.
     pub rv: LogPosition,
@@ -45,6 +49,23 @@ pub struct FeatureWrite {
     pub expected: Option<LogPosition>,
     /// Metadata as JSON text; `None`: as it is.
     pub metadata: Option<String>,
+    /// What a third party declares of its feature; `None`: as it is.
+    pub declared: Option<Declared>,
+}
+
+/// What a third party reports about its feature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureReportWrite {
+    /// The feature.
+    pub name: String,
+    /// Uses of some of its processes, or of all.
+    pub uses: Vec<ReportedUse>,
+    /// What is left; `None`: as it is.
+    pub leftovers: Option<Vec<ReportedLeft>>,
+    /// True when `uses` are those of all processes.
+    pub is_whole: bool,
+    /// The position it must be at; `None`: any.
+    pub expected: Option<LogPosition>,
 }
 
 /// Features as people and clients of the API see them.
@@ -61,11 +82,37 @@ pub trait FeatureRows: FeatureStore {
         write: &FeatureWrite,
         now: Timestamp,
     ) -> Result<StoredFeature>;
+    /// Adds a feature of a third party, with an entry of the audit log. `Conflict` when there is one of this name.
+    async fn register_feature(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        feature: &Feature,
+        metadata: &str,
+        now: Timestamp,
+    ) -> Result<StoredFeature>;
+    /// Takes a report about a registered feature. `Conflict` when it is at another position, `NotFound` when there is none.
+    async fn report_feature(
+        &self,
+        org: OrgId,
+        report: &FeatureReportWrite,
+        now: Timestamp,
+    ) -> Result<StoredFeature>;
+    /// Deletes a registered feature at a position, with an entry of the audit log; what it was. `Conflict` when it is at
+    /// another position, `NotFound` when there is none.
+    async fn delete_feature(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        name: &str,
+        expected: LogPosition,
+        now: Timestamp,
+    ) -> Result<StoredFeature>;
 }
 
-const COLUMNS: &str = "rv, metadata, json, created_at";
+pub(crate) const COLUMNS: &str = "rv, metadata, json, created_at";
 
-fn read(r: &Cells) -> Result<StoredFeature> {
+pub(crate) fn read(r: &Cells) -> Result<StoredFeature> {
     Ok(StoredFeature {
         rv: LogPosition(r.int(0)?),
         metadata: r.text(1)?,
@@ -75,7 +122,13 @@ fn read(r: &Cells) -> Result<StoredFeature> {
 }
 
 /// Appends the log entry of a feature and moves the row to its position.
-async fn logged(tx: &mut Tx, org: OrgId, name: &str, op: Op, now: Timestamp) -> Result<LogPosition> {
+pub(crate) async fn logged(
+    tx: &mut Tx,
+    org: OrgId,
+    name: &str,
+    op: Op,
+    now: Timestamp,
+) -> Result<LogPosition> {
     let line = Line { org, kind: FEATURE, name: Some(name.to_string()), op };
     let rv = log::append(tx, vec![line], now).await?;
     tx.execute("UPDATE features SET rv = $3 WHERE org = $1 AND name = $2", args![org.0, name, rv.0]).await?;
@@ -106,13 +159,17 @@ impl FeatureRows for Database {
             return Err(Error::Conflict);
         }
         let metadata = write.metadata.clone().unwrap_or_else(|| old.metadata.clone());
-        let feature = Feature { desired: write.desired, ..old.feature.clone() };
+        let mut feature = Feature { desired: write.desired, ..old.feature.clone() };
+        if let Some(declared) = write.declared.as_ref().filter(|_| feature.registered.is_some()) {
+            feature.declare(declared);
+        }
+        feature.settle(now);
         if feature == old.feature && metadata == old.metadata {
             return Ok(old);
         }
         let sql = "UPDATE features SET metadata = $3, json = $4 WHERE org = $1 AND name = $2";
         tx.execute(sql, args![org.0, write.name.as_str(), metadata.as_str(), json(&feature)?]).await?;
-        if feature != old.feature {
+        if feature.desired != old.feature.desired {
             let word =
                 |v: Option<bool>| Some(v.map_or("default", |on| if on { "on" } else { "off" }).to_string());
             let line = (write.name.clone(), word(old.feature.desired), word(feature.desired));
@@ -121,6 +178,37 @@ impl FeatureRows for Database {
         let rv = logged(&mut tx, org, &write.name, Op::Update, now).await?;
         tx.commit().await?;
         Ok(StoredFeature { rv, metadata, feature, ..old })
+    }
+
+    async fn register_feature(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        feature: &Feature,
+        metadata: &str,
+        now: Timestamp,
+    ) -> Result<StoredFeature> {
+        registered::register(&self.db, (by, org), feature, metadata, now).await
+    }
+
+    async fn report_feature(
+        &self,
+        org: OrgId,
+        report: &FeatureReportWrite,
+        now: Timestamp,
+    ) -> Result<StoredFeature> {
+        registered::report(&self.db, org, report, now).await
+    }
+
+    async fn delete_feature(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        name: &str,
+        expected: LogPosition,
+        now: Timestamp,
+    ) -> Result<StoredFeature> {
+        registered::delete(&self.db, (by, org), name, expected, now).await
     }
 }
 
@@ -136,6 +224,10 @@ impl FeatureStore for Database {
     async fn features(&self) -> std::result::Result<Vec<Stored>, StoreError> {
         let rows = self.feature_rows(OrgId::BUILT_IN, "", 10_000).await.map_err(failed)?;
         Ok(rows.into_iter().map(|s| Stored { rv: s.rv.0, feature: s.feature }).collect())
+    }
+
+    async fn turning_elsewhere(&self) -> std::result::Result<Vec<Stored>, StoreError> {
+        registered::turning_elsewhere(&self.db).await.map_err(failed)
     }
 
     async fn add_feature(&self, feature: &Feature, now: Timestamp) -> std::result::Result<(), StoreError> {
@@ -285,14 +377,14 @@ async fn add(db: &Db, feature: &Feature, now: Timestamp) -> Result<()> {
 
 async fn swap(db: &Db, rv: i64, feature: &Feature, now: Timestamp) -> Result<bool> {
     let mut tx = db.begin().await?;
-    let org = OrgId::BUILT_IN;
-    let sql = "UPDATE features SET json = $4 WHERE org = $1 AND name = $2 AND rv = $3";
-    let written = tx.execute(sql, args![org.0, feature.name.as_str(), rv, json(feature)?]).await? == 1;
-    if written {
-        logged(&mut tx, org, &feature.name, Op::Update, now).await?;
+    // Positions belong to one object of one organisation.
+    let sql = "UPDATE features SET json = $3 WHERE name = $1 AND rv = $2 RETURNING org";
+    let row = tx.row(sql, args![feature.name.as_str(), rv, json(feature)?]).await?;
+    if let Some(row) = &row {
+        logged(&mut tx, OrgId(row.int(0)?), &feature.name, Op::Update, now).await?;
     }
     tx.commit().await?;
-    Ok(written)
+    Ok(row.is_some())
 }
 
 async fn forget(db: &Db, name: &str, now: Timestamp) -> Result<()> {

@@ -42,7 +42,7 @@ pub use accounts::{
 pub use alerts::AlertStore;
 pub use api::*;
 pub use claims::{ClaimStore, ClaimWrite, StoredClaim};
-pub use features::{FeatureRows, FeatureWrite, StoredFeature};
+pub use features::{FeatureReportWrite, FeatureRows, FeatureWrite, StoredFeature};
 pub use fleet::{
     Agent, ClusterClaimWrite, FleetStore, IdentityRule, JoinOutcome, StoredClusterClaim, WorkState,
 };

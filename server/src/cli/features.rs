@@ -12,6 +12,7 @@ use model::ids::OrgId;
 use product::{ask_feature, features_report};
 use serde_json::json;
 use service::{ErrorKind, FeatureDraft, FeatureView, FeaturesReport};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::Store;
@@ -68,6 +69,12 @@ pub(super) fn fixed(text: &str) -> Result<(String, bool), String> {
     }
 }
 
+/// The settings that features need and a process does not have.
+pub(super) fn lacks(has: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let needed = FEATURES.iter().flat_map(|s| s.needs);
+    needed.filter(|setting| !has(setting)).map(ToString::to_string).collect()
+}
+
 /// The name of this process in lists: the host, and what tells its processes apart.
 pub(super) fn process_name(process: &str) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -101,9 +108,11 @@ pub(super) async fn run(args: FeaturesArgs, json: bool) -> Result<Outcome> {
     };
     let draft = FeatureDraft { name: change.name.clone(), desired, ..FeatureDraft::default() };
     let by = Actor { who: "command line".into(), ..Actor::system() };
-    let asked = ask_feature(&*store, &by, OrgId::BUILT_IN, &draft, Timestamp::now()).await;
+    // While no server runs, the settings it would have are those of this environment.
+    let lacks = lacks(|setting| std::env::var_os(setting).is_some_and(|value| !value.is_empty()));
+    let asked = ask_feature(&*store, (&by, &lacks), OrgId::BUILT_IN, &draft, Timestamp::now()).await;
     let mut found = asked.map_err(|e| match e.kind {
-        ErrorKind::NotFound => anyhow::Error::from(Wrong(e.detail)),
+        ErrorKind::NotFound | ErrorKind::Invalid => anyhow::Error::from(Wrong(e.detail)),
         _ => e.into(),
     })?;
     let until = tokio::time::Instant::now() + Duration::from_secs(change.wait);
@@ -181,6 +190,7 @@ pub(crate) fn feature_json(f: &FeatureView) -> serde_json::Value {
     json!({
         "name": f.feature.name,
         "title": f.title,
+        "registered": f.feature.registered.is_some(),
         "guards": f.guards,
         "stage": f.feature.stage.as_str(),
         "since": f.feature.since,
@@ -246,4 +256,54 @@ pub(super) async fn keep_going(runner: Runner<dyn Store>, stop: CancellationToke
     }
     // Others wait until this process counts as dead if that fails.
     let _ = tokio::time::timeout(Duration::from_secs(2), runner.retire(Timestamp::now())).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use std::collections::BTreeMap;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: FeaturesArgs,
+    }
+
+    #[tokio::test]
+    async fn what_needs_a_setting_is_not_turned_on_without_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().to_str().unwrap();
+        let on = async |name: &str| {
+            let line = ["features", "on", name, "--data", data];
+            run(Line::try_parse_from(line).unwrap().args, true).await.map_err(|e| e.to_string())
+        };
+        let store = place::open(folder.path(), None, None).await.unwrap();
+        let now = Timestamp::now();
+        let process = |lacks| {
+            let gates = ::features::Gates::configured(&BTreeMap::new(), lacks);
+            Runner::new(store.clone(), gates, "one".into(), "0.1.0", now)
+        };
+        let whole = process(BTreeSet::new());
+        whole.tick(now).await.unwrap();
+        // The server runs and has all settings.
+        on("open-tools").await.unwrap();
+        whole.retire(now).await.unwrap();
+        // No server runs, and none of the settings is in this environment.
+        for spec in FEATURES.iter().filter(|s| !s.needs.is_empty() && s.name != "open-tools") {
+            let refused = on(spec.name).await.unwrap_err();
+            assert!(spec.needs.iter().all(|s| refused.contains(s)), "{}: {refused}", spec.name);
+            assert!(refused.contains("no server runs"), "{refused}");
+        }
+        // One runs without them.
+        process(lacks(|_| false)).tick(now).await.unwrap();
+        let refused = on("alerts-email").await.unwrap_err();
+        assert!(refused.contains("DOMAINSCOPE_SMTP_URL") && refused.contains("one"), "{refused}");
+        on("doh-server").await.unwrap();
+        on("open-tools").await.unwrap();
+        let rows = store.feature_rows(OrgId::BUILT_IN, "", 99).await.unwrap();
+        let asked: Vec<_> =
+            rows.iter().filter(|r| r.feature.desired.is_some()).map(|r| r.feature.name.as_str()).collect();
+        assert_eq!(asked, ["doh-server", "open-tools"], "nothing else was stored");
+    }
 }

@@ -54,6 +54,11 @@ impl OpenArgs {
         list.iter().map(|text| origin(text)).collect()
     }
 
+    /// Whether tools are named, by flag or in the settings file.
+    pub(super) fn names_tools(&self, engine: &EngineArgs) -> bool {
+        self.open_tools.map_or(!engine.open_tools.is_empty(), |tools| !tools.is_empty())
+    }
+
     /// The services with the tools open that these settings name; `is_lab` when the engine asks the demo's lab.
     ///
     /// # Errors

@@ -201,7 +201,13 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         let identity = identity.clone();
         async move { identity.check_oidc().await }
     });
-    let gates = features::Gates::with_fixed(&args.feature.iter().cloned().collect());
+    let third_parties = args.third_party.networks(wiring::dialer(&engine, &dns)?)?;
+    let lacks = super::features::lacks(|setting| match setting {
+        "DOMAINSCOPE_SMTP_URL" => args.mail.smtp_url.is_some(),
+        "DOMAINSCOPE_OPEN_TOOLS" => args.open.names_tools(&engine),
+        _ => !third_parties.networks.is_empty(),
+    });
+    let gates = features::Gates::configured(&args.feature.iter().cloned().collect(), lacks);
     internet.second = Some(Arc::new(product::SecondLook {
         store: store.clone(),
         gates: gates.clone(),
@@ -213,7 +219,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         Bounds { a_minute: args.lookup_rate, org_a_minute: args.org_lookup_rate, ..Bounds::default() },
         inspector.clone(),
     )
-    .with_third_parties(args.third_party.networks(wiring::dialer(&engine, &dns)?)?);
+    .with_third_parties(third_parties);
     let policy = Policy {
         interval_s: i64::from(args.interval),
         concurrency: usize::from(args.concurrency),

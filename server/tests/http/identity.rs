@@ -1,9 +1,11 @@
 //! Identity and features with bad input: refused with the name of the rule, and nothing stored.
 
+use crate::settings::{form, mira};
 use crate::site::site;
-use features::{Gates, Runner};
+use features::{FEATURES, Gates, Runner};
 use model::Timestamp;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const API: &str = "/apis/datumapis.com/v1alpha";
 
@@ -51,17 +53,37 @@ async fn claims_that_break_a_rule_are_refused_with_the_rule() {
 async fn a_feature_that_needs_a_setting_names_it() {
     let site = site(false).await;
     let now = Timestamp::now();
-    let runner = Runner::new(site.scanner.store.clone(), Gates::default(), "one".into(), "0.1.0", now);
-    runner.tick(now).await.unwrap();
-    let (status, said) = site.api("PATCH", "/api/v1/features/alerts-email", json!({ "desired": "On" })).await;
-    assert!(status.is_client_error() && said.to_string().contains("DOMAINSCOPE_SMTP_URL"), "{status} {said}");
-    let path = format!("{API}/namespaces/default/features/alerts-email");
-    let (_, mut object) = site.api("GET", &path, Value::Null).await;
-    object["spec"]["desired"] = "On".into();
-    let (status, said) = site.api("PUT", &path, object).await;
-    assert!(status.is_client_error() && said.to_string().contains("DOMAINSCOPE_SMTP_URL"), "{status} {said}");
-    let (_, kept) = site.api("GET", "/api/v1/features/alerts-email", Value::Null).await;
-    assert!(kept["desired"].is_null(), "{kept}");
+    let store = site.scanner.store.clone();
+    let process = |id: &str, lacks: &[&str]| {
+        let gates = Gates::configured(&BTreeMap::new(), lacks.iter().map(ToString::to_string).collect());
+        Runner::new(store.clone(), gates, id.into(), "0.1.0", now)
+    };
+    let cookie = mira(&site).await;
+    let one = process("one", &[]);
+    one.tick(now).await.unwrap();
+    for spec in FEATURES.iter().filter(|s| !s.needs.is_empty()) {
+        // One of two processes does not have it.
+        let two = process("two", spec.needs);
+        two.tick(now).await.unwrap();
+        let rest = format!("/api/v1/features/{}", spec.name);
+        let (status, said) = site.api("PATCH", &rest, json!({ "desired": "On" })).await;
+        let text = said.to_string();
+        assert_eq!(status, 422, "{}: {said}", spec.name);
+        assert!(spec.needs.iter().all(|setting| text.contains(setting)) && text.contains("two"), "{said}");
+        let path = format!("{API}/namespaces/default/features/{}", spec.name);
+        let (_, mut object) = site.api("GET", &path, Value::Null).await;
+        object["spec"]["desired"] = "On".into();
+        let (status, said) = site.api("PUT", &path, object).await;
+        assert!(status.is_client_error() && said.to_string().contains(spec.needs[0]), "{status} {said}");
+        let fields = [("do", "desire"), ("name", spec.name), ("desired", "on")];
+        let (_, _, page) = form(&site, &cookie, "/settings/features", &fields).await;
+        assert!(page.contains(spec.needs[0]), "{}: {page}", spec.name);
+        let (_, kept) = site.api("GET", &rest, Value::Null).await;
+        assert!(kept["desired"].is_null(), "{kept}");
+        two.retire(now).await.unwrap();
+        let (status, said) = site.api("PATCH", &rest, json!({ "desired": "On" })).await;
+        assert_eq!((status.as_u16(), &said["desired"]), (200, &json!("On")), "{said}");
+    }
     let (status, said) = site.api("PATCH", "/api/v1/features/none", json!({ "desired": "On" })).await;
     assert!(status == 404 && said.to_string().contains("is not a feature"), "{said}");
 }

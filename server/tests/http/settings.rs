@@ -11,7 +11,7 @@ use tower::ServiceExt;
 const PASSWORD: &str = "correct horse battery";
 
 /// Sends a form; status, address of a redirection, page.
-async fn form(
+pub(crate) async fn form(
     site: &Site,
     cookie: &str,
     path: &str,
@@ -38,7 +38,7 @@ fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
 }
 
 /// The cookie of Mira, who has a password.
-async fn mira(site: &Site) -> String {
+pub(crate) async fn mira(site: &Site) -> String {
     let link = site.identity.reset_link("mira@alder.example").await.unwrap().unwrap();
     let fields = [("key", link.expose()), ("password", PASSWORD)];
     let (_, cookie, _) = form(site, "", "/accept", &fields).await;

@@ -96,7 +96,15 @@ fn needs_attention(list: &[&FeatureView]) -> AnyView {
     .into_any()
 }
 
+/// Whether another program registered it and reports about it.
+fn is_registered(f: &FeatureView) -> bool {
+    f.feature.registered.is_some()
+}
+
 fn what_to_do(f: &FeatureView) -> &'static str {
+    if is_registered(f) {
+        return "Its own programs do this and report it. A process that does not report for 60 seconds counts as gone.";
+    }
     if !f.leftovers.is_empty() {
         "Turn it on and off again to delete them."
     } else if !f.waits_for().is_empty() {
@@ -138,14 +146,20 @@ fn row(f: &FeatureView, may_change: bool, is_selected: bool) -> AnyView {
     let desired = f.feature.desired.map_or("–", word);
     let agree = f.uses.len() - f.waits_for().len();
     let class = if agree == f.uses.len() { "" } else { "text-warn" };
-    let uses = format!("{agree} of {}", f.uses.len());
-    let reports = format!(" report {}", word(f.feature.state.is_used()));
+    let (uses, reports) = match f.uses.len() {
+        0 => (String::new(), "no process reports".into()),
+        n => (format!("{agree} of {n}"), format!(" report {}", word(f.feature.state.is_used()))),
+    };
     let wanted = f.feature.is_wanted();
     let change = may_change.then(|| {
         let (summary, to) = if wanted { ("Turn off", "off") } else { ("Turn on", "on") };
         change(summary, to, name.clone())
     });
-    let title = if f.title.is_empty() { "not known to this version".to_string() } else { f.title.clone() };
+    let title = match (f.title.is_empty(), is_registered(f)) {
+        (false, _) => f.title.clone(),
+        (true, true) => "registered by another program".into(),
+        (true, false) => "not known to this version".into(),
+    };
     view! {
         <tr class:selected=is_selected>
             <th scope="row"><span class="two"><a class="mono" href=format!("{PATH}?feature={name}")>{name.clone()}</a><small class="wrap">{title}</small></span></th>
@@ -196,7 +210,22 @@ fn detail(f: &FeatureView, now: Timestamp) -> AnyView {
     let todo = (!list.is_empty()).then(|| {
         view! { <section class="card"><div class="card-head"><h2>{heading}</h2><span class="text-muted">{list.len()}</span></div>{tasks(list)}</section> }
     });
-    let leader = f.leader.clone().unwrap_or_else(|| "none: no process runs".into());
+    let (first, second, foot) = if is_registered(f) {
+        let by =
+            view! { <div><dt>"Registered by"</dt><dd>"another program, through the resource API"</dd></div> };
+        (
+            by.into_any(),
+            ().into_any(),
+            "Its own processes report these values. One that does not report for 60 seconds counts as gone.",
+        )
+    } else {
+        let leader = f.leader.clone().unwrap_or_else(|| "none: no process runs".into());
+        (
+            view! { <div><dt>"While off"</dt><dd>{format!("No {}.", f.guards)}</dd></div> }.into_any(),
+            view! { <div><dt>"Leader"</dt><dd class="mono">{leader}</dd></div> }.into_any(),
+            "The leader is chosen from the live processes. If it stops, another continues at the same step.",
+        )
+    };
     let uses: Vec<_> = f
         .uses
         .iter()
@@ -218,9 +247,9 @@ fn detail(f: &FeatureView, now: Timestamp) -> AnyView {
                     <dl class="facts">
                         <div><dt>"State"</dt><dd>{state_pill(f)}</dd></div>
                         <div><dt>"Changed"</dt><dd><Ago at=changed now=now/></dd></div>
-                        <div><dt>"While off"</dt><dd>{format!("No {}.", f.guards)}</dd></div>
+                        {first}
                         <div><dt>"Since"</dt><dd>{f.feature.since.clone()}</dd></div>
-                        <div><dt>"Leader"</dt><dd class="mono">{leader}</dd></div>
+                        {second}
                     </dl>
                 </section>
                 {todo}
@@ -230,7 +259,7 @@ fn detail(f: &FeatureView, now: Timestamp) -> AnyView {
                     <thead><tr><th scope="col">"Process"</th><th scope="col" class="num">"Seen"</th><th scope="col">"Reports"</th></tr></thead>
                     <tbody>{uses}</tbody>
                 </table></div>
-                <div class="card-foot text-xs">"The leader is chosen from the live processes. If it stops, another continues at the same step."</div>
+                <div class="card-foot text-xs">{foot}</div>
             </section>
         </div>
     }

@@ -51,6 +51,9 @@ impl FeatureStore for Memory {
     async fn features(&self) -> Result<Vec<Stored>> {
         Ok(self.0.lock().unwrap().features.values().cloned().collect())
     }
+    async fn turning_elsewhere(&self) -> Result<Vec<Stored>> {
+        Ok(Vec::new())
+    }
     async fn add_feature(&self, feature: &Feature, _: Timestamp) -> Result<()> {
         let mut inner = self.0.lock().unwrap();
         inner.rv += 1;

@@ -32,6 +32,7 @@ pub static CLUSTER_CLAIM: Kind = Kind {
             Verb::Delete | Verb::DeleteCollection => Action::DeleteClusterClaim,
         })
     },
+    status_action: None,
     validate,
 };
 

@@ -58,6 +58,7 @@ pub static DOMAIN: Kind = Kind {
             Verb::Delete | Verb::DeleteCollection => Action::Remove,
         })
     },
+    status_action: None,
     validate,
 };
 

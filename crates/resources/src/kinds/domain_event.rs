@@ -31,6 +31,7 @@ pub static DOMAIN_EVENT: Kind = Kind {
         Verb::Watch => Some(Action::Changes),
         _ => None,
     },
+    status_action: None,
     validate: |_, _| Vec::new(),
 };
 

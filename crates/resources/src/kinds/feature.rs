@@ -1,13 +1,14 @@
-//! `Feature`: what can be turned on and off. Clients write `spec.desired`; all else is the server's.
+//! `Feature`: what can be turned on and off. Of a feature of this program clients write `spec.desired`, all else is the
+//! server's. Others register features of their own, declare them in `spec`, and report uses and leftovers in `status`.
 
 use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity, instant};
 use crate::schema::{Violation, conditions, text};
-use model::ids::OrgId;
+use model::ids::{LogPosition, OrgId};
 use serde_json::{Value, json};
-use service::FeatureView;
-use service::lifecycle::State;
+use service::lifecycle::{Declared, Left, ReportedLeft, Stage, State, check_name, is_registered_name};
 use service::policy::Action;
+use service::{FeatureReport, FeatureView};
 
 /// The kind.
 pub static FEATURE: Kind = Kind {
@@ -15,7 +16,7 @@ pub static FEATURE: Kind = Kind {
     plural: "features",
     singular: "feature",
     short: &["feat"],
-    description: "A feature of the installation, with its lifecycle. It can be turned on and off while the server runs.",
+    description: "A feature with its lifecycle: it can be turned on and off while programs run. Features of the installation are there; others are registered by creating them.",
     is_namespaced: true,
     log_kind: "feature",
     columns: &[
@@ -37,10 +38,13 @@ pub static FEATURE: Kind = Kind {
         Verb::Get | Verb::List => Some(Action::Features),
         Verb::Watch => Some(Action::Changes),
         Verb::Update | Verb::Patch => Some(Action::SetFeature),
-        // Features come with the program and go with it.
-        Verb::Create | Verb::Delete | Verb::DeleteCollection => None,
+        Verb::Create => Some(Action::RegisterFeature),
+        Verb::Delete => Some(Action::DeleteFeature),
+        // Those of the program can't be deleted.
+        Verb::DeleteCollection => None,
     },
-    validate: |_, _| Vec::<Violation>::new(),
+    status_action: Some(Action::ReportFeature),
+    validate,
 };
 
 fn schema() -> Value {
@@ -69,11 +73,20 @@ fn schema() -> Value {
             "spec": {
                 "type": "object",
                 "description": "What is asked for.",
-                "properties": { "desired": value("On or Off; without it the default holds.") },
+                "properties": {
+                    "desired": value("On or Off; without it the default holds."),
+                    "default": value("Of a registered feature: what holds when nothing is asked for; without it Off."),
+                    "stage": {
+                        "type": "string", "enum": ["alpha", "beta", "GA"],
+                        "description": "Of a registered feature: how settled it is; without it alpha.",
+                    },
+                    "version": text("Of a registered feature, required: the version of its program that it came with."),
+                    "title": text("Of a registered feature: what it offers, in a few words."),
+                },
             },
             "status": {
                 "type": "object",
-                "description": "What is true. Written by the server only.",
+                "description": "What is true. Of a registered feature its processes write uses and leftovers.",
                 "properties": {
                     "state": {
                         "type": "string", "enum": ["On", "Off", "TurningOn", "TurningOff"],
@@ -87,7 +100,7 @@ fn schema() -> Value {
                     "leader": text("The process that carries on a transition."),
                     "uses": {
                         "type": "array",
-                        "description": "What each running process reports.",
+                        "description": "What each running process reports. An entry that is written replaces that of the same process; one that is not repeated within 60 seconds goes.",
                         "items": {
                             "type": "object",
                             "properties": {
@@ -114,6 +127,89 @@ fn word(on: bool) -> &'static str {
 /// What an object that has passed the schema asks for.
 pub(crate) fn desired(object: &Value) -> Option<bool> {
     object["spec"]["desired"].as_str().map(|v| v == "On")
+}
+
+/// What an object that has passed the schema declares of a registered feature; `None` for one of the program.
+pub(crate) fn declared(object: &Value) -> Option<Declared> {
+    let spec = &object["spec"];
+    let word = |key: &str| spec[key].as_str().unwrap_or_default().to_string();
+    let stages = [Stage::Alpha, Stage::Beta, Stage::Ga];
+    is_registered_name(object["metadata"]["name"].as_str()?).then(|| Declared {
+        default: spec["default"] == "On",
+        stage: stages.into_iter().find(|s| spec["stage"] == s.as_str()).unwrap_or(Stage::Alpha),
+        version: word("version"),
+        title: word("title"),
+    })
+}
+
+/// What a written status that has passed the schema reports.
+pub(crate) fn report(
+    name: &str,
+    status: &Value,
+    is_whole: bool,
+    expected: Option<LogPosition>,
+) -> Result<FeatureReport, Vec<Violation>> {
+    let mut violations = Vec::new();
+    let list = |key: &str| status[key].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut word = |list: &str, n: usize, entry: &Value, key: &str| {
+        let found = entry[key].as_str().map(str::to_owned);
+        if found.is_none() {
+            violations.push(Violation::required(format!("status.{list}[{n}].{key}")));
+        }
+        found.unwrap_or_default()
+    };
+    let mut uses = Vec::new();
+    for (n, entry) in list("uses").iter().enumerate() {
+        let version = entry["version"].as_str().unwrap_or_default().to_string();
+        uses.push((word("uses", n, entry, "process"), version, word("uses", n, entry, "value") == "On"));
+    }
+    let mut leftovers = Vec::new();
+    for (n, entry) in list("leftovers").iter().enumerate() {
+        let names = entry["names"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let names = names.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect();
+        let left = Left { count: entry["left"].as_u64().unwrap_or(0), names };
+        leftovers.push(ReportedLeft { data: word("leftovers", n, entry, "data"), left });
+    }
+    if !violations.is_empty() {
+        return Err(violations);
+    }
+    let leftovers = (is_whole || status["leftovers"].is_array()).then_some(leftovers);
+    Ok(FeatureReport { name: name.into(), uses, leftovers, is_whole, expected })
+}
+
+fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {
+    let name = new["metadata"]["name"].as_str().unwrap_or_default();
+    if old.is_none()
+        && let Err(e) = check_name(name)
+    {
+        return vec![Violation::invalid("metadata.name", name, e.to_string())];
+    }
+    if is_registered_name(name) {
+        let is_named = new["spec"]["version"].as_str().is_some_and(|v| !v.is_empty());
+        let missing = (!is_named).then(|| Violation::required("spec.version".into()));
+        return missing.into_iter().collect();
+    }
+    let fixed =
+        ["default", "stage", "version", "title"].into_iter().filter(|key| !new["spec"][key].is_null());
+    let rule = "belongs to the program that the feature came with";
+    fixed.map(|key| Violation::invalid(format!("spec.{key}"), "", rule)).collect()
+}
+
+/// The last state of a deleted feature, from its tombstone.
+pub(crate) fn deleted(org: OrgId, namespace: &str, rv: LogPosition, kept: &Value) -> Option<Value> {
+    let view = FeatureView {
+        rv,
+        metadata: kept["metadata"].as_str().unwrap_or("{}").to_string(),
+        created_at: serde_json::from_value(kept["created_at"].clone()).ok()?,
+        feature: serde_json::from_value(kept["feature"].clone()).ok()?,
+        title: String::new(),
+        guards: String::new(),
+        uses: Vec::new(),
+        leader: None,
+        tasks: Vec::new(),
+        leftovers: Vec::new(),
+    };
+    Some(object(org, namespace, &view))
 }
 
 /// The object of a feature.
@@ -165,6 +261,14 @@ pub(crate) fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
     });
     if let Some(desired) = f.desired {
         object["spec"]["desired"] = word(desired).into();
+    }
+    if let Some(registered) = &f.registered {
+        object["spec"]["default"] = word(f.default).into();
+        object["spec"]["stage"] = f.stage.as_str().into();
+        object["spec"]["version"] = f.since.as_str().into();
+        if !registered.title.is_empty() {
+            object["spec"]["title"] = registered.title.as_str().into();
+        }
     }
     if let Some(leader) = view.leader.as_deref().filter(|_| f.state.is_transition()) {
         object["status"]["leader"] = leader.into();

@@ -15,7 +15,10 @@ pub(crate) use domain::{holding, object as domain};
 pub use domain_event::DOMAIN_EVENT;
 pub(crate) use domain_event::{id as event_id, object as domain_event};
 pub use feature::FEATURE;
-pub(crate) use feature::{desired as feature_desired, object as feature};
+pub(crate) use feature::{
+    declared as feature_declared, deleted as deleted_feature, desired as feature_desired, object as feature,
+    report as feature_report,
+};
 pub use network_claim::NETWORK_CLAIM;
 pub(crate) use network_claim::{object as network_claim, spec as claim_spec};
 

@@ -49,6 +49,7 @@ pub static NETWORK_CLAIM: Kind = Kind {
             Verb::Delete | Verb::DeleteCollection => Action::DeleteNetworkClaim,
         })
     },
+    status_action: None,
     validate,
 };
 

@@ -1,7 +1,9 @@
 //! Features on a real database: each walks on, use, off, nothing left, on again; processes die between.
 
 use crate::world::{ONE, Place, TWO, add, later, now};
-use features::{FEATURES, Feature, Gates, LIVE_SECONDS, Runner, State, Task};
+use features::{
+    Declared, FEATURES, Feature, Gates, LIVE_SECONDS, REPORT_SECONDS, ReportedUse, Runner, Stage, State, Task,
+};
 use jiff::{SignedDuration, Timestamp};
 use model::account::{Actor, AuditQuery};
 use model::configure::{ConnectLink, ServiceKind, ServiceSpec, StoredService};
@@ -9,7 +11,7 @@ use model::ids::LogPosition;
 use model::notify::{Channel, TARGET_KINDS, Target};
 use numbers::Policy;
 use std::sync::Arc;
-use store::{Error, FeatureWrite, NetworkClaimWrite, Store};
+use store::{Error, FeatureReportWrite, FeatureWrite, NetworkClaimWrite, Store};
 
 struct Process {
     runner: Runner<dyn Store>,
@@ -22,7 +24,8 @@ fn process(store: &Arc<dyn Store>, id: &str) -> Process {
 }
 
 async fn desire(s: &dyn Store, feature: &str, desired: Option<bool>) {
-    let write = FeatureWrite { name: feature.into(), desired, expected: None, metadata: None };
+    let write =
+        FeatureWrite { name: feature.into(), desired, expected: None, metadata: None, declared: None };
     s.set_feature(&Actor::system(), ONE, &write, now()).await.expect("it is there");
 }
 
@@ -222,6 +225,7 @@ pub async fn asking_is_audited_logged_and_fenced(place: &Place) {
         desired: Some(false),
         expected: Some(LogPosition(1)),
         metadata: None,
+        declared: None,
     };
     let outdated = s.set_feature(&by, ONE, &write, now()).await;
     assert!(matches!(outdated, Err(Error::Conflict)), "{outdated:?}");
@@ -242,4 +246,77 @@ pub async fn asking_is_audited_logged_and_fenced(place: &Place) {
             .any(|e| e.action == "feature.set" && e.new.as_deref() == Some("off") && e.who == "Ada")
     );
     assert!(matches!(s.set_feature(&by, TWO, &write, now()).await, Err(Error::NotFound)));
+}
+
+pub async fn third_parties_register_their_own(place: &Place) {
+    const NAME: &str = "invoices.billing.example";
+    let s = place.open().await;
+    let mut at = now();
+    let p = process(&s, "one");
+    rounds(&[&p], &mut at).await;
+    let by = Actor { who: "Ada".into(), ..Actor::system() };
+    let declared =
+        Declared { default: false, stage: Stage::Beta, version: "2.1".into(), title: String::new() };
+    let made = Feature::registered(NAME, &declared, "0.1.0", at);
+    // One name in two organisations: two features.
+    for org in [ONE, TWO] {
+        s.register_feature(&by, org, &made, "{}", at).await.unwrap();
+        let again = s.register_feature(&by, org, &made, "{}", at).await;
+        assert!(matches!(again, Err(Error::Conflict)), "{again:?}");
+    }
+    let row =
+        async |org| s.feature_rows(org, "i", 9).await.unwrap().into_iter().find(|r| r.feature.name == NAME);
+    let report = |used: bool, seen_at: Timestamp| FeatureReportWrite {
+        name: NAME.into(),
+        uses: vec![ReportedUse { process: "billing-1".into(), version: "2.1.0".into(), used, seen_at }],
+        leftovers: None,
+        is_whole: false,
+        expected: None,
+    };
+    for org in [ONE, TWO] {
+        let first = s.report_feature(org, &report(true, at), at).await.unwrap();
+        // A sign of life is stored without a position of its own.
+        let later = at + SignedDuration::from_secs(30);
+        let seen = s.report_feature(org, &report(true, later), later).await.unwrap();
+        assert_eq!(seen.rv, first.rv);
+        assert_eq!(row(org).await.unwrap().feature.registered.unwrap().uses[0].seen_at, later);
+        let outdated = FeatureReportWrite { expected: Some(LogPosition(1)), ..report(true, later) };
+        assert!(matches!(s.report_feature(org, &outdated, later).await, Err(Error::Conflict)));
+        let write = |desired| FeatureWrite {
+            name: NAME.into(),
+            desired: Some(desired),
+            expected: None,
+            metadata: None,
+            declared: None,
+        };
+        assert_eq!(s.set_feature(&by, org, &write(true), later).await.unwrap().feature.state, State::On);
+        assert_eq!(
+            s.set_feature(&by, org, &write(false), later).await.unwrap().feature.state,
+            State::TurningOff
+        );
+    }
+    // The process ends without notice: processes of the server end the transition, in each organisation.
+    rounds(&[&p], &mut at).await;
+    assert_eq!(row(TWO).await.unwrap().feature.state, State::TurningOff, "it reported a moment ago");
+    at += SignedDuration::from_secs(REPORT_SECONDS + 30);
+    rounds(&[&p], &mut at).await;
+    for org in [ONE, TWO] {
+        let off = row(org).await.unwrap();
+        assert_eq!(off.feature.state, State::Off);
+        let gone = s.delete_feature(&by, org, NAME, LogPosition(1), at).await;
+        assert!(matches!(gone, Err(Error::Conflict)), "{gone:?}");
+        let gone = s.delete_feature(&by, org, NAME, off.rv, at).await.unwrap();
+        let log = crate::world::log(&*s, Some(org), off.rv, 99).await;
+        assert!(log.iter().any(|e| e.kind == "feature" && e.name == NAME && e.rv == gone.rv), "{log:?}");
+        assert!(row(org).await.is_none());
+    }
+    let ours = s.feature_rows(ONE, "", 99).await.unwrap().remove(0);
+    for name in [ours.feature.name.as_str(), NAME] {
+        let refused = s.delete_feature(&by, ONE, name, ours.rv, at).await;
+        assert!(matches!(refused, Err(Error::NotFound)), "{name}: {refused:?}");
+    }
+    // Versions that are three newer forget features that they do not know, not those of others.
+    s.register_feature(&by, ONE, &made, "{}", at).await.unwrap();
+    Runner::new(s.clone(), Gates::default(), "new".into(), "0.9.0", at).tick(at).await.unwrap();
+    assert!(row(ONE).await.is_some());
 }

@@ -1,0 +1,308 @@
+//! Features that others register: programs of third parties with uses of their own. Pure.
+//!
+//! The state machine is the same. What differs is who reports: not the processes of this program but those of the third
+//! party, with their uses and with what is still stored. A transition is complete when none of them reports the old value
+//! and nothing is left.
+
+use crate::machine::{Feature, Report, State, Step, step};
+use crate::runner::Left;
+use crate::table::{Stage, Task};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// Seconds after its last report during which a process of a third party counts as live.
+pub const REPORT_SECONDS: i64 = 60;
+/// Seconds between two stored reports that say the same.
+const REPORT_AGAIN_SECONDS: i64 = 5;
+/// Most processes that report one feature.
+pub const REPORTERS_MAX: usize = 100;
+/// Suffixes of names that are ours, or not for others.
+const RESERVED: [&str; 4] = ["datumapis.com", "k8s.io", "kubernetes.io", "sigs.k8s.io"];
+
+/// What a third party declares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Declared {
+    /// Whether it is on when nothing is asked for.
+    pub default: bool,
+    /// How settled it is.
+    pub stage: Stage,
+    /// The version of the third party's program that it came with.
+    pub version: String,
+    /// What it offers, in a few words.
+    pub title: String,
+}
+
+/// What one process of a third party reported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportedUse {
+    /// The process.
+    pub process: String,
+    /// The version of its program.
+    pub version: String,
+    /// Whether it uses the feature.
+    pub used: bool,
+    /// When the report came, on the server's clock.
+    pub seen_at: Timestamp,
+}
+
+/// What a third party still stores.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportedLeft {
+    /// Of which data, in its own words.
+    pub data: String,
+    /// How much, with some names.
+    pub left: Left,
+}
+
+/// The part of a [`Feature`] that only registered ones have.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// What it offers, in a few words.
+    pub title: String,
+    /// The last report of each process, by name.
+    pub uses: Vec<ReportedUse>,
+    /// What is stored, as it was reported last.
+    pub leftovers: Vec<ReportedLeft>,
+}
+
+impl Registered {
+    /// Reports of processes that count as live.
+    pub fn live(&self, now: Timestamp) -> impl Iterator<Item = &ReportedUse> {
+        let since = now - SignedDuration::from_secs(REPORT_SECONDS);
+        self.uses.iter().filter(move |u| u.seen_at > since)
+    }
+
+    /// What is left of data, as reported.
+    pub fn left(&self, data: &str) -> Left {
+        let found = self.leftovers.iter().find(|l| l.data == data);
+        found.map(|l| l.left.clone()).unwrap_or_default()
+    }
+
+    /// A wait for each kind of data of which something is left.
+    pub fn tasks(&self) -> Vec<Task> {
+        let left = self.leftovers.iter().filter(|l| l.left.count > 0);
+        left.map(|l| Task::WaitUntilGone { data: l.data.clone() }).collect()
+    }
+}
+
+/// What a report came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reported {
+    /// It says the same as one a few seconds ago: nothing is to be stored.
+    Again,
+    /// It says the same: the time is to be stored.
+    Seen,
+    /// It says something new.
+    Changed,
+}
+
+/// Why a name can't be registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// It has no domain, as those that come with the program.
+    #[error(
+        "must end in a domain that you hold, as in “invoices.billing.example”: names without a dot are features of this program"
+    )]
+    Unqualified,
+    /// It is no RFC 1123 subdomain.
+    #[error("must be an RFC 1123 subdomain: lower-case letters, digits, “-” and “.”, at most 253 characters")]
+    Syntax,
+    /// Its domain is reserved.
+    #[error("names that end in {0} are reserved")]
+    Reserved(&'static str),
+}
+
+/// Whether a name is one that third parties register: it has a domain.
+pub fn is_registered_name(name: &str) -> bool {
+    name.contains('.')
+}
+
+/// Checks the name of a feature to register.
+///
+/// # Errors
+/// The rule that it breaks.
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    let edge = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let label = |l: &str| {
+        let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        l.len() <= 63 && l.bytes().all(inner) && edge(l.as_bytes().first()) && edge(l.as_bytes().last())
+    };
+    if name.len() > 253 || !name.split('.').all(label) {
+        return Err(NameError::Syntax);
+    }
+    if name.split('.').count() < 3 {
+        return Err(NameError::Unqualified);
+    }
+    let below = |suffix: &&str| name.strip_suffix(*suffix).is_some_and(|rest| rest.ends_with('.'));
+    RESERVED.into_iter().rev().find(below).map_or(Ok(()), |suffix| Err(NameError::Reserved(suffix)))
+}
+
+impl Feature {
+    /// A feature that a third party registers: in the state of its default, used by no process yet.
+    pub fn registered(name: &str, declared: &Declared, known_by: &str, now: Timestamp) -> Self {
+        let state = if declared.default { State::On } else { State::Off };
+        let mut feature = Feature {
+            name: name.into(),
+            desired: None,
+            default: false,
+            stage: Stage::Alpha,
+            since: String::new(),
+            known_by: known_by.into(),
+            state,
+            tasks: Vec::new(),
+            changed_at: now,
+            registered: Some(Registered::default()),
+        };
+        feature.declare(declared);
+        feature
+    }
+
+    /// Writes what a third party declares over what it declared before.
+    pub fn declare(&mut self, declared: &Declared) {
+        (self.default, self.stage) = (declared.default, declared.stage);
+        self.since.clone_from(&declared.version);
+        if let Some(registered) = &mut self.registered {
+            registered.title.clone_from(&declared.title);
+        }
+    }
+
+    /// Takes a report: uses replace those of the same processes, or with `is_whole` all; leftovers replace all.
+    pub fn report(
+        &mut self,
+        uses: Vec<ReportedUse>,
+        leftovers: Option<Vec<ReportedLeft>>,
+        is_whole: bool,
+        now: Timestamp,
+    ) -> Reported {
+        let Some(old) = self.registered.clone() else { return Reported::Again };
+        let mut new = old.clone();
+        let is_live = |u: &ReportedUse| now.duration_since(u.seen_at).as_secs() < REPORT_SECONDS;
+        let is_replaced = |u: &ReportedUse| is_whole || uses.iter().any(|n| n.process == u.process);
+        new.uses.retain(|u| is_live(u) && !is_replaced(u));
+        new.uses.extend(uses);
+        new.uses.sort_by(|a, b| a.process.cmp(&b.process));
+        new.leftovers = leftovers.unwrap_or(new.leftovers);
+        let without_time = |r: &Registered| {
+            let uses = r.uses.iter().map(|u| (u.process.clone(), u.version.clone(), u.used));
+            (uses.collect::<Vec<_>>(), r.leftovers.clone())
+        };
+        let says_same = without_time(&new) == without_time(&old);
+        let age =
+            |(new, old): (&ReportedUse, &ReportedUse)| new.seen_at.duration_since(old.seen_at).as_secs();
+        let is_recent = new.uses.iter().zip(&old.uses).all(|pair| age(pair) < REPORT_AGAIN_SECONDS);
+        self.registered = Some(new);
+        match (self.settle(now) || !says_same, is_recent) {
+            (true, _) => Reported::Changed,
+            (false, true) => Reported::Again,
+            (false, false) => Reported::Seen,
+        }
+    }
+
+    /// Carries a registered feature on as far as what was reported lets it go; true when its state or its tasks changed.
+    pub fn settle(&mut self, now: Timestamp) -> bool {
+        let Some(registered) = self.registered.clone() else { return false };
+        let live: Vec<_> = registered.live(now).collect();
+        let reports: Vec<_> = live.iter().map(|u| Report { process: &u.process, used: u.used }).collect();
+        let tasks = registered.tasks();
+        let before = (self.state, self.tasks.clone());
+        loop {
+            if self.state == State::TurningOff {
+                self.tasks.clone_from(&tasks);
+            }
+            let next = step(self, &reports, &tasks);
+            if matches!(next, Step::Rest) || !self.advance(&next, now) {
+                return (self.state, &self.tasks) != (before.0, &before.1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds)
+    }
+
+    fn reported(process: &str, used: bool, seconds: i64) -> Vec<ReportedUse> {
+        vec![ReportedUse { process: process.into(), version: "2.1".into(), used, seen_at: at(seconds) }]
+    }
+
+    fn left(n: u64) -> Option<Vec<ReportedLeft>> {
+        let names = (0..n).map(|i| format!("invoice-{i}")).collect();
+        Some(vec![ReportedLeft { data: "invoices".into(), left: Left { count: n, names } }])
+    }
+
+    fn feature() -> Feature {
+        let declared =
+            Declared { default: false, stage: Stage::Beta, version: "2.1".into(), title: "invoices".into() };
+        Feature::registered("invoices.billing.example", &declared, "0.1.0", at(0))
+    }
+
+    #[test]
+    fn it_goes_on_and_off_as_its_processes_report() {
+        let mut f = feature();
+        assert_eq!(f.state, State::Off);
+        f.report(reported("a", false, 1), None, false, at(1));
+        f.report(reported("b", false, 1), None, false, at(1));
+        f.desired = Some(true);
+        assert!(f.settle(at(2)));
+        assert_eq!(f.state, State::TurningOn, "two processes report Off");
+        f.report(reported("a", true, 3), left(2), false, at(3));
+        assert_eq!(f.state, State::TurningOn, "one does");
+        f.report(reported("b", true, 4), None, false, at(4));
+        assert_eq!(f.state, State::On);
+        f.desired = Some(false);
+        f.settle(at(5));
+        assert_eq!((f.state, f.tasks.len()), (State::TurningOff, 1));
+        f.report(reported("a", false, 6), None, false, at(6));
+        f.report(reported("b", false, 6), left(1), false, at(6));
+        assert_eq!(f.state, State::TurningOff, "an invoice is left");
+        assert_eq!(f.registered.as_ref().unwrap().left("invoices").names, ["invoice-0"]);
+        f.report(reported("b", false, 7), left(0), false, at(7));
+        assert_eq!((f.state, f.tasks.len()), (State::Off, 0));
+    }
+
+    #[test]
+    fn a_process_that_reports_no_more_is_not_waited_for() {
+        let mut f = feature();
+        f.desired = Some(true);
+        f.report(reported("a", true, 1), None, false, at(1));
+        assert_eq!(f.state, State::On);
+        f.desired = Some(false);
+        assert!(f.settle(at(2)) && !f.settle(at(REPORT_SECONDS)));
+        assert_eq!(f.state, State::TurningOff);
+        assert!(f.settle(at(1 + REPORT_SECONDS)));
+        assert_eq!(f.state, State::Off);
+        // The next report takes it out of the list.
+        f.report(reported("b", false, 90), None, false, at(90));
+        assert_eq!(f.registered.unwrap().uses.len(), 1);
+    }
+
+    #[test]
+    fn a_report_that_says_the_same_is_stored_every_few_seconds_only() {
+        let mut f = feature();
+        assert_eq!(f.report(reported("a", false, 1), left(0), false, at(1)), Reported::Changed);
+        assert_eq!(f.clone().report(reported("a", false, 3), None, false, at(3)), Reported::Again);
+        assert_eq!(f.report(reported("a", false, 7), None, false, at(7)), Reported::Seen);
+        let whole = f.report(reported("b", false, 8), None, true, at(8));
+        assert_eq!((whole, f.registered.unwrap().uses.len()), (Reported::Changed, 1), "a is gone");
+    }
+
+    #[test]
+    fn names_have_a_domain_that_is_not_ours() {
+        assert_eq!(check_name("invoices.billing.example"), Ok(()));
+        for name in ["doh-server", "invoices.billing"] {
+            assert_eq!(check_name(name), Err(NameError::Unqualified), "{name}");
+        }
+        for name in ["", "A.billing.example", "a..example", "-a.billing.example", &"a.".repeat(127)] {
+            assert_eq!(check_name(name), Err(NameError::Syntax), "{name}");
+        }
+        for suffix in RESERVED {
+            assert_eq!(check_name(&format!("a.b.{suffix}")), Err(NameError::Reserved(suffix)));
+        }
+        assert_eq!(check_name("a.notk8s.io"), Ok(()));
+        assert!(crate::FEATURES.iter().all(|s| !is_registered_name(s.name)));
+    }
+}

@@ -1,0 +1,97 @@
+//! Features that third parties register: rows of their organisation, written under the same compare-and-swap.
+
+use super::{COLUMNS, FeatureReportWrite, StoredFeature, logged, read};
+use crate::accounts::audit;
+use crate::api::{Error, Result};
+use crate::codec::{json, micros};
+use crate::db::{Db, Tx, args};
+use crate::resources::tombstone_rows;
+use ::features::{Feature, Reported, Stored};
+use jiff::Timestamp;
+use model::account::Actor;
+use model::ids::{LogPosition, OrgId};
+use model::scan::Op;
+
+/// A registered feature, kept from other writers until the commit.
+async fn held(tx: &mut Tx, db: &Db, org: OrgId, name: &str) -> Result<StoredFeature> {
+    let lock = db.for_update();
+    let sql = format!("SELECT {COLUMNS} FROM features WHERE org = $1 AND name = $2{lock}");
+    let row = tx.row(sql, args![org.0, name]).await?;
+    let found = row.as_ref().map(read).transpose()?;
+    found.filter(|s| s.feature.registered.is_some()).ok_or(Error::NotFound)
+}
+
+pub(super) async fn register(
+    db: &Db,
+    (by, org): (&Actor, OrgId),
+    feature: &Feature,
+    metadata: &str,
+    now: Timestamp,
+) -> Result<StoredFeature> {
+    let mut tx = db.begin().await?;
+    let sql = "INSERT INTO features (org, name, rv, metadata, json, created_at) VALUES ($1, $2, 0, $3, $4, $5) \
+               ON CONFLICT (org, name) DO NOTHING";
+    let name = feature.name.as_str();
+    if tx.execute(sql, args![org.0, name, metadata, json(feature)?, micros(now)]).await? == 0 {
+        return Err(Error::Conflict);
+    }
+    let line = (name.to_string(), None, Some(feature.since.clone()));
+    audit::append(&mut tx, (org, by, now), "feature.register", &[line]).await?;
+    let rv = logged(&mut tx, org, name, Op::Create, now).await?;
+    tx.commit().await?;
+    Ok(StoredFeature { rv, metadata: metadata.to_string(), feature: feature.clone(), created_at: now })
+}
+
+pub(super) async fn report(
+    db: &Db,
+    org: OrgId,
+    report: &FeatureReportWrite,
+    now: Timestamp,
+) -> Result<StoredFeature> {
+    let mut tx = db.begin().await?;
+    let mut stored = held(&mut tx, db, org, &report.name).await?;
+    if report.expected.is_some_and(|rv| rv != stored.rv) {
+        return Err(Error::Conflict);
+    }
+    let (uses, leftovers) = (report.uses.clone(), report.leftovers.clone());
+    let came_to = stored.feature.report(uses, leftovers, report.is_whole, now);
+    if came_to == Reported::Again {
+        return Ok(stored);
+    }
+    let sql = "UPDATE features SET json = $3 WHERE org = $1 AND name = $2";
+    tx.execute(sql, args![org.0, report.name.as_str(), json(&stored.feature)?]).await?;
+    // A sign of life is no change that watches are to see.
+    if came_to == Reported::Changed {
+        stored.rv = logged(&mut tx, org, &report.name, Op::Update, now).await?;
+    }
+    tx.commit().await?;
+    Ok(stored)
+}
+
+pub(super) async fn delete(
+    db: &Db,
+    (by, org): (&Actor, OrgId),
+    name: &str,
+    expected: LogPosition,
+    now: Timestamp,
+) -> Result<StoredFeature> {
+    let mut tx = db.begin().await?;
+    let old = held(&mut tx, db, org, name).await?;
+    if old.rv != expected {
+        return Err(Error::Conflict);
+    }
+    let rv = logged(&mut tx, org, name, Op::Delete, now).await?;
+    tx.execute("DELETE FROM features WHERE org = $1 AND name = $2", args![org.0, name]).await?;
+    let line = (name.to_string(), Some(old.feature.since.clone()), None);
+    audit::append(&mut tx, (org, by, now), "feature.delete", &[line]).await?;
+    tombstone_rows(&mut tx, vec![(rv, json(&old)?)]).await?;
+    tx.commit().await?;
+    Ok(StoredFeature { rv, ..old })
+}
+
+pub(super) async fn turning_elsewhere(db: &Db) -> Result<Vec<Stored>> {
+    let sql = format!("SELECT {COLUMNS} FROM features WHERE org <> $1 AND json LIKE '%\"state\":\"Turning%'");
+    let rows = db.rows(sql, args![OrgId::BUILT_IN.0]).await?;
+    let read = |r| read(r).map(|s| Stored { rv: s.rv.0, feature: s.feature });
+    rows.iter().map(read).collect()
+}
