@@ -20,6 +20,9 @@ const ACQUIRE: Duration = Duration::from_secs(30);
 const BUSY: Duration = Duration::from_secs(10);
 /// Connections that read a SQLite file at the same time.
 const SQLITE_READERS: u32 = 4;
+/// Pages that each connection to a SQLite file keeps, as negative kilobytes: what it does not keep, the system's cache of
+/// the file does, once for all of them.
+const CACHE: &str = "-8192";
 /// Connections to PostgreSQL.
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// A connection to PostgreSQL that was idle for longer is tested before it is used.
@@ -88,7 +91,7 @@ pub(crate) async fn sqlite(path: &Path) -> Result<Db> {
         .synchronous(SqliteSynchronous::Normal)
         .foreign_keys(true)
         .busy_timeout(BUSY)
-        .pragma("cache_size", "-32768")
+        .pragma("cache_size", CACHE)
         .pragma("temp_store", "MEMORY");
     let pool = || {
         SqlitePoolOptions::new()
