@@ -91,12 +91,10 @@ impl Datagrams for Socket {
         Ok(())
     }
 
-    async fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+    async fn receive(&self) -> io::Result<(Vec<u8>, SocketAddr)> {
         let next = self.arrived.lock().expect("one task").pop_front();
         let Some(message) = next else { return std::future::pending().await };
-        let length = message.len().min(buffer.len());
-        buffer[..length].copy_from_slice(&message[..length]);
-        Ok((length, self.target))
+        Ok((message, self.target))
     }
 }
 

@@ -5,10 +5,11 @@ use anyhow::{Context, Result, anyhow};
 use async_trait::async_trait;
 use model::names::Fqdn;
 use monitor::{NetworkObserver, StoreBootstrapCache, StoreLedger};
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use store::Store;
 
 /// Resolves host names with our own DNS engine: inside a closed network the system's resolver does not know them.
@@ -18,6 +19,35 @@ struct EngineResolver(dns::Engine);
 impl net::Resolve for EngineResolver {
     async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, String> {
         self.0.lookup(&Fqdn::trusted(host)).await.map_err(|e| e.to_string())
+    }
+}
+
+/// The same for hosts that are asked all the time, in place of the system's resolver, which remembers addresses, too.
+struct RememberingResolver {
+    engine: EngineResolver,
+    known: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
+}
+
+/// How long the addresses of a host are remembered.
+const REMEMBERED: Duration = Duration::from_secs(30);
+/// Hosts that are remembered; all are forgotten when there are more.
+const HOSTS: usize = 1_000;
+
+#[async_trait]
+impl net::Resolve for RememberingResolver {
+    async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = known().get(host).filter(|(at, _)| at.elapsed() < REMEMBERED).map(|(_, a)| a.clone());
+        if let Some(addresses) = fresh {
+            return Ok(addresses);
+        }
+        let addresses = self.engine.resolve(host).await?;
+        let mut known = known();
+        if known.len() >= HOSTS {
+            known.clear();
+        }
+        known.insert(host.to_string(), (Instant::now(), addresses.clone()));
+        Ok(addresses)
     }
 }
 
@@ -114,7 +144,7 @@ fn agreed_limits(args: &EngineArgs) -> Result<registration::Limits> {
 /// When a file they name can't be read or used; the message names the setting.
 pub fn dialer(args: &EngineArgs, engine: &dns::Engine) -> Result<net::Dialer> {
     let resolver: Arc<dyn net::Resolve> = if args.root_hints.is_some() {
-        Arc::new(EngineResolver(engine.clone()))
+        Arc::new(RememberingResolver { engine: EngineResolver(engine.clone()), known: Mutex::default() })
     } else {
         Arc::new(net::SystemResolver)
     };

@@ -30,7 +30,7 @@ mod tools;
 pub mod wire;
 
 pub use delegation::provider::provider;
-pub use engine::{Engine, Fetched, QuestionBudget, Resolution};
+pub use engine::{Engine, Fetched, QuestionBudget, Resolution, ZoneScan};
 pub use error::Error;
 pub use input::known_type;
 pub use net::AddressMap;

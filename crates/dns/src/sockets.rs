@@ -2,6 +2,7 @@
 //! In: an address. Out: something to send datagrams or a stream over. Bounds, timeouts and retries are the session's.
 
 use async_trait::async_trait;
+use std::cell::RefCell;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -33,11 +34,11 @@ pub trait Datagrams: Send + Sync {
     /// Those of the operating system.
     async fn send(&self, message: &[u8]) -> io::Result<()>;
 
-    /// Waits for the next datagram. Returns its length and where it came from.
+    /// Waits for the next datagram. Returns it and where it came from.
     ///
     /// # Errors
     /// Those of the operating system, among them that the target's port is closed.
-    async fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)>;
+    async fn receive(&self) -> io::Result<(Vec<u8>, SocketAddr)>;
 }
 
 /// A connection.
@@ -85,10 +86,26 @@ impl Datagrams for Udp {
         sent.map(drop)
     }
 
-    async fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        if self.connected {
-            return Ok((self.socket.recv(buffer).await?, self.target));
+    async fn receive(&self) -> io::Result<(Vec<u8>, SocketAddr)> {
+        loop {
+            self.socket.readable().await?;
+            let received: io::Result<(Vec<u8>, SocketAddr)> = LONGEST.with_borrow_mut(|buffer| {
+                let (length, source) = if self.connected {
+                    (self.socket.try_recv(buffer)?, self.target)
+                } else {
+                    self.socket.try_recv_from(buffer)?
+                };
+                Ok((buffer[..length].to_vec(), source))
+            });
+            match received {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                received => return received,
+            }
         }
-        self.socket.recv_from(buffer).await
     }
+}
+
+thread_local! {
+    /// Room for the longest datagram. One a thread rather than one a question: a scan waits for dozens of answers at once.
+    static LONGEST: RefCell<Vec<u8>> = RefCell::new(vec![0; 65_535]);
 }

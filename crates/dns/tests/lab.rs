@@ -52,9 +52,10 @@ fn now() -> Timestamp {
 
 /// What a scan finds from `least` up: its checks and what the chain of trust shows.
 async fn scanned(w: &World, domain: &str, least: Level) -> (Delegation, Vec<Finding>) {
-    let (d, mut findings) = w.engine.scan(domain, now()).await.unwrap();
+    let scan = w.engine.zone_scan(domain).unwrap();
+    let (d, mut findings) = scan.delegation(now()).await.unwrap();
     if d.delegated {
-        findings.extend(chain_of_trust(domain, &w.engine.dnssec(domain, now()).await.unwrap(), now()));
+        findings.extend(chain_of_trust(domain, &scan.dnssec(now()).await.unwrap(), now()));
     }
     findings.retain(|f| f.level >= least);
     (d, findings)
@@ -85,6 +86,33 @@ async fn q7_io_is_read_as_it_is() {
     let zone = w.engine.zone_snapshot("q7.io", &d).await.unwrap();
     assert!(zone.rrsets.iter().any(|s| s.rtype == "NS" && s.data.len() == 3), "{zone:#?}");
     assert_eq!((zone.wildcard, zone.unanswered.len()), (Some(false), 0));
+}
+
+#[tokio::test]
+async fn what_the_operations_of_a_scan_share_changes_nothing_but_the_number_of_questions() {
+    let w = demo().await;
+    let domains = w.lab.endpoints().domains.clone();
+    let mut compared = 0;
+    for domain in domains.iter().filter(|d| !d.starts_with("flapping")) {
+        let scan = w.engine.zone_scan(domain).unwrap();
+        let Ok((d, _)) = scan.delegation(now()).await else { continue };
+        if !d.delegated {
+            continue;
+        }
+        let before = w.lab.query_log();
+        let (zone, dnssec) = (scan.zone_snapshot(&d).await.unwrap(), scan.dnssec(now()).await.unwrap());
+        let log = w.lab.query_log();
+        let is_walk = |q: &lab::Asked| q.zone == "." && q.qname == *domain && q.qtype == "SOA";
+        let mut walked = log.per_question.iter().filter(|(q, _)| is_walk(q));
+        assert!(
+            walked.all(|(q, n)| before.per_question.get(q) == Some(n)),
+            "{domain}: the way down is known"
+        );
+        assert_eq!(zone, w.engine.zone_snapshot(domain, &d).await.unwrap(), "{domain}");
+        assert_eq!(dnssec, w.engine.dnssec(domain, now()).await.unwrap(), "{domain}");
+        compared += 1;
+    }
+    assert!(compared > 10, "{compared}");
 }
 
 #[tokio::test]

@@ -24,6 +24,9 @@ const FINISHED_KEPT: usize = 500;
 const FOLLOWED: usize = 5_000;
 /// Jobs read from the queue at once.
 const ACTIVE_READ: u32 = 500;
+/// How long the reader of the change log waits after something was recorded here: scans that end within it are read
+/// together.
+const GATHER: Duration = Duration::from_millis(20);
 /// Log entries read at once.
 const LOG_READ: u32 = 1_000;
 
@@ -195,7 +198,7 @@ impl Hub {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.0.recorded.notified() => {}
+                () = self.0.recorded.notified() => tokio::time::sleep(GATHER).await,
                 () = tokio::time::sleep_until(next) => {}
             }
             at = self.follow_log(&*store, at).await;

@@ -1,6 +1,7 @@
 //! The path: schedule → observe → compare → record → notify → show. Everything the product does to a domain goes through
 //! [`Scanner::scan`]; workers lease what is due from the store, so any number of processes share the work.
 
+mod certificates;
 pub mod claims;
 mod faults;
 pub mod hub;

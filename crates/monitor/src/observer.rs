@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use model::certificate::hosts::Certificates;
 use model::detail::RawAnswer;
-use model::dns::{Delegation, Dnssec, DnssecStatus, RrSet, ServerHealth, ZoneSnapshot};
+use model::dns::{Delegation, Dnssec, DnssecStatus, ServerHealth, ZoneSnapshot};
 use model::finding::Finding;
 use model::names::{DomainName, Fqdn};
 use model::observation::{Part, PartError};
@@ -196,9 +196,14 @@ impl Observer for NetworkObserver {
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts {
         progress.started(Stage::Delegation);
         let began = Instant::now();
-        let (mut delegation, mut findings) = match self.engine.scan(name.as_str(), now).await {
+        let scan = self.engine.zone_scan(name.as_str());
+        let seen = match &scan {
+            Ok(scan) => scan.delegation(now).await.map_err(|e| (e.label(), e.to_string())),
+            Err(e) => Err((e.label(), e.to_string())),
+        };
+        let (mut delegation, mut findings) = match seen {
             Ok((d, findings)) => (Part::good(d, now, SERVERS), findings),
-            Err(e) => (failed(now, e.label(), e.to_string()), Vec::new()),
+            Err((label, sentence)) => (failed(now, label, sentence), Vec::new()),
         };
         let words = delegation.value.as_ref().map_or_else(
             || delegation.error.as_ref().map(|e| e.sentence.clone()).unwrap_or_default(),
@@ -206,7 +211,7 @@ impl Observer for NetworkObserver {
         );
         progress.done(ended(Stage::Delegation, &delegation, words, began));
         // Without a delegation there is nothing to ask for records; the reason stands in the part's own error.
-        let Some(d) = delegation.value.as_ref().filter(|d| d.delegated) else {
+        let (Ok(scan), Some(d)) = (&scan, delegation.value.as_ref().filter(|d| d.delegated)) else {
             let (zone, dnssec) = match &delegation.error {
                 None => (Part::default(), Part::default()),
                 Some(e) => {
@@ -217,8 +222,8 @@ impl Observer for NetworkObserver {
             return DnsParts { delegation, zone, dnssec, findings };
         };
         let (zone, dnssec, networks) = futures::join!(
-            self.zone(name, d, now, progress),
-            self.dnssec(name, now, progress),
+            zone(scan, d, now, progress),
+            self.dnssec(scan, now, progress),
             self.engine.network(d)
         );
         if let Some(d) = &mut delegation.value {
@@ -239,9 +244,7 @@ impl Observer for NetworkObserver {
     ) -> Part<Certificates> {
         progress.started(Stage::Certificates);
         let began = Instant::now();
-        let hosts = hosts_of(name, zone);
-        let looks = hosts.iter().map(|host| probe::host_certificate(&self.web, host, now));
-        let hosts = futures::future::join_all(looks).await;
+        let hosts = crate::certificates::observe(&self.web, name, zone, now).await;
         let seen = hosts.iter().filter(|h| h.certificate.is_some()).count();
         let words = match hosts.len() {
             0 => "no address to ask".to_string(),
@@ -272,15 +275,6 @@ impl Observer for NetworkObserver {
         }
         Ok(crate::web_file::web_file(&self.web, challenge, expected, now).await)
     }
-}
-
-/// The apex and `www`, where the zone gives them addresses or an alias.
-fn hosts_of(name: &DomainName, zone: &ZoneSnapshot) -> Vec<String> {
-    let has_address = |host: &String| {
-        let of_host = |r: &&RrSet| r.name.trim_end_matches('.').eq_ignore_ascii_case(host);
-        zone.rrsets.iter().filter(of_host).any(|r| matches!(r.rtype.as_str(), "A" | "AAAA" | "CNAME"))
-    };
-    [name.as_str().to_string(), format!("www.{}", name.as_str())].into_iter().filter(has_address).collect()
 }
 
 /// One look-up as a part of an observation.
@@ -335,27 +329,6 @@ fn source_of(state: &RegistrationState, raw: &[RawAnswer]) -> String {
 const SERVERS: &str = "authoritative servers";
 
 impl NetworkObserver {
-    async fn zone(
-        &self,
-        name: &DomainName,
-        delegation: &Delegation,
-        now: Timestamp,
-        progress: &dyn Progress,
-    ) -> Part<ZoneSnapshot> {
-        progress.started(Stage::Zone);
-        let began = Instant::now();
-        let part = match self.engine.zone_snapshot(name.as_str(), delegation).await {
-            Ok(z) => Part::good(z, now, SERVERS),
-            Err(e) => failed(now, e.label(), e.to_string()),
-        };
-        let words = part.value.as_ref().map_or_else(
-            || part.error.as_ref().map(|e| e.sentence.clone()).unwrap_or_default(),
-            |z| format!("{} record sets", z.rrsets.len()),
-        );
-        progress.done(ended(Stage::Zone, &part, words, began));
-        part
-    }
-
     /// Why the root zone does not validate, if it does not: then no zone does, and the fault is here.
     async fn root_fault(&self, now: Timestamp) -> Option<String> {
         let root = self.engine.dnssec(".", now).await.ok()?;
@@ -369,10 +342,10 @@ impl NetworkObserver {
         })
     }
 
-    async fn dnssec(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> Part<Dnssec> {
+    async fn dnssec(&self, scan: &dns::ZoneScan, now: Timestamp, progress: &dyn Progress) -> Part<Dnssec> {
         progress.started(Stage::Dnssec);
         let began = Instant::now();
-        let part = match self.engine.dnssec(name.as_str(), now).await {
+        let part = match scan.dnssec(now).await {
             Ok(d) if d.status == DnssecStatus::Bogus => match self.root_fault(now).await {
                 Some(sentence) => failed(now, ROOT_INVALID, sentence),
                 None => Part::good(d, now, SERVERS),
@@ -387,6 +360,26 @@ impl NetworkObserver {
         progress.done(ended(Stage::Dnssec, &part, words, began));
         part
     }
+}
+
+async fn zone(
+    scan: &dns::ZoneScan,
+    delegation: &Delegation,
+    now: Timestamp,
+    progress: &dyn Progress,
+) -> Part<ZoneSnapshot> {
+    progress.started(Stage::Zone);
+    let began = Instant::now();
+    let part = match scan.zone_snapshot(delegation).await {
+        Ok(z) => Part::good(z, now, SERVERS),
+        Err(e) => failed(now, e.label(), e.to_string()),
+    };
+    let words = part.value.as_ref().map_or_else(
+        || part.error.as_ref().map(|e| e.sentence.clone()).unwrap_or_default(),
+        |z| format!("{} record sets", z.rrsets.len()),
+    );
+    progress.done(ended(Stage::Zone, &part, words, began));
+    part
 }
 
 fn delegation_words(d: &Delegation) -> String {

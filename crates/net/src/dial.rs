@@ -161,8 +161,17 @@ impl Dialer {
                     .map_err(no_address)?
             }
         };
+        self.admit_all(host, found)
+    }
+
+    /// Addresses of a host that came from elsewhere than [`Dialer::addresses`], under the same rule.
+    ///
+    /// # Errors
+    /// As [`Dialer::addresses`].
+    pub fn admit_all(&self, host: &str, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, Error> {
         if found.is_empty() {
-            return Err(no_address("the name exists but has none".into()));
+            let reason = "the name exists but has none".into();
+            return Err(Error::NoAddress { host: host.to_string(), reason });
         }
         for address in &found {
             self.admit(host, *address)?;

@@ -172,26 +172,26 @@ pub(crate) async fn complete(
     outcome: Option<String>,
     now: Timestamp,
 ) -> Result<()> {
-    let mut tx = db.begin().await?;
-    let Some((asked, asked_priority)) = held(db, &mut tx, job).await? else { return Ok(()) };
     let (kind, key) = (job.job.kind().as_str(), job.job.key());
-    match [asked, next.map(micros)].into_iter().flatten().min() {
-        None => {
-            tx.execute("DELETE FROM jobs WHERE kind = $1 AND key = $2", args![kind, key]).await?;
-        }
-        Some(next) => {
-            // What a person asked for keeps its priority; the schedule goes back to the ordinary one.
-            let priority = if asked == Some(next) { asked_priority.unwrap_or(0) } else { 0 };
-            tx.execute(
-                "UPDATE jobs SET due_at = $3, run_at = $3, priority = $4, attempts = 0, worker = NULL, \
-                 last_error = NULL, outcome = $5, finished_at = $6, asked_at = NULL, asked_priority = NULL \
-                 WHERE kind = $1 AND key = $2",
-                args![kind, key, next, priority, outcome, micros(now)],
-            )
-            .await?;
+    const HELD: &str = "kind = $1 AND key = $2 AND lease = $3 AND worker IS NOT NULL";
+    if next.is_none() {
+        let sql = format!("DELETE FROM jobs WHERE {HELD} AND asked_at IS NULL");
+        if db.write(sql, args![kind, key, job.lease]).await? > 0 {
+            return Ok(());
         }
     }
-    tx.commit().await
+    // Whichever is sooner: the schedule, or what was asked for meanwhile. What a person asked for keeps its priority; the
+    // schedule goes back to the ordinary one.
+    let sql = format!(
+        "UPDATE jobs SET due_at = CASE WHEN asked_at <= $4 THEN asked_at ELSE $4 END, \
+         run_at = CASE WHEN asked_at <= $4 THEN asked_at ELSE $4 END, \
+         priority = CASE WHEN asked_at <= $4 THEN COALESCE(asked_priority, 0) ELSE 0 END, attempts = 0, \
+         worker = NULL, last_error = NULL, outcome = $5, finished_at = $6, asked_at = NULL, asked_priority = NULL \
+         WHERE {HELD} AND (asked_at IS NOT NULL OR $4 < $7)"
+    );
+    let at = next.map_or(NEVER, micros);
+    db.write(sql, args![kind, key, job.lease, at, outcome, micros(now), NEVER]).await?;
+    Ok(())
 }
 
 pub(crate) async fn fail(db: &Db, job: &LeasedJob, reason: &str, now: Timestamp) -> Result<Retry> {

@@ -44,6 +44,19 @@ impl Line {
 
 /// Appends entries and returns the position of the first one. The others follow without a gap.
 pub(crate) async fn append(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Result<LogPosition> {
+    let holdings = lines.iter().any(|l| l.kind == ITEM && l.op != Op::Delete);
+    let first = append_only(tx, lines, at).await?;
+    if holdings {
+        // A holding's version is the position of the newest entry about it.
+        let sql = "UPDATE items SET rv = c.rv FROM change_log AS c \
+                   WHERE c.rv >= $1 AND c.kind = $2 AND c.org = items.org AND c.name = items.name";
+        tx.execute(sql, args![first.0, ITEM]).await?;
+    }
+    Ok(first)
+}
+
+/// The same for a caller that writes the versions of the holdings with the holdings.
+pub(crate) async fn append_only(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Result<LogPosition> {
     let n = i64::try_from(lines.len()).unwrap_or(i64::MAX);
     let head = tx
         .row("UPDATE log_head SET head = head + $1 WHERE id = 1 RETURNING head", args![n])
@@ -51,7 +64,6 @@ pub(crate) async fn append(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Resu
         .ok_or_else(|| Error::Broken("the head of the change log is missing".into()))?
         .int(0)?;
     let first = head - n + 1;
-    let holdings = lines.iter().any(|l| l.kind == ITEM && l.op != Op::Delete);
     let rows = (first..)
         .zip(lines)
         .map(|(rv, l)| {
@@ -60,12 +72,6 @@ pub(crate) async fn append(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Resu
         })
         .collect();
     tx.insert("INSERT INTO change_log (rv, org, kind, name, op, at)", rows, "").await?;
-    if holdings {
-        // A holding's version is the position of the newest entry about it.
-        let sql = "UPDATE items SET rv = c.rv FROM change_log AS c \
-                   WHERE c.rv >= $1 AND c.kind = $2 AND c.org = items.org AND c.name = items.name";
-        tx.execute(sql, args![first, ITEM]).await?;
-    }
     Ok(LogPosition(first))
 }
 

@@ -20,8 +20,13 @@ const ACQUIRE: Duration = Duration::from_secs(30);
 const BUSY: Duration = Duration::from_secs(10);
 /// Connections that read a SQLite file at the same time.
 const SQLITE_READERS: u32 = 4;
+/// Pages that each connection to a SQLite file keeps, as negative kilobytes: what it does not keep, the system's cache of
+/// the file does, once for all of them.
+const CACHE: &str = "-8192";
 /// Connections to PostgreSQL.
 const POSTGRES_CONNECTIONS: u32 = 16;
+/// A connection to PostgreSQL that was idle for longer is tested before it is used.
+const IDLE: Duration = Duration::from_secs(1);
 /// Name of the database file in a data folder.
 const FILE: &str = "domainscope.db";
 
@@ -86,13 +91,15 @@ pub(crate) async fn sqlite(path: &Path) -> Result<Db> {
         .synchronous(SqliteSynchronous::Normal)
         .foreign_keys(true)
         .busy_timeout(BUSY)
-        .pragma("cache_size", "-32768")
+        .pragma("cache_size", CACHE)
         .pragma("temp_store", "MEMORY");
     let pool = || {
         SqlitePoolOptions::new()
             .acquire_timeout(ACQUIRE)
             .idle_timeout(None)
             .max_lifetime(None)
+            // A file does not hang up.
+            .test_before_acquire(false)
             // SQLite ends a transaction by itself when the disk is full or fails; the driver then takes it for open
             // and would refuse every later one on this connection. Such a connection is replaced.
             .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
@@ -120,6 +127,16 @@ pub(crate) async fn postgres(url: &str) -> Result<Db> {
     let pool = PgPoolOptions::new()
         .acquire_timeout(ACQUIRE)
         .max_connections(POSTGRES_CONNECTIONS)
+        // One that was used a moment ago is taken for alive: asking would be one exchange more for every statement.
+        .test_before_acquire(false)
+        .before_acquire(|connection, it| {
+            Box::pin(async move {
+                if it.idle_for > IDLE {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
         .connect_with(options)
         .await?;
     let db = Db::Postgres(pool);

@@ -9,7 +9,7 @@ use hickory_proto::dnssec::{DigestType, PublicKey, crypto::Digest};
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// Public-key operations one operation makes. Two for every zone of a chain are usual.
 pub const MAX_VERIFICATIONS: u32 = 64;
@@ -21,8 +21,9 @@ const KEYS_TRIED: usize = 4;
 const MAX_COMPARISONS: u32 = 4_096;
 /// Names hashed for NSEC3, each with many iterations: one for every label of a name, and a few more for each zone.
 const MAX_HASHES: u32 = 512;
-/// Verifications after which an operation makes way for others: its next ones leave the worker of the runtime.
-const LIGHT: u32 = 4;
+/// Verifications after which an operation makes way for others: its next ones leave the worker of the runtime. An
+/// ordinary chain of trust needs fewer.
+const LIGHT: u32 = 8;
 
 /// Verifies signatures for one operation. Clones share the budget and what is known.
 #[derive(Clone)]
@@ -83,7 +84,7 @@ impl Verifier {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Checks one signature over a set with one key, times included.
@@ -110,12 +111,18 @@ impl Verifier {
             if let Some(known) = id.as_ref().and_then(|id| state.known.get(id)) {
                 return holds(*known);
             }
+            if id.as_ref().is_some_and(|id| lock(&VALID).contains(id)) {
+                return Ok(());
+            }
             state.made += 1;
             state.made
         };
         MADE.fetch_add(1, Ordering::Relaxed);
         let good = off_the_worker(made > LIGHT, || public_key.verify(&data, &sig.signature).is_ok());
         if let Some(id) = id {
+            if good {
+                lock(&VALID).insert(id.clone());
+            }
             self.lock().known.insert(id, good);
         }
         holds(good)
@@ -179,6 +186,41 @@ impl Verifier {
         self.lock().hashed.insert(key, hash.clone());
         Ok(hash)
     }
+}
+
+/// Signatures remembered in one half of [`Valid`].
+const REMEMBERED: usize = 4_096;
+
+/// Signatures that were computed and hold, for all operations: every chain begins with those of the root and of a
+/// top-level domain. Only the arithmetic is remembered; whether a signature is within its time is judged each time.
+#[derive(Default)]
+struct Valid {
+    /// When this half is full it becomes `old`, and what is not used again is forgotten with it.
+    new: HashSet<Sha256>,
+    old: HashSet<Sha256>,
+}
+
+static VALID: LazyLock<Mutex<Valid>> = LazyLock::new(Mutex::default);
+
+impl Valid {
+    fn contains(&mut self, id: &Sha256) -> bool {
+        let found = self.new.contains(id) || self.old.contains(id);
+        if found && !self.new.contains(id) {
+            self.insert(id.clone());
+        }
+        found
+    }
+
+    fn insert(&mut self, id: Sha256) {
+        if self.new.len() >= REMEMBERED {
+            self.old = std::mem::take(&mut self.new);
+        }
+        self.new.insert(id);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A digest over all that decides whether a signature holds.

@@ -97,6 +97,31 @@ fn what_is_repeated_is_computed_once() {
 }
 
 #[test]
+fn what_holds_is_remembered_by_other_operations_and_its_time_is_judged_again() {
+    let signer = Signer::new("zone.example");
+    let set = record("zone.example", b"remembered");
+    let good = signer.seal(&[&set], None);
+    let bad = Rrsig { signature: vec![9; 64], ..good.clone() };
+    let check = |verifier: &Verifier, sig: &Rrsig| {
+        verifier.check_set(&[&set], &[sig], &[&signer.dnskey], &signer.zone)
+    };
+    let (first, second) = (verifier(), verifier());
+    assert_eq!((check(&first, &good), first.verifications()), (Ok(()), 1));
+    assert_eq!((check(&second, &good), second.verifications()), (Ok(()), 0));
+    // What does not hold is computed by each operation, and what has ended is not asked about.
+    for each in [&first, &second] {
+        assert_eq!(check(each, &bad), Err(Fault::Invalid(good.key_tag)));
+    }
+    assert_eq!((first.verifications(), second.verifications()), (2, 1));
+    let later = Verifier::new(Timestamp::from_second(NOW + 100_000).unwrap());
+    assert_eq!(check(&later, &good), Err(Fault::Expired(good.expiration)));
+    // Another set with the same signature.
+    let other = record("zone.example", b"forged");
+    let found = second.check_set(&[&other], &[&good], &[&signer.dnskey], &signer.zone);
+    assert_eq!(found, Err(Fault::Invalid(good.key_tag)));
+}
+
+#[test]
 fn a_denial_that_was_not_computed_to_the_end_is_undecided() {
     let signer = Signer::new("example");
     let section: Vec<Rr> = (0..200)

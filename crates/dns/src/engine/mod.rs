@@ -2,18 +2,18 @@
 
 mod fetch;
 pub(crate) mod network;
+mod scan;
 
 pub use fetch::{Fetched, QuestionBudget};
+pub use scan::ZoneScan;
 
 use crate::checks::{self, CheckOptions, CheckReport, MethodsV2};
-use crate::delegation::{self, snapshot, trace};
-use crate::dnssec;
-use crate::dnssec::verifier::Verifier;
+use crate::delegation::{self, trace};
 use crate::error::Error;
 use crate::input::{wire_name, wire_type};
 use crate::present;
 use crate::resolve::{Stuck, address};
-use crate::session::{Learned, Session};
+use crate::session::{Learned, Session, Speeds};
 use crate::settings::Settings;
 
 use crate::wire::{Name, Rtype};
@@ -38,6 +38,8 @@ pub struct Engine {
     pub(crate) settings: Arc<Settings>,
     /// Delegations from the root, for [`Engine::lookup`] and [`Engine::resolve`] only.
     infrastructure: Arc<Mutex<Infrastructure>>,
+    /// How fast servers answered last.
+    speeds: Arc<Speeds>,
     /// Where addresses stand, for [`Engine::network`].
     pub(crate) networks: network::Networks,
 }
@@ -62,7 +64,12 @@ pub struct Resolution {
 impl Engine {
     /// An engine with these settings.
     pub fn new(settings: Settings) -> Self {
-        Engine { settings: Arc::new(settings), infrastructure: Arc::default(), networks: Arc::default() }
+        Engine {
+            settings: Arc::new(settings),
+            infrastructure: Arc::default(),
+            speeds: Arc::default(),
+            networks: Arc::default(),
+        }
     }
 
     /// The settings it was made with.
@@ -71,7 +78,14 @@ impl Engine {
     }
 
     pub(crate) fn session(&self) -> Session {
-        Session::new(self.settings.clone())
+        self.session_with(self.settings.clone())
+    }
+
+    /// The same with bounds of its own.
+    pub(crate) fn session_with(&self, settings: Arc<Settings>) -> Session {
+        let mut session = Session::new(settings);
+        session.speeds = self.speeds.clone();
+        session
     }
 
     /// From the root to the servers that answer for `name`, every server of every set asked, nothing cached.
@@ -96,42 +110,19 @@ impl Engine {
         delegation
     }
 
-    /// The delegation and what the checks of a scan find, in one operation; `now` judges what ends by itself. Where the
-    /// operation reached a bound no check is made, because what was not asked would look like faults of the zone; a note
-    /// of the delegation says so.
+    /// The delegation and what the checks of a scan find, in one operation: [`ZoneScan::delegation`].
     pub async fn scan(&self, zone: &str, now: Timestamp) -> Result<(Delegation, Vec<Finding>), Error> {
-        let mut settings = (*self.settings).clone();
-        settings.max_queries = settings.max_queries.saturating_mul(2);
-        let (session, zone) = (Session::new(Arc::new(settings)), wire_name(zone)?);
-        let delegation = delegation::delegation(&session, &zone).await;
-        within_memory(&session, &zone)?;
-        let mut delegation = delegation?;
-        let mut findings = checks::scan(&session, &delegation, now).await;
-        if session.exhausted() {
-            findings.clear();
-            delegation.notes.push(format!(
-                "the checks were not made to their end: the scan stopped at its bound after {} questions in {:.1} s",
-                session.queries(),
-                session.elapsed_ms() / 1000.0
-            ));
-        }
-        Ok((delegation, findings))
+        self.zone_scan(zone)?.delegation(now).await
     }
 
     /// The watched records of `zone`, from the servers its delegation shows to be authoritative.
     pub async fn zone_snapshot(&self, zone: &str, delegation: &Delegation) -> Result<ZoneSnapshot, Error> {
-        let (session, zone) = (self.session(), wire_name(zone)?);
-        let snapshot = snapshot::snapshot(&session, &zone, delegation).await;
-        within_memory(&session, &zone)?;
-        Ok(snapshot)
+        self.zone_scan(zone)?.zone_snapshot(delegation).await
     }
 
     /// The DNSSEC chain from the closest trust anchor to `zone`; `now` is what signatures are judged by.
     pub async fn dnssec(&self, zone: &str, now: Timestamp) -> Result<Dnssec, Error> {
-        let (session, zone) = (self.session(), wire_name(zone)?);
-        let dnssec = dnssec::dnssec(&session, &zone, &Verifier::new(now)).await;
-        within_memory(&session, &zone)?;
-        Ok(dnssec)
+        self.zone_scan(zone)?.dnssec(now).await
     }
 
     /// Runs the test cases on `zone`, or on servers given as if it were delegated to them.
@@ -152,7 +143,7 @@ impl Engine {
         let mut settings = (*self.settings).clone();
         settings.max_queries = settings.max_queries.saturating_mul(10);
         settings.budget *= 5;
-        Session::new(Arc::new(settings))
+        self.session_with(Arc::new(settings))
     }
 
     /// Addresses of a host, resolved from the root hints (delegations from the root are remembered within their TTL).
@@ -210,7 +201,7 @@ impl Engine {
 
     /// The same with bounds of its own.
     pub(crate) fn warm(&self, settings: Arc<Settings>) -> Session {
-        let session = Session::new(settings);
+        let session = self.session_with(settings);
         let mut kept = self.infrastructure.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|_, (until, _)| Instant::now() < *until);
         let zones = kept.iter().map(|(zone, (_, learned))| (zone.clone(), learned.clone()));

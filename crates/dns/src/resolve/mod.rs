@@ -5,15 +5,15 @@
 pub(crate) mod classify;
 pub(crate) mod origin;
 pub(crate) mod reach;
+mod servers;
 
 use crate::error::Error;
-use crate::session::{Learned, QueryMode, QueryResult, Session};
+use crate::session::{Learned, QueryResult, Session};
 use crate::wire::{Data, Edns, Name, Question, Reply, Rtype};
-use classify::{kind, ns_names};
+use classify::ns_names;
 use futures::future::{BoxFuture, join_all};
-use futures::stream::{FuturesUnordered, StreamExt};
+use futures::stream::StreamExt;
 use model::dns::{AnswerKind, NsName};
-use reach::intercepted;
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 
@@ -120,6 +120,16 @@ impl Session {
         self.zones.lock().unwrap_or_else(PoisonError::into_inner).insert(zone.clone(), learned);
     }
 
+    /// The zones on the way from the root down to `zone`, itself included, where this scan has walked it.
+    pub(crate) fn cuts_down_to(&self, zone: &Name) -> Option<Vec<Name>> {
+        let zones = self.zones.lock().unwrap_or_else(PoisonError::into_inner);
+        zones.get(zone)?;
+        let mut cuts: Vec<Name> = zones.keys().filter(|cut| zone.is_at_or_below(cut)).cloned().collect();
+        cuts.retain(|cut| !cut.is_root());
+        cuts.sort_by_key(|cut| cut.labels().len());
+        Some(cuts)
+    }
+
     /// Resolves a question from the closest known zone, following aliases when `follow` is set.
     pub(crate) fn resolve<'a>(
         &'a self,
@@ -180,60 +190,6 @@ impl Session {
             }
         }
         Err(Stuck::TooDeep)
-    }
-
-    /// Asks servers of a zone, a few at a time, until one says something that counts.
-    async fn first_useful(
-        &self,
-        zone: &Name,
-        servers: &[NsName],
-        question: &Question,
-        stack: &[Name],
-    ) -> Result<(Arc<QueryResult>, AnswerKind), Stuck> {
-        let mut addresses: Vec<IpAddr> = servers.iter().flat_map(|s| s.addresses.iter().copied()).collect();
-        // Inside a side look-up two more are plenty: breadth to the power of depth must stay small.
-        let side = if stack.is_empty() { MAX_SIDE_LOOKUPS } else { 2 };
-        let mut glueless = servers.iter().filter(|s| s.addresses.is_empty()).take(side);
-        let mut weak: Vec<Arc<QueryResult>> = Vec::new();
-        let mut cycle = None;
-        loop {
-            if addresses.is_empty() {
-                let Some(server) = glueless.next() else { break };
-                let Ok(host) = Name::from_text(&server.name) else { continue };
-                let found = self.host(host, stack.to_vec()).await;
-                if found.addresses.is_empty() {
-                    cycle = cycle.or(Some(found.cycle).filter(|names| !names.is_empty()));
-                    continue;
-                }
-                addresses = found.addresses;
-            }
-            // Servers that were silent before are asked last; of the others the first useful answer is enough.
-            addresses.sort_by_key(|ip| self.silence.is_quiet(*ip));
-            let batch: Vec<IpAddr> = addresses.drain(..addresses.len().min(3)).collect();
-            let mut replies: FuturesUnordered<_> =
-                batch.iter().map(|ip| self.ask(*ip, question, QueryMode::Resolver)).collect();
-            while let Some(asked) = replies.next().await {
-                let kind = kind(&asked, zone, question);
-                if kind.is_authoritative() || kind == AnswerKind::Referral {
-                    return Ok((asked, kind));
-                }
-                if kind == AnswerKind::NonAuthoritative {
-                    weak.push(asked);
-                }
-                let so_far = weak.iter().map(AsRef::as_ref);
-                if let Some(Error::Intercepted { servers }) = intercepted(zone, question, so_far) {
-                    return Err(Stuck::Intercepted(servers));
-                }
-            }
-            if self.exhausted() {
-                break;
-            }
-        }
-        match (weak.into_iter().next(), cycle) {
-            (Some(weak), _) => Ok((weak, AnswerKind::NonAuthoritative)),
-            (None, Some(names)) => Err(Stuck::Cycle(names)),
-            (None, None) => Err(Stuck::NoServer(zone.clone())),
-        }
     }
 
     /// IPv4 and IPv6 addresses of a host.

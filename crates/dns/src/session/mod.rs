@@ -7,6 +7,7 @@ mod ipv6;
 mod memory;
 mod observed;
 mod silence;
+mod speeds;
 pub(crate) mod transport;
 
 use family::Family;
@@ -14,6 +15,7 @@ pub(crate) use ipv6::{QUORUM, V6_NOWHERE};
 pub(crate) use memory::Memory;
 pub(crate) use observed::Observed;
 use silence::Silence;
+pub(crate) use speeds::Speeds;
 
 use crate::settings::Settings;
 use crate::wire::{Name, Question, Reply};
@@ -94,6 +96,14 @@ pub(crate) struct Learned {
     pub ttl: u32,
 }
 
+/// What the operations of one scan know together: the replies so far and who answered how fast.
+#[derive(Default)]
+struct Answers {
+    replies: Mutex<HashMap<Key, Arc<OnceCell<Arc<QueryResult>>>>>,
+    sources: Mutex<Sources>,
+    seen: Mutex<HashMap<IpAddr, Observed>>,
+}
+
 /// One operation's state; shared by all its tasks.
 pub(crate) struct Session {
     pub settings: Arc<Settings>,
@@ -104,15 +114,15 @@ pub(crate) struct Session {
     start: Instant,
     sent: AtomicU32,
     exhausted: AtomicBool,
-    v4: Family,
-    v6: Family,
+    v4: Arc<Family>,
+    v6: Arc<Family>,
     slots: Semaphore,
-    replies: Mutex<HashMap<Key, Arc<OnceCell<Arc<QueryResult>>>>>,
-    sources: Mutex<Sources>,
-    /// The budget of memory; `replies` above are charged to it.
-    pub budget: Memory,
-    seen: Mutex<HashMap<IpAddr, Observed>>,
-    pub silence: Silence,
+    answers: Arc<Answers>,
+    /// The budget of memory; `answers` are charged to it.
+    pub budget: Arc<Memory>,
+    pub silence: Arc<Silence>,
+    /// How fast servers answered, perhaps also in earlier operations.
+    pub speeds: Arc<Speeds>,
     /// Delegations learned in this operation (or lent by the infrastructure cache).
     pub zones: Mutex<HashMap<Name, Learned>>,
 }
@@ -128,16 +138,32 @@ impl Session {
             start: Instant::now(),
             sent: AtomicU32::new(0),
             exhausted: AtomicBool::new(false),
-            v4: Family::default(),
-            v6: Family::default(),
+            v4: Arc::default(),
+            v6: Arc::default(),
             slots: Semaphore::new(settings.parallel.max(1)),
-            replies: Mutex::default(),
-            sources: Mutex::default(),
-            budget: Memory::new(settings.memory),
-            seen: Mutex::default(),
-            silence: Silence::default(),
+            answers: Arc::default(),
+            budget: Arc::new(Memory::new(settings.memory)),
+            silence: Arc::default(),
+            speeds: Arc::default(),
             zones: Mutex::default(),
             settings,
+        }
+    }
+
+    /// A further operation of the same scan: it has questions and time of its own, shares answers and memory, and starts
+    /// with the delegations that are known so far.
+    pub fn further(&self, settings: Arc<Settings>) -> Self {
+        let zones = self.zones.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Session {
+            signatures: self.signatures,
+            v4: self.v4.clone(),
+            v6: self.v6.clone(),
+            answers: self.answers.clone(),
+            budget: self.budget.clone(),
+            silence: self.silence.clone(),
+            speeds: self.speeds.clone(),
+            zones: Mutex::new(zones),
+            ..Session::new(settings)
         }
     }
 
@@ -168,7 +194,7 @@ impl Session {
 
     /// Latency and identifiers observed of every address so far.
     pub(crate) fn seen(&self) -> HashMap<IpAddr, Observed> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.answers.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Notes that hold for the whole operation.
@@ -211,7 +237,7 @@ impl Session {
     /// Asks once; the same question to the same address is answered from memory.
     pub async fn ask(&self, address: IpAddr, question: &Question, mode: QueryMode) -> Arc<QueryResult> {
         let cell = {
-            let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut replies = self.answers.replies.lock().unwrap_or_else(PoisonError::into_inner);
             replies.entry((address, question.clone(), mode)).or_default().clone()
         };
         cell.get_or_init(|| async { Arc::new(self.send(address, question, mode).await) }).await.clone()
@@ -239,7 +265,13 @@ impl Session {
             return QueryResult::refused("the operation has ended".into());
         };
         let asked = self.converse(address, question, mode).await;
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).entry(address).or_default().record(&asked);
+        {
+            let mut seen = self.answers.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.entry(address).or_default().record(&asked);
+        }
+        if asked.transport == Transport::Udp && !matches!(asked.result, Err(Failure::NotAsked(_))) {
+            self.speeds.note(address, asked.reply().map(|_| asked.latency));
+        }
         let family = if address.is_ipv6() { &self.v6 } else { &self.v4 };
         family.take_note(&asked.result);
         let octets = KEPT_PER_QUESTION + asked.reply().map_or(0, |reply| reply.memory);
@@ -264,7 +296,7 @@ impl Session {
     /// wrong one. `None` without an answer. QueryResult once, like any question.
     pub async fn source_of(&self, address: IpAddr, question: &Question) -> Source {
         let cell = {
-            let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut sources = self.answers.sources.lock().unwrap_or_else(PoisonError::into_inner);
             sources.entry((address, question.clone())).or_default().clone()
         };
         *cell.get_or_init(|| self.find_source(address, question)).await

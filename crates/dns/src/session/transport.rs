@@ -114,7 +114,6 @@ pub(crate) async fn udp(
     let mut flights: HashMap<u16, Flight> = HashMap::new();
     let (mut sent, mut ignored) = (0, 0);
     let mut folded: Option<Exchange> = None;
-    let mut buffer = vec![0u8; 65_535];
     loop {
         let next = start + sending.timeout * sent / tries;
         if sent < tries && Instant::now() >= next {
@@ -137,12 +136,11 @@ pub(crate) async fn udp(
         }
         let wake = if sent < tries { next.min(end) } else { end };
         tokio::select! {
-            received = socket.receive(&mut buffer) => match received {
-                Ok((length, _)) => {
-                    let message = &buffer[..length];
-                    let reply = match Reply::read(message) {
+            received = socket.receive() => match received {
+                Ok((message, _)) => {
+                    let reply = match Reply::read(&message) {
                         Ok(reply) => reply,
-                        Err(WireError::TooLarge) if flights.contains_key(&id_of(message)) => {
+                        Err(WireError::TooLarge) if flights.contains_key(&id_of(&message)) => {
                             return Exchange::failed(Failure::TooLarge, ignored);
                         }
                         Err(_) => {
@@ -198,10 +196,9 @@ pub(crate) async fn source_of(
     let id: u16 = rand::random();
     let (bytes, exact) = question.encode(id, true, || false);
     socket.send(&bytes).await.ok()?;
-    let mut buffer = vec![0u8; 65_535];
     loop {
-        let (length, source) = timeout_at(end, socket.receive(&mut buffer)).await.ok()?.ok()?;
-        if Reply::read(&buffer[..length]).is_ok_and(|r| r.id == id && answers(&r, question, &exact).0) {
+        let (message, source) = timeout_at(end, socket.receive()).await.ok()?.ok()?;
+        if Reply::read(&message).is_ok_and(|r| r.id == id && answers(&r, question, &exact).0) {
             return Some(source.ip());
         }
     }

@@ -47,7 +47,9 @@ pub(crate) async fn keep(tx: &mut Tx, o: &Observation) -> Result<()> {
     if kept == found {
         return Ok(());
     }
-    tx.execute("DELETE FROM observed_addresses WHERE name = $1", args![name]).await?;
+    if !kept.is_empty() {
+        tx.execute("DELETE FROM observed_addresses WHERE name = $1", args![name]).await?;
+    }
     let rows = found.into_iter().map(|(address, owner)| args![address, name, owner]).collect();
     tx.insert("INSERT INTO observed_addresses (address, name, owner)", rows, "").await.map(drop)
 }

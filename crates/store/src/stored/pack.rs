@@ -4,6 +4,7 @@
 
 use crate::api::{Error, Result};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use std::cell::RefCell;
 
 /// Longest text that is unpacked: far above any observation; a damaged length must not take all memory.
 const MAX: usize = 256 << 20;
@@ -17,19 +18,26 @@ pub(crate) fn pack(form: u8, text: &str, base: Option<&str>) -> Result<Vec<u8>> 
     let mut out = Vec::with_capacity(text.len() / 3 + 64);
     out.push(form);
     out.extend(length.to_be_bytes());
-    let mut zlib = Compress::new(Compression::default(), true);
-    if let Some(base) = base {
-        zlib.set_dictionary(base.as_bytes()).map_err(|e| fault(&e))?;
-    }
-    loop {
-        let taken = usize::try_from(zlib.total_in()).unwrap_or(usize::MAX);
-        let rest = text.as_bytes().get(taken..).unwrap_or_default();
-        match zlib.compress_vec(rest, &mut out, FlushCompress::Finish).map_err(|e| fault(&e))? {
-            Status::StreamEnd => break,
-            Status::Ok | Status::BufError => out.reserve(out.len().max(256)),
+    ZLIB.with_borrow_mut(|zlib| {
+        zlib.reset();
+        if let Some(base) = base {
+            zlib.set_dictionary(base.as_bytes()).map_err(|e| fault(&e))?;
         }
-    }
-    Ok(out)
+        loop {
+            let taken = usize::try_from(zlib.total_in()).unwrap_or(usize::MAX);
+            let rest = text.as_bytes().get(taken..).unwrap_or_default();
+            match zlib.compress_vec(rest, &mut out, FlushCompress::Finish).map_err(|e| fault(&e))? {
+                Status::StreamEnd => break,
+                Status::Ok | Status::BufError => out.reserve(out.len().max(256)),
+            }
+        }
+        Ok(out)
+    })
+}
+
+thread_local! {
+    /// A quarter of a megabyte that each thread allocates once.
+    static ZLIB: RefCell<Compress> = RefCell::new(Compress::new(Compression::default(), true));
 }
 
 /// Form and text of what [`pack`] made with the same `base`. A wrong base or damaged bytes are an error: the stream

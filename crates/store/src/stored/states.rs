@@ -19,14 +19,39 @@ const CHAIN: i64 = 32;
 /// States kept of a name and vantage: a name that changes with every look must not fill the database.
 const KEPT_STATES: i64 = 1000;
 
+/// What a record stores, packed. Made before its transaction: other writers wait for that.
+pub(crate) struct Packed {
+    /// The observation.
+    pub(crate) observation: Vec<u8>,
+    /// The state to be kept, when it differs.
+    state: Option<(Text, Vec<u8>)>,
+    /// The raw answers, when there were any.
+    raw: Option<Vec<u8>>,
+}
+
+impl Packed {
+    pub(crate) fn of(record: &Record) -> Result<Packed> {
+        let state = match &record.snapshot {
+            Some(_) => {
+                let text = Text::of_state(&record.observation)?;
+                let packed = text.pack(None)?;
+                Some((text, packed))
+            }
+            None => None,
+        };
+        let raw = if record.raw.is_empty() { None } else { Some(Text::of(&record.raw)?.pack(None)?) };
+        Ok(Packed { observation: Text::of(&record.observation)?.pack(None)?, state, raw })
+    }
+}
+
 /// Keeps the state when it differs, and the raw answers with the newest state.
-pub(crate) async fn keep(tx: &mut Tx, record: &Record) -> Result<()> {
+pub(crate) async fn keep(tx: &mut Tx, record: &Record, packed: Packed) -> Result<()> {
     let (name, vantage) = (record.observation.name.as_str(), record.observation.vantage.0.as_str());
-    let state = match &record.snapshot {
-        Some(summary) => keep_state(tx, record, summary).await?,
+    let state = match (&record.snapshot, packed.state) {
+        (Some(summary), Some(state)) => keep_state(tx, record, summary, state).await?,
         // Nothing was answered: the last answers stay.
-        None if record.raw.is_empty() => return Ok(()),
-        None => {
+        _ if packed.raw.is_none() => return Ok(()),
+        _ => {
             let sql = "SELECT id FROM snapshots WHERE name = $1 AND vantage = $2 ORDER BY id DESC LIMIT 1";
             let Some(r) = tx.row(sql, args![name, vantage]).await? else { return Ok(()) };
             let state = r.int(0)?;
@@ -34,14 +59,19 @@ pub(crate) async fn keep(tx: &mut Tx, record: &Record) -> Result<()> {
             state
         }
     };
-    if record.raw.is_empty() {
-        return Ok(());
+    match packed.raw {
+        Some(raw) => put_raw(tx, state, raw, None).await,
+        None => Ok(()),
     }
-    put_raw(tx, state, &Text::of(&record.raw)?, None).await
 }
 
 /// Adds a state and answers its number; the states before it become differences.
-async fn keep_state(tx: &mut Tx, record: &Record, summary: &[String]) -> Result<i64> {
+async fn keep_state(
+    tx: &mut Tx,
+    record: &Record,
+    summary: &[String],
+    (state, packed): (Text, Vec<u8>),
+) -> Result<i64> {
     let o = &record.observation;
     let (name, vantage) = (o.name.as_str(), o.vantage.0.as_str());
     let before = tx
@@ -51,17 +81,19 @@ async fn keep_state(tx: &mut Tx, record: &Record, summary: &[String]) -> Result<
             args![name, vantage],
         )
         .await?;
-    let state = Text::of_state(o)?;
     let chain = before.first().map(|r| r.int(3)).transpose()?.map_or(0, |n| (n + 1) % CHAIN);
     let row = tx
         .row(
             "INSERT INTO snapshots (name, vantage, at, summary, json, packed, chain) \
              VALUES ($1, $2, $3, $4, '', $5, $6) RETURNING id",
-            args![name, vantage, micros(record.at), json(&summary)?, state.pack(None)?, chain],
+            args![name, vantage, micros(record.at), json(&summary)?, packed, chain],
         )
         .await?;
     let id = row.ok_or_else(|| Error::Broken("a new row has no number".into()))?.int(0)?;
     shorten(tx, &before, (id, &state, chain)).await?;
+    if before.len() < 2 {
+        return Ok(id);
+    }
     tx.execute(
         "DELETE FROM snapshots WHERE name = $1 AND vantage = $2 AND id <= \
          (SELECT id FROM snapshots WHERE name = $1 AND vantage = $2 ORDER BY id DESC LIMIT 1 OFFSET $3)",
@@ -96,8 +128,8 @@ async fn shorten(tx: &mut Tx, before: &[Cells], (id, state, chain): (i64, &Text,
     // The base is written again in one row of today's form, so that its text is what is stored.
     let (old, base) = (Text::of(&old)?, Text::of(&base)?);
     tx.execute("DELETE FROM raw_answers WHERE snapshot = $1 OR snapshot = $2", args![second, last]).await?;
-    put_raw(tx, last, &base, None).await?;
-    put_raw(tx, second, &old, Some((last, &base))).await
+    put_raw(tx, last, base.pack(None)?, None).await?;
+    put_raw(tx, second, old.pack(Some(&base))?, Some(last)).await
 }
 
 /// What a row holds; `None` where it is damaged, which must not keep new states from being recorded.
@@ -109,10 +141,10 @@ fn readable<T>(read: Result<T>) -> Result<Option<T>> {
     }
 }
 
-async fn put_raw(tx: &mut Tx, snapshot: i64, text: &Text, base: Option<(i64, &Text)>) -> Result<()> {
+/// Stores raw answers; `base` is the state whose answers they are the difference to.
+async fn put_raw(tx: &mut Tx, snapshot: i64, packed: Vec<u8>, base: Option<i64>) -> Result<()> {
     let sql = "INSERT INTO raw_answers (snapshot, ord, json, packed, base) VALUES ($1, 0, '', $2, $3)";
-    let packed = text.pack(base.map(|(_, text)| text))?;
-    tx.execute(sql, args![snapshot, packed, base.map(|(id, _)| id)]).await.map(drop)
+    tx.execute(sql, args![snapshot, packed, base]).await.map(drop)
 }
 
 /// The raw answers of a state that are no difference.
