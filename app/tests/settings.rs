@@ -39,7 +39,7 @@ async fn settings_read_without_script_and_their_forms_go_to_their_own_address() 
     says(&t, &["Nothing was linked", "has no role here"]);
     let t = read(&story(), "/settings/organisation").await;
     says(&t, &["Alder Labs", "312 of 100000 domains", "2 of 100 claims that wait for a proof"]);
-    says(&t, &["55 of 60 points within a minute, yours"]);
+    says(&t, &["Look-ups 120 of 300 points", "Your look-ups 55 of 60 points within a minute"]);
 }
 
 #[tokio::test]
