@@ -22,7 +22,7 @@ impl net::Resolve for EngineResolver {
     }
 }
 
-/// The same for hosts that are asked all the time, in place of the system's resolver, which remembers addresses, too.
+/// The same for registries, which are asked all the time, in place of the system's resolver, which remembers addresses, too.
 struct RememberingResolver {
     engine: EngineResolver,
     known: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
@@ -112,7 +112,13 @@ fn build(
         None => net::AddressMap::default(),
     };
     let engine = dns_engine(args, address_map)?;
-    let dialer = dialer(args, &engine)?;
+    let dialer = if args.root_hints.is_some() {
+        let resolver =
+            RememberingResolver { engine: EngineResolver(engine.clone()), known: Mutex::default() };
+        dialer_with(args, &engine, Arc::new(resolver))?
+    } else {
+        dialer(args, &engine)?
+    };
     // Proofs on web servers are looked for at addresses from the authoritative servers, not from a resolver's cache.
     let web = dialer_with(args, &engine, Arc::new(EngineResolver(engine.clone())))?;
     let client = registration::Client::sharing(
@@ -144,7 +150,7 @@ fn agreed_limits(args: &EngineArgs) -> Result<registration::Limits> {
 /// When a file they name can't be read or used; the message names the setting.
 pub fn dialer(args: &EngineArgs, engine: &dns::Engine) -> Result<net::Dialer> {
     let resolver: Arc<dyn net::Resolve> = if args.root_hints.is_some() {
-        Arc::new(RememberingResolver { engine: EngineResolver(engine.clone()), known: Mutex::default() })
+        Arc::new(EngineResolver(engine.clone()))
     } else {
         Arc::new(net::SystemResolver)
     };
