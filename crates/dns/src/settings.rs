@@ -25,7 +25,7 @@ pub struct Settings {
     pub tries: u32,
     /// Questions of one operation, side look-ups included.
     pub max_queries: u32,
-    /// Octets of replies one operation keeps; what is made of them takes about as much again.
+    /// Octets of replies that one operation keeps, or those of one scan together; what is made of them takes about as much again.
     pub memory: usize,
     /// Wall time of one operation.
     pub budget: Duration,

@@ -88,6 +88,8 @@ impl Datagrams for Udp {
 
     async fn receive(&self) -> io::Result<(Vec<u8>, SocketAddr)> {
         loop {
+            // Neither `readable` nor `try_recv` spends the task's budget: a flood would keep the worker.
+            tokio::task::coop::consume_budget().await;
             self.socket.readable().await?;
             let received: io::Result<(Vec<u8>, SocketAddr)> = LONGEST.with_borrow_mut(|buffer| {
                 let (length, source) = if self.connected {

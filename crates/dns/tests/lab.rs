@@ -376,6 +376,17 @@ async fn the_checks_run_on_a_whole_zone_and_ask_nothing_twice() {
 }
 
 #[tokio::test]
+async fn a_check_judges_the_chain_of_trust_where_the_parent_gives_no_glue() {
+    let mut scenario = Scenario::named("demo").unwrap();
+    // Its servers are named under another top-level domain.
+    let domain = scenario.domain.iter_mut().find(|d| d.name == "q7.io").unwrap();
+    domain.dnssec = lab::Signing::Bogus;
+    let w = start(scenario).await;
+    let report = w.engine.check("q7.io", &CheckOptions::new(now())).await.unwrap();
+    assert!(report.findings.iter().any(|f| f.tag == "DNSSEC_BOGUS"), "{report:#?}");
+}
+
+#[tokio::test]
 async fn a_host_that_is_no_zone_is_not_an_error_and_its_zone_is_named() {
     let w = demo().await;
     let report = w.engine.check("www.q7.io", &CheckOptions::new(now())).await.unwrap();

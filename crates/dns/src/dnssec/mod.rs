@@ -49,7 +49,7 @@ struct ZoneEvidence {
 }
 
 pub(crate) async fn dnssec(session: &Session, zone: &Name, verifier: &Verifier) -> Dnssec {
-    let cuts = match session.cuts_down_to(zone) {
+    let cuts = match session.delegation_read.then(|| session.cuts_down_to(zone)).flatten() {
         Some(cuts) => cuts,
         None => {
             let (steps, _) = descend(session, zone, Rtype::SOA, None).await;

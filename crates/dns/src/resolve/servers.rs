@@ -54,8 +54,9 @@ impl Session {
                 let took = self.speeds.of(*ip);
                 (self.silence.is_quiet(*ip), took.is_none(), took)
             });
+            let fastest = addresses.first().copied();
             let mut batch = addresses.drain(..addresses.len().min(AT_ONCE)).collect::<Vec<_>>().into_iter();
-            let head_start = batch.as_slice().first().and_then(|ip| self.speeds.of(*ip)).map(head_start);
+            let head_start = fastest.and_then(|ip| self.speeds.of(ip)).map(head_start);
             let ask = |ip: IpAddr| self.ask(ip, question, QueryMode::Resolver);
             let first = if head_start.is_some() { 1 } else { batch.len() };
             let mut replies: FuturesUnordered<_> = batch.by_ref().take(first).map(ask).collect();
@@ -65,6 +66,8 @@ impl Session {
                 let next = tokio::select! {
                     next = replies.next() => next,
                     () = &mut late, if batch.len() > 0 => {
+                        // It is asked beside the others until it answers again.
+                        fastest.into_iter().for_each(|ip| self.speeds.note(ip, None));
                         replies.extend(batch.by_ref().map(ask));
                         continue;
                     }

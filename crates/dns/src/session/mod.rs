@@ -123,6 +123,9 @@ pub(crate) struct Session {
     pub silence: Arc<Silence>,
     /// How fast servers answered, perhaps also in earlier operations.
     pub speeds: Arc<Speeds>,
+    /// An earlier operation of the scan read the delegation: the zones on the way are known with all addresses of their
+    /// servers, not with glue only.
+    pub delegation_read: bool,
     /// Delegations learned in this operation (or lent by the infrastructure cache).
     pub zones: Mutex<HashMap<Name, Learned>>,
 }
@@ -145,6 +148,7 @@ impl Session {
             budget: Arc::new(Memory::new(settings.memory)),
             silence: Arc::default(),
             speeds: Arc::default(),
+            delegation_read: false,
             zones: Mutex::default(),
             settings,
         }
@@ -154,7 +158,13 @@ impl Session {
     /// with the delegations that are known so far.
     pub fn further(&self, settings: Arc<Settings>) -> Self {
         let zones = self.zones.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // What the bound of an earlier operation kept from being asked can be asked by this one.
+        let not_asked = |a: &Arc<QueryResult>| matches!(a.result, Err(Failure::NotAsked(_)));
+        let mut replies = self.answers.replies.lock().unwrap_or_else(PoisonError::into_inner);
+        replies.retain(|_, cell| !cell.get().is_some_and(not_asked));
+        drop(replies);
         Session {
+            delegation_read: true,
             signatures: self.signatures,
             v4: self.v4.clone(),
             v6: self.v6.clone(),

@@ -16,7 +16,7 @@ pub(crate) struct Speeds(Mutex<HashMap<IpAddr, Duration>>);
 
 impl Speeds {
     /// Takes note of an answer, or of a question that got none.
-    pub(super) fn note(&self, address: IpAddr, took: Option<Duration>) {
+    pub(crate) fn note(&self, address: IpAddr, took: Option<Duration>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(took) = took else {
             known.remove(&address);

@@ -196,12 +196,16 @@ pub(crate) async fn source_of(
     let id: u16 = rand::random();
     let (bytes, exact) = question.encode(id, true, || false);
     socket.send(&bytes).await.ok()?;
-    loop {
-        let (message, source) = timeout_at(end, socket.receive()).await.ok()?.ok()?;
-        if Reply::read(&message).is_ok_and(|r| r.id == id && answers(&r, question, &exact).0) {
-            return Some(source.ip());
+    // One deadline for all that is heard: each message of a flood would begin another one.
+    let heard = async {
+        loop {
+            let (message, source) = socket.receive().await.ok()?;
+            if Reply::read(&message).is_ok_and(|r| r.id == id && answers(&r, question, &exact).0) {
+                return Some(source.ip());
+            }
         }
-    }
+    };
+    timeout_at(end, heard).await.ok()?
 }
 
 /// Asks over TCP.
