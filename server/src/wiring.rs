@@ -22,7 +22,7 @@ impl net::Resolve for EngineResolver {
     }
 }
 
-/// The same for registries, which are asked all the time, in place of the system's resolver, which remembers addresses, too.
+/// Keeps the addresses of registries for 30 s, as the resolver of a system does, which closed networks do not use.
 struct RememberingResolver {
     engine: EngineResolver,
     known: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,

@@ -53,8 +53,14 @@ fn decide(caller: &Caller, spec: &Value) -> Result<(), String> {
     }
     for kind in kinds {
         for verb in &verbs {
-            let Some(action) = (kind.action)(*verb) else {
-                return Err(format!("{} do not have the verb {}", kind.plural, verb.as_str()));
+            let of_status = word("subresource") == "status" && *verb != Verb::Get;
+            let action = match of_status {
+                true => kind.status_action.filter(|_| matches!(verb, Verb::Update | Verb::Patch)),
+                false => (kind.action)(*verb),
+            };
+            let Some(action) = action else {
+                let part = if of_status { "/status" } else { "" };
+                return Err(format!("{}{part} do not have the verb {}", kind.plural, verb.as_str()));
             };
             authorize(caller, action).map_err(|e| e.detail)?;
         }

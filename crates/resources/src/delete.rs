@@ -31,6 +31,8 @@ pub(crate) async fn delete(
     let mut last = Failure::outdated(objects.kind, name);
     for _ in 0..TRIES {
         let old = objects.get(name).await?.ok_or_else(|| Failure::not_found(objects.kind, name))?;
+        // Before a finalizer can hold it: what can't go must not be marked as going.
+        objects.check_deletable(name)?;
         for key in ["uid", "resourceVersion"] {
             let wanted = &wishes["preconditions"][key];
             if wanted.is_string() && *wanted != old["metadata"][key] {

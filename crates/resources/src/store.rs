@@ -5,6 +5,7 @@ use crate::kind::Kind;
 use crate::kind::Verb;
 use crate::kinds::{self, CLUSTER_CLAIM, DOMAIN, DOMAIN_EVENT, FEATURE};
 use crate::meta;
+use crate::schema::Violation;
 use jiff::Timestamp;
 use model::ids::{Caller, EventId, LogPosition};
 use model::item::Ownership;
@@ -237,6 +238,15 @@ impl Objects {
         let saved =
             self.backend.save_network_claim(&self.caller, &draft).await.map_err(|e| self.failure(e, name))?;
         Ok(kinds::network_claim(self.caller.org, &self.namespace, &saved))
+    }
+
+    /// Refuses what can't be deleted: features of the program. Names of registered ones end in a domain.
+    pub(crate) fn check_deletable(&self, name: &str) -> Result<(), Failure> {
+        if !self.is(&FEATURE) || name.contains('.') {
+            return Ok(());
+        }
+        let rule = "came with the program: it is turned off, not deleted";
+        Err(Failure::invalid(self.kind, name, &[Violation::invalid("metadata.name", name, rule)]))
     }
 
     /// Deletes an object at a position.

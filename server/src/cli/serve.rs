@@ -71,9 +71,9 @@ pub(super) struct ServeArgs {
     /// Lookups per minute and caller: a trace counts 1, a scan 2, a comparison, analysis or check 3; 0 for no limit
     #[arg(long, default_value_t = 60, env = "DOMAINSCOPE_LOOKUP_RATE", value_name = "N")]
     lookup_rate: u32,
-    /// Lookups per minute of all members and tokens of an organisation, counted like --lookup-rate; 0 for no limit
-    #[arg(long, default_value_t = 300, env = "DOMAINSCOPE_ORG_LOOKUP_RATE", value_name = "N")]
-    org_lookup_rate: u32,
+    /// Lookups per minute of all members and tokens of an organisation, counted like --lookup-rate; 0 for no limit [default: five times --lookup-rate]
+    #[arg(long, env = "DOMAINSCOPE_ORG_LOOKUP_RATE", value_name = "N")]
+    org_lookup_rate: Option<u32>,
     /// Network of a proxy whose X-Forwarded-For, -Proto and -Host are believed; may be repeated
     #[arg(long, env = "DOMAINSCOPE_TRUSTED_PROXY", value_name = "PREFIX", value_delimiter = ',')]
     trusted_proxy: Vec<http::ProxyNetwork>,
@@ -214,9 +214,10 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         clock: Arc::new(SystemClock),
     }));
     let inspector = wiring::inspector(&engine, &dns)?.with_gates(gates.clone());
+    let org_a_minute = args.org_lookup_rate.unwrap_or_else(|| args.lookup_rate.saturating_mul(5));
     let tools = Tools::new(
         wiring::comparer(&engine, &dns)?,
-        Bounds { a_minute: args.lookup_rate, org_a_minute: args.org_lookup_rate, ..Bounds::default() },
+        Bounds { a_minute: args.lookup_rate, org_a_minute, ..Bounds::default() },
         inspector.clone(),
     )
     .with_third_parties(third_parties);

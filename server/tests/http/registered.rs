@@ -187,6 +187,7 @@ async fn what_breaks_a_rule_is_refused_with_the_rule_and_nothing_is_stored() {
     let ours = path("doh-server");
     for (method, path, body, code) in [
         ("DELETE", ours.clone(), Value::Null, 422),
+        ("DELETE", format!("{ours}?dryRun=All"), Value::Null, 422),
         ("DELETE", FEATURES_PATH.to_string(), Value::Null, 405),
         ("PATCH", format!("{ours}/status"), json!({ "status": { "uses": [used("x", "Off")] } }), 422),
         ("PATCH", ours.clone(), json!({ "spec": { "stage": "alpha" } }), 422),

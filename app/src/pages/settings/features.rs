@@ -30,7 +30,7 @@ fn body(p: &SettingsPage<FeaturesReport>, chosen: &str) -> AnyView {
     if report.features.is_empty() {
         return view! {
             <section class="card"><div class="card-body text-muted">
-                "The features of this server are managed by its first organisation."
+                "The features of this server are managed by its first organisation. Features that programs of this organisation register are listed here."
             </div></section>
         }
         .into_any();
@@ -44,9 +44,12 @@ fn body(p: &SettingsPage<FeaturesReport>, chosen: &str) -> AnyView {
     let selected = shown.map(|f| f.feature.name.clone()).unwrap_or_default();
     let rows: Vec<_> =
         report.features.iter().map(|f| row(f, report.may_change, f.feature.name == selected)).collect();
-    let safe = (report.upgrade.is_none() && report.downgrade.is_none())
+    // Another organisation sees what it registered; processes and versions are the installation's.
+    let is_installation = report.processes > 0;
+    let safe = (is_installation && report.upgrade.is_none() && report.downgrade.is_none())
         .then_some("Safe to upgrade and to downgrade now.");
     let counts = match report.processes {
+        0 => String::new(),
         1 => format!("version {} · 1 process", report.version),
         n => format!("version {} · {n} processes", report.version),
     };

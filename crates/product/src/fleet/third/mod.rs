@@ -123,6 +123,13 @@ struct Usage {
     credits_at: Option<Timestamp>,
 }
 
+/// Why no measurement came about.
+struct NotMade {
+    words: String,
+    /// The network answered and made none; otherwise that is not known.
+    is_refusal: bool,
+}
+
 impl ThirdPartyNetwork {
     fn host(&self) -> String {
         format!("{USAGE}{}", self.kind.word())
@@ -195,7 +202,8 @@ impl ThirdPartyNetwork {
     }
 
     /// Creates a measurement; the answer names it.
-    async fn create(&self, dialer: &Dialer, asked: &Asked<'_>, places: u32) -> Result<HttpAnswer, String> {
+    async fn create(&self, dialer: &Dialer, asked: &Asked<'_>, places: u32) -> Result<HttpAnswer, NotMade> {
+        let unknown = |words: String| NotMade { words, is_refusal: false };
         let (path, body) = match self.kind {
             ThirdPartyKind::Globalping => ("/v1/measurements", globalping::request(asked, places)),
             ThirdPartyKind::Atlas => ("/api/v2/measurements/", atlas::request(asked, places)),
@@ -204,9 +212,13 @@ impl ThirdPartyNetwork {
         let mut fields = vec![("content-type", "application/json"), ("accept", "application/json")];
         fields.extend(authorization.iter().map(|v| ("authorization", v.as_str())));
         let body = body.to_string().into_bytes();
-        let answer = dialer.http_post_with(&self.url(path)?, &fields, body, BODY_MAX).await;
-        let answer = answer.map_err(|e| e.to_string())?;
-        if matches!(answer.status, 200..=202) { Ok(answer) } else { Err(self.refusal(&answer)) }
+        let url = self.url(path).map_err(unknown)?;
+        let answer = dialer.http_post_with(&url, &fields, body, BODY_MAX).await;
+        let answer = answer.map_err(|e| unknown(e.to_string()))?;
+        match answer.status {
+            200..=202 => Ok(answer),
+            _ => Err(NotMade { words: self.refusal(&answer), is_refusal: true }),
+        }
     }
 
     /// The results of a measurement: what each place got, and the credits that are left, where the network says.
@@ -245,13 +257,15 @@ impl ThirdParties {
         let outcome = match network.create(&self.dialer, asked, self.places).await {
             Ok(made) => network.results(&self.dialer, &made, asked, self.places).await,
             Err(why) => {
-                let take_back = |u: &mut Usage| {
-                    u.used = u.used.saturating_sub(1);
-                    Ok(())
-                };
-                // It counts for nothing more than today, whatever becomes of this.
-                let _ = network.change(store, now, take_back).await;
-                Err(why)
+                if why.is_refusal {
+                    let take_back = |u: &mut Usage| {
+                        u.used = u.used.saturating_sub(1);
+                        Ok(())
+                    };
+                    // If this fails, the daily count stays one too high.
+                    let _ = network.change(store, now, take_back).await;
+                }
+                Err(why.words)
             }
         };
         let label = if outcome.is_ok() { "answered" } else { "failed" };
