@@ -91,7 +91,10 @@ fn walk(schema: &Value, value: &mut Value, path: &str, unknown: &mut Vec<String>
             let out_of_range = schema["minimum"].as_f64().zip(n.as_f64()).is_some_and(|(least, n)| n < least)
                 || schema["maximum"].as_f64().zip(n.as_f64()).is_some_and(|(most, n)| n > most);
             if out_of_range {
-                let rule = format!("must be from {} to {}", schema["minimum"], schema["maximum"]);
+                let rule = match &schema["maximum"] {
+                    Value::Null => format!("must be at least {}", schema["minimum"]),
+                    most => format!("must be from {} to {most}", schema["minimum"]),
+                };
                 out.push(Violation::invalid(path, &n.to_string(), rule));
             }
         }

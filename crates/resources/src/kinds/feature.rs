@@ -58,7 +58,7 @@ fn schema() -> Value {
                 "properties": {
                     "task": text("What is to be done."),
                     "data": text("What it is about."),
-                    "left": { "type": "integer", "format": "int64", "description": "How many are left." },
+                    "left": { "type": "integer", "format": "int64", "minimum": 0, "description": "How many are left." },
                     "names": { "type": "array", "description": "Some of them.", "items": text("A name.") },
                 },
             },
@@ -151,7 +151,7 @@ pub(crate) fn report(
 ) -> Result<FeatureReport, Vec<Violation>> {
     let mut violations = Vec::new();
     let list = |key: &str| status[key].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut word = |list: &str, n: usize, entry: &Value, key: &str| {
+    let word = |violations: &mut Vec<Violation>, list: &str, n: usize, entry: &Value, key: &str| {
         let found = entry[key].as_str().map(str::to_owned);
         if found.is_none() {
             violations.push(Violation::required(format!("status.{list}[{n}].{key}")));
@@ -161,14 +161,20 @@ pub(crate) fn report(
     let mut uses = Vec::new();
     for (n, entry) in list("uses").iter().enumerate() {
         let version = entry["version"].as_str().unwrap_or_default().to_string();
-        uses.push((word("uses", n, entry, "process"), version, word("uses", n, entry, "value") == "On"));
+        let process = word(&mut violations, "uses", n, entry, "process");
+        uses.push((process, version, word(&mut violations, "uses", n, entry, "value") == "On"));
     }
     let mut leftovers = Vec::new();
     for (n, entry) in list("leftovers").iter().enumerate() {
         let names = entry["names"].as_array().map(Vec::as_slice).unwrap_or_default();
         let names = names.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect();
-        let left = Left { count: entry["left"].as_u64().unwrap_or(0), names };
-        leftovers.push(ReportedLeft { data: word("leftovers", n, entry, "data"), left });
+        let data = word(&mut violations, "leftovers", n, entry, "data");
+        // Without a count it would say that nothing is left.
+        let Some(count) = entry["left"].as_u64() else {
+            violations.push(Violation::required(format!("status.leftovers[{n}].left")));
+            continue;
+        };
+        leftovers.push(ReportedLeft { data, left: Left { count, names } });
     }
     if !violations.is_empty() {
         return Err(violations);
