@@ -17,8 +17,8 @@ pub use gates::{Gates, Use};
 pub use leader::leader;
 pub use machine::{Feature, Report, State, Step, step};
 pub use registered::{
-    Declared, NameError, REPORT_SECONDS, REPORTERS_MAX, Registered, Reported, ReportedLeft, ReportedUse,
-    check_name, is_registered_name,
+    Declared, NameError, REGISTERED_MAX, REPORT_SECONDS, REPORTERS_MAX, Registered, Reported, ReportedLeft,
+    ReportedUse, check_name, is_registered_name,
 };
 pub use runner::{FeatureStore, LIVE_SECONDS, Left, Process, Runner, SKEW_SECONDS, StoreError, Stored, Tick};
 pub use safety::{downgrade_blocker, upgrade_blocker};

@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub const REPORT_SECONDS: i64 = 60;
 /// Seconds between two stored reports that say the same.
 const REPORT_AGAIN_SECONDS: i64 = 5;
+/// Most features that one organisation registers.
+pub const REGISTERED_MAX: usize = 100;
 /// Most processes that report one feature.
 pub const REPORTERS_MAX: usize = 100;
 /// Suffixes of names that are ours, or not for others.
@@ -85,7 +87,7 @@ impl Registered {
     }
 }
 
-/// What a report came to.
+/// The result of taking a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reported {
     /// It says the same as one a few seconds ago: nothing is to be stored.
@@ -94,6 +96,8 @@ pub enum Reported {
     Seen,
     /// It says something new.
     Changed,
+    /// It names a process twice, or there would be more than [`REPORTERS_MAX`]: nothing was taken.
+    Refused,
 }
 
 /// Why a name can't be registered.
@@ -181,12 +185,19 @@ impl Feature {
         new.uses.retain(|u| is_live(u) && !is_replaced(u));
         new.uses.extend(uses);
         new.uses.sort_by(|a, b| a.process.cmp(&b.process));
+        if new.uses.len() > REPORTERS_MAX || new.uses.windows(2).any(|w| w[0].process == w[1].process) {
+            return Reported::Refused;
+        }
         new.leftovers = leftovers.unwrap_or(new.leftovers);
         let without_time = |r: &Registered| {
             let uses = r.uses.iter().map(|u| (u.process.clone(), u.version.clone(), u.used));
             (uses.collect::<Vec<_>>(), r.leftovers.clone())
         };
-        let says_same = without_time(&new) == without_time(&old);
+        // Coming back is news too: others may be about to write that the process is gone.
+        let mut live_before = old.clone();
+        live_before.uses.retain(is_live);
+        let said = without_time(&new);
+        let says_same = said == without_time(&old) && said == without_time(&live_before);
         let age =
             |(new, old): (&ReportedUse, &ReportedUse)| new.seen_at.duration_since(old.seen_at).as_secs();
         let is_recent = new.uses.iter().zip(&old.uses).all(|pair| age(pair) < REPORT_AGAIN_SECONDS);
@@ -288,6 +299,36 @@ mod tests {
         assert_eq!(f.report(reported("a", false, 7), None, false, at(7)), Reported::Seen);
         let whole = f.report(reported("b", false, 8), None, true, at(8));
         assert_eq!((whole, f.registered.unwrap().uses.len()), (Reported::Changed, 1), "a is gone");
+    }
+
+    #[test]
+    fn a_process_that_comes_back_is_a_change() {
+        let mut f = feature();
+        assert_eq!(f.report(reported("a", true, 1), None, false, at(1)), Reported::Changed);
+        assert_eq!(f.report(reported("a", true, 50), None, false, at(50)), Reported::Seen);
+        let back = 50 + REPORT_SECONDS;
+        assert_eq!(f.report(reported("a", true, back), None, false, at(back)), Reported::Changed);
+    }
+
+    #[test]
+    fn a_report_with_too_many_processes_or_one_twice_is_not_taken() {
+        let mut f = feature();
+        let many = |n: usize, from: usize| -> Vec<_> {
+            (from..from + n).flat_map(|i| reported(&format!("p-{i}"), true, 1)).collect()
+        };
+        assert_eq!(f.report(many(REPORTERS_MAX, 0), None, false, at(1)), Reported::Changed);
+        let before = f.clone();
+        for (uses, is_whole) in [
+            (reported("one-more", true, 2), false),
+            (many(REPORTERS_MAX + 1, 0), true),
+            ([reported("a", true, 2), reported("a", false, 2)].concat(), true),
+        ] {
+            assert_eq!(f.report(uses, left(1), is_whole, at(2)), Reported::Refused);
+            assert_eq!(f, before, "nothing of it was taken");
+        }
+        assert_eq!(f.report(many(REPORTERS_MAX, 50), None, true, at(2)), Reported::Changed);
+        let later = 2 + REPORT_SECONDS;
+        assert_eq!(f.report(reported("one-more", true, later), None, false, at(later)), Reported::Changed);
     }
 
     #[test]

@@ -18,6 +18,10 @@ pub const SKEW_SECONDS: i64 = 60;
 const KEEP_HOURS: i64 = 1;
 /// Seconds between two announcements of an unchanged report.
 const ANNOUNCE_SECONDS: i64 = 4;
+/// Seconds between two looks at features of other organisations: their reports expire after a minute.
+const ELSEWHERE_SECONDS: i64 = 10;
+/// Most features of other organisations that one look reads; the next one goes on from there.
+const ELSEWHERE_MAX: u32 = 100;
 /// Steps of one call: a transition without waiting takes fewer.
 const STEPS_MAX: usize = 16;
 /// Minor versions for which a feature is kept that this program does not know.
@@ -75,8 +79,9 @@ pub struct Left {
 pub trait FeatureStore: Send + Sync {
     /// All features, by name.
     async fn features(&self) -> Result<Vec<Stored>, StoreError>;
-    /// Features of third parties that are in a transition, of other organisations than the first.
-    async fn turning_elsewhere(&self) -> Result<Vec<Stored>, StoreError>;
+    /// Features of third parties that are in a transition, of other organisations than the first: those that were
+    /// written after a position, in this order, at most `limit`.
+    async fn turning_elsewhere(&self, after: i64, limit: u32) -> Result<Vec<Stored>, StoreError>;
     /// Adds a feature unless it is there.
     async fn add_feature(&self, feature: &Feature, now: Timestamp) -> Result<(), StoreError>;
     /// Writes a feature that is still at `rv`; false when it is not.
@@ -116,13 +121,16 @@ pub struct Runner<S: ?Sized> {
     announced: Mutex<Option<Process>>,
     /// When each announcement was first read here, with the instant that it names.
     announcements: Mutex<BTreeMap<String, (Timestamp, Timestamp)>>,
+    /// When this process last looked at features of other organisations, and the position up to which.
+    elsewhere: Mutex<Option<(Timestamp, i64)>>,
 }
 
 impl<S: FeatureStore + ?Sized> Runner<S> {
     /// For the process with this identity.
     pub fn new(store: Arc<S>, gates: Gates, id: String, version: &'static str, now: Timestamp) -> Self {
         let (announced, announcements) = (Mutex::new(None), Mutex::default());
-        Runner { store, gates, id, version, started_at: now, announced, announcements }
+        let elsewhere = Mutex::new(None);
+        Runner { store, gates, id, version, started_at: now, announced, announcements, elsewhere }
     }
 
     /// Reads what is stored, sets the gates, announces this process, and carries on the transitions it leads as far as
@@ -144,7 +152,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             for s in &stored {
                 let mut next = s.feature.clone();
                 if next.registered.is_some() {
-                    // Every process does this: it depends on what is stored alone, and one write wins.
+                    // Every process does this, each by its own clock: the first that finds reports expired writes.
                     if next.settle(now) && self.store.write_feature(s.rv, &next, now).await? {
                         changed = true;
                     }
@@ -163,13 +171,32 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             }
             stored = self.store.features().await?;
         }
-        for s in self.store.turning_elsewhere().await? {
+        self.settle_elsewhere(&live, now).await?;
+        Ok(Tick { features: stored.into_iter().map(|s| s.feature).collect(), live: live.len(), finished })
+    }
+
+    /// Carries on transitions in other organisations whose processes report no more. One process does it for all.
+    async fn settle_elsewhere(&self, live: &[Process], now: Timestamp) -> Result<(), StoreError> {
+        if leader("elsewhere", live.iter().map(|p| p.id.as_str())) != Some(self.id.as_str()) {
+            return Ok(());
+        }
+        let last = *self.elsewhere.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_due = |at: Timestamp| now.duration_since(at).as_secs().abs() >= ELSEWHERE_SECONDS;
+        if last.is_some_and(|(at, _)| !is_due(at)) {
+            return Ok(());
+        }
+        let after = last.map_or(0, |(_, position)| position);
+        let turning = self.store.turning_elsewhere(after, ELSEWHERE_MAX).await?;
+        let is_full = turning.len() >= ELSEWHERE_MAX as usize;
+        let reached = turning.last().filter(|_| is_full).map_or(0, |s| s.rv);
+        for s in turning {
             let mut next = s.feature.clone();
             if next.settle(now) {
                 self.store.write_feature(s.rv, &next, now).await?;
             }
         }
-        Ok(Tick { features: stored.into_iter().map(|s| s.feature).collect(), live: live.len(), finished })
+        *self.elsewhere.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some((now, reached));
+        Ok(())
     }
 
     /// Says that this process ends, so that others do not wait for it.

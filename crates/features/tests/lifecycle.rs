@@ -2,7 +2,10 @@
 
 mod support;
 
-use features::{FEATURES, FeatureStore as _, Gates, LIVE_SECONDS, Process, Runner, State, Task, spec};
+use features::{
+    Declared, FEATURES, Feature, FeatureStore as _, Gates, LIVE_SECONDS, Process, REPORT_SECONDS,
+    ReportedUse, Runner, Stage, State, Task, spec,
+};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -267,4 +270,32 @@ fn clocks_that_differ_by_thirty_seconds_change_nothing() {
     let runner = Runner::new(store.clone(), gates.clone(), "late".into(), "0.1.0", begin);
     let late = [(0, Member { runner, gates, use_held: None })];
     assert_eq!(round(&late, LIVE_SECONDS + 2), [1]);
+}
+
+#[test]
+fn one_process_looks_at_other_organisations_now_and_then_and_reaches_all() {
+    let mut w = World::new(3);
+    let declared =
+        Declared { default: false, stage: Stage::Alpha, version: "1".into(), title: String::new() };
+    let turning = |name: &str, now: Timestamp| {
+        let mut f = Feature::registered(name, &declared, "0.1.0", now);
+        let process = |seen_at| ReportedUse { process: "a".into(), version: "1".into(), used: true, seen_at };
+        f.desired = Some(true);
+        f.report(vec![process(now)], None, false, now);
+        f.desired = Some(false);
+        assert!(f.settle(now) && f.state == State::TurningOff);
+        f
+    };
+    // More than one look reads, and the process of none of them reports again.
+    for n in 0..250 {
+        w.store.put_elsewhere(turning(&format!("f{n}.billing.example"), w.now));
+    }
+    let states = |w: &World| w.store.elsewhere().0.iter().filter(|f| f.state == State::TurningOff).count();
+    (0..REPORT_SECONDS - 2).for_each(|_| w.tick_all());
+    assert_eq!(states(&w), 250, "they reported within a minute");
+    let before = w.store.elsewhere().1;
+    assert!((4..=9).contains(&before), "a look every ten seconds: {before}");
+    (0..42).for_each(|_| w.tick_all());
+    assert_eq!(states(&w), 0, "the looks after the first hundred go on where it ended");
+    assert!(w.store.elsewhere().1 <= before + 5, "{:?}", w.store.elsewhere().1);
 }

@@ -1,8 +1,10 @@
 //! Features and the processes that use them: rows of JSON, written by compare-and-swap on the position of the change log.
 //! Features of the installation belong to the built-in organisation.
 
+mod leftovers;
 mod registered;
 
+use self::leftovers::Tally;
 use crate::accounts::audit;
 use crate::alerts::read_channel;
 use crate::api::{Error, Result};
@@ -11,19 +13,16 @@ use crate::db::{Cells, Db, Tx, args};
 use crate::log::{self, FEATURE, Line};
 use crate::store::Database;
 use ::features::{
-    Declared, Feature, FeatureStore, Left, Process, ReportedLeft, ReportedUse, StoreError, Stored,
+    Declared, Feature, FeatureStore, Left, Process, Reported, ReportedLeft, ReportedUse, StoreError, Stored,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::{LogPosition, OrgId};
 use model::scan::Op;
-use std::collections::BTreeMap;
 
 /// Rows that one step of a clean-up deletes: short enough for others to write in between.
 const CLEAN_STEP: i64 = 1000;
-/// Names of leftovers that are listed.
-const NAMES_MAX: usize = 10;
 
 /// A feature as the resource API serves it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -82,7 +81,8 @@ pub trait FeatureRows: FeatureStore {
         write: &FeatureWrite,
         now: Timestamp,
     ) -> Result<StoredFeature>;
-    /// Adds a feature of a third party, with an entry of the audit log. `Conflict` when there is one of this name.
+    /// Adds a feature of a third party, with an entry of the audit log. `Conflict` when there is one of this name; `None`
+    /// when the organisation has [`features::REGISTERED_MAX`] already.
     async fn register_feature(
         &self,
         by: &Actor,
@@ -90,14 +90,14 @@ pub trait FeatureRows: FeatureStore {
         feature: &Feature,
         metadata: &str,
         now: Timestamp,
-    ) -> Result<StoredFeature>;
+    ) -> Result<Option<StoredFeature>>;
     /// Takes a report about a registered feature. `Conflict` when it is at another position, `NotFound` when there is none.
     async fn report_feature(
         &self,
         org: OrgId,
         report: &FeatureReportWrite,
         now: Timestamp,
-    ) -> Result<StoredFeature>;
+    ) -> Result<(StoredFeature, Reported)>;
     /// Deletes a registered feature at a position, with an entry of the audit log; what it was. `Conflict` when it is at
     /// another position, `NotFound` when there is none.
     async fn delete_feature(
@@ -169,10 +169,10 @@ impl FeatureRows for Database {
         }
         let sql = "UPDATE features SET metadata = $3, json = $4 WHERE org = $1 AND name = $2";
         tx.execute(sql, args![org.0, write.name.as_str(), metadata.as_str(), json(&feature)?]).await?;
-        if feature.desired != old.feature.desired {
-            let word =
-                |v: Option<bool>| Some(v.map_or("default", |on| if on { "on" } else { "off" }).to_string());
-            let line = (write.name.clone(), word(old.feature.desired), word(feature.desired));
+        // A registered feature turns with its default too.
+        let (before, after) = (wanted(&old.feature), wanted(&feature));
+        if before != after {
+            let line = (write.name.clone(), Some(before), Some(after));
             audit::append(&mut tx, (org, by, now), "feature.set", &[line]).await?;
         }
         let rv = logged(&mut tx, org, &write.name, Op::Update, now).await?;
@@ -187,7 +187,7 @@ impl FeatureRows for Database {
         feature: &Feature,
         metadata: &str,
         now: Timestamp,
-    ) -> Result<StoredFeature> {
+    ) -> Result<Option<StoredFeature>> {
         registered::register(&self.db, (by, org), feature, metadata, now).await
     }
 
@@ -196,7 +196,7 @@ impl FeatureRows for Database {
         org: OrgId,
         report: &FeatureReportWrite,
         now: Timestamp,
-    ) -> Result<StoredFeature> {
+    ) -> Result<(StoredFeature, Reported)> {
         registered::report(&self.db, org, report, now).await
     }
 
@@ -210,6 +210,12 @@ impl FeatureRows for Database {
     ) -> Result<StoredFeature> {
         registered::delete(&self.db, (by, org), name, expected, now).await
     }
+}
+
+/// What is asked for, as the audit log names it.
+fn wanted(feature: &Feature) -> String {
+    let word = if feature.is_wanted() { "on" } else { "off" };
+    if feature.desired.is_some() { word.to_string() } else { format!("default ({word})") }
 }
 
 fn failed(e: Error) -> StoreError {
@@ -226,8 +232,12 @@ impl FeatureStore for Database {
         Ok(rows.into_iter().map(|s| Stored { rv: s.rv.0, feature: s.feature }).collect())
     }
 
-    async fn turning_elsewhere(&self) -> std::result::Result<Vec<Stored>, StoreError> {
-        registered::turning_elsewhere(&self.db).await.map_err(failed)
+    async fn turning_elsewhere(
+        &self,
+        after: i64,
+        limit: u32,
+    ) -> std::result::Result<Vec<Stored>, StoreError> {
+        registered::turning_elsewhere(&self.db, after, limit).await.map_err(failed)
     }
 
     async fn add_feature(&self, feature: &Feature, now: Timestamp) -> std::result::Result<(), StoreError> {
@@ -335,31 +345,6 @@ impl FeatureStore for Database {
         });
         each.await.map_err(failed)?;
         Ok(left.done())
-    }
-}
-
-/// Leftovers by name; those of other organisations by organisation only, since their names are their own.
-#[derive(Default)]
-struct Tally {
-    count: u64,
-    names: Vec<String>,
-    others: BTreeMap<i64, u64>,
-}
-
-impl Tally {
-    fn add(&mut self, org: OrgId, name: String) {
-        self.count += 1;
-        if org != OrgId::BUILT_IN {
-            *self.others.entry(org.0).or_default() += 1;
-        } else if self.names.len() < NAMES_MAX {
-            self.names.push(name);
-        }
-    }
-
-    fn done(mut self) -> Left {
-        let others = self.others.iter().map(|(org, n)| format!("{n} of org-{org}"));
-        self.names.extend(others.take(NAMES_MAX));
-        Left { count: self.count, names: self.names }
     }
 }
 

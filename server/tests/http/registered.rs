@@ -204,8 +204,11 @@ async fn what_breaks_a_rule_is_refused_with_the_rule_and_nothing_is_stored() {
         (json!({ "uses": [{ "value": "On" }] }), "status.uses[0].process"),
         (json!({ "uses": [{ "process": "a", "value": "Perhaps" }] }), "value"),
         (json!({ "uses": many }), "At most 100"),
+        (json!({ "uses": [used("a", "On"), used("a", "Off")] }), "each once"),
         (json!({ "uses": [used(&"x".repeat(300), "On")] }), "200 characters"),
         (json!({ "leftovers": [{ "left": 1 }] }), "status.leftovers[0].data"),
+        (json!({ "leftovers": [{ "data": "invoices", "names": ["2026-10"] }] }), "status.leftovers[0].left"),
+        (json!({ "leftovers": [{ "data": "invoices", "left": -1 }] }), "must be at least 0"),
         (json!({ "leftovers": 3 }), "array"),
     ] {
         let (code, said) = report(&site, BEARER, &status).await;

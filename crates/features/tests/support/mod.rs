@@ -14,6 +14,8 @@ struct Inner {
     features: BTreeMap<String, Stored>,
     processes: BTreeMap<String, Process>,
     data: BTreeMap<String, u64>,
+    elsewhere: BTreeMap<i64, Feature>,
+    elsewhere_reads: usize,
 }
 
 /// The store.
@@ -24,6 +26,20 @@ impl Memory {
     /// Puts `n` objects there.
     pub fn put(&self, data: &str, n: u64) {
         self.0.lock().unwrap().data.insert(data.into(), n);
+    }
+
+    /// Adds a feature of another organisation.
+    pub fn put_elsewhere(&self, feature: Feature) {
+        let mut inner = self.0.lock().unwrap();
+        inner.rv += 1;
+        let rv = inner.rv;
+        inner.elsewhere.insert(rv, feature);
+    }
+
+    /// Features of other organisations, and how often they were read.
+    pub fn elsewhere(&self) -> (Vec<Feature>, usize) {
+        let inner = self.0.lock().unwrap();
+        (inner.elsewhere.values().cloned().collect(), inner.elsewhere_reads)
     }
 
     /// How many objects are there.
@@ -51,8 +67,12 @@ impl FeatureStore for Memory {
     async fn features(&self) -> Result<Vec<Stored>> {
         Ok(self.0.lock().unwrap().features.values().cloned().collect())
     }
-    async fn turning_elsewhere(&self) -> Result<Vec<Stored>> {
-        Ok(Vec::new())
+    async fn turning_elsewhere(&self, after: i64, limit: u32) -> Result<Vec<Stored>> {
+        let mut inner = self.0.lock().unwrap();
+        inner.elsewhere_reads += 1;
+        let turning = inner.elsewhere.range(after + 1..).filter(|(_, f)| f.state.is_transition());
+        let stored = turning.map(|(rv, f)| Stored { rv: *rv, feature: f.clone() });
+        Ok(stored.take(limit as usize).collect())
     }
     async fn add_feature(&self, feature: &Feature, _: Timestamp) -> Result<()> {
         let mut inner = self.0.lock().unwrap();
@@ -65,6 +85,10 @@ impl FeatureStore for Memory {
         let mut inner = self.0.lock().unwrap();
         inner.rv += 1;
         let new = Stored { rv: inner.rv, feature: feature.clone() };
+        if inner.elsewhere.remove(&rv).is_some() {
+            inner.elsewhere.insert(new.rv, new.feature);
+            return Ok(true);
+        }
         let is_same = inner.features.get(&feature.name).is_some_and(|s| s.rv == rv);
         if is_same {
             inner.features.insert(feature.name.clone(), new);

@@ -1,17 +1,17 @@
 //! Features that third parties register in their organisation: what is checked before it is stored.
 
-use super::{FEATURES_MAX, Services, features_report, unknown};
+use super::{FEATURES_MAX, Services, unknown};
 use crate::unavailable;
 use ::features::{
-    Declared, Feature, REPORTERS_MAX, Registered, ReportedUse, State, check_name, is_registered_name,
+    Declared, Feature, REGISTERED_MAX, REPORTERS_MAX, Reported, ReportedUse, State, check_name,
+    is_registered_name,
 };
+use model::Timestamp;
 use model::ids::{Caller, LogPosition};
 use service::{ApiError, ApiResult, FeatureDraft, FeatureReport, FeatureView};
 use std::collections::BTreeMap;
 use store::{FeatureReportWrite, StoredFeature};
 
-/// Most features that one organisation registers.
-const REGISTERED_MAX: usize = 100;
 /// Most kinds of data, and most names of each, that are reported as left.
 const LEFTOVERS_MAX: usize = 20;
 /// Longest text of what a third party declares or reports, characters.
@@ -34,9 +34,6 @@ pub(super) fn check_declared(declared: &Declared) -> ApiResult<()> {
 }
 
 fn check_report(report: &FeatureReport) -> ApiResult<()> {
-    if report.uses.len() > REPORTERS_MAX {
-        return Err(ApiError::invalid(format!("At most {REPORTERS_MAX} processes report a feature.")));
-    }
     for (process, version, _) in &report.uses {
         check_text("process", process, false)?;
         check_text("version", version, true)?;
@@ -62,20 +59,20 @@ fn conflict(name: &str, e: store::Error) -> ApiError {
 }
 
 impl Services {
-    async fn registered_row(&self, caller: &Caller, name: &str) -> ApiResult<(StoredFeature, Registered)> {
+    async fn registered_row(&self, caller: &Caller, name: &str) -> ApiResult<StoredFeature> {
         let rows = self.store().feature_rows(caller.org, "", FEATURES_MAX).await.map_err(unavailable)?;
         let row = rows.into_iter().find(|r| r.feature.name == name).ok_or_else(|| unknown(name))?;
-        match row.feature.registered.clone() {
-            Some(registered) => Ok((row, registered)),
-            None => Err(ApiError::invalid(format!(
+        if row.feature.registered.is_none() {
+            return Err(ApiError::invalid(format!(
                 "{name} came with the program: it is turned on and off, not deleted, and its processes report by themselves."
-            ))),
+            )));
         }
+        Ok(row)
     }
 
-    async fn feature_view(&self, caller: &Caller, name: &str) -> ApiResult<FeatureView> {
-        let report = features_report(&**self.store(), caller.org, self.now()).await?;
-        report.features.into_iter().find(|f| f.feature.name == name).ok_or_else(|| unknown(name))
+    /// One row as the API serves it.
+    async fn row_view(&self, row: StoredFeature, now: Timestamp) -> ApiResult<FeatureView> {
+        super::view(&**self.store(), &mut BTreeMap::new(), row, &[], now).await
     }
 
     pub(super) async fn register(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {
@@ -88,10 +85,13 @@ impl Services {
         if rows.iter().any(|r| r.feature.name == name) {
             return Err(ApiError::conflict(format!("{name} is registered already.")));
         }
-        if rows.iter().filter(|r| is_registered_name(&r.feature.name)).count() >= REGISTERED_MAX {
+        let too_many = || {
             let words =
                 format!("An organisation registers at most {REGISTERED_MAX} features. Delete one first.");
-            return Err(ApiError::forbidden(words));
+            ApiError::forbidden(words)
+        };
+        if rows.iter().filter(|r| is_registered_name(&r.feature.name)).count() >= REGISTERED_MAX {
+            return Err(too_many());
         }
         let now = self.now();
         let mut feature = Feature::registered(name, declared, env!("CARGO_PKG_VERSION"), now);
@@ -101,25 +101,19 @@ impl Services {
         if draft.dry_run {
             let metadata = metadata.to_string();
             let row = StoredFeature { rv: LogPosition(0), metadata, feature, created_at: now };
-            return super::view(&**self.store(), &mut BTreeMap::new(), row, &[], now).await;
+            return self.row_view(row, now).await;
         }
         let (by, store) = (caller.actor(), self.store());
         let made = store.register_feature(&by, caller.org, &feature, metadata, now).await;
-        made.map_err(|e| conflict(name, e))?;
+        let row = made.map_err(|e| conflict(name, e))?.ok_or_else(too_many)?;
         self.scanner.hub.recorded();
-        self.feature_view(caller, name).await
+        self.row_view(row, now).await
     }
 
     pub(super) async fn report(&self, caller: &Caller, report: &FeatureReport) -> ApiResult<FeatureView> {
         check_report(report)?;
         let name = report.name.as_str();
-        let (_, registered) = self.registered_row(caller, name).await?;
         let now = self.now();
-        let is_other = |u: &&ReportedUse| !report.uses.iter().any(|(process, ..)| *process == u.process);
-        let others = if report.is_whole { 0 } else { registered.live(now).filter(is_other).count() };
-        if others + report.uses.len() > REPORTERS_MAX {
-            return Err(ApiError::invalid(format!("At most {REPORTERS_MAX} processes report a feature.")));
-        }
         let use_of = |(process, version, used): &(String, String, bool)| ReportedUse {
             process: process.clone(),
             version: version.clone(),
@@ -133,9 +127,25 @@ impl Services {
             is_whole: report.is_whole,
             expected: report.expected,
         };
-        self.store().report_feature(caller.org, &write, now).await.map_err(|e| conflict(name, e))?;
-        self.scanner.hub.recorded();
-        self.feature_view(caller, name).await
+        let (row, reported) = match self.store().report_feature(caller.org, &write, now).await {
+            Ok(taken) => taken,
+            Err(store::Error::NotFound) => {
+                // None of this name, or one of the program.
+                self.registered_row(caller, name).await?;
+                return Err(unknown(name));
+            }
+            Err(e) => return Err(conflict(name, e)),
+        };
+        match reported {
+            Reported::Refused => {
+                let words =
+                    format!("At most {REPORTERS_MAX} processes report a feature, each once in a report.");
+                return Err(ApiError::invalid(words));
+            }
+            Reported::Changed => self.scanner.hub.recorded(),
+            Reported::Again | Reported::Seen => {}
+        }
+        self.row_view(row, now).await
     }
 
     pub(super) async fn forget(
@@ -144,7 +154,7 @@ impl Services {
         name: &str,
         expected: Option<LogPosition>,
     ) -> ApiResult<()> {
-        let (row, _) = self.registered_row(caller, name).await?;
+        let row = self.registered_row(caller, name).await?;
         if expected.is_some_and(|rv| rv != row.rv) {
             return Err(conflict(name, store::Error::Conflict));
         }
@@ -153,12 +163,13 @@ impl Services {
             let words = format!("{name} is {state}: set spec.desired to Off, and delete it once it is Off.");
             return Err(ApiError::invalid(words));
         }
-        let view = self.feature_view(caller, name).await?;
+        let (rv, now) = (row.rv, self.now());
+        let view = self.row_view(row, now).await?;
         if let Some(left) = view.leftovers.first() {
             let left = left.sentence();
             return Err(ApiError::invalid(format!("{name} is off, but leftovers exist: {left}.")));
         }
-        let gone = self.store().delete_feature(&caller.actor(), caller.org, name, row.rv, self.now()).await;
+        let gone = self.store().delete_feature(&caller.actor(), caller.org, name, rv, now).await;
         gone.map_err(|e| conflict(name, e))?;
         self.scanner.hub.recorded();
         Ok(())

@@ -1,12 +1,12 @@
 //! Features that third parties register: rows of their organisation, written under the same compare-and-swap.
 
-use super::{COLUMNS, FeatureReportWrite, StoredFeature, logged, read};
+use super::{COLUMNS, FeatureReportWrite, StoredFeature, logged, read, wanted};
 use crate::accounts::audit;
 use crate::api::{Error, Result};
-use crate::codec::{json, micros};
+use crate::codec::{json, micros, read_json};
 use crate::db::{Db, Tx, args};
 use crate::resources::tombstone_rows;
-use ::features::{Feature, Reported, Stored};
+use ::features::{Feature, REGISTERED_MAX, Reported, Stored};
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::{LogPosition, OrgId};
@@ -27,7 +27,7 @@ pub(super) async fn register(
     feature: &Feature,
     metadata: &str,
     now: Timestamp,
-) -> Result<StoredFeature> {
+) -> Result<Option<StoredFeature>> {
     let mut tx = db.begin().await?;
     let sql = "INSERT INTO features (org, name, rv, metadata, json, created_at) VALUES ($1, $2, 0, $3, $4, $5) \
                ON CONFLICT (org, name) DO NOTHING";
@@ -35,11 +35,18 @@ pub(super) async fn register(
     if tx.execute(sql, args![org.0, name, metadata, json(feature)?, micros(now)]).await? == 0 {
         return Err(Error::Conflict);
     }
-    let line = (name.to_string(), None, Some(feature.since.clone()));
+    let line = (name.to_string(), None, Some(format!("{}, {}", feature.since, wanted(feature))));
     audit::append(&mut tx, (org, by, now), "feature.register", &[line]).await?;
     let rv = logged(&mut tx, org, name, Op::Create, now).await?;
+    // The log entry holds the head of the log until the commit: of two registrations one counts the other.
+    let sql = "SELECT COUNT(*) FROM features WHERE org = $1 AND name LIKE '%.%'";
+    let count = tx.row(sql, args![org.0]).await?.map_or(Ok(0), |r| r.int(0))?;
+    if usize::try_from(count).unwrap_or(usize::MAX) > REGISTERED_MAX {
+        return Ok(None);
+    }
     tx.commit().await?;
-    Ok(StoredFeature { rv, metadata: metadata.to_string(), feature: feature.clone(), created_at: now })
+    let metadata = metadata.to_string();
+    Ok(Some(StoredFeature { rv, metadata, feature: feature.clone(), created_at: now }))
 }
 
 pub(super) async fn report(
@@ -47,25 +54,25 @@ pub(super) async fn report(
     org: OrgId,
     report: &FeatureReportWrite,
     now: Timestamp,
-) -> Result<StoredFeature> {
+) -> Result<(StoredFeature, Reported)> {
     let mut tx = db.begin().await?;
     let mut stored = held(&mut tx, db, org, &report.name).await?;
     if report.expected.is_some_and(|rv| rv != stored.rv) {
         return Err(Error::Conflict);
     }
     let (uses, leftovers) = (report.uses.clone(), report.leftovers.clone());
-    let came_to = stored.feature.report(uses, leftovers, report.is_whole, now);
-    if came_to == Reported::Again {
-        return Ok(stored);
+    let reported = stored.feature.report(uses, leftovers, report.is_whole, now);
+    if matches!(reported, Reported::Again | Reported::Refused) {
+        return Ok((stored, reported));
     }
     let sql = "UPDATE features SET json = $3 WHERE org = $1 AND name = $2";
     tx.execute(sql, args![org.0, report.name.as_str(), json(&stored.feature)?]).await?;
-    // A sign of life is no change that watches are to see.
-    if came_to == Reported::Changed {
+    // A report that only renews the time gets no entry in the change log, so that watches do not see each of them.
+    if reported == Reported::Changed {
         stored.rv = logged(&mut tx, org, &report.name, Op::Update, now).await?;
     }
     tx.commit().await?;
-    Ok(stored)
+    Ok((stored, reported))
 }
 
 pub(super) async fn delete(
@@ -89,9 +96,9 @@ pub(super) async fn delete(
     Ok(StoredFeature { rv, ..old })
 }
 
-pub(super) async fn turning_elsewhere(db: &Db) -> Result<Vec<Stored>> {
-    let sql = format!("SELECT {COLUMNS} FROM features WHERE org <> $1 AND json LIKE '%\"state\":\"Turning%'");
-    let rows = db.rows(sql, args![OrgId::BUILT_IN.0]).await?;
-    let read = |r| read(r).map(|s| Stored { rv: s.rv.0, feature: s.feature });
-    rows.iter().map(read).collect()
+pub(super) async fn turning_elsewhere(db: &Db, after: i64, limit: u32) -> Result<Vec<Stored>> {
+    let sql = "SELECT rv, json FROM features WHERE org <> $1 AND rv > $2 AND json LIKE '%\"state\":\"Turning%' \
+               ORDER BY rv LIMIT $3";
+    let rows = db.rows(sql, args![OrgId::BUILT_IN.0, after, i64::from(limit)]).await?;
+    rows.iter().map(|r| Ok(Stored { rv: r.int(0)?, feature: read_json(&r.text(1)?)? })).collect()
 }

@@ -2,7 +2,8 @@
 
 use crate::world::{ONE, Place, TWO, add, later, now};
 use features::{
-    Declared, FEATURES, Feature, Gates, LIVE_SECONDS, REPORT_SECONDS, ReportedUse, Runner, Stage, State, Task,
+    Declared, FEATURES, Feature, Gates, LIVE_SECONDS, REGISTERED_MAX, REPORT_SECONDS, Reported, ReportedUse,
+    Runner, Stage, State, Task,
 };
 use jiff::{SignedDuration, Timestamp};
 use model::account::{Actor, AuditQuery};
@@ -260,7 +261,7 @@ pub async fn third_parties_register_their_own(place: &Place) {
     let made = Feature::registered(NAME, &declared, "0.1.0", at);
     // One name in two organisations: two features.
     for org in [ONE, TWO] {
-        s.register_feature(&by, org, &made, "{}", at).await.unwrap();
+        s.register_feature(&by, org, &made, "{}", at).await.unwrap().expect("there is room");
         let again = s.register_feature(&by, org, &made, "{}", at).await;
         assert!(matches!(again, Err(Error::Conflict)), "{again:?}");
     }
@@ -274,12 +275,16 @@ pub async fn third_parties_register_their_own(place: &Place) {
         expected: None,
     };
     for org in [ONE, TWO] {
-        let first = s.report_feature(org, &report(true, at), at).await.unwrap();
+        let (first, _) = s.report_feature(org, &report(true, at), at).await.unwrap();
         // A sign of life is stored without a position of its own.
         let later = at + SignedDuration::from_secs(30);
-        let seen = s.report_feature(org, &report(true, later), later).await.unwrap();
-        assert_eq!(seen.rv, first.rv);
+        let (seen, reported) = s.report_feature(org, &report(true, later), later).await.unwrap();
+        assert_eq!((seen.rv, reported), (first.rv, Reported::Seen));
         assert_eq!(row(org).await.unwrap().feature.registered.unwrap().uses[0].seen_at, later);
+        let uses = [report(true, later).uses, report(false, later).uses].concat();
+        let twice = FeatureReportWrite { uses, is_whole: true, ..report(true, later) };
+        let (refused, reported) = s.report_feature(org, &twice, later).await.unwrap();
+        assert_eq!((refused, reported), (row(org).await.unwrap(), Reported::Refused), "nothing was stored");
         let outdated = FeatureReportWrite { expected: Some(LogPosition(1)), ..report(true, later) };
         assert!(matches!(s.report_feature(org, &outdated, later).await, Err(Error::Conflict)));
         let write = |desired| FeatureWrite {
@@ -319,4 +324,63 @@ pub async fn third_parties_register_their_own(place: &Place) {
     s.register_feature(&by, ONE, &made, "{}", at).await.unwrap();
     Runner::new(s.clone(), Gates::default(), "new".into(), "0.9.0", at).tick(at).await.unwrap();
     assert!(row(ONE).await.is_some());
+}
+
+pub async fn registered_features_have_a_limit_and_their_turns_are_audited(place: &Place) {
+    let s = place.open().await;
+    let (by, at) = (Actor { who: "Ada".into(), ..Actor::system() }, now());
+    let declared =
+        |default| Declared { default, stage: Stage::Beta, version: "2.1".into(), title: String::new() };
+    let made =
+        |n: usize| Feature::registered(&format!("f{n}.billing.example"), &declared(n == 0), "0.1.0", at);
+    let add = async |n| s.register_feature(&by, TWO, &made(n), "{}", at).await.unwrap();
+    for n in 0..REGISTERED_MAX - 1 {
+        assert!(add(n).await.is_some(), "{n}");
+    }
+    let (a, b, c) = tokio::join!(add(200), add(201), add(202));
+    let added = [a, b, c].iter().flatten().count();
+    let rows = s.feature_rows(TWO, "", 999).await.unwrap();
+    assert_eq!((added, rows.len()), (1, REGISTERED_MAX), "one of three at a time");
+
+    // A feature turns with its default while nothing is asked for.
+    for (desired, default) in [(None, false), (None, true), (Some(true), true), (Some(true), false)] {
+        let name = made(1).name;
+        let write =
+            FeatureWrite { name, desired, expected: None, metadata: None, declared: Some(declared(default)) };
+        s.set_feature(&by, TWO, &write, at).await.unwrap();
+    }
+    let audit = s.audit_log(TWO, &AuditQuery { limit: 999, ..AuditQuery::default() }).await.unwrap();
+    let lines = |action: &str, n: usize| -> Vec<_> {
+        let of = audit.entries.iter().filter(|e| e.action == action && e.object == made(n).name);
+        of.map(|e| (e.old.clone().unwrap_or_default(), e.new.clone().unwrap_or_default())).collect()
+    };
+    let line = |old: &str, new: &str| (old.to_string(), new.to_string());
+    let turns = [line("default (on)", "on"), line("default (off)", "default (on)")];
+    assert_eq!(lines("feature.set", 1), turns, "the newest first");
+    assert_eq!(lines("feature.register", 0), [line("", "2.1, default (on)")]);
+    assert_eq!(lines("feature.register", 1), [line("", "2.1, default (off)")]);
+
+    // Those of other organisations that turn are read in the order in which they were written, from a position on.
+    let turning = async |after, limit| -> Vec<_> {
+        let read = s.turning_elsewhere(after, limit).await.unwrap();
+        read.into_iter().map(|f| (f.feature.name, f.rv)).collect()
+    };
+    let uses = |n: usize| FeatureReportWrite {
+        name: made(n).name,
+        uses: vec![ReportedUse { process: "a".into(), version: "2".into(), used: false, seen_at: at }],
+        leftovers: None,
+        is_whole: false,
+        expected: None,
+    };
+    for n in [3, 2] {
+        s.report_feature(TWO, &uses(n), at).await.unwrap();
+        let desired = Some(true);
+        let write =
+            FeatureWrite { name: made(n).name, desired, expected: None, metadata: None, declared: None };
+        assert_eq!(s.set_feature(&by, TWO, &write, at).await.unwrap().feature.state, State::TurningOn);
+    }
+    let both = turning(0, 9).await;
+    assert_eq!(both.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), [made(3).name, made(2).name]);
+    assert_eq!(turning(0, 1).await, both[..1]);
+    assert_eq!(turning(both[0].1, 9).await, both[1..]);
 }

@@ -68,6 +68,7 @@ stories! {
     features::each_feature_goes_on_off_and_on_again_and_leaves_nothing,
     features::a_process_that_dies_in_a_transition_is_replaced,
     features::third_parties_register_their_own,
+    features::registered_features_have_a_limit_and_their_turns_are_audited,
     features::asking_is_audited_logged_and_fenced,
     fleet::claims_of_identity_follow_their_rules,
     fleet::a_token_makes_one_member_and_answers_are_taken_once,
