@@ -93,7 +93,9 @@ pub fn steady(text: &str) -> String {
             let number = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
             let unit = words.get(i + 1).is_some_and(|next| matches!(next.trim_end_matches('.'), "h" | "min"));
             let tag = i > 0 && words[i - 1] == "key";
-            if number && (unit || tag) { "N".to_string() } else { without_time(word) }
+            // How many depends on which server of several answers first.
+            let questions = words.get(i + 1) == Some(&"questions,");
+            if number && (unit || tag || questions) { "N".to_string() } else { without_time(word) }
         });
         steady.collect::<Vec<_>>().join(" ")
     });
