@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use service::json::{Unreadable, from_slice};
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 
 /// Every form of data that derived decoders ask for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -156,9 +155,26 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 /// Both read the same, or neither reads anything.
-fn alike<T: DeserializeOwned + PartialEq + Debug>(bytes: &[u8]) {
-    let (ours, theirs) = (from_slice::<T>(bytes), serde_json::from_slice::<T>(bytes));
-    assert_eq!(ours.ok(), theirs.ok(), "{:?}", String::from_utf8_lossy(bytes));
+fn alike<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
+    let ours = from_slice::<T>(bytes).ok().map(|v| serde_json::to_value(v).unwrap());
+    let theirs = serde_json::from_slice::<T>(bytes).ok().map(|v| serde_json::to_value(v).unwrap());
+    let same = ours.iter().zip(&theirs).all(|(a, b)| same(a, b)) && ours.is_some() == theirs.is_some();
+    assert!(same, "{:?}: {ours:?}, {theirs:?}", String::from_utf8_lossy(bytes));
+}
+
+/// Equal but for the last digit of fractions, which `serde_json` does not always read exactly (`7e50`).
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) if x.is_f64() && y.is_f64() => {
+            let (x, y) = (x.as_f64().unwrap(), y.as_f64().unwrap());
+            (x - y).abs() <= x.abs() * 2.0 * f64::EPSILON
+        }
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(a, b)| same(a, b)),
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|((k, a), (l, b))| k == l && same(a, b))
+        }
+        _ => a == b,
+    }
 }
 
 proptest! {
@@ -204,6 +220,7 @@ fn odd_texts_read_as_serde_json_reads_them() {
         "nulll",
         "true",
         "truefalse",
+        "7e50",
         "0",
         "-0",
         "-",

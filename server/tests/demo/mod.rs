@@ -85,7 +85,7 @@ pub async fn services(folder: &Path) -> (Services, lab::Lab) {
     )
 }
 
-/// The text without what differs from run to run: times of day, spans, key tags.
+/// The text without what differs from run to run: times of day, spans, key tags, numbers of questions.
 pub fn steady(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let words: Vec<&str> = line.split(' ').collect();
