@@ -126,8 +126,8 @@ struct Usage {
 /// Why no measurement came about.
 struct NotMade {
     words: String,
-    /// The network answered and made none; otherwise that is not known.
-    is_refusal: bool,
+    /// The network refused, or was not reached; otherwise it may have made one.
+    is_certain: bool,
 }
 
 impl ThirdPartyNetwork {
@@ -203,7 +203,6 @@ impl ThirdPartyNetwork {
 
     /// Creates a measurement; the answer names it.
     async fn create(&self, dialer: &Dialer, asked: &Asked<'_>, places: u32) -> Result<HttpAnswer, NotMade> {
-        let unknown = |words: String| NotMade { words, is_refusal: false };
         let (path, body) = match self.kind {
             ThirdPartyKind::Globalping => ("/v1/measurements", globalping::request(asked, places)),
             ThirdPartyKind::Atlas => ("/api/v2/measurements/", atlas::request(asked, places)),
@@ -212,12 +211,18 @@ impl ThirdPartyNetwork {
         let mut fields = vec![("content-type", "application/json"), ("accept", "application/json")];
         fields.extend(authorization.iter().map(|v| ("authorization", v.as_str())));
         let body = body.to_string().into_bytes();
-        let url = self.url(path).map_err(unknown)?;
+        let url = self.url(path).map_err(|words| NotMade { words, is_certain: true })?;
         let answer = dialer.http_post_with(&url, &fields, body, BODY_MAX).await;
-        let answer = answer.map_err(|e| unknown(e.to_string()))?;
+        let answer = answer.map_err(|e| NotMade {
+            is_certain: matches!(
+                e,
+                net::Error::NoAddress { .. } | net::Error::Blocked { .. } | net::Error::Unreachable { .. }
+            ),
+            words: e.to_string(),
+        })?;
         match answer.status {
             200..=202 => Ok(answer),
-            _ => Err(NotMade { words: self.refusal(&answer), is_refusal: true }),
+            _ => Err(NotMade { words: self.refusal(&answer), is_certain: true }),
         }
     }
 
@@ -257,7 +262,7 @@ impl ThirdParties {
         let outcome = match network.create(&self.dialer, asked, self.places).await {
             Ok(made) => network.results(&self.dialer, &made, asked, self.places).await,
             Err(why) => {
-                if why.is_refusal {
+                if why.is_certain {
                     let take_back = |u: &mut Usage| {
                         u.used = u.used.saturating_sub(1);
                         Ok(())
