@@ -7,6 +7,12 @@ const five = ["q7.io", "alder.example", "kestrel-bank.example", "tidewater.examp
 
 test.describe.configure({ mode: "serial" });
 
+// The files after this one use the same lab.
+test.afterAll(async ({ server }) => {
+  await lab(server, "ns q7.io ns1.digitalocean.com ns2.digitalocean.com ns3.digitalocean.com");
+  await lab(server, "status q7.io clientDeleteProhibited clientTransferProhibited clientUpdateProhibited");
+});
+
 test("an empty inventory starts the work, and a pasted list goes in line by line", async ({ page, request }) => {
   await emptyInventory(request);
   await page.goto("/domains");

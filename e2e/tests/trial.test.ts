@@ -219,6 +219,8 @@ test("the loss of the MX record is a badge, a figure and a filter", async ({ pag
   test.setTimeout(120_000);
   // The first scan is the baseline.
   await scanned(request, ["q7.io"]);
+  const before = await (await request.get("/domains/q7.io/dns")).text();
+  expect(before, "the mail server of the baseline").toContain("mx1.post.example");
   await lab(server, "remove q7.io MX");
   expect((await request.post("/api/v1/domains/q7.io/rescan")).status()).toBe(200);
   await page.goto("/domains?sort=name");
