@@ -2,8 +2,8 @@
 //!
 //! A part that failed keeps its last good value; a field that a source stopped stating is kept and marked.
 
-use crate::dns::DnssecStatus;
 use crate::dns::latency::merge_latency;
+use crate::dns::{DnssecStatus, RrSet, ZoneSnapshot};
 use crate::observation::{Observation, Part, PartError};
 use crate::registration::{Registration, RegistrationState};
 
@@ -40,6 +40,11 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
         d.latency = merge_latency(before, std::mem::take(&mut d.latency));
         d.latency.speak(&d.zone, &mut current.findings);
     }
+    if let Some(zone) = &mut current.zone.value
+        && let Some(before) = previous.and_then(|p| p.zone.value.as_ref())
+    {
+        carry_unanswered(before, zone);
+    }
     keep(previous.map(|p| &p.registration), &mut current.registration);
     keep(previous.map(|p| &p.delegation), &mut current.delegation);
     keep(previous.map(|p| &p.zone), &mut current.zone);
@@ -53,6 +58,16 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
         carry_fields(old, new);
     }
     current
+}
+
+/// Keeps the last answers to questions that had none this time, so that the next answer is compared with them.
+fn carry_unanswered(old: &ZoneSnapshot, new: &mut ZoneSnapshot) {
+    for question in &new.unanswered {
+        let is_about = |set: &&RrSet| *question == format!("{} {}", set.name, set.rtype);
+        if !new.rrsets.iter().any(|set| is_about(&set)) {
+            new.rrsets.extend(old.rrsets.iter().find(is_about).cloned());
+        }
+    }
 }
 
 /// Copies what `old` stated and `new` does not, unless the name was registered again in between.

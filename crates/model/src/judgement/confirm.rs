@@ -130,13 +130,18 @@ pub fn confirm(
     };
     let (waiting, mut changes): (Vec<Change>, Vec<Change>) =
         diff(previous, &current).into_iter().partition(waits);
+    let unanswered = |p: &Pending| {
+        let zone = current.zone.value.as_ref();
+        p.kind == EventKind::RecordChanged
+            && zone.is_some_and(|z| z.unanswered.iter().any(|u| u.eq_ignore_ascii_case(&p.field)))
+    };
     let mut pending = Vec::new();
     // Not looked at now: neither confirmed nor refuted.
     let mut untouched = Vec::new();
     let mut held = Vec::new();
     for old in &previous.pending {
         let seen = waiting.iter().find(|c| old.is_about(c));
-        if seen.is_none() && !read(part(old.kind), &current) {
+        if seen.is_none() && (unanswered(old) || !read(part(old.kind), &current)) {
             untouched.push(old.clone());
             continue;
         }
@@ -179,6 +184,8 @@ pub fn confirm(
         .iter()
         .filter(|p| p.change.is_some() && !p.is_flapping())
         .map(|p| p.confirmed_at(confirm_s))
+        // What could not be looked at when its time came waits as long again, not for the next moment.
+        .map(|at| if at > now { at } else { plus(now, confirm_s) })
         .min();
     current.pending = pending;
     Confirmed { observation: current, changes, look_again_at: soon }

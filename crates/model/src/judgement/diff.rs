@@ -362,16 +362,17 @@ fn records(
             })
             .collect()
     };
-    let unknown: BTreeSet<String> = unanswered_before
-        .iter()
-        .chain(unanswered_now)
-        .map(|u| u.split_once(' ').map_or(u.clone(), |(n, t)| format!("{} {t}", n.to_ascii_lowercase())))
-        .collect();
+    let questions = |unanswered: &[String]| -> BTreeSet<String> {
+        let key = |u: &String| u.split_once(' ').map(|(n, t)| format!("{} {t}", n.to_ascii_lowercase()));
+        unanswered.iter().map(|u| key(u).unwrap_or_else(|| u.clone())).collect()
+    };
+    let (unknown_before, unknown) = (questions(unanswered_before), questions(unanswered_now));
     let (x, y) = (index(a), index(b));
     let keys: BTreeSet<&String> = x.keys().chain(y.keys()).collect();
     for key in keys {
         let (old, new) = (x.get(key), y.get(key));
-        if old == new || unknown.contains(key) {
+        // An answer kept from an earlier look (`carry`) can be compared with; where there is none, nothing is known.
+        if old == new || unknown.contains(key) || (old.is_none() && unknown_before.contains(key)) {
             continue;
         }
         let (severity, note) = match record_harm(key, old, new, &y, &unknown) {

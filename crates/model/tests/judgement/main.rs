@@ -7,6 +7,7 @@ mod month;
 mod notify;
 mod properties;
 mod statuses;
+mod unanswered;
 
 use jiff::{Timestamp, ToSpan};
 use model::carry::carry_forward;
