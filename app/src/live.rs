@@ -2,8 +2,10 @@
 //! `model::scan::Live`. Out: calls to the listeners of the pages that are open.
 
 use crate::browser;
+use crate::pages::lazy::is_hydrated;
 use crate::stream::EventStream;
 use leptos::prelude::*;
+use model::Timestamp;
 use model::ids::LogPosition;
 use model::scan::Live;
 use service::json;
@@ -40,8 +42,7 @@ pub(crate) fn provide() {
     provide_context(bus);
     Effect::new(move |_| {
         let slot = Slot::new_local(None);
-        // The page's own effects set the position first.
-        set_timeout(move || bus.open(slot), Duration::from_millis(50));
+        bus.open_when_shown(slot);
         // A browser that is online again may still wait half a minute before it reconnects.
         let online = window_event_listener_untyped("online", move |_| {
             bus.reopen(slot);
@@ -74,6 +75,15 @@ impl LiveBus {
     /// The page shows the state at this position of the log.
     pub(crate) fn seen(self, rv: LogPosition) {
         self.rv.update_value(|r| *r = Some(r.map_or(rv, |old| old.max(rv))));
+    }
+
+    /// Opens the stream once the page's own effects, which may come with a later part of the program, have said what it
+    /// shows: what changed since then follows, and its listeners are there.
+    fn open_when_shown(self, slot: Slot) {
+        set_timeout(
+            move || if is_hydrated() { self.open(slot) } else { self.open_when_shown(slot) },
+            Duration::from_millis(50),
+        );
     }
 
     fn open(self, slot: Slot) {
@@ -121,37 +131,47 @@ impl LiveBus {
     }
 }
 
-/// Calls `run` once, `wait` after the last of a burst of calls.
+/// Calls `run` once, `wait` after the last of a burst of calls; a burst without end is cut after [`BURST`].
 #[derive(Clone, Copy)]
 pub(crate) struct Debounce {
     turn: StoredValue<u64>,
+    /// When the first call of the burst came.
+    began: StoredValue<Option<Timestamp>>,
     wait: Duration,
 }
+
+/// How long a burst may postpone a call.
+const BURST: Duration = Duration::from_secs(2);
 
 impl Debounce {
     /// A debounce that waits this many milliseconds.
     pub(crate) fn new(ms: u64) -> Self {
-        Debounce { turn: StoredValue::new(0), wait: Duration::from_millis(ms) }
+        Debounce { turn: StoredValue::new(0), began: StoredValue::new(None), wait: Duration::from_millis(ms) }
     }
 
     /// Calls `run` unless another call comes before the wait is over, or the page is gone by then.
     pub(crate) fn call(self, run: impl FnOnce() + 'static) {
+        let now = browser::now();
+        let began = self.began.get_value().unwrap_or(now);
+        self.began.set_value(Some(began));
+        let left = BURST.saturating_sub(now.duration_since(began).unsigned_abs());
         let turn = self.turn.get_value() + 1;
         self.turn.set_value(turn);
         set_timeout(
             move || {
                 if self.turn.try_get_value() == Some(turn) {
+                    self.began.set_value(None);
                     run();
                 }
             },
-            self.wait,
+            self.wait.min(left),
         );
     }
 }
 
 /// The browser's clock, ticking every half minute once the page is alive; `None` while it is as the server rendered
 /// it, so that both render the same.
-pub(crate) fn ticking() -> RwSignal<Option<model::Timestamp>> {
+pub(crate) fn ticking() -> RwSignal<Option<Timestamp>> {
     let now = RwSignal::new(None);
     Effect::new(move |_| {
         if let Ok(handle) =

@@ -26,6 +26,11 @@ pub fn parts_of(path: &str) -> &'static [&'static str] {
 /// True once the page that the server rendered is hydrated.
 static HYDRATED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the page that the server rendered is hydrated.
+pub(crate) fn is_hydrated() -> bool {
+    HYDRATED.load(Ordering::Relaxed)
+}
+
 /// Called when the page that the server rendered is hydrated.
 #[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
 pub(crate) fn hydration_complete() {
@@ -43,7 +48,7 @@ async fn page_or_full_load(page: impl Future<Output = Result<AnyView, SplitLoade
     let at = leptos_router::hooks::use_location();
     let (path, search) = (at.pathname.get_untracked(), at.search.get_untracked());
     let page = page.await;
-    let hydrated = HYDRATED.load(Ordering::Relaxed);
+    let hydrated = is_hydrated();
     if let Ok(page) = page {
         if cfg!(feature = "hydrate") && !hydrated {
             browser::keep_typed();
