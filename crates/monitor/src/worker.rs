@@ -17,6 +17,9 @@ use tokio_util::task::TaskTracker;
 
 /// While the queue is long, scans that end within so long of each other have their successors fetched together.
 const GATHER: Duration = Duration::from_millis(8);
+/// Attempts to take a finished scan off the queue, and the time between two.
+const COMPLETIONS: usize = 3;
+const COMPLETE_AGAIN: Duration = Duration::from_secs(1);
 /// How long scans under way may take to end when the worker is asked to stop.
 const LAST_SCANS: Duration = Duration::from_secs(3);
 
@@ -136,8 +139,28 @@ impl Worker {
                 return self.failed(job, name, "deadline", &reason).await;
             }
         };
-        if let Err(e) = self.scanner.store.complete(job, next, outcome, self.scanner.clock.now()).await {
-            tracing::warn!(domain = %name, error = %e, "a finished scan could not be taken off the queue");
+        self.complete(job, name, next, outcome).await;
+    }
+
+    /// Takes a finished scan off the queue. A database that is busy for a moment would otherwise keep the name, and a
+    /// Rescan of it, until the lease ends; the lease's number makes the repetition harmless.
+    async fn complete(
+        &self,
+        job: &LeasedJob,
+        name: &DomainName,
+        next: Option<Timestamp>,
+        outcome: Option<String>,
+    ) {
+        for left in (0..COMPLETIONS).rev() {
+            let now = self.scanner.clock.now();
+            match self.scanner.store.complete(job, next, outcome.clone(), now).await {
+                Ok(()) => return,
+                Err(store::Error::Unavailable(_)) if left > 0 => tokio::time::sleep(COMPLETE_AGAIN).await,
+                Err(e) => {
+                    tracing::warn!(domain = %name, error = %e, "a finished scan could not be taken off the queue");
+                    return;
+                }
+            }
         }
     }
 

@@ -84,7 +84,9 @@ pub(crate) async fn lease(
         "WITH picked AS MATERIALIZED (SELECT key AS k FROM jobs \
          WHERE kind = $1 AND priority = $2 AND due_at <= $3 ORDER BY due_at LIMIT $4{}) \
          UPDATE jobs SET lease = CASE WHEN lease >= $3 THEN lease + 1 ELSE $3 END, worker = $5, due_at = $6, \
-         attempts = attempts + 1, asked_at = CASE WHEN asked_at > $3 THEN asked_at END, \
+         attempts = attempts + 1, \
+         priority = CASE WHEN asked_at <= $3 AND asked_priority > priority THEN asked_priority ELSE priority END, \
+         asked_at = CASE WHEN asked_at > $3 THEN asked_at END, \
          asked_priority = CASE WHEN asked_at > $3 THEN asked_priority END \
          FROM picked WHERE jobs.kind = $1 AND jobs.key = picked.k \
          RETURNING key, run_at, priority, attempts, lease",
@@ -185,7 +187,7 @@ pub(crate) async fn complete(
     let sql = format!(
         "UPDATE jobs SET due_at = CASE WHEN asked_at <= $4 THEN asked_at ELSE $4 END, \
          run_at = CASE WHEN asked_at <= $4 THEN asked_at ELSE $4 END, \
-         priority = CASE WHEN asked_at <= $4 THEN COALESCE(asked_priority, 0) ELSE 0 END, attempts = 0, \
+         priority = CASE WHEN asked_at <= $4 OR asked_at <= $6 THEN COALESCE(asked_priority, 0) ELSE 0 END, attempts = 0, \
          worker = NULL, last_error = NULL, outcome = $5, finished_at = $6, asked_at = NULL, asked_priority = NULL \
          WHERE {HELD} AND (asked_at IS NOT NULL OR $4 < $7)"
     );
@@ -226,6 +228,7 @@ pub(crate) async fn release_lost(db: &Db, now: Timestamp) -> Result<u64> {
 
 pub(crate) async fn release(db: &Db, job: &LeasedJob, now: Timestamp) -> Result<()> {
     let sql = "UPDATE jobs SET due_at = $4, attempts = attempts - 1, worker = NULL, asked_at = NULL, \
+               priority = CASE WHEN asked_priority > priority THEN asked_priority ELSE priority END, \
                asked_priority = NULL WHERE kind = $1 AND key = $2 AND lease = $3 AND worker IS NOT NULL";
     db.write(sql, args![job.job.kind().as_str(), job.job.key(), job.lease, micros(now)]).await?;
     Ok(())

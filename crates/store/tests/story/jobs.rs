@@ -235,6 +235,31 @@ pub async fn what_is_asked_for_meanwhile_runs_again(place: &Place) {
     assert!(lease(&*s, 1, much_later(999)).await.is_empty());
 }
 
+pub async fn what_a_person_asked_for_keeps_its_priority(place: &Place) {
+    let s = place.open().await;
+    // The schedule wants it again a moment before it was asked for.
+    enqueue(&*s, "a", now(), Priority::Scheduled).await;
+    let job = lease(&*s, 1, now()).await.remove(0);
+    enqueue(&*s, "a", later(2), Priority::Requested).await;
+    s.complete(&job, Some(later(1)), None, later(3)).await.unwrap();
+    let job = lease(&*s, 1, later(3)).await.remove(0);
+    assert_eq!(job.priority, Priority::Requested);
+    // The scan is cut off by the end of its process.
+    enqueue(&*s, "b", later(3), Priority::Scheduled).await;
+    let cut = lease(&*s, 1, later(3)).await.remove(0);
+    enqueue(&*s, "b", later(4), Priority::Requested).await;
+    s.release(&cut, later(5)).await.unwrap();
+    assert_eq!(lease(&*s, 1, later(5)).await.remove(0).priority, Priority::Requested);
+    // Its process dies and the lease ends.
+    s.complete(&job, None, None, later(5)).await.unwrap();
+    enqueue(&*s, "c", later(5), Priority::Scheduled).await;
+    assert_eq!(lease(&*s, 1, later(5)).await.remove(0).job.key(), "c");
+    enqueue(&*s, "c", later(6), Priority::Requested).await;
+    let again = lease(&*s, 5, much_later(1)).await;
+    let c = again.iter().find(|j| j.job.key() == "c").unwrap();
+    assert_eq!((c.priority, c.attempt), (Priority::Requested, 2));
+}
+
 /// Everything asked for before a run begins is done by that run or a later one, whoever asks and works when.
 pub async fn a_rush_of_askers_and_workers_loses_nothing(place: &Place) {
     let s = place.open().await;

@@ -90,6 +90,7 @@ stories! {
     jobs::jobs_that_a_wrong_clock_put_years_ahead_are_rescheduled,
     jobs::asking_twice_makes_one_job,
     jobs::what_is_asked_for_meanwhile_runs_again,
+    jobs::what_a_person_asked_for_keeps_its_priority,
     jobs::a_rush_of_askers_and_workers_loses_nothing,
     lists::lists_answer_as_a_plain_filter_would,
     lists::lists_follow_every_change_on_every_replica,
