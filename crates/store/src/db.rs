@@ -139,7 +139,8 @@ macro_rules! run {
     };
 }
 
-/// An open database.
+/// An open database. Clones are one.
+#[derive(Clone)]
 pub(crate) enum Db {
     /// Readers never wait for the one writer (WAL).
     Sqlite {

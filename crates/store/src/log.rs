@@ -45,7 +45,7 @@ impl Line {
 /// Appends entries and returns the position of the first one. The others follow without a gap.
 pub(crate) async fn append(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Result<LogPosition> {
     let holdings = lines.iter().any(|l| l.kind == ITEM && l.op != Op::Delete);
-    let first = append_only(tx, lines, at).await?;
+    let first = append_only(tx, lines.into_iter().map(|l| (l, at)).collect()).await?;
     if holdings {
         // A holding's version is the position of the newest entry about it.
         let sql = "UPDATE items SET rv = c.rv FROM change_log AS c \
@@ -55,8 +55,8 @@ pub(crate) async fn append(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Resu
     Ok(first)
 }
 
-/// The same for a caller that writes the versions of the holdings with the holdings.
-pub(crate) async fn append_only(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) -> Result<LogPosition> {
+/// The same for a caller that writes the versions of the holdings with the holdings; each entry with its time.
+pub(crate) async fn append_only(tx: &mut Tx, lines: Vec<(Line, Timestamp)>) -> Result<LogPosition> {
     let n = i64::try_from(lines.len()).unwrap_or(i64::MAX);
     let head = tx
         .row("UPDATE log_head SET head = head + $1 WHERE id = 1 RETURNING head", args![n])
@@ -66,7 +66,7 @@ pub(crate) async fn append_only(tx: &mut Tx, lines: Vec<Line>, at: Timestamp) ->
     let first = head - n + 1;
     let rows = (first..)
         .zip(lines)
-        .map(|(rv, l)| {
+        .map(|(rv, (l, at))| {
             let name = l.name.unwrap_or_else(|| rv.to_string());
             args![rv, l.org.0, l.kind, name, l.op.as_str(), micros(at)]
         })

@@ -4,6 +4,7 @@ use crate::api::{Error, Result, Store};
 use crate::db::Db;
 use crate::index::Indexes;
 use crate::migrate;
+use crate::record::Recorder;
 use crate::resources::SpaceCache;
 use crate::seal::SecretKey;
 use crate::store::Database;
@@ -23,6 +24,9 @@ const SQLITE_READERS: u32 = 4;
 /// Pages that each connection to a SQLite file keeps, as negative kilobytes: what it does not keep, the system's cache of
 /// the file does, once for all of them.
 const CACHE: &str = "-8192";
+/// Statements that each connection keeps prepared. Those of scans that are recorded together exist once for each number
+/// of scans.
+const STATEMENTS: usize = 256;
 /// Connections to PostgreSQL.
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// A connection to PostgreSQL that was idle for longer is tested before it is used.
@@ -75,7 +79,8 @@ async fn store(db: Db, key: Option<SecretKey>) -> Result<Arc<dyn Store>> {
     if let Some(key) = &key {
         crate::alerts::seal_all(&db, key).await?;
     }
-    Ok(Arc::new(Database { db, indexes: Indexes::default(), space: SpaceCache::default(), key }))
+    let recorder = Recorder::new(db.clone());
+    Ok(Arc::new(Database { db, indexes: Indexes::default(), space: SpaceCache::default(), recorder, key }))
 }
 
 pub(crate) async fn sqlite(path: &Path) -> Result<Db> {
@@ -91,6 +96,7 @@ pub(crate) async fn sqlite(path: &Path) -> Result<Db> {
         .synchronous(SqliteSynchronous::Normal)
         .foreign_keys(true)
         .busy_timeout(BUSY)
+        .statement_cache_capacity(STATEMENTS)
         .pragma("cache_size", CACHE)
         .pragma("temp_store", "MEMORY");
     let pool = || {
@@ -117,7 +123,7 @@ pub(crate) async fn sqlite(path: &Path) -> Result<Db> {
 pub(crate) async fn postgres(url: &str) -> Result<Db> {
     let options: PgConnectOptions =
         url.parse().map_err(|e: sqlx::Error| Error::Unavailable(format!("the database URL: {e}")))?;
-    let options = options.application_name("domainscope").options([
+    let options = options.application_name("domainscope").statement_cache_capacity(STATEMENTS).options([
         ("statement_timeout", "60s"),
         ("lock_timeout", "20s"),
         ("idle_in_transaction_session_timeout", "60s"),

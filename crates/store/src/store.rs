@@ -6,11 +6,12 @@ use crate::db::{Db, args};
 use crate::index::{Indexes, Plan};
 use crate::items::By;
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
+use crate::record::Recorder;
 use crate::resources::SpaceCache;
 use crate::retry::Retry;
 use crate::seal::SecretKey;
 use crate::services::{self, VersionedService};
-use crate::{budgets, events, history, items, jobs, log, outbox, record, stored, templates, upkeep};
+use crate::{budgets, events, history, items, jobs, log, outbox, stored, templates, upkeep};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -22,12 +23,14 @@ use model::inventory::{ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch};
 use model::names::DomainName;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A database and the list indexes made of it.
 pub(crate) struct Database {
     pub(crate) db: Db,
     pub(crate) indexes: Indexes,
     pub(crate) space: SpaceCache,
+    pub(crate) recorder: Arc<Recorder>,
     /// Encrypts what is secret; `None` on PostgreSQL without the setting.
     pub(crate) key: Option<SecretKey>,
 }
@@ -199,7 +202,7 @@ impl Store for Database {
     }
 
     async fn record(&self, record: &Record) -> Result<LogPosition> {
-        record::record(&self.db, record).await
+        self.recorder.record(record).await
     }
 
     async fn snapshots(&self, org: OrgId, name: &DomainName, limit: u32) -> Result<Vec<SnapshotMeta>> {

@@ -8,7 +8,7 @@ use model::names::DomainName;
 use model::observation::Observation;
 use numbers::IpNet;
 use numbers::prefix::{bounds, host};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// Addresses of a domain that are kept; a zone snapshot has a few.
@@ -32,25 +32,45 @@ fn address(key: &str) -> Result<IpAddr> {
     }
 }
 
-/// Keeps the addresses of an observation in place of those of the one before it.
-pub(crate) async fn keep(tx: &mut Tx, o: &Observation) -> Result<()> {
-    // What could not be read this time is as it was.
-    let Some(zone) = o.zone.value.as_ref().filter(|_| o.vantage == Vantage::local()) else { return Ok(()) };
-    let found: BTreeSet<(String, String)> = zone
-        .addresses()
-        .take(KEPT_MAX)
-        .map(|(set, address)| (keys(&host(address)).0, set.name.clone()))
-        .collect();
-    let name = o.name.as_str();
-    let kept = tx.rows("SELECT address, owner FROM observed_addresses WHERE name = $1", args![name]).await?;
-    let kept = kept.iter().map(|r| Ok((r.text(0)?, r.text(1)?))).collect::<Result<BTreeSet<_>>>()?;
-    if kept == found {
+/// The addresses of an observation, each with the name that has it; `None` where the zone could not be read.
+pub(crate) fn of(o: &Observation) -> Option<BTreeSet<(String, String)>> {
+    let zone = o.zone.value.as_ref().filter(|_| o.vantage == Vantage::local())?;
+    let each = zone.addresses().take(KEPT_MAX);
+    Some(each.map(|(set, address)| (keys(&host(address)).0, set.name.clone())).collect())
+}
+
+/// Keeps the addresses of domains in place of those that were found before; what could not be read is as it was.
+pub(crate) async fn keep(
+    db: &Db,
+    tx: &mut Tx,
+    found: impl Iterator<Item = (&DomainName, Option<&BTreeSet<(String, String)>>)>,
+) -> Result<()> {
+    let found: BTreeMap<String, _> = found.filter_map(|(n, f)| Some((n.to_string(), f?))).collect();
+    if found.is_empty() {
         return Ok(());
     }
-    if !kept.is_empty() {
-        tx.execute("DELETE FROM observed_addresses WHERE name = $1", args![name]).await?;
+    let names = found.keys().cloned().collect::<Vec<_>>();
+    let sql = format!("SELECT name, address, owner FROM observed_addresses WHERE {}", db.any("name", 1));
+    let mut kept: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+    for r in tx.rows(sql, args![names]).await? {
+        kept.entry(r.text(0)?).or_default().insert((r.text(1)?, r.text(2)?));
     }
-    let rows = found.into_iter().map(|(address, owner)| args![address, name, owner]).collect();
+    let none = BTreeSet::new();
+    let before = |name: &String| kept.get(name).unwrap_or(&none);
+    let changed: BTreeMap<&String, _> = found.iter().filter(|(name, f)| before(name) != **f).collect();
+    let outdated: Vec<String> =
+        changed.keys().filter(|n| kept.contains_key(**n)).map(|n| (*n).clone()).collect();
+    if !outdated.is_empty() {
+        let sql = format!("DELETE FROM observed_addresses WHERE {}", db.any("name", 1));
+        tx.execute(sql, args![outdated]).await?;
+    }
+    let of_name = |(name, found): (&String, &&BTreeSet<(String, String)>)| {
+        found
+            .iter()
+            .map(|(address, owner)| args![address.clone(), name.clone(), owner.clone()])
+            .collect::<Vec<_>>()
+    };
+    let rows = changed.iter().flat_map(|(name, found)| of_name((name, found))).collect();
     tx.insert("INSERT INTO observed_addresses (address, name, owner)", rows, "").await.map(drop)
 }
 

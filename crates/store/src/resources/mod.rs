@@ -5,7 +5,7 @@ mod claims;
 mod domains;
 mod space;
 
-pub(crate) use addresses::keep as keep_addresses;
+pub(crate) use addresses::{keep as keep_addresses, of as addresses_of};
 pub(crate) use claims::tombstone_rows;
 pub(crate) use domains::{forget, tombstones_of_items};
 pub(crate) use space::SpaceCache;

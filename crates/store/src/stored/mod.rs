@@ -10,7 +10,7 @@
 mod pack;
 mod states;
 
-pub(crate) use states::{Packed, keep, raw, snapshot};
+pub(crate) use states::{Kept, Packed, keep, raw, snapshot};
 
 use crate::api::{Error, Result};
 use crate::codec::read_json;

@@ -6,12 +6,14 @@
 use super::{Text, answers};
 use crate::api::{Error, Record, Result};
 use crate::codec::{instant, json, micros, read_json};
-use crate::db::{Cells, Db, Tx, args};
+use crate::db::{Arg, Cells, Db, Tx, args};
 use crate::history::HELD;
+use jiff::Timestamp;
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
-use model::ids::{OrgId, SnapshotId};
+use model::ids::{OrgId, SnapshotId, Vantage};
 use model::names::DomainName;
 use model::observation::Observation;
+use std::collections::BTreeMap;
 
 /// Differences that are read, at most, for one state.
 const CHAIN: i64 = 32;
@@ -19,23 +21,29 @@ const CHAIN: i64 = 32;
 /// States kept of a name and vantage: a name that changes with every look must not fill the database.
 const KEPT_STATES: i64 = 1000;
 
-/// What a record stores, packed. Made before its transaction: other writers wait for that.
+/// What a record stores, packed.
 pub(crate) struct Packed {
     /// The observation.
     pub(crate) observation: Vec<u8>,
     /// The state to be kept, when it differs.
-    state: Option<(Text, Vec<u8>)>,
+    state: Option<State>,
     /// The raw answers, when there were any.
     raw: Option<Vec<u8>>,
+}
+
+struct State {
+    summary: String,
+    text: Text,
+    packed: Vec<u8>,
 }
 
 impl Packed {
     pub(crate) fn of(record: &Record) -> Result<Packed> {
         let state = match &record.snapshot {
-            Some(_) => {
+            Some(summary) => {
                 let text = Text::of_state(&record.observation)?;
                 let packed = text.pack(None)?;
-                Some((text, packed))
+                Some(State { summary: json(summary)?, text, packed })
             }
             None => None,
         };
@@ -44,36 +52,59 @@ impl Packed {
     }
 }
 
-/// Keeps the state when it differs, and the raw answers with the newest state.
-pub(crate) async fn keep(tx: &mut Tx, record: &Record, packed: Packed) -> Result<()> {
-    let (name, vantage) = (record.observation.name.as_str(), record.observation.vantage.0.as_str());
-    let state = match (&record.snapshot, packed.state) {
-        (Some(summary), Some(state)) => keep_state(tx, record, summary, state).await?,
-        // Nothing was answered: the last answers stay.
-        _ if packed.raw.is_none() => return Ok(()),
-        _ => {
-            let sql = "SELECT id FROM snapshots WHERE name = $1 AND vantage = $2 ORDER BY id DESC LIMIT 1";
-            let Some(r) = tx.row(sql, args![name, vantage]).await? else { return Ok(()) };
-            let state = r.int(0)?;
-            tx.execute("DELETE FROM raw_answers WHERE snapshot = $1", args![state]).await?;
-            state
+/// What is to be kept of one scan; `last` is the newest state kept so far.
+pub(crate) struct Kept<'a> {
+    pub(crate) name: &'a DomainName,
+    pub(crate) vantage: &'a Vantage,
+    pub(crate) packed: &'a Packed,
+    pub(crate) last: Option<i64>,
+    pub(crate) at: Timestamp,
+}
+
+/// Keeps the states that differ, and the raw answers with the newest state of each name.
+pub(crate) async fn keep(tx: &mut Tx, scans: Vec<Kept<'_>>) -> Result<()> {
+    let mut firsts = put_first(tx, &scans).await?;
+    let (mut replaced, mut raw) = (Vec::new(), Vec::new());
+    for scan in &scans {
+        let state = match (&scan.packed.state, scan.last) {
+            (Some(_), None) => firsts.remove(&(scan.name.to_string(), scan.vantage.0.to_string())),
+            (Some(state), Some(_)) => Some(keep_state(tx, scan, state).await?),
+            // Nothing was answered: the last answers stay.
+            (None, last) => last.filter(|_| scan.packed.raw.is_some()).inspect(|id| replaced.push(*id)),
+        };
+        if let (Some(state), Some(packed)) = (state, &scan.packed.raw) {
+            raw.push(args![state, 0, "", packed.clone(), None::<i64>]);
         }
-    };
-    match packed.raw {
-        Some(raw) => put_raw(tx, state, raw, None).await,
-        None => Ok(()),
     }
+    if !replaced.is_empty() {
+        let places: Vec<_> = (1..=replaced.len()).map(|n| format!("${n}")).collect();
+        let sql = format!("DELETE FROM raw_answers WHERE snapshot IN ({})", places.join(", "));
+        tx.execute(sql, replaced.into_iter().map(Arg::from).collect()).await?;
+    }
+    tx.insert("INSERT INTO raw_answers (snapshot, ord, json, packed, base)", raw, "").await.map(drop)
+}
+
+/// Adds the first states of names; their numbers by name and vantage.
+async fn put_first(tx: &mut Tx, scans: &[Kept<'_>]) -> Result<BTreeMap<(String, String), i64>> {
+    let firsts = scans.iter().filter(|s| s.last.is_none());
+    let rows = firsts.filter_map(|s| {
+        let state = s.packed.state.as_ref()?;
+        let (name, vantage) = (s.name.as_str(), s.vantage.0.as_str());
+        Some(args![name, vantage, micros(s.at), state.summary.clone(), "", state.packed.clone(), 0])
+    });
+    let added = tx
+        .insert(
+            "INSERT INTO snapshots (name, vantage, at, summary, json, packed, chain)",
+            rows.collect(),
+            "RETURNING name, vantage, id",
+        )
+        .await?;
+    added.iter().map(|r| Ok(((r.text(0)?, r.text(1)?), r.int(2)?))).collect()
 }
 
 /// Adds a state and answers its number; the states before it become differences.
-async fn keep_state(
-    tx: &mut Tx,
-    record: &Record,
-    summary: &[String],
-    (state, packed): (Text, Vec<u8>),
-) -> Result<i64> {
-    let o = &record.observation;
-    let (name, vantage) = (o.name.as_str(), o.vantage.0.as_str());
+async fn keep_state(tx: &mut Tx, scan: &Kept<'_>, state: &State) -> Result<i64> {
+    let (name, vantage) = (scan.name.as_str(), scan.vantage.0.as_str());
     let before = tx
         .rows(
             "SELECT id, json, packed, chain, base FROM snapshots WHERE name = $1 AND vantage = $2 \
@@ -86,11 +117,11 @@ async fn keep_state(
         .row(
             "INSERT INTO snapshots (name, vantage, at, summary, json, packed, chain) \
              VALUES ($1, $2, $3, $4, '', $5, $6) RETURNING id",
-            args![name, vantage, micros(record.at), json(&summary)?, packed, chain],
+            args![name, vantage, micros(scan.at), state.summary.clone(), state.packed.clone(), chain],
         )
         .await?;
     let id = row.ok_or_else(|| Error::Broken("a new row has no number".into()))?.int(0)?;
-    shorten(tx, &before, (id, &state, chain)).await?;
+    shorten(tx, &before, (id, &state.text, chain)).await?;
     if before.len() < 2 {
         return Ok(id);
     }

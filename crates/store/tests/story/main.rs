@@ -23,6 +23,7 @@ mod processes;
 mod saved;
 mod services;
 mod states;
+mod together;
 mod world;
 
 use world::Place;
@@ -81,6 +82,9 @@ stories! {
     history::organisations_see_only_their_own,
     history::events_are_selected_and_acknowledged_once,
     history::texts_may_hold_anything,
+    together::scans_that_end_together_are_each_whole,
+    together::a_scan_that_is_outdated_spoils_no_other,
+    together::a_caller_that_stops_waiting_stops_no_other,
     jobs::workers_never_share_a_job,
     jobs::a_lost_lease_is_retaken_and_fenced,
     jobs::a_job_whose_worker_dies_every_time_is_parked_and_others_go_on,
