@@ -10,6 +10,10 @@
 #[allow(dead_code, reason = "the store's tests use more of it")]
 mod cluster;
 
+/// The lab runs in this process, and with the allocator of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 use jiff::Timestamp;
 use model::ids::OrgId;
 use model::item::Ownership;

@@ -3,17 +3,18 @@
 use crate::process::Process;
 use crate::receiver::Receiver;
 use jiff::{SignedDuration, Timestamp};
-use model::event::{EventQuery, Severity};
+use model::event::{Change, EventQuery, Severity};
 use model::ids::{EventId, OrgId};
 use model::item::Ownership;
 use model::names::DomainName;
 use model::notify::{Channel, DeliveryState, Rule, Target};
+use model::status::StatusKind;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::{JobKind, NewItem, SecretKey, Store};
+use store::{JobKind, JobPhase, JobState, NewItem, SecretKey, Store};
 
 pub const ORG: OrgId = OrgId::BUILT_IN;
 pub const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -46,18 +47,30 @@ impl Place {
     }
 }
 
+/// What is stored of a domain.
+#[derive(Debug, PartialEq, Eq)]
+struct Left {
+    /// Kept states and events.
+    counts: (u64, u64),
+    /// Its status, and the parts that could not be read.
+    status: StatusKind,
+    error: Option<String>,
+    /// Its events: kind, severity, field and values.
+    events: Vec<Change>,
+}
+
 /// What a cycle left behind.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Kept states and events of every domain.
-    domains: BTreeMap<String, (u64, u64)>,
+    /// What is stored of every domain.
+    domains: BTreeMap<String, Left>,
     /// Messages that were delivered.
     delivered: usize,
     /// Messages that were not, or not yet.
     open: usize,
     /// Jobs that are suspended.
     suspended: u64,
-    /// Domains with a next scan.
+    /// Domains whose next scan waits in the queue, at the time that the inventory shows or sooner.
     scheduled: usize,
 }
 
@@ -148,9 +161,19 @@ impl World {
         let mut domains = BTreeMap::new();
         let mut scheduled = 0;
         for name in &self.names {
-            domains.insert(name.to_string(), store.counts(ORG, name).await.unwrap());
-            let (item, _) = store.item(ORG, name).await.unwrap().unwrap();
-            scheduled += usize::from(item.next_scan_at.is_some_and(|at| at > Timestamp::now()));
+            let counts = store.counts(ORG, name).await.unwrap();
+            let (item, row) = store.item(ORG, name).await.unwrap().unwrap();
+            let query = EventQuery { domain: Some(name.clone()), per_page: 200, ..EventQuery::default() };
+            let events = store.events(ORG, &query).await.unwrap().events;
+            let events = events.into_iter().map(|e| e.change).collect();
+            let left = Left { counts, status: item.status.kind, error: row.error, events };
+            domains.insert(name.to_string(), left);
+            let jobs = store.job_states(JobKind::Scan, vec![name.to_string()]).await.unwrap();
+            // The scan and its worker read the clock one after the other.
+            let soon = item.next_scan_at.map(|next| next + SignedDuration::from_secs(2));
+            let waits = |at| soon.is_some_and(|soon| Timestamp::now() < soon && at <= soon);
+            let in_queue = |j: &JobState| matches!(j.phase, JobPhase::Waiting { run_at } if waits(run_at));
+            scheduled += usize::from(jobs.iter().any(in_queue));
         }
         let mut states = Vec::new();
         let mut last = EventId(i64::MAX);
@@ -214,7 +237,7 @@ pub async fn undisturbed(world: &World) -> Outcome {
     world.check_ids(&*store, &receiver).await;
     let outcome = world.outcome(&*store).await;
     let n = world.names.len();
-    assert!(outcome.domains.values().all(|c| *c == (1, 1)), "{outcome:?}");
+    assert!(outcome.domains.values().all(|c| c.counts == (1, 1)), "{outcome:?}");
     assert_eq!((outcome.delivered, outcome.open, outcome.suspended, outcome.scheduled), (n, 0, 0, n));
     outcome
 }
