@@ -145,6 +145,13 @@ fn registrar_differs(a: &Registrar, b: &Registrar) -> bool {
     }
 }
 
+/// Statuses of a name on its way to deletion (RFC 3915 section 3.1): whatever its date, it was not renewed.
+const DELETION_FLAGS: [&str; 3] = ["redemptionPeriod", "pendingDelete", "pendingRestore"];
+
+fn is_being_deleted(r: &Registration) -> bool {
+    DELETION_FLAGS.iter().any(|flag| r.has(flag))
+}
+
 fn expiration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<Change>) {
     let day = |t: StatedTime| Some(t.to_string());
     let unpaid = |r: &Registration| {
@@ -154,15 +161,19 @@ fn expiration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<Ch
     if let (Some(x), Some(y)) = (a.expires, b.expires) {
         if !x.agrees_with(&y) {
             let later = y.nominal() > x.nominal();
-            let kind = if later && !unpaid(b) { EventKind::Renewed } else { EventKind::ExpirationChanged };
+            let renewed = later && !unpaid(b) && !is_being_deleted(b);
+            let kind = if renewed { EventKind::Renewed } else { EventKind::ExpirationChanged };
             let severity = if later { Severity::Info } else { Severity::Warning };
             let mut c = change(kind, severity, "expires", day(x), day(y), source);
             if later && unpaid(b) {
                 c.note = "The registry moved the date on by itself; that does not say anybody paid".into();
+            } else if later && is_being_deleted(b) {
+                c.note = "The name is being deleted: the later date is no renewal".into();
             }
             out.push(c);
-        } else if a.has("autoRenewPeriod") && b.statuses.is_some() && !unpaid(b) {
-            // The grace period ended with the name still there: only now the renewal is a fact.
+        } else if a.has("autoRenewPeriod") && b.statuses.is_some() && !unpaid(b) && !is_being_deleted(b) {
+            // The grace period ended with the name still there: only now the renewal is a fact. A registrar that deletes
+            // the name ends the period too, with the date as it was.
             let mut c = change(EventKind::Renewed, Severity::Info, "expires", day(x), day(y), source);
             c.note = "The auto-renew grace period has ended".into();
             out.push(c);

@@ -80,6 +80,35 @@ fn no_renewal_is_announced_while_nobody_may_have_paid() {
 }
 
 #[test]
+fn a_grace_period_that_ends_in_deletion_is_no_renewal() {
+    let flagged = |flags: &[&str], expires: &str| {
+        let mut r = registration();
+        r.expires = Some(expires.parse().unwrap());
+        r.statuses = Some(flags.iter().copied().map(EppStatus::from).collect());
+        observe(r)
+    };
+    let renewed = |a: &Observation, b: &Observation| kinds(a, b).contains(&EventKind::Renewed);
+    let date = "2030-07-06T13:58:57Z";
+    let grace = flagged(&["autoRenewPeriod"], date);
+    for flag in ["redemptionPeriod", "pendingDelete", "pendingRestore"] {
+        let deleted = flagged(&[flag], date);
+        assert!(!renewed(&grace, &deleted), "{flag} took the place of the grace period");
+        let c = diff(&grace, &deleted);
+        assert_eq!(c[0].kind, EventKind::StatusAdded, "{c:?}");
+        assert_eq!(c.len(), 2, "the flags alone: {c:?}");
+        // A date that moves on while the name is being deleted is no renewal either, and says why.
+        let later = flagged(&[flag], "2031-07-06T13:58:57Z");
+        let moved = diff(&deleted, &later);
+        assert_eq!(moved[0].kind, EventKind::ExpirationChanged);
+        assert!(moved[0].note.contains("being deleted"), "{moved:?}");
+        // Restored: the flag is removed, and no grace period ended just now.
+        assert!(!renewed(&deleted, &flagged(&["clientTransferProhibited"], date)));
+    }
+    assert!(renewed(&grace, &flagged(&["clientTransferProhibited"], date)), "it stays registered");
+    assert!(renewed(&grace, &flagged(&["clientHold"], date)), "held, and renewed all the same");
+}
+
+#[test]
 fn a_nameserver_move_is_told_once_by_whoever_sees_it_first() {
     let mut a = observe(registration());
     a.delegation = Part::good(delegation(&["ns1.digitalocean.com", "ns2.digitalocean.com"]), now(), "dns");
