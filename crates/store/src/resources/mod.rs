@@ -3,6 +3,7 @@
 mod addresses;
 mod claims;
 mod domains;
+mod retry;
 mod space;
 
 pub(crate) use addresses::keep as keep_addresses;

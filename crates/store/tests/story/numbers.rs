@@ -172,6 +172,31 @@ pub async fn a_released_prefix_goes_to_the_claim_that_waited(place: &Place) {
     assert_eq!((last.name.as_str(), last.op, last.rv), ("second", Op::Update, second.rv));
 }
 
+pub async fn hopeless_claims_starve_no_other(place: &Place) {
+    let s = place.open().await;
+    claim(&*s, TWO, "keeper", &[exact("192.168.0.0/16")]).await;
+    let first = claim(&*s, ONE, "first", &[exact("10.0.0.0/24")]).await;
+    let refused = async |org, name: String, requests: &[AddressRequest], at| {
+        let made =
+            s.write_network_claim(&write(org, &name, None, requests), later(at)).await.expect("writes");
+        assert!(!made.status.is_allocated());
+    };
+    // More than one page of older claims that stay refused; some of them touch what is released.
+    for i in 0..120 {
+        let taken = request(None, Some("192.168.0.0/16"), Some(26));
+        let requests = if i % 4 == 0 { vec![exact("10.0.0.0/25"), taken] } else { vec![taken] };
+        let org = if i % 2 == 0 { ONE } else { TWO };
+        refused(org, format!("hopeless-{i}"), &requests, 1).await;
+    }
+    refused(ONE, "exact".into(), &[exact("10.0.0.0/26")], 2).await;
+    refused(TWO, "any".into(), &[request(None, Some("10.0.0.0/24"), Some(25))], 3).await;
+    s.delete_network_claim(ONE, "first", Some(first.rv), &Policy::default(), later(4)).await.unwrap();
+    let held = async |org, name: &str| prefixes(&s.network_claim(org, name).await.unwrap().unwrap());
+    assert_eq!(held(ONE, "exact").await, ["10.0.0.0/26"]);
+    assert_eq!(held(TWO, "any").await, ["10.0.0.128/25"]);
+    assert_eq!(held(ONE, "hopeless-0").await, [""; 0]);
+}
+
 pub async fn holdings_have_positions_metadata_and_tombstones(place: &Place) {
     let s = place.open().await;
     add(&*s, ONE, &["a.example", "b.example", "c.example"]).await;
