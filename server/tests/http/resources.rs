@@ -411,6 +411,12 @@ async fn addresses_lie_in_claims_released_prefixes_unclaimed_blocks_or_elsewhere
         (&found["names"][0]["name"], &found["names"][0]["ptr"]),
         (&json!("www.q7.io"), &json!("unknown"))
     );
+    // The last claim goes; what points into its prefix is still found.
+    for name in ["web", "pool"] {
+        assert_eq!(site.api("DELETE", &format!("{CLAIMS}/{name}"), Value::Null).await.0.as_u16(), 200);
+    }
+    assert_eq!(words(&places().await), ["released", "released", "elsewhere", "elsewhere"]);
+    assert_eq!(tags().await, ["ADDRESS_IN_RELEASED_SPACE"; 2]);
     let (status, e) = site.api("GET", "/api/v1/networks/names?prefix=10.0.0.1/23", Value::Null).await;
     assert!(status.as_u16() == 422 && e["detail"].as_str().unwrap().contains("host bits"), "{e}");
 }

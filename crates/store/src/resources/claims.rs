@@ -10,6 +10,7 @@ use crate::log::{self, Line};
 use jiff::Timestamp;
 use model::ids::{LogPosition, OrgId};
 use model::scan::Op;
+use numbers::prefix::parse;
 use numbers::{AddressRecord, ClaimStatus, Holder, Holding, IpNet, Policy};
 
 pub(super) const CLAIM: &str = "org, name, rv, metadata, spec, status, created_at";
@@ -35,6 +36,26 @@ pub(super) async fn list(db: &Db, org: OrgId, after: &str, limit: u32) -> Result
 pub(super) async fn read_one(db: &Db, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
     let sql = format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name = $2");
     db.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()
+}
+
+pub(super) async fn blocks(db: &Db, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
+    let found = match db {
+        Db::Sqlite { .. } => {
+            "SELECT DISTINCT json_extract(r.value, '$.from') AS block \
+             FROM network_claims, json_each(network_claims.spec, '$.addressSpace') r WHERE org = $1"
+        }
+        Db::Postgres(_) => {
+            "SELECT DISTINCT r ->> 'from' AS block \
+             FROM network_claims, jsonb_array_elements(spec::jsonb -> 'addressSpace') r WHERE org = $1"
+        }
+    };
+    let sql = format!("SELECT block FROM ({found}) b WHERE block IS NOT NULL ORDER BY block LIMIT $2");
+    let rows = db.rows(sql, args![org.0, i64::from(limit)]).await?;
+    let block = |r: &Cells| {
+        let text = r.text(0)?;
+        parse(&text).map_err(|e| Error::Broken(format!("stored block: {e}")))
+    };
+    rows.iter().map(block).collect()
 }
 
 async fn read_in(tx: &mut Tx, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {

@@ -132,6 +132,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>>;
     /// Names of an organisation's domains that point into a prefix, by address, at most `limit`.
     async fn pointing_into(&self, org: OrgId, prefix: &IpNet, limit: u32) -> Result<Vec<Pointing>>;
+    /// The distinct blocks that an organisation's claims take prefixes out of, at most `limit`.
+    async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>>;
     /// Prefixes that an organisation released inside a block, newest first, at most `limit`.
     async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>>;
     /// Holdings of an organisation after a name, by name, at most `limit`.
@@ -183,6 +185,9 @@ impl ResourceStore for Database {
     }
     async fn pointing_into(&self, org: OrgId, prefix: &IpNet, limit: u32) -> Result<Vec<Pointing>> {
         addresses::pointing_into(&self.db, org, prefix, limit).await
+    }
+    async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
+        claims::blocks(&self.db, org, limit).await
     }
     async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>> {
         space::released(&self.db, org, limit).await

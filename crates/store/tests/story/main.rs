@@ -103,6 +103,7 @@ stories! {
     numbers::replicas_that_claim_at_once_never_overlap,
     numbers::a_released_prefix_goes_to_the_claim_that_waited,
     numbers::hopeless_claims_starve_no_other,
+    numbers::blocks_are_those_of_all_claims_of_an_organisation,
     numbers::holdings_have_positions_metadata_and_tombstones,
     numbers::names_are_found_by_the_prefix_they_point_into,
     outbox::a_scan_with_events_is_routed_once_for_each_holder,

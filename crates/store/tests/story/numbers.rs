@@ -197,6 +197,24 @@ pub async fn hopeless_claims_starve_no_other(place: &Place) {
     assert_eq!(held(ONE, "hopeless-0").await, [""; 0]);
 }
 
+pub async fn blocks_are_those_of_all_claims_of_an_organisation(place: &Place) {
+    let s = place.open().await;
+    let out_of = |block: &str| request(None, Some(block), Some(64));
+    for i in 0..20 {
+        claim(&*s, ONE, &format!("a-{i}"), &[out_of("2001:db8::/48"), exact(&format!("10.0.{i}.0/24"))])
+            .await;
+    }
+    claim(&*s, ONE, "z", &[request(None, Some("10.20.0.0/16"), Some(26))]).await;
+    claim(&*s, TWO, "a", &[out_of("2001:db8:1::/48")]).await;
+    let blocks = async |org, limit| {
+        let found = s.network_blocks(org, limit).await.expect("reads");
+        found.iter().map(IpNet::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(blocks(ONE, 100).await, ["10.20.0.0/16", "2001:db8::/48"]);
+    assert_eq!(blocks(TWO, 100).await, ["2001:db8:1::/48"]);
+    assert_eq!(blocks(ONE, 1).await.len(), 1);
+}
+
 pub async fn holdings_have_positions_metadata_and_tombstones(place: &Place) {
     let s = place.open().await;
     add(&*s, ONE, &["a.example", "b.example", "c.example"]).await;
