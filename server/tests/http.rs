@@ -18,6 +18,8 @@ mod resources;
 mod rest_access;
 #[path = "http/settings.rs"]
 mod settings;
+#[path = "http/shared_space.rs"]
+mod shared_space;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/site.rs"]

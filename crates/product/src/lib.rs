@@ -33,6 +33,7 @@ pub use fleet::{
 };
 pub use limits::{Bounds, Limits, Permit, Work};
 pub use members::Quotas;
+pub use numbers::Policy as OverlapPolicy;
 pub use tools::{LiveComparison, Tools};
 pub use visitors::{ToolPermit, Visitors};
 
@@ -54,6 +55,8 @@ pub struct Services {
     pub identity: identity::Identity,
     /// Most of each thing that one organisation may have.
     pub quotas: Quotas,
+    /// Where the address spaces of organisations may overlap.
+    pub overlap: OverlapPolicy,
     /// Sends messages.
     pub deliverer: notify::Deliverer,
     /// What is turned on in this process.

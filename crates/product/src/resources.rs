@@ -6,7 +6,7 @@ use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition, OrgId};
 use model::names::DomainName;
 use model::scan::{Live, LogEntry, Op};
-use numbers::{IpNet, Policy};
+use numbers::IpNet;
 use service::addresses::{PlacedAddress, Pointers};
 use service::policy::{Action, authorize};
 use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
@@ -143,7 +143,7 @@ impl ResourceBackend for Services {
             expected: draft.expected,
             metadata: draft.metadata.clone(),
             spec: draft.spec.clone(),
-            policy: Policy::default(),
+            policy: self.overlap.clone(),
             dry_run: draft.dry_run,
         };
         let written =
@@ -159,8 +159,8 @@ impl ResourceBackend for Services {
         expected: Option<LogPosition>,
     ) -> ApiResult<Claim> {
         authorize(caller, Action::DeleteNetworkClaim)?;
-        let policy = Policy::default();
-        let gone = self.store().delete_network_claim(caller.org, name, expected, &policy, self.now()).await;
+        let gone =
+            self.store().delete_network_claim(caller.org, name, expected, &self.overlap, self.now()).await;
         let gone = gone.map_err(changed(name))?;
         self.scanner.hub.recorded();
         Ok(claim(gone))

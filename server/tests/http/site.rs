@@ -114,6 +114,7 @@ async fn site_over(
         deliverer,
         identity: identity.clone(),
         quotas: product::Quotas::default(),
+        overlap: product::OverlapPolicy::default(),
         gates: features::Gates::default(),
         demo,
         visitors: None,
