@@ -12,6 +12,8 @@ mod objects;
 mod open_tools;
 #[path = "http/registered.rs"]
 mod registered;
+#[path = "http/resource_rules.rs"]
+mod resource_rules;
 #[path = "http/resources.rs"]
 mod resources;
 #[path = "http/rest_access.rs"]

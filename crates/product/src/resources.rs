@@ -134,7 +134,11 @@ impl ResourceBackend for Services {
         authorize(caller, Action::SaveNetworkClaim)?;
         let _use = self.using("network-claim")?;
         checked_claim_name(&draft.name)?;
-        if let Some(e) = numbers::claim::validate(&draft.spec).first() {
+        let mut errors = numbers::claim::validate(&draft.spec);
+        if draft.expected.is_none() {
+            errors.extend(numbers::well_known::validate(&draft.name, &draft.spec));
+        }
+        if let Some(e) = errors.first() {
             return Err(ApiError::invalid(e.to_string()));
         }
         let write = NetworkClaimWrite {

@@ -13,9 +13,10 @@ use std::time::Duration;
 use store::Record;
 use tower::ServiceExt as _;
 
-const CLAIMS: &str = "/apis/datumapis.com/v1alpha/namespaces/default/networkclaims";
+pub const CLAIMS: &str = "/apis/datumapis.com/v1alpha/namespaces/default/networkclaims";
 
-fn claim(name: &str, prefix: &str) -> Value {
+/// A claim of a prefix.
+pub fn claim(name: &str, prefix: &str) -> Value {
     json!({
         "apiVersion": "datumapis.com/v1alpha", "kind": "NetworkClaim", "metadata": { "name": name },
         "spec": { "addressSpace": [{ "prefix": prefix, "reference": { "resource": "services" } }] },
@@ -23,7 +24,7 @@ fn claim(name: &str, prefix: &str) -> Value {
 }
 
 /// A request of this media type; status, headers and JSON of the answer.
-async fn send(
+pub async fn send(
     site: &Site,
     method: &str,
     path: &str,

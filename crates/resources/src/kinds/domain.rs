@@ -48,6 +48,7 @@ pub static DOMAIN: Kind = Kind {
     ],
     schema,
     selectable: &["spec.name"],
+    selectable_list: None,
     action: |verb| {
         Some(match verb {
             Verb::Get => Action::DomainObject,

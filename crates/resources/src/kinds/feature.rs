@@ -34,6 +34,7 @@ pub static FEATURE: Kind = Kind {
     ],
     schema,
     selectable: &["spec.desired", "status.state", "status.stage"],
+    selectable_list: None,
     action: |verb| match verb {
         Verb::Get | Verb::List => Some(Action::Features),
         Verb::Watch => Some(Action::Changes),
