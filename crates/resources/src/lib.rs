@@ -14,6 +14,7 @@ mod body;
 mod crd;
 mod delete;
 mod discovery;
+mod domains;
 mod failure;
 mod fields;
 mod kind;

@@ -190,10 +190,7 @@ pub(crate) async fn status(
         let list: Vec<String> = unknown.iter().map(|f| format!("unknown field {f:?}")).collect();
         return Err(Failure::bad_request(format!("strict decoding error: {}", list.join(", "))));
     }
-    if options.dry_run()? {
-        return Err(Failure::bad_request("dryRun is not supported at this address"));
-    }
-    let object = objects.report(name, &status, is_whole, expected).await?;
+    let object = objects.report(name, &status, is_whole, expected, options.dry_run()?).await?;
     let warn = |f: String| format!("unknown field {f:?}");
     let warnings = if policy == Unknown::Warn { unknown.into_iter().map(warn).collect() } else { Vec::new() };
     Ok(Written { object, created: false, warnings })

@@ -181,7 +181,7 @@ pub(crate) fn report(
         return Err(violations);
     }
     let leftovers = (is_whole || status["leftovers"].is_array()).then_some(leftovers);
-    Ok(FeatureReport { name: name.into(), uses, leftovers, is_whole, expected })
+    Ok(FeatureReport { name: name.into(), uses, leftovers, is_whole, expected, dry_run: false })
 }
 
 fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {
