@@ -291,12 +291,15 @@ async fn store(objects: &Objects, old: &Value, mut new: Value, options: &Options
     new["status"] = old["status"].clone();
     let deleting = new["metadata"].get("deletionTimestamp").is_some();
     let held = new["metadata"]["finalizers"].as_array().is_some_and(|f| !f.is_empty());
+    if deleting && !held && !dry_run {
+        // Without its finalizers first: what is stored with one is not deleted.
+        let bare =
+            if same(old, &new) { old.clone() } else { objects.update(&new, position(old), false).await? };
+        objects.delete(&bare).await?;
+        return Ok(bare);
+    }
     if same(old, &new) {
         return Ok(old.clone());
-    }
-    if deleting && !held && !dry_run {
-        objects.delete(old).await?;
-        return Ok(new);
     }
     objects.update(&new, position(old), dry_run).await
 }

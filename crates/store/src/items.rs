@@ -190,6 +190,9 @@ pub(crate) async fn delete_returning(db: &Db, by: &By<'_>, names: &[DomainName])
     // Locked in order first: a DELETE takes its rows in whatever order it finds them.
     let lock = format!("SELECT name FROM items WHERE org = $1 AND {which} ORDER BY name{}", db.for_update());
     let delete = format!("DELETE FROM items WHERE org = $1 AND {which} RETURNING {ITEM}");
+    for part in names.chunks(PART) {
+        resources::check_finalizers(db, org, part).await?;
+    }
     let mut taken = Vec::new();
     for part in names.chunks(PART) {
         let mut tx = db.begin().await?;

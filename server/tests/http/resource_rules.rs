@@ -1,7 +1,7 @@
 //! The resource API: rules of claims and of writes that clients rely on.
 
 use crate::resources::{CLAIMS, claim, send};
-use crate::site::{Site, site};
+use crate::site::{BEARER, Site, site};
 use model::ids::OrgId;
 use model::item::ItemPatch;
 use model::names::DomainName;
@@ -187,4 +187,47 @@ async fn dry_runs_of_all_verbs_answer_as_the_write_would_and_store_nothing() {
     assert_eq!(send(&site, "PATCH", &one, MERGE, on).await.0.as_u16(), 200);
     let (code, e) = dry(&site, "DELETE", &one, json, &Value::Null).await;
     assert_eq!((code, e["reason"].as_str()), (422, Some("Invalid")), "{e}");
+}
+
+#[tokio::test]
+async fn a_finalizer_holds_whichever_way_a_deletion_comes() {
+    let site = site(false).await;
+    let hold = |mut object: Value| {
+        object["metadata"]["finalizers"] = json!(["story.example/hold"]);
+        object
+    };
+    for (path, object) in [(DOMAINS, domain("q7.io")), (CLAIMS, claim("web", "10.0.0.0/24"))] {
+        let (status, made) = site.api("POST", path, hold(object)).await;
+        assert_eq!(status.as_u16(), 201, "{made}");
+    }
+    assert_eq!(site.api("POST", DOMAINS, domain("q8.io")).await.0.as_u16(), 201);
+    let form = "application/x-www-form-urlencoded";
+    for (method, path, body) in [
+        ("DELETE", "/api/v1/domains/q7.io", ""),
+        ("POST", "/api/fn/remove", "names[0]=q8.io&names[1]=q7.io"),
+        ("POST", "/api/fn/release", "name=web"),
+    ] {
+        let headers = [
+            ("authorization", BEARER),
+            ("content-type", form),
+            ("accept", "application/json"),
+            ("origin", "http://localhost:8080"),
+        ];
+        let (status, text) = site.ask(method, path, &headers, body).await;
+        assert_eq!(status.as_u16(), 409, "{path}: {text}");
+        assert!(text.contains("has the finalizer story.example/hold"), "{path}: {text}");
+    }
+    let (domains, claims) = (format!("{DOMAINS}/q7.io"), format!("{CLAIMS}/web"));
+    assert_eq!(site.api("GET", &format!("{DOMAINS}/q8.io"), Value::Null).await.0.as_u16(), 200);
+    for one in [domains, claims] {
+        let (status, object) = site.api("GET", &one, Value::Null).await;
+        assert!(status.as_u16() == 200 && object["metadata"]["deletionTimestamp"].is_null(), "{object}");
+        // Marked, and gone with its last finalizer.
+        let (_, marked) = site.api("DELETE", &one, Value::Null).await;
+        assert!(marked["metadata"]["deletionTimestamp"].is_string(), "{marked}");
+        let bare = br#"{"metadata":{"finalizers":null}}"#.to_vec();
+        let (status, _, gone) = send(&site, "PATCH", &one, MERGE, bare).await;
+        assert_eq!(status.as_u16(), 200, "{gone}");
+        assert_eq!(site.api("GET", &one, Value::Null).await.0.as_u16(), 404);
+    }
 }

@@ -1,5 +1,6 @@
 //! Claims: each write decides about the claim in the transaction that stores it, under the one lock of the address space.
 
+use super::domains::not_held;
 use super::retry::retry_refused;
 use super::space::{Cached, SpaceCache};
 use super::{NetworkClaimWrite, StoredNetworkClaim, held};
@@ -125,6 +126,7 @@ pub(super) async fn delete(
     if expected.is_some_and(|e| e != claim.rv) {
         return Err(Error::Conflict);
     }
+    not_held(name, &claim.metadata)?;
     tx.execute("DELETE FROM network_claims WHERE org = $1 AND name = $2", args![org.0, name]).await?;
     let mut changes = Changes::default();
     for (prefix, _) in held(&claim.status) {

@@ -8,7 +8,7 @@ mod space;
 
 pub(crate) use addresses::keep as keep_addresses;
 pub(crate) use claims::tombstone_rows;
-pub(crate) use domains::{forget, tombstones_of_items};
+pub(crate) use domains::{check_finalizers, forget, tombstones_of_items};
 pub(crate) use space::SpaceCache;
 
 use crate::api::Result;
@@ -117,7 +117,7 @@ pub trait ResourceStore: Send + Sync + 'static {
         write: &NetworkClaimWrite,
         now: Timestamp,
     ) -> Result<StoredNetworkClaim>;
-    /// Deletes a claim, releases its prefixes, and decides again about refused claims, oldest first. Returns it as it was
+    /// Deletes a claim that has no finalizer ([`Error::Held`](crate::Error::Held)), releases its prefixes, and decides again about refused claims, oldest first. Returns it as it was
     /// with the position of its deletion.
     async fn delete_network_claim(
         &self,

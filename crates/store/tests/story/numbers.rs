@@ -215,6 +215,30 @@ pub async fn blocks_are_those_of_all_claims_of_an_organisation(place: &Place) {
     assert_eq!(blocks(ONE, 1).await.len(), 1);
 }
 
+pub async fn what_has_a_finalizer_is_not_deleted(place: &Place) {
+    const HELD: &str = r#"{"finalizers":["story.example/hold"]}"#;
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example", "b.example"]).await;
+    let object = async || s.domain_object(ONE, &name("b.example")).await.unwrap().unwrap();
+    s.set_domain_metadata(ONE, &name("b.example"), object().await.rv, HELD, now()).await.unwrap();
+    let is_held = |e: &Error, of: &str| matches!(e, Error::Held { name, finalizer } if name == of && finalizer == "story.example/hold");
+    let e = s.remove(ONE, &[name("a.example"), name("b.example")], now()).await.unwrap_err();
+    assert!(is_held(&e, "b.example"), "{e:?}");
+    assert_eq!(s.domain_objects(ONE, "", 10).await.unwrap().len(), 2, "none of them was removed");
+    let write =
+        NetworkClaimWrite { metadata: HELD.into(), ..write(ONE, "web", None, &[exact("10.0.0.0/24")]) };
+    let made = s.write_network_claim(&write, now()).await.unwrap();
+    let policy = Policy::default();
+    let e = s.delete_network_claim(ONE, "web", None, &policy, now()).await.unwrap_err();
+    assert!(is_held(&e, "web"), "{e:?}");
+    // Without the finalizer they go.
+    s.set_domain_metadata(ONE, &name("b.example"), object().await.rv, "{}", now()).await.unwrap();
+    assert_eq!(s.remove(ONE, &[name("a.example"), name("b.example")], now()).await.unwrap(), 2);
+    let bare = NetworkClaimWrite { metadata: "{}".into(), expected: Some(made.rv), ..write };
+    s.write_network_claim(&bare, now()).await.unwrap();
+    s.delete_network_claim(ONE, "web", None, &policy, now()).await.unwrap();
+}
+
 pub async fn holdings_have_positions_metadata_and_tombstones(place: &Place) {
     let s = place.open().await;
     add(&*s, ONE, &["a.example", "b.example", "c.example"]).await;
