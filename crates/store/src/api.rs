@@ -161,8 +161,8 @@ pub trait Store:
     }
     /// [`Store::add`], with an entry of the audit log for each.
     async fn add_by(&self, by: &Actor, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>>;
-    /// Removes holdings (tombstones in the log), or none of them when one has a finalizer ([`Error::Held`]); the answer says how many there were. The events stay readable
-    /// until pruned; the shared observation stays while anybody holds the name.
+    /// Removes holdings (tombstones in the log), or none of them when one has a finalizer ([`Error::Held`]); the answer says
+    /// how many there were. The events stay readable until pruned; the shared observation stays while anybody holds the name.
     async fn remove(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<u64> {
         Ok(self.delete_returning(org, names, now).await?.len() as u64)
     }
