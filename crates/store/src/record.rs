@@ -49,7 +49,7 @@ pub(crate) async fn record(db: &Db, record: &Record) -> Result<LogPosition> {
     let last = position(lines.len()) - 1;
     let first = log::append_only(&mut tx, lines, record.at).await?.0;
     for (rv, (outcome, stored)) in (first..).zip(held) {
-        write_holding(&mut tx, outcome, &stored, rv).await?;
+        write_holding(&mut tx, outcome, &stored, (rv, record.at)).await?;
     }
     put_events(&mut tx, name, first + of_events, &events, record.at).await?;
     tx.commit().await?;
@@ -157,17 +157,23 @@ pub(crate) async fn locked(
 }
 
 /// The stored holding that an outcome is for, locked; `None` when it was removed meanwhile.
-async fn holding(db: &Db, tx: &mut Tx, outcome: &ItemOutcome) -> Result<Option<Item>> {
+async fn holding(db: &Db, tx: &mut Tx, outcome: &ItemOutcome) -> Result<Option<(Item, Row)>> {
     let item = &outcome.item;
-    let Some((stored, _)) = locked(db, tx, item.org, &item.name).await? else { return Ok(None) };
-    if same_grounds(item, &stored) { Ok(Some(stored)) } else { Err(Error::Conflict) }
+    let Some((stored, shown)) = locked(db, tx, item.org, &item.name).await? else { return Ok(None) };
+    if same_grounds(item, &stored) { Ok(Some((stored, shown))) } else { Err(Error::Conflict) }
 }
 
 /// Writes the outcome for one holder; `rv` is the position of the log entry about it.
-async fn write_holding(tx: &mut Tx, outcome: &ItemOutcome, stored: &Item, rv: i64) -> Result<()> {
+async fn write_holding(
+    tx: &mut Tx,
+    outcome: &ItemOutcome,
+    (stored, shown): &(Item, Row),
+    (rv, at): (i64, Timestamp),
+) -> Result<()> {
     let item = &outcome.item;
     let mut row = outcome.row.clone();
     overlay(&mut row, stored);
+    row.follow(shown, at);
     let mut values = args![
         item.org.0,
         item.name.as_str(),

@@ -160,7 +160,7 @@ pub(crate) fn object(org: OrgId, namespace: &str, claim: &Claim) -> Value {
         Some(r) => ("False", "Unavailable", r.message.clone().unwrap_or_default()),
         None => ("True", "Allocated", "All prefixes are allocated.".to_string()),
     };
-    let at = records.iter().map(|r| r.date).max().unwrap_or(claim.created_at);
+    let at = claim.status.known_since().unwrap_or(claim.created_at);
     let condition = meta::condition(("Allocated", holds), reason, &message, &metadata["generation"], at);
     json!({
         "apiVersion": Kind::api_version(),

@@ -23,6 +23,7 @@ mod processes;
 mod saved;
 mod services;
 mod states;
+mod transitions;
 mod world;
 
 use world::Place;
@@ -122,4 +123,5 @@ stories! {
     states::states_are_differences_that_read_as_they_were,
     states::states_of_a_wrong_clock_stay_readable,
     states::a_name_keeps_a_bounded_number_of_states,
+    transitions::a_transition_is_when_the_word_changes,
 }
