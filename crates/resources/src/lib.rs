@@ -24,6 +24,7 @@ mod meta;
 mod openapi;
 mod paths;
 mod protobuf;
+mod repeated;
 mod request;
 mod schema;
 mod selector;

@@ -231,3 +231,73 @@ async fn a_finalizer_holds_whichever_way_a_deletion_comes() {
         assert_eq!(site.api("GET", &one, Value::Null).await.0.as_u16(), 404);
     }
 }
+
+#[tokio::test]
+async fn fields_that_are_unknown_or_repeated_are_refused_warned_of_or_ignored() {
+    let site = site(false).await;
+    let text = claim("web", "10.0.0.0/24").to_string();
+    let unknown = text.replacen("\"addressSpace\":[{", "\"extra\":1,\"addressSpace\":[{\"colour\":2,", 1);
+    let repeated = text.replacen("\"prefix\":", "\"prefix\":\"10.9.0.0/24\",\"prefix\":", 1);
+    for (body, what, fields) in [
+        (&unknown, "unknown field", &["spec.addressSpace[0].colour", "spec.extra"][..]),
+        (&repeated, "duplicate field", &["spec.addressSpace[0].prefix"][..]),
+    ] {
+        let strict = format!("{CLAIMS}?fieldValidation=Strict");
+        let post =
+            async |path: &str| send(&site, "POST", path, "application/json", body.clone().into_bytes()).await;
+        let (status, _, e) = post(&strict).await;
+        assert_eq!((status.as_u16(), e["reason"].as_str()), (400, Some("BadRequest")), "{e}");
+        let causes = e["details"]["causes"].as_array().unwrap();
+        assert_eq!(causes.len(), fields.len(), "{e}");
+        for field in fields {
+            assert!(causes.iter().any(|c| c["field"] == *field && c["message"] == what), "{field}: {e}");
+            assert!(e["message"].as_str().unwrap().contains(&format!("{what} {field:?}")), "{e}");
+        }
+        for (query, warned) in [("fieldValidation=Warn", true), ("fieldValidation=Ignore", false), ("", true)]
+        {
+            let (status, warnings, made) = post(&format!("{CLAIMS}?{query}")).await;
+            assert_eq!(status.as_u16(), 201, "{made}");
+            let names = fields.iter().filter(|f| warnings.contains(**f)).count();
+            assert_eq!(names, if warned { fields.len() } else { 0 }, "{query}: {warnings}");
+            assert_eq!(made["spec"]["addressSpace"][0]["prefix"], "10.0.0.0/24", "the last one counts");
+            assert!(made["spec"]["addressSpace"][0].get("colour").is_none(), "{made}");
+            assert_eq!(site.api("DELETE", &format!("{CLAIMS}/web"), Value::Null).await.0.as_u16(), 200);
+        }
+    }
+    // In patches and in YAML.
+    site.api("POST", CLAIMS, claim("web", "10.0.0.0/24")).await;
+    let twice = br#"{"metadata":{"labels":{"a":"1","a":"2"}}}"#.to_vec();
+    let strict = format!("{CLAIMS}/web?fieldValidation=Strict");
+    let (status, _, e) = send(&site, "PATCH", &strict, MERGE, twice).await;
+    assert_eq!(
+        (status.as_u16(), &e["details"]["causes"][0]["field"]),
+        (400, &json!("metadata.labels.a")),
+        "{e}"
+    );
+    let yaml = b"metadata: { name: x }\nspec: {}\nspec: {}\n".to_vec();
+    let (status, _, e) = send(&site, "POST", CLAIMS, "application/yaml", yaml).await;
+    assert_eq!((status.as_u16(), e["kind"].as_str()), (400, Some("Status")), "{e}");
+    let (status, e) = site.api("GET", &format!("{CLAIMS}?fieldValidation=Some"), Value::Null).await;
+    assert_eq!(status.as_u16(), 200, "only writes read it: {e}");
+}
+
+#[tokio::test]
+async fn a_watch_from_the_future_and_a_large_body_name_what_is_wrong() {
+    let site = site(false).await;
+    for method in ["watch=1&", ""] {
+        let path = format!("{CLAIMS}?{method}resourceVersion=99999");
+        let (status, e) = site.api("GET", &path, Value::Null).await;
+        let cause = &e["details"]["causes"][0];
+        assert_eq!(
+            (status.as_u16(), &cause["field"], &cause["reason"]),
+            (504, &json!("resourceVersion"), &json!("ResourceVersionTooLarge")),
+            "{e}"
+        );
+    }
+    for size in [4 << 20, 10 << 20] {
+        let (status, _, e) = send(&site, "POST", CLAIMS, "application/json", vec![b' '; size]).await;
+        let cause = &e["details"]["causes"][0];
+        assert_eq!((status.as_u16(), &cause["field"]), (413, &json!("body")), "{e}");
+        assert!(cause["message"].as_str().unwrap().contains("at most 3145728 octets"), "{e}");
+    }
+}
