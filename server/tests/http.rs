@@ -1,5 +1,7 @@
 //! The HTTP server as a program meets it: who may come in, what bad input gets, what a page says without script.
 
+#[path = "http/addresses.rs"]
+mod addresses;
 #[path = "http/agents.rs"]
 mod agents;
 #[path = "http/feeds.rs"]
