@@ -2,9 +2,11 @@
 //! order of precedence. With them the whole product runs inside any closed network.
 
 mod oidc;
+mod shared_space;
 mod third_party;
 
 pub use oidc::OidcArgs;
+pub(crate) use shared_space::shared_space;
 pub use third_party::ThirdPartyArgs;
 
 use anyhow::{Context, Result};
@@ -159,6 +161,9 @@ pub struct EngineArgs {
     /// Lookups per minute of all visitors together.
     #[arg(skip)]
     pub open_rate_all: Option<u32>,
+    /// Prefixes inside which each organisation has an address space of its own; the flag is one of `serve`.
+    #[arg(skip)]
+    pub shared_space: Vec<String>,
     /// The sign-in provider: the table `[oidc]` of the file; its flags are those of `serve`
     #[arg(skip)]
     pub oidc: OidcArgs,
@@ -197,6 +202,7 @@ impl EngineArgs {
             open_origins: file.open_origins,
             open_rate: file.open_rate,
             open_rate_all: file.open_rate_all,
+            shared_space: file.shared_space,
             oidc: self.oidc.over(file.oidc),
         })
     }

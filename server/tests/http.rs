@@ -1,5 +1,7 @@
 //! The HTTP server as a program meets it: who may come in, what bad input gets, what a page says without script.
 
+#[path = "http/addresses.rs"]
+mod addresses;
 #[path = "http/agents.rs"]
 mod agents;
 #[path = "http/feeds.rs"]
@@ -12,12 +14,16 @@ mod objects;
 mod open_tools;
 #[path = "http/registered.rs"]
 mod registered;
+#[path = "http/resource_rules.rs"]
+mod resource_rules;
 #[path = "http/resources.rs"]
 mod resources;
 #[path = "http/rest_access.rs"]
 mod rest_access;
 #[path = "http/settings.rs"]
 mod settings;
+#[path = "http/shared_space.rs"]
+mod shared_space;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/site.rs"]

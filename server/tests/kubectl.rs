@@ -4,12 +4,18 @@
 mod cluster;
 
 use cluster::Cluster as Server;
-use cluster::site::TOKEN;
+use cluster::site::{TOKEN, site, site_observing};
+use model::event::{Change, EventKind, Severity};
+use model::ids::{OrgId, Vantage};
 use model::names::DomainName;
+use model::observation::Observation;
 use serde_json::{Value, json};
+use server::settings::EngineArgs;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
+use store::{ItemOutcome, Record};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
@@ -35,7 +41,10 @@ impl Cluster {
     /// Over plain HTTP in the name of the demo's visitor, or over TLS with the site's token.
     async fn start(tls: bool) -> Option<Cluster> {
         kubectl_program()?;
-        let server = Server::start(tls).await;
+        Some(Self::over(Server::over(site(!tls).await, tls).await, tls))
+    }
+
+    fn over(server: Server, tls: bool) -> Cluster {
         let address = server.address;
         let arguments = if tls {
             vec![
@@ -46,7 +55,7 @@ impl Cluster {
         } else {
             vec![format!("--server=http://{address}")]
         };
-        Some(Cluster { server, home: tempfile::tempdir().unwrap(), arguments })
+        Cluster { server, home: tempfile::tempdir().unwrap(), arguments }
     }
 
     fn command(&self, words: &[&str]) -> Command {
@@ -266,4 +275,110 @@ async fn a_token_says_what_it_may_over_tls() {
     let out = c.command(&["get", "domains", "--token=dst_wrong"]).output().await.unwrap();
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(!out.status.success() && (said.contains("Unauthorized") || said.contains("logged in")), "{said}");
+}
+
+/// A network that a worker can scan; its folder and its servers live as long as it.
+async fn network(folder: &std::path::Path) -> (lab::Lab, Arc<dyn monitor::Observer>) {
+    let scenario = lab::Scenario::named("small").unwrap();
+    let options = lab::Options::new(scenario, folder, jiff::Timestamp::now());
+    let lab = lab::Lab::start(options).await.unwrap();
+    let args = EngineArgs {
+        config: Some(lab.endpoints().engine.clone()),
+        registry_spacing: Some(1),
+        ..EngineArgs::default()
+    };
+    let observer = server::wiring::internet(&args.resolved().unwrap()).unwrap();
+    (lab, Arc::new(observer))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn adding_a_domain_starts_its_scan() {
+    if kubectl_program().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (_lab, observer) = network(folder.path()).await;
+    let c = Cluster::over(Server::over(site_observing(observer).await, false).await, false);
+    let stop = tokio_util::sync::CancellationToken::new();
+    let worker = c.server.site.services.worker.clone();
+    let work = tokio::spawn({
+        let stop = stop.clone();
+        async move { worker.run(stop).await }
+    });
+    let domain = json!({ "apiVersion": "datumapis.com/v1alpha", "kind": "Domain",
+        "metadata": { "name": "plain.example" }, "spec": { "name": "plain.example" } });
+    c.kubectl(&["apply", "-f", &c.file("domain.json", &domain)]).await;
+    // Nothing but the create asks for the scan.
+    c.kubectl(&["wait", "--for=condition=Observed", "domain/plain.example", "--timeout=90s"]).await;
+    let shown: Value =
+        serde_json::from_str(&c.kubectl(&["get", "domain", "plain.example", "-o", "json"]).await).unwrap();
+    assert_eq!((&shown["kind"], &shown["spec"]["name"]), (&json!("Domain"), &json!("plain.example")));
+    let status = &shown["status"];
+    assert!(status["lastScanTime"].is_string() && status["expirationDate"].is_string(), "{shown}");
+    assert!(status["nameservers"].as_array().is_some_and(|n| !n.is_empty()), "{shown}");
+    let list: Value = serde_json::from_str(&c.kubectl(&["get", "domains", "-o", "json"]).await).unwrap();
+    assert_eq!((&list["kind"], list["items"].as_array().map(Vec::len)), (&json!("List"), Some(1)));
+    stop.cancel();
+    work.await.unwrap();
+}
+
+/// Records a change of a domain that the organisation holds.
+async fn record_change(server: &Server, domain: &str, new: &str) {
+    let (store, name) = (&server.site.scanner.store, DomainName::trusted(domain));
+    let known = store.observation(&name, &Vantage::local()).await.unwrap().map_or(0, |k| k.version);
+    let (item, row) = store.item(OrgId::BUILT_IN, &name).await.unwrap().unwrap();
+    let change = Change {
+        kind: EventKind::RegistrarChanged,
+        severity: Severity::Warning,
+        field: "registrar".into(),
+        old: Some("Lantern".into()),
+        new: Some(new.into()),
+        source: "RDAP".into(),
+        note: String::new(),
+    };
+    let record = Record {
+        expected_version: known,
+        observation: Observation::empty(name, Vantage::local()),
+        snapshot: None,
+        raw: vec![],
+        outcomes: vec![ItemOutcome { item, row, changes: vec![change] }],
+        at: jiff::Timestamp::now(),
+    };
+    store.record(&record).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn events_are_listed_selected_and_watched() {
+    let Some(c) = Cluster::start(false).await else { return };
+    for name in ["q7.io", "q8.io"] {
+        let domain = json!({ "apiVersion": "datumapis.com/v1alpha", "kind": "Domain",
+            "metadata": { "name": name }, "spec": { "name": name } });
+        c.kubectl(&["create", "-f", &c.file("domain.json", &domain)]).await;
+    }
+    record_change(&c.server, "q7.io", "Harbour").await;
+    let table = c.kubectl(&["get", "domainevents"]).await;
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].contains("SEVERITY") && lines[0].contains("MESSAGE"), "{table}");
+    assert_eq!(lines.len(), 2, "{table}");
+    for word in ["registrar_changed", "q7.io", "Harbour"] {
+        assert!(lines[1].contains(word), "{word}: {table}");
+    }
+    // The watch begins with what there is and goes on with what comes.
+    let mut watch = c.command(&["get", "domainevents", "-w", "-o", "name"]);
+    let mut watch = watch.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut next = async || {
+        let line = tokio::time::timeout(Duration::from_secs(30), lines.next_line()).await;
+        line.expect("the watch reports it").unwrap().expect("the watch lasts")
+    };
+    let first = next().await;
+    assert!(first.starts_with("domainevent.datumapis.com/event-"), "{first}");
+    record_change(&c.server, "q8.io", "Lighthouse").await;
+    let second = next().await;
+    assert_ne!(first, second);
+    watch.kill().await.unwrap();
+    let path = "jsonpath={.spec.domain} {.spec.new}";
+    assert_eq!(c.kubectl(&["get", &second, "-o", path]).await, "q8.io Lighthouse");
+    let one = c.kubectl(&["get", "domev", "--field-selector", "spec.domain=q7.io", "-o", "name"]).await;
+    assert_eq!(one.trim(), first);
 }

@@ -79,6 +79,7 @@ impl World {
             deliverer: notify::Deliverer::new(dialer.clone(), None, None),
             identity,
             quotas: product::Quotas::default(),
+            overlap: product::OverlapPolicy::default(),
             gates: gates.clone(),
             demo: false,
             visitors: None,

@@ -63,6 +63,7 @@ async fn site_with(bounds: Bounds) -> Site {
         deliverer,
         identity: identity.clone(),
         quotas: product::Quotas::default(),
+        overlap: product::OverlapPolicy::default(),
         gates: features::Gates::default(),
         demo: true,
         visitors: None,

@@ -1,6 +1,8 @@
 //! The Networks page: blocks, claims, free space, a preview; and what covers the addresses of a domain.
 
 #[cfg(feature = "ssr")]
+mod fold;
+#[cfg(feature = "ssr")]
 mod view;
 
 #[cfg(feature = "ssr")]
@@ -38,6 +40,18 @@ pub struct Cell {
     pub start: f64,
     /// Its part of the block, per cent.
     pub width: f64,
+    /// What it holds, when it stands for parts that are too many to draw.
+    #[serde(default)]
+    pub fold: Option<Fold>,
+}
+
+/// Small parts that are drawn as the sub-prefix that holds them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Fold {
+    /// Part of the sub-prefix that is allocated, per cent.
+    pub used: f64,
+    /// Allocated prefixes in it.
+    pub claims: usize,
 }
 
 /// A block with its parts.
@@ -51,8 +65,8 @@ pub struct Space {
     pub ends: (String, String),
     /// Its parts in order, at most [`CELLS_MAX`].
     pub cells: Vec<Cell>,
-    /// Parts beyond.
-    pub more: usize,
+    /// Parts that are drawn folded.
+    pub folded: usize,
 }
 
 /// A record of a claim.
@@ -88,12 +102,18 @@ pub struct Networks {
     pub blocks: Vec<Block>,
     /// The block that is shown.
     pub space: Option<Space>,
-    /// Claims in it, refused ones first.
+    /// Records of claims in it, refused ones first, at most [`ROWS_MAX`].
     pub claims: Vec<ClaimRow>,
+    /// Records beyond.
+    #[serde(default)]
+    pub more_claims: usize,
     /// What the form would get.
     pub preview: Option<Preview>,
-    /// Claims in all.
+    /// Claims that were read.
     pub total: usize,
+    /// True when there are more than [`CLAIMS_MAX`], which the page leaves out.
+    #[serde(default)]
+    pub is_cut: bool,
     /// Why the block of the address can't be shown.
     pub error: Option<String>,
     /// The server's clock.
@@ -102,21 +122,26 @@ pub struct Networks {
 
 /// Parts of a block that are drawn and listed.
 pub const CELLS_MAX: usize = 256;
+/// Records of claims that are listed.
+pub const ROWS_MAX: usize = 1_000;
+/// Claims that the page reads.
+pub const CLAIMS_MAX: usize = 20_000;
 
 /// The page for an address's query.
 #[server(name = ReadNetworks, prefix = "/api/fn", endpoint = "networks", output = Json)]
 pub async fn networks(query: String) -> Result<Networks, ApiError> {
     let (backend, caller) = context::backend()?;
     let mut claims = Vec::new();
-    loop {
+    let is_cut = loop {
         let after = claims.last().map_or_else(String::new, |c: &service::resources::Claim| c.name.clone());
         let page = backend.network_claims(&caller, &after, 1000).await?;
         let more = page.len() == 1000;
         claims.extend(page);
-        if !more || claims.len() >= 20_000 {
-            break;
+        if !more || claims.len() > CLAIMS_MAX {
+            break claims.len() > CLAIMS_MAX;
         }
-    }
+    };
+    claims.truncate(CLAIMS_MAX);
     let value = |key: &str| crate::query::value(&query, key).unwrap_or_default().trim().to_string();
     let mut preview = None;
     if !value("from").is_empty() || !value("prefix").is_empty() {
@@ -132,7 +157,7 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
             Err(e) => Preview { prefix: None, reason: Some(e.detail) },
         });
     }
-    Ok(view::page(&claims, &value("block"), preview, context::now()))
+    Ok(Networks { is_cut, ..view::page(&claims, &value("block"), preview, context::now()) })
 }
 
 /// Claims a prefix.

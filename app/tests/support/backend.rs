@@ -31,6 +31,7 @@ pub struct Sample {
     pub domains: Vec<Domain>,
     pub events: Vec<Event>,
     pub scanning: Option<String>,
+    pub claims: Vec<service::resources::Claim>,
     pub broken: bool,
     pub calls: std::sync::Arc<Mutex<Vec<String>>>,
 }
@@ -41,6 +42,7 @@ impl Sample {
             domains,
             events: Vec::new(),
             scanning: None,
+            claims: Vec::new(),
             broken: false,
             calls: std::sync::Arc::default(),
         }

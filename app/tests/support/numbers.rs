@@ -1,4 +1,4 @@
-//! The sample holds no address space: what pages of domains ask about it has empty answers.
+//! The sample's address space: what pages of domains ask about it has empty answers, claims are decided as a server does.
 
 use super::backend::Sample;
 use async_trait::async_trait;
@@ -6,13 +6,34 @@ use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition};
 use model::names::DomainName;
 use service::addresses::{PlacedAddress, Pointers};
-use service::numbers::IpNet;
+use service::numbers::{ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, Space, allocate};
 use service::resources::{Changes, Claim, ClaimDraft, DomainObject, ResourceBackend};
 use service::{ApiError, ApiResult};
 use std::time::Duration;
 
 fn none<T>() -> ApiResult<T> {
     Err(ApiError::not_found("The sample holds no objects."))
+}
+
+/// What a claim gets beside others.
+pub fn decided(others: &[Claim], name: &str, spec: &ClaimSpec) -> Claim {
+    let mut space = Space::default();
+    for claim in others {
+        for (prefix, record) in claim.status.allocated() {
+            let holder = Holder {
+                tenant: 1,
+                claim: claim.name.clone(),
+                reference: record.reference.clone(),
+                description: record.description.clone(),
+                since: record.date,
+            };
+            space.insert(Holding { prefix, holder });
+        }
+    }
+    let (policy, before) = (Policy::default(), ClaimStatus::default());
+    let status = allocate(&space, &policy, (1, name), spec, &before, super::now());
+    let (spec, name) = (spec.clone(), name.to_string());
+    Claim { name, rv: LogPosition(1), metadata: "{}".into(), spec, status, created_at: super::now() }
 }
 
 #[async_trait]
@@ -41,14 +62,15 @@ impl ResourceBackend for Sample {
     async fn event_objects(&self, _: &Caller, _: EventId, _: u32) -> ApiResult<Vec<Event>> {
         Ok(Vec::new())
     }
-    async fn network_claims(&self, _: &Caller, _: &str, _: u32) -> ApiResult<Vec<Claim>> {
-        Ok(Vec::new())
+    async fn network_claims(&self, _: &Caller, after: &str, limit: u32) -> ApiResult<Vec<Claim>> {
+        let later = self.claims.iter().filter(|c| c.name.as_str() > after);
+        Ok(later.take(limit as usize).cloned().collect())
     }
     async fn network_claim(&self, _: &Caller, _: &str) -> ApiResult<Claim> {
         none()
     }
-    async fn save_network_claim(&self, _: &Caller, _: &ClaimDraft) -> ApiResult<Claim> {
-        none()
+    async fn save_network_claim(&self, _: &Caller, draft: &ClaimDraft) -> ApiResult<Claim> {
+        Ok(decided(&self.claims, &draft.name, &draft.spec))
     }
     async fn delete_network_claim(&self, _: &Caller, _: &str, _: Option<LogPosition>) -> ApiResult<Claim> {
         none()

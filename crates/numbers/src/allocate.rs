@@ -55,11 +55,35 @@ pub fn allocate(
         }
     }
     let refused = outcome.iter().flatten().any(|o| matches!(o, Outcome::Refused(..)));
-    let records = spec.address_space.iter().zip(outcome);
-    let records = records.map(|(request, outcome)| {
-        outcome.map_or_else(|| record(request, None, now), |o| o.into_record(request, refused, now))
+    let records = spec.address_space.iter().zip(outcome).enumerate();
+    let records = records.map(|(at, (request, outcome))| {
+        let record =
+            outcome.map_or_else(|| record(request, None, now), |o| o.into_record(request, refused, now));
+        let same = refusal_before(before, at, request).filter(|_| record.status == RecordState::Unavailable);
+        AddressRecord { date: same.map_or(record.date, |r| r.date), ..record }
     });
-    ClaimStatus { address_space: records.collect() }
+    let mut status = ClaimStatus { address_space: records.collect(), since: None };
+    let is_same = !before.address_space.is_empty() && before.is_allocated() == status.is_allocated();
+    status.since = before.known_since().filter(|_| is_same).or(Some(now));
+    status
+}
+
+/// The record that refused the same request before: since then it is unavailable.
+fn refusal_before<'a>(
+    before: &'a ClaimStatus,
+    at: usize,
+    request: &AddressRequest,
+) -> Option<&'a AddressRecord> {
+    let is_refused = |r: &&AddressRecord| r.status == RecordState::Unavailable;
+    if request.prefix.is_some() {
+        return before.address_space.iter().filter(is_refused).find(|r| r.prefix == request.prefix);
+    }
+    // A record does not name the block: the one in the same place stands for the same request.
+    let from: IpNet = request.from.as_deref()?.parse().ok()?;
+    let inside = |r: &&AddressRecord| {
+        r.prefix.as_deref().and_then(|p| p.parse::<IpNet>().ok()).is_none_or(|p| from.contains(&p))
+    };
+    before.address_space.get(at).filter(is_refused).filter(inside)
 }
 
 fn record(request: &AddressRequest, prefix: Option<IpNet>, date: Timestamp) -> AddressRecord {

@@ -93,12 +93,20 @@ pub struct AddressRecord {
 pub struct ClaimStatus {
     /// One record for each request.
     pub address_space: Vec<AddressRecord>,
+    /// Since when the claim is allocated, or is not; `None` in a status of an earlier version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
 }
 
 impl ClaimStatus {
     /// True when every record is allocated. A claim that asks for nothing is.
     pub fn is_allocated(&self) -> bool {
         self.address_space.iter().all(|r| r.status == RecordState::Allocated)
+    }
+
+    /// Since when it is allocated or is not, as far as the records of an earlier version tell; `None` without records.
+    pub fn known_since(&self) -> Option<Timestamp> {
+        self.since.or_else(|| self.address_space.iter().map(|r| r.date).max())
     }
 
     /// Prefixes that the claim holds.

@@ -12,6 +12,7 @@ pub mod claim;
 pub mod prefix;
 mod ranges;
 mod space;
+pub mod well_known;
 
 pub use allocate::allocate;
 pub use claim::{AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, RecordState, Reference};

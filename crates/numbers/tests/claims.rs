@@ -54,6 +54,37 @@ fn prefixes(status: &ClaimStatus) -> Vec<String> {
 }
 
 #[test]
+fn dates_move_only_when_the_decision_does() {
+    let (mut space, policy) = (Space::default(), Policy::default());
+    let at = |minutes: i64| now() + jiff::SignedDuration::from_mins(minutes);
+    claim(&mut space, &policy, 1, "holder", &spec(&[exact("10.0.0.0/24")]));
+    let decide = |space: &Space, spec: &ClaimSpec, before: &ClaimStatus, minutes| {
+        allocate(space, &policy, (1, "web"), spec, before, at(minutes))
+    };
+    let dates = |s: &ClaimStatus| s.address_space.iter().map(|r| r.date).collect::<Vec<_>>();
+    let wanted = spec(&[exact("10.0.0.0/25"), any_of("10.0.0.0/24", 26), any_of("10.9.0.0/24", 26)]);
+    let refused = decide(&space, &wanted, &ClaimStatus::default(), 1);
+    assert_eq!((dates(&refused), refused.since), (vec![at(1); 3], Some(at(1))));
+    // Written again, and moved within the claim: refused since the first time.
+    let again = decide(&space, &wanted, &refused, 2);
+    assert_eq!(again, refused);
+    let mut moved = wanted.clone();
+    moved.address_space.push(exact("10.0.0.128/25"));
+    let moved = decide(&space, &moved, &again, 3);
+    assert_eq!((dates(&moved), moved.since), (vec![at(1), at(1), at(1), at(3)], Some(at(1))));
+    // Allocated: a new state, which an allocated entry more does not change.
+    space.remove(&"10.0.0.0/24".parse().unwrap(), 1, "holder");
+    let granted = decide(&space, &wanted, &moved, 4);
+    assert_eq!((dates(&granted), granted.since), (vec![at(4); 3], Some(at(4))));
+    let more = spec(&[&wanted.address_space[..], &[exact("10.8.0.0/24")]].concat());
+    let more = decide(&space, &more, &granted, 5);
+    assert_eq!((dates(&more)[3], more.since), (at(5), Some(at(4))));
+    // A status of an earlier version does not say since when.
+    let old = ClaimStatus { since: None, ..granted };
+    assert_eq!(decide(&space, &wanted, &old, 6).since, Some(at(4)));
+}
+
+#[test]
 fn a_claim_is_allocated_whole_or_its_records_say_why() {
     let (mut space, policy) = (Space::default(), Policy::default());
     let web = claim(&mut space, &policy, 1, "web-front", &spec(&[exact("10.20.5.0/24")]));

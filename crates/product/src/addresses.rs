@@ -19,8 +19,8 @@ use store::Store;
 
 /// Addresses of a domain that are placed.
 const PLACED_MAX: usize = 200;
-/// Claims whose blocks are read for addresses that no claim covers.
-const CLAIMS_READ: u32 = 1_000;
+/// Blocks that are compared with addresses that no claim covers.
+const BLOCKS_MAX: u32 = 10_000;
 /// Names of one answer.
 const POINTERS_MAX: usize = 200;
 /// Addresses whose PTR records are looked up for one answer, and how many at once.
@@ -29,7 +29,7 @@ const PTR_AT_ONCE: usize = 16;
 /// How long the PTR records of one answer may take.
 const PTR_TIME: Duration = Duration::from_secs(6);
 
-/// Where the addresses of a zone lie; empty for an organisation that claims no address space.
+/// Where the addresses of a zone lie; empty for an organisation that claims no address space and released none.
 ///
 /// # Errors
 /// Those of the store.
@@ -42,15 +42,14 @@ pub async fn place_addresses(
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let claims = store.network_claims(org, "", CLAIMS_READ).await?;
-    if claims.is_empty() {
+    let claims = !store.network_claims(org, "", 1).await?.is_empty();
+    if !claims && store.released(org, 1).await?.is_empty() {
         return Ok(Vec::new());
     }
-    let requests = claims.iter().flat_map(|c| &c.spec.address_space);
-    let blocks: BTreeSet<IpNet> =
-        requests.filter_map(|r| numbers::prefix::parse(r.from.as_deref()?).ok()).collect();
     let addresses: Vec<IpAddr> = found.iter().map(|(_, a)| *a).collect();
     let covers = store.covering(org, &addresses).await?;
+    let is_covered = covers.iter().all(Option::is_some);
+    let blocks = if is_covered { Vec::new() } else { store.network_blocks(org, BLOCKS_MAX).await? };
     let placed = found.into_iter().zip(covers).map(|((set, address), cover)| {
         let block = blocks.iter().filter(|b| b.contains(&host(address))).max_by_key(|b| b.prefix_len());
         let place = match (&cover, block) {

@@ -33,6 +33,7 @@ pub use fleet::{
 };
 pub use limits::{Bounds, Limits, Permit, Work};
 pub use members::Quotas;
+pub use numbers::Policy as OverlapPolicy;
 pub use tools::{LiveComparison, Tools};
 pub use visitors::{ToolPermit, Visitors};
 
@@ -54,6 +55,8 @@ pub struct Services {
     pub identity: identity::Identity,
     /// Most of each thing that one organisation may have.
     pub quotas: Quotas,
+    /// Where the address spaces of organisations may overlap.
+    pub overlap: OverlapPolicy,
     /// Sends messages.
     pub deliverer: notify::Deliverer,
     /// What is turned on in this process.
@@ -88,6 +91,10 @@ pub(crate) fn query_error(e: &dns::Error) -> ApiError {
 pub(crate) fn unavailable(e: store::Error) -> ApiError {
     match e {
         store::Error::NotFound => ApiError::not_found("Not found in this organisation."),
+        store::Error::Held { name, finalizer } => ApiError::conflict(format!(
+            "{name} has the finalizer {finalizer}: a program must clean up before it goes. Delete it with kubectl, which \
+             marks it for deletion, or remove the finalizer. Nothing was deleted."
+        )),
         e => {
             tracing::error!(error = %e, label = e.label(), "a store call failed");
             ApiError::unavailable("The database did not respond. Nothing was changed; try again in a moment.")

@@ -6,7 +6,7 @@ use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition, OrgId};
 use model::names::DomainName;
 use model::scan::{Live, LogEntry, Op};
-use numbers::{IpNet, Policy};
+use numbers::IpNet;
 use service::addresses::{PlacedAddress, Pointers};
 use service::policy::{Action, authorize};
 use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
@@ -134,7 +134,11 @@ impl ResourceBackend for Services {
         authorize(caller, Action::SaveNetworkClaim)?;
         let _use = self.using("network-claim")?;
         checked_claim_name(&draft.name)?;
-        if let Some(e) = numbers::claim::validate(&draft.spec).first() {
+        let mut errors = numbers::claim::validate(&draft.spec);
+        if draft.expected.is_none() {
+            errors.extend(numbers::well_known::validate(&draft.name, &draft.spec));
+        }
+        if let Some(e) = errors.first() {
             return Err(ApiError::invalid(e.to_string()));
         }
         let write = NetworkClaimWrite {
@@ -143,7 +147,7 @@ impl ResourceBackend for Services {
             expected: draft.expected,
             metadata: draft.metadata.clone(),
             spec: draft.spec.clone(),
-            policy: Policy::default(),
+            policy: self.overlap.clone(),
             dry_run: draft.dry_run,
         };
         let written =
@@ -159,8 +163,8 @@ impl ResourceBackend for Services {
         expected: Option<LogPosition>,
     ) -> ApiResult<Claim> {
         authorize(caller, Action::DeleteNetworkClaim)?;
-        let policy = Policy::default();
-        let gone = self.store().delete_network_claim(caller.org, name, expected, &policy, self.now()).await;
+        let gone =
+            self.store().delete_network_claim(caller.org, name, expected, &self.overlap, self.now()).await;
         let gone = gone.map_err(changed(name))?;
         self.scanner.hub.recorded();
         Ok(claim(gone))

@@ -9,15 +9,15 @@ use crate::store::Objects;
 use serde_json::{Value, json};
 
 /// What to do with fields that the schema does not know.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unknown {
+#[derive(Clone, Copy)]
+enum Unknown {
     Refuse,
     Warn,
     Drop,
 }
 
 impl Unknown {
-    pub(crate) fn read(options: &Options) -> Result<Self, Failure> {
+    fn read(options: &Options) -> Result<Self, Failure> {
         match options.get("fieldValidation") {
             "Strict" => Ok(Unknown::Refuse),
             "" | "Warn" => Ok(Unknown::Warn),
@@ -27,6 +27,31 @@ impl Unknown {
             ))),
         }
     }
+}
+
+/// Refuses or warns of fields that the schema does not know and keys that are repeated, as the client wishes.
+pub(crate) fn decoded(
+    objects: &Objects,
+    name: &str,
+    fields: Vec<(String, &'static str)>,
+    options: &Options,
+) -> Result<Vec<String>, Failure> {
+    match Unknown::read(options)? {
+        _ if fields.is_empty() => Ok(Vec::new()),
+        Unknown::Refuse => Err(Failure::strict(objects.kind, name, &fields)),
+        Unknown::Warn => Ok(fields.into_iter().map(|(f, what)| format!("{what} {f:?}")).collect()),
+        Unknown::Drop => Ok(Vec::new()),
+    }
+}
+
+/// Fields that a schema does not know, with the words for them.
+pub(crate) fn unknown(fields: Vec<String>) -> Vec<(String, &'static str)> {
+    fields.into_iter().map(|f| (f, "unknown field")).collect()
+}
+
+/// Keys that a body has more than once, with the words for them.
+pub(crate) fn duplicate(fields: Vec<String>) -> Vec<(String, &'static str)> {
+    fields.into_iter().map(|f| (f, "duplicate field")).collect()
 }
 
 /// Refuses what is no object, or has metadata that is none.
@@ -69,11 +94,7 @@ pub(crate) fn admit(
     whole["properties"]["metadata"] = schema::metadata();
     let mut unknown = Vec::new();
     let mut violations = schema::check(&whole, &mut new, "", &mut unknown);
-    let policy = Unknown::read(options)?;
-    if policy == Unknown::Refuse && !unknown.is_empty() {
-        let list: Vec<String> = unknown.iter().map(|f| format!("unknown field {f:?}")).collect();
-        return Err(Failure::bad_request(format!("strict decoding error: {}", list.join(", "))));
-    }
+    let warnings = decoded(objects, &name, self::unknown(unknown), options)?;
     let is_foreign = |ns: &&str| objects.kind.is_namespaced && *ns != objects.namespace;
     if let Some(ns) = new["metadata"]["namespace"].as_str().filter(is_foreign) {
         let words = "the namespace of the provided object does not match the namespace sent on the request";
@@ -89,8 +110,6 @@ pub(crate) fn admit(
     if !violations.is_empty() {
         return Err(Failure::invalid(kind, &name, &violations));
     }
-    let warn = |f: String| format!("unknown field {f:?}");
-    let warnings = if policy == Unknown::Warn { unknown.into_iter().map(warn).collect() } else { Vec::new() };
     Ok((new, warnings))
 }
 

@@ -1,7 +1,7 @@
 //! Who manages which fields: server-side apply with its conflicts, and the bookkeeping of all other writes.
 
 use crate::failure::Failure;
-use crate::fields::{Path, from_v1, leaves, set, to_v1, unset, value, words};
+use crate::fields::{Path, from_v1, leaves, set, split_finalizers, to_v1, unset, value, words};
 use crate::kind::Kind;
 use crate::meta::instant;
 use jiff::Timestamp;
@@ -24,11 +24,15 @@ fn entries(object: &Value) -> Vec<Entry> {
     let list = object["metadata"]["managedFields"].as_array();
     list.into_iter()
         .flatten()
-        .map(|e| Entry {
-            manager: e["manager"].as_str().unwrap_or_default().to_string(),
-            applies: e["operation"] == "Apply",
-            time: e["time"].clone(),
-            fields: from_v1(&e["fieldsV1"]),
+        .map(|e| {
+            let mut fields = from_v1(&e["fieldsV1"]);
+            split_finalizers(&mut fields, object);
+            Entry {
+                manager: e["manager"].as_str().unwrap_or_default().to_string(),
+                applies: e["operation"] == "Apply",
+                time: e["time"].clone(),
+                fields,
+            }
         })
         .collect()
 }
@@ -173,6 +177,33 @@ mod tests {
         // git no longer names b, and lost a: both stay out of its reach or go.
         let less = apply(Some(&forced), &json!({ "c": "1" }), "git", false).unwrap();
         assert_eq!(less["metadata"]["labels"], json!({ "a": "2", "c": "1" }));
+    }
+
+    #[test]
+    fn appliers_have_a_finalizer_each() {
+        let apply = |old: Option<&Value>, list: &[&str], manager: &str| {
+            let intent = json!({ "metadata": { "finalizers": list }, "spec": { "name": "q7.io" } });
+            applied(&DOMAIN, "q7.io", old, &intent, (manager, false), now()).unwrap()
+        };
+        let of = |o: &Value| o["metadata"]["finalizers"].clone();
+        let first = apply(None, &["a.example/x"], "a");
+        let both = apply(Some(&first), &["b.example/y"], "b");
+        assert_eq!(of(&both), json!(["a.example/x", "b.example/y"]));
+        let fields = &both["metadata"]["managedFields"][1]["fieldsV1"]["f:metadata"]["f:finalizers"];
+        assert_eq!(*fields, json!({ "v:\"b.example/y\"": {} }));
+        assert_eq!(apply(Some(&both), &["b.example/y"], "b"), both, "applied again");
+        // Each takes its own out.
+        assert_eq!(of(&apply(Some(&both), &[], "a")), json!(["b.example/y"]));
+        assert_eq!(of(&apply(Some(&both), &["b.example/z"], "b")), json!(["a.example/x", "b.example/z"]));
+        // One that both name stays until both let go.
+        let shared = apply(Some(&both), &["b.example/y", "a.example/x"], "b");
+        assert_eq!(of(&apply(Some(&shared), &[], "a")), json!(["a.example/x", "b.example/y"]));
+        // An entry of an earlier version owns the whole list as it was then.
+        let mut old = first.clone();
+        old["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]["f:finalizers"] = json!({});
+        let both = apply(Some(&old), &["b.example/y"], "b");
+        assert_eq!(of(&both), json!(["a.example/x", "b.example/y"]));
+        assert_eq!(of(&apply(Some(&both), &["a.example/z"], "a")), json!(["b.example/y", "a.example/z"]));
     }
 
     #[test]

@@ -1,16 +1,22 @@
 //! Bodies: JSON or YAML in, JSON, YAML, a table or metadata alone out, as the client accepts.
 
 use crate::failure::Failure;
+use crate::repeated;
 use serde_json::{Value, json};
 
 /// Longest body, octets. The server's own limit is larger.
-const BODY_MAX: usize = 3 << 20;
+pub(crate) const BODY_MAX: usize = 3 << 20;
 
 /// Reads a body as one value.
 pub(crate) fn read(body: &[u8], content_type: &str) -> Result<Value, Failure> {
+    read_noting(body, content_type).map(|(value, _)| value)
+}
+
+/// Reads a body as one value, and the paths of keys that an object of it has more than once; the last of them counts. In
+/// YAML such keys are an error.
+pub(crate) fn read_noting(body: &[u8], content_type: &str) -> Result<(Value, Vec<String>), Failure> {
     if body.len() > BODY_MAX {
-        let message = format!("the request body has {} octets, the limit is {BODY_MAX}", body.len());
-        return Err(Failure::new(413, "RequestEntityTooLarge", message));
+        return Err(Failure::body_too_large(Some(body.len())));
     }
     let media = content_type.split(';').next().unwrap_or("").trim();
     if media.contains("protobuf") || media.contains("cbor") {
@@ -20,11 +26,12 @@ pub(crate) fn read(body: &[u8], content_type: &str) -> Result<Value, Failure> {
     }
     if media.contains("yaml") {
         let text = std::str::from_utf8(body).map_err(|_| Failure::bad_request("the body is not UTF-8"))?;
-        return serde_saphyr::from_str(text).map_err(|e| {
+        let value = serde_saphyr::from_str(text).map_err(|e| {
             Failure::bad_request(format!("the body is not YAML: {}", first_line(&e.to_string())))
         });
+        return Ok((value?, Vec::new()));
     }
-    serde_json::from_slice(body).map_err(|e| Failure::bad_request(format!("the body is not JSON: {e}")))
+    repeated::read(body).map_err(|e| Failure::bad_request(format!("the body is not JSON: {e}")))
 }
 
 fn first_line(text: &str) -> &str {

@@ -65,6 +65,7 @@ pub(crate) async fn delete(
                 &objects.caller,
                 (objects.kind.action)(crate::kind::Verb::Delete).unwrap_or(service::policy::Action::Remove),
             )?;
+            objects.check_deletion(&old).await?;
             return Ok(success(&details));
         }
         match objects.delete(&old).await {

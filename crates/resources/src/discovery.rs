@@ -18,7 +18,7 @@ pub(crate) fn document(path: &[&str], accept: &str) -> Option<Value> {
             json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [] })
         }
         ["apis"] => match aggregated {
-            Some(range) => discovery_list(range, &[group_discovery()]),
+            Some(range) => discovery_list(range, &[group_discovery(), authorization_discovery()]),
             None => json!({
                 "kind": "APIGroupList", "apiVersion": "v1", "groups": [group(GROUP, VERSION), group(AUTHORIZATION, "v1")],
             }),
@@ -97,10 +97,47 @@ fn group_discovery() -> Value {
     })
 }
 
+fn authorization_discovery() -> Value {
+    let kind = json!({ "group": AUTHORIZATION, "version": "v1", "kind": "SelfSubjectAccessReview" });
+    let resource = json!({
+        "resource": "selfsubjectaccessreviews", "responseKind": kind, "scope": "Cluster", "singularResource": "",
+        "verbs": ["create"],
+    });
+    json!({
+        "metadata": { "name": AUTHORIZATION, "creationTimestamp": null },
+        "versions": [{ "version": "v1", "resources": [resource], "freshness": "Current" }],
+    })
+}
+
 fn discovery_list(range: &str, items: &[Value]) -> Value {
     let version = if range.contains("v=v2beta1") { "v2beta1" } else { "v2" };
     json!({
         "kind": "APIGroupDiscoveryList", "apiVersion": format!("apidiscovery.k8s.io/{version}"),
         "metadata": {}, "items": items,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_discovery_name_the_same_groups_and_resources() {
+        let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        let plain = document(&["apis"], "application/json").unwrap();
+        let aggregated = document(&["apis"], accept).unwrap();
+        let names = |list: &Value, path: &str| -> Vec<String> {
+            let items = list.as_array().unwrap().iter();
+            items.map(|g| g.pointer(path).and_then(Value::as_str).unwrap().to_string()).collect()
+        };
+        assert_eq!(names(&plain["groups"], "/name"), names(&aggregated["items"], "/metadata/name"));
+        for group in aggregated["items"].as_array().unwrap() {
+            let (name, version) = (&group["metadata"]["name"], &group["versions"][0]);
+            let path = ["apis", name.as_str().unwrap(), version["version"].as_str().unwrap()];
+            let list = document(&path, "").unwrap();
+            let mut plain = names(&list["resources"], "/name");
+            plain.retain(|n| !n.contains('/'));
+            assert_eq!(plain, names(&version["resources"], "/resource"), "{name}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Refusals and errors as `Status` objects with reason, details and causes.
 
+use crate::body::BODY_MAX;
 use crate::kind::{GROUP, Kind};
 use crate::schema::Violation;
 use serde_json::{Value, json};
@@ -70,9 +71,34 @@ impl Failure {
         let message = format!("Too large resource version: {asked}, current: {head}");
         let mut failure = Failure::new(504, "Timeout", message);
         failure.details = json!({
-            "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
+            "causes": [{
+                "reason": "ResourceVersionTooLarge", "message": "Too large resource version", "field": "resourceVersion",
+            }],
             "retryAfterSeconds": 1,
         });
+        failure
+    }
+
+    /// A body longer than the API reads; `octets` when its length is known.
+    pub fn body_too_large(octets: Option<usize>) -> Self {
+        let has = octets.map_or_else(|| "is too large:".into(), |n| format!("has {n} octets,"));
+        let message = format!("the request body {has} the limit is {BODY_MAX} octets");
+        let mut failure = Failure::new(413, "RequestEntityTooLarge", message);
+        let rule = format!("must have at most {BODY_MAX} octets");
+        failure.details["causes"] =
+            json!([{ "reason": "FieldValueTooLong", "message": rule, "field": "body" }]);
+        failure
+    }
+
+    /// Fields that strict decoding refuses, each with the words for it.
+    pub(crate) fn strict(kind: &Kind, name: &str, fields: &[(String, &'static str)]) -> Self {
+        let words: Vec<String> = fields.iter().map(|(f, what)| format!("{what} {f:?}")).collect();
+        let message = format!("strict decoding error: {}", words.join(", "));
+        let mut failure = Failure::bad_request(message).about(kind, name);
+        let causes = fields
+            .iter()
+            .map(|(f, what)| json!({ "reason": "FieldValueInvalid", "message": what, "field": f }));
+        failure.details["causes"] = causes.collect();
         failure
     }
 

@@ -99,6 +99,8 @@ pub struct Kind {
     pub schema: fn() -> Value,
     /// Paths that field selectors may name besides `metadata.name` and `metadata.namespace`.
     pub selectable: &'static [&'static str],
+    /// The list below which selectable paths name fields of its entries; all conditions on them hold for one entry.
+    pub selectable_list: Option<&'static str>,
     /// The action a verb needs; `None`: the kind does not have the verb.
     pub action: fn(Verb) -> Option<Action>,
     /// The action that writing the status subresource needs; `None`: only the server writes it.

@@ -21,6 +21,8 @@ enum Test {
 pub(crate) struct Selector {
     labels: Vec<Test>,
     fields: Vec<Test>,
+    /// Path of a list and the conditions on fields of its entries.
+    entries: Option<(&'static str, Vec<Test>)>,
 }
 
 impl Selector {
@@ -37,7 +39,12 @@ impl Selector {
                 return Err(Failure::bad_request(format!("field label not supported: {path}")));
             }
         }
-        Ok(Selector { labels, fields })
+        let Some(list) = kind.selectable_list else {
+            return Ok(Selector { labels, fields, entries: None });
+        };
+        let (entries, fields): (Vec<_>, Vec<_>) = fields.into_iter().partition(|t| t.within(list).is_some());
+        let entries = Some((list, entries)).filter(|(_, tests)| !tests.is_empty());
+        Ok(Selector { labels, fields, entries })
     }
 
     /// The one name that can match, if the selector says so.
@@ -51,7 +58,7 @@ impl Selector {
     /// True when an object can go from matching to not matching while it exists.
     pub(crate) fn follows_changes(&self) -> bool {
         let fixed = |t: &Test| matches!(t, Test::Is(p, _) | Test::IsNot(p, _) if p.starts_with("metadata."));
-        !self.labels.is_empty() || !self.fields.iter().all(fixed)
+        !self.labels.is_empty() || self.entries.is_some() || !self.fields.iter().all(fixed)
     }
 
     /// True when an object matches.
@@ -59,18 +66,39 @@ impl Selector {
         let label = |key: &str| {
             object["metadata"]["labels"][key].as_str().map(|v| vec![v.to_string()]).unwrap_or_default()
         };
-        let field = |path: &str| {
-            let texts =
-                paths::values(object, &format!(".{}", path.replace("addressSpace.", "addressSpace[*].")));
-            let texts: Vec<String> =
-                texts.into_iter().filter_map(|v| v.as_str().map(str::to_owned)).collect();
-            if texts.is_empty() { vec![String::new()] } else { texts }
-        };
-        self.labels.iter().all(|t| t.holds(&label)) && self.fields.iter().all(|t| t.holds(&field))
+        // An entry fulfils all conditions or does not count: group and resource name one component together.
+        let entries = self.entries.as_ref().is_none_or(|(list, tests)| {
+            let mut entries = paths::values(object, &format!(".{list}[*]")).into_iter();
+            entries.any(|entry| {
+                let field = |path: &str| text(entry, path.strip_prefix(list).unwrap_or(path));
+                tests.iter().all(|t| t.holds(&field))
+            })
+        });
+        entries
+            && self.labels.iter().all(|t| t.holds(&label))
+            && self.fields.iter().all(|t| t.holds(&|path: &str| text(object, &format!(".{path}"))))
     }
 }
 
+/// The text at a path; an absent one is empty.
+fn text(object: &Value, path: &str) -> Vec<String> {
+    let found = paths::values(object, path);
+    let texts: Vec<String> = found.into_iter().filter_map(|v| v.as_str().map(str::to_owned)).collect();
+    if texts.is_empty() { vec![String::new()] } else { texts }
+}
+
 impl Test {
+    /// The rest of its path, when it is about a field below this one.
+    fn within(&self, list: &str) -> Option<&str> {
+        let (Test::Is(path, _)
+        | Test::IsNot(path, _)
+        | Test::In(path, _)
+        | Test::NotIn(path, _)
+        | Test::Has(path)
+        | Test::HasNot(path)) = self;
+        path.strip_prefix(list)?.strip_prefix('.')
+    }
+
     fn holds(&self, values: &dyn Fn(&str) -> Vec<String>) -> bool {
         match self {
             Test::Is(k, v) => values(k).contains(v),
@@ -142,6 +170,33 @@ fn test(text: &str) -> Result<Test, Failure> {
 mod tests {
     use super::*;
     use crate::kinds;
+
+    #[test]
+    fn conditions_on_a_reference_hold_for_one_entry() {
+        let entry = |group: &str, resource: &str| serde_json::json!({ "reference": { "group": group, "resource": resource } });
+        let nodes = serde_json::json!({ "reference": { "resource": "nodes" } });
+        let entries = [entry("kube-apiserver", "endpoints"), entry("apps", "services"), nodes];
+        let object = serde_json::json!({ "metadata": { "name": "a" }, "spec": { "addressSpace": entries } });
+        let matches = |conditions: &str| {
+            let fields: Vec<String> =
+                conditions.split(',').map(|c| format!("spec.addressSpace.reference.{c}")).collect();
+            Selector::read(&kinds::NETWORK_CLAIM, "", &fields.join(",")).unwrap().matches(&object)
+        };
+        for yes in [
+            "group=apps,resource=services",
+            "group=kube-apiserver",
+            "resource=services",
+            "group=,resource=nodes",
+            "group=apps,resource!=nodes",
+            "group!=apps",
+        ] {
+            assert!(matches(yes), "{yes}");
+        }
+        // One entry has the group, another one the resource.
+        for no in ["group=kube-apiserver,resource=services", "group=apps,resource!=services", "group=x"] {
+            assert!(!matches(no), "{no}");
+        }
+    }
 
     #[test]
     fn labels_and_fields_select() {

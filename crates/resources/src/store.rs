@@ -6,14 +6,14 @@ use crate::kind::Verb;
 use crate::kinds::{self, CLUSTER_CLAIM, DOMAIN, DOMAIN_EVENT, FEATURE};
 use crate::meta;
 use crate::schema::Violation;
+use fleet::{CLUSTERSET_CLAIM, ID_CLAIM};
 use jiff::Timestamp;
 use model::ids::{Caller, EventId, LogPosition};
-use model::item::Ownership;
 use model::names::DomainName;
 use model::scan::LogEntry;
 use serde_json::Value;
 use service::resources::ClaimDraft;
-use service::{ApiError, ClusterClaimDraft, ErrorKind, FeatureDraft, SharedBackend};
+use service::{ApiError, ClusterClaimDraft, ErrorKind, FeatureDraft, FeatureReport, SharedBackend};
 use std::ptr;
 
 /// Claims of an installation that are read at once; it has a handful.
@@ -39,7 +39,7 @@ impl Objects {
         ptr::eq(self.kind, kind)
     }
 
-    fn failure(&self, e: ApiError, name: &str) -> Failure {
+    pub(crate) fn failure(&self, e: ApiError, name: &str) -> Failure {
         match e.kind {
             ErrorKind::NotFound => Failure::not_found(self.kind, name),
             ErrorKind::Conflict => Failure::outdated(self.kind, name),
@@ -131,17 +131,7 @@ impl Objects {
                 other => other,
             };
         }
-        service::policy::authorize(&self.caller, service::policy::Action::Add)?;
-        if dry_run {
-            let mut preview = object.clone();
-            preview["metadata"]["namespace"] = self.namespace.as_str().into();
-            return Ok(preview);
-        }
-        let added = self.backend.add(&self.caller, name, Ownership::Owned, &[]).await;
-        added.map_err(|e| self.failure(e, name))?;
-        let made = self.get(name).await?.ok_or_else(|| Failure::outdated(self.kind, name))?;
-        let stored = meta::stored(object);
-        if stored == "{}" { Ok(made) } else { self.set_metadata(name, position(&made), &stored).await }
+        self.create_domain(object, name, dry_run).await
     }
 
     /// Writes an object over the one at a position.
@@ -188,15 +178,22 @@ impl Objects {
         status: &Value,
         is_whole: bool,
         expected: Option<LogPosition>,
+        dry_run: bool,
     ) -> Result<Value, Failure> {
         let report = kinds::feature_report(name, status, is_whole, expected);
         let report = report.map_err(|violations| Failure::invalid(self.kind, name, &violations))?;
+        let report = FeatureReport { dry_run, ..report };
         let written = self.backend.report_feature(&self.caller, &report).await;
         let written = written.map_err(|e| self.failure(e, name))?;
         Ok(kinds::feature(self.caller.org, &self.namespace, &written))
     }
 
-    async fn set_metadata(&self, name: &str, expected: LogPosition, stored: &str) -> Result<Value, Failure> {
+    pub(crate) async fn set_metadata(
+        &self,
+        name: &str,
+        expected: LogPosition,
+        stored: &str,
+    ) -> Result<Value, Failure> {
         let domain = DomainName::trusted(name);
         let written = self.backend.set_domain_metadata(&self.caller, &domain, expected, stored).await;
         written.map_err(|e| self.failure(e, name))?;
@@ -246,6 +243,28 @@ impl Objects {
             return Ok(());
         }
         let rule = "came with the program: it is turned off, not deleted";
+        Err(Failure::invalid(self.kind, name, &[Violation::invalid("metadata.name", name, rule)]))
+    }
+
+    /// Refuses in a dry run what the deletion would refuse.
+    pub(crate) async fn check_deletion(&self, object: &Value) -> Result<(), Failure> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let (state, leftovers) = (&object["status"]["state"], object["status"]["leftovers"].as_array());
+        let rule = if self.is(&FEATURE) && *state != "Off" {
+            format!("is {}: set spec.desired to Off first", state.as_str().unwrap_or_default())
+        } else if self.is(&FEATURE) && leftovers.is_some_and(|l| !l.is_empty()) {
+            "is off, but leftovers exist".to_string()
+        } else if self.is(&CLUSTER_CLAIM) && name == ID_CLAIM {
+            "an installation always has an identity".to_string()
+        } else if self.is(&CLUSTER_CLAIM) && name == CLUSTERSET_CLAIM {
+            let members = self.backend.fleet(&self.caller).await?.agents.len();
+            if members == 0 {
+                return Ok(());
+            }
+            format!("stays while the set has {members} points of presence")
+        } else {
+            return Ok(());
+        };
         Err(Failure::invalid(self.kind, name, &[Violation::invalid("metadata.name", name, rule)]))
     }
 

@@ -1,6 +1,6 @@
 //! Writing: create, update, patches and server-side apply, each with validation, dry run and field managers.
 
-use crate::admit::{Unknown, admit, is_object};
+use crate::admit::{admit, decoded, duplicate, is_object, unknown};
 use crate::apply;
 use crate::body;
 use crate::failure::Failure;
@@ -39,8 +39,17 @@ pub(crate) async fn create(
     options: &Options,
     now: Timestamp,
 ) -> Result<Written, Failure> {
-    let new = body::read(&request.body, &request.content_type)?;
-    create_object(objects, new, request, options, now, false).await
+    let (new, repeated) = body::read_noting(&request.body, &request.content_type)?;
+    let name = new["metadata"]["name"].as_str().unwrap_or_default();
+    let warnings = decoded(objects, name, duplicate(repeated), options)?;
+    warned(warnings, create_object(objects, new, request, options, now, false).await)
+}
+
+/// What was written, with these warnings first.
+fn warned(mut warnings: Vec<String>, written: Result<Written, Failure>) -> Result<Written, Failure> {
+    let written = written?;
+    warnings.extend(written.warnings);
+    Ok(Written { warnings, ..written })
 }
 
 async fn create_object(
@@ -89,12 +98,13 @@ pub(crate) async fn update(
     options: &Options,
     now: Timestamp,
 ) -> Result<Written, Failure> {
-    let sent = body::read(&request.body, &request.content_type)?;
+    let (sent, repeated) = body::read_noting(&request.body, &request.content_type)?;
+    let warnings = decoded(objects, name, duplicate(repeated), options)?;
     if sent["metadata"]["name"].as_str().is_some_and(|n| n != name) {
         let message = "the name of the object does not match the name on the URL";
         return Err(Failure::bad_request(format!("{message}: {} and {name:?}", sent["metadata"]["name"])));
     }
-    change(objects, name, request, options, now, &|_| Ok(sent.clone())).await
+    warned(warnings, change(objects, name, request, options, now, &|_| Ok(sent.clone())).await)
 }
 
 pub(crate) async fn patch(
@@ -107,16 +117,18 @@ pub(crate) async fn patch(
     let media = request.content_type.split(';').next().unwrap_or("").trim();
     match media {
         "application/merge-patch+json" => {
-            let patch = body::read(&request.body, "application/json")?;
-            change(objects, name, request, options, now, &|old| {
+            let (patch, repeated) = body::read_noting(&request.body, "application/json")?;
+            let warnings = decoded(objects, name, duplicate(repeated), options)?;
+            let changed = change(objects, name, request, options, now, &|old| {
                 let mut new = old.clone();
                 json_patch::merge(&mut new, &patch);
                 Ok(new)
-            })
-            .await
+            });
+            warned(warnings, changed.await)
         }
         "application/json-patch+json" => {
-            let patch = body::read(&request.body, "application/json")?;
+            let (patch, repeated) = body::read_noting(&request.body, "application/json")?;
+            let warnings = decoded(objects, name, duplicate(repeated), options)?;
             let patch: json_patch::Patch = serde_json::from_value(patch)
                 .map_err(|e| Failure::bad_request(format!("the body is not a JSON patch (RFC 6902): {e}")))?;
             if patch.0.len() > OPERATIONS_MAX {
@@ -124,15 +136,15 @@ pub(crate) async fn patch(
                     format!("the patch has {} operations, the limit is {OPERATIONS_MAX}", patch.0.len());
                 return Err(Failure::new(413, "RequestEntityTooLarge", message));
             }
-            change(objects, name, request, options, now, &|old| {
+            let changed = change(objects, name, request, options, now, &|old| {
                 let mut new = old.clone();
                 json_patch::patch(&mut new, &patch).map_err(|e| {
                     Failure::new(422, "Invalid", format!("the patch does not apply: {e}"))
                         .about(objects.kind, name)
                 })?;
                 Ok(new)
-            })
-            .await
+            });
+            warned(warnings, changed.await)
         }
         "application/apply-patch+yaml" => apply_patch(objects, name, request, options, now).await,
         _ => {
@@ -154,10 +166,10 @@ pub(crate) async fn status(
 ) -> Result<Written, Failure> {
     let media = request.content_type.split(';').next().unwrap_or("").trim();
     let is_whole = request.method == "PUT";
-    let mut sent = match media {
-        _ if is_whole => body::read(&request.body, &request.content_type)?,
-        "application/merge-patch+json" => body::read(&request.body, "application/json")?,
-        "application/apply-patch+yaml" => body::read(&request.body, "application/yaml")?,
+    let (mut sent, repeated) = match media {
+        _ if is_whole => body::read_noting(&request.body, &request.content_type)?,
+        "application/merge-patch+json" => body::read_noting(&request.body, "application/json")?,
+        "application/apply-patch+yaml" => body::read_noting(&request.body, "application/yaml")?,
         _ => {
             let message = format!(
                 "the media type {media:?} is not supported: send application/merge-patch+json or application/apply-patch+yaml"
@@ -175,27 +187,19 @@ pub(crate) async fn status(
         Some(Ok(rv)) => Some(LogPosition(rv)),
         Some(Err(_)) => return Err(Failure::outdated(objects.kind, name)),
     };
-    let mut unknown = Vec::new();
+    let mut strange = Vec::new();
     let mut status = sent["status"].take();
     if status.is_null() {
         status = json!({});
     }
     let schema = (objects.kind.schema)();
-    let violations = schema::check(&schema["properties"]["status"], &mut status, "status", &mut unknown);
+    let violations = schema::check(&schema["properties"]["status"], &mut status, "status", &mut strange);
     if !violations.is_empty() {
         return Err(Failure::invalid(objects.kind, name, &violations));
     }
-    let policy = Unknown::read(options)?;
-    if policy == Unknown::Refuse && !unknown.is_empty() {
-        let list: Vec<String> = unknown.iter().map(|f| format!("unknown field {f:?}")).collect();
-        return Err(Failure::bad_request(format!("strict decoding error: {}", list.join(", "))));
-    }
-    if options.dry_run()? {
-        return Err(Failure::bad_request("dryRun is not supported at this address"));
-    }
-    let object = objects.report(name, &status, is_whole, expected).await?;
-    let warn = |f: String| format!("unknown field {f:?}");
-    let warnings = if policy == Unknown::Warn { unknown.into_iter().map(warn).collect() } else { Vec::new() };
+    let strange = [duplicate(repeated), unknown(strange)].concat();
+    let warnings = decoded(objects, name, strange, options)?;
+    let object = objects.report(name, &status, is_whole, expected, options.dry_run()?).await?;
     Ok(Written { object, created: false, warnings })
 }
 
@@ -259,30 +263,25 @@ async fn apply_patch(
         }
         // Unknown fields of the intent are refused or dropped before anyone manages them.
         let mut checked = intent.clone();
-        let mut unknown = Vec::new();
+        let mut strange = Vec::new();
         let mut whole = (objects.kind.schema)();
         whole["properties"]["metadata"] = schema::metadata();
         let mut own = whole.clone();
         own["required"] = json!([]);
-        schema::check(&own, &mut checked, "", &mut unknown);
-        if Unknown::read(options)? == Unknown::Refuse && !unknown.is_empty() {
-            let list: Vec<String> = unknown.iter().map(|f| format!("unknown field {f:?}")).collect();
-            return Err(Failure::bad_request(format!("strict decoding error: {}", list.join(", "))));
-        }
-        let warn = |f: &String| format!("unknown field {f:?}");
-        let unknown: Vec<String> = unknown.iter().map(warn).collect();
+        schema::check(&own, &mut checked, "", &mut strange);
+        let warnings = decoded(objects, name, unknown(strange), options)?;
         let new = apply::applied(objects.kind, name, old.as_ref(), &checked, who, now)?;
         let Some(old) = old else {
             match create_object(objects, new, request, options, now, true).await {
                 Err(e) if e.reason == "AlreadyExists" => last = e,
-                other => return other.map(|w| Written { warnings: unknown, ..w }),
+                other => return other.map(|w| Written { warnings, ..w }),
             }
             continue;
         };
         let (new, _) = admit(objects, new, Some(&old), options)?;
         match store(objects, &old, new, options).await {
             Err(e) if e.reason == "Conflict" => last = e,
-            other => return other.map(|object| Written { object, created: false, warnings: unknown }),
+            other => return other.map(|object| Written { object, created: false, warnings }),
         }
     }
     Err(last)
@@ -294,12 +293,15 @@ async fn store(objects: &Objects, old: &Value, mut new: Value, options: &Options
     new["status"] = old["status"].clone();
     let deleting = new["metadata"].get("deletionTimestamp").is_some();
     let held = new["metadata"]["finalizers"].as_array().is_some_and(|f| !f.is_empty());
+    if deleting && !held && !dry_run {
+        // Without its finalizers first: what is stored with one is not deleted.
+        let bare =
+            if same(old, &new) { old.clone() } else { objects.update(&new, position(old), false).await? };
+        objects.delete(&bare).await?;
+        return Ok(bare);
+    }
     if same(old, &new) {
         return Ok(old.clone());
-    }
-    if deleting && !held && !dry_run {
-        objects.delete(old).await?;
-        return Ok(new);
     }
     objects.update(&new, position(old), dry_run).await
 }

@@ -144,6 +144,9 @@ pub struct FeatureReport {
     pub is_whole: bool,
     /// The position it must be at; `None`: any.
     pub expected: Option<LogPosition>,
+    /// True to check and store nothing.
+    #[serde(default)]
+    pub dry_run: bool,
 }
 
 /// The calls. Each method is an [`Action`](crate::policy::Action) of the same name. Features of the installation belong

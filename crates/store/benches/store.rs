@@ -123,6 +123,7 @@ fn judged(d: &mut Dice, new: &NewItem) -> (Item, Row) {
         registered_read_at: Some(now()),
         error: None,
         claim: None,
+        transitions: model::inventory::Transitions::default(),
     };
     (item, row)
 }

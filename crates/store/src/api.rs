@@ -26,6 +26,14 @@ pub enum Error {
     /// Not found in this organisation.
     #[error("not found")]
     NotFound,
+    /// The object is deleted once its finalizers are taken out; nothing was deleted.
+    #[error("{name} has the finalizer {finalizer}")]
+    Held {
+        /// The object.
+        name: String,
+        /// The first of its finalizers.
+        finalizer: String,
+    },
     /// The database can't be reached or is busy: try again later.
     #[error("the database is not available: {0}")]
     Unavailable(String),
@@ -40,6 +48,7 @@ impl Error {
         match self {
             Error::Conflict => "conflict",
             Error::NotFound => "not_found",
+            Error::Held { .. } => "held",
             Error::Unavailable(_) => "unavailable",
             Error::Broken(_) => "broken",
         }
@@ -152,8 +161,8 @@ pub trait Store:
     }
     /// [`Store::add`], with an entry of the audit log for each.
     async fn add_by(&self, by: &Actor, org: OrgId, items: &[NewItem], now: Timestamp) -> Result<Vec<bool>>;
-    /// Removes holdings (tombstones in the log); the answer says how many there were. The events stay readable
-    /// until pruned; the shared observation stays while anybody holds the name.
+    /// Removes holdings (tombstones in the log), or none of them when one has a finalizer ([`Error::Held`]); the answer says
+    /// how many there were. The events stay readable until pruned; the shared observation stays while anybody holds the name.
     async fn remove(&self, org: OrgId, names: &[DomainName], now: Timestamp) -> Result<u64> {
         Ok(self.delete_returning(org, names, now).await?.len() as u64)
     }

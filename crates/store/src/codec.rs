@@ -4,7 +4,7 @@ use crate::api::{Error, Result};
 use crate::db::{Arg, Cells, args};
 use jiff::Timestamp;
 use model::ids::OrgId;
-use model::inventory::Row;
+use model::inventory::{Row, Transitions};
 use model::item::{Item, Ownership};
 use model::names::DomainName;
 use model::status::Status;
@@ -93,6 +93,7 @@ pub(crate) fn first_row(name: &DomainName, unicode: &str, ownership: Ownership, 
         registered_read_at: None,
         error: None,
         claim: None,
+        transitions: Transitions::default(),
     }
 }
 

@@ -65,6 +65,8 @@ pub struct FeatureReportWrite {
     pub is_whole: bool,
     /// The position it must be at; `None`: any.
     pub expected: Option<LogPosition>,
+    /// True to check and store nothing.
+    pub dry_run: bool,
 }
 
 /// Features as people and clients of the API see them.

@@ -16,7 +16,7 @@ use crate::resources;
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::OrgId;
-use model::inventory::Row;
+use model::inventory::{Row, Transitions};
 use model::item::{Item, ItemPatch};
 use model::names::DomainName;
 use model::scan::Op;
@@ -190,6 +190,9 @@ pub(crate) async fn delete_returning(db: &Db, by: &By<'_>, names: &[DomainName])
     // Locked in order first: a DELETE takes its rows in whatever order it finds them.
     let lock = format!("SELECT name FROM items WHERE org = $1 AND {which} ORDER BY name{}", db.for_update());
     let delete = format!("DELETE FROM items WHERE org = $1 AND {which} RETURNING {ITEM}");
+    for part in names.chunks(PART) {
+        resources::check_finalizers(db, org, part).await?;
+    }
     let mut taken = Vec::new();
     for part in names.chunks(PART) {
         let mut tx = db.begin().await?;
@@ -300,14 +303,16 @@ pub(crate) async fn update_judged(db: &Db, judged: &[(Item, Row)], now: Timestam
         }
         let mut row = row.clone();
         overlay(&mut row, &stored);
+        row.follow(&shown, now);
         let mut values = args![item.org.0, item.name.as_str()];
         values.extend(judged_args(&item.status, &row)?);
         let sql = format!("UPDATE items SET {} WHERE org = $1 AND name = $2", judged_assignments(3));
         tx.execute(sql, values).await?;
-        // When to judge again is not shown to anybody.
+        // When to judge again is not shown to anybody; a transition shows in the status itself.
         let seen = |r: &Row| {
             let mut r = r.clone();
             r.status.judge_again_at = None;
+            r.transitions = Transitions::default();
             r
         };
         if seen(&row) != seen(&shown) {

@@ -80,6 +80,9 @@ pub(super) struct ServeArgs {
     /// Most domains of one organisation
     #[arg(long, default_value_t = Quotas::default().domains, env = "DOMAINSCOPE_MAX_DOMAINS", value_name = "N")]
     max_domains: u64,
+    /// Prefixes inside which each organisation has an address space of its own (a list with commas), as in 10.0.0.0/8 [default: none]
+    #[arg(long, env = "DOMAINSCOPE_SHARED_SPACE", value_name = "PREFIX", value_delimiter = ',')]
+    shared_space: Vec<String>,
     /// Domain of yours below which CNAME ownership challenges point, as in verify.example.net
     #[arg(long, env = "DOMAINSCOPE_CLAIM_SUFFIX", value_name = "DOMAIN", value_parser = claim_suffix)]
     claim_suffix: Option<String>,
@@ -148,6 +151,10 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         (None, None) => PathBuf::from("data"),
     };
     let open_origins = args.open.origins(&engine)?;
+    let overlap = crate::settings::shared_space(&crate::settings::list(
+        std::mem::take(&mut args.shared_space),
+        std::mem::take(&mut engine.shared_space),
+    ))?;
     let oidc = std::mem::take(&mut args.oidc).over(std::mem::take(&mut engine.oidc)).settings()?;
     // Bind first: fail on a used port before anything else is changed.
     let listener = listen(args.listen, "--listen").await?;
@@ -256,6 +263,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         identity: identity.clone(),
         gates: gates.clone(),
         quotas: Quotas { domains: args.max_domains, ..Quotas::default() },
+        overlap,
         demo: args.demo,
         visitors: None,
     };

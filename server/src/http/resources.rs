@@ -105,8 +105,7 @@ fn status_object(code: u16, reason: &'static str, message: &str) -> Value {
 }
 
 fn too_large() -> Response {
-    let words = "the request body is too large: the limit is 3145728 octets";
-    let status = status_object(413, "RequestEntityTooLarge", words);
+    let status = Failure::body_too_large(None).status();
     (StatusCode::PAYLOAD_TOO_LARGE, axum::Json(status)).into_response()
 }
 

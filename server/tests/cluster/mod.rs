@@ -26,7 +26,11 @@ impl Drop for Cluster {
 impl Cluster {
     /// Over plain HTTP in the name of the demo's visitor, or over TLS with the site's token.
     pub async fn start(tls: bool) -> Cluster {
-        let site = site(!tls).await;
+        Self::over(site(!tls).await, tls).await
+    }
+
+    /// The same over this site.
+    pub async fn over(site: Site, tls: bool) -> Cluster {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();

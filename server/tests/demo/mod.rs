@@ -76,6 +76,7 @@ pub async fn services(folder: &Path) -> (Services, lab::Lab) {
             tools,
             identity,
             quotas,
+            overlap: product::OverlapPolicy::default(),
             deliverer,
             gates,
             demo: true,

@@ -71,13 +71,21 @@ pub async fn site_behind(demo: bool, proxies: &[&str]) -> Site {
 async fn site_with(demo: bool, proxies: &[&str], tools: &[OpenTool], origins: &[&str]) -> Site {
     let folder = tempfile::tempdir().unwrap();
     let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
-    site_over(store, folder, demo, proxies, tools, origins).await
+    site_over(store, folder, demo, proxies, tools, origins, Arc::new(Down)).await
+}
+
+/// A site of the demo's visitor that observes the network with this.
+#[allow(dead_code, reason = "tests with a lab use it")]
+pub async fn site_observing(observer: Arc<dyn Observer>) -> Site {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
+    site_over(store, folder, true, &[], &[], &[], observer).await
 }
 
 /// A site over the database at this URL.
 pub async fn site_at(url: &str) -> Site {
     let folder = tempfile::tempdir().unwrap();
-    site_over(store::open(url).await.unwrap(), folder, false, &[], &[], &[]).await
+    site_over(store::open(url).await.unwrap(), folder, false, &[], &[], &[], Arc::new(Down)).await
 }
 
 async fn site_over(
@@ -87,10 +95,11 @@ async fn site_over(
     proxies: &[&str],
     tools: &[OpenTool],
     origins: &[&str],
+    observer: Arc<dyn Observer>,
 ) -> Site {
     let scanner = Scanner {
         store,
-        observer: Arc::new(Down),
+        observer,
         clock: Arc::new(SystemClock),
         hub: Hub::default(),
         policy: Policy::default(),
@@ -114,6 +123,7 @@ async fn site_over(
         deliverer,
         identity: identity.clone(),
         quotas: product::Quotas::default(),
+        overlap: product::OverlapPolicy::default(),
         gates: features::Gates::default(),
         demo,
         visitors: None,

@@ -1,6 +1,7 @@
 //! The claims in a block with their state, refused ones first.
 
 use crate::components::icon;
+use crate::components::pager::grouped;
 use crate::components::time::Ago;
 use crate::server_fns::{ClaimRow, Networks};
 use leptos::prelude::*;
@@ -23,6 +24,11 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
         .into_any();
     }
     let rows: Vec<_> = n.claims.iter().map(|r| row(r, n.now)).collect();
+    let more = (n.more_claims > 0).then(|| {
+        let words =
+            format!("{} more records are not listed. Select a smaller block.", grouped(n.more_claims as u64));
+        view! { <p class="card-body text-xs text-muted">{words}</p> }
+    });
     view! {
         <section class="card tbl-wrap">
             <div class="card-head"><h2>"Claims in "<span class="mono">{shown.to_string()}</span></h2><span class="text-muted">{n.claims.len()}</span></div>
@@ -36,6 +42,7 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
                     <tbody>{rows}</tbody>
                 </table>
             </div>
+            {more}
         </section>
     }
     .into_any()

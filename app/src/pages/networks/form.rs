@@ -23,6 +23,8 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
             <div class="card-head"><h2>"Claim a prefix"</h2></div>
             <div class="card-body">
                 <form class="grid grid-cols-1 gap-4 content-start" method="get" action="/networks">
+                    // The preview is drawn in the block that is shown.
+                    <input type="hidden" name="block" value=shown.to_string()/>
                     {field("name", "Name of the claim", value("name"), "session-store")}
                     {field("from", "From block", from, "10.20.0.0/16")}
                     {field("length", "Prefix length", value("length"), "26")}

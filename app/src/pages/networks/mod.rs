@@ -9,7 +9,7 @@ mod space;
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::pager::grouped;
 use crate::resource::json_resource;
-use crate::server_fns::{self, Block, Networks};
+use crate::server_fns::{self, Block, CLAIMS_MAX, Networks};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
@@ -38,8 +38,20 @@ fn showing(prefix: &str) -> String {
 }
 
 fn page(n: &Networks, search: &str) -> AnyView {
-    let counts =
-        format!("registry of address space · {} blocks, {} claims", n.blocks.len(), grouped(n.total as u64));
+    let more = if n.is_cut { "more than " } else { "" };
+    let counts = format!(
+        "registry of address space · {} blocks, {more}{} claims",
+        n.blocks.len(),
+        grouped(n.total as u64)
+    );
+    let cut = n.is_cut.then(|| {
+        let words = format!(
+            "Blocks, free space and the list are those of the first {} claims by name. The preview and the resource API \
+             know all of them.",
+            grouped(CLAIMS_MAX as u64)
+        );
+        banner(Tone::Warn, "Not all claims are shown", words)
+    });
     let wrong = n.error.clone().map(|e| banner(Tone::Warn, "That block can't be shown", e));
     let space = n.space.as_ref().map(space::card);
     let shown = n.space.as_ref().map(|s| s.block.prefix.clone()).unwrap_or_default();
@@ -50,6 +62,7 @@ fn page(n: &Networks, search: &str) -> AnyView {
         <div class="page-head"><h1>"Networks"</h1><span class="sub">{counts}</span></div>
         <div class="grid grid-cols-1 gap-4 content-start">
             {wrong}
+            {cut}
             {space}
             <div class="cols">
                 <div class="grid grid-cols-1 gap-4 content-start">{list}{pointers}</div>

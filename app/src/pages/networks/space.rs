@@ -2,6 +2,7 @@
 
 use super::showing;
 use crate::components::icon;
+use crate::components::pager::grouped;
 use crate::server_fns::{Cell, Space};
 use leptos::prelude::*;
 
@@ -18,8 +19,12 @@ pub(super) fn card(s: &Space) -> AnyView {
     let used = format!("{:.0} % used", s.block.used);
     let label = format!("Free and used space in {}", s.block.prefix);
     let cells: Vec<_> = s.cells.iter().map(cell).collect();
-    let more = (s.more > 0).then(|| {
-        view! { <p class="text-xs text-muted">{format!("{} more parts are not drawn. Select a prefix to zoom in.", s.more)}</p> }
+    let folded = (s.folded > 0).then(|| {
+        let words = format!(
+            "{} small parts are drawn as the prefixes that hold them. Select one to zoom in.",
+            grouped(s.folded as u64)
+        );
+        view! { <p class="text-xs text-muted">{words}</p> }
     });
     view! {
         <section class="card">
@@ -27,11 +32,11 @@ pub(super) fn card(s: &Space) -> AnyView {
             <div class="card-body grid grid-cols-1 gap-4 content-start">
                 <nav class="crumbs" aria-label="Zoom">{crumbs}<span class="mono font-semibold" aria-current="true">{s.block.prefix.clone()}</span></nav>
                 <div class="pic">
-                    <svg height="74" role="img" aria-label=label>{cells}</svg>
+                    <svg height="74" role="group" aria-label=label>{cells}</svg>
                 </div>
                 <div class="flex items-center gap-2"><span class="mono text-xs text-muted">{s.ends.0.clone()}</span><span class="flex-1 min-w-0"></span><span class="mono text-xs text-muted">{s.ends.1.clone()}</span></div>
                 <div class="flex items-center gap-2 flex-wrap">{parts(s)}</div>
-                {more}
+                {folded}
             </div>
         </section>
     }
@@ -40,12 +45,13 @@ pub(super) fn card(s: &Space) -> AnyView {
 
 fn cell(c: &Cell) -> AnyView {
     let (x, width) = (format!("{:.4}%", c.start), format!("{:.4}%", c.width.max(0.1)));
-    let class = match (&c.claim, c.preview) {
+    let is_used = c.claim.is_some() || c.fold.is_some();
+    let class = match (is_used, c.preview) {
         (_, true) => "f-accent-soft accent",
-        (Some(_), _) => "f-line",
-        (None, _) => "f-surface dash",
+        (true, _) => "f-line",
+        (false, _) => "f-surface dash",
     };
-    let stroke = if c.claim.is_some() { "var(--line-strong)" } else { "var(--control)" };
+    let stroke = if is_used { "var(--line-strong)" } else { "var(--control)" };
     let words = (c.width > NARROW).then(|| {
         view! {
             <svg x=x.clone() y="1" width=width.clone() height="70">
@@ -64,6 +70,11 @@ fn cell(c: &Cell) -> AnyView {
 }
 
 fn state(c: &Cell) -> String {
+    if let Some(f) = &c.fold {
+        let preview = if c.preview { ", with the preview of your claim" } else { "" };
+        let claims = if f.claims == 1 { "claimed prefix" } else { "claimed prefixes" };
+        return format!("{} used, {} {claims}{preview}", used(f.used), grouped(f.claims as u64));
+    }
     match (&c.claim, c.preview) {
         (_, true) => "preview of your claim".into(),
         (Some(claim), _) => claim.clone(),
@@ -71,11 +82,24 @@ fn state(c: &Cell) -> String {
     }
 }
 
-/// The free parts as links, for those that have no room in the picture.
+/// A part of a prefix in words: a little is not nothing.
+fn used(percent: f64) -> String {
+    match percent {
+        p if p > 0.0 && p < 1.0 => "under 1 %".into(),
+        p if p > 99.0 && p < 100.0 => "over 99 %".into(),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// The free and the folded parts as links, for those that have no room in the picture.
 fn parts(s: &Space) -> Vec<AnyView> {
     let free = s.cells.iter().filter(|c| c.claim.is_none()).take(12);
     free.map(|c| {
-        let words = if c.preview { "preview" } else { "free" };
+        let words = match (&c.fold, c.preview) {
+            (Some(f), _) => format!("{} used", used(f.used)),
+            (None, true) => "preview".into(),
+            (None, false) => "free".into(),
+        };
         view! { <a class="chip" href=showing(&c.prefix)><span class="mono">{c.prefix.clone()}</span><span class="text-muted">{words}</span></a> }.into_any()
     })
     .collect()

@@ -1,6 +1,7 @@
 //! From claims to what the Networks page shows.
 
-use super::{Block, CELLS_MAX, Cell, ClaimRow, Networks, Preview, Space};
+use super::fold::{Part, folded, percent};
+use super::{Block, Cell, ClaimRow, Networks, Preview, ROWS_MAX, Space};
 use model::Timestamp;
 use service::addresses::component;
 use service::numbers::prefix::{bounds, overlaps, parse, size};
@@ -91,12 +92,6 @@ pub(super) fn rows(claims: &[Claim]) -> Vec<ClaimRow> {
     all
 }
 
-fn percent(part: u128, whole: u128) -> f64 {
-    #[allow(clippy::cast_precision_loss)]
-    let p = part as f64 / whole as f64 * 100.0;
-    p
-}
-
 fn block(prefix: &IpNet, used: &RangeSet, held: &[(IpNet, String)]) -> Block {
     Block {
         prefix: prefix.to_string(),
@@ -142,13 +137,16 @@ pub(super) fn page(claims: &[Claim], wanted: &str, preview: Option<Preview>, now
             r.prefix.rsplit(' ').next().and_then(|t| t.parse().ok()).is_none_or(|q: IpNet| overlaps(p, &q))
         });
     }
-    rows.truncate(1000);
+    let more_claims = rows.len().saturating_sub(ROWS_MAX);
+    rows.truncate(ROWS_MAX);
     Networks {
         blocks: all.iter().map(|p| block(p, &used, &held)).collect(),
         space,
         claims: rows,
+        more_claims,
         preview,
         total: claims.len(),
+        is_cut: false,
         error,
         now,
     }
@@ -163,27 +161,29 @@ fn space(
 ) -> Space {
     let (first, last) = bounds(shown);
     let whole = size(shown);
-    let mut parts: Vec<(IpNet, Option<String>)> = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
+    let mut add = |prefix, claim, preview| parts.push(Part { prefix, claim, preview, fold: None });
     for (p, claim) in held.iter().filter(|(p, _)| overlaps(p, shown)) {
         // A claim around the block fills it.
-        parts.push((if p.contains(shown) { *shown } else { *p }, Some(claim.clone())));
+        add(if p.contains(shown) { *shown } else { *p }, Some(claim.clone()), false);
     }
     let would = preview.and_then(|p| p.prefix.as_deref()).and_then(|p| p.parse::<IpNet>().ok());
     let would = would.filter(|p| shown.contains(p));
     let mut taken = used.clone();
     if let Some(p) = &would {
         taken.insert(p);
-        parts.push((*p, None));
+        add(*p, None, true);
     }
-    parts.extend(taken.free(shown).into_iter().map(|p| (p, None)));
-    parts.sort_by_key(|(p, _)| bounds(p).0);
-    let more = parts.len().saturating_sub(CELLS_MAX);
-    let cells = parts.into_iter().take(CELLS_MAX).map(|(p, claim)| Cell {
-        preview: would == Some(p),
-        start: percent(bounds(&p).0 - first, whole),
-        width: percent(size(&p), whole),
-        prefix: p.to_string(),
+    taken.free(shown).into_iter().for_each(|p| add(p, None, false));
+    parts.sort_by_key(|p| bounds(&p.prefix).0);
+    let (parts, folded) = folded(shown, parts, used);
+    let cells = parts.into_iter().map(|Part { prefix, claim, preview, fold }| Cell {
+        start: percent(bounds(&prefix).0 - first, whole),
+        width: percent(size(&prefix), whole),
+        prefix: prefix.to_string(),
         claim,
+        preview,
+        fold,
     });
     // One step up at a time, from the block that contains it.
     let mut parents: Vec<String> = Vec::new();
@@ -201,5 +201,5 @@ fn space(
     }
     let ends = (shown.network().to_string(), shown.broadcast().to_string());
     debug_assert!(first <= last);
-    Space { block: block(shown, used, held), parents, ends, cells: cells.collect(), more }
+    Space { block: block(shown, used, held), parents, ends, cells: cells.collect(), folded }
 }

@@ -77,6 +77,15 @@ impl StatusKind {
         self.severity() >= Severity::Warning
     }
 
+    /// Whether the domain is as it should be; `None` when that is not known.
+    pub fn is_healthy(self) -> Option<bool> {
+        match self {
+            StatusKind::Critical | StatusKind::Warning => Some(false),
+            StatusKind::Unknown => None,
+            StatusKind::Unlocked | StatusKind::Secure | StatusKind::Normal => Some(true),
+        }
+    }
+
     /// Position for sorting, 0 is worst.
     pub fn rank(self) -> i64 {
         self as i64

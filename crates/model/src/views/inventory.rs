@@ -63,9 +63,56 @@ pub struct Row {
     /// Where the organisation's ownership claim stands. Not stored with the row: put there when it is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Standing>,
+    /// Since when scans and status are as they are; kept by the store from row to row.
+    #[serde(default, skip_serializing_if = "Transitions::is_empty")]
+    pub transitions: Transitions,
+}
+
+/// When what a row says in one word changed last; `None` where that was not noted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Transitions {
+    /// [`Row::is_observed`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Timestamp>,
+    /// [`StatusKind::is_healthy`](crate::status::StatusKind::is_healthy) of its status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub healthy: Option<Timestamp>,
+}
+
+impl Transitions {
+    /// True when none was noted.
+    pub fn is_empty(&self) -> bool {
+        *self == Transitions::default()
+    }
 }
 
 impl Row {
+    /// True when the last scan read the registration.
+    pub fn is_observed(&self) -> bool {
+        self.last_scan_at.is_some() && self.error.is_none()
+    }
+
+    /// Its transitions. A row of an earlier version has none: what only a scan can say began with its last scan at the latest.
+    pub fn known_transitions(&self) -> Transitions {
+        let is_judged = self.status.kind.is_healthy().is_some();
+        Transitions {
+            observed: self.transitions.observed.or(self.last_scan_at.filter(|_| self.is_observed())),
+            healthy: self.transitions.healthy.or(self.last_scan_at.filter(|_| is_judged)),
+        }
+    }
+
+    /// Takes over the transitions of the row before it; what differs changed now.
+    pub fn follow(&mut self, before: &Row, now: Timestamp) {
+        let known = before.known_transitions();
+        let is_same = before.is_observed() == self.is_observed();
+        let is_alike = before.status.kind.is_healthy() == self.status.kind.is_healthy();
+        self.transitions = Transitions {
+            observed: if is_same { known.observed } else { Some(now) },
+            healthy: if is_alike { known.healthy } else { Some(now) },
+        };
+    }
+
     /// The row of a holding, from what is known about the name.
     pub fn of(item: &Item, unicode: String, observation: Option<&Observation>) -> Self {
         let registration = observation.and_then(|o| o.registration.value.as_ref());
@@ -93,6 +140,7 @@ impl Row {
             registered_read_at: observation.and_then(|o| o.registration.observed_at),
             error: observation.and_then(|o| o.registration.error.as_ref()).map(|e| e.sentence.clone()),
             claim: None,
+            transitions: Transitions::default(),
         }
     }
 

@@ -129,6 +129,7 @@ mod tests {
             registered_read_at: Some(at("2026-11-16T14:05:00Z")),
             error: None,
             claim: None,
+            transitions: crate::inventory::Transitions::default(),
         }
     }
 

@@ -126,6 +126,7 @@ impl Services {
             leftovers: report.leftovers.clone(),
             is_whole: report.is_whole,
             expected: report.expected,
+            dry_run: report.dry_run,
         };
         let (row, reported) = match self.store().report_feature(caller.org, &write, now).await {
             Ok(taken) => taken,
@@ -142,8 +143,8 @@ impl Services {
                     format!("At most {REPORTERS_MAX} processes report a feature, each once in a report.");
                 return Err(ApiError::invalid(words));
             }
-            Reported::Changed => self.scanner.hub.recorded(),
-            Reported::Again | Reported::Seen => {}
+            Reported::Changed if !report.dry_run => self.scanner.hub.recorded(),
+            Reported::Changed | Reported::Again | Reported::Seen => {}
         }
         self.row_view(row, now).await
     }

@@ -24,6 +24,7 @@ pub static CLUSTER_CLAIM: Kind = Kind {
     ],
     schema,
     selectable: &[],
+    selectable_list: None,
     action: |verb| {
         Some(match verb {
             Verb::Get | Verb::List => Action::ClusterClaims,

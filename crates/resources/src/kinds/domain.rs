@@ -48,6 +48,7 @@ pub static DOMAIN: Kind = Kind {
     ],
     schema,
     selectable: &["spec.name"],
+    selectable_list: None,
     action: |verb| {
         Some(match verb {
             Verb::Get => Action::DomainObject,
@@ -213,7 +214,9 @@ fn reason(s: Standing) -> &'static str {
 }
 
 fn domain_conditions(d: &DomainObject) -> Vec<Value> {
-    let scanned = d.row.last_scan_at.unwrap_or(d.item.added_at);
+    let since = d.row.known_transitions();
+    let (observed_since, healthy_since) =
+        (since.observed.unwrap_or(d.item.added_at), since.healthy.unwrap_or(d.item.added_at));
     // The spec of a domain never changes.
     let condition = |kind: &str, holds: &str, reason: &str, message: &str, at| {
         meta::condition((kind, holds), reason, message, &json!(1), at)
@@ -224,11 +227,12 @@ fn domain_conditions(d: &DomainObject) -> Vec<Value> {
         (None, _) => ("True", "Scanned", "The last scan read the registration.".to_string()),
     };
     let sentences: Vec<&str> = d.row.status.reasons.iter().map(|r| r.sentence.as_str()).collect();
-    let healthy = match d.row.status.kind {
-        StatusKind::Critical => ("False", "Critical"),
-        StatusKind::Warning => ("False", "Warning"),
-        StatusKind::Unknown => ("Unknown", "Unknown"),
-        StatusKind::Unlocked | StatusKind::Secure | StatusKind::Normal => ("True", "AsExpected"),
+    let kind = d.row.status.kind;
+    let healthy = match (kind.is_healthy(), kind) {
+        (Some(true), _) => ("True", "AsExpected"),
+        (Some(false), StatusKind::Critical) => ("False", "Critical"),
+        (Some(false), _) => ("False", "Warning"),
+        (None, _) => ("Unknown", "Unknown"),
     };
     let verified = match d.row.claim {
         None => ("False", "NotClaimed", "No proof of ownership was started."),
@@ -237,8 +241,8 @@ fn domain_conditions(d: &DomainObject) -> Vec<Value> {
     };
     vec![
         condition("Accepted", "True", "Held", "The organisation holds the name.", d.item.added_at),
-        condition("Observed", observed.0, observed.1, &observed.2, scanned),
-        condition("Healthy", healthy.0, healthy.1, &sentences.join(" "), scanned),
+        condition("Observed", observed.0, observed.1, &observed.2, observed_since),
+        condition("Healthy", healthy.0, healthy.1, &sentences.join(" "), healthy_since),
         condition("Verified", verified.0, verified.1, verified.2, d.item.added_at),
     ]
 }

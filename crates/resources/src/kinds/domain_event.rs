@@ -26,6 +26,7 @@ pub static DOMAIN_EVENT: Kind = Kind {
     ],
     schema,
     selectable: &["spec.domain", "spec.reason", "spec.severity"],
+    selectable_list: None,
     action: |verb| match verb {
         Verb::Get | Verb::List => Some(Action::EventObjects),
         Verb::Watch => Some(Action::Changes),

@@ -34,6 +34,7 @@ pub static FEATURE: Kind = Kind {
     ],
     schema,
     selectable: &["spec.desired", "status.state", "status.stage"],
+    selectable_list: None,
     action: |verb| match verb {
         Verb::Get | Verb::List => Some(Action::Features),
         Verb::Watch => Some(Action::Changes),
@@ -180,7 +181,7 @@ pub(crate) fn report(
         return Err(violations);
     }
     let leftovers = (is_whole || status["leftovers"].is_array()).then_some(leftovers);
-    Ok(FeatureReport { name: name.into(), uses, leftovers, is_whole, expected })
+    Ok(FeatureReport { name: name.into(), uses, leftovers, is_whole, expected, dry_run: false })
 }
 
 fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {

@@ -40,6 +40,7 @@ pub static NETWORK_CLAIM: Kind = Kind {
     ],
     schema,
     selectable: &["spec.addressSpace.reference.group", "spec.addressSpace.reference.resource"],
+    selectable_list: Some("spec.addressSpace"),
     action: |verb| {
         Some(match verb {
             Verb::Get => Action::NetworkClaim,
@@ -128,8 +129,14 @@ pub(crate) fn spec(object: &Value) -> ClaimSpec {
     serde_json::from_value(object["spec"].clone()).unwrap_or_default()
 }
 
-fn validate(new: &Value, _: Option<&Value>) -> Vec<Violation> {
-    let errors = numbers::claim::validate(&spec(new));
+fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {
+    let claim = spec(new);
+    let mut errors = numbers::claim::validate(&claim);
+    // A claim of an earlier version keeps its name and references until its spec changes.
+    if old.is_none_or(|o| o["spec"] != new["spec"]) {
+        let name = new["metadata"]["name"].as_str().unwrap_or_default();
+        errors.extend(numbers::well_known::validate(name, &claim));
+    }
     errors.into_iter().map(|e| Violation::invalid(e.field, &e.value, e.rule)).collect()
 }
 
@@ -153,7 +160,7 @@ pub(crate) fn object(org: OrgId, namespace: &str, claim: &Claim) -> Value {
         Some(r) => ("False", "Unavailable", r.message.clone().unwrap_or_default()),
         None => ("True", "Allocated", "All prefixes are allocated.".to_string()),
     };
-    let at = records.iter().map(|r| r.date).max().unwrap_or(claim.created_at);
+    let at = claim.status.known_since().unwrap_or(claim.created_at);
     let condition = meta::condition(("Allocated", holds), reason, &message, &metadata["generation"], at);
     json!({
         "apiVersion": Kind::api_version(),

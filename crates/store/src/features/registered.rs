@@ -62,7 +62,7 @@ pub(super) async fn report(
     }
     let (uses, leftovers) = (report.uses.clone(), report.leftovers.clone());
     let reported = stored.feature.report(uses, leftovers, report.is_whole, now);
-    if matches!(reported, Reported::Again | Reported::Refused) {
+    if report.dry_run || matches!(reported, Reported::Again | Reported::Refused) {
         return Ok((stored, reported));
     }
     let sql = "UPDATE features SET json = $3 WHERE org = $1 AND name = $2";

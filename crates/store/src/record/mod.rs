@@ -11,7 +11,7 @@ pub(crate) use group::Recorder;
 
 use crate::api::{Error, ItemOutcome, Record, Result};
 use crate::codec::{ITEM, JUDGED, json, judged_args, micros, overlay, read_item, same_grounds};
-use crate::db::{Arg, Db, Tx, args};
+use crate::db::{Arg, Cells, Db, Tx, args};
 use crate::fleet::cluster_id;
 use crate::items::reminded;
 use crate::log::{self, Line};
@@ -67,7 +67,7 @@ impl Prepared {
 /// A scan whose grounds still hold, with its holdings that are still there.
 struct Accepted<'a> {
     scan: &'a Prepared,
-    held: Vec<(&'a ItemOutcome, &'a Item)>,
+    held: Vec<(&'a ItemOutcome, &'a (Item, Row))>,
     /// The newest kept state before it.
     last_state: Option<i64>,
 }
@@ -87,9 +87,9 @@ pub(crate) async fn write(db: &Db, scans: &[&Prepared]) -> Result<Vec<Result<Log
         let mut held = Vec::new();
         // Removed meanwhile: nothing of this organisation is written.
         for outcome in &scan.outcomes {
-            held.extend(items.get(&(outcome.item.org, owned(scan.key()).0)).map(|item| (outcome, item)));
+            held.extend(items.get(&(outcome.item.org, owned(scan.key()).0)).map(|stored| (outcome, stored)));
         }
-        if version == scan.expected_version && held.iter().all(|(o, item)| same_grounds(&o.item, item)) {
+        if version == scan.expected_version && held.iter().all(|(o, (item, _))| same_grounds(&o.item, item)) {
             accepted.insert(scan.key(), Accepted { scan, held, last_state });
         }
     }
@@ -136,7 +136,7 @@ async fn log_and_events(tx: &mut Tx, scans: &[&Accepted<'_>]) -> Result<Vec<LogP
     let mut holdings = Vec::new();
     for (a, (begin, ..)) in scans.iter().zip(&parts) {
         for (rv, (outcome, stored)) in (first + begin..).zip(&a.held) {
-            holdings.push(holding_values(outcome, stored, rv)?);
+            holdings.push(holding_values(outcome, stored, (rv, a.scan.at))?);
         }
     }
     write_holdings(tx, holdings).await?;
@@ -259,17 +259,28 @@ pub(crate) async fn locked(
     name: &DomainName,
 ) -> Result<Option<(Item, Row)>> {
     let sql = format!("SELECT {ITEM}, row_json FROM items WHERE org = $1 AND name = $2{}", db.for_update());
-    let Some(r) = tx.row(sql, args![org.0, name.as_str()]).await? else { return Ok(None) };
-    Ok(Some((read_item(&r)?, crate::codec::read_json(&r.text(crate::codec::ITEM_LEN)?)?)))
+    tx.row(sql, args![org.0, name.as_str()]).await?.as_ref().map(stored_holding).transpose()
 }
 
-/// The holdings of some names, kept from other writers until the commit.
-async fn holdings(db: &Db, tx: &mut Tx, names: Vec<String>) -> Result<BTreeMap<(OrgId, String), Item>> {
-    let sql =
-        format!("SELECT {ITEM} FROM items WHERE {} ORDER BY org, name{}", db.any("name", 1), db.for_update());
-    let items = tx.rows(sql, args![names]).await?;
-    let items = items.iter().map(read_item);
-    items.map(|item| item.map(|i| ((i.org, i.name.to_string()), i))).collect()
+/// The holdings of some names and their rows, kept from other writers until the commit.
+async fn holdings(
+    db: &Db,
+    tx: &mut Tx,
+    names: Vec<String>,
+) -> Result<BTreeMap<(OrgId, String), (Item, Row)>> {
+    let sql = format!(
+        "SELECT {ITEM}, row_json FROM items WHERE {} ORDER BY org, name{}",
+        db.any("name", 1),
+        db.for_update()
+    );
+    let rows = tx.rows(sql, args![names]).await?;
+    let keyed = |stored: (Item, Row)| ((stored.0.org, stored.0.name.to_string()), stored);
+    rows.iter().map(|r| stored_holding(r).map(keyed)).collect()
+}
+
+/// A holding and its row from the columns [`ITEM`] and `row_json`.
+fn stored_holding(r: &Cells) -> Result<(Item, Row)> {
+    Ok((read_item(r)?, crate::codec::read_json(&r.text(crate::codec::ITEM_LEN)?)?))
 }
 
 /// The columns of a holding that a scan writes, in the order of [`holding_values`].
@@ -277,10 +288,15 @@ const SCANNED: [&str; 6] =
     ["was_delegated", "last_change_at", "next_scan_at", "last_dns_change_at", "reminded", "rv"];
 
 /// Key and values of the outcome for one holder; `rv` is the position of the log entry about it.
-fn holding_values(outcome: &ItemOutcome, stored: &Item, rv: i64) -> Result<Vec<Arg>> {
+fn holding_values(
+    outcome: &ItemOutcome,
+    (stored, shown): &(Item, Row),
+    (rv, at): (i64, Timestamp),
+) -> Result<Vec<Arg>> {
     let item = &outcome.item;
     let mut row = outcome.row.clone();
     overlay(&mut row, stored);
+    row.follow(shown, at);
     let mut values = args![
         item.org.0,
         item.name.as_str(),

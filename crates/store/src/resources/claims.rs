@@ -1,5 +1,7 @@
 //! Claims: each write decides about the claim in the transaction that stores it, under the one lock of the address space.
 
+use super::domains::not_held;
+use super::retry::retry_refused;
 use super::space::{Cached, SpaceCache};
 use super::{NetworkClaimWrite, StoredNetworkClaim, held};
 use crate::api::{Error, Result};
@@ -9,15 +11,12 @@ use crate::log::{self, Line};
 use jiff::Timestamp;
 use model::ids::{LogPosition, OrgId};
 use model::scan::Op;
+use numbers::prefix::parse;
 use numbers::{AddressRecord, ClaimStatus, Holder, Holding, IpNet, Policy};
-use std::collections::BTreeSet;
 
-/// Refused claims that are decided about again when prefixes become free.
-const RETRIED: i64 = 50;
+pub(super) const CLAIM: &str = "org, name, rv, metadata, spec, status, created_at";
 
-const CLAIM: &str = "org, name, rv, metadata, spec, status, created_at";
-
-fn read(r: &Cells) -> Result<StoredNetworkClaim> {
+pub(super) fn read(r: &Cells) -> Result<StoredNetworkClaim> {
     Ok(StoredNetworkClaim {
         org: OrgId(r.int(0)?),
         name: r.text(1)?,
@@ -40,6 +39,26 @@ pub(super) async fn read_one(db: &Db, org: OrgId, name: &str) -> Result<Option<S
     db.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()
 }
 
+pub(super) async fn blocks(db: &Db, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
+    let found = match db {
+        Db::Sqlite { .. } => {
+            "SELECT DISTINCT json_extract(r.value, '$.from') AS block \
+             FROM network_claims, json_each(network_claims.spec, '$.addressSpace') r WHERE org = $1"
+        }
+        Db::Postgres(_) => {
+            "SELECT DISTINCT r ->> 'from' AS block \
+             FROM network_claims, jsonb_array_elements(spec::jsonb -> 'addressSpace') r WHERE org = $1"
+        }
+    };
+    let sql = format!("SELECT block FROM ({found}) b WHERE block IS NOT NULL ORDER BY block LIMIT $2");
+    let rows = db.rows(sql, args![org.0, i64::from(limit)]).await?;
+    let block = |r: &Cells| {
+        let text = r.text(0)?;
+        parse(&text).map_err(|e| Error::Broken(format!("stored block: {e}")))
+    };
+    rows.iter().map(block).collect()
+}
+
 async fn read_in(tx: &mut Tx, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
     let sql = format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name = $2");
     tx.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()
@@ -47,12 +66,12 @@ async fn read_in(tx: &mut Tx, org: OrgId, name: &str) -> Result<Option<StoredNet
 
 /// Changes of a transaction that the index gets once they are committed.
 #[derive(Default)]
-struct Changes {
-    released: Vec<(IpNet, OrgId, String)>,
+pub(super) struct Changes {
+    pub(super) released: Vec<(IpNet, OrgId, String)>,
     allocated: Vec<Holding>,
     lines: Vec<Line>,
     /// Claims whose rows get the positions of `lines`, in the same order; `None` for a deletion.
-    claims: Vec<Option<(OrgId, String)>>,
+    pub(super) claims: Vec<Option<(OrgId, String)>>,
 }
 
 pub(super) async fn write(
@@ -107,6 +126,7 @@ pub(super) async fn delete(
     if expected.is_some_and(|e| e != claim.rv) {
         return Err(Error::Conflict);
     }
+    not_held(name, &claim.metadata)?;
     tx.execute("DELETE FROM network_claims WHERE org = $1 AND name = $2", args![org.0, name]).await?;
     let mut changes = Changes::default();
     for (prefix, _) in held(&claim.status) {
@@ -131,7 +151,7 @@ fn known(cached: &mut Option<Cached>) -> Result<&mut Cached> {
 }
 
 /// The decision about a claim, whose own prefixes are out of the way meanwhile.
-fn decide(
+pub(super) fn decide(
     cached: &mut Cached,
     policy: &Policy,
     write: &NetworkClaimWrite,
@@ -154,7 +174,7 @@ fn decide(
 }
 
 /// Writes a claim's row and what its decision changes in the table of prefixes.
-async fn store(
+pub(super) async fn store(
     tx: &mut Tx,
     claim: &StoredNetworkClaim,
     old: &ClaimStatus,
@@ -218,7 +238,7 @@ async fn store(
     Ok(())
 }
 
-fn holding(claim: &StoredNetworkClaim, prefix: IpNet, record: &AddressRecord) -> Holding {
+pub(super) fn holding(claim: &StoredNetworkClaim, prefix: IpNet, record: &AddressRecord) -> Holding {
     Holding {
         prefix,
         holder: Holder {
@@ -274,54 +294,8 @@ async fn release(
     .map(drop)
 }
 
-/// Prefixes became free: refused claims that can be allocated now are, oldest first.
-async fn retry_refused(
-    tx: &mut Tx,
-    cached: &mut Cached,
-    policy: &Policy,
-    version: i64,
-    changes: &mut Changes,
-    now: Timestamp,
-) -> Result<()> {
-    let sql = format!(
-        "SELECT {CLAIM} FROM network_claims WHERE refused = 1 ORDER BY created_at, org, name LIMIT $1"
-    );
-    let refused = tx.rows(sql, args![RETRIED]).await?.iter().map(read).collect::<Result<Vec<_>>>()?;
-    let written: BTreeSet<_> = changes.claims.iter().flatten().cloned().collect();
-    if refused.is_empty() {
-        return Ok(());
-    }
-    // Decided against the space as it will be, in a copy: what is not committed must not be in the index.
-    let mut draft = Cached { version, space: cached.space.clone() };
-    apply(&mut draft, changes);
-    for mut claim in refused {
-        if written.contains(&(claim.org, claim.name.clone())) {
-            continue;
-        }
-        let write = NetworkClaimWrite {
-            org: claim.org,
-            name: claim.name.clone(),
-            expected: Some(claim.rv),
-            metadata: claim.metadata.clone(),
-            spec: claim.spec.clone(),
-            policy: policy.clone(),
-            dry_run: false,
-        };
-        let status = decide(&mut draft, policy, &write, &claim.status, now);
-        if !status.is_allocated() {
-            continue;
-        }
-        let old = std::mem::replace(&mut claim.status, status);
-        store(tx, &claim, &old, Op::Update, version, changes, now).await?;
-        for (prefix, record) in held(&claim.status) {
-            draft.space.remove(&prefix, claim.org.0, &claim.name);
-            draft.space.insert(holding(&claim, prefix, &record));
-        }
-    }
-    Ok(())
-}
-
-fn apply(cached: &mut Cached, changes: &Changes) {
+/// Brings an index to the state after these changes.
+pub(super) fn apply(cached: &mut Cached, changes: &Changes) {
     for (prefix, org, claim) in &changes.released {
         cached.space.remove(prefix, org.0, claim);
     }

@@ -71,7 +71,29 @@ pub(super) async fn set_metadata(
     tx.commit().await
 }
 
-/// Deletes the metadata of removed holdings and returns it by name.
+/// Refuses holdings of which one has a finalizer.
+pub(crate) async fn check_finalizers(db: &Db, org: OrgId, names: &[String]) -> Result<()> {
+    let which = db.any("name", 2);
+    let sql = format!(
+        "SELECT name, json FROM object_metadata \
+         WHERE org = $1 AND kind = 'item' AND {which} AND json LIKE '%\"finalizers\"%' ORDER BY name"
+    );
+    for row in db.rows(sql, args![org.0, names.to_vec()]).await? {
+        not_held(&row.text(0)?, &row.text(1)?)?;
+    }
+    Ok(())
+}
+
+/// Refuses an object whose metadata names a finalizer.
+pub(crate) fn not_held(name: &str, metadata: &str) -> Result<()> {
+    let metadata: serde_json::Value = serde_json::from_str(metadata)?;
+    match metadata["finalizers"][0].as_str() {
+        None => Ok(()),
+        Some(f) => Err(Error::Held { name: name.into(), finalizer: f.into() }),
+    }
+}
+
+/// Deletes the metadata of removed holdings and returns it by name. One with a finalizer is refused.
 pub(crate) async fn forget(
     db: &Db,
     tx: &mut Tx,
@@ -82,7 +104,14 @@ pub(crate) async fn forget(
     let sql = format!(
         "DELETE FROM object_metadata WHERE org = $1 AND kind = 'item' AND {which} RETURNING name, json"
     );
-    tx.rows(sql, args![org.0, names]).await?.iter().map(|r| Ok((r.text(0)?, r.text(1)?))).collect()
+    let kept: HashMap<String, String> = tx
+        .rows(sql, args![org.0, names])
+        .await?
+        .iter()
+        .map(|r| Ok((r.text(0)?, r.text(1)?)))
+        .collect::<Result<_>>()?;
+    kept.iter().try_for_each(|(name, metadata)| not_held(name, metadata))?;
+    Ok(kept)
 }
 
 /// What is kept of removed holdings whose deletions are at consecutive positions from `first`.

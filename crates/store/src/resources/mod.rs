@@ -3,11 +3,12 @@
 mod addresses;
 mod claims;
 mod domains;
+mod retry;
 mod space;
 
 pub(crate) use addresses::{keep as keep_addresses, of as addresses_of};
 pub(crate) use claims::tombstone_rows;
-pub(crate) use domains::{forget, tombstones_of_items};
+pub(crate) use domains::{check_finalizers, forget, tombstones_of_items};
 pub(crate) use space::SpaceCache;
 
 use crate::api::Result;
@@ -116,7 +117,7 @@ pub trait ResourceStore: Send + Sync + 'static {
         write: &NetworkClaimWrite,
         now: Timestamp,
     ) -> Result<StoredNetworkClaim>;
-    /// Deletes a claim, releases its prefixes, and decides again about refused claims, oldest first. Returns it as it was
+    /// Deletes a claim that has no finalizer ([`Error::Held`](crate::Error::Held)), releases its prefixes, and decides again about refused claims, oldest first. Returns it as it was
     /// with the position of its deletion.
     async fn delete_network_claim(
         &self,
@@ -131,6 +132,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>>;
     /// Names of an organisation's domains that point into a prefix, by address, at most `limit`.
     async fn pointing_into(&self, org: OrgId, prefix: &IpNet, limit: u32) -> Result<Vec<Pointing>>;
+    /// The distinct blocks that an organisation's claims take prefixes out of, at most `limit`.
+    async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>>;
     /// Prefixes that an organisation released inside a block, newest first, at most `limit`.
     async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>>;
     /// Holdings of an organisation after a name, by name, at most `limit`.
@@ -182,6 +185,9 @@ impl ResourceStore for Database {
     }
     async fn pointing_into(&self, org: OrgId, prefix: &IpNet, limit: u32) -> Result<Vec<Pointing>> {
         addresses::pointing_into(&self.db, org, prefix, limit).await
+    }
+    async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
+        claims::blocks(&self.db, org, limit).await
     }
     async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>> {
         space::released(&self.db, org, limit).await

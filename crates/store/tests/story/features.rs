@@ -273,6 +273,7 @@ pub async fn third_parties_register_their_own(place: &Place) {
         leftovers: None,
         is_whole: false,
         expected: None,
+        dry_run: false,
     };
     for org in [ONE, TWO] {
         let (first, _) = s.report_feature(org, &report(true, at), at).await.unwrap();
@@ -371,6 +372,7 @@ pub async fn registered_features_have_a_limit_and_their_turns_are_audited(place:
         leftovers: None,
         is_whole: false,
         expected: None,
+        dry_run: false,
     };
     for n in [3, 2] {
         s.report_feature(TWO, &uses(n), at).await.unwrap();

@@ -24,6 +24,7 @@ mod saved;
 mod services;
 mod states;
 mod together;
+mod transitions;
 mod world;
 
 use world::Place;
@@ -107,6 +108,9 @@ stories! {
     numbers::claims_are_allocated_whole_and_released,
     numbers::replicas_that_claim_at_once_never_overlap,
     numbers::a_released_prefix_goes_to_the_claim_that_waited,
+    numbers::hopeless_claims_starve_no_other,
+    numbers::blocks_are_those_of_all_claims_of_an_organisation,
+    numbers::what_has_a_finalizer_is_not_deleted,
     numbers::holdings_have_positions_metadata_and_tombstones,
     numbers::names_are_found_by_the_prefix_they_point_into,
     outbox::a_scan_with_events_is_routed_once_for_each_holder,
@@ -124,4 +128,5 @@ stories! {
     states::states_are_differences_that_read_as_they_were,
     states::states_of_a_wrong_clock_stay_readable,
     states::a_name_keeps_a_bounded_number_of_states,
+    transitions::a_transition_is_when_the_word_changes,
 }

@@ -172,6 +172,73 @@ pub async fn a_released_prefix_goes_to_the_claim_that_waited(place: &Place) {
     assert_eq!((last.name.as_str(), last.op, last.rv), ("second", Op::Update, second.rv));
 }
 
+pub async fn hopeless_claims_starve_no_other(place: &Place) {
+    let s = place.open().await;
+    claim(&*s, TWO, "keeper", &[exact("192.168.0.0/16")]).await;
+    let first = claim(&*s, ONE, "first", &[exact("10.0.0.0/24")]).await;
+    let refused = async |org, name: String, requests: &[AddressRequest], at| {
+        let made =
+            s.write_network_claim(&write(org, &name, None, requests), later(at)).await.expect("writes");
+        assert!(!made.status.is_allocated());
+    };
+    // More than one page of older claims that stay refused; some of them touch what is released.
+    for i in 0..120 {
+        let taken = request(None, Some("192.168.0.0/16"), Some(26));
+        let requests = if i % 4 == 0 { vec![exact("10.0.0.0/25"), taken] } else { vec![taken] };
+        let org = if i % 2 == 0 { ONE } else { TWO };
+        refused(org, format!("hopeless-{i}"), &requests, 1).await;
+    }
+    refused(ONE, "exact".into(), &[exact("10.0.0.0/26")], 2).await;
+    refused(TWO, "any".into(), &[request(None, Some("10.0.0.0/24"), Some(25))], 3).await;
+    s.delete_network_claim(ONE, "first", Some(first.rv), &Policy::default(), later(4)).await.unwrap();
+    let held = async |org, name: &str| prefixes(&s.network_claim(org, name).await.unwrap().unwrap());
+    assert_eq!(held(ONE, "exact").await, ["10.0.0.0/26"]);
+    assert_eq!(held(TWO, "any").await, ["10.0.0.128/25"]);
+    assert_eq!(held(ONE, "hopeless-0").await, [""; 0]);
+}
+
+pub async fn blocks_are_those_of_all_claims_of_an_organisation(place: &Place) {
+    let s = place.open().await;
+    let out_of = |block: &str| request(None, Some(block), Some(64));
+    for i in 0..20 {
+        claim(&*s, ONE, &format!("a-{i}"), &[out_of("2001:db8::/48"), exact(&format!("10.0.{i}.0/24"))])
+            .await;
+    }
+    claim(&*s, ONE, "z", &[request(None, Some("10.20.0.0/16"), Some(26))]).await;
+    claim(&*s, TWO, "a", &[out_of("2001:db8:1::/48")]).await;
+    let blocks = async |org, limit| {
+        let found = s.network_blocks(org, limit).await.expect("reads");
+        found.iter().map(IpNet::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(blocks(ONE, 100).await, ["10.20.0.0/16", "2001:db8::/48"]);
+    assert_eq!(blocks(TWO, 100).await, ["2001:db8:1::/48"]);
+    assert_eq!(blocks(ONE, 1).await.len(), 1);
+}
+
+pub async fn what_has_a_finalizer_is_not_deleted(place: &Place) {
+    const HELD: &str = r#"{"finalizers":["story.example/hold"]}"#;
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example", "b.example"]).await;
+    let object = async || s.domain_object(ONE, &name("b.example")).await.unwrap().unwrap();
+    s.set_domain_metadata(ONE, &name("b.example"), object().await.rv, HELD, now()).await.unwrap();
+    let is_held = |e: &Error, of: &str| matches!(e, Error::Held { name, finalizer } if name == of && finalizer == "story.example/hold");
+    let e = s.remove(ONE, &[name("a.example"), name("b.example")], now()).await.unwrap_err();
+    assert!(is_held(&e, "b.example"), "{e:?}");
+    assert_eq!(s.domain_objects(ONE, "", 10).await.unwrap().len(), 2, "none of them was removed");
+    let write =
+        NetworkClaimWrite { metadata: HELD.into(), ..write(ONE, "web", None, &[exact("10.0.0.0/24")]) };
+    let made = s.write_network_claim(&write, now()).await.unwrap();
+    let policy = Policy::default();
+    let e = s.delete_network_claim(ONE, "web", None, &policy, now()).await.unwrap_err();
+    assert!(is_held(&e, "web"), "{e:?}");
+    // Without the finalizer they go.
+    s.set_domain_metadata(ONE, &name("b.example"), object().await.rv, "{}", now()).await.unwrap();
+    assert_eq!(s.remove(ONE, &[name("a.example"), name("b.example")], now()).await.unwrap(), 2);
+    let bare = NetworkClaimWrite { metadata: "{}".into(), expected: Some(made.rv), ..write };
+    s.write_network_claim(&bare, now()).await.unwrap();
+    s.delete_network_claim(ONE, "web", None, &policy, now()).await.unwrap();
+}
+
 pub async fn holdings_have_positions_metadata_and_tombstones(place: &Place) {
     let s = place.open().await;
     add(&*s, ONE, &["a.example", "b.example", "c.example"]).await;

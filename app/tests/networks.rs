@@ -1,0 +1,104 @@
+//! The page Networks: blocks, the picture of one, claims with their state, the preview, and what is left out.
+
+mod support;
+
+use service::numbers::{AddressRequest, ClaimSpec, Reference};
+use service::resources::Claim;
+use support::backend::Sample;
+use support::numbers::decided;
+use support::{page, read, router, says, text};
+
+fn request(prefix: Option<&str>, from: Option<&str>, len: Option<u8>) -> AddressRequest {
+    AddressRequest {
+        prefix: prefix.map(Into::into),
+        from: from.map(Into::into),
+        prefix_length: len,
+        reference: Reference { group: "apps".into(), resource: "session-store".into() },
+        description: "One address per shard".into(),
+    }
+}
+
+/// Adds a claim, decided beside those there are.
+fn claim(claims: &mut Vec<Claim>, name: &str, request: AddressRequest) {
+    let made = decided(claims, name, &ClaimSpec { address_space: vec![request] });
+    claims.push(made);
+    claims.sort_by(|a, b| a.name.cmp(&b.name));
+}
+
+fn app(claims: Vec<Claim>) -> axum::Router {
+    router(Sample { claims, ..Sample::of(Vec::new()) }, "")
+}
+
+#[tokio::test]
+async fn a_block_is_drawn_with_its_claims_and_what_is_free() {
+    let mut claims = Vec::new();
+    claim(&mut claims, "pool", request(None, Some("10.20.0.0/16"), Some(18)));
+    claim(&mut claims, "web", request(Some("10.20.64.0/18"), None, None));
+    claim(&mut claims, "edge", request(Some("10.20.80.0/24"), None, None));
+    let app = app(claims);
+    let (status, html) = page(&app, "/networks?block=10.20.0.0/16").await;
+    assert_eq!(status, 200);
+    let t = text(&html);
+    says(&t, &["1 blocks, 3 claims", "50 % used", "10.20.0.0", "10.20.255.255", "10.20.128.0/17 free"]);
+    // The conflict in words, refused ones first.
+    says(&t, &["Unavailable", "Overlaps 10.20.64.0/18, held by web since Nov 20, 2026."]);
+    assert!(t.find("Unavailable") < t.find("Allocated"), "{t}");
+    // A picture of links is a group with a name, not an image.
+    assert!(html.contains("role=\"group\" aria-label=\"Free and used space in 10.20.0.0/16\""), "{html}");
+    for label in ["10.20.0.0/18, pool", "10.20.64.0/18, web", "10.20.128.0/17, free"] {
+        assert!(html.contains(&format!("aria-label=\"{label}\"")), "{label}: {html}");
+    }
+    // Zoomed in, the way back is there.
+    let t = read(&app, "/networks?block=10.20.64.0/20").await;
+    says(&t, &["10.20.0.0/16", "10.20.64.0/20", "100 % used"]);
+}
+
+#[tokio::test]
+async fn a_preview_says_what_a_claim_would_get_or_why_nothing() {
+    let mut claims = Vec::new();
+    claim(&mut claims, "web", request(Some("10.20.0.0/17"), None, None));
+    let app = app(claims);
+    let t = read(&app, "/networks?name=x&from=10.20.0.0/16&length=26&resource=y").await;
+    says(&t, &["You would get 10.20.128.0/26"]);
+    let t = read(&app, "/networks?name=x&prefix=10.20.1.0/24&resource=y").await;
+    says(&t, &["Overlaps 10.20.0.0/17, held by web"]);
+}
+
+#[tokio::test]
+async fn many_small_parts_are_drawn_as_the_prefixes_that_hold_them() {
+    let mut claims = Vec::new();
+    for i in 0..300 {
+        let prefix = format!("10.20.{}.{}/30", i / 32, (i % 32) * 8);
+        let spec = ClaimSpec { address_space: vec![request(Some(&prefix), None, None)] };
+        claims.push(decided(&[], &format!("c-{i:03}"), &spec));
+    }
+    claims.push(decided(
+        &[],
+        "pool",
+        &ClaimSpec { address_space: vec![request(None, Some("10.20.0.0/16"), Some(17))] },
+    ));
+    // Out of the way of the others.
+    claims.last_mut().unwrap().status.address_space[0].prefix = Some("10.20.128.0/17".into());
+    let (_, html) = page(&app(claims), "/networks?block=10.20.0.0/16").await;
+    says(&text(&html), &["small parts are drawn as the prefixes that hold them", "10.20.0.0/24 50 % used"]);
+    assert!(html.contains("aria-label=\"10.20.0.0/24, 50 % used, 32 claimed prefixes\""), "{html}");
+    assert!(html.contains("aria-label=\"10.20.128.0/17, pool\""), "{html}");
+    // Nothing of it is left out: zoomed in, each is there.
+    assert!(!html.contains("not drawn"), "{html}");
+}
+
+#[tokio::test]
+async fn claims_beyond_those_that_are_read_are_said_to_be() {
+    let mut claims = Vec::new();
+    claim(&mut claims, "web", request(Some("10.20.0.0/24"), None, None));
+    claim(&mut claims, "x", request(Some("10.20.0.0/25"), None, None));
+    let one = claims.pop().unwrap();
+    let many = |count: usize| -> Vec<Claim> {
+        (0..count).map(|i| Claim { name: format!("c-{i:05}"), ..one.clone() }).collect()
+    };
+    let t = read(&app(many(20_001)), "/networks").await;
+    says(&t, &["more than 20,000 claims", "Not all claims are shown", "first 20,000 claims by name"]);
+    says(&t, &["19,000 more records are not listed"]);
+    let t = read(&app(many(20_000)), "/networks").await;
+    assert!(!t.contains("Not all claims are shown"), "{t}");
+}

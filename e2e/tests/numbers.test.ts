@@ -1,0 +1,148 @@
+// The page Networks: a claim is previewed and made, a conflict is told in words, a block is zoomed into, many small parts
+// are folded, and all of it works on a phone and without script.
+import type { Locator, Page } from "@playwright/test";
+import { start, type Server } from "../support/server.ts";
+import { expect, expectAccessible, hydrated, pictures, test } from "../support/test.ts";
+
+const api = "/apis/datumapis.com/v1alpha/namespaces/default/networkclaims";
+const block = "10.88.0.0/16";
+const small = "10.89.0.0/16";
+
+let own: Server;
+test.beforeAll(async () => {
+  own = await start("numbers");
+});
+test.afterAll(async () => own?.stop());
+test.describe.configure({ mode: "serial" });
+
+const shows = (prefix: string): string => `${own.url}/networks?block=${encodeURIComponent(prefix)}`;
+const claims = (page: Page): Locator => page.getByRole("region", { name: "Claims, table" });
+const picture = (page: Page, prefix: string): Locator =>
+  page.getByRole("group", { name: `Free and used space in ${prefix}` });
+const part = (page: Page, label: string): Locator => page.locator(`.pic svg a[aria-label="${label}"]`);
+
+/** Fills the form; what is left out is emptied. */
+async function fill(page: Page, values: Record<string, string>): Promise<void> {
+  for (const id of ["name", "from", "length", "prefix", "group", "resource", "description"]) {
+    await page.locator(`input#${id}`).fill(values[id] ?? "");
+  }
+}
+
+/** Presses a button of the form and waits for the page that follows. */
+async function press(page: Page, name: string): Promise<void> {
+  const loaded = page.waitForEvent("load");
+  await page.getByRole("button", { name, exact: true }).click();
+  await loaded;
+}
+
+/** No rule is broken in light and dark, wide and on a phone; pictures of each. */
+async function looked(page: Page, name: string): Promise<void> {
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await pictures(page, name);
+}
+
+test("a claim is previewed in the picture, then made", async ({ page }) => {
+  test.setTimeout(180_000);
+  await page.goto(shows(block));
+  await hydrated(page);
+  await expect(page.getByLabel("From block")).toHaveValue(block);
+  const wanted = { name: "shop-pool", from: block, length: "18", group: "apps", resource: "shop" };
+  await fill(page, wanted);
+  await press(page, "Preview");
+  await expect(page.getByRole("status").filter({ hasText: "You would get" })).toContainText("10.88.0.0/18");
+  await expect(part(page, "10.88.0.0/18, preview of your claim")).toHaveCount(1);
+  // The values stay, and nothing was reserved.
+  await expect(page.getByLabel("Name of the claim")).toHaveValue("shop-pool");
+  expect((await page.request.get(`${own.url}${api}/shop-pool`)).status()).toBe(404);
+  await looked(page, "numbers-preview");
+
+  await press(page, "Claim");
+  await expect(page.getByText("Claim saved; its state is in the list")).toBeVisible();
+  await page.goto(shows(block));
+  const row = claims(page).getByRole("row").filter({ hasText: "shop-pool" });
+  await expect(row).toContainText("10.88.0.0/18");
+  await expect(row).toContainText("Allocated");
+  await expect(part(page, "10.88.0.0/18, shop-pool")).toHaveCount(1);
+  const { status } = await (await page.request.get(`${own.url}${api}/shop-pool`)).json();
+  expect(status.addressSpace[0].status).toBe("allocated");
+});
+
+test("a conflict names who holds the addresses, before and after the claim", async ({ page }) => {
+  test.setTimeout(180_000);
+  await page.goto(shows(block));
+  await hydrated(page);
+  await fill(page, { name: "shop-edge", prefix: "10.88.1.0/24", resource: "edge" });
+  await press(page, "Preview");
+  const words = "Overlaps 10.88.0.0/18, held by shop-pool since";
+  await expect(page.getByRole("status").filter({ hasText: words })).toBeVisible();
+  await press(page, "Claim");
+  await page.goto(shows(block));
+  // Refused ones are first.
+  const first = claims(page).locator("tbody tr").first();
+  await expect(first).toContainText("shop-edge");
+  await expect(first).toContainText("Unavailable");
+  await expect(first).toContainText(words);
+  await looked(page, "numbers-conflict");
+
+  await press(page, "Release shop-edge");
+  await expect(page.getByText("Claim released")).toBeVisible();
+  expect((await page.request.get(`${own.url}${api}/shop-edge`)).status()).toBe(404);
+});
+
+test("a block is zoomed into and left again", async ({ page }) => {
+  await page.goto(shows(block));
+  await hydrated(page);
+  await expect(picture(page, block)).toBeVisible();
+  await part(page, "10.88.0.0/18, shop-pool").click();
+  await expect(picture(page, "10.88.0.0/18")).toBeVisible();
+  const zoom = page.getByRole("navigation", { name: "Zoom" });
+  await expect(zoom.locator('[aria-current="true"]')).toHaveText("10.88.0.0/18");
+  await zoom.getByRole("link", { name: block }).click();
+  await expect(picture(page, block)).toBeVisible();
+  // By the keyboard alone.
+  await part(page, "10.88.64.0/18, free").focus();
+  await page.keyboard.press("Enter");
+  await expect(picture(page, "10.88.64.0/18")).toBeVisible();
+});
+
+test("many small parts are drawn as the prefixes that hold them", async ({ page }) => {
+  test.setTimeout(180_000);
+  const addressSpace = Array.from({ length: 256 }, (_, i) => ({
+    prefix: `10.89.${i >> 5}.${(i % 32) * 8}/30`,
+    reference: { group: "apps", resource: "small" },
+  }));
+  const made = await page.request.post(`${own.url}${api}`, {
+    data: {
+      apiVersion: "datumapis.com/v1alpha",
+      kind: "NetworkClaim",
+      metadata: { name: "small-parts" },
+      spec: { addressSpace },
+    },
+  });
+  expect(made.status(), await made.text()).toBe(201);
+  await page.goto(shows(small));
+  await hydrated(page);
+  await expect(page.getByText("small parts are drawn as the prefixes that hold them")).toBeVisible();
+  const folded = part(page, "10.89.0.0/24, 50 % used, 32 claimed prefixes");
+  await expect(folded).toHaveCount(1);
+  await looked(page, "numbers-folded");
+  await page.getByRole("link", { name: /^10\.89\.0\.0\/24 50 % used$/ }).click();
+  await expect(picture(page, "10.89.0.0/24")).toBeVisible();
+  await expect(part(page, "10.89.0.0/30, small-parts")).toHaveCount(1);
+});
+
+test.describe("without script", () => {
+  test.use({ javaScriptEnabled: false });
+
+  test("the preview works, and a wrong block says why", async ({ page }) => {
+    await page.goto(shows(block));
+    await fill(page, { name: "plain", from: block, length: "24", resource: "plain" });
+    await press(page, "Preview");
+    await expect(page.getByRole("status").filter({ hasText: "You would get" })).toContainText("10.88.64.0/24");
+    await page.goto(shows("10.88.0.1/16"));
+    await expect(page.getByText("has host bits set")).toBeVisible();
+  });
+});
