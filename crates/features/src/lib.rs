@@ -13,7 +13,7 @@ mod runner;
 mod safety;
 mod table;
 
-pub use gates::{Gates, Use};
+pub use gates::{Closed, Gates, Use};
 pub use leader::leader;
 pub use machine::{Feature, Report, State, Step, step};
 pub use registered::{

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Seconds after its last announcement during which a process counts as live.
 pub const LIVE_SECONDS: i64 = 15;
@@ -24,6 +25,10 @@ const ELSEWHERE_SECONDS: i64 = 10;
 const ELSEWHERE_MAX: u32 = 100;
 /// Steps of one call: a transition without waiting takes fewer.
 const STEPS_MAX: usize = 16;
+/// Deletions of one call, and the time after which it begins no other: a process that deletes announces itself all the
+/// same, and reads what changed meanwhile.
+const CLEANS_MAX: u32 = 32;
+const CLEAN_TIME: Duration = Duration::from_secs(3);
 /// Minor versions for which a feature is kept that this program does not know.
 const KEPT_VERSIONS: u64 = 3;
 
@@ -111,6 +116,21 @@ pub struct Tick {
     pub finished: Vec<Feature>,
 }
 
+/// Deletions that one call of [`Runner::tick`] may still begin.
+struct Cleans {
+    left: u32,
+    since: Instant,
+}
+
+impl Cleans {
+    /// Counts one; the first is always allowed, so that each call gets on.
+    fn may_begin(&mut self) -> bool {
+        let is_allowed = self.left == CLEANS_MAX || (self.left > 0 && self.since.elapsed() < CLEAN_TIME);
+        self.left = self.left.saturating_sub(u32::from(is_allowed));
+        is_allowed
+    }
+}
+
 /// The part of a process in the lifecycle of features.
 pub struct Runner<S: ?Sized> {
     store: Arc<S>,
@@ -142,6 +162,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         let mut finished = Vec::new();
         let mut stored = self.stored(now).await?;
         let mut live = Vec::new();
+        let mut cleans = Cleans { left: CLEANS_MAX, since: Instant::now() };
         for _ in 0..STEPS_MAX {
             let features: Vec<_> = stored.iter().map(|s| s.feature.clone()).collect();
             self.gates.close(&features);
@@ -158,7 +179,9 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                     }
                     continue;
                 }
-                if !self.leads(&next.name, &live) || !self.carry_on(&mut next, &live, now).await? {
+                if !self.leads(&next.name, &live)
+                    || !self.carry_on(&mut next, &live, &mut cleans, now).await?
+                {
                     continue;
                 }
                 if self.store.write_feature(s.rv, &next, now).await? && !next.state.is_transition() {
@@ -237,6 +260,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         &self,
         feature: &mut Feature,
         live: &[Process],
+        cleans: &mut Cleans,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let Some(spec) = spec(&feature.name) else { return Ok(false) };
@@ -254,9 +278,14 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                 Ok(is_gone)
             }
             Step::Run(Task::Clean { data }) => {
-                while self.store.clean(data, now).await? > 0 {}
-                feature.task_done();
-                Ok(true)
+                while cleans.may_begin() {
+                    if self.store.clean(data, now).await? == 0 {
+                        feature.task_done();
+                        return Ok(true);
+                    }
+                }
+                // The next call goes on.
+                Ok(false)
             }
             _ => Ok(feature.advance(&next, now)),
         }

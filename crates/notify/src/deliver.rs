@@ -4,7 +4,7 @@ use crate::mail::Smtp;
 use crate::message::Message;
 pub use crate::payload::Endpoints;
 use crate::payload::{Post, post};
-use features::{Gates, Use};
+use features::{Closed, Gates, Use};
 use jiff::Timestamp;
 use model::notify::{Channel, Target};
 use net::{Dialer, HttpAnswer};
@@ -77,7 +77,7 @@ impl Deliverer {
     /// # Errors
     /// A sentence that names the value and the rule.
     pub fn check(&self, target: &Target) -> Result<(), String> {
-        self.using(target)?;
+        self.using(target).map_err(|f| f.reason)?;
         if let Target::Email { to } = target {
             if self.smtp.is_none() {
                 return Err(NO_MAIL.into());
@@ -99,8 +99,7 @@ impl Deliverer {
         accepted: &[String],
         now: Timestamp,
     ) -> Result<String, Failure> {
-        // A message that is given up stays visible and can be sent again once the feature is on.
-        let _use = self.using(&channel.target).map_err(Failure::permanent)?;
+        let _use = self.using(&channel.target)?;
         if let Target::Email { to } = &channel.target {
             let smtp = self.smtp.as_ref().ok_or_else(|| Failure::temporary(NO_MAIL))?;
             return smtp.send(to, accepted, message).await;
@@ -121,10 +120,19 @@ impl Deliverer {
     }
 
     /// Begins a use of the feature that guards this kind of channel.
-    fn using(&self, target: &Target) -> Result<Use, String> {
+    fn using(&self, target: &Target) -> Result<Use, Failure> {
         let feature = features::alerts(target.kind());
-        let off = || format!("The feature {feature} is turned off on this server");
-        self.gates.enter(feature).ok_or_else(off)
+        self.gates.admit(feature).map_err(|closed| match closed {
+            // A message that is given up stays visible and can be sent again once the feature is on.
+            Closed::Off => Failure::permanent(format!("The feature {feature} is turned off on this server")),
+            // Another process takes it at one of the next attempts.
+            Closed::OffHere => {
+                Failure::temporary(format!("The feature {feature} is turned off in this process by a flag"))
+            }
+            Closed::NotNow => Failure::postponed(format!(
+                "The feature {feature} can't be used at this moment; it is tried again once its state is known"
+            )),
+        })
     }
 
     async fn post(&self, request: &Post) -> Result<String, Failure> {
@@ -174,7 +182,7 @@ fn refused(a: &HttpAnswer) -> Failure {
         reason,
         permanent: (300..500).contains(&a.status) && !matches!(a.status, 408 | 425 | 429),
         retry_after: retry_after(a),
-        accepted: Vec::new(),
+        ..Failure::default()
     }
 }
 

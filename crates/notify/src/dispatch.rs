@@ -164,7 +164,11 @@ impl Dispatcher {
                 Ok(answer) => self.store.notification_delivered(n, answer, now).await?,
                 Err(why) => {
                     let retry = self.store.notification_failed(n, why, now).await?;
-                    words = if retry == Retry::GivenUp { "given_up" } else { "failed" };
+                    words = match retry {
+                        Retry::GivenUp => "given_up",
+                        _ if why.postponed => "postponed",
+                        _ => "failed",
+                    };
                 }
             }
         }

@@ -140,8 +140,8 @@ impl Smtp {
         Err(Failure {
             reason,
             permanent: failures.iter().all(|(_, f)| f.permanent),
-            retry_after: None,
             accepted: sent,
+            ..Failure::default()
         })
     }
 

@@ -178,6 +178,36 @@ async fn a_process_killed_while_it_delivers_delivers_again_under_the_same_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_does_not_know_the_state_of_features_gives_no_message_up() {
+    let server = Server::start("accept").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    w.scan().await;
+    w.route().await;
+    let spec = features::spec("alerts-email").unwrap();
+    let mut feature = features::Feature::new(spec, "0.1.0", w.now());
+    // It has not read the state for some time.
+    w.gates.outdate();
+    for _ in 0..2 * store::DELIVERY.max_attempts {
+        assert_eq!(w.deliver().await, 1);
+        let status = w.status().await;
+        assert!(status.starts_with("waiting: The feature alerts-email can't be used"), "{status}");
+        w.seconds(20);
+    }
+    assert!(server.mails().await.is_empty());
+    w.gates.open(&[feature.clone()]);
+    w.deliver().await;
+    assert_eq!((w.status().await.as_str(), server.mails().await.len()), ("delivered", 1));
+    // Off for sure: given up, with the reason.
+    (feature.state, feature.desired) = (features::State::Off, Some(false));
+    w.gates.close(&[feature.clone()]);
+    w.gates.open(&[feature]);
+    w.expires("2026-11-21").await;
+    w.scan().await;
+    w.deliver().await;
+    assert_eq!(w.status().await, "failed: The feature alerts-email is turned off on this server");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_bad_recipient_does_not_keep_a_mail_from_the_others() {
     let server = Server::start("some").await;
     let w = World::new(&server.url("?tls=none"), "2026-12-20").await;

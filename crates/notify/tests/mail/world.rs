@@ -61,6 +61,8 @@ pub struct World {
     pub store: Arc<dyn Store>,
     registry: Arc<Registry>,
     scanner: Scanner,
+    /// The features of the process that delivers.
+    pub gates: features::Gates,
     smtp: Mutex<Smtp>,
     name: DomainName,
     _folder: tempfile::TempDir,
@@ -110,7 +112,8 @@ impl World {
             ..Rule::default()
         };
         store.save_rule(ORG, &rule, now).await.unwrap();
-        World { store, registry, scanner, smtp: Mutex::new(smtp(url, ca)), name, _folder: folder }
+        let gates = features::Gates::default();
+        World { store, registry, scanner, gates, smtp: Mutex::new(smtp(url, ca)), name, _folder: folder }
     }
 
     pub fn now(&self) -> Timestamp {
@@ -157,7 +160,8 @@ impl World {
     fn dispatcher(&self) -> Dispatcher {
         let dialer = net::Dialer::new(net::Settings::default()).unwrap();
         let base = "https://scope.alder.example/".parse().unwrap();
-        let deliverer = Deliverer::new(dialer, Some(self.smtp.lock().unwrap().clone()), Some(base));
+        let deliverer = Deliverer::new(dialer, Some(self.smtp.lock().unwrap().clone()), Some(base))
+            .with_gates(self.gates.clone());
         let registry = self.registry.clone();
         Dispatcher::new(self.store.clone(), Arc::new(move || registry.now()), deliverer)
     }
