@@ -188,7 +188,8 @@ fn row(a: &AgentView, f: &FleetReport) -> AnyView {
 fn identity(f: &FleetReport) -> AnyView {
     let set = f.set.clone().unwrap_or_else(|| "none".into());
     let (n, octets) = f.claims;
-    let others = format!("{n}, {octets} octets");
+    let tenths = octets * 10 / 1024;
+    let others = format!("{n}, {}.{} of 128 KB used", tenths / 10, tenths % 10);
     view! {
         <section class="card"><div class="card-head"><h2>"Identity of this installation"</h2><span class="text-muted">"ClusterClaim"</span></div>
             <dl class="facts">

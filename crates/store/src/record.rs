@@ -5,11 +5,11 @@
 //! taken in one order (observation, holdings by organisation, log head), so that recorders never deadlock.
 
 use crate::api::{Error, ItemOutcome, Record, Result};
+use crate::cluster_claims::cluster_id;
 use crate::codec::{
     ITEM, JUDGED, json, judged_args, judged_assignments, micros, overlay, read_item, same_grounds,
 };
 use crate::db::{Db, Tx, args};
-use crate::fleet::cluster_id;
 use crate::items::reminded;
 use crate::log::{self, Line};
 use crate::outbox;

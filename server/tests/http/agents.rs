@@ -17,12 +17,23 @@ struct Agent {
 
 /// A request as an agent sends it: status, body, and whether the server signed the answer.
 async fn send(site: &Site, agent: &Agent, path: &str, stamp: i64, body: &[u8]) -> (StatusCode, Value, bool) {
+    send_from(site, agent, "127.0.0.1", (path, stamp, body)).await
+}
+
+/// The same from an address.
+async fn send_from(
+    site: &Site,
+    agent: &Agent,
+    address: &str,
+    (path, stamp, body): (&str, i64, &[u8]),
+) -> (StatusCode, Value, bool) {
     let signature = agent.key.sign(&SignedRequest { path, agent: &agent.id, stamp, body }.of_agent());
     let request = Request::post(path)
         .header("host", "scope.example")
         .header("domainscope-agent", &agent.id)
         .header("domainscope-stamp", stamp.to_string())
         .header("domainscope-signature", signature)
+        .extension(doh::Client(address.parse().unwrap()))
         .body(Body::from(body.to_vec()))
         .unwrap();
     let answer = site.router.clone().oneshot(request).await.unwrap();
@@ -113,6 +124,70 @@ async fn an_agent_joins_once_and_only_its_own_requests_count() {
     assert_eq!(site.api("DELETE", "/api/v1/fleet/fra-1", Value::Null).await.0, 200);
     assert_eq!(send(&site, &fra, "/agent/v1/poll", stamp(), &poll()).await.0, StatusCode::FORBIDDEN);
     assert_eq!(site.api("DELETE", "/api/v1/fleet/fra-1", Value::Null).await.0, 404);
+}
+
+#[tokio::test]
+async fn strangers_who_know_an_identity_do_not_keep_the_agent_from_working() {
+    let site = site(false).await;
+    let made = token(&site).await;
+    let (fra, status, _) = join(&site, &made, "fra-1").await;
+    assert_eq!(status, StatusCode::OK);
+    let stranger =
+        |id: &str| Agent { id: id.into(), key: KeyPair::generate().unwrap(), server_key: String::new() };
+    let (home, away) = ("192.0.2.1", "198.51.100.7");
+    let flood = |who: Vec<Agent>, address: &'static str, path: &'static str| {
+        let site = &site;
+        async move {
+            let body = poll();
+            let sent = who.iter().map(|a| send_from(site, a, address, (path, stamp(), &body)));
+            futures::future::join_all(sent)
+                .await
+                .into_iter()
+                .map(|(code, _, _)| code.as_u16())
+                .collect::<Vec<_>>()
+        }
+    };
+    // Wrong signatures in the agent's name, unknown identities, and requests to join: each bounded by their network.
+    let in_its_name = flood((0..200).map(|_| stranger("fra-1")).collect(), away, "/agent/v1/poll").await;
+    assert!(
+        in_its_name.iter().all(|c| [403, 429].contains(c)) && in_its_name.contains(&429),
+        "{in_its_name:?}"
+    );
+    let unknown = (0..200).map(|n| stranger(&format!("x-{n}"))).collect();
+    let unknown = flood(unknown, "2001:db8::1", "/agent/v1/poll").await;
+    assert!(unknown.iter().all(|c| [403, 429].contains(c)) && unknown.contains(&429), "{unknown:?}");
+    let joins = flood((0..200).map(|_| stranger("")).collect(), "2001:db8:1::1", "/agent/v1/join").await;
+    assert!(joins.iter().all(|c| [400, 429].contains(c)) && joins.contains(&429), "{joins:?}");
+    // The agent works on, also from the network of the strangers; another one joins.
+    for address in [home, away] {
+        flood((0..50).map(|_| stranger("fra-1")).collect(), away, "/agent/v1/poll").await;
+        let (status, said, _) = send_from(&site, &fra, address, ("/agent/v1/poll", stamp(), &poll())).await;
+        assert_eq!(status, StatusCode::OK, "{address}: {said}");
+    }
+    let (_, status, said) = join(&site, &token(&site).await, "gru-1").await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    assert_eq!(ids(&site).await, ["fra-1", "gru-1"]);
+}
+
+#[tokio::test]
+async fn without_a_set_there_is_nothing_to_join() {
+    let site = site(false).await;
+    let made = token(&site).await;
+    let path = "/apis/datumapis.com/v1alpha/clusterclaims/clusterset.k8s.io";
+    let (status, said) = site.api("DELETE", path, Value::Null).await;
+    assert_eq!(status, 200, "{said}");
+    let (_, status, said) = join(&site, &made, "fra-1").await;
+    assert!(
+        status == StatusCode::CONFLICT && said["detail"].to_string().contains("no set"),
+        "{status} {said}"
+    );
+    assert!(ids(&site).await.is_empty());
+    // Another token makes the set; the first one is still unused.
+    let two = token(&site).await;
+    for (made, id) in [(&made, "fra-1"), (&two, "gru-1")] {
+        let (_, status, said) = join(&site, made, id).await;
+        assert_eq!(status, StatusCode::OK, "{said}");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Features on a real database: each walks on, use, off, nothing left, on again; processes die between.
 
 use crate::world::{ONE, Place, TWO, add, later, now};
+use ::fleet::CLUSTERSET_CLAIM;
 use features::{
     Declared, FEATURES, Feature, Gates, LIVE_SECONDS, REGISTERED_MAX, REPORT_SECONDS, Reported, ReportedUse,
     Runner, Stage, State, Task,
@@ -12,7 +13,7 @@ use model::ids::LogPosition;
 use model::notify::{Channel, TARGET_KINDS, Target};
 use numbers::Policy;
 use std::sync::Arc;
-use store::{Error, FeatureReportWrite, FeatureWrite, NetworkClaimWrite, Store};
+use store::{ClusterClaimWrite, Error, FeatureReportWrite, FeatureWrite, NetworkClaimWrite, Store};
 
 struct Process {
     runner: Runner<dyn Store>,
@@ -97,6 +98,14 @@ async fn use_it(s: &dyn Store, data: &str) {
         ("agents", _) => {
             let end = now() + SignedDuration::from_mins(5);
             s.add_agent_token(&Actor::system(), "one", end, now()).await.unwrap();
+            let set = ClusterClaimWrite {
+                name: CLUSTERSET_CLAIM.into(),
+                expected: None,
+                metadata: "{}".into(),
+                value: "alder-fleet".into(),
+                dry_run: false,
+            };
+            s.write_cluster_claim(&Actor::system(), &set, now()).await.unwrap().unwrap();
             let agent = crate::fleet::agent("fra-1");
             assert_eq!(s.join_agent("one", &agent, now()).await.unwrap(), store::JoinOutcome::Joined);
         }

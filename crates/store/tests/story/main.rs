@@ -71,6 +71,8 @@ stories! {
     features::registered_features_have_a_limit_and_their_turns_are_audited,
     features::asking_is_audited_logged_and_fenced,
     fleet::claims_of_identity_follow_their_rules,
+    fleet::joining_renaming_and_leaving_follow_each_other,
+    fleet::claims_are_bounded_and_one_is_read_by_its_name,
     fleet::a_token_makes_one_member_and_answers_are_taken_once,
     history::a_scan_is_recorded_once_or_not_at_all,
     history::of_several_first_settings_one_counts,
