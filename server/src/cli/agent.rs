@@ -366,6 +366,11 @@ impl Agent {
 /// Makes a token for the command line.
 pub(super) async fn token(store: &dyn store::Store) -> Result<service::AgentToken> {
     let by = model::account::Actor { who: "command line".into(), ..model::account::Actor::system() };
+    let stored = store.features().await.context("features")?;
+    let agents = stored.iter().map(|s| &s.feature).find(|f| f.name == product::agents::FEATURE);
+    if agents.is_some_and(|f| !f.state.is_used()) {
+        bail!("the feature {} is turned off on this server", product::agents::FEATURE);
+    }
     match product::join_token(store, &by, Timestamp::now()).await {
         Ok(token) => Ok(token),
         Err(e) => bail!("{e}"),

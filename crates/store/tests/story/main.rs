@@ -13,6 +13,7 @@ mod fleet;
 mod history;
 mod identities;
 mod jobs;
+mod killed;
 mod lists;
 mod log;
 mod numbers;
@@ -93,6 +94,7 @@ stories! {
     jobs::asking_twice_makes_one_job,
     jobs::what_is_asked_for_meanwhile_runs_again,
     jobs::a_rush_of_askers_and_workers_loses_nothing,
+    killed::a_leader_killed_in_any_state_of_any_feature_is_replaced,
     lists::lists_answer_as_a_plain_filter_would,
     lists::lists_follow_every_change_on_every_replica,
     lists::holdings_are_patched_and_judged,
