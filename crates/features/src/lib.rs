@@ -12,6 +12,7 @@ mod registered;
 mod runner;
 mod safety;
 mod table;
+mod version;
 
 pub use gates::{Closed, Gates, Use};
 pub use leader::leader;
@@ -21,5 +22,5 @@ pub use registered::{
     ReportedUse, check_name, is_registered_name,
 };
 pub use runner::{FeatureStore, LIVE_SECONDS, Left, Process, Runner, SKEW_SECONDS, StoreError, Stored, Tick};
-pub use safety::{downgrade_blocker, upgrade_blocker};
+pub use safety::{Earlier, downgrade_blocker, upgrade_blocker};
 pub use table::{FEATURES, Spec, Stage, Task, alerts, spec};

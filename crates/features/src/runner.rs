@@ -4,6 +4,7 @@ use crate::gates::Gates;
 use crate::leader::leader;
 use crate::machine::{Feature, Report, Step, step};
 use crate::table::{FEATURES, Task, spec};
+use crate::version::{minor, releases_between};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ const STEPS_MAX: usize = 16;
 /// same, and reads what changed meanwhile.
 const CLEANS_MAX: u32 = 32;
 const CLEAN_TIME: Duration = Duration::from_secs(3);
-/// Minor versions for which a feature is kept that this program does not know.
+/// Releases for which a feature is kept that this program does not know.
 const KEPT_VERSIONS: u64 = 3;
 
 /// Why a store call failed.
@@ -315,7 +316,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         }
         let is_unknown = |f: &Feature| f.registered.is_none() && spec(&f.name).is_none();
         for s in stored.iter().filter(|s| is_unknown(&s.feature)) {
-            if minor(&s.feature.known_by) + KEPT_VERSIONS < minor(self.version) {
+            if releases_between(&s.feature.known_by, self.version) > KEPT_VERSIONS {
                 self.store.forget_feature(&s.feature.name, now).await?;
                 changed = true;
             }
@@ -350,10 +351,4 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         }
         Ok(())
     }
-}
-
-/// Major and minor version as one number.
-pub(crate) fn minor(version: &str) -> u64 {
-    let mut parts = version.split('.').map(|p| p.parse::<u64>().unwrap_or(0));
-    parts.next().unwrap_or(0) * 1000 + parts.next().unwrap_or(0)
 }

@@ -170,6 +170,13 @@ fn an_unknown_feature_is_kept_for_three_versions() {
     let names = |tick: features::Tick| tick.features.iter().any(|f| f.name == "quota-sync");
     assert!(names(now_or_never(of("0.4.2").tick(w.now)).unwrap()));
     assert!(!names(now_or_never(of("0.5.0").tick(w.now)).unwrap()));
+    // A step of the major version is one release.
+    (foreign.name, foreign.known_by) = ("quota-sync".into(), "0.9.0".into());
+    now_or_never(features::FeatureStore::add_feature(&*w.store, &foreign, w.now)).unwrap();
+    for kept in ["1.0.0", "1.2.0"] {
+        assert!(names(now_or_never(of(kept).tick(w.now)).unwrap()), "{kept}");
+    }
+    assert!(!names(now_or_never(of("1.3.0").tick(w.now)).unwrap()));
 }
 
 /// What happens in a random walk.

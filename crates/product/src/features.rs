@@ -4,8 +4,8 @@ mod registered;
 
 use super::{Services, unavailable};
 use ::features::{
-    Closed, FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, State, StoreError,
-    Task, Use, downgrade_blocker, leader, spec, upgrade_blocker,
+    Closed, Earlier, FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, State,
+    StoreError, Task, Use, downgrade_blocker, leader, spec, upgrade_blocker,
 };
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -158,9 +158,12 @@ pub async fn features_report(store: &dyn Store, org: OrgId, now: Timestamp) -> A
     let left: Vec<&str> =
         features.iter().filter(|f| !f.leftovers.is_empty()).map(|f| f.feature.name.as_str()).collect();
     let version = env!("CARGO_PKG_VERSION");
+    let schema_now = store::schema_version();
+    let earlier = store::earlier_release().map(|(version, schema)| Earlier { version, schema, schema_now });
     Ok(FeaturesReport {
         upgrade: upgrade_blocker(&bare, &live),
-        downgrade: downgrade_blocker(&bare, &left, version),
+        downgrade: earlier.and_then(|earlier| downgrade_blocker(&bare, &left, version, earlier)),
+        earlier: earlier.map(|e| e.version.into()),
         version: version.into(),
         processes: live.len() as u64,
         may_change: false,

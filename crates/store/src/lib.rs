@@ -49,6 +49,7 @@ pub use fleet::{
     StoredClusterClaim, WorkState,
 };
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
+pub use migrate::{earlier_release, schema_version};
 pub use open::{open, open_postgres, open_sqlite, open_with};
 pub use outbox::{DELIVERY, FailedNotification, Failure, LOG, Notification, OutboxStats};
 pub use resources::{

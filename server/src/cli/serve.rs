@@ -207,6 +207,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         "DOMAINSCOPE_OPEN_TOOLS" => args.open.names_tools(&engine),
         _ => !third_parties.networks.is_empty(),
     });
+    super::features::check_fixed(&args.feature, &lacks)?;
     let gates = features::Gates::configured(&args.feature.iter().cloned().collect(), lacks);
     internet.second = Some(Arc::new(product::SecondLook {
         store: store.clone(),
