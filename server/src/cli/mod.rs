@@ -12,6 +12,7 @@ mod doh;
 mod exposition;
 mod features;
 mod fqdn;
+mod gauges;
 mod lab;
 mod mail;
 mod open;
