@@ -1,5 +1,6 @@
 //! Sends a message to a channel and says what the other side answered.
 
+use crate::cluster::Cluster;
 use crate::mail::Smtp;
 use crate::message::Message;
 pub use crate::payload::Endpoints;
@@ -8,6 +9,7 @@ use features::{Closed, Gates, Use};
 use jiff::Timestamp;
 use model::notify::{Channel, Target};
 use net::{Dialer, HttpAnswer};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use store::Failure;
 use url::Url;
@@ -23,7 +25,7 @@ pub struct Deliverer {
     base: Option<Url>,
     endpoints: Endpoints,
     gates: Gates,
-    cluster: String,
+    cluster: Arc<RwLock<Cluster>>,
 }
 
 impl Deliverer {
@@ -36,7 +38,7 @@ impl Deliverer {
             base,
             endpoints: Endpoints::default(),
             gates: Gates::default(),
-            cluster: String::new(),
+            cluster: Arc::default(),
         }
     }
 
@@ -53,13 +55,18 @@ impl Deliverer {
 
     /// The same with the identity of the installation, which every message carries.
     #[must_use]
-    pub fn with_cluster(self, cluster: String) -> Self {
-        Deliverer { cluster, ..self }
+    pub fn with_cluster(self, cluster: Cluster) -> Self {
+        Deliverer { cluster: Arc::new(RwLock::new(cluster)), ..self }
     }
 
-    /// Identity of the installation; empty when it has none.
-    pub fn cluster(&self) -> &str {
-        &self.cluster
+    /// Another identity from now on, for all clones: the installation was renamed, joined a set or left it.
+    pub fn set_cluster(&self, cluster: Cluster) {
+        *self.cluster.write().unwrap_or_else(PoisonError::into_inner) = cluster;
+    }
+
+    /// Identity of the installation.
+    pub fn cluster(&self) -> Cluster {
+        self.cluster.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Address of the installation.
@@ -102,7 +109,7 @@ impl Deliverer {
         let _use = self.using(&channel.target)?;
         if let Target::Email { to } = &channel.target {
             let smtp = self.smtp.as_ref().ok_or_else(|| Failure::temporary(NO_MAIL))?;
-            return smtp.send(to, accepted, message).await;
+            return smtp.send(to, accepted, message, &self.cluster()).await;
         }
         match post(&channel.target, message, &self.endpoints, now).map_err(Failure::permanent)? {
             Some(request) => self.post(&request).await,
@@ -116,7 +123,7 @@ impl Deliverer {
     /// Why it was not accepted, and whether another attempt makes sense.
     pub async fn mail(&self, to: &str, subject: &str, text: &str) -> Result<String, Failure> {
         let smtp = self.smtp.as_ref().ok_or_else(|| Failure::permanent(NO_MAIL))?;
-        smtp.send_text(to, subject, text).await
+        smtp.send_text(to, subject, text, &self.cluster()).await
     }
 
     /// Begins a use of the feature that guards this kind of channel.
@@ -138,9 +145,8 @@ impl Deliverer {
     async fn post(&self, request: &Post) -> Result<String, Failure> {
         let mut fields: Vec<(&str, &str)> =
             request.fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        if !self.cluster.is_empty() {
-            fields.push(("x-domainscope-cluster", &self.cluster));
-        }
+        let cluster = self.cluster();
+        fields.extend(cluster.fields());
         let began = Instant::now();
         let answer = self.dialer.http_post_with(&request.url, &fields, request.body.clone(), ANSWER).await;
         let ms = began.elapsed().as_millis();

@@ -242,7 +242,7 @@ impl Dispatcher {
             at: group.iter().flat_map(|n| n.events.iter().map(|e| e.at)).max().unwrap_or((self.now)()),
             base: self.deliverer.base().cloned(),
             test: false,
-            cluster: self.deliverer.cluster().to_string(),
+            cluster: self.deliverer.cluster().id,
         };
         Ok(message.sorted())
     }

@@ -138,9 +138,8 @@ const FROM_ZERO: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Installs the exporter of this process.
-pub(super) fn install(cluster: &str) -> Result<PrometheusHandle> {
+pub(super) fn install() -> Result<PrometheusHandle> {
     let handle = PrometheusBuilder::new()
-        .add_global_label("cluster", cluster)
         .set_buckets(&[0.005, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
         .and_then(PrometheusBuilder::install_recorder)
         .context("metrics")?;

@@ -1,7 +1,9 @@
-//! Metrics of what the store holds about features and points of presence, read now and then.
+//! What the store holds about features, points of presence and the installation's identity, read now and then: for metrics,
+//! the log and messages.
 
 use jiff::Timestamp;
 use model::ids::OrgId;
+use notify::{Cluster, Deliverer};
 use product::{features_report, fleet_report};
 use service::{AgentState, ApiResult, FeaturesReport, FleetReport};
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 const PAUSE: Duration = Duration::from_secs(15);
 
 /// Sets the gauges until the server stops. What can't be read keeps its last value; the outage itself shows elsewhere.
-pub(super) async fn keep_current(store: Arc<dyn Store>, stop: CancellationToken) {
+pub(super) async fn keep_current(store: Arc<dyn Store>, names: Deliverer, stop: CancellationToken) {
     loop {
         let now = Timestamp::now();
         if let Ok(report) = features_report(&*store, OrgId::BUILT_IN, now).await {
@@ -22,6 +24,12 @@ pub(super) async fn keep_current(store: Arc<dyn Store>, stop: CancellationToken)
         let fleet: ApiResult<FleetReport> = fleet_report(&*store, now).await;
         if let Ok(report) = fleet {
             agents(&report);
+            // Renamed, joined or left at any replica.
+            let now = Cluster { id: report.id, set: report.set.unwrap_or_default() };
+            if !now.id.is_empty() && now != names.cluster() {
+                super::log_cluster(&now.id, &now.set);
+                names.set_cluster(now);
+            }
         }
         tokio::select! {
             biased;
