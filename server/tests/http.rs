@@ -2,6 +2,8 @@
 
 #[path = "http/agents.rs"]
 mod agents;
+#[path = "http/feature_uses.rs"]
+mod feature_uses;
 #[path = "http/feeds.rs"]
 mod feeds;
 #[path = "http/identity.rs"]

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-struct Agent {
+pub(crate) struct Agent {
     id: String,
     key: KeyPair,
     server_key: String,
@@ -54,13 +54,13 @@ fn stamp() -> i64 {
     Timestamp::now().as_microsecond()
 }
 
-async fn token(site: &Site) -> JoinToken {
+pub(crate) async fn token(site: &Site) -> JoinToken {
     let (status, made) = site.api("POST", "/api/v1/fleet/tokens", Value::Null).await;
     assert_eq!(status, 200, "{made}");
     JoinToken::read(made["token"].as_str().unwrap()).unwrap()
 }
 
-async fn join(site: &Site, token: &JoinToken, id: &str) -> (Agent, StatusCode, Value) {
+pub(crate) async fn join(site: &Site, token: &JoinToken, id: &str) -> (Agent, StatusCode, Value) {
     let agent =
         Agent { id: String::new(), key: KeyPair::generate().unwrap(), server_key: token.server_key.clone() };
     let request = Join {
@@ -80,6 +80,12 @@ async fn ids(site: &Site) -> Vec<String> {
     let fleet = site.api("GET", "/api/v1/fleet", Value::Null).await.1;
     let agents = fleet["agents"].as_array().cloned().unwrap_or_default();
     agents.iter().filter_map(|a| a["id"].as_str().map(str::to_owned)).collect()
+}
+
+/// Status and body of a poll.
+pub(crate) async fn poll_of(site: &Site, agent: &Agent) -> (u16, Value) {
+    let (status, said, _) = send(site, agent, "/agent/v1/poll", stamp(), &poll()).await;
+    (status.as_u16(), said)
 }
 
 fn poll() -> Vec<u8> {
