@@ -229,6 +229,22 @@ async fn only_answers_to_what_was_asked_are_taken() {
     let (code, words) = put(&fra, bytes(&other)).await;
     assert!(code == 400 && words.contains("evil.example"), "{code} {words}");
     assert_eq!(put(&fra, vec![b'x'; 2 << 20]).await.0, 400, "too large");
+    // An answer to another question of the right agent, with nothing in it or with what no name can hold.
+    let host = serde_json::to_string(&Question::Host { name: "www.q7.io".into() }).unwrap();
+    store.ask_agent("fra-1", "h1", &host, soon).await.unwrap();
+    send(&site, &fra, "/agent/v1/poll", stamp(), &poll()).await;
+    let seen = |chain: Value| {
+        json!({ "work": "h1", "answer": { "answer": "host", "seen": {
+            "id": "fra-1", "label": "fra-1", "place": null, "kind": "agent", "chain": chain, "answers": [],
+            "latency_ms": 1.0, "asked_at": "2026-11-20T12:00:00Z", "error": null } } })
+    };
+    let (code, words) = put(&fra, bytes(&seen(json!([])))).await;
+    assert!(code == 400 && words.contains("neither what was seen"), "{code} {words}");
+    let step = json!([{ "owner": "www.q7.io", "zone": "q7.io", "target": "a\u{1b}[2J.example", "answers": [], "ttl": 60,
+        "soa": null, "servers": [], "agree": true, "provider": null, "wildcard": null }]);
+    let (code, words) = put(&fra, bytes(&seen(step))).await;
+    assert!(code == 400 && words.contains("control characters"), "{code} {words}");
+    assert_eq!(store.agent_answer("h1").await.unwrap(), None);
     assert_eq!(store.agent_answer("q1").await.unwrap(), None, "nothing was stored");
     assert_eq!(put(&fra, answer("q1", failed())).await.0, 200);
     assert_eq!(put(&fra, answer("q1", failed())).await.0, 409, "once");
