@@ -109,6 +109,10 @@ async fn an_agent_joins_once_and_only_its_own_requests_count() {
     let two = token(&site).await;
     let (code, words) = refused(join(&site, &two, "fra-1").await);
     assert!(code == 409 && words.contains("Join as fra-2"), "{code} {words}");
+    // The page of the fleet says so until it has joined.
+    let shown = || async { site.api("GET", "/api/v1/fleet", Value::Null).await.1["refused"].clone() };
+    let listed = shown().await;
+    assert_eq!((&listed[0]["id"], &listed[0]["suggested"]), (&json!("fra-1"), &json!("fra-2")), "{listed}");
     let (code, words) = refused(join(&site, &two, "Gru 1").await);
     assert!(code == 400 && words.contains("RFC 1123"), "{code} {words}");
     assert_eq!(ids(&site).await, ["fra-1"], "nothing was stored");

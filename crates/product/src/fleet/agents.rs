@@ -1,7 +1,7 @@
 //! The server's side of the protocol with points of presence: who may join, what they are asked, and which answers are
 //! taken. Whatever is refused is counted, with the reason, and leaves nothing behind.
 
-use super::{CLUSTERSET_CLAIM, ID_CLAIM, pace, server_key, state};
+use super::{CLUSTERSET_CLAIM, ID_CLAIM, pace, refused, server_key, state};
 use crate::{Services, unavailable};
 use ::fleet::{
     Answer, AnswerSent, Join, Joined, OLDEST_PROTOCOL, PROTOCOL, Poll, PollReply, Question, SignedRequest,
@@ -11,7 +11,7 @@ use accounts::{Secret, SecretKind, random_id};
 use jiff::SignedDuration;
 use model::Timestamp;
 use monitor::Clock;
-use service::{AgentState, ApiError, ApiResult};
+use service::{AgentState, ApiError, ApiResult, RefusedJoin};
 use std::sync::LazyLock;
 use std::time::Duration;
 use store::{AGENTS_MAX, Agent, JoinOutcome, Store, WorkState};
@@ -128,16 +128,18 @@ impl Services {
                 let server = super::identity(&**self.store(), None, now).await?;
                 let agents = self.store().agents().await.map_err(unavailable)?;
                 let is_free = |id: &str| id != server && !agents.iter().any(|a| a.id == id);
+                let suggested = suggested_id(&asked, is_free);
                 let words = format!(
-                    "The id {asked} exists, and two members never share one. Join as {}, or revoke {asked} first. \
-                     The token is still unused.",
-                    suggested_id(&asked, is_free)
+                    "The id {asked} exists, and two members never share one. Join as {suggested}, or revoke {asked} \
+                     first. The token is still unused."
                 );
+                refused::keep(RefusedJoin { id: asked, suggested, network: network.into(), at: now });
                 Err(refuse("id_exists", ApiError::conflict(words)))
             }
             JoinOutcome::Joined => {
                 tracing::info!(agent = asked, region = agent.region, "a point of presence joined");
                 pace::remember(&asked, &agent.key);
+                refused::settle(Some(network), &asked);
                 let server = super::identity(&**self.store(), None, now).await?;
                 let set = self.store().cluster_claim(CLUSTERSET_CLAIM).await.map_err(unavailable)?;
                 let set = set.map(|c| c.value).unwrap_or_default();
