@@ -7,6 +7,7 @@ use crate::cluster_claims;
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Tx, args};
 use crate::store::Database;
+use ::fleet::ID_CLAIM;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -128,6 +129,8 @@ pub trait FleetStore: Send + Sync + 'static {
     async fn cluster_claims(&self, after: &str, limit: u32) -> Result<Vec<StoredClusterClaim>>;
     /// The claim with a name.
     async fn cluster_claim(&self, name: &str) -> Result<Option<StoredClusterClaim>>;
+    /// The identity of the installation; `None` before its first start.
+    async fn cluster_id(&self) -> Result<Option<String>>;
     /// What the claims other than the two of identity take, without reading them.
     async fn cluster_claims_used(&self) -> Result<ClaimsUsed>;
     /// Writes a claim, unless a rule of identity forbids it. `Conflict` when it is not at the expected position.
@@ -197,6 +200,11 @@ impl FleetStore for Database {
 
     async fn cluster_claim(&self, name: &str) -> Result<Option<StoredClusterClaim>> {
         cluster_claims::one(&self.db, name).await
+    }
+
+    async fn cluster_id(&self) -> Result<Option<String>> {
+        let row = self.db.row("SELECT value FROM cluster_claims WHERE name = $1", args![ID_CLAIM]).await?;
+        row.map(|r| r.text(0)).transpose()
     }
 
     async fn cluster_claims_used(&self) -> Result<ClaimsUsed> {

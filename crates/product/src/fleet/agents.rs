@@ -1,7 +1,7 @@
 //! The server's side of the protocol with points of presence: who may join, what they are asked, and which answers are
 //! taken. Whatever is refused is counted, with the reason, and leaves nothing behind.
 
-use super::{CLUSTERSET_CLAIM, ID_CLAIM, pace, refused, server_key, state};
+use super::{CLUSTERSET_CLAIM, pace, refused, server_key, state};
 use crate::{Services, unavailable};
 use ::fleet::{
     Answer, AnswerSent, Join, Joined, OLDEST_PROTOCOL, PROTOCOL, Poll, PollReply, Question, SignedRequest,
@@ -304,7 +304,7 @@ impl Services {
     /// # Errors
     /// When the store does not answer.
     pub async fn cluster_id(&self) -> Result<Option<String>, store::Error> {
-        Ok(self.store().cluster_claim(ID_CLAIM).await?.map(|c| c.value))
+        self.store().cluster_id().await
     }
 }
 
