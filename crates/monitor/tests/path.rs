@@ -403,7 +403,7 @@ async fn what_was_observed_carries_the_installation_it_came_from() {
         || async { store.observation(&s.name, &Vantage::local()).await.unwrap().unwrap().observation };
     assert_eq!(stored().await.cluster.as_deref(), Some("alder-main"));
     let newest = store.snapshots(OrgId::BUILT_IN, &s.name, 1).await.unwrap()[0].id;
-    let kept = store.snapshot(OrgId::BUILT_IN, &s.name, newest).await.unwrap().unwrap();
+    let kept = store.snapshot(OrgId::BUILT_IN, &s.name, newest).await.unwrap();
     assert_eq!(kept.observation.cluster.as_deref(), Some("alder-main"));
     // Another name of the installation is no change of the domain.
     named("alder-west", Some(rv)).await;

@@ -1,7 +1,7 @@
 //! The server's side of the protocol with points of presence: who may join, what they are asked, and which answers are
 //! taken. Whatever is refused is counted, with the reason, and leaves nothing behind.
 
-use super::{CLUSTERSET_CLAIM, pace, refused, server_key, state};
+use super::{CLUSTERSET_CLAIM, pace, refusals, server_key, state};
 use crate::{Services, unavailable};
 use ::fleet::{
     Answer, AnswerSent, Join, Joined, OLDEST_PROTOCOL, PROTOCOL, Poll, PollReply, Question, SignedRequest,
@@ -53,8 +53,10 @@ fn refuse(reason: &'static str, error: ApiError) -> ApiError {
     error
 }
 
+/// Counted, and not logged: strangers can cause any number of them.
 fn flood() -> ApiError {
-    refuse("flood", ApiError::too_many_requests("Too many requests. Wait a second."))
+    metrics::counter!("domainscope_agent_requests_refused_total", "reason" => "flood").increment(1);
+    ApiError::too_many_requests("Too many requests. Wait a second.")
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
@@ -133,13 +135,13 @@ impl Services {
                     "The id {asked} exists, and two members never share one. Join as {suggested}, or revoke {asked} \
                      first. The token is still unused."
                 );
-                refused::keep(RefusedJoin { id: asked, suggested, network: network.into(), at: now });
+                refusals::keep(RefusedJoin { id: asked, suggested, network: network.into(), at: now });
                 Err(refuse("id_exists", ApiError::conflict(words)))
             }
             JoinOutcome::Joined => {
                 tracing::info!(agent = asked, region = agent.region, "a point of presence joined");
                 pace::remember(&asked, &agent.key);
-                refused::settle(Some(network), &asked);
+                refusals::settle(Some(network), &asked);
                 let server = super::identity(&**self.store(), None, now).await?;
                 let set = self.store().cluster_claim(CLUSTERSET_CLAIM).await.map_err(unavailable)?;
                 let set = set.map(|c| c.value).unwrap_or_default();

@@ -3,7 +3,7 @@
 pub mod agents;
 mod pace;
 mod places;
-mod refused;
+mod refusals;
 mod second;
 mod third;
 mod web;
@@ -265,7 +265,7 @@ impl FleetBackend for Services {
             (report.agents, report.claims) = (Vec::new(), (0, 0));
         }
         if caller.org == OrgId::BUILT_IN {
-            report.refused = refused::of_last_day(report.now);
+            report.refused = refusals::of_last_day(report.now);
             report.third_parties = self.third_party_views().await?;
         }
         report.may_change = caller.org == OrgId::BUILT_IN && authorize(caller, Action::InviteAgent).is_ok();
@@ -283,7 +283,7 @@ impl FleetBackend for Services {
     async fn revoke_agent(&self, caller: &Caller, id: &str) -> ApiResult<()> {
         Self::own_fleet(caller, Action::RevokeAgent)?;
         let found = self.store().revoke_agent(&caller.actor(), id, self.now()).await.map_err(unavailable)?;
-        refused::settle(None, id);
+        refusals::settle(None, id);
         let shown: String = id.chars().take(80).collect();
         found
             .then_some(())
