@@ -10,7 +10,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The header fields of mails and requests, without those that have no value.
+    /// The header fields of mails, without those that have no value.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let fields =
             [("X-Domainscope-Cluster", self.id.as_str()), ("X-Domainscope-Clusterset", self.set.as_str())];

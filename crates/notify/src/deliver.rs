@@ -146,7 +146,11 @@ impl Deliverer {
         let mut fields: Vec<(&str, &str)> =
             request.fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
         let cluster = self.cluster();
-        fields.extend(cluster.fields());
+        let ours = [
+            ("x-domainscope-cluster", cluster.id.as_str()),
+            ("x-domainscope-clusterset", cluster.set.as_str()),
+        ];
+        fields.extend(ours.into_iter().filter(|(_, value)| !value.is_empty()));
         let began = Instant::now();
         let answer = self.dialer.http_post_with(&request.url, &fields, request.body.clone(), ANSWER).await;
         let ms = began.elapsed().as_millis();
