@@ -66,9 +66,16 @@ async fn the_fleet_says_who_is_where_and_how_to_add_a_place() {
     let t = text(&html);
     says(
         &t,
-        &["alder-fleet · 2 points of presence, 1 online", "gru-1 is offline", "fra-1", "eu-central", "14 ms"],
+        &["alder-fleet · 4 points of presence, 2 online", "gru-1 is offline", "fra-1", "eu-central", "14 ms"],
     );
     says(&t, &["alder-main", "clusterset.k8s.io", "Make a token", "Revoke gru-1"]);
+    says(
+        &t,
+        &["An agent was refused: the id fra-1 exists", "203.0.113.0/24", "Join as fra-2", "still unused"],
+    );
+    let place = |id: &str| html.find(&format!("Revoke {id}")).unwrap_or_else(|| panic!("{id} is not listed"));
+    let listed = ["fra-1", "lhr-1", "gru-1", "iad-1"].map(place);
+    assert!(listed.is_sorted(), "by region, those without one last: {listed:?}");
     assert!(html.contains("action=\"/fleet\"") && html.contains("value=\"invite\""));
 }
 

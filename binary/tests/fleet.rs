@@ -189,6 +189,33 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
         of(&ask(&at, "GET", "/api/v1/fqdn?name=www.q7.io").1).filter(|v| v["error"].is_null())
     });
 
+    // A question under way at SIGTERM is answered before it ends: these name servers take a second each.
+    let asked = std::thread::spawn({
+        let at = at.clone();
+        move || ask(&at, "GET", "/api/v1/fqdn?name=www.tortoise.example").1
+    });
+    until("fra-1 works on it", || {
+        let fleet = ask(&at, "GET", "/api/v1/fleet").1;
+        let agents = fleet["agents"].as_array().cloned().unwrap_or_default();
+        agents.into_iter().find(|a| a["id"] == "fra-1" && a["queue"].as_u64() > Some(0))
+    });
+    assert_eq!(running.stop(), Some(0));
+    let report = asked.join().unwrap();
+    let vantage = of(&report).unwrap_or_else(|| panic!("{report}"));
+    let reason = vantage["error"].as_str().unwrap_or_default();
+    assert!(!reason.contains("no answer within"), "{vantage}");
+    assert!(vantage["latency_ms"].is_number() || !reason.is_empty(), "{vantage}");
+
+    // The server stops and starts again: the agent tries again with growing pauses, and is online without a word.
+    let (running, _) = Running::until(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
+    until("fra-1 is online", || online("fra-1"));
+    assert_eq!(server.stop(), Some(0));
+    let mut serve = program();
+    serve.args(["serve", "--demo", "--listen", &at, "--data"]).arg(folder.path());
+    let (server, _) = Running::until(serve, "Stop");
+    let stale = until("the fleet is listed", || online("fra-1"))["seen_at"].clone();
+    until("fra-1 is back", || online("fra-1").filter(|a| a["seen_at"] != stale));
+
     // Revoked: its key is refused, and it is not asked any more.
     assert_eq!(ask(&at, "DELETE", "/api/v1/fleet/fra-1").0, 200);
     assert!(of(&ask(&at, "GET", "/api/v1/fqdn?name=www.q7.io").1).is_none());

@@ -34,6 +34,7 @@ async fn observe(internet: &NetworkObserver, name: &str) -> Observation {
         certificates: model::observation::Part::default(),
         pending: vec![],
         elsewhere: vec![],
+        cluster: None,
     }
 }
 

@@ -318,7 +318,15 @@ impl PointOfPresence {
             running: 0,
             draining: false,
         };
-        w.store.join_agent("hash", &agent, now).await.unwrap();
+        let set = store::ClusterClaimWrite {
+            name: fleet::CLUSTERSET_CLAIM.into(),
+            expected: None,
+            metadata: "{}".into(),
+            value: "alder-fleet".into(),
+            dry_run: false,
+        };
+        w.store.write_cluster_claim(&Actor::system(), &set, now).await.unwrap().unwrap();
+        assert_eq!(w.store.join_agent("hash", &agent, now).await.unwrap(), store::JoinOutcome::Joined);
         let internet = server::wiring::internet(&w.args).unwrap();
         let comparer = server::wiring::comparer(&w.args, &internet.engine).unwrap();
         let place = product::AgentEngine { engine: internet.engine, comparer, web: internet.web };

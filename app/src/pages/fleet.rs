@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use model::Timestamp;
 use model::time::relative;
-use service::{AgentState, AgentView, FleetReport};
+use service::{AgentState, AgentView, FleetReport, RefusedJoin};
 
 const PATH: &str = "/fleet";
 /// A way to the server that takes longer is pointed out, in milliseconds.
@@ -79,7 +79,8 @@ fn page(p: &SettingsPage<FleetReport>) -> AnyView {
 }
 
 fn attention(f: &FleetReport) -> AnyView {
-    let rows: Vec<_> = f.agents.iter().filter_map(|a| finding(a, f.now)).collect();
+    let mut rows: Vec<_> = f.agents.iter().filter_map(|a| finding(a, f.now)).collect();
+    rows.extend(f.refused.iter().map(|r| refused(r, f.now)));
     if rows.is_empty() {
         return ().into_any();
     }
@@ -114,6 +115,21 @@ fn finding(a: &AgentView, now: Timestamp) -> Option<AnyView> {
     )
 }
 
+/// A request to join with an identity that a member has.
+fn refused(r: &RefusedJoin, now: Timestamp) -> AnyView {
+    let from = if r.network.is_empty() { "An unknown network".to_string() } else { r.network.clone() };
+    let text = format!(
+        "{from} used a valid token {}. Two members never share an id. Join as {}, or revoke {} first. The token is still unused.",
+        relative(r.at, now),
+        r.suggested,
+        r.id
+    );
+    view! {
+        <div class="finding">{icon::icon_in("warning", "i text-warn")}<div><h3>{format!("An agent was refused: the id {} exists", r.id)}</h3><p>{text}</p></div></div>
+    }
+    .into_any()
+}
+
 fn pill(state: AgentState) -> AnyView {
     let (class, picture, word) = match state {
         AgentState::Online => ("pill pill-normal", "ok", "Online"),
@@ -133,10 +149,13 @@ fn agents(f: &FleetReport) -> AnyView {
         }
         .into_any();
     }
-    let rows: Vec<_> = f.agents.iter().map(|a| row(a, f)).collect();
+    // Neighbours stand together; those without a region come last.
+    let mut agents: Vec<_> = f.agents.iter().collect();
+    agents.sort_by_key(|a| (a.region.is_empty(), a.region.clone(), a.id.clone()));
+    let rows: Vec<_> = agents.into_iter().map(|a| row(a, f)).collect();
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Points of presence"</h2><span class="text-muted">{f.agents.len()}</span><div class="aside">"latency to this server"</div></div>
+            <div class="card-head"><h2>"Points of presence"</h2><span class="text-muted">{f.agents.len()}</span><div class="aside">"by region · latency to this server"</div></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Points of presence">
                 <table class="tbl">
                     <thead><tr><th scope="col"><span class="mono">"id.k8s.io"</span></th><th scope="col" class="max-sm:hidden">"Version"</th><th scope="col">"State"</th><th scope="col" class="num max-sm:hidden">"Latency"</th><th scope="col" class="num max-sm:hidden">"Queue"</th><th scope="col" class="num">"Last seen"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
@@ -188,7 +207,8 @@ fn row(a: &AgentView, f: &FleetReport) -> AnyView {
 fn identity(f: &FleetReport) -> AnyView {
     let set = f.set.clone().unwrap_or_else(|| "none".into());
     let (n, octets) = f.claims;
-    let others = format!("{n}, {octets} octets");
+    let tenths = octets * 10 / 1024;
+    let others = format!("{n}, {}.{} of 128 KB used", tenths / 10, tenths % 10);
     view! {
         <section class="card"><div class="card-head"><h2>"Identity of this installation"</h2><span class="text-muted">"ClusterClaim"</span></div>
             <dl class="facts">

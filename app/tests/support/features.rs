@@ -74,6 +74,7 @@ impl FeatureBackend for Sample {
             processes: 2,
             upgrade: Some("network-claim is TurningOff: wait until that ends, or set it back".into()),
             downgrade: None,
+            earlier: Some("0.0".into()),
             may_change: true,
         })
     }

@@ -11,7 +11,7 @@ use model::third_party::{ThirdPartyAnswer, ThirdPartyLook};
 use model::web_places::{WebAnswer, WebPlace};
 use service::{
     AgentState, AgentToken, AgentView, ApiError, ApiResult, ClusterClaim, ClusterClaimDraft, FleetBackend,
-    FleetReport, ThirdPartyView,
+    FleetReport, RefusedJoin, ThirdPartyView,
 };
 
 fn agent(id: &str, region: &str, state: AgentState) -> AgentView {
@@ -54,7 +54,15 @@ impl FleetBackend for Sample {
             agents: vec![
                 agent("fra-1", "eu-central", AgentState::Online),
                 agent("gru-1", "sa-east", AgentState::Offline),
+                agent("iad-1", "", AgentState::Draining),
+                agent("lhr-1", "eu-central", AgentState::Online),
             ],
+            refused: vec![RefusedJoin {
+                id: "fra-1".into(),
+                suggested: "fra-2".into(),
+                network: "203.0.113.0/24".into(),
+                at: now() - 2.minutes(),
+            }],
             third_parties: vec![ThirdPartyView {
                 name: "Globalping".into(),
                 address: "https://api.globalping.io/".into(),

@@ -56,12 +56,15 @@ struct Inner {
     encrypted: bool,
     message: Counts,
     json: Counts,
-    /// False while the operator has the whole resolver turned off.
-    is_on: Switch,
+    /// Begins a use, unless the operator has the whole resolver turned off.
+    switch: Switch,
 }
 
-/// Says whether the resolver is turned on now.
-pub type Switch = Arc<dyn Fn() -> bool + Send + Sync>;
+/// A use of the resolver: held while a request is answered.
+pub type Held = Box<dyn std::any::Any + Send>;
+
+/// Begins a use of the resolver; `None` while it is turned off.
+pub type Switch = Arc<dyn Fn() -> Option<Held> + Send + Sync>;
 
 /// Returns a router that serves both paths.
 pub fn router(resolver: Resolver, exposure: Exposure, encrypted: bool) -> Router {
@@ -77,13 +80,13 @@ async fn routed(State(site): State<Site>, request: Request) -> Response {
 impl Site {
     /// Offers a resolver through a listener; `encrypted` if its connections are.
     pub fn new(resolver: Resolver, exposure: Exposure, encrypted: bool) -> Self {
-        Site::with_switch(resolver, exposure, encrypted, Arc::new(|| true))
+        Site::with_switch(resolver, exposure, encrypted, Arc::new(|| Some(Box::new(()))))
     }
 
-    /// The same, offered only while the switch says so.
-    pub fn with_switch(resolver: Resolver, exposure: Exposure, encrypted: bool, is_on: Switch) -> Self {
+    /// The same, offered only while the switch lets a use begin.
+    pub fn with_switch(resolver: Resolver, exposure: Exposure, encrypted: bool, switch: Switch) -> Self {
         let (message, json) = (Counts::new("dns-query"), Counts::new("resolve"));
-        Site(Arc::new(Inner { resolver, exposure, encrypted, message, json, is_on }))
+        Site(Arc::new(Inner { resolver, exposure, encrypted, message, json, switch }))
     }
 
     /// Returns whether the path is one of the two.
@@ -103,23 +106,28 @@ impl Site {
             "/resolve" => (true, json),
             _ => (false, message),
         };
-        let reply = match self.precheck(is_json, &parts, client) {
+        let held = (self.0.switch)();
+        let refused = match &held {
+            Some(_) => self.precheck(is_json, &parts, client),
+            None => {
+                let words = "DNS over HTTPS is turned off on this server (feature doh-server).";
+                Some(HttpReply::text(StatusCode::NOT_FOUND, words))
+            }
+        };
+        let reply = match refused {
             Some(reply) => reply,
             None if is_json => {
                 Box::pin(self.in_json(&parts, client, counts, "application/json; charset=utf-8")).await
             }
             None => self.query(&parts, client, body, counts).await,
         };
+        drop(held);
         counts.request(&parts.method, reply.source, reply.status, start.elapsed());
         reply.into_response(parts.method == Method::HEAD, *exposure == Exposure::All)
     }
 
     /// Checks access, method and rate before anything is parsed; returns the response if the request ends here.
     fn precheck(&self, is_json: bool, parts: &Parts, client: IpAddr) -> Option<HttpReply> {
-        if !(self.0.is_on)() {
-            let words = "DNS over HTTPS is turned off on this server (feature doh-server).";
-            return Some(HttpReply::text(StatusCode::NOT_FOUND, words));
-        }
         let closed = match self.0.exposure {
             Exposure::Off => true,
             Exposure::Direct => {

@@ -40,6 +40,6 @@ mod http_reply;
 pub use backend::{Backend, Recursive};
 pub use client::Client;
 pub use entry::{Entry, Security};
-pub use http::{Exposure, Site, router};
+pub use http::{Exposure, Held, Site, Switch, router};
 pub use resolver::{Bounds, Clock, Resolver};
 pub use upstream::Upstreams;

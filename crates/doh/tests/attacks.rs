@@ -6,6 +6,8 @@ mod support;
 use axum::http::StatusCode;
 use doh::{Bounds, Exposure};
 use proptest::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::table::{site, site_with};
 use support::*;
@@ -110,4 +112,31 @@ proptest! {
         prop_assert!(matches!(got.status.as_u16(), 200 | 400), "{}", got.words());
         prop_assert!(got.json().is_object());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_under_way_is_a_use_and_none_begins_while_it_is_off() {
+    let site = site_with(&Bounds::default(), Duration::from_secs(5), Exposure::All, false);
+    let (is_on, uses) = (Arc::new(AtomicBool::new(true)), Arc::new(()));
+    let switch: doh::Switch = {
+        let (is_on, uses) = (is_on.clone(), uses.clone());
+        Arc::new(move || is_on.load(Ordering::SeqCst).then(|| Box::new(uses.clone()) as doh::Held))
+    };
+    let offered = doh::Site::with_switch(site.resolver.clone(), Exposure::All, false, switch);
+    let ask = || {
+        let request = axum::http::Request::get(path(&plain("www.example", 1)));
+        offered.answer(request.body(axum::body::Body::empty()).unwrap(), [127, 0, 0, 1].into())
+    };
+    let mut under_way = Box::pin(ask());
+    assert!(futures::poll!(&mut under_way).is_pending(), "the lookup takes five seconds");
+    assert_eq!(Arc::strong_count(&uses), 3, "here, in the switch, and in the request");
+    is_on.store(false, Ordering::SeqCst);
+    let refused = ask().await;
+    assert_eq!(refused.status(), StatusCode::NOT_FOUND);
+    let words = axum::body::to_bytes(refused.into_body(), 1 << 16).await.unwrap();
+    assert!(String::from_utf8_lossy(&words).contains("feature doh-server"), "{words:?}");
+    assert_eq!(under_way.await.status(), StatusCode::OK, "what had begun is answered");
+    assert_eq!(Arc::strong_count(&uses), 2);
+    is_on.store(true, Ordering::SeqCst);
+    assert_eq!(ask().await.status(), StatusCode::OK);
 }

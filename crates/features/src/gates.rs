@@ -24,6 +24,8 @@ struct Inner {
 #[derive(Debug)]
 struct Gate {
     open: AtomicBool,
+    /// What is asked for, as it was read last: a closed gate that is wanted will open.
+    wanted: AtomicBool,
     /// Uses in progress.
     uses: AtomicUsize,
     /// A value set by flag, which no state changes.
@@ -32,10 +34,21 @@ struct Gate {
     stores: bool,
 }
 
-/// Seconds of the process clock, from 1.
+/// Seconds of the process clock. They begin late enough for second 1 to be outdated.
 fn seconds() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    START.elapsed().as_secs() + 1
+    START.elapsed().as_secs() + 1 + LIVE_SECONDS.unsigned_abs()
+}
+
+/// Why a use can't begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closed {
+    /// It is off, or turning off.
+    Off,
+    /// A flag keeps it off in this process alone: others may use it.
+    OffHere,
+    /// It is on, about to be, or its present state is not known here: try again in a few seconds.
+    NotNow,
 }
 
 /// A use in progress. The process reports the feature as used until it is dropped.
@@ -66,6 +79,7 @@ impl Gates {
             let fixed = fixed.get(s.name).copied();
             let gate = Gate {
                 open: AtomicBool::new(fixed.unwrap_or(s.default)),
+                wanted: AtomicBool::new(s.default),
                 uses: AtomicUsize::new(0),
                 fixed,
                 stores: !s.tasks().is_empty(),
@@ -83,11 +97,35 @@ impl Gates {
     /// Begins a use; `None` when the feature is off, or when this process may count as dead to the others and the
     /// feature stores data that they may be deleting.
     pub fn enter(&self, name: &str) -> Option<Use> {
-        let gate = self.0.gates.get(name)?;
+        self.admit(name).ok()
+    }
+
+    /// Begins a use, as [`Gates::enter`] does.
+    ///
+    /// # Errors
+    /// Why it can't begin: what is refused for good while the feature is off is only postponed otherwise.
+    pub fn admit(&self, name: &str) -> Result<Use, Closed> {
+        let gate = self.0.gates.get(name).ok_or(Closed::Off)?;
         // Counted before the gate is read: a gate that closes in between sees the use and is reported as used.
         gate.uses.fetch_add(1, Ordering::SeqCst);
         let held = Use(gate.clone());
-        (gate.open.load(Ordering::SeqCst) && !(gate.stores && self.is_outdated())).then_some(held)
+        let is_open = gate.open.load(Ordering::SeqCst);
+        let is_outdated = self.is_outdated();
+        if is_open && !(gate.stores && is_outdated) {
+            return Ok(held);
+        }
+        let is_wanted = gate.wanted.load(Ordering::SeqCst);
+        Err(match gate.fixed {
+            Some(false) if is_wanted => Closed::OffHere,
+            Some(false) => Closed::Off,
+            _ if is_open || is_wanted || is_outdated => Closed::NotNow,
+            _ => Closed::Off,
+        })
+    }
+
+    /// Treats what was read as outdated until the state is read again.
+    pub fn outdate(&self) {
+        self.0.read_at.store(1, Ordering::SeqCst);
     }
 
     /// True when the state was not read for so long that other processes do not wait for this one.
@@ -103,6 +141,11 @@ impl Gates {
 
     /// Closes the gates of what is stored as unused, before that is reported.
     pub fn close(&self, stored: &[Feature]) {
+        for feature in stored {
+            if let Some(gate) = self.0.gates.get(feature.name.as_str()) {
+                gate.wanted.store(feature.is_wanted(), Ordering::SeqCst);
+            }
+        }
         self.each(stored, |gate, feature| {
             if !feature.state.is_used() {
                 gate.open.store(false, Ordering::SeqCst);
@@ -162,6 +205,42 @@ mod tests {
         drop(held);
         assert!(!gates.report(stored)["network-claim"]);
         assert!(gates.enter("none").is_none());
+    }
+
+    #[test]
+    fn only_what_is_off_for_sure_is_refused_for_good() {
+        let gates = Gates::default();
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        let mut feature = Feature::new(spec("network-claim").unwrap(), "0.1.0", now);
+        let read = |gates: &Gates, feature: &Feature| {
+            gates.close(std::slice::from_ref(feature));
+            gates.open(std::slice::from_ref(feature));
+        };
+        let refused = |gates: &Gates| gates.admit("network-claim").err();
+        read(&gates, &feature);
+        assert_eq!(refused(&gates), None);
+        // It stores data, and others may be deleting them.
+        gates.outdate();
+        assert_eq!(refused(&gates), Some(Closed::NotNow));
+        read(&gates, &feature);
+        assert_eq!(refused(&gates), None);
+        (feature.state, feature.desired) = (State::Off, Some(false));
+        read(&gates, &feature);
+        assert_eq!(refused(&gates), Some(Closed::Off));
+        gates.outdate();
+        assert_eq!(refused(&gates), Some(Closed::NotNow), "it may be on meanwhile");
+        // Asked for again, not begun yet.
+        feature.desired = Some(true);
+        read(&gates, &feature);
+        assert_eq!(refused(&gates), Some(Closed::NotNow));
+        assert!(!gates.report(&[])["network-claim"], "what was refused is no use");
+        let fixed = Gates::with_fixed(&BTreeMap::from([("network-claim".to_string(), false)]));
+        read(&fixed, &feature);
+        assert_eq!(refused(&fixed), Some(Closed::OffHere));
+        feature.desired = Some(false);
+        read(&fixed, &feature);
+        assert_eq!(refused(&fixed), Some(Closed::Off));
+        assert_eq!(gates.admit("none").err(), Some(Closed::Off));
     }
 
     #[test]

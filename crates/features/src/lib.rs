@@ -12,8 +12,9 @@ mod registered;
 mod runner;
 mod safety;
 mod table;
+mod version;
 
-pub use gates::{Gates, Use};
+pub use gates::{Closed, Gates, Use};
 pub use leader::leader;
 pub use machine::{Feature, Report, State, Step, step};
 pub use registered::{
@@ -21,5 +22,5 @@ pub use registered::{
     ReportedUse, check_name, is_registered_name,
 };
 pub use runner::{FeatureStore, LIVE_SECONDS, Left, Process, Runner, SKEW_SECONDS, StoreError, Stored, Tick};
-pub use safety::{downgrade_blocker, upgrade_blocker};
+pub use safety::{Earlier, downgrade_blocker, upgrade_blocker};
 pub use table::{FEATURES, Spec, Stage, Task, alerts, spec};

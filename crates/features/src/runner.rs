@@ -4,11 +4,13 @@ use crate::gates::Gates;
 use crate::leader::leader;
 use crate::machine::{Feature, Report, Step, step};
 use crate::table::{FEATURES, Task, spec};
+use crate::version::{minor, releases_between};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Seconds after its last announcement during which a process counts as live.
 pub const LIVE_SECONDS: i64 = 15;
@@ -24,7 +26,11 @@ const ELSEWHERE_SECONDS: i64 = 10;
 const ELSEWHERE_MAX: u32 = 100;
 /// Steps of one call: a transition without waiting takes fewer.
 const STEPS_MAX: usize = 16;
-/// Minor versions for which a feature is kept that this program does not know.
+/// Deletions of one call, and the time after which it begins no other: a process that deletes announces itself all the
+/// same, and reads what changed meanwhile.
+const CLEANS_MAX: u32 = 32;
+const CLEAN_TIME: Duration = Duration::from_secs(3);
+/// Releases for which a feature is kept that this program does not know.
 const KEPT_VERSIONS: u64 = 3;
 
 /// Why a store call failed.
@@ -111,6 +117,21 @@ pub struct Tick {
     pub finished: Vec<Feature>,
 }
 
+/// Deletions that one call of [`Runner::tick`] may still begin.
+struct Cleans {
+    left: u32,
+    since: Instant,
+}
+
+impl Cleans {
+    /// Counts one; the first is always allowed, so that each call gets on.
+    fn may_begin(&mut self) -> bool {
+        let is_allowed = self.left == CLEANS_MAX || (self.left > 0 && self.since.elapsed() < CLEAN_TIME);
+        self.left = self.left.saturating_sub(u32::from(is_allowed));
+        is_allowed
+    }
+}
+
 /// The part of a process in the lifecycle of features.
 pub struct Runner<S: ?Sized> {
     store: Arc<S>,
@@ -142,6 +163,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         let mut finished = Vec::new();
         let mut stored = self.stored(now).await?;
         let mut live = Vec::new();
+        let mut cleans = Cleans { left: CLEANS_MAX, since: Instant::now() };
         for _ in 0..STEPS_MAX {
             let features: Vec<_> = stored.iter().map(|s| s.feature.clone()).collect();
             self.gates.close(&features);
@@ -158,7 +180,9 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                     }
                     continue;
                 }
-                if !self.leads(&next.name, &live) || !self.carry_on(&mut next, &live, now).await? {
+                if !self.leads(&next.name, &live)
+                    || !self.carry_on(&mut next, &live, &mut cleans, now).await?
+                {
                     continue;
                 }
                 if self.store.write_feature(s.rv, &next, now).await? && !next.state.is_transition() {
@@ -237,6 +261,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         &self,
         feature: &mut Feature,
         live: &[Process],
+        cleans: &mut Cleans,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let Some(spec) = spec(&feature.name) else { return Ok(false) };
@@ -254,9 +279,14 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                 Ok(is_gone)
             }
             Step::Run(Task::Clean { data }) => {
-                while self.store.clean(data, now).await? > 0 {}
-                feature.task_done();
-                Ok(true)
+                while cleans.may_begin() {
+                    if self.store.clean(data, now).await? == 0 {
+                        feature.task_done();
+                        return Ok(true);
+                    }
+                }
+                // The next call goes on.
+                Ok(false)
             }
             _ => Ok(feature.advance(&next, now)),
         }
@@ -286,7 +316,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         }
         let is_unknown = |f: &Feature| f.registered.is_none() && spec(&f.name).is_none();
         for s in stored.iter().filter(|s| is_unknown(&s.feature)) {
-            if minor(&s.feature.known_by) + KEPT_VERSIONS < minor(self.version) {
+            if releases_between(&s.feature.known_by, self.version) > KEPT_VERSIONS {
                 self.store.forget_feature(&s.feature.name, now).await?;
                 changed = true;
             }
@@ -321,10 +351,4 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         }
         Ok(())
     }
-}
-
-/// Major and minor version as one number.
-pub(crate) fn minor(version: &str) -> u64 {
-    let mut parts = version.split('.').map(|p| p.parse::<u64>().unwrap_or(0));
-    parts.next().unwrap_or(0) * 1000 + parts.next().unwrap_or(0)
 }

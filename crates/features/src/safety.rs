@@ -1,7 +1,8 @@
 //! Whether the program may be exchanged for a newer or an older one. Pure.
 
 use crate::machine::{Feature, State};
-use crate::runner::{Process, minor};
+use crate::runner::Process;
+use crate::version::minor;
 
 /// Why it is not safe to upgrade now; `None` when it is. A transition that one version began is ended by it.
 pub fn upgrade_blocker(features: &[Feature], live: &[Process]) -> Option<String> {
@@ -18,16 +19,97 @@ pub fn upgrade_blocker(features: &[Feature], live: &[Process]) -> Option<String>
     ))
 }
 
-/// Why it is not safe to start the version before this one; `None` when it is. `leftovers` are the features that are off
+/// The release before this one, and what it knows of the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Earlier<'a> {
+    /// Its version.
+    pub version: &'a str,
+    /// The newest schema that it opens.
+    pub schema: i64,
+    /// The schema of this program.
+    pub schema_now: i64,
+}
+
+/// Why it is not safe to start the release before this one; `None` when it is. `leftovers` are the features that are off
 /// and have something stored.
-pub fn downgrade_blocker(features: &[Feature], leftovers: &[&str], version: &str) -> Option<String> {
-    let is_new = |f: &&Feature| {
-        f.registered.is_none() && minor(&f.since) >= minor(version) && minor(version) % 1000 > 1
-    };
+pub fn downgrade_blocker(
+    features: &[Feature],
+    leftovers: &[&str],
+    version: &str,
+    earlier: Earlier<'_>,
+) -> Option<String> {
+    if earlier.schema < earlier.schema_now {
+        return Some(format!(
+            "{} opens databases up to schema {}, this one has {}: to go back, restore a backup made before the upgrade",
+            earlier.version, earlier.schema, earlier.schema_now
+        ));
+    }
+    let is_new = |f: &&Feature| f.registered.is_none() && minor(&f.since) >= minor(version);
     let stays = |f: &&Feature| f.state != State::Off || leftovers.contains(&f.name.as_str());
     let f = features.iter().filter(is_new).find(stays)?;
     Some(format!(
         "{} came with {} and its data mean nothing to the version before it: turn it off first",
         f.name, f.since
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::spec;
+    use jiff::Timestamp;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn feature(name: &str, since: &str, state: State) -> Feature {
+        let spec = spec("doh-server").unwrap();
+        let made = Feature::new(spec, "0.1.0", Timestamp::UNIX_EPOCH);
+        Feature { name: name.into(), since: since.into(), state, ..made }
+    }
+
+    fn process(id: &str, version: &str) -> Process {
+        let at = Timestamp::UNIX_EPOCH;
+        let (uses, lacks) = (BTreeMap::new(), BTreeSet::new());
+        Process { id: id.into(), version: version.into(), started_at: at, seen_at: at, uses, lacks }
+    }
+
+    #[test]
+    fn a_transition_and_a_roll_out_block_an_upgrade() {
+        let (on, turning) = (feature("a", "0.1", State::On), feature("b", "0.1", State::TurningOff));
+        let live = [process("one", "0.9.1"), process("two", "0.9.4")];
+        assert_eq!(upgrade_blocker(std::slice::from_ref(&on), &live), None, "patches are the same release");
+        let why = upgrade_blocker(&[on.clone(), turning.clone()], &live).unwrap();
+        assert!(why.starts_with("b is TurningOff"), "{why}");
+        let mut theirs = turning;
+        let declared = crate::Declared {
+            default: false,
+            stage: crate::Stage::Alpha,
+            version: "1".into(),
+            title: String::new(),
+        };
+        theirs.registered = Feature::registered("b", &declared, "0.1.0", Timestamp::UNIX_EPOCH).registered;
+        assert_eq!(upgrade_blocker(&[theirs], &live), None, "their own processes carry it on");
+        let mixed = [process("one", "1.0.0"), process("two", "0.9.4")];
+        let why = upgrade_blocker(&[on], &mixed).unwrap();
+        assert!(why.starts_with("two still runs 0.9.4 while one runs 1.0.0"), "{why}");
+    }
+
+    #[test]
+    fn a_newer_schema_and_what_came_with_this_release_block_a_downgrade() {
+        let same = Earlier { version: "0.9", schema: 20, schema_now: 20 };
+        let old = feature("a", "0.9", State::On);
+        let blocker = |features: &[Feature], left: &[&str], earlier| {
+            downgrade_blocker(features, left, "1.0.0", earlier)
+        };
+        assert_eq!(blocker(std::slice::from_ref(&old), &[], same), None);
+        let newer = Earlier { schema_now: 21, ..same };
+        let why = blocker(&[old], &[], newer).unwrap();
+        assert!(why.contains("0.9 opens databases up to schema 20, this one has 21"), "{why}");
+        // Also at a major step.
+        let new = |state| feature("b", "1.0", state);
+        let why = blocker(&[new(State::On)], &[], same).unwrap();
+        assert!(why.starts_with("b came with 1.0"), "{why}");
+        assert!(blocker(&[new(State::TurningOff)], &[], same).is_some());
+        assert!(blocker(&[new(State::Off)], &["b"], same).is_some(), "something is left");
+        assert_eq!(blocker(&[new(State::Off)], &["a"], same), None);
+    }
 }

@@ -157,7 +157,7 @@ pub const FEATURES: &[Spec] = &[
         title: "points of presence",
         guards: "joining, work for points of presence, and their answers",
         needs: &[],
-        cleans: &["agent-tokens"],
+        cleans: &["agent-tokens", "agent-questions", "fleet-set", "fleet-key"],
         waits_for: &["agents"],
     },
     Spec {

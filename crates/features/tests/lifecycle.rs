@@ -111,6 +111,38 @@ fn each_feature_goes_on_off_and_on_again_and_leaves_nothing() {
 }
 
 #[test]
+fn a_process_that_deletes_for_long_announces_itself_and_lets_people_change_their_mind() {
+    const NAME: &str = "domain-connect-apply";
+    let mut w = World::new(2);
+    w.store.put("connect-links", 5_000);
+    w.store.desire(NAME, Some(false));
+    (0..3).for_each(|_| w.tick_all());
+    let left = w.store.count("connect-links");
+    assert!(w.state(NAME) == State::TurningOff && 5_000 > left && left > 3_000, "a part of them: {left}");
+    // Both announce themselves in every interval, and so stay live for each other.
+    for _ in 0..LIVE_SECONDS {
+        let before = w.store.count("connect-links");
+        w.tick_all();
+        assert!(w.store.count("connect-links") < before || before == 0);
+        let since = w.now - SignedDuration::from_secs(5);
+        assert_eq!(now_or_never(w.store.processes(since)).unwrap().len(), 2);
+    }
+    w.settle();
+    assert_eq!((w.state(NAME), w.store.count("connect-links")), (State::Off, 0));
+    // Wanted again in the middle: what is left stays.
+    w.store.desire(NAME, Some(true));
+    w.settle();
+    w.store.put("connect-links", 5_000);
+    w.store.desire(NAME, Some(false));
+    (0..3).for_each(|_| w.tick_all());
+    w.store.desire(NAME, Some(true));
+    let left = w.store.count("connect-links");
+    w.settle();
+    assert_eq!((w.state(NAME), w.store.count("connect-links")), (State::On, left));
+    assert!(left > 3_000, "{left}");
+}
+
+#[test]
 fn a_process_with_a_flag_of_its_own_keeps_the_transition_waiting() {
     let mut w = World::new(2);
     let fixed = BTreeMap::from([("doh-server".to_string(), true)]);
@@ -138,6 +170,13 @@ fn an_unknown_feature_is_kept_for_three_versions() {
     let names = |tick: features::Tick| tick.features.iter().any(|f| f.name == "quota-sync");
     assert!(names(now_or_never(of("0.4.2").tick(w.now)).unwrap()));
     assert!(!names(now_or_never(of("0.5.0").tick(w.now)).unwrap()));
+    // A step of the major version is one release.
+    (foreign.name, foreign.known_by) = ("quota-sync".into(), "0.9.0".into());
+    now_or_never(features::FeatureStore::add_feature(&*w.store, &foreign, w.now)).unwrap();
+    for kept in ["1.0.0", "1.2.0"] {
+        assert!(names(now_or_never(of(kept).tick(w.now)).unwrap()), "{kept}");
+    }
+    assert!(!names(now_or_never(of("1.3.0").tick(w.now)).unwrap()));
 }
 
 /// What happens in a random walk.

@@ -7,8 +7,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 pub const ID_CLAIM: &str = "id.k8s.io";
 /// The claim that names the set; it is there exactly while the installation is a member.
 pub const CLUSTERSET_CLAIM: &str = "clusterset.k8s.io";
-/// Longest value of a claim, octets.
+/// Octets of a value, and of the values of all claims but the two of identity together.
 pub const VALUE_MAX: usize = 128 << 10;
+/// Most claims but the two of identity.
+pub const CLAIMS_MAX: u64 = 500;
 /// Suffixes of names that are not for operators.
 const RESERVED: [&str; 3] = ["k8s.io", "kubernetes.io", "sigs.k8s.io"];
 

@@ -5,7 +5,8 @@ mod keys;
 mod protocol;
 
 pub use claim::{
-    CLUSTERSET_CLAIM, ClaimError, ID_CLAIM, VALUE_MAX, check_claim, checked_id, new_id, suggested_id,
+    CLAIMS_MAX, CLUSTERSET_CLAIM, ClaimError, ID_CLAIM, VALUE_MAX, check_claim, checked_id, new_id,
+    suggested_id,
 };
 pub use keys::{KeyError, KeyPair, verify};
 pub use protocol::{

@@ -202,6 +202,9 @@ pub enum AnswerError {
     /// It is of another kind.
     #[error("the answer is of another kind than the question")]
     OtherKind,
+    /// It says nothing.
+    #[error("the answer says neither what was seen nor why nothing was")]
+    Nothing,
     /// It holds too much.
     #[error("the answer has more {0} than a look can have")]
     TooMuch(&'static str),
@@ -209,6 +212,35 @@ pub enum AnswerError {
 
 /// Most servers or steps of an answer.
 const MANY: usize = 1_000;
+
+/// Longest name in presentation form, in octets: 255 octets, each written as `\DDD` at most.
+const NAME: usize = 1_020;
+/// Keys of names in answers.
+const NAMES: [&str; 8] = ["name", "owner", "zone", "target", "server", "wildcard", "mname", "rname"];
+/// Longest text of an answer that is no name, in octets: a TXT record of the largest message.
+const LONGEST: usize = 4 * 65_535;
+
+/// Refuses names that can't be, and control characters in any text: answers are shown to people and written to logs.
+fn accept_texts(key: &str, value: &serde_json::Value) -> Result<(), AnswerError> {
+    use serde_json::Value;
+    match value {
+        Value::String(text) if text.chars().any(char::is_control) => {
+            Err(AnswerError::TooMuch("control characters"))
+        }
+        Value::String(text) if text.len() > if NAMES.contains(&key) { NAME } else { LONGEST } => {
+            Err(AnswerError::TooMuch("characters in a name or text"))
+        }
+        Value::Array(list) => list.iter().try_for_each(|v| accept_texts(key, v)),
+        Value::Object(map) => map.iter().try_for_each(|(k, v)| accept_texts(k, v)),
+        _ => Ok(()),
+    }
+}
+
+/// The same of anything that is stored as JSON.
+fn accept_all_texts(seen: &impl Serialize) -> Result<(), AnswerError> {
+    let value = serde_json::to_value(seen).map_err(|_| AnswerError::OtherKind)?;
+    accept_texts("", &value)
+}
 
 /// Most requests of an answer, redirects included.
 const HOPS: usize = 8;
@@ -253,12 +285,16 @@ pub fn accept(question: &Question, answer: Answer) -> Result<Answer, AnswerError
             Ok(Answer::Failed { reason: reason.chars().filter(|c| !c.is_control()).take(300).collect() })
         }
         (Question::Host { name }, Answer::Host { seen }) => {
-            if let Some(first) = seen.chain.first() {
-                same_name(name, &first.owner)?;
+            match seen.chain.first() {
+                Some(first) => same_name(name, &first.owner)?,
+                // What could not be looked at has the reason, and no answers.
+                None if seen.error.is_some() && seen.answers.is_empty() => {}
+                None => return Err(AnswerError::Nothing),
             }
             if seen.chain.len() > MANY || seen.chain.iter().any(|s| s.servers.len() > MANY) {
                 return Err(AnswerError::TooMuch("steps or servers"));
             }
+            accept_all_texts(&seen)?;
             Ok(Answer::Host { seen })
         }
         (Question::Authority { name, rtype }, Answer::Authority { seen }) => {
@@ -269,6 +305,7 @@ pub fn accept(question: &Question, answer: Answer) -> Result<Answer, AnswerError
             if seen.servers.len() > MANY || seen.records.len() > MANY {
                 return Err(AnswerError::TooMuch("servers or records"));
             }
+            accept_all_texts(&seen)?;
             Ok(Answer::Authority { seen })
         }
         (Question::Web { name, path }, Answer::Web { seen }) => {
@@ -331,7 +368,34 @@ mod tests {
         let host = Answer::Host { seen: Box::new(host) };
         assert_eq!(accept(&asked, host.clone()), Err(AnswerError::OtherKind));
         let other = Question::Host { name: "www.q7.io".into() };
-        assert!(accept(&other, host).is_ok(), "it saw nothing");
+        let Answer::Host { seen } = host else { panic!("it is one") };
+        let taken = |seen: VantageAnswer| accept(&other, Answer::Host { seen: Box::new(seen) });
+        assert_eq!(taken((*seen).clone()), Err(AnswerError::Nothing));
+        let silent = VantageAnswer { error: Some("no route".into()), ..*seen };
+        assert!(taken(silent.clone()).is_ok(), "it says why it saw nothing");
+        let bell = VantageAnswer { error: Some("no \u{7}route".into()), ..silent.clone() };
+        assert_eq!(taken(bell), Err(AnswerError::TooMuch("control characters")));
+        // A step of the chain, as JSON, with what an agent may put into a name.
+        let step = |owner: &str, target: &str| {
+            let step = serde_json::json!({
+                "owner": owner, "zone": "q7.io", "target": target, "answers": [], "ttl": 60, "soa": null, "servers": [],
+                "agree": true, "provider": null, "wildcard": null,
+            });
+            VantageAnswer {
+                error: None,
+                chain: vec![serde_json::from_value(step).unwrap()],
+                ..silent.clone()
+            }
+        };
+        assert!(taken(step("www.q7.io", "a.example")).is_ok());
+        assert!(taken(step("evil.example", "a.example")).is_err());
+        for (target, words) in [("a\nb.example".to_string(), "control"), ("x".repeat(1_021), "name")] {
+            let why = taken(step("www.q7.io", &target)).unwrap_err().to_string();
+            assert!(why.contains(words), "{why}");
+        }
+        let told = VantageAnswer { error: None, ..step("www.q7.io", "a.example") };
+        let told = VantageAnswer { chain: vec![], answers: vec![], ..told };
+        assert_eq!(taken(told), Err(AnswerError::Nothing));
         assert!(same_name("www.q7.io", "WWW.q7.io.").is_ok());
         assert!(same_name("www.q7.io", "evil.example").unwrap_err().to_string().contains("evil.example"));
     }

@@ -107,6 +107,7 @@ impl Scanner {
             findings,
             pending: Vec::new(),
             elsewhere: Vec::new(),
+            cluster: None,
         };
         Observed { observation, raw, later: soon }
     }

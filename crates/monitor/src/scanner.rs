@@ -241,7 +241,7 @@ impl Scanner {
                 expected_version: previous.as_ref().map_or(0, |p| p.version),
                 snapshot: (first || !changes.is_empty())
                     .then(|| changes.iter().map(Change::sentence).collect()),
-                observation: current,
+                observation: Observation { cluster: self.store.cluster_id().await?, ..current },
                 raw: raw.clone(),
                 outcomes,
                 at: now,

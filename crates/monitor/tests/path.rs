@@ -381,3 +381,33 @@ async fn a_scan_that_does_not_end_is_released_when_the_worker_stops() {
     assert_eq!((again[0].job.key(), again[0].priority), ("q7.io", Priority::Requested));
     assert_eq!(again[0].attempt, 1, "it did not fail");
 }
+
+#[tokio::test]
+async fn what_was_observed_carries_the_installation_it_came_from() {
+    let s = Stage::new().await;
+    let store = &s.scanner.store;
+    let named = async |value: &str, expected| {
+        let write = store::ClusterClaimWrite {
+            name: "id.k8s.io".into(),
+            expected,
+            metadata: "{}".into(),
+            value: value.into(),
+            dry_run: false,
+        };
+        let by = model::account::Actor::system();
+        store.write_cluster_claim(&by, &write, s.world.now()).await.unwrap().unwrap().rv
+    };
+    let rv = named("alder-main", None).await;
+    s.scanner.scan(&s.name, true).await.unwrap();
+    let stored =
+        || async { store.observation(&s.name, &Vantage::local()).await.unwrap().unwrap().observation };
+    assert_eq!(stored().await.cluster.as_deref(), Some("alder-main"));
+    let newest = store.snapshots(OrgId::BUILT_IN, &s.name, 1).await.unwrap()[0].id;
+    let kept = store.snapshot(OrgId::BUILT_IN, &s.name, newest).await.unwrap();
+    assert_eq!(kept.observation.cluster.as_deref(), Some("alder-main"));
+    // Another name of the installation is no change of the domain.
+    named("alder-west", Some(rv)).await;
+    s.later(7);
+    s.scanner.scan(&s.name, true).await.unwrap();
+    assert_eq!((stored().await.cluster.as_deref(), s.events().await), (Some("alder-west"), vec![]));
+}

@@ -1,13 +1,15 @@
 //! Sends a message to a channel and says what the other side answered.
 
+use crate::cluster::Cluster;
 use crate::mail::Smtp;
 use crate::message::Message;
 pub use crate::payload::Endpoints;
 use crate::payload::{Post, post};
-use features::{Gates, Use};
+use features::{Closed, Gates, Use};
 use jiff::Timestamp;
 use model::notify::{Channel, Target};
 use net::{Dialer, HttpAnswer};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use store::Failure;
 use url::Url;
@@ -23,7 +25,7 @@ pub struct Deliverer {
     base: Option<Url>,
     endpoints: Endpoints,
     gates: Gates,
-    cluster: String,
+    cluster: Arc<RwLock<Cluster>>,
 }
 
 impl Deliverer {
@@ -36,7 +38,7 @@ impl Deliverer {
             base,
             endpoints: Endpoints::default(),
             gates: Gates::default(),
-            cluster: String::new(),
+            cluster: Arc::default(),
         }
     }
 
@@ -53,13 +55,18 @@ impl Deliverer {
 
     /// The same with the identity of the installation, which every message carries.
     #[must_use]
-    pub fn with_cluster(self, cluster: String) -> Self {
-        Deliverer { cluster, ..self }
+    pub fn with_cluster(self, cluster: Cluster) -> Self {
+        Deliverer { cluster: Arc::new(RwLock::new(cluster)), ..self }
     }
 
-    /// Identity of the installation; empty when it has none.
-    pub fn cluster(&self) -> &str {
-        &self.cluster
+    /// Another identity from now on, for all clones: the installation was renamed, joined a set or left it.
+    pub fn set_cluster(&self, cluster: Cluster) {
+        *self.cluster.write().unwrap_or_else(PoisonError::into_inner) = cluster;
+    }
+
+    /// Identity of the installation.
+    pub fn cluster(&self) -> Cluster {
+        self.cluster.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Address of the installation.
@@ -77,7 +84,7 @@ impl Deliverer {
     /// # Errors
     /// A sentence that names the value and the rule.
     pub fn check(&self, target: &Target) -> Result<(), String> {
-        self.using(target)?;
+        self.using(target).map_err(|f| f.reason)?;
         if let Target::Email { to } = target {
             if self.smtp.is_none() {
                 return Err(NO_MAIL.into());
@@ -99,11 +106,10 @@ impl Deliverer {
         accepted: &[String],
         now: Timestamp,
     ) -> Result<String, Failure> {
-        // A message that is given up stays visible and can be sent again once the feature is on.
-        let _use = self.using(&channel.target).map_err(Failure::permanent)?;
+        let _use = self.using(&channel.target)?;
         if let Target::Email { to } = &channel.target {
             let smtp = self.smtp.as_ref().ok_or_else(|| Failure::temporary(NO_MAIL))?;
-            return smtp.send(to, accepted, message).await;
+            return smtp.send(to, accepted, message, &self.cluster()).await;
         }
         match post(&channel.target, message, &self.endpoints, now).map_err(Failure::permanent)? {
             Some(request) => self.post(&request).await,
@@ -117,22 +123,34 @@ impl Deliverer {
     /// Why it was not accepted, and whether another attempt makes sense.
     pub async fn mail(&self, to: &str, subject: &str, text: &str) -> Result<String, Failure> {
         let smtp = self.smtp.as_ref().ok_or_else(|| Failure::permanent(NO_MAIL))?;
-        smtp.send_text(to, subject, text).await
+        smtp.send_text(to, subject, text, &self.cluster()).await
     }
 
     /// Begins a use of the feature that guards this kind of channel.
-    fn using(&self, target: &Target) -> Result<Use, String> {
+    fn using(&self, target: &Target) -> Result<Use, Failure> {
         let feature = features::alerts(target.kind());
-        let off = || format!("The feature {feature} is turned off on this server");
-        self.gates.enter(feature).ok_or_else(off)
+        self.gates.admit(feature).map_err(|closed| match closed {
+            // A message that is given up stays visible and can be sent again once the feature is on.
+            Closed::Off => Failure::permanent(format!("The feature {feature} is turned off on this server")),
+            // Another process takes it at one of the next attempts.
+            Closed::OffHere => {
+                Failure::temporary(format!("The feature {feature} is turned off in this process by a flag"))
+            }
+            Closed::NotNow => Failure::postponed(format!(
+                "The feature {feature} can't be used at this moment; it is tried again once its state is known"
+            )),
+        })
     }
 
     async fn post(&self, request: &Post) -> Result<String, Failure> {
         let mut fields: Vec<(&str, &str)> =
             request.fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        if !self.cluster.is_empty() {
-            fields.push(("x-domainscope-cluster", &self.cluster));
-        }
+        let cluster = self.cluster();
+        let ours = [
+            ("x-domainscope-cluster", cluster.id.as_str()),
+            ("x-domainscope-clusterset", cluster.set.as_str()),
+        ];
+        fields.extend(ours.into_iter().filter(|(_, value)| !value.is_empty()));
         let began = Instant::now();
         let answer = self.dialer.http_post_with(&request.url, &fields, request.body.clone(), ANSWER).await;
         let ms = began.elapsed().as_millis();
@@ -174,7 +192,7 @@ fn refused(a: &HttpAnswer) -> Failure {
         reason,
         permanent: (300..500).contains(&a.status) && !matches!(a.status, 408 | 425 | 429),
         retry_after: retry_after(a),
-        accepted: Vec::new(),
+        ..Failure::default()
     }
 }
 

@@ -164,7 +164,11 @@ impl Dispatcher {
                 Ok(answer) => self.store.notification_delivered(n, answer, now).await?,
                 Err(why) => {
                     let retry = self.store.notification_failed(n, why, now).await?;
-                    words = if retry == Retry::GivenUp { "given_up" } else { "failed" };
+                    words = match retry {
+                        Retry::GivenUp => "given_up",
+                        _ if why.postponed => "postponed",
+                        _ => "failed",
+                    };
                 }
             }
         }
@@ -238,7 +242,7 @@ impl Dispatcher {
             at: group.iter().flat_map(|n| n.events.iter().map(|e| e.at)).max().unwrap_or((self.now)()),
             base: self.deliverer.base().cloned(),
             test: false,
-            cluster: self.deliverer.cluster().to_string(),
+            cluster: self.deliverer.cluster().id,
         };
         Ok(message.sorted())
     }

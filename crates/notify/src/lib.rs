@@ -6,6 +6,7 @@
 
 mod atom;
 mod calendar;
+mod cluster;
 mod deliver;
 mod dispatch;
 mod html;
@@ -16,6 +17,7 @@ mod sign;
 
 pub use atom::{AtomSource, atom};
 pub use calendar::calendar;
+pub use cluster::Cluster;
 pub use deliver::{Deliverer, Endpoints};
 pub use dispatch::{Dispatcher, Now};
 pub use mail::{Smtp, SmtpSettings};

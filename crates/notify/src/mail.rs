@@ -1,5 +1,6 @@
 //! E-mail over the operator's SMTP server: implicit TLS, STARTTLS, or neither where the operator says so.
 
+use crate::cluster::Cluster;
 use crate::html;
 use crate::message::Message;
 use jiff::Timestamp;
@@ -113,8 +114,11 @@ impl Smtp {
         to: &[String],
         accepted: &[String],
         message: &Message,
+        cluster: &Cluster,
     ) -> Result<String, Failure> {
-        let mail = compose(&self.from, to, message).map_err(Failure::permanent)?.formatted();
+        // The message may be older than the present identity.
+        let cluster = Cluster { id: message.cluster.clone(), ..cluster.clone() };
+        let mail = compose(&self.from, to, message, &cluster).map_err(Failure::permanent)?.formatted();
         let began = Instant::now();
         let (mut words, mut sent, mut failures) = (String::new(), Vec::new(), Vec::new());
         for address in to.iter().filter(|a| !accepted.contains(a)) {
@@ -140,13 +144,19 @@ impl Smtp {
         Err(Failure {
             reason,
             permanent: failures.iter().all(|(_, f)| f.permanent),
-            retry_after: None,
             accepted: sent,
+            ..Failure::default()
         })
     }
 
     /// Sends a text to one address; what the server answered.
-    pub(crate) async fn send_text(&self, to: &str, subject: &str, text: &str) -> Result<String, Failure> {
+    pub(crate) async fn send_text(
+        &self,
+        to: &str,
+        subject: &str,
+        text: &str,
+        cluster: &Cluster,
+    ) -> Result<String, Failure> {
         let mail = lettre::Message::builder()
             .from(self.from.clone())
             .to(mailbox(to).map_err(Failure::permanent)?)
@@ -155,6 +165,7 @@ impl Smtp {
             .body(text.to_string());
         let mut mail = mail.map_err(|e| Failure::permanent(format!("the mail can't be composed: {e}")))?;
         mail.headers_mut().insert_raw(field("Auto-Submitted", "auto-generated"));
+        identify(&mut mail, cluster);
         self.send_one(to, &mail.formatted()).await
     }
 
@@ -214,7 +225,14 @@ pub(crate) fn mailbox(text: &str) -> Result<Mailbox, String> {
     text.parse().map_err(|_| format!("“{text}” is not an e-mail address"))
 }
 
-fn compose(from: &Mailbox, to: &[String], m: &Message) -> Result<lettre::Message, String> {
+/// Says which installation sends it.
+fn identify(mail: &mut lettre::Message, cluster: &Cluster) {
+    for (name, value) in cluster.fields() {
+        mail.headers_mut().insert_raw(field(name, value));
+    }
+}
+
+fn compose(from: &Mailbox, to: &[String], m: &Message, cluster: &Cluster) -> Result<lettre::Message, String> {
     let domain = from.email.domain();
     let mut builder = lettre::Message::builder()
         .from(from.clone())
@@ -230,9 +248,7 @@ fn compose(from: &Mailbox, to: &[String], m: &Message) -> Result<lettre::Message
     // No vacation notices in return (RFC 3834).
     mail.headers_mut().insert_raw(field("Auto-Submitted", "auto-generated"));
     mail.headers_mut().insert_raw(field("X-Domainscope-Message", &m.id));
-    if !m.cluster.is_empty() {
-        mail.headers_mut().insert_raw(field("X-Domainscope-Cluster", &m.cluster));
-    }
+    identify(&mut mail, cluster);
     Ok(mail)
 }
 

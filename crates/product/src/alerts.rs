@@ -306,7 +306,7 @@ impl AlertBackend for Services {
             self.deliverer.base().cloned(),
             self.now(),
         );
-        let message = Message { cluster: self.deliverer.cluster().to_string(), ..message };
+        let message = Message { cluster: self.deliverer.cluster().id, ..message };
         let sent = self.deliverer.send(&channel, &message, &[], self.now()).await;
         let at = self.now();
         let result = match sent {

@@ -4,8 +4,8 @@ mod registered;
 
 use super::{Services, unavailable};
 use ::features::{
-    FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, State, StoreError, Task, Use,
-    downgrade_blocker, leader, spec, upgrade_blocker,
+    Closed, Earlier, FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, State,
+    StoreError, Task, Use, downgrade_blocker, leader, spec, upgrade_blocker,
 };
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -158,9 +158,12 @@ pub async fn features_report(store: &dyn Store, org: OrgId, now: Timestamp) -> A
     let left: Vec<&str> =
         features.iter().filter(|f| !f.leftovers.is_empty()).map(|f| f.feature.name.as_str()).collect();
     let version = env!("CARGO_PKG_VERSION");
+    let schema_now = store::schema_version();
+    let earlier = store::earlier_release().map(|(version, schema)| Earlier { version, schema, schema_now });
     Ok(FeaturesReport {
         upgrade: upgrade_blocker(&bare, &live),
-        downgrade: downgrade_blocker(&bare, &left, version),
+        downgrade: earlier.and_then(|earlier| downgrade_blocker(&bare, &left, version, earlier)),
+        earlier: earlier.map(|e| e.version.into()),
         version: version.into(),
         processes: live.len() as u64,
         may_change: false,
@@ -280,10 +283,15 @@ impl Services {
     /// Begins a use of a feature.
     ///
     /// # Errors
-    /// `Forbidden`, with the name of the feature, when it is off.
+    /// `Forbidden`, with the name of the feature, when it is off; `Unavailable` when it can't be used for the moment.
     pub(crate) fn using(&self, feature: &str) -> ApiResult<Use> {
-        self.gates.enter(feature).ok_or_else(|| {
-            ApiError::forbidden(format!("The feature {feature} is turned off on this server."))
+        self.gates.admit(feature).map_err(|closed| match closed {
+            Closed::Off | Closed::OffHere => {
+                ApiError::forbidden(format!("The feature {feature} is turned off on this server."))
+            }
+            Closed::NotNow => ApiError::unavailable(format!(
+                "The feature {feature} can't be used at this moment. Try again in a few seconds."
+            )),
         })
     }
 }

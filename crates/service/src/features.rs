@@ -110,6 +110,9 @@ pub struct FeaturesReport {
     pub upgrade: Option<String>,
     /// Why it is not safe to downgrade.
     pub downgrade: Option<String>,
+    /// The release before this one; `None`: there is none to go back to.
+    #[serde(default)]
+    pub earlier: Option<String>,
     /// Whether the caller may turn features on and off.
     pub may_change: bool,
 }

@@ -74,6 +74,19 @@ pub struct AgentView {
     pub queue: u64,
 }
 
+/// A request to join that was refused although its token was valid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedJoin {
+    /// The identity that it asked for, which a member has.
+    pub id: String,
+    /// A free identity.
+    pub suggested: String,
+    /// The network that it came from; empty when that is not known.
+    pub network: String,
+    /// When.
+    pub at: Timestamp,
+}
+
 /// A measurement network of a third party, and what was used of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThirdPartyView {
@@ -104,6 +117,9 @@ pub struct FleetReport {
     pub claims: (u64, u64),
     /// Points of presence, by identity.
     pub agents: Vec<AgentView>,
+    /// Requests to join with a valid token that this process refused in the last day, newest first.
+    #[serde(default)]
+    pub refused: Vec<RefusedJoin>,
     /// Measurement networks of third parties; empty while their feature is off.
     pub third_parties: Vec<ThirdPartyView>,
     /// The version of this program.

@@ -4,9 +4,7 @@
 mod leftovers;
 mod registered;
 
-use self::leftovers::Tally;
 use crate::accounts::audit;
-use crate::alerts::read_channel;
 use crate::api::{Error, Result};
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, Tx, args};
@@ -20,9 +18,6 @@ use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::{LogPosition, OrgId};
 use model::scan::Op;
-
-/// Rows that one step of a clean-up deletes: short enough for others to write in between.
-const CLEAN_STEP: i64 = 1000;
 
 /// A feature as the resource API serves it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -282,71 +277,12 @@ impl FeatureStore for Database {
         read.await.map_err(failed)
     }
 
-    async fn clean(&self, data: &str, _now: Timestamp) -> std::result::Result<u64, StoreError> {
-        let sql = match data {
-            "connect-links" => {
-                "DELETE FROM connect_links WHERE token_hash IN (SELECT token_hash FROM connect_links LIMIT $1)"
-            }
-            "released-prefixes" => {
-                "DELETE FROM prefixes WHERE id IN (SELECT id FROM prefixes WHERE released_at IS NOT NULL LIMIT $1)"
-            }
-            // Results of tests of channels that were removed.
-            "channel-tests" => {
-                "DELETE FROM settings WHERE (org, key) IN (SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' \
-                 AND NOT EXISTS (SELECT 1 FROM notification_settings n WHERE n.org = s.org AND n.kind = 'channel' \
-                 AND s.key = 'channel-test/' || n.id) LIMIT $1)"
-            }
-            "agent-tokens" => {
-                "DELETE FROM agent_tokens WHERE token_hash IN (SELECT token_hash FROM agent_tokens LIMIT $1)"
-            }
-            "third-party-usage" => {
-                "DELETE FROM host_budgets WHERE host IN (SELECT host FROM host_budgets WHERE host LIKE 'third-party/%' LIMIT $1)"
-            }
-            other => return Err(StoreError::UnknownData(other.into())),
-        };
-        self.db.write(sql, args![CLEAN_STEP]).await.map_err(failed)
+    async fn clean(&self, data: &str, now: Timestamp) -> std::result::Result<u64, StoreError> {
+        leftovers::clean(&self.db, data, now).await
     }
 
     async fn left(&self, data: &str) -> std::result::Result<Left, StoreError> {
-        let (sql, kind) = match data.split_once('/').unwrap_or((data, "")) {
-            ("connect-links", _) => ("SELECT org, name FROM connect_links ORDER BY org, name", ""),
-            ("released-prefixes", _) => {
-                ("SELECT org, prefix FROM prefixes WHERE released_at IS NOT NULL ORDER BY org, prefix", "")
-            }
-            ("agents", _) => ("SELECT CAST(1 AS BIGINT), id FROM agents ORDER BY id", ""),
-            ("agent-tokens", _) => ("SELECT CAST(1 AS BIGINT), 'join token' FROM agent_tokens", ""),
-            ("third-party-usage", _) => (
-                "SELECT CAST(1 AS BIGINT), host FROM host_budgets WHERE host LIKE 'third-party/%' ORDER BY host",
-                "",
-            ),
-            ("network-claims", _) => ("SELECT org, name FROM network_claims ORDER BY org, name", ""),
-            ("channel-tests", _) => (
-                "SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' AND NOT EXISTS (SELECT 1 FROM \
-                 notification_settings n WHERE n.org = s.org AND n.kind = 'channel' AND s.key = 'channel-test/' || n.id)",
-                "",
-            ),
-            ("channels", kind) => (
-                "SELECT org, json, id FROM notification_settings WHERE kind = 'channel' ORDER BY org, id",
-                kind,
-            ),
-            _ => return Err(StoreError::UnknownData(data.into())),
-        };
-        let mut left = Tally::default();
-        let each = self.db.each(sql, args![], |r| {
-            let name = if kind.is_empty() {
-                r.text(1)?
-            } else {
-                let channel = read_channel(self.key.as_ref(), OrgId(r.int(0)?), &r.text(2)?, r.text(1)?)?;
-                if channel.target.kind() != kind {
-                    return Ok(());
-                }
-                channel.name
-            };
-            left.add(OrgId(r.int(0)?), name);
-            Ok(())
-        });
-        each.await.map_err(failed)?;
-        Ok(left.done())
+        leftovers::left(&self.db, self.key.as_ref(), data).await
     }
 }
 

@@ -2,19 +2,20 @@
 //! built-in organisation. Work is short-lived: a question, taken by one agent, answered once.
 
 use crate::accounts::audit;
-use crate::api::{Error, Result};
+use crate::api::Result;
+use crate::cluster_claims;
 use crate::codec::{instant, json, micros, read_json};
-use crate::db::{Cells, Tx, args};
-use crate::log::{self, CLUSTER_CLAIM, Line};
-use crate::resources::tombstone_rows;
+use crate::db::{Tx, args};
 use crate::store::Database;
-use ::fleet::{CLUSTERSET_CLAIM, ID_CLAIM};
+use ::fleet::ID_CLAIM;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::{LogPosition, OrgId};
-use model::scan::Op;
 use serde::{Deserialize, Serialize};
+
+/// Most points of presence of a set.
+pub const AGENTS_MAX: u64 = 500;
 
 /// A claim about the installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +56,19 @@ pub enum IdentityRule {
     IsRequired,
     /// The set has this many points of presence.
     HasAgents(u64),
+    /// An installation has at most this many claims.
+    TooMany(u64),
+    /// All values together would have this many octets.
+    TooLarge(u64),
+}
+
+/// What the claims other than the two of identity take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClaimsUsed {
+    /// How many there are.
+    pub count: u64,
+    /// Octets of their values.
+    pub octets: u64,
 }
 
 /// A point of presence.
@@ -91,6 +105,10 @@ pub enum JoinOutcome {
     Token,
     /// The identity exists; the token is still unused.
     Exists,
+    /// The installation is a member of no set; the token is still unused.
+    NoSet,
+    /// The set has [`AGENTS_MAX`] points of presence; the token is still unused.
+    Full,
 }
 
 /// What became of an answer.
@@ -109,6 +127,12 @@ pub enum WorkState {
 pub trait FleetStore: Send + Sync + 'static {
     /// Claims after a name, by name, at most `limit`.
     async fn cluster_claims(&self, after: &str, limit: u32) -> Result<Vec<StoredClusterClaim>>;
+    /// The claim with a name.
+    async fn cluster_claim(&self, name: &str) -> Result<Option<StoredClusterClaim>>;
+    /// The identity of the installation; `None` before its first start.
+    async fn cluster_id(&self) -> Result<Option<String>>;
+    /// What the claims other than the two of identity take, without reading them.
+    async fn cluster_claims_used(&self) -> Result<ClaimsUsed>;
     /// Writes a claim, unless a rule of identity forbids it. `Conflict` when it is not at the expected position.
     async fn write_cluster_claim(
         &self,
@@ -136,6 +160,8 @@ pub trait FleetStore: Send + Sync + 'static {
     async fn join_agent(&self, token_hash: &str, agent: &Agent, now: Timestamp) -> Result<JoinOutcome>;
     /// All agents, by identity.
     async fn agents(&self) -> Result<Vec<Agent>>;
+    /// The agent with an identity.
+    async fn agent(&self, id: &str) -> Result<Option<Agent>>;
     /// Writes what an agent reports, if `stamp` is newer than that of its last request; false when it is not.
     async fn agent_seen(&self, agent: &Agent, stamp: i64) -> Result<bool>;
     /// Removes an agent and what it was asked; false when there is none.
@@ -161,46 +187,28 @@ pub trait FleetStore: Send + Sync + 'static {
     async fn agent_queues(&self, now: Timestamp) -> Result<Vec<(String, u64)>>;
 }
 
-const CLAIM: &str = "name, rv, metadata, value, created_at";
-
-fn read_claim(r: &Cells) -> Result<StoredClusterClaim> {
-    Ok(StoredClusterClaim {
-        name: r.text(0)?,
-        rv: LogPosition(r.int(1)?),
-        metadata: r.text(2)?,
-        value: r.text(3)?,
-        created_at: instant(r.int(4)?)?,
-    })
-}
-
-async fn claim_in(tx: &mut Tx, name: &str, lock: &str) -> Result<Option<StoredClusterClaim>> {
-    let sql = format!("SELECT {CLAIM} FROM cluster_claims WHERE name = $1{lock}");
-    tx.row(sql, args![name]).await?.as_ref().map(read_claim).transpose()
-}
-
-async fn agents_in(tx: &mut Tx) -> Result<u64> {
+pub(crate) async fn agents_in(tx: &mut Tx) -> Result<u64> {
     let row = tx.row("SELECT COUNT(*) FROM agents", args![]).await?;
     Ok(row.map(|r| r.int(0)).transpose()?.unwrap_or(0).unsigned_abs())
-}
-
-/// The identity of the installation, inside a transaction; `None` before its first start.
-pub(crate) async fn cluster_id(tx: &mut Tx) -> Result<Option<String>> {
-    let row = tx.row("SELECT value FROM cluster_claims WHERE name = $1", args![ID_CLAIM]).await?;
-    row.map(|r| r.text(0)).transpose()
-}
-
-async fn logged(tx: &mut Tx, name: &str, op: Op, now: Timestamp) -> Result<LogPosition> {
-    let line = Line { org: OrgId::BUILT_IN, kind: CLUSTER_CLAIM, name: Some(name.to_string()), op };
-    let rv = log::append(tx, vec![line], now).await?;
-    tx.execute("UPDATE cluster_claims SET rv = $2 WHERE name = $1", args![name, rv.0]).await?;
-    Ok(rv)
 }
 
 #[async_trait]
 impl FleetStore for Database {
     async fn cluster_claims(&self, after: &str, limit: u32) -> Result<Vec<StoredClusterClaim>> {
-        let sql = format!("SELECT {CLAIM} FROM cluster_claims WHERE name > $1 ORDER BY name LIMIT $2");
-        self.db.rows(sql, args![after, i64::from(limit)]).await?.iter().map(read_claim).collect()
+        cluster_claims::list(&self.db, after, limit).await
+    }
+
+    async fn cluster_claim(&self, name: &str) -> Result<Option<StoredClusterClaim>> {
+        cluster_claims::one(&self.db, name).await
+    }
+
+    async fn cluster_id(&self) -> Result<Option<String>> {
+        let row = self.db.row("SELECT value FROM cluster_claims WHERE name = $1", args![ID_CLAIM]).await?;
+        row.map(|r| r.text(0)).transpose()
+    }
+
+    async fn cluster_claims_used(&self) -> Result<ClaimsUsed> {
+        cluster_claims::used(&self.db).await
     }
 
     async fn write_cluster_claim(
@@ -209,40 +217,7 @@ impl FleetStore for Database {
         write: &ClusterClaimWrite,
         now: Timestamp,
     ) -> Result<std::result::Result<StoredClusterClaim, IdentityRule>> {
-        let mut tx = self.db.begin().await?;
-        let name = write.name.as_str();
-        let old = claim_in(&mut tx, name, self.db.for_update()).await?;
-        if old.as_ref().map(|o| o.rv) != write.expected {
-            return Err(if old.is_none() { Error::NotFound } else { Error::Conflict });
-        }
-        let changed = old.as_ref().is_some_and(|o| o.value != write.value);
-        if name == ID_CLAIM && changed && claim_in(&mut tx, CLUSTERSET_CLAIM, "").await?.is_some() {
-            return Ok(Err(IdentityRule::IsMember));
-        }
-        if name == CLUSTERSET_CLAIM && changed {
-            match agents_in(&mut tx).await? {
-                0 => {}
-                n => return Ok(Err(IdentityRule::HasAgents(n))),
-            }
-        }
-        let created_at = old.as_ref().map_or(now, |o| o.created_at);
-        let (metadata, value) = (write.metadata.clone(), write.value.clone());
-        let mut claim =
-            StoredClusterClaim { name: name.into(), rv: LogPosition(0), metadata, value, created_at };
-        if write.dry_run {
-            claim.rv = old.map_or(claim.rv, |o| o.rv);
-            return Ok(Ok(claim));
-        }
-        let sql = "INSERT INTO cluster_claims (name, rv, metadata, value, created_at) VALUES ($1, 0, $2, $3, $4) \
-                   ON CONFLICT (name) DO UPDATE SET metadata = excluded.metadata, value = excluded.value";
-        let values = args![name, claim.metadata.as_str(), claim.value.as_str(), micros(created_at)];
-        tx.execute(sql, values).await?;
-        let op = if old.is_some() { Op::Update } else { Op::Create };
-        let line = (name.to_string(), old.map(|o| o.value), Some(claim.value.clone()));
-        audit::append(&mut tx, (OrgId::BUILT_IN, by, now), "cluster.claim", &[line]).await?;
-        claim.rv = logged(&mut tx, name, op, now).await?;
-        tx.commit().await?;
-        Ok(Ok(claim))
+        cluster_claims::write(&self.db, by, write, now).await
     }
 
     async fn delete_cluster_claim(
@@ -252,27 +227,7 @@ impl FleetStore for Database {
         expected: Option<LogPosition>,
         now: Timestamp,
     ) -> Result<std::result::Result<StoredClusterClaim, IdentityRule>> {
-        let mut tx = self.db.begin().await?;
-        let Some(old) = claim_in(&mut tx, name, self.db.for_update()).await? else {
-            return Err(Error::NotFound);
-        };
-        if expected.is_some_and(|rv| rv != old.rv) {
-            return Err(Error::Conflict);
-        }
-        if name == ID_CLAIM {
-            return Ok(Err(IdentityRule::IsRequired));
-        }
-        let members = if name == CLUSTERSET_CLAIM { agents_in(&mut tx).await? } else { 0 };
-        if members > 0 {
-            return Ok(Err(IdentityRule::HasAgents(members)));
-        }
-        tx.execute("DELETE FROM cluster_claims WHERE name = $1", args![name]).await?;
-        let line = (name.to_string(), Some(old.value.clone()), None);
-        audit::append(&mut tx, (OrgId::BUILT_IN, by, now), "cluster.claim", &[line]).await?;
-        let rv = logged(&mut tx, name, Op::Delete, now).await?;
-        tombstone_rows(&mut tx, vec![(rv, json(&old)?)]).await?;
-        tx.commit().await?;
-        Ok(Ok(StoredClusterClaim { rv, ..old }))
+        cluster_claims::delete(&self.db, by, (name, expected), now).await
     }
 
     async fn add_agent_token(
@@ -292,16 +247,29 @@ impl FleetStore for Database {
     }
 
     async fn join_agent(&self, token_hash: &str, agent: &Agent, now: Timestamp) -> Result<JoinOutcome> {
+        const OPEN: &str = "token_hash = $1 AND used_at IS NULL AND expires_at > $2";
+        // Strangers do not get the writer's turn.
+        let sql = format!("SELECT token_hash FROM agent_tokens WHERE {OPEN}");
+        if self.db.row(sql, args![token_hash, micros(now)]).await?.is_none() {
+            return Ok(JoinOutcome::Token);
+        }
         let mut tx = self.db.begin().await?;
-        let sql = "UPDATE agent_tokens SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL AND expires_at > $2";
+        let server = cluster_claims::lock_identity(&mut tx, &self.db).await?;
+        let sql = format!("UPDATE agent_tokens SET used_at = $2 WHERE {OPEN}");
         if tx.execute(sql, args![token_hash, micros(now)]).await? != 1 {
             return Ok(JoinOutcome::Token);
         }
+        // Where it ends without a member, the transaction is dropped with the token unused.
+        if !cluster_claims::is_member(&mut tx).await? {
+            return Ok(JoinOutcome::NoSet);
+        }
         let sql = "INSERT INTO agents (id, version, seen_at, json) VALUES ($1, 0, $2, $3) ON CONFLICT (id) DO NOTHING";
         let is_new = tx.execute(sql, args![agent.id.as_str(), micros(now), json(agent)?]).await? == 1;
-        // The transaction is dropped with the token unused.
-        if !is_new || cluster_id(&mut tx).await?.as_deref() == Some(agent.id.as_str()) {
+        if !is_new || server.as_deref() == Some(agent.id.as_str()) {
             return Ok(JoinOutcome::Exists);
+        }
+        if agents_in(&mut tx).await? > AGENTS_MAX {
+            return Ok(JoinOutcome::Full);
         }
         let by = Actor { who: format!("agent {}", agent.id), ..Actor::system() };
         let line = (agent.id.clone(), None, Some(agent.region.clone()));
@@ -313,6 +281,11 @@ impl FleetStore for Database {
     async fn agents(&self) -> Result<Vec<Agent>> {
         let rows = self.db.rows("SELECT json FROM agents ORDER BY id", args![]).await?;
         rows.iter().map(|r| read_json(&r.text(0)?)).collect()
+    }
+
+    async fn agent(&self, id: &str) -> Result<Option<Agent>> {
+        let row = self.db.row("SELECT json FROM agents WHERE id = $1", args![id]).await?;
+        row.map(|r| read_json(&r.text(0)?)).transpose()
     }
 
     async fn agent_seen(&self, agent: &Agent, stamp: i64) -> Result<bool> {

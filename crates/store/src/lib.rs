@@ -9,6 +9,7 @@ mod alerts;
 mod api;
 mod budgets;
 mod claims;
+mod cluster_claims;
 mod codec;
 mod db;
 mod events;
@@ -44,9 +45,11 @@ pub use api::*;
 pub use claims::{ClaimStore, ClaimWrite, StoredClaim};
 pub use features::{FeatureReportWrite, FeatureRows, FeatureWrite, StoredFeature};
 pub use fleet::{
-    Agent, ClusterClaimWrite, FleetStore, IdentityRule, JoinOutcome, StoredClusterClaim, WorkState,
+    AGENTS_MAX, Agent, ClaimsUsed, ClusterClaimWrite, FleetStore, IdentityRule, JoinOutcome,
+    StoredClusterClaim, WorkState,
 };
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};
+pub use migrate::{earlier_release, schema_version};
 pub use open::{open, open_postgres, open_sqlite, open_with};
 pub use outbox::{DELIVERY, FailedNotification, Failure, LOG, Notification, OutboxStats};
 pub use resources::{

@@ -102,6 +102,20 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
 ];
 
+/// Releases before this one, oldest first, each with the newest schema that it opens. Add a row when the version of the
+/// program changes: whether one can go back is read here.
+const EARLIER_RELEASES: &[(&str, i64)] = &[];
+
+/// The release before this one and the newest schema that it opens; `None` for the first release.
+pub fn earlier_release() -> Option<(&'static str, i64)> {
+    EARLIER_RELEASES.last().copied()
+}
+
+/// The schema of databases that this program has opened.
+pub fn schema_version() -> i64 {
+    MIGRATIONS.last().map_or(0, |m| m.version)
+}
+
 /// Any number that no other program's advisory lock is likely to have.
 const LOCK: i64 = 0x646f_6d73_636f_7065;
 
@@ -161,6 +175,21 @@ mod tests {
     fn with(further: &[&Migration]) -> Vec<Migration> {
         let copy = |m: &Migration| Migration { version: m.version, sqlite: m.sqlite, postgres: m.postgres };
         MIGRATIONS.iter().chain(further.iter().copied()).map(copy).collect()
+    }
+
+    #[test]
+    fn every_release_before_this_one_is_listed() {
+        let read = |v: &str| -> (u64, u64) {
+            let mut parts = v.split('.').map(|p| p.parse().unwrap());
+            (parts.next().unwrap(), parts.next().unwrap())
+        };
+        let this = read(env!("CARGO_PKG_VERSION"));
+        let all: Vec<_> = EARLIER_RELEASES.iter().map(|(v, _)| read(v)).collect();
+        assert!(all.windows(2).all(|w| w[0] < w[1]) && all.last().is_none_or(|v| *v < this));
+        assert_eq!(all.is_empty(), this == (0, 1), "the release before this one has a row");
+        let skips = |a: (u64, u64), b: (u64, u64)| a.0 == b.0 && a.1 + 1 != b.1;
+        assert!(all.last().is_none_or(|last| !skips(*last, this)), "the release before this one has a row");
+        assert!(EARLIER_RELEASES.iter().all(|(_, schema)| *schema <= schema_version()));
     }
 
     #[test]

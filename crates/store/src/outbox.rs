@@ -75,6 +75,8 @@ pub struct Failure {
     pub reason: String,
     /// Another attempt would fail in the same way: the message is given up at once.
     pub permanent: bool,
+    /// Nothing was attempted, for a reason of this installation: the attempt does not count.
+    pub postponed: bool,
     /// No attempt before so long, because the other side asked for it.
     pub retry_after: Option<Duration>,
     /// Recipients that have the message all the same: further attempts leave them out.
@@ -85,6 +87,11 @@ impl Failure {
     /// A failure that may pass.
     pub fn temporary(reason: impl Into<String>) -> Self {
         Failure { reason: reason.into(), ..Failure::default() }
+    }
+
+    /// What could not be attempted now and is tried again in a few seconds.
+    pub fn postponed(reason: impl Into<String>) -> Self {
+        Failure { reason: reason.into(), postponed: true, ..Failure::default() }
     }
 
     /// A failure that will not pass by itself.
@@ -240,18 +247,28 @@ pub(crate) async fn delivered(
 
 pub(crate) async fn failed(db: &Db, n: &Notification, why: &Failure, now: Timestamp) -> Result<Retry> {
     let at = micros(now);
-    let given_up = why.permanent || n.attempt >= DELIVERY.max_attempts;
-    let delay = DELIVERY.delay(n.attempt, &n.spread());
+    let given_up = !why.postponed && (why.permanent || n.attempt >= DELIVERY.max_attempts);
+    let delay = if why.postponed { DELIVERY.first_delay } else { DELIVERY.delay(n.attempt, &n.spread()) };
     let delay = why.retry_after.map_or(delay, |asked| delay.max(asked.min(DELIVERY.max_delay)));
     let due = at.saturating_add(span(delay));
     let reason: String = why.reason.chars().take(WORDS).collect();
-    let sql = "UPDATE outbox SET due_at = $4, failed_at = $5, last_error = $6, accepted = $7 \
+    let sql = "UPDATE outbox SET due_at = $4, failed_at = $5, last_error = $6, accepted = $7, \
+               attempts = attempts - $8 \
                WHERE id = $1 AND channel = $2 AND lease = $3 AND delivered_at IS NULL";
     let failed_at = given_up.then_some(at);
     let mut accepted = n.accepted.clone();
     accepted.extend(why.accepted.iter().filter(|a| !n.accepted.contains(a)).cloned());
     let accepted = if accepted.is_empty() { None } else { Some(json(&accepted)?) };
-    let values = args![n.id.0, n.channel.as_str(), n.lease, due, failed_at, reason, accepted];
+    let values = args![
+        n.id.0,
+        n.channel.as_str(),
+        n.lease,
+        due,
+        failed_at,
+        reason,
+        accepted,
+        i64::from(why.postponed)
+    ];
     if db.write(sql, values).await? == 0 {
         return Ok(Retry::LeaseLost);
     }

@@ -2,9 +2,9 @@
 //! messages in one transaction.
 
 use crate::api::{Error, Result};
+use crate::cluster_claims::cluster_id;
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, args};
-use crate::fleet::cluster_id;
 use crate::log::{self, Line};
 use crate::outbox;
 use crate::record::severity_rank;

@@ -74,6 +74,9 @@ struct Kept {
     key: String,
     server: String,
     server_key: String,
+    /// The set it is a member of.
+    #[serde(default)]
+    set: String,
 }
 
 /// A member with its way to the server.
@@ -81,6 +84,7 @@ pub(super) struct Agent {
     base: Url,
     dialer: net::Dialer,
     id: String,
+    set: String,
     key: KeyPair,
     server_key: String,
     stamp: AtomicI64,
@@ -119,6 +123,7 @@ pub(super) async fn run(args: AgentArgs, engine: &EngineArgs) -> Result<Outcome>
         checked_id(&args.id).map_err(|e| Wrong(format!("--id: {e}")))?;
     }
     let agent = Arc::new(Agent::start(engine, &args).await?);
+    super::log_cluster(&agent.id, &agent.set);
     print(&format!("Point of presence {} of {}. Stop: Ctrl-C", agent.id, agent.base))?;
     let stop = CancellationToken::new();
     let mut stops = Stops::catch().context("signals")?;
@@ -175,6 +180,7 @@ impl Agent {
             base: flags.join.clone(),
             dialer: net::Dialer::new(settings)?,
             id: String::new(),
+            set: String::new(),
             key: KeyPair::generate()?,
             server_key: String::new(),
             stamp: AtomicI64::new(0),
@@ -194,7 +200,7 @@ impl Agent {
                 .into());
             }
             agent.key = KeyPair::read(&kept.key).with_context(|| flags.state.display().to_string())?;
-            (agent.id, agent.server_key) = (kept.id, kept.server_key);
+            (agent.id, agent.set, agent.server_key) = (kept.id, kept.set, kept.server_key);
             return Ok(agent);
         }
         let Some(token) = &flags.token else {
@@ -214,9 +220,10 @@ impl Agent {
         };
         let joined: Joined =
             agent.exchange("/agent/v1/join", &join).await.map_err(|e| anyhow!("not joined: {}", e.reason))?;
-        agent.id = joined.id.clone();
+        (agent.id, agent.set) = (joined.id.clone(), joined.set.clone());
         let (key, server_key) = (agent.key.secret_text(), agent.server_key.clone());
-        write_state(&flags.state, &Kept { id: joined.id, key, server: joined.server, server_key })?;
+        let kept = Kept { id: joined.id, key, server: joined.server, server_key, set: joined.set };
+        write_state(&flags.state, &kept)?;
         Ok(agent)
     }
 
@@ -366,6 +373,11 @@ impl Agent {
 /// Makes a token for the command line.
 pub(super) async fn token(store: &dyn store::Store) -> Result<service::AgentToken> {
     let by = model::account::Actor { who: "command line".into(), ..model::account::Actor::system() };
+    let stored = store.features().await.context("features")?;
+    let agents = stored.iter().map(|s| &s.feature).find(|f| f.name == product::agents::FEATURE);
+    if agents.is_some_and(|f| !f.state.is_used()) {
+        bail!("the feature {} is turned off on this server", product::agents::FEATURE);
+    }
     match product::join_token(store, &by, Timestamp::now()).await {
         Ok(token) => Ok(token),
         Err(e) => bail!("{e}"),

@@ -108,8 +108,9 @@ impl DohArgs {
             (false, false) => Exposure::Off,
         };
         let gates = gates.clone();
-        let is_on = Arc::new(move || gates.is_on("doh-server"));
-        Served::with_doh(product, doh::Site::with_switch(resolver.clone(), exposure, tls, is_on))
+        let switch: doh::Switch =
+            Arc::new(move || gates.enter("doh-server").map(|held| Box::new(held) as doh::Held));
+        Served::with_doh(product, doh::Site::with_switch(resolver.clone(), exposure, tls, switch))
     }
 
     /// The HTTPS listener: with the certificate given, or in a demo with one of the lab's authority.

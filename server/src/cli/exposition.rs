@@ -28,7 +28,13 @@ const METRICS: &[(&str, Kind, &str)] = &[
         Counter,
         "Requests of points of presence that were refused, by reason",
     ),
+    ("domainscope_agents", Gauge, "Points of presence, by state"),
     ("domainscope_claim_checks_total", Counter, "Checks of ownership claims, by outcome"),
+    (
+        "domainscope_cluster_claims_refused_total",
+        Counter,
+        "Claims about the installation that were refused, by rule",
+    ),
     ("domainscope_doh_answers_total", Counter, "Answers over DNS over HTTPS, by response code"),
     (
         "domainscope_doh_lookups_refused_total",
@@ -41,8 +47,20 @@ const METRICS: &[(&str, Kind, &str)] = &[
         "Requests of DNS over HTTPS, by path, method, cache and HTTP status",
     ),
     ("domainscope_doh_seconds", Histogram, "Time to answer a request of DNS over HTTPS, by use of the cache"),
+    (
+        "domainscope_downgrade_safe",
+        Gauge,
+        "1 while the release before this one can be started on the present data",
+    ),
+    ("domainscope_feature_leftovers", Gauge, "What is stored of a feature that is off"),
     ("domainscope_feature_state", Gauge, "1 for the state that a feature is in"),
     ("domainscope_feature_tasks_left", Gauge, "Tasks that a feature still has to do before it is off"),
+    ("domainscope_http_requests_total", Counter, "HTTP requests, by class of address and status"),
+    (
+        "domainscope_http_seconds",
+        Histogram,
+        "Time from an HTTP request to the begin of its response, by class of address",
+    ),
     (
         "domainscope_notification_delivery_seconds",
         Histogram,
@@ -76,20 +94,53 @@ const METRICS: &[(&str, Kind, &str)] = &[
     ("domainscope_scan_seconds", Histogram, "Duration of a scan"),
     ("domainscope_scan_stage_seconds", Histogram, "Duration of a stage of a scan, by stage and outcome"),
     ("domainscope_scans_total", Counter, "Scans that ended, by outcome"),
+    (
+        "domainscope_third_party_measurements_total",
+        Counter,
+        "Measurements at networks of third parties, by network and outcome",
+    ),
+    ("domainscope_upgrade_safe", Gauge, "1 while no transition and no roll-out is under way"),
 ];
 
 /// Counters with the values of their label from the start: a rate is right from the first increment on.
 const FROM_ZERO: &[(&str, &str, &[&str])] = &[
     ("domainscope_scans_total", "outcome", &["recorded", "waiting", "not_recorded", "deadline", "panicked"]),
+    (
+        "domainscope_agent_requests_refused_total",
+        "reason",
+        &[
+            "clock",
+            "feature_off",
+            "flood",
+            "garbage",
+            "id",
+            "id_exists",
+            "key",
+            "late",
+            "limit",
+            "no_set",
+            "not_asked",
+            "other_answer",
+            "protocol",
+            "signature",
+            "stamp",
+            "token",
+            "too_large",
+        ],
+    ),
+    (
+        "domainscope_cluster_claims_refused_total",
+        "rule",
+        &["format", "has_agents", "is_member", "is_required", "too_large", "too_many"],
+    ),
     ("domainscope_claim_checks_total", "outcome", &["proven", "denied", "no_answer", "failed"]),
     ("domainscope_registry_postponed_total", "reason", &["own_limit", "daily_quota", "asked", "unknown"]),
 ];
 
 /// Installs the exporter of this process.
-pub(super) fn install(cluster: &str) -> Result<PrometheusHandle> {
+pub(super) fn install() -> Result<PrometheusHandle> {
     let handle = PrometheusBuilder::new()
-        .add_global_label("cluster", cluster)
-        .set_buckets(&[0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
+        .set_buckets(&[0.005, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
         .and_then(PrometheusBuilder::install_recorder)
         .context("metrics")?;
     for &(name, kind, help) in METRICS {

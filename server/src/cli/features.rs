@@ -75,6 +75,16 @@ pub(super) fn lacks(has: impl Fn(&str) -> bool) -> BTreeSet<String> {
     needed.filter(|setting| !has(setting)).map(ToString::to_string).collect()
 }
 
+/// Refuses to fix a feature to on in a process that lacks the settings it needs.
+pub(super) fn check_fixed(fixed: &[(String, bool)], lacks: &BTreeSet<String>) -> Result<(), Wrong> {
+    for (name, on) in fixed {
+        if let Some(missing) = ::features::spec(name).filter(|_| *on).and_then(|s| s.missing(lacks)) {
+            return Err(Wrong(format!("--feature {name}=on needs the setting {missing}")));
+        }
+    }
+    Ok(())
+}
+
 /// The name of this process in lists: the host, and what tells its processes apart.
 pub(super) fn process_name(process: &str) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -173,12 +183,15 @@ fn text(report: &FeaturesReport) -> String {
         Some(why) => format!("Not safe to {what}: {why}."),
         None => format!("Safe to {what}."),
     };
+    let back = match &report.earlier {
+        Some(earlier) => safe(&format!("go back to {earlier}"), &report.downgrade),
+        None => "There is no earlier release to go back to.".into(),
+    };
     out.push(format!(
-        "\nVersion {}, {} running processes. {} {}",
+        "\nVersion {}, {} running processes. {} {back}",
         report.version,
         report.processes,
         safe("upgrade", &report.upgrade),
-        safe("downgrade", &report.downgrade)
     ));
     out.join("\n")
 }
@@ -218,6 +231,7 @@ pub(crate) fn report_json(report: &FeaturesReport) -> serde_json::Value {
         "processes": report.processes,
         "upgrade_blocked_by": report.upgrade,
         "downgrade_blocked_by": report.downgrade,
+        "earlier_release": report.earlier,
         "features": report.features.iter().map(feature_json).collect::<Vec<_>>(),
     })
 }
@@ -272,6 +286,18 @@ mod tests {
     struct Line {
         #[command(flatten)]
         args: FeaturesArgs,
+    }
+
+    #[test]
+    fn a_feature_fixed_to_on_needs_its_settings() {
+        let none = lacks(|_| false);
+        let fix = |text: &str| check_fixed(&[fixed(text).unwrap()], &none).map_err(|e| e.to_string());
+        assert_eq!(
+            fix("alerts-email=on").unwrap_err(),
+            "--feature alerts-email=on needs the setting DOMAINSCOPE_SMTP_URL"
+        );
+        assert_eq!((fix("alerts-email=off"), fix("doh-server=on")), (Ok(()), Ok(())));
+        assert!(check_fixed(&[fixed("alerts-email=on").unwrap()], &lacks(|_| true)).is_ok());
     }
 
     #[tokio::test]

@@ -12,6 +12,7 @@ mod doh;
 mod exposition;
 mod features;
 mod fqdn;
+mod gauges;
 mod lab;
 mod mail;
 mod open;
@@ -152,12 +153,33 @@ async fn run(cli: Cli, files: BuiltIn) -> Result<Outcome> {
     }
 }
 
-/// The identity that every line of the log carries, once it is known.
-static CLUSTER: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+/// The identity that every line of the log carries, once it is known, and the set; both empty before.
+static CLUSTER: std::sync::RwLock<(String, String)> = std::sync::RwLock::new((String::new(), String::new()));
 
-/// From here on, every line of the log carries the identity of the installation.
-pub(crate) fn log_cluster(id: &str) {
-    let _ = CLUSTER.set(id.to_string());
+/// From here on, every line of the log carries this identity, and the set if there is one.
+pub(crate) fn log_cluster(id: &str, set: &str) {
+    *CLUSTER.write().unwrap_or_else(std::sync::PoisonError::into_inner) = (id.to_string(), set.to_string());
+}
+
+/// A line of the log with identity and set. Both are labels of RFC 1123, which need no escapes.
+fn identified(line: &[u8], id: &str, set: &str) -> Vec<u8> {
+    let Some(bare) = line.strip_suffix(b"\n").filter(|_| !id.is_empty()) else { return line.to_vec() };
+    let mut out = Vec::with_capacity(line.len() + 160);
+    if let Some(rest) = bare.strip_prefix(b"{") {
+        out.extend_from_slice(format!("{{\"cluster\":\"{id}\",").as_bytes());
+        if !set.is_empty() {
+            out.extend_from_slice(format!("\"clusterset\":\"{set}\",").as_bytes());
+        }
+        out.extend_from_slice(rest);
+    } else {
+        out.extend_from_slice(bare);
+        out.extend_from_slice(format!(" cluster={id}").as_bytes());
+        if !set.is_empty() {
+            out.extend_from_slice(format!(" clusterset={set}").as_bytes());
+        }
+    }
+    out.push(b'\n');
+    out
 }
 
 /// Standard error, with the identity in each line. The formatter writes a line at once.
@@ -165,14 +187,11 @@ struct LogWriter;
 
 impl std::io::Write for LogWriter {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        let mut err = std::io::stderr().lock();
-        match (CLUSTER.get(), line.strip_suffix(b"\n")) {
-            (Some(id), Some(bare)) if bare.starts_with(b"{") => {
-                writeln!(err, "{{\"cluster\":\"{id}\",{}", String::from_utf8_lossy(&bare[1..]))?;
-            }
-            (Some(id), Some(bare)) => writeln!(err, "{} cluster={id}", String::from_utf8_lossy(bare))?,
-            _ => err.write_all(line)?,
-        }
+        let line_of = {
+            let cluster = CLUSTER.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            identified(line, &cluster.0, &cluster.1)
+        };
+        std::io::stderr().lock().write_all(&line_of)?;
         Ok(line.len())
     }
 
@@ -201,6 +220,23 @@ fn init_logs(quiet: bool) {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    #[test]
+    fn a_line_of_the_log_carries_identity_and_set() {
+        let of = |line: &str, id: &str, set: &str| {
+            String::from_utf8(identified(line.as_bytes(), id, set)).unwrap()
+        };
+        assert_eq!(of("INFO x\n", "fra-1", "alder-fleet"), "INFO x cluster=fra-1 clusterset=alder-fleet\n");
+        assert_eq!(of("INFO x\n", "fra-1", ""), "INFO x cluster=fra-1\n");
+        assert_eq!(of("INFO x\n", "", ""), "INFO x\n", "before it is known");
+        let json = of("{\"level\":\"INFO\"}\n", "fra-1", "alder-fleet");
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            (json["cluster"].as_str(), json["clusterset"].as_str()),
+            (Some("fra-1"), Some("alder-fleet"))
+        );
+        assert_eq!(json["level"], "INFO");
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -78,6 +78,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
             findings: parts.findings,
             pending: vec![],
             elsewhere: vec![],
+            cluster: None,
         },
     );
     let item = Item::new(OrgId::BUILT_IN, name, Ownership::Watched, now);

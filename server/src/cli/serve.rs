@@ -189,7 +189,9 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         }
         _ => e.into(),
     })?;
-    super::log_cluster(&cluster);
+    let set = store.cluster_claim(fleet::CLUSTERSET_CLAIM).await?.map(|c| c.value).unwrap_or_default();
+    super::log_cluster(&cluster, &set);
+    let cluster = notify::Cluster { id: cluster, set };
     let at_once = std::thread::available_parallelism().map_or(1, |n| n.get().div_ceil(2));
     let identity = Identity::new(store.clone(), Arc::new(SystemClock), at_once).context("accounts")?;
     if args.demo {
@@ -214,6 +216,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         "DOMAINSCOPE_OPEN_TOOLS" => args.open.names_tools(&engine),
         _ => !third_parties.networks.is_empty(),
     });
+    super::features::check_fixed(&args.feature, &lacks)?;
     let gates = features::Gates::configured(&args.feature.iter().cloned().collect(), lacks);
     internet.second = Some(Arc::new(product::SecondLook {
         store: store.clone(),
@@ -240,8 +243,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         ..Policy::default()
     };
     let resolver = args.doh.resolver(&engine, &dns)?;
-    let deliverer =
-        args.mail.deliverer(&engine, &dns)?.with_gates(gates.clone()).with_cluster(cluster.clone());
+    let deliverer = args.mail.deliverer(&engine, &dns)?.with_gates(gates.clone()).with_cluster(cluster);
     let dispatcher =
         notify::Dispatcher::new(store.clone(), Arc::new(jiff::Timestamp::now), deliverer.clone());
     let hub = Hub::default();
@@ -254,6 +256,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     };
     let process = format!("{}-{}", std::process::id(), &random_id()[..6]);
     let worker = Worker::new(scanner.clone(), process.clone()).with_services(Arc::new(inspector));
+    let names = deliverer.clone();
     let services = Services {
         scanner,
         worker: worker.clone(),
@@ -272,7 +275,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         demo::inventory(&services, lab).await?;
     }
 
-    let metrics = super::exposition::install(&cluster)?;
+    let metrics = super::exposition::install()?;
     let bundle = match &args.assets {
         Some(path) => Bundle::folder(path)?,
         None => Bundle::built_in(files),
@@ -317,6 +320,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     });
     let messages = tokio::spawn(dispatcher.run(stop.clone()));
     let lifecycle = tokio::spawn(super::features::keep_going(runner, stop.clone()));
+    tokio::spawn(super::gauges::keep_current(store.clone(), names, stop.clone()));
     let address = listener.local_addr()?;
     let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     let health_at = watched.as_ref().map(TcpListener::local_addr).transpose()?;

@@ -1,7 +1,7 @@
 //! `/agent/v1`: what points of presence ask. A request is authenticated by its signature, a response by the server's.
 
-use super::AppState;
 use super::response::problem;
+use super::{AppState, origin, visitors};
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -38,11 +38,14 @@ struct Sent {
     agent: String,
     stamp: i64,
     signature: String,
+    /// The network of the client.
+    network: String,
     body: Vec<u8>,
 }
 
 impl Sent {
     async fn read(request: Request) -> ApiResult<Self> {
+        let network = origin::peer(&request).map(visitors::client_prefix).unwrap_or_default();
         let (parts, body) = request.into_parts();
         let body = to_bytes(body, ANSWER_MAX).await.map_err(|_| {
             metrics::counter!("domainscope_agent_requests_refused_total", "reason" => "too_large")
@@ -54,12 +57,13 @@ impl Sent {
             agent: text(&parts.headers, AGENT).chars().take(63).collect(),
             stamp: text(&parts.headers, STAMP).parse().unwrap_or(0),
             signature: text(&parts.headers, SIGNATURE).to_string(),
+            network,
             body: body.to_vec(),
         })
     }
 
     fn signed(&self) -> Signed<'_> {
-        Signed { request: self.request(&self.body), signature: &self.signature }
+        Signed { request: self.request(&self.body), signature: &self.signature, network: &self.network }
     }
 
     fn request<'a>(&'a self, body: &'a [u8]) -> SignedRequest<'a> {
@@ -89,7 +93,7 @@ impl Sent {
 async fn join(State(state): State<AppState>, request: Request) -> Response {
     match Sent::read(request).await {
         Ok(sent) => {
-            let outcome = state.services.agent_join(&sent.body).await;
+            let outcome = state.services.agent_join(&sent.network, &sent.body).await;
             sent.respond(&state, outcome).await
         }
         Err(e) => problem(&e),

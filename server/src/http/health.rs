@@ -19,7 +19,14 @@ pub async fn livez() -> &'static str {
 pub async fn readyz(State(state): State<AppState>) -> Response {
     // Reading the identity shows that the database answers.
     match state.services.cluster_id().await {
-        Ok(id) => (id.map(|id| [("domainscope-cluster", id)]), "ok\n").into_response(),
+        Ok(id) => {
+            let set = Some(state.services.deliverer.cluster().set).filter(|set| !set.is_empty());
+            let fields = (
+                id.map(|id| [("domainscope-cluster", id)]),
+                set.map(|set| [("domainscope-clusterset", set)]),
+            );
+            (fields.0, fields.1, "ok\n").into_response()
+        }
         Err(e) => {
             (StatusCode::SERVICE_UNAVAILABLE, format!("the database does not answer: {e}\n")).into_response()
         }
@@ -63,5 +70,50 @@ async fn text(state: &AppState) -> String {
         metrics::gauge!("domainscope_notifications_failed").set(outbox.failed as f64);
     }
     state.metrics.run_upkeep();
-    state.metrics.render()
+    let cluster = state.services.deliverer.cluster();
+    identified(&state.metrics.render(), &[("cluster", &cluster.id), ("clusterset", &cluster.set)])
+}
+
+/// Adds labels to every sample of a text in the format of Prometheus, those without a value excepted. The identity of an
+/// installation may change while it runs, which labels of the exporter can't. The values need no escapes.
+fn identified(text: &str, labels: &[(&str, &str)]) -> String {
+    let labels: Vec<_> =
+        labels.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| format!("{k}=\"{v}\"")).collect();
+    if labels.is_empty() {
+        return text.to_string();
+    }
+    let labels = labels.join(",");
+    let mut out = String::with_capacity(text.len() * 2);
+    for line in text.lines() {
+        // A name ends at its labels or at its value.
+        match line.find(['{', ' ']).filter(|_| !line.starts_with('#')) {
+            Some(end) if line[end..].starts_with('{') => {
+                out.extend([&line[..=end], &labels, ",", &line[end + 1..]]);
+            }
+            Some(end) => out.extend([&line[..end], "{", &labels, "}", &line[end..]]),
+            None => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::identified;
+
+    #[test]
+    fn every_sample_carries_the_identity() {
+        let text = "# HELP a_total {b} c\n# TYPE a_total counter\na_total 1\na_total{x=\"y z\"} 2\n\n";
+        let both = [("cluster", "alder-main"), ("clusterset", "alder-fleet")];
+        let labels = "cluster=\"alder-main\",clusterset=\"alder-fleet\"";
+        assert_eq!(
+            identified(text, &both),
+            format!(
+                "# HELP a_total {{b}} c\n# TYPE a_total counter\na_total{{{labels}}} 1\na_total{{{labels},x=\"y z\"}} 2\n\n"
+            )
+        );
+        assert_eq!(identified("a 1\n", &[("cluster", "one"), ("clusterset", "")]), "a{cluster=\"one\"} 1\n");
+        assert_eq!(identified(text, &[("cluster", "")]), text);
+    }
 }

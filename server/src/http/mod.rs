@@ -29,6 +29,7 @@ mod settings;
 mod sign_in;
 mod streams;
 mod tls;
+mod traffic;
 mod visitors;
 mod write_timeout;
 
@@ -235,6 +236,7 @@ impl AppState {
                         .and(tower_http::compression::predicate::DefaultPredicate::new()),
                 ),
             )
+            .layer(middleware::from_fn(traffic::count))
             .with_state(self)
     }
 }

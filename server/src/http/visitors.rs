@@ -64,7 +64,7 @@ fn is_open(state: &AppState, path: &str) -> bool {
 
 /// What the limits of a visitor are counted by: a site has at least a /48 of IPv6 and often more than one address of
 /// IPv4, so single addresses would be no limit.
-fn client_prefix(address: IpAddr) -> String {
+pub(super) fn client_prefix(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(ip) => {
             let [a, b, c, _] = ip.octets();

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-struct Agent {
+pub(crate) struct Agent {
     id: String,
     key: KeyPair,
     server_key: String,
@@ -17,12 +17,23 @@ struct Agent {
 
 /// A request as an agent sends it: status, body, and whether the server signed the answer.
 async fn send(site: &Site, agent: &Agent, path: &str, stamp: i64, body: &[u8]) -> (StatusCode, Value, bool) {
+    send_from(site, agent, "127.0.0.1", (path, stamp, body)).await
+}
+
+/// The same from an address.
+async fn send_from(
+    site: &Site,
+    agent: &Agent,
+    address: &str,
+    (path, stamp, body): (&str, i64, &[u8]),
+) -> (StatusCode, Value, bool) {
     let signature = agent.key.sign(&SignedRequest { path, agent: &agent.id, stamp, body }.of_agent());
     let request = Request::post(path)
         .header("host", "scope.example")
         .header("domainscope-agent", &agent.id)
         .header("domainscope-stamp", stamp.to_string())
         .header("domainscope-signature", signature)
+        .extension(doh::Client(address.parse().unwrap()))
         .body(Body::from(body.to_vec()))
         .unwrap();
     let answer = site.router.clone().oneshot(request).await.unwrap();
@@ -43,13 +54,13 @@ fn stamp() -> i64 {
     Timestamp::now().as_microsecond()
 }
 
-async fn token(site: &Site) -> JoinToken {
+pub(crate) async fn token(site: &Site) -> JoinToken {
     let (status, made) = site.api("POST", "/api/v1/fleet/tokens", Value::Null).await;
     assert_eq!(status, 200, "{made}");
     JoinToken::read(made["token"].as_str().unwrap()).unwrap()
 }
 
-async fn join(site: &Site, token: &JoinToken, id: &str) -> (Agent, StatusCode, Value) {
+pub(crate) async fn join(site: &Site, token: &JoinToken, id: &str) -> (Agent, StatusCode, Value) {
     let agent =
         Agent { id: String::new(), key: KeyPair::generate().unwrap(), server_key: token.server_key.clone() };
     let request = Join {
@@ -69,6 +80,12 @@ async fn ids(site: &Site) -> Vec<String> {
     let fleet = site.api("GET", "/api/v1/fleet", Value::Null).await.1;
     let agents = fleet["agents"].as_array().cloned().unwrap_or_default();
     agents.iter().filter_map(|a| a["id"].as_str().map(str::to_owned)).collect()
+}
+
+/// Status and body of a poll.
+pub(crate) async fn poll_of(site: &Site, agent: &Agent) -> (u16, Value) {
+    let (status, said, _) = send(site, agent, "/agent/v1/poll", stamp(), &poll()).await;
+    (status.as_u16(), said)
 }
 
 fn poll() -> Vec<u8> {
@@ -92,6 +109,10 @@ async fn an_agent_joins_once_and_only_its_own_requests_count() {
     let two = token(&site).await;
     let (code, words) = refused(join(&site, &two, "fra-1").await);
     assert!(code == 409 && words.contains("Join as fra-2"), "{code} {words}");
+    // The page of the fleet says so until it has joined.
+    let shown = || async { site.api("GET", "/api/v1/fleet", Value::Null).await.1["refused"].clone() };
+    let listed = shown().await;
+    assert_eq!((&listed[0]["id"], &listed[0]["suggested"]), (&json!("fra-1"), &json!("fra-2")), "{listed}");
     let (code, words) = refused(join(&site, &two, "Gru 1").await);
     assert!(code == 400 && words.contains("RFC 1123"), "{code} {words}");
     assert_eq!(ids(&site).await, ["fra-1"], "nothing was stored");
@@ -113,6 +134,70 @@ async fn an_agent_joins_once_and_only_its_own_requests_count() {
     assert_eq!(site.api("DELETE", "/api/v1/fleet/fra-1", Value::Null).await.0, 200);
     assert_eq!(send(&site, &fra, "/agent/v1/poll", stamp(), &poll()).await.0, StatusCode::FORBIDDEN);
     assert_eq!(site.api("DELETE", "/api/v1/fleet/fra-1", Value::Null).await.0, 404);
+}
+
+#[tokio::test]
+async fn strangers_who_know_an_identity_do_not_keep_the_agent_from_working() {
+    let site = site(false).await;
+    let made = token(&site).await;
+    let (fra, status, _) = join(&site, &made, "fra-1").await;
+    assert_eq!(status, StatusCode::OK);
+    let stranger =
+        |id: &str| Agent { id: id.into(), key: KeyPair::generate().unwrap(), server_key: String::new() };
+    let (home, away) = ("192.0.2.1", "198.51.100.7");
+    let flood = |who: Vec<Agent>, address: &'static str, path: &'static str| {
+        let site = &site;
+        async move {
+            let body = poll();
+            let sent = who.iter().map(|a| send_from(site, a, address, (path, stamp(), &body)));
+            futures::future::join_all(sent)
+                .await
+                .into_iter()
+                .map(|(code, _, _)| code.as_u16())
+                .collect::<Vec<_>>()
+        }
+    };
+    // Wrong signatures in the agent's name, unknown identities, and requests to join: each bounded by their network.
+    let in_its_name = flood((0..200).map(|_| stranger("fra-1")).collect(), away, "/agent/v1/poll").await;
+    assert!(
+        in_its_name.iter().all(|c| [403, 429].contains(c)) && in_its_name.contains(&429),
+        "{in_its_name:?}"
+    );
+    let unknown = (0..200).map(|n| stranger(&format!("x-{n}"))).collect();
+    let unknown = flood(unknown, "2001:db8::1", "/agent/v1/poll").await;
+    assert!(unknown.iter().all(|c| [403, 429].contains(c)) && unknown.contains(&429), "{unknown:?}");
+    let joins = flood((0..200).map(|_| stranger("")).collect(), "2001:db8:1::1", "/agent/v1/join").await;
+    assert!(joins.iter().all(|c| [400, 429].contains(c)) && joins.contains(&429), "{joins:?}");
+    // The agent works on, also from the network of the strangers; another one joins.
+    for address in [home, away] {
+        flood((0..50).map(|_| stranger("fra-1")).collect(), away, "/agent/v1/poll").await;
+        let (status, said, _) = send_from(&site, &fra, address, ("/agent/v1/poll", stamp(), &poll())).await;
+        assert_eq!(status, StatusCode::OK, "{address}: {said}");
+    }
+    let (_, status, said) = join(&site, &token(&site).await, "gru-1").await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    assert_eq!(ids(&site).await, ["fra-1", "gru-1"]);
+}
+
+#[tokio::test]
+async fn without_a_set_there_is_nothing_to_join() {
+    let site = site(false).await;
+    let made = token(&site).await;
+    let path = "/apis/datumapis.com/v1alpha/clusterclaims/clusterset.k8s.io";
+    let (status, said) = site.api("DELETE", path, Value::Null).await;
+    assert_eq!(status, 200, "{said}");
+    let (_, status, said) = join(&site, &made, "fra-1").await;
+    assert!(
+        status == StatusCode::CONFLICT && said["detail"].to_string().contains("no set"),
+        "{status} {said}"
+    );
+    assert!(ids(&site).await.is_empty());
+    // Another token makes the set; the first one is still unused.
+    let two = token(&site).await;
+    for (made, id) in [(&made, "fra-1"), (&two, "gru-1")] {
+        let (_, status, said) = join(&site, made, id).await;
+        assert_eq!(status, StatusCode::OK, "{said}");
+    }
 }
 
 #[tokio::test]
@@ -148,6 +233,22 @@ async fn only_answers_to_what_was_asked_are_taken() {
     let (code, words) = put(&fra, bytes(&other)).await;
     assert!(code == 400 && words.contains("evil.example"), "{code} {words}");
     assert_eq!(put(&fra, vec![b'x'; 2 << 20]).await.0, 400, "too large");
+    // An answer to another question of the right agent, with nothing in it or with what no name can hold.
+    let host = serde_json::to_string(&Question::Host { name: "www.q7.io".into() }).unwrap();
+    store.ask_agent("fra-1", "h1", &host, soon).await.unwrap();
+    send(&site, &fra, "/agent/v1/poll", stamp(), &poll()).await;
+    let seen = |chain: Value| {
+        json!({ "work": "h1", "answer": { "answer": "host", "seen": {
+            "id": "fra-1", "label": "fra-1", "place": null, "kind": "agent", "chain": chain, "answers": [],
+            "latency_ms": 1.0, "asked_at": "2026-11-20T12:00:00Z", "error": null } } })
+    };
+    let (code, words) = put(&fra, bytes(&seen(json!([])))).await;
+    assert!(code == 400 && words.contains("neither what was seen"), "{code} {words}");
+    let step = json!([{ "owner": "www.q7.io", "zone": "q7.io", "target": "a\u{1b}[2J.example", "answers": [], "ttl": 60,
+        "soa": null, "servers": [], "agree": true, "provider": null, "wildcard": null }]);
+    let (code, words) = put(&fra, bytes(&seen(step))).await;
+    assert!(code == 400 && words.contains("control characters"), "{code} {words}");
+    assert_eq!(store.agent_answer("h1").await.unwrap(), None);
     assert_eq!(store.agent_answer("q1").await.unwrap(), None, "nothing was stored");
     assert_eq!(put(&fra, answer("q1", failed())).await.0, 200);
     assert_eq!(put(&fra, answer("q1", failed())).await.0, 409, "once");

@@ -36,6 +36,14 @@ async fn claims_that_break_a_rule_are_refused_with_the_rule() {
         );
         assert!(text.len() < 2_000, "the value is not repeated");
     }
+    // All values together have the limit of one.
+    let half = "x".repeat(fleet::VALUE_MAX / 2);
+    let (status, made) = site.api("POST", &path, claim("half.alder.example", &half)).await;
+    assert_eq!(status, 201, "{}", made["message"]);
+    let (status, said) = site.api("POST", &path, claim("other.alder.example", &half)).await;
+    assert!(status.is_client_error() && said.to_string().contains("128 KB"), "{status} {}", said["message"]);
+    let (status, _) = site.api("DELETE", &format!("{path}/half.alder.example"), Value::Null).await;
+    assert_eq!(status, 200);
     // Joining makes the installation a member; its identity stays as long as it is one.
     let (status, _) = site.api("POST", "/api/v1/fleet/tokens", Value::Null).await;
     assert_eq!(status, 200);

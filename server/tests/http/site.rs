@@ -107,7 +107,8 @@ async fn site_over(
     let worker = Worker::new(scanner.clone(), "test");
     let engine = dns::Engine::new(dns::Settings::default());
     let dialer = net::Dialer::new(net::Settings::default()).unwrap();
-    let deliverer = notify::Deliverer::new(dialer.clone(), None, None);
+    let gates = features::Gates::default();
+    let deliverer = notify::Deliverer::new(dialer.clone(), None, None).with_gates(gates.clone());
     let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
     let clock = Arc::new(dns::compare::SystemClock);
     let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
@@ -124,7 +125,7 @@ async fn site_over(
         identity: identity.clone(),
         quotas: product::Quotas::default(),
         overlap: product::OverlapPolicy::default(),
-        gates: features::Gates::default(),
+        gates,
         demo,
         visitors: None,
     };

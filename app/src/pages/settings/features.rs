@@ -46,8 +46,13 @@ fn body(p: &SettingsPage<FeaturesReport>, chosen: &str) -> AnyView {
         report.features.iter().map(|f| row(f, report.may_change, f.feature.name == selected)).collect();
     // Another organisation sees what it registered; processes and versions are the installation's.
     let is_installation = report.processes > 0;
-    let safe = (is_installation && report.upgrade.is_none() && report.downgrade.is_none())
-        .then_some("Safe to upgrade and to downgrade now.");
+    let safe =
+        (is_installation && report.upgrade.is_none() && report.downgrade.is_none()).then_some(match &report
+            .earlier
+        {
+            Some(earlier) => format!("Safe to upgrade, and to go back to {earlier}."),
+            None => "Safe to upgrade. There is no earlier release to go back to.".into(),
+        });
     let counts = match report.processes {
         0 => String::new(),
         1 => format!("version {} · 1 process", report.version),

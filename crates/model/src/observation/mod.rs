@@ -137,6 +137,9 @@ pub struct Observation {
     /// Servers that do not answer here, and answer at another place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<AnswersElsewhere>,
+    /// Identity of the installation that observed it (`id.k8s.io`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
 }
 
 impl Observation {
@@ -153,6 +156,7 @@ impl Observation {
             findings: Vec::new(),
             pending: Vec::new(),
             elsewhere: Vec::new(),
+            cluster: None,
         }
     }
 

@@ -23,6 +23,10 @@ async fn an_expiring_domain_is_one_mail() {
     assert_eq!(header("from"), "Domainscope <domains@alder.example>");
     assert_eq!(header("to"), "ops@alder.example");
     assert_eq!(header("auto-submitted"), "auto-generated");
+    assert_eq!(
+        [header("x-domainscope-cluster"), header("x-domainscope-clusterset")],
+        ["alder-main", "alder-fleet"]
+    );
     assert!(header("message-id").ends_with("@alder.example>"), "{}", header("message-id"));
     assert!(mail["defects"].as_array().unwrap().is_empty());
     for form in ["text", "html"] {
@@ -175,6 +179,53 @@ async fn a_process_killed_while_it_delivers_delivers_again_under_the_same_id() {
     let late = store::Failure::temporary("late");
     assert_eq!(w.store.notification_failed(&lost[0], &late, w.now()).await.unwrap(), store::Retry::LeaseLost);
     assert_eq!(w.status().await, "delivered");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mail_about_an_account_says_which_installation_sends_it() {
+    let server = Server::start("accept").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    let deliverer = w.deliverer();
+    deliverer.mail("mira@alder.example", "Set a new password", "text").await.unwrap();
+    // Renamed, and out of its set.
+    deliverer.clone().set_cluster(notify::Cluster { id: "alder-west".into(), set: String::new() });
+    deliverer.mail("mira@alder.example", "Set a new password", "text").await.unwrap();
+    let mails = server.mails().await;
+    let header = |n: usize, name: &str| mails[n]["headers"][name].as_str().map(str::to_owned);
+    assert_eq!(header(0, "x-domainscope-cluster").as_deref(), Some("alder-main"));
+    assert_eq!(header(0, "x-domainscope-clusterset").as_deref(), Some("alder-fleet"));
+    assert_eq!(header(1, "x-domainscope-cluster").as_deref(), Some("alder-west"));
+    assert_eq!(header(1, "x-domainscope-clusterset"), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_does_not_know_the_state_of_features_gives_no_message_up() {
+    let server = Server::start("accept").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    w.scan().await;
+    w.route().await;
+    let spec = features::spec("alerts-email").unwrap();
+    let mut feature = features::Feature::new(spec, "0.1.0", w.now());
+    // It has not read the state for some time.
+    w.gates.outdate();
+    for _ in 0..2 * store::DELIVERY.max_attempts {
+        assert_eq!(w.deliver().await, 1);
+        let waits = store::OutboxStats { waiting: 1, failed: 0 };
+        assert_eq!(w.store.outbox_stats().await.unwrap(), waits);
+        w.seconds(20);
+    }
+    assert!(server.mails().await.is_empty());
+    w.gates.open(&[feature.clone()]);
+    w.deliver().await;
+    assert_eq!((w.status().await.as_str(), server.mails().await.len()), ("delivered", 1));
+    // Off for sure: given up, with the reason.
+    (feature.state, feature.desired) = (features::State::Off, Some(false));
+    w.gates.close(&[feature.clone()]);
+    w.gates.open(&[feature]);
+    w.expires("2026-11-21").await;
+    w.scan().await;
+    w.deliver().await;
+    assert_eq!(w.status().await, "failed: The feature alerts-email is turned off on this server");
 }
 
 #[tokio::test(flavor = "multi_thread")]

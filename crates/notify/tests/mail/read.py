@@ -33,7 +33,9 @@ class Text(HTMLParser):
 
 
 html = Text()
-html.feed(message.get_body(("html",)).get_content())
+# Mails about accounts are plain text.
+body = message.get_body(("html",))
+html.feed(body.get_content() if body else "")
 html.close()
 assert not html.open, html.open
 print(

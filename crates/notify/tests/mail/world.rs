@@ -61,6 +61,9 @@ pub struct World {
     pub store: Arc<dyn Store>,
     registry: Arc<Registry>,
     scanner: Scanner,
+    /// The features of the process that delivers.
+    pub gates: features::Gates,
+    pub cluster: notify::Cluster,
     smtp: Mutex<Smtp>,
     name: DomainName,
     _folder: tempfile::TempDir,
@@ -110,7 +113,18 @@ impl World {
             ..Rule::default()
         };
         store.save_rule(ORG, &rule, now).await.unwrap();
-        World { store, registry, scanner, smtp: Mutex::new(smtp(url, ca)), name, _folder: folder }
+        let gates = features::Gates::default();
+        let cluster = notify::Cluster { id: "alder-main".into(), set: "alder-fleet".into() };
+        World {
+            store,
+            registry,
+            scanner,
+            gates,
+            cluster,
+            smtp: Mutex::new(smtp(url, ca)),
+            name,
+            _folder: folder,
+        }
     }
 
     pub fn now(&self) -> Timestamp {
@@ -154,12 +168,18 @@ impl World {
         self.scan().await;
     }
 
-    fn dispatcher(&self) -> Dispatcher {
+    /// What the messages are sent with.
+    pub fn deliverer(&self) -> Deliverer {
         let dialer = net::Dialer::new(net::Settings::default()).unwrap();
         let base = "https://scope.alder.example/".parse().unwrap();
-        let deliverer = Deliverer::new(dialer, Some(self.smtp.lock().unwrap().clone()), Some(base));
+        Deliverer::new(dialer, Some(self.smtp.lock().unwrap().clone()), Some(base))
+            .with_gates(self.gates.clone())
+            .with_cluster(self.cluster.clone())
+    }
+
+    fn dispatcher(&self) -> Dispatcher {
         let registry = self.registry.clone();
-        Dispatcher::new(self.store.clone(), Arc::new(move || registry.now()), deliverer)
+        Dispatcher::new(self.store.clone(), Arc::new(move || registry.now()), self.deliverer())
     }
 
     /// Applies the rules to what waits, and sends nothing yet.

@@ -212,10 +212,13 @@ async fn a_webhook_is_signed_so_that_another_implementation_verifies_it() {
     let secret = notify::new_secret([9; 32]);
     let mut sink = Sink::start(&["204", &secret]);
     let hook = channel(Target::Webhook { url: sink.url(), secret });
-    let answer = deliverer(true).send(&hook, &message(3), &[], now()).await.unwrap();
+    let cluster = notify::Cluster { id: "alder-main".into(), set: "alder-fleet".into() };
+    let answer = deliverer(true).with_cluster(cluster).send(&hook, &message(3), &[], now()).await.unwrap();
     assert!(answer.starts_with("204 No Content in "), "{answer}");
     let seen = sink.request();
     assert_eq!(seen["verified"], true);
+    assert_eq!(seen["headers"]["x-domainscope-cluster"], "alder-main");
+    assert_eq!(seen["headers"]["x-domainscope-clusterset"], "alder-fleet");
     assert_eq!((&seen["headers"]["webhook-id"], &seen["path"]), (&"channel-1-7".into(), &"/in?x=1".into()));
     assert_eq!(seen["headers"]["webhook-timestamp"], now().as_second().to_string());
     let data = &seen["body"]["data"];

@@ -1,7 +1,7 @@
 //! The server's side of the protocol with points of presence: who may join, what they are asked, and which answers are
 //! taken. Whatever is refused is counted, with the reason, and leaves nothing behind.
 
-use super::{CLUSTERSET_CLAIM, ID_CLAIM, server_key, state, value};
+use super::{CLUSTERSET_CLAIM, pace, refusals, server_key, state};
 use crate::{Services, unavailable};
 use ::fleet::{
     Answer, AnswerSent, Join, Joined, OLDEST_PROTOCOL, PROTOCOL, Poll, PollReply, Question, SignedRequest,
@@ -11,11 +11,10 @@ use accounts::{Secret, SecretKind, random_id};
 use jiff::SignedDuration;
 use model::Timestamp;
 use monitor::Clock;
-use service::{AgentState, ApiError, ApiResult};
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-use store::{Agent, JoinOutcome, Store, WorkState};
+use service::{AgentState, ApiError, ApiResult, RefusedJoin};
+use std::sync::LazyLock;
+use std::time::Duration;
+use store::{AGENTS_MAX, Agent, JoinOutcome, Store, WorkState};
 use tokio::sync::Notify;
 
 /// The feature that guards points of presence.
@@ -30,20 +29,12 @@ const SKEW: i64 = 300;
 const HANDED_OUT: u32 = 16;
 /// Questions that may wait for one agent; beyond, it is left out.
 pub(super) const QUEUE_MAX: u64 = 64;
-/// Most points of presence.
-const AGENTS_MAX: usize = 500;
-/// Requests of one agent in a second; an agent that works well sends fewer than ten.
-const RATE: u32 = 50;
-/// Requests to join in a second, from all together.
-const JOIN_RATE: u32 = 20;
 /// Regions are as long as that, in characters.
 const REGION_MAX: usize = 60;
 
 /// Wakes polls when something was asked, and those who asked when an answer came.
 static ASKED: LazyLock<Notify> = LazyLock::new(Notify::new);
 static ANSWERED: LazyLock<Notify> = LazyLock::new(Notify::new);
-/// Requests of the present second by agent.
-static PACE: LazyLock<Mutex<HashMap<String, (Instant, u32)>>> = LazyLock::new(Mutex::default);
 
 /// A request with its signature, as it came.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +43,8 @@ pub struct Signed<'a> {
     pub request: SignedRequest<'a>,
     /// The signature.
     pub signature: &'a str,
+    /// The network that it came from; empty when that is not known.
+    pub network: &'a str,
 }
 
 fn refuse(reason: &'static str, error: ApiError) -> ApiError {
@@ -60,17 +53,10 @@ fn refuse(reason: &'static str, error: ApiError) -> ApiError {
     error
 }
 
-/// Counts a request; false when there are too many.
-fn is_within(key: &str, rate: u32) -> bool {
-    let mut pace = PACE.lock().unwrap_or_else(PoisonError::into_inner);
-    pace.retain(|_, (since, _)| since.elapsed() < Duration::from_secs(1));
-    let (_, n) = pace.entry(key.to_string()).or_insert((Instant::now(), 0));
-    *n += 1;
-    *n <= rate
-}
-
+/// Counted, and not logged: strangers can cause any number of them.
 fn flood() -> ApiError {
-    refuse("flood", ApiError::too_many_requests("Too many requests. Wait a second."))
+    metrics::counter!("domainscope_agent_requests_refused_total", "reason" => "flood").increment(1);
+    ApiError::too_many_requests("Too many requests. Wait a second.")
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
@@ -85,12 +71,12 @@ impl Services {
         self.using(FEATURE).map_err(|e| refuse("feature_off", e))
     }
 
-    /// Makes an agent a member.
+    /// Makes an agent a member. `network` is where the request came from.
     ///
     /// # Errors
     /// Why it is refused; the token stays unused then.
-    pub async fn agent_join(&self, body: &[u8]) -> ApiResult<Joined> {
-        if !is_within("join", JOIN_RATE) {
+    pub async fn agent_join(&self, network: &str, body: &[u8]) -> ApiResult<Joined> {
+        if !pace::may_join(network) {
             return Err(flood());
         }
         let _use = self.fleet_is_on()?;
@@ -116,11 +102,6 @@ impl Services {
                 ApiError::invalid("The key is not an Ed25519 public key in base64url."),
             ));
         }
-        let agents = self.store().agents().await.map_err(unavailable)?;
-        if agents.len() >= AGENTS_MAX {
-            let words = format!("The set has {AGENTS_MAX} points of presence, which is the limit.");
-            return Err(refuse("limit", ApiError::invalid(words)));
-        }
         let one_line =
             |text: &str, n: usize| text.chars().filter(|c| !c.is_control()).take(n).collect::<String>();
         let agent = Agent {
@@ -135,21 +116,34 @@ impl Services {
             running: 0,
             draining: false,
         };
-        let server = super::identity(&**self.store(), None, now).await?;
         match self.store().join_agent(secret.hash().as_str(), &agent, now).await.map_err(unavailable)? {
             JoinOutcome::Token => Err(bad_token()),
+            JoinOutcome::NoSet => {
+                let words = "This server is a member of no set: make another token, which makes the set.";
+                Err(refuse("no_set", ApiError::conflict(words)))
+            }
+            JoinOutcome::Full => {
+                let words = format!("The set has {AGENTS_MAX} points of presence, which is the limit.");
+                Err(refuse("limit", ApiError::invalid(words)))
+            }
             JoinOutcome::Exists => {
+                let server = super::identity(&**self.store(), None, now).await?;
+                let agents = self.store().agents().await.map_err(unavailable)?;
                 let is_free = |id: &str| id != server && !agents.iter().any(|a| a.id == id);
+                let suggested = suggested_id(&asked, is_free);
                 let words = format!(
-                    "The id {asked} exists, and two members never share one. Join as {}, or revoke {asked} first. \
-                     The token is still unused.",
-                    suggested_id(&asked, is_free)
+                    "The id {asked} exists, and two members never share one. Join as {suggested}, or revoke {asked} \
+                     first. The token is still unused."
                 );
+                refusals::keep(RefusedJoin { id: asked, suggested, network: network.into(), at: now });
                 Err(refuse("id_exists", ApiError::conflict(words)))
             }
             JoinOutcome::Joined => {
                 tracing::info!(agent = asked, region = agent.region, "a point of presence joined");
-                let set = value(&**self.store(), CLUSTERSET_CLAIM).await.map_err(unavailable)?;
+                pace::remember(&asked, &agent.key);
+                refusals::settle(Some(network), &asked);
+                let server = super::identity(&**self.store(), None, now).await?;
+                let set = self.store().cluster_claim(CLUSTERSET_CLAIM).await.map_err(unavailable)?;
                 let set = set.map(|c| c.value).unwrap_or_default();
                 Ok(Joined { id: asked, set, server, protocol: agent.protocol })
             }
@@ -159,7 +153,13 @@ impl Services {
     /// The agent that signed a request.
     async fn signer(&self, signed: Signed<'_>) -> ApiResult<Agent> {
         let SignedRequest { agent: id, stamp, .. } = signed.request;
-        if !is_within(id, RATE) {
+        let text = signed.request.of_agent();
+        let known = pace::known_key(id).filter(|key| verify(key, &text, signed.signature));
+        let may_ask = match &known {
+            Some(_) => pace::agent_may_ask(id),
+            None => pace::stranger_may_ask(signed.network),
+        };
+        if !may_ask {
             return Err(flood());
         }
         let unknown = || {
@@ -167,10 +167,18 @@ impl Services {
                 "No point of presence with this id and key is a member: it was revoked or never joined.";
             refuse("signature", ApiError::forbidden(words))
         };
-        let agents = self.store().agents().await.map_err(unavailable)?;
-        let agent = agents.into_iter().find(|a| a.id == id).ok_or_else(unknown)?;
-        if !verify(&agent.key, &signed.request.of_agent(), signed.signature) {
+        let Some(agent) = self.store().agent(id).await.map_err(unavailable)? else {
+            pace::forget(id);
             return Err(unknown());
+        };
+        if known.as_ref() != Some(&agent.key) {
+            if !verify(&agent.key, &text, signed.signature) {
+                return Err(unknown());
+            }
+            pace::remember(id, &agent.key);
+            if !pace::agent_may_ask(id) {
+                return Err(flood());
+            }
         }
         let off = stamp.saturating_sub(self.now().as_microsecond()).saturating_abs() / 1_000_000;
         if off > SKEW {
@@ -298,7 +306,7 @@ impl Services {
     /// # Errors
     /// When the store does not answer.
     pub async fn cluster_id(&self) -> Result<Option<String>, store::Error> {
-        Ok(value(&**self.store(), ID_CLAIM).await?.map(|c| c.value))
+        self.store().cluster_id().await
     }
 }
 

@@ -1,7 +1,9 @@
 //! The fleet: identity, points of presence, and the view of a name from all of them.
 
 pub mod agents;
+mod pace;
 mod places;
+mod refusals;
 mod second;
 mod third;
 mod web;
@@ -33,7 +35,7 @@ use store::{Agent, ClusterClaimWrite, IdentityRule, Store, StoredClusterClaim};
 const ONLINE_SECONDS: i64 = 45;
 /// Minutes that a token to join with lives.
 const TOKEN_MINUTES: i64 = 15;
-/// Claims of one call at most.
+/// Claims that one list reads at most.
 const CLAIMS_MAX: u32 = 1_000;
 /// The setting that holds the server's key.
 const KEY_SETTING: &str = "fleet-key";
@@ -44,6 +46,14 @@ fn claim(c: StoredClusterClaim) -> ClusterClaim {
 }
 
 fn refused(rule: IdentityRule) -> ApiError {
+    let word = match rule {
+        IdentityRule::IsMember => "is_member",
+        IdentityRule::IsRequired => "is_required",
+        IdentityRule::HasAgents(_) => "has_agents",
+        IdentityRule::TooMany(_) => "too_many",
+        IdentityRule::TooLarge(_) => "too_large",
+    };
+    metrics::counter!("domainscope_cluster_claims_refused_total", "rule" => word).increment(1);
     ApiError::invalid(match rule {
         IdentityRule::IsMember => {
             "id.k8s.io can't change while the installation is a member of a set: leave it (delete clusterset.k8s.io), \
@@ -54,6 +64,13 @@ fn refused(rule: IdentityRule) -> ApiError {
         IdentityRule::HasAgents(n) => {
             format!("clusterset.k8s.io stays while the set has {n} points of presence: revoke them first.")
         }
+        IdentityRule::TooMany(max) => {
+            format!("An installation has at most {max} claims besides those of its identity: delete one first.")
+        }
+        IdentityRule::TooLarge(octets) => format!(
+            "The values of all claims would have {octets} octets together; the limit is {}, which is 128 KB.",
+            ::fleet::VALUE_MAX
+        ),
     })
 }
 
@@ -67,11 +84,6 @@ fn changed(name: &str) -> impl Fn(store::Error) -> ApiError {
     }
 }
 
-/// The value of a claim.
-async fn value(store: &dyn Store, name: &str) -> Result<Option<StoredClusterClaim>, store::Error> {
-    Ok(store.cluster_claims("", CLAIMS_MAX).await?.into_iter().find(|c| c.name == name))
-}
-
 /// Gives the installation an identity at its first start, or the one the operator names; returns it.
 ///
 /// # Errors
@@ -82,7 +94,7 @@ pub async fn identity(store: &dyn Store, named: Option<&str>, now: Timestamp) ->
     }
     // Of several replicas that start at once, one is first; the others find its claim.
     for _ in 0..3 {
-        let old = value(store, ID_CLAIM).await.map_err(unavailable)?;
+        let old = store.cluster_claim(ID_CLAIM).await.map_err(unavailable)?;
         if let Some(c) = old.as_ref().filter(|c| named.is_none_or(|id| id == c.value)) {
             return Ok(c.value.clone());
         }
@@ -108,7 +120,7 @@ pub async fn identity(store: &dyn Store, named: Option<&str>, now: Timestamp) ->
 /// # Errors
 /// `Unavailable` when the store does not answer.
 pub async fn join_token(store: &dyn Store, by: &Actor, now: Timestamp) -> ApiResult<AgentToken> {
-    if value(store, CLUSTERSET_CLAIM).await.map_err(unavailable)?.is_none() {
+    if store.cluster_claim(CLUSTERSET_CLAIM).await.map_err(unavailable)?.is_none() {
         let id = identity(store, None, now).await?;
         let stem: String = id.chars().take(57).collect();
         let write = ClusterClaimWrite {
@@ -163,9 +175,11 @@ fn state(agent: &Agent, now: Timestamp) -> AgentState {
 /// # Errors
 /// `Unavailable` when the store does not answer.
 pub async fn report(store: &dyn Store, now: Timestamp) -> ApiResult<FleetReport> {
-    let claims = store.cluster_claims("", CLAIMS_MAX).await.map_err(unavailable)?;
-    let of = |name: &str| claims.iter().find(|c| c.name == name).map(|c| c.value.clone());
-    let others = claims.iter().filter(|c| !matches!(c.name.as_str(), ID_CLAIM | CLUSTERSET_CLAIM));
+    let of = async |name: &str| {
+        let claim = store.cluster_claim(name).await.map_err(unavailable)?;
+        Ok::<_, ApiError>(claim.map(|c| c.value))
+    };
+    let used = store.cluster_claims_used().await.map_err(unavailable)?;
     let queues = store.agent_queues(now).await.map_err(unavailable)?;
     let agents = store.agents().await.map_err(unavailable)?.into_iter().map(|a| AgentView {
         state: state(&a, now),
@@ -179,11 +193,12 @@ pub async fn report(store: &dyn Store, now: Timestamp) -> ApiResult<FleetReport>
         latency_ms: a.latency_ms,
     });
     Ok(FleetReport {
-        id: of(ID_CLAIM).unwrap_or_default(),
-        set: of(CLUSTERSET_CLAIM),
+        id: of(ID_CLAIM).await?.unwrap_or_default(),
+        set: of(CLUSTERSET_CLAIM).await?,
         third_parties: Vec::new(),
-        claims: others.fold((0, 0), |(n, octets), c| (n + 1, octets + c.value.len() as u64)),
+        claims: (used.count, used.octets),
         agents: agents.collect(),
+        refused: Vec::new(),
         version: env!("CARGO_PKG_VERSION").into(),
         may_change: false,
         now,
@@ -218,7 +233,10 @@ impl FleetBackend for Services {
         draft: &ClusterClaimDraft,
     ) -> ApiResult<ClusterClaim> {
         Self::own_fleet(caller, Action::SaveClusterClaim)?;
-        check_claim(&draft.name, &draft.value).map_err(|e| ApiError::invalid(format!("{e}.")))?;
+        check_claim(&draft.name, &draft.value).map_err(|e| {
+            metrics::counter!("domainscope_cluster_claims_refused_total", "rule" => "format").increment(1);
+            ApiError::invalid(format!("{e}."))
+        })?;
         let ClusterClaimDraft { name, expected, metadata, value, dry_run } = draft.clone();
         let write = ClusterClaimWrite { name, expected, metadata, value, dry_run };
         let written = self.store().write_cluster_claim(&caller.actor(), &write, self.now()).await;
@@ -247,6 +265,7 @@ impl FleetBackend for Services {
             (report.agents, report.claims) = (Vec::new(), (0, 0));
         }
         if caller.org == OrgId::BUILT_IN {
+            report.refused = refusals::of_last_day(report.now);
             report.third_parties = self.third_party_views().await?;
         }
         report.may_change = caller.org == OrgId::BUILT_IN && authorize(caller, Action::InviteAgent).is_ok();
@@ -264,6 +283,7 @@ impl FleetBackend for Services {
     async fn revoke_agent(&self, caller: &Caller, id: &str) -> ApiResult<()> {
         Self::own_fleet(caller, Action::RevokeAgent)?;
         let found = self.store().revoke_agent(&caller.actor(), id, self.now()).await.map_err(unavailable)?;
+        refusals::settle(None, id);
         let shown: String = id.chars().take(80).collect();
         found
             .then_some(())

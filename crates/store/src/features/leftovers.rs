@@ -1,9 +1,20 @@
-//! What is left of the data of a feature.
+//! What is left of the data of a feature, and how it is deleted.
 
-use ::features::Left;
+use super::failed;
+use crate::alerts::read_channel;
+use crate::api::{Error, Result};
+use crate::cluster_claims;
+use crate::db::{Db, args};
+use crate::seal::SecretKey;
+use ::features::{Left, StoreError};
+use ::fleet::CLUSTERSET_CLAIM;
+use jiff::Timestamp;
+use model::account::Actor;
 use model::ids::OrgId;
 use std::collections::BTreeMap;
 
+/// Rows that one step of a clean-up deletes: short enough for others to write in between.
+const CLEAN_STEP: i64 = 1000;
 /// Names of leftovers that are listed.
 const NAMES_MAX: usize = 10;
 
@@ -30,4 +41,96 @@ impl Tally {
         self.names.extend(others.take(NAMES_MAX));
         Left { count: self.count, names: self.names }
     }
+}
+
+/// Deletes some of the data; how many. 0 means that none are left.
+pub(super) async fn clean(db: &Db, data: &str, now: Timestamp) -> std::result::Result<u64, StoreError> {
+    let sql = match data {
+        "connect-links" => {
+            "DELETE FROM connect_links WHERE token_hash IN (SELECT token_hash FROM connect_links LIMIT $1)"
+        }
+        "released-prefixes" => {
+            "DELETE FROM prefixes WHERE id IN (SELECT id FROM prefixes WHERE released_at IS NOT NULL LIMIT $1)"
+        }
+        // Results of tests of channels that were removed.
+        "channel-tests" => {
+            "DELETE FROM settings WHERE (org, key) IN (SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' \
+             AND NOT EXISTS (SELECT 1 FROM notification_settings n WHERE n.org = s.org AND n.kind = 'channel' \
+             AND s.key = 'channel-test/' || n.id) LIMIT $1)"
+        }
+        "agent-questions" => "DELETE FROM agent_work WHERE id IN (SELECT id FROM agent_work LIMIT $1)",
+        // An empty set: its last member was revoked before.
+        "fleet-set" => return clean_set(db, now).await.map_err(failed),
+        "fleet-key" => {
+            "DELETE FROM settings WHERE (org, key) IN (SELECT org, key FROM settings WHERE key = 'fleet-key' LIMIT $1)"
+        }
+        "agent-tokens" => {
+            "DELETE FROM agent_tokens WHERE token_hash IN (SELECT token_hash FROM agent_tokens LIMIT $1)"
+        }
+        "third-party-usage" => {
+            "DELETE FROM host_budgets WHERE host IN (SELECT host FROM host_budgets WHERE host LIKE 'third-party/%' LIMIT $1)"
+        }
+        other => return Err(StoreError::UnknownData(other.into())),
+    };
+    db.write(sql, args![CLEAN_STEP]).await.map_err(failed)
+}
+
+/// Leaves the set, with its entry of the log; how many sets that were. While members are left it stays.
+async fn clean_set(db: &Db, now: Timestamp) -> Result<u64> {
+    match cluster_claims::delete(db, &Actor::system(), (CLUSTERSET_CLAIM, None), now).await {
+        Ok(Ok(_)) => Ok(1),
+        Ok(Err(_)) | Err(Error::NotFound) => Ok(0),
+        Err(e) => Err(e),
+    }
+}
+
+/// What is left of the data.
+pub(super) async fn left(
+    db: &Db,
+    key: Option<&SecretKey>,
+    data: &str,
+) -> std::result::Result<Left, StoreError> {
+    let (sql, kind) = match data.split_once('/').unwrap_or((data, "")) {
+        ("connect-links", _) => ("SELECT org, name FROM connect_links ORDER BY org, name", ""),
+        ("released-prefixes", _) => {
+            ("SELECT org, prefix FROM prefixes WHERE released_at IS NOT NULL ORDER BY org, prefix", "")
+        }
+        ("agents", _) => ("SELECT CAST(1 AS BIGINT), id FROM agents ORDER BY id", ""),
+        ("agent-questions", _) => ("SELECT CAST(1 AS BIGINT), agent FROM agent_work ORDER BY agent", ""),
+        ("fleet-set", _) => {
+            ("SELECT CAST(1 AS BIGINT), value FROM cluster_claims WHERE name = 'clusterset.k8s.io'", "")
+        }
+        ("fleet-key", _) => ("SELECT org, key FROM settings WHERE key = 'fleet-key'", ""),
+        ("agent-tokens", _) => ("SELECT CAST(1 AS BIGINT), 'join token' FROM agent_tokens", ""),
+        ("third-party-usage", _) => (
+            "SELECT CAST(1 AS BIGINT), host FROM host_budgets WHERE host LIKE 'third-party/%' ORDER BY host",
+            "",
+        ),
+        ("network-claims", _) => ("SELECT org, name FROM network_claims ORDER BY org, name", ""),
+        ("channel-tests", _) => (
+            "SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' AND NOT EXISTS (SELECT 1 FROM \
+             notification_settings n WHERE n.org = s.org AND n.kind = 'channel' AND s.key = 'channel-test/' || n.id)",
+            "",
+        ),
+        ("channels", kind) => {
+            ("SELECT org, json, id FROM notification_settings WHERE kind = 'channel' ORDER BY org, id", kind)
+        }
+        _ => return Err(StoreError::UnknownData(data.into())),
+    };
+    let mut left = Tally::default();
+    let each = db.each(sql, args![], |r| {
+        let name = if kind.is_empty() {
+            r.text(1)?
+        } else {
+            let channel = read_channel(key, OrgId(r.int(0)?), &r.text(2)?, r.text(1)?)?;
+            if channel.target.kind() != kind {
+                return Ok(());
+            }
+            channel.name
+        };
+        left.add(OrgId(r.int(0)?), name);
+        Ok(())
+    });
+    each.await.map_err(failed)?;
+    Ok(left.done())
 }

@@ -10,9 +10,9 @@ mod group;
 pub(crate) use group::Recorder;
 
 use crate::api::{Error, ItemOutcome, Record, Result};
+use crate::cluster_claims::cluster_id;
 use crate::codec::{ITEM, JUDGED, json, judged_args, micros, overlay, read_item, same_grounds};
 use crate::db::{Arg, Cells, Db, Tx, args};
-use crate::fleet::cluster_id;
 use crate::items::reminded;
 use crate::log::{self, Line};
 use crate::outbox;

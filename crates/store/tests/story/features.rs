@@ -1,6 +1,7 @@
 //! Features on a real database: each walks on, use, off, nothing left, on again; processes die between.
 
 use crate::world::{ONE, Place, TWO, add, later, now};
+use ::fleet::CLUSTERSET_CLAIM;
 use features::{
     Declared, FEATURES, Feature, Gates, LIVE_SECONDS, REGISTERED_MAX, REPORT_SECONDS, Reported, ReportedUse,
     Runner, Stage, State, Task,
@@ -12,7 +13,7 @@ use model::ids::LogPosition;
 use model::notify::{Channel, TARGET_KINDS, Target};
 use numbers::Policy;
 use std::sync::Arc;
-use store::{Error, FeatureReportWrite, FeatureWrite, NetworkClaimWrite, Store};
+use store::{ClusterClaimWrite, Error, FeatureReportWrite, FeatureWrite, NetworkClaimWrite, Store};
 
 struct Process {
     runner: Runner<dyn Store>,
@@ -24,13 +25,13 @@ fn process(store: &Arc<dyn Store>, id: &str) -> Process {
     Process { runner: Runner::new(store.clone(), gates.clone(), id.into(), "0.1.0", now()), gates }
 }
 
-async fn desire(s: &dyn Store, feature: &str, desired: Option<bool>) {
+pub async fn desire(s: &dyn Store, feature: &str, desired: Option<bool>) {
     let write =
         FeatureWrite { name: feature.into(), desired, expected: None, metadata: None, declared: None };
     s.set_feature(&Actor::system(), ONE, &write, now()).await.expect("it is there");
 }
 
-async fn feature(s: &dyn Store, wanted: &str) -> Feature {
+pub async fn feature(s: &dyn Store, wanted: &str) -> Feature {
     let all = s.feature_rows(ONE, "", 99).await.unwrap();
     all.into_iter().map(|f| f.feature).find(|f| f.name == wanted).expect("it is there")
 }
@@ -58,7 +59,7 @@ fn target(kind: &str) -> Target {
 }
 
 /// Stores what a use of the feature leaves; removes what people have to remove.
-async fn use_it(s: &dyn Store, data: &str) {
+pub async fn use_it(s: &dyn Store, data: &str) {
     match data.split_once('/').unwrap_or((data, "")) {
         ("network-claims", _) => {
             let spec = serde_json::json!({ "addressSpace": [{ "prefix": "10.0.0.0/24", "reference": { "resource": "x" } }] });
@@ -96,17 +97,34 @@ async fn use_it(s: &dyn Store, data: &str) {
         }
         ("agents", _) => {
             let end = now() + SignedDuration::from_mins(5);
-            s.add_agent_token(&Actor::system(), "one", end, now()).await.unwrap();
+            let token = format!("one-{}", s.head().await.unwrap().0);
+            s.add_agent_token(&Actor::system(), &token, end, now()).await.unwrap();
+            let set = ClusterClaimWrite {
+                name: CLUSTERSET_CLAIM.into(),
+                expected: None,
+                metadata: "{}".into(),
+                value: "alder-fleet".into(),
+                dry_run: false,
+            };
+            s.write_cluster_claim(&Actor::system(), &set, now()).await.unwrap().unwrap();
             let agent = crate::fleet::agent("fra-1");
-            assert_eq!(s.join_agent("one", &agent, now()).await.unwrap(), store::JoinOutcome::Joined);
+            assert_eq!(s.join_agent(&token, &agent, now()).await.unwrap(), store::JoinOutcome::Joined);
         }
         ("agent-tokens", _) => {
             let end = now() + SignedDuration::from_mins(5);
-            s.add_agent_token(&Actor::system(), "two", end, now()).await.unwrap();
+            let token = format!("two-{}", s.head().await.unwrap().0);
+            s.add_agent_token(&Actor::system(), &token, end, now()).await.unwrap();
         }
+        ("agent-questions", _) => {
+            let id = format!("q-{}", s.head().await.unwrap().0);
+            s.ask_agent("gone-1", &id, "question", later(5)).await.unwrap();
+        }
+        // Members are in a set.
+        ("fleet-set", _) => {}
+        ("fleet-key", _) => assert_eq!(s.first_setting(ONE, "fleet-key", "key", now()).await.unwrap(), "key"),
         ("third-party-usage", _) => {
             s.swap_budget("third-party/globalping", None, "{}", now()).await.unwrap().expect("the first");
-            s.swap_budget("rdap.example", None, "{}", now()).await.unwrap().expect("the first");
+            let _ = s.swap_budget("rdap.example", None, "{}", now()).await.unwrap();
         }
         // What releasing a claim leaves.
         ("released-prefixes", _) => {}
@@ -114,7 +132,7 @@ async fn use_it(s: &dyn Store, data: &str) {
     }
 }
 
-async fn remove_it(s: &dyn Store, data: &str) {
+pub async fn remove_it(s: &dyn Store, data: &str) {
     match data.split_once('/').unwrap_or((data, "")) {
         ("network-claims", _) => {
             s.delete_network_claim(ONE, "office", None, &Policy::default(), now()).await.unwrap();

@@ -1,12 +1,13 @@
 //! Identity and points of presence: rules of the two claims, tokens that work once, questions that are answered once.
 
 use crate::world::{ONE, Place, later, now};
-use ::fleet::{CLUSTERSET_CLAIM, ID_CLAIM};
+use ::fleet::{CLAIMS_MAX, CLUSTERSET_CLAIM, ID_CLAIM, VALUE_MAX};
 use jiff::SignedDuration;
 use model::account::Actor;
 use model::ids::LogPosition;
 use store::{
-    Agent, ClusterClaimWrite, Error, IdentityRule, JoinOutcome, Store, StoredClusterClaim, WorkState,
+    Agent, ClaimsUsed, ClusterClaimWrite, Error, IdentityRule, JoinOutcome, Store, StoredClusterClaim,
+    WorkState,
 };
 
 pub fn agent(id: &str) -> Agent {
@@ -81,8 +82,12 @@ pub async fn claims_of_identity_follow_their_rules(place: &Place) {
 
 pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) {
     let (s, other) = (place.open().await, place.open().await);
-    put(&*s, ID_CLAIM, "alder-main", None).await.unwrap().unwrap();
+    let id = put(&*s, ID_CLAIM, "alder-main", None).await.unwrap().unwrap();
     token(&*s, "one").await;
+    let early = s.join_agent("one", &agent("fra-1"), later(1)).await.unwrap();
+    assert_eq!(early, JoinOutcome::NoSet, "there is nothing to be a member of");
+    put(&*s, CLUSTERSET_CLAIM, "alder-fleet", None).await.unwrap().unwrap();
+    assert_eq!(put(&*s, ID_CLAIM, "x", Some(id.rv)).await.unwrap(), Err(IdentityRule::IsMember));
     let join = |hash: &'static str, id: &'static str| {
         let s = s.clone();
         async move { s.join_agent(hash, &agent(id), later(1)).await.unwrap() }
@@ -96,6 +101,8 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     let late = s.join_agent("two", &agent("fra-2"), later(16)).await.unwrap();
     assert_eq!(late, JoinOutcome::Token, "expired");
     assert_eq!(other.agents().await.unwrap().len(), 1);
+    assert_eq!(other.agent("fra-1").await.unwrap().unwrap().id, "fra-1");
+    assert_eq!(other.agent("fra-2").await.unwrap(), None);
     // A stamp counts once.
     assert!(s.agent_seen(&agent("fra-1"), 7).await.unwrap());
     assert!(!other.agent_seen(&agent("fra-1"), 7).await.unwrap());
@@ -122,4 +129,76 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     s.ask_agent("fra-1", "q2", "question", later(2)).await.unwrap();
     s.end_agent_work("none", later(2) + SignedDuration::from_secs(61)).await.unwrap();
     assert_eq!(s.agent_queues(now()).await.unwrap(), []);
+}
+
+pub async fn joining_renaming_and_leaving_follow_each_other(place: &Place) {
+    let (s, other) = (place.open().await, place.open().await);
+    let by = Actor::system();
+    // Two first starts at once: one identity, and the other process learns that it lost.
+    let (a, b) = tokio::join!(put(&*s, ID_CLAIM, "a", None), put(&*other, ID_CLAIM, "b", None));
+    let made: Vec<_> = [a, b].into_iter().filter_map(|r| r.ok()?.ok()).collect();
+    assert_eq!(made.len(), 1, "{made:?}");
+    let mut id = s.cluster_claim(ID_CLAIM).await.unwrap().expect("one is there");
+    assert_eq!(id, made[0]);
+    for round in 0..20 {
+        let name = format!("fra-{round}");
+        let set = put(&*s, CLUSTERSET_CLAIM, "alder-fleet", None).await.unwrap().unwrap();
+        token(&*s, &name).await;
+        let member = agent(&name);
+        let renamed = format!("main-{round}");
+        let (joined, left, rename) = tokio::join!(
+            s.join_agent(&name, &member, now()),
+            other.delete_cluster_claim(&by, CLUSTERSET_CLAIM, Some(set.rv), now()),
+            put(&*other, ID_CLAIM, &renamed, Some(id.rv)),
+        );
+        let (joined, left, rename) = (joined.unwrap(), left.unwrap(), rename.unwrap());
+        let agents = s.agents().await.unwrap();
+        let is_member = s.cluster_claim(CLUSTERSET_CLAIM).await.unwrap().is_some();
+        match joined {
+            JoinOutcome::Joined => {
+                assert_eq!((left, agents.len()), (Err(IdentityRule::HasAgents(1)), 1), "round {round}");
+                assert_eq!(rename, Err(IdentityRule::IsMember), "round {round}");
+                assert!(is_member && s.revoke_agent(&by, &name, now()).await.unwrap());
+                s.delete_cluster_claim(&by, CLUSTERSET_CLAIM, None, now()).await.unwrap().unwrap();
+            }
+            JoinOutcome::NoSet => {
+                assert!(
+                    left.is_ok() && agents.is_empty() && !is_member,
+                    "round {round}: {left:?} {agents:?}"
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+        id = s.cluster_claim(ID_CLAIM).await.unwrap().expect("always there");
+        assert_eq!(id.value == renamed, rename.is_ok(), "round {round}");
+    }
+}
+
+pub async fn claims_are_bounded_and_one_is_read_by_its_name(place: &Place) {
+    let s = place.open().await;
+    // Claims with names before that of the identity do not hide it.
+    for n in 0..CLAIMS_MAX {
+        put(&*s, &format!("a{n}.alder.example"), "x", None).await.unwrap().unwrap();
+    }
+    assert_eq!(put(&*s, "b.alder.example", "x", None).await.unwrap(), Err(IdentityRule::TooMany(CLAIMS_MAX)));
+    put(&*s, ID_CLAIM, "alder-main", None).await.unwrap().unwrap();
+    put(&*s, CLUSTERSET_CLAIM, "alder-fleet", None).await.unwrap().unwrap();
+    assert_eq!(s.cluster_claim(ID_CLAIM).await.unwrap().unwrap().value, "alder-main");
+    assert_eq!(s.cluster_claim("b.alder.example").await.unwrap(), None);
+    let count = CLAIMS_MAX;
+    assert_eq!(s.cluster_claims_used().await.unwrap(), ClaimsUsed { count, octets: count });
+    // Values count in octets, all together.
+    let first = s.cluster_claim("a0.alder.example").await.unwrap().unwrap();
+    let rest = VALUE_MAX - (usize::try_from(CLAIMS_MAX).unwrap() - 1);
+    let large = "ü".repeat(rest / 2 + 1);
+    let octets = (VALUE_MAX - rest + large.len()) as u64;
+    let refused = put(&*s, "a0.alder.example", &large, Some(first.rv)).await.unwrap();
+    assert_eq!(refused, Err(IdentityRule::TooLarge(octets)));
+    let fits = "x".repeat(rest);
+    let full = put(&*s, "a0.alder.example", &fits, Some(first.rv)).await.unwrap().unwrap();
+    assert_eq!(s.cluster_claims_used().await.unwrap().octets, VALUE_MAX as u64);
+    let one = s.cluster_claim("a1.alder.example").await.unwrap().unwrap();
+    let refused = put(&*s, "a1.alder.example", "xx", Some(one.rv)).await.unwrap();
+    assert_eq!(refused, Err(IdentityRule::TooLarge(VALUE_MAX as u64 + 1)));
+    assert!(put(&*s, "a0.alder.example", "", Some(full.rv)).await.unwrap().is_ok(), "smaller is allowed");
 }

@@ -13,6 +13,7 @@ mod fleet;
 mod history;
 mod identities;
 mod jobs;
+mod killed;
 mod lists;
 mod log;
 mod numbers;
@@ -73,6 +74,8 @@ stories! {
     features::registered_features_have_a_limit_and_their_turns_are_audited,
     features::asking_is_audited_logged_and_fenced,
     fleet::claims_of_identity_follow_their_rules,
+    fleet::joining_renaming_and_leaving_follow_each_other,
+    fleet::claims_are_bounded_and_one_is_read_by_its_name,
     fleet::a_token_makes_one_member_and_answers_are_taken_once,
     history::a_scan_is_recorded_once_or_not_at_all,
     history::of_several_first_settings_one_counts,
@@ -97,6 +100,7 @@ stories! {
     jobs::what_is_asked_for_meanwhile_runs_again,
     jobs::what_a_person_asked_for_keeps_its_priority,
     jobs::a_rush_of_askers_and_workers_loses_nothing,
+    killed::a_leader_killed_in_any_state_of_any_feature_is_replaced,
     lists::lists_answer_as_a_plain_filter_would,
     lists::lists_follow_every_change_on_every_replica,
     lists::holdings_are_patched_and_judged,

@@ -153,6 +153,16 @@ pub async fn failures_back_off_are_given_up_visibly_and_can_be_retried(place: &P
     let asked = Failure { retry_after: Some(hour), ..Failure::temporary("slower") };
     let retry = s.notification_failed(&n, &asked, at).await.unwrap();
     assert_eq!(retry, Retry::At(at + hour));
+    // What this installation could not attempt counts for nothing, however often.
+    let mut due = at + hour;
+    for _ in 0..DELIVERY.max_attempts * 2 {
+        let n = lease(&*s, due).await.remove(0);
+        assert_eq!(n.attempt, 2, "the one after “slower”");
+        match s.notification_failed(&n, &Failure::postponed("the state is not known"), due).await.unwrap() {
+            Retry::At(next) if next > due && next <= due + DELIVERY.lease => due = next,
+            other => panic!("{other:?}"),
+        }
+    }
     // A process that dies with it every time gives it up as well.
     for i in 1..=i64::from(DELIVERY.max_attempts) {
         lease(&*s, later(100_000 + i * 100)).await;

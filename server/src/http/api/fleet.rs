@@ -20,7 +20,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 #[utoipa::path(get, path = "/fleet", tag = "fleet", operation_id = "fleet", responses((status = 200, body = Object)))]
 async fn list(State(state): State<AppState>, Extension(caller): Extension<Caller>) -> Response {
     let report = state.services.fleet(&caller).await;
-    respond(report.map(|f| json!({ "id": f.id, "set": f.set, "version": f.version, "agents": f.agents, "third_parties": f.third_parties })))
+    respond(report.map(|f| json!({ "id": f.id, "set": f.set, "version": f.version, "agents": f.agents, "refused": f.refused, "third_parties": f.third_parties })))
 }
 
 /// Makes a token with which one point of presence can join.

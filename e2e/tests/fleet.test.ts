@@ -1,0 +1,103 @@
+// Points of presence and features: a token is made, an agent that wants an identity of another is refused and shown, one is
+// revoked; a feature is turned off and on again, and what it serves follows.
+import type { Locator, Page } from "@playwright/test";
+import { start, type Server } from "../support/server.ts";
+import { expect, expectAccessible, hydrated, pictures, test } from "../support/test.ts";
+
+// The demo has this point of presence.
+const agent = "lab-2";
+
+let own: Server;
+test.beforeAll(async () => {
+  own = await start("fleet");
+});
+test.afterAll(async () => own?.stop());
+test.describe.configure({ mode: "serial" });
+
+/** No rule is broken on a desk and on a phone; pictures of each. */
+async function looked(page: Page, name: string): Promise<void> {
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await pictures(page, name);
+}
+
+const listed = (page: Page, name: string): Locator => page.getByRole("row").filter({ has: page.getByText(name, { exact: true }) });
+
+test("a token is made and used by an agent whose identity exists, which the page says", async ({ page }) => {
+  test.setTimeout(180_000);
+  await expect
+    .poll(
+      async () => {
+        const fleet = await (await page.request.get(`${own.url}/api/v1/fleet`)).json();
+        return fleet.agents.map((a: { id: string; state: string }) => `${a.id} ${a.state}`);
+      },
+      { timeout: 60_000 },
+    )
+    .toContain(`${agent} online`);
+  await page.goto(`${own.url}/fleet`);
+  await hydrated(page);
+  await expect(page.getByRole("heading", { level: 1, name: "Fleet" })).toBeVisible();
+  await expect(listed(page, agent)).toContainText("Online");
+  await looked(page, "fleet");
+
+  await page.getByRole("button", { name: "Make a token" }).click();
+  const made = page.getByRole("status").filter({ hasText: "Run this where the point of presence is to be" });
+  await expect(made).toBeVisible();
+  const command = /domainscope agent --join \S+ --token (dsj_[\w-]+)\.[\w-]+/.exec((await made.textContent()) ?? "");
+  expect(command, "the command with the token").not.toBeNull();
+  await looked(page, "fleet-token");
+
+  const joined = await page.request.post(`${own.url}/agent/v1/join`, {
+    data: { protocol: 1, token: command?.[1], id: agent, region: "", version: "0.1.0", key: "A".repeat(43) },
+  });
+  expect(joined.status(), await joined.text()).toBe(409);
+  await page.goto(`${own.url}/fleet`);
+  await hydrated(page);
+  await expect(page.getByRole("heading", { name: `An agent was refused: the id ${agent} exists` })).toBeVisible();
+  await expect(page.getByText("The token is still unused.")).toBeVisible();
+  await looked(page, "fleet-refused");
+});
+
+test("a point of presence is revoked in two steps", async ({ page }) => {
+  await page.goto(`${own.url}/fleet`);
+  await hydrated(page);
+  const row = listed(page, agent);
+  await row.locator("summary").click();
+  await row.locator("button[type=submit]").click();
+  await expect(listed(page, agent)).toHaveCount(0);
+  await expect(page.getByRole("heading", { name: "See DNS from more than one place" })).toBeVisible();
+  const fleet = await (await page.request.get(`${own.url}/api/v1/fleet`)).json();
+  expect(fleet.agents).toEqual([]);
+  expect(fleet.refused, "who was refused for it may join now").toEqual([]);
+});
+
+test("a feature is turned off in two steps and on again, and what it serves follows", async ({ page }) => {
+  test.setTimeout(120_000);
+  const feature = "doh-server";
+  const state = async () => {
+    const found = await (await page.request.get(`${own.url}/api/v1/features/${feature}`)).json();
+    return found.state;
+  };
+  const served = async () => (await page.request.get(`${own.url}/resolve?name=www.q7.io&type=A`)).status();
+  await expect.poll(served, { timeout: 30_000 }).toBe(200);
+  await page.goto(`${own.url}/settings/features`);
+  await hydrated(page);
+  await expect(listed(page, feature)).toContainText("On");
+  await looked(page, "features");
+
+  const row = listed(page, feature);
+  await row.locator("summary").click();
+  await row.getByRole("button", { name: `Turn ${feature} off` }).click();
+  await expect.poll(state, { timeout: 30_000 }).toBe("Off");
+  expect(await served()).toBe(404);
+  await page.goto(`${own.url}/settings/features?feature=${feature}`);
+  await hydrated(page);
+  await expect(listed(page, feature).first()).toContainText("Off");
+  await looked(page, "features-off");
+
+  await listed(page, feature).first().getByRole("button", { name: "Turn on" }).click();
+  await expect.poll(state, { timeout: 30_000 }).toBe("On");
+  await expect.poll(served, { timeout: 30_000 }).toBe(200);
+});
