@@ -221,6 +221,48 @@ async fn what_the_registry_says_by_rdap_is_not_asked_again_by_whois() {
     assert_eq!((r.outcome, whois.count()), (Ok(RegistrationState::Reserved), 0));
 }
 
+/// Proxies and wrong paths answer 404 too: without an error object WHOIS must say the same.
+#[tokio::test]
+async fn a_404_without_a_body_is_confirmed_by_whois() {
+    type Bare = fn() -> Reply;
+    let bare: [Bare; 3] = [
+        || http(404, "application/rdap+json", "", ""),
+        || http(404, "text/plain", "", " \r\n"),
+        || http(404, "application/rdap+json", "", "{ }"),
+    ];
+    for reply in bare {
+        let (r, whois) = both(reply, "No match for A.TEST\r\n").await;
+        assert_eq!((r.outcome, whois.count()), (Ok(RegistrationState::Available), 1), "both agree");
+        let held = "Domain Name: a.test\r\nRegistrar: X\r\nCreation Date: 2002-02-03\r\n";
+        let (r, _) = both(reply, held).await;
+        assert_eq!(registered(&r).provenance["created"].protocol, Protocol::Whois);
+        let (r, _) = both(reply, "This name is reserved by the registry.\r\n").await;
+        assert_eq!(r.outcome, Ok(RegistrationState::Reserved));
+        for (what, said, kind) in [
+            ("throttled", "WHOIS LIMIT EXCEEDED\r\n", FailureKind::Throttled),
+            ("refused", "Access denied\r\n", FailureKind::Refused),
+            ("nothing", "", FailureKind::Unparsable),
+        ] {
+            let (r, _) = both(reply, said).await;
+            let e = r.outcome.expect_err(what);
+            let words = "the registry's RDAP server answered 404 without a body and WHOIS could not confirm it: ";
+            assert!(e.sentence.starts_with(words) && e.kind == kind, "{what}: {e:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_404_without_a_body_is_an_error_where_there_is_no_whois_server() {
+    let mut w = World::new();
+    bootstrap(&mut w, "http://rdap.nic.test/").await;
+    w.serve("whois-root.test", WHOIS, |_| text("% This query returned 0 objects\r\n")).await;
+    let rdap = w.serve("rdap.nic.test", 80, |_| http(404, "text/plain", "", "")).await;
+    let r = ask(&w.client(settings()), "a.test").await;
+    let e = r.outcome.expect_err("nothing confirms it");
+    assert!(e.sentence.ends_with("could not confirm it: no WHOIS server is known for .test"), "{e:?}");
+    assert_eq!(rdap.count(), 1);
+}
+
 #[tokio::test]
 async fn a_person_gets_whois_where_rdap_is_tired_and_the_failure_is_told() {
     let tired = || http(429, "text/plain", "Retry-After: 90\r\n", "");

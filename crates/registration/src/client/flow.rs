@@ -25,6 +25,8 @@ struct Trail {
     found: Vec<Found>,
     /// The registry said that there is no registration.
     settled: Option<RegistrationState>,
+    /// The registry's RDAP server that answered 404 without an error object: WHOIS must agree.
+    bare: Option<String>,
 }
 
 impl Trail {
@@ -47,11 +49,14 @@ pub(super) async fn lookup(context: &Context, name: &DomainName, now: Timestamp,
             error: LookupError::new(FailureKind::Timeout, sentence),
         });
     }
-    let Trail { raw, failures, found, settled } = trail;
+    let Trail { raw, failures, found, settled, bare } = trail;
     let outcome = match settled {
         Some(state) => Ok(state),
         None if !found.is_empty() => Ok(RegistrationState::Registered(Box::new(merge::merge(found)))),
-        None => Err(most_useful(&failures, name)),
+        None => Err(match bare {
+            Some(server) => unconfirmed(&server, &failures, name),
+            None => most_useful(&failures, name),
+        }),
     };
     LookupResult { outcome, raw, failures }
 }
@@ -64,6 +69,19 @@ fn most_useful(failures: &[Failure], name: &DomainName) -> LookupError {
             format!("neither an RDAP nor a WHOIS server is known for .{}", name.tld()),
         )
     })
+}
+
+/// A bare 404 that WHOIS did not confirm: the name may be free, and may not. What to do is what WHOIS's failure says.
+fn unconfirmed(server: &str, failures: &[Failure], name: &DomainName) -> LookupError {
+    let others = failures.iter().filter(|f| f.server != server).map(|f| &f.error);
+    let cause = others.min_by_key(|e| e.kind.weight()).cloned().unwrap_or_else(|| {
+        LookupError::new(FailureKind::Unparsable, format!("no WHOIS server is known for .{}", name.tld()))
+    });
+    let sentence = format!(
+        "the registry's RDAP server answered 404 without a body and WHOIS could not confirm it: {}",
+        cause.sentence
+    );
+    LookupError { sentence, ..cause }
 }
 
 /// One look-up under way.
@@ -132,6 +150,12 @@ async fn by_rdap(walk: Walk<'_>, trail: &mut Trail) {
             Ok(answer) => {
                 let related = registrar_address(walk, &answer.reading.registration);
                 match answer.reading.outcome {
+                    Outcome::Available if answer.is_bare => {
+                        let error = LookupError::new(FailureKind::Unparsable, "HTTP status 404 without a body");
+                        let (protocol, party, server) = (Protocol::Rdap, Party::Registry, answer.server);
+                        trail.bare = Some(server.clone());
+                        trail.failures.push(Failure { protocol, party, server, error });
+                    }
                     Outcome::Available => trail.settled = Some(RegistrationState::Available),
                     Outcome::Reserved => trail.settled = Some(RegistrationState::Reserved),
                     _ => {

@@ -18,6 +18,9 @@ const ACCEPT: &str = "application/rdap+json, application/json;q=0.8";
 pub(in crate::client) struct Answer {
     pub reading: RdapReading,
     pub server: String,
+    /// True for a 404 without an error object (RFC 9083 section 6): a proxy or a wrong path answers so too, so that it
+    /// makes no name free by itself.
+    pub is_bare: bool,
 }
 
 /// The address of a name at a base URL.
@@ -71,7 +74,8 @@ pub(in crate::client) async fn ask(
     match reading.outcome {
         Outcome::Registered | Outcome::Available | Outcome::Reserved => {
             permit.went_well();
-            Ok(Answer { reading, server: url.to_string() })
+            let is_bare = answer.status == 404 && is_bare(&answer.body);
+            Ok(Answer { reading, server: url.to_string(), is_bare })
         }
         Outcome::Throttled => {
             let wait = context.budgets.back_off(&budget, retry_after, context.settings.back_off).await;
@@ -88,11 +92,21 @@ pub(in crate::client) async fn ask(
     }
 }
 
+/// True for a body that states nothing: empty, or an object without members.
+fn is_bare(body: &[u8]) -> bool {
+    let written: Vec<u8> = body.iter().copied().filter(|b| !b.is_ascii_whitespace()).take(3).collect();
+    written.is_empty() || written == b"{}"
+}
+
 /// A 404 means that the registry has no such name, but only when an RDAP server says so: a web server's page for an
 /// unknown path is not evidence (RFC 7480 section 5.3).
 fn not_found(name: &str, answer: &net::HttpAnswer) -> RdapReading {
-    let empty = answer.body.iter().all(u8::is_ascii_whitespace);
-    let outcome = if empty { Some(Outcome::Available) } else { crate::rdap::not_found(name, &answer.body) };
+    // What states nothing is checked by WHOIS: `Answer::is_bare`.
+    let outcome = if is_bare(&answer.body) {
+        Some(Outcome::Available)
+    } else {
+        crate::rdap::not_found(name, &answer.body)
+    };
     let mut reading = parse_rdap(name, b"{\"errorCode\": 404}");
     match outcome {
         Some(outcome) => reading.outcome = outcome,
