@@ -1,6 +1,7 @@
-//! A simulated month: 200 domains (`DOMAINSCOPE_MONTH_DOMAINS` for more) looked at every hour by a scripted source, with
-//! a scripted list of true changes and the accidents that every month has: outages of registries and of resolvers,
-//! lost packets, rotating answers. Every true change is reported once, nothing else.
+//! A simulated month: 1,000 domains (`DOMAINSCOPE_MONTH_DOMAINS` for more or fewer) looked at every hour by a scripted
+//! source, with a scripted list of true changes and the accidents that every month has: outages of registries and of
+//! resolvers, lost packets, rotating answers. Every true change is reported once, with its values, and no later than the
+//! rule of confirmation allows; nothing else is.
 
 use super::*;
 use model::confirm::{CONFIRM_S, confirm};
@@ -10,15 +11,21 @@ use model::observation::PartKind;
 
 const HOURS: i64 = 30 * 24;
 
-/// What truly happens to a domain, at one hour of the month.
+/// What truly happens to a domain, at one hour of the month or from it on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Truth {
     Quiet,
     /// Registry moves the date and sets autoRenewPeriod, paid or not.
     AutoRenew,
+    /// The same, and the grace period ends with the name renewed.
+    GraceEnds,
+    /// The same, but the registrar deletes the name in the grace period: redemptionPeriod, then pendingDelete.
+    Redemption,
     /// Renewed by its owner.
     Renewal,
     Transfer,
+    /// A transfer that is pending first.
+    PendingTransfer,
     Lock,
     Unlock,
     NameserverMove,
@@ -32,6 +39,9 @@ enum Truth {
 }
 
 use Truth::*;
+
+/// Hours between the steps of what happens in several: more than the longest outage, so that each step is seen.
+const STEP: i64 = 45;
 
 impl Truth {
     fn of(domain: u64) -> Truth {
@@ -49,37 +59,153 @@ impl Truth {
             11 => Expires(40),
             12 => Expires(20),
             13 => Released,
+            15 => GraceEnds,
+            16 => Redemption,
+            17 => PendingTransfer,
             _ => Quiet,
         }
     }
+}
 
-    /// The kinds that are to be reported within the month.
-    fn expected(self) -> Vec<EventKind> {
-        use EventKind as K;
-        match self {
-            Quiet => vec![],
-            AutoRenew => vec![K::StatusAdded, K::ExpirationChanged],
-            Renewal => vec![K::Renewed],
-            Transfer => vec![K::RegistrarChanged],
-            Lock => vec![K::StatusAdded],
-            Unlock => vec![K::StatusRemoved],
-            NameserverMove => vec![K::NameserversChanged],
-            KeyRollover => vec![K::DnssecChanged],
-            Bogus => vec![K::DnssecStatusChanged],
-            ServerDies => vec![K::DelegationHealthChanged],
-            RecordMoves => vec![K::RecordChanged],
-            // 30 and 15 days are reached; and of the nearer one 15, 7, 3, 1 and the end itself.
-            Expires(40) => vec![K::ExpiresSoon, K::ExpiresSoon],
-            Expires(_) => vec![
-                K::ExpiresSoon,
-                K::ExpiresSoon,
-                K::ExpiresSoon,
-                K::ExpiresSoon,
-                K::ExpiresSoon,
-                K::Expired,
-            ],
-            Released => vec![K::Released],
+/// The hour at which it happens.
+fn happens(domain: u64) -> i64 {
+    5 * 24 + i64::try_from(domain % 480).unwrap()
+}
+
+/// A change that is to be reported: its values, and from when to when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Due {
+    kind: EventKind,
+    old: Option<String>,
+    new: Option<String>,
+    from: Timestamp,
+    until: Timestamp,
+}
+
+impl Due {
+    fn is(&self, at: Timestamp, change: &Change) -> bool {
+        (self.kind, &self.old, &self.new) == (change.kind, &change.old, &change.new)
+            && (self.from..=self.until).contains(&at)
+    }
+}
+
+fn at(hour: i64, minute: i64) -> Timestamp {
+    start().checked_add((hour * 60 + minute).minutes()).unwrap()
+}
+
+/// Whether the registry answers: it is down for 30 hours, and fails now and then.
+fn registry_answers(domain: u64, hour: i64) -> bool {
+    !(200..230).contains(&hour) && !chance(domain, hour, 4).is_multiple_of(40)
+}
+
+/// Whether the DNS answers: the resolver is down for 5 hours.
+fn dns_answers(hour: i64) -> bool {
+    !(300..305).contains(&hour)
+}
+
+/// Packets are lost: one look in a hundred sees a server silent, and a record missing. Not the first look at a server: it
+/// is the baseline, and what recovers from it is a change.
+fn loses_packets(domain: u64, hour: i64) -> bool {
+    let moved = || Truth::of(domain) == NameserverMove && hour == seen(domain, happens(domain), false);
+    chance(domain, hour, 3).is_multiple_of(100) && hour > 0 && !moved()
+}
+
+/// The first hour from this one on at which the registry, or the DNS, answers.
+fn seen(domain: u64, from: i64, by_registry: bool) -> i64 {
+    (from..).find(|h| if by_registry { registry_answers(domain, *h) } else { dns_answers(*h) }).unwrap()
+}
+
+const EXPIRES: &str = "2029-07-06T13:58:57Z";
+const MOVED_ON: &str = "2030-07-06T13:58:57Z";
+
+/// What is to be reported of a domain within the month.
+fn due(domain: u64) -> Vec<Due> {
+    use EventKind as K;
+    let happens = happens(domain);
+    let some = |text: &str| Some(text.to_string());
+    // Reported with the first look that sees it.
+    let at_once = |kind, old: Option<&str>, new: Option<&str>, hour, by_registry| {
+        let first = at(seen(domain, hour, by_registry), 0);
+        Due { kind, old: old.map(Into::into), new: new.map(Into::into), from: first, until: first }
+    };
+    // Reported when a second look confirms it, six minutes later.
+    let confirmed = |kind, old: &str, new: &str, by_registry| {
+        let first = seen(domain, happens, by_registry);
+        Due { kind, old: some(old), new: some(new), from: at(first, 6), until: at(first, 6) }
+    };
+    let flag = |flag, hour| at_once(K::StatusAdded, None, Some(flag), hour, true);
+    let no_flag = |flag, hour| at_once(K::StatusRemoved, Some(flag), None, hour, true);
+    let moved_on = |kind| at_once(kind, Some(EXPIRES), Some(MOVED_ON), happens, true);
+    let moved = |kind, old, new, hour| at_once(kind, Some(old), Some(new), hour, true);
+    let key = |tag| format!("{tag} 13 2 {}", "AB".repeat(32));
+    match Truth::of(domain) {
+        Quiet => vec![],
+        AutoRenew => vec![flag("autoRenewPeriod", happens), moved_on(K::ExpirationChanged)],
+        GraceEnds => vec![
+            flag("autoRenewPeriod", happens),
+            moved_on(K::ExpirationChanged),
+            no_flag("autoRenewPeriod", happens + STEP),
+            moved(K::Renewed, MOVED_ON, MOVED_ON, happens + STEP),
+        ],
+        Redemption => vec![
+            flag("autoRenewPeriod", happens),
+            moved_on(K::ExpirationChanged),
+            no_flag("autoRenewPeriod", happens + STEP),
+            flag("redemptionPeriod", happens + STEP),
+            no_flag("redemptionPeriod", happens + 2 * STEP),
+            flag("pendingDelete", happens + 2 * STEP),
+        ],
+        Renewal => vec![moved_on(K::Renewed)],
+        Transfer => vec![moved(K::RegistrarChanged, "NAMECHEAP INC", "Lantern Registrar", happens)],
+        PendingTransfer => vec![
+            flag("pendingTransfer", happens),
+            no_flag("pendingTransfer", happens + STEP),
+            moved(K::RegistrarChanged, "NAMECHEAP INC", "Lantern Registrar", happens + STEP),
+        ],
+        Lock => vec![flag("clientDeleteProhibited", happens)],
+        Unlock => vec![no_flag("clientTransferProhibited", happens)],
+        NameserverMove => {
+            // By the parent zone, or by the registry, which follows two hours later, if that is seen first.
+            let first = at(seen(domain, happens, false).min(seen(domain, happens + 2, true)), 0);
+            let old = some("ns1.digitalocean.com, ns2.digitalocean.com");
+            let new = some("ns1.meridian-dns.example, ns2.meridian-dns.example");
+            vec![Due { kind: K::NameserversChanged, old, new, from: first, until: first }]
         }
+        KeyRollover => {
+            vec![at_once(K::DnssecChanged, Some(&key(1)), Some(&key(2)), happens, false)]
+        }
+        Bogus => {
+            let (old, new) = (DnssecStatus::Secure.label(), DnssecStatus::Bogus.label());
+            vec![confirmed(K::DnssecStatusChanged, old, new, false)]
+        }
+        ServerDies => {
+            let (old, new) = (ServerHealth::Authoritative.label(), ServerHealth::Dead.label());
+            vec![confirmed(K::DelegationHealthChanged, old, new, false)]
+        }
+        RecordMoves => {
+            let moved = confirmed(K::RecordChanged, "192.0.2.1", "192.0.2.2", false);
+            // Where packets were lost in the day before, the record changed too often to be believed at once: when it
+            // has been the same for a day.
+            let first = seen(domain, happens, false);
+            let calm = |hour: i64| !(hour - 26..=hour).any(|h| loses_packets(domain, h));
+            let last = (first..).find(|h| calm(*h)).unwrap();
+            vec![Due { until: at(last, 12), ..moved }]
+        }
+        Expires(days) => {
+            let end = at(24 * days, 0);
+            let new = some(&model::time::StatedTime::utc(end).to_string());
+            // At the first look of the day with so many left; the first one at the start, if that is later.
+            let reached = REMINDER_DAYS.iter().map(|left| (*left, 24 * (days - left)));
+            let within = reached.filter(|(left, hour)| *hour < HOURS && (*hour >= 0 || *left == 30));
+            let kind = |left| if left == 0 { K::Expired } else { K::ExpiresSoon };
+            within
+                .map(|(left, hour)| {
+                    let from = at(seen(domain, 0, true).max(hour), 0);
+                    Due { kind: kind(left), old: None, new: new.clone(), from, until: from }
+                })
+                .collect()
+        }
+        Released => vec![confirmed(K::Released, "NAMECHEAP INC", "available", true)],
     }
 }
 
@@ -108,11 +234,11 @@ fn unread<T>(at: Timestamp) -> Part<T> {
 
 /// What a look at this hour sees.
 fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
-    let at = start().checked_add((hour * 60 + minute).minutes()).unwrap();
-    let happens = 5 * 24 + i64::try_from(domain % 480).unwrap();
+    let at = at(hour, minute);
+    let happens = happens(domain);
     let after = hour >= happens;
     let mut r = registration();
-    r.statuses = Some(["clientTransferProhibited".into()].into());
+    let mut flags = vec!["clientTransferProhibited"];
     let mut servers = vec!["ns1.digitalocean.com", "ns2.digitalocean.com"];
     let (mut registered, mut secure, mut dead, mut www) = (true, true, false, "192.0.2.1".to_string());
     let mut key = 1_u16;
@@ -120,20 +246,31 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
         let end = start().checked_add((24 * days).hours()).unwrap();
         r.expires = Some(model::time::StatedTime::utc(end));
     }
+    if after && matches!(truth, AutoRenew | GraceEnds | Redemption | Renewal) {
+        r.expires = Some(MOVED_ON.parse().unwrap());
+    }
+    let transferred = match truth {
+        Transfer => after,
+        PendingTransfer => hour >= happens + STEP,
+        _ => false,
+    };
+    if transferred {
+        r.registrar.name = Some("Lantern Registrar".into());
+        r.registrar.iana_id = Some("9994".into());
+    }
+    let step = (hour - happens).div_euclid(STEP);
     match truth {
-        AutoRenew if after => {
-            r.expires = Some("2030-07-06T13:58:57Z".parse().unwrap());
-            r.statuses = Some(["clientTransferProhibited".into(), "autoRenewPeriod".into()].into());
+        AutoRenew if after => flags.push("autoRenewPeriod"),
+        GraceEnds if step == 0 => flags.push("autoRenewPeriod"),
+        Redemption if after => {
+            flags.push(
+                ["autoRenewPeriod", "redemptionPeriod", "pendingDelete"]
+                    [usize::try_from(step.min(2)).unwrap()],
+            );
         }
-        Renewal if after => r.expires = Some("2030-07-06T13:58:57Z".parse().unwrap()),
-        Transfer if after => {
-            r.registrar.name = Some("Lantern Registrar".into());
-            r.registrar.iana_id = Some("9994".into());
-        }
-        Lock if after => {
-            r.statuses = Some(["clientTransferProhibited".into(), "clientDeleteProhibited".into()].into());
-        }
-        Unlock if after => r.statuses = Some([].into()),
+        PendingTransfer if step == 0 => flags.push("pendingTransfer"),
+        Lock if after => flags.push("clientDeleteProhibited"),
+        Unlock if after => flags.clear(),
         // The registry's own data follow the zone after two hours.
         NameserverMove if after => {
             servers = vec!["ns1.meridian-dns.example", "ns2.meridian-dns.example"];
@@ -148,6 +285,7 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
         Released => registered = !after,
         _ => {}
     }
+    r.statuses = Some(flags.into_iter().map(EppStatus::from).collect());
     // Every twentieth domain rotates among eight addresses, the next with each look.
     if domain % 20 == 14 {
         www = format!("198.51.100.{}", (hour * 11 + minute / 6) % 8);
@@ -161,9 +299,7 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
     if dead {
         d.servers[1].health = ServerHealth::Dead;
     }
-    // Packets are lost: one look in a hundred sees a server silent, or a record missing. Not the first look: it is the
-    // baseline, and what recovers from it is a change.
-    let odd = chance(domain, hour, 3).is_multiple_of(100) && minute == 0 && hour > 0;
+    let odd = loses_packets(domain, hour) && minute == 0;
     if odd {
         d.servers[0].health = ServerHealth::Dead;
     }
@@ -184,11 +320,10 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
         at,
         "dns",
     );
-    // The registry is down for 30 hours, and fails now and then; the resolver is down for 5.
-    if (200..230).contains(&hour) || chance(domain, hour, 4).is_multiple_of(40) {
+    if !registry_answers(domain, hour) {
         o.registration = unread(at);
     }
-    if (300..305).contains(&hour) {
+    if !dns_answers(hour) {
         (o.delegation, o.zone, o.dnssec) = (unread(at), unread(at), unread(at));
     }
     o
@@ -198,8 +333,8 @@ fn ds(key_tag: u16) -> model::registration::Ds {
     model::registration::Ds { key_tag, algorithm: 13, digest_type: 2, digest: "AB".repeat(32) }
 }
 
-/// The month of one domain: what was reported.
-fn month(domain: u64) -> Vec<Change> {
+/// The month of one domain: what was reported, and when.
+fn month(domain: u64) -> Vec<(Timestamp, Change)> {
     let truth = Truth::of(domain);
     let mut item = item();
     let mut stored: Option<Observation> = None;
@@ -207,20 +342,21 @@ fn month(domain: u64) -> Vec<Change> {
     for hour in 0..HOURS {
         let mut minute = 0;
         loop {
-            let at = start().checked_add((hour * 60 + minute).minutes()).unwrap();
+            let at = at(hour, minute);
             let seen = look(domain, truth, hour, minute);
             let current = carry_forward(stored.as_ref(), seen);
             let mut again = false;
             let current = match &stored {
                 Some(before) => {
                     let c = confirm(before, current, |_: PartKind| Some(at), CONFIRM_S, at);
-                    reported.extend(c.changes);
+                    reported.extend(c.changes.into_iter().map(|c| (at, c)));
                     again = c.look_again_at.is_some();
                     c.observation
                 }
                 None => current,
             };
-            reported.extend(remind(&mut item, &current, &REMINDER_DAYS, &Thresholds::default(), at));
+            let reminder = remind(&mut item, &current, &REMINDER_DAYS, &Thresholds::default(), at);
+            reported.extend(reminder.map(|c| (at, c)));
             stored = Some(current);
             // The second look of what waits, as the queue does it.
             if !again || minute >= 30 {
@@ -232,10 +368,23 @@ fn month(domain: u64) -> Vec<Change> {
     reported
 }
 
+/// What a domain's month has that it should not, or lacks.
+fn wrong_of(domain: u64) -> Option<String> {
+    let (mut reported, mut missing) = (month(domain), Vec::new());
+    for due in due(domain) {
+        match reported.iter().position(|(at, change)| due.is(*at, change)) {
+            Some(i) => drop(reported.remove(i)),
+            None => missing.push(due),
+        }
+    }
+    let fine = reported.is_empty() && missing.is_empty();
+    (!fine).then(|| format!("{domain} {:?}: missing {missing:?}, too much {reported:?}", Truth::of(domain)))
+}
+
 #[test]
 fn every_true_change_of_a_month_is_reported_once_and_nothing_else() {
     let domains: u64 =
-        std::env::var("DOMAINSCOPE_MONTH_DOMAINS").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
+        std::env::var("DOMAINSCOPE_MONTH_DOMAINS").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000);
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) as u64;
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let parts: Vec<_> = (0..cores)
@@ -243,15 +392,7 @@ fn every_true_change_of_a_month_is_reported_once_and_nothing_else() {
                 scope.spawn(move || {
                     let mut wrong = Vec::new();
                     for domain in (0..domains).filter(|d| d % cores == part) {
-                        let truth = Truth::of(domain);
-                        let reported = month(domain);
-                        let kinds: Vec<_> = reported.iter().map(|c| c.kind).collect();
-                        let (mut a, mut b) = (kinds.clone(), truth.expected());
-                        a.sort();
-                        b.sort();
-                        if a != b {
-                            wrong.push(format!("{domain} {truth:?}: {reported:?}"));
-                        }
+                        wrong.extend(wrong_of(domain));
                     }
                     wrong
                 })
@@ -259,5 +400,5 @@ fn every_true_change_of_a_month_is_reported_once_and_nothing_else() {
             .collect();
         parts.into_iter().flat_map(|p| p.join().unwrap()).collect()
     });
-    assert!(wrong.is_empty(), "{} of {domains} domains: {:#?}", wrong.len(), &wrong[..wrong.len().min(5)]);
+    assert!(wrong.is_empty(), "{} of {domains} domains: {:#?}", wrong.len(), &wrong[..wrong.len().min(3)]);
 }
