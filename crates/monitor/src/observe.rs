@@ -154,5 +154,5 @@ fn certificates_are_due(stored: &Observation, now: Timestamp) -> bool {
 /// True when a change of the registration, or of the DNS, waits for another look.
 fn waits(stored: &Observation, registration: bool) -> bool {
     let about = |kind| (part(kind) == PartKind::Registration) == registration;
-    stored.pending.iter().any(|p| p.change.is_some() && !p.is_flapping() && about(p.kind))
+    stored.pending.iter().any(|p| p.change.is_some() && !p.takes_long() && about(p.kind))
 }

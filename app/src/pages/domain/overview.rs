@@ -43,8 +43,19 @@ fn overview(dom: DomainState, d: &Detail) -> AnyView {
 /// Changes that wait for a second look, and values that change too often to be reported one by one.
 fn confirming(d: &Detail) -> Option<AnyView> {
     let pending = &d.observation.as_ref()?.pending;
-    let waiting: Vec<_> =
-        pending.iter().filter_map(|p| p.change.as_ref().map(|c| (c.headline(), p.is_flapping()))).collect();
+    let rotating: Vec<_> = pending
+        .iter()
+        .filter_map(|p| Some(format!("{} rotates between {} sets", p.field, p.rotation.sets()?)))
+        .collect();
+    let rotating = (!rotating.is_empty()).then(|| {
+        let title = "Rotating records; a change is reported when the record stays the same for a week";
+        banner(Tone::Info, title, format!("{}.", rotating.join(". ")))
+    });
+    let waiting: Vec<_> = pending
+        .iter()
+        .filter(|p| p.rotation.sets().is_none())
+        .filter_map(|p| p.change.as_ref().map(|c| (c.headline(), p.is_flapping())))
+        .collect();
     let (flapping, fresh): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(_, flapping)| *flapping);
     let list =
         |all: Vec<(String, bool)>| all.into_iter().map(|(words, _)| words).collect::<Vec<_>>().join(". ");
@@ -62,5 +73,5 @@ fn confirming(d: &Detail) -> Option<AnyView> {
             format!("{}. No event is recorded: check the network between here and there.", words.join(". "));
         banner(Tone::Info, "No answer here, but at another place", words)
     });
-    Some(view! { {fresh}{flapping}{elsewhere} }.into_any())
+    Some(view! { {fresh}{flapping}{rotating}{elsewhere} }.into_any())
 }

@@ -3,12 +3,14 @@
 //!
 //! A held change leaves its stored value as it was, so the next look compares with the last reported state: a change that
 //! went away by itself was never there. One rule covers rotating answers, primaries that disagree and servers that flap:
-//! a value that changed more than [`FLIPS`] times in a day is reported only when it has been the same for a day.
+//! a value that changed more than [`FLIPS`] times in a day is reported only when it has been the same for a day. A record
+//! that comes back to sets it had before is a [`Rotation`], and reported only when it has been the same for a week.
 
 use super::diff::diff;
 use super::event::{Change, EventKind};
+use super::rotation::{self, Rotation};
 use crate::base::time::plus;
-use crate::dns::ServerHealth;
+use crate::dns::{ServerHealth, ServerState};
 use crate::observation::{Observation, Part, PartKind};
 use crate::registration::RegistrationState;
 use jiff::Timestamp;
@@ -36,6 +38,9 @@ pub struct Pending {
     pub since: Timestamp,
     /// When it changed within the last day, oldest first.
     pub flips: Vec<Timestamp>,
+    /// The sets that a record had lately.
+    #[serde(default, skip_serializing_if = "Rotation::is_empty")]
+    pub rotation: Rotation,
 }
 
 impl Pending {
@@ -48,7 +53,13 @@ impl Pending {
         (self.kind, self.field.as_str()) == key(change)
     }
 
+    /// True when a second look soon will not be enough to report it.
+    pub fn takes_long(&self) -> bool {
+        self.is_flapping() || self.rotation.sets().is_some()
+    }
+
     /// When it is confirmed if it stays as it is; changes that last `confirm_s` seconds are.
+    /// Rotating records wait longer.
     pub fn confirmed_at(&self, confirm_s: i64) -> Timestamp {
         let seconds = if self.is_flapping() { DAY_S } else { confirm_s };
         plus(self.since, seconds)
@@ -116,10 +127,38 @@ fn was_read<T>(part: &Part<T>, now_attempted: Option<Timestamp>) -> bool {
 /// each part was tried in this look, so that one that was not looked at confirms and refutes nothing.
 pub fn confirm(
     previous: &Observation,
+    current: Observation,
+    attempted: impl Fn(PartKind) -> Option<Timestamp>,
+    confirm_s: i64,
+    now: Timestamp,
+) -> Confirmed {
+    confirm_all(previous, current, attempted, confirm_s, now, false)
+}
+
+/// The same while a part of the network is out of reach from here: that servers are silent waits until it is not, and what
+/// the checks found stays as it was.
+pub fn confirm_but_silence(
+    previous: &Observation,
+    current: Observation,
+    attempted: impl Fn(PartKind) -> Option<Timestamp>,
+    confirm_s: i64,
+    now: Timestamp,
+) -> Confirmed {
+    let mut confirmed = confirm_all(previous, current, attempted, confirm_s, now, true);
+    let observation = &mut confirmed.observation;
+    if observation.pending.iter().filter_map(|p| p.change.as_ref()).any(is_silence) {
+        observation.findings.clone_from(&previous.findings);
+    }
+    confirmed
+}
+
+fn confirm_all(
+    previous: &Observation,
     mut current: Observation,
     attempted: impl Fn(PartKind) -> Option<Timestamp>,
     confirm_s: i64,
     now: Timestamp,
+    silence_waits: bool,
 ) -> Confirmed {
     let read = |part: PartKind, o: &Observation| match part {
         PartKind::Registration => was_read(&o.registration, attempted(part)),
@@ -142,6 +181,9 @@ pub fn confirm(
         }
         let new = seen.map(|c| &c.new);
         let mut p = old.clone();
+        // Of a clock that was wrong: it would wait for as long.
+        p.since = p.since.min(now);
+        p.flips.retain(|at| *at <= now);
         if new != old.change.as_ref().map(|c| &c.new) {
             p.flips.push(now);
             p.since = now;
@@ -152,24 +194,31 @@ pub fn confirm(
     for change in &waiting {
         if !previous.pending.iter().any(|p| p.is_about(change)) {
             let (kind, field) = key(change);
-            let change = Some(change.clone());
-            pending.push(Pending { kind, field: field.to_string(), change, since: now, flips: vec![now] });
+            let (field, change, rotation) = (field.to_string(), Some(change.clone()), Rotation::default());
+            pending.push(Pending { kind, field, change, since: now, flips: vec![now], rotation });
         }
     }
     for p in &mut pending {
         p.flips.retain(|at| now.as_second() - at.as_second() < DAY_S);
         let excess = p.flips.len().saturating_sub(REMEMBERED);
         p.flips.drain(..excess);
+        see_set(p, previous, &current, confirm_s, now);
+        let settled = p.rotation.has_settled(now);
         if let Some(change) = &p.change {
-            if p.confirmed_at(confirm_s) <= now {
+            let rotates = p.rotation.sets().is_some() && !settled;
+            let waits = silence_waits && is_silence(change);
+            if p.confirmed_at(confirm_s) <= now && !rotates && !waits {
                 changes.push(change.clone());
                 p.change = None;
             } else {
                 held.push(change.clone());
             }
         }
+        if settled && p.change.is_none() {
+            p.rotation = Rotation::default();
+        }
     }
-    pending.retain(|p| p.change.is_some() || !p.flips.is_empty());
+    pending.retain(|p| p.change.is_some() || !p.flips.is_empty() || !p.rotation.is_empty());
     pending.extend(untouched);
     for change in &held {
         hold(previous, &mut current, change);
@@ -177,11 +226,34 @@ pub fn confirm(
     changes.sort_by_key(|c| std::cmp::Reverse(c.severity));
     let soon = pending
         .iter()
-        .filter(|p| p.change.is_some() && !p.is_flapping())
+        .filter(|p| !p.takes_long() && p.change.as_ref().is_some_and(|c| !(silence_waits && is_silence(c))))
         .map(|p| p.confirmed_at(confirm_s))
         .min();
     current.pending = pending;
     Confirmed { observation: current, changes, look_again_at: soon }
+}
+
+/// Remembers the set that a record has, once it lasted for a second look; that which was reported is the first one.
+fn see_set(p: &mut Pending, previous: &Observation, current: &Observation, confirm_s: i64, now: Timestamp) {
+    let begins = p.rotation.is_empty();
+    if p.kind != EventKind::RecordChanged || plus(p.since, confirm_s) > now || (begins && p.change.is_none())
+    {
+        return;
+    }
+    let Some(set) = rotation::digest(current, &p.field) else { return };
+    if begins && let Some(reported) = rotation::digest(previous, &p.field) {
+        p.rotation.see(reported, p.since, now);
+    }
+    p.rotation.see(set, p.since, now);
+}
+
+/// Servers that ceased to answer, as events name them.
+pub fn ceased_servers(previous: &Observation, current: &Observation) -> Vec<String> {
+    let is_dead = |s: &ServerState| s.health == ServerHealth::Dead;
+    if !current.delegation.value.as_ref().is_some_and(|d| d.servers.iter().any(is_dead)) {
+        return Vec::new();
+    }
+    silences(previous, current).into_iter().map(|c| c.field).collect()
 }
 
 /// Servers that ceased to answer and were silent in an earlier look too: before that is an event, they are asked from
@@ -198,10 +270,11 @@ pub fn silent_servers(previous: &Observation, current: &Observation) -> Vec<Stri
 }
 
 fn silences(previous: &Observation, current: &Observation) -> Vec<Change> {
-    let is_silence = |c: &Change| {
-        c.kind == EventKind::DelegationHealthChanged && c.new.as_deref() == Some(ServerHealth::Dead.label())
-    };
     diff(previous, current).into_iter().filter(is_silence).collect()
+}
+
+fn is_silence(c: &Change) -> bool {
+    c.kind == EventKind::DelegationHealthChanged && c.new.as_deref() == Some(ServerHealth::Dead.label())
 }
 
 /// Keeps the state of servers that are silent here and answer at another place, and notes the place.
@@ -230,8 +303,7 @@ fn hold(previous: &Observation, current: &mut Observation, change: &Change) {
             if let (Some(old), Some(new)) = (&previous.delegation.value, &mut current.delegation.value) {
                 for server in &mut new.servers {
                     let address = server.address.map(|a| format!(" {a}")).unwrap_or_default();
-                    let same =
-                        |s: &&crate::dns::ServerState| s.name == server.name && s.address == server.address;
+                    let same = |s: &&ServerState| s.name == server.name && s.address == server.address;
                     if format!("{}{address}", server.name) == change.field
                         && let Some(before) = old.servers.iter().find(same)
                     {

@@ -15,5 +15,6 @@ pub mod judge;
 pub mod latency;
 pub mod maintenance;
 pub mod notify;
+pub mod rotation;
 pub mod status;
 pub mod verdict;

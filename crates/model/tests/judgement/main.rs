@@ -6,6 +6,7 @@ mod confirm;
 mod month;
 mod notify;
 mod properties;
+mod rotation;
 mod statuses;
 
 use jiff::{Timestamp, ToSpan};
