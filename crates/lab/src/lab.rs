@@ -77,6 +77,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// The lab's time as `Date` has it (RFC 9110 section 5.6.7).
+    pub(crate) fn http_date(&self) -> String {
+        let now = self.world.read().unwrap_or_else(PoisonError::into_inner).clock.now();
+        now.to_zoned(jiff::tz::TimeZone::UTC).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+    }
+
     /// Loses `percent` of the questions of a host, evenly and not at random, so that tests can count.
     pub(crate) fn lose(&self, host: &str, percent: u32) -> bool {
         let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
@@ -279,6 +285,11 @@ impl Lab {
             }
             _ => {}
         }
+    }
+
+    /// Lets time pass in the lab.
+    pub fn pass(&self, by: jiff::SignedDuration) {
+        self.shared.world.write().unwrap_or_else(PoisonError::into_inner).clock.pass(by);
     }
 
     /// Where everything is.

@@ -12,7 +12,7 @@ pub mod whois;
 
 pub use client::{
     BootstrapCache, Client, Failure, FailureKind, Limits, LimitsError, LookupError, LookupResult, Pace,
-    Settings, SettingsError,
+    ServerDate, Settings, SettingsError,
 };
 pub use data::registrars::{registrar_name, registrar_rdap};
 pub use rdap::{RdapReading, parse_rdap, read_rdap};

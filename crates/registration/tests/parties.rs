@@ -245,7 +245,8 @@ async fn a_404_without_a_body_is_confirmed_by_whois() {
         ] {
             let (r, _) = both(reply, said).await;
             let e = r.outcome.expect_err(what);
-            let words = "the registry's RDAP server answered 404 without a body and WHOIS could not confirm it: ";
+            let words =
+                "the registry's RDAP server answered 404 without a body and WHOIS could not confirm it: ";
             assert!(e.sentence.starts_with(words) && e.kind == kind, "{what}: {e:?}");
         }
     }

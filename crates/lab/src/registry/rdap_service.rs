@@ -191,6 +191,10 @@ pub(crate) async fn answer(
     if let Some(wait) = plan.retry_after {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait));
     }
+    // The lab's own time, not that of this machine.
+    if let Ok(value) = HeaderValue::from_str(&shared.http_date()) {
+        response.headers_mut().insert(header::DATE, value);
+    }
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     response
 }

@@ -12,7 +12,6 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     net::Ipv4Addr,
     sync::Arc,
-    time::Instant,
 };
 
 use hickory_proto::rr::{Name, RecordType};
@@ -31,16 +30,21 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     start: Timestamp,
-    since: Instant,
+    /// What the clock of this machine showed then: the lab's time passes as that does, also while the machine sleeps.
+    since: Timestamp,
 }
 
 impl Clock {
     pub(crate) fn new(start: Timestamp) -> Self {
-        Self { start, since: Instant::now() }
+        Self { start, since: Timestamp::now() }
+    }
+
+    pub(crate) fn pass(&mut self, by: SignedDuration) {
+        self.start = self.start.checked_add(by).unwrap_or(self.start);
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::ZERO);
+        let passed = Timestamp::now().duration_since(self.since).max(SignedDuration::ZERO);
         self.start.checked_add(passed).unwrap_or(self.start)
     }
 

@@ -1,6 +1,7 @@
 //! What every question of a look-up is asked with; shared by all look-ups of a client.
 
 use super::bootstrap;
+use super::dates::Dates;
 use super::referrals::Referrals;
 use super::settings::{Root, Settings};
 
@@ -12,4 +13,5 @@ pub(super) struct Context {
     pub budgets: net::Budgets,
     pub bootstrap: bootstrap::Source,
     pub referrals: Referrals,
+    pub dates: Dates,
 }

@@ -133,7 +133,7 @@ fn holds_data(r: &Registration) -> bool {
 
 async fn by_rdap(walk: Walk<'_>, trail: &mut Trail) {
     let Walk { context, name, now, .. } = walk;
-    let table = context.bootstrap.table(&context.dialer, now).await;
+    let table = context.bootstrap.table(&context.dialer, &context.dates, now).await;
     // The registry of .com answers "not found" about every name below uk.com, which another registry runs.
     if context.bootstrap.is_public() && whois_servers::below_tld(name.as_str()).is_some() {
         return;
@@ -151,7 +151,8 @@ async fn by_rdap(walk: Walk<'_>, trail: &mut Trail) {
                 let related = registrar_address(walk, &answer.reading.registration);
                 match answer.reading.outcome {
                     Outcome::Available if answer.is_bare => {
-                        let error = LookupError::new(FailureKind::Unparsable, "HTTP status 404 without a body");
+                        let error =
+                            LookupError::new(FailureKind::Unparsable, "HTTP status 404 without a body");
                         let (protocol, party, server) = (Protocol::Rdap, Party::Registry, answer.server);
                         trail.bare = Some(server.clone());
                         trail.failures.push(Failure { protocol, party, server, error });

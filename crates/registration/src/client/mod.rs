@@ -1,10 +1,11 @@
 //! Looking a name up: RDAP first, WHOIS where the TLD has no RDAP, where RDAP fails or holds nothing, and the
 //! registrar after the registry. In: a name; out: [`LookupResult`]. Polite: one budget per host, single flight per
-//! name, capped answers, every wait bounded. RFC 9082, RFC 9224, RFC 3912. Floors, lowest first: error, limits, bootstrap,
+//! name, capped answers, every wait bounded. RFC 9082, RFC 9224, RFC 3912. Floors, lowest first: error, dates, limits, bootstrap,
 //! settings, pace, referrals, result, context, exchange, merge, flow; each uses only those before it.
 
 mod bootstrap;
 mod context;
+mod dates;
 mod error;
 mod exchange;
 mod flow;
@@ -16,6 +17,7 @@ mod result;
 mod settings;
 
 pub use bootstrap::{BootstrapCache, BootstrapError};
+pub use dates::ServerDate;
 pub use error::{FailureKind, LookupError};
 pub use limits::{Limits, LimitsError};
 pub use pace::Pace;
@@ -74,8 +76,14 @@ impl Client {
             settings,
             dialer,
             budgets,
+            dates: dates::Dates::default(),
         };
         Ok(Client(Arc::new(Inner { context, flights: Mutex::default() })))
+    }
+
+    /// What the clocks of the servers say that answered since the last call.
+    pub fn take_server_dates(&self) -> Vec<ServerDate> {
+        self.0.context.dates.take()
     }
 
     /// Looks a name up for a person who waits. Callers that ask for the same name at the same time share one look-up.

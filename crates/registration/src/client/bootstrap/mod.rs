@@ -8,6 +8,7 @@ mod table;
 pub use cache::BootstrapCache;
 pub use table::BootstrapError;
 
+use super::dates::Dates;
 use cache::CachedFile;
 use model::Timestamp;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -101,7 +102,7 @@ impl Source {
     }
 
     /// The table, refreshed when it is older than a day. A failed fetch keeps the old one.
-    pub async fn table(&self, dialer: &net::Dialer, now: Timestamp) -> Arc<Table> {
+    pub async fn table(&self, dialer: &net::Dialer, dates: &Dates, now: Timestamp) -> Arc<Table> {
         // A clock that was set back must not put the next look off for as long as it was wrong.
         let good = 1..=GOOD_FOR;
         let due = |next: Option<Timestamp>| {
@@ -121,7 +122,7 @@ impl Source {
             return self.set(None, k.checked_at, GOOD_FOR);
         }
         let asked = cached.as_ref().map(CachedFile::conditions).unwrap_or_default();
-        match fetch(dialer, url, &asked, now).await {
+        match fetch((dialer, dates), url, &asked, now).await {
             Ok(Fetched::New(table, new)) => {
                 *cached = new;
                 let table = self.set(Some(table), now, GOOD_FOR);
@@ -168,7 +169,7 @@ impl Source {
 }
 
 async fn fetch(
-    dialer: &net::Dialer,
+    (dialer, dates): (&net::Dialer, &Dates),
     url: &Url,
     conditions: &[(&str, &str)],
     now: Timestamp,
@@ -176,6 +177,7 @@ async fn fetch(
     let exchange = dialer.http_get_with(url, "application/json", conditions, CAP);
     let answer = tokio::time::timeout(PATIENCE, exchange).await.map_err(|_| "no answer in time")?;
     let answer = answer.map_err(|e| e.to_string())?;
+    dates.note(url, &answer);
     match answer.status {
         200 => {
             let table = Table::parse(url.as_str(), &answer.body).map_err(|e| e.to_string())?;

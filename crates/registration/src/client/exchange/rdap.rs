@@ -44,6 +44,7 @@ pub(in crate::client) async fn ask(
         server: at.to_string(),
         error,
     })?;
+    context.dates.note(&at, &answer);
     let fail = |error| Failure { protocol: Protocol::Rdap, party, server: at.to_string(), error };
     let host = host_of(&at);
     let (budget, _) = context.settings.limit_of(&host);
