@@ -7,6 +7,7 @@ use model::health::FaultKind;
 use model::ids::OrgId;
 use model::item::Ownership;
 use model::names::DomainName;
+use model::status::StatusKind;
 use monitor::{Clock, Hub, Policy, Scanner, SecondPlace};
 use server::settings::EngineArgs;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -25,18 +26,24 @@ impl Clock for Now {
 
 struct World {
     store: Arc<dyn Store>,
+    names: Vec<&'static str>,
     args: EngineArgs,
     clock: Arc<Now>,
     folder: tempfile::TempDir,
-    _lab: lab::Lab,
+    lab: lab::Lab,
 }
 
 impl World {
     async fn start() -> World {
-        let folder = tempfile::tempdir().unwrap();
         let bulk = "[[bulk]]\nprefix = \"load-\"\ntld = \"example\"\ncount = 2\nregistrar = \"reg\"\nprovider = \"one\"\n";
+        World::start_with(bulk, &NAMES).await
+    }
+
+    /// The small lab with this added, and an inventory of these names.
+    async fn start_with(more: &str, names: &[&'static str]) -> World {
+        let folder = tempfile::tempdir().unwrap();
         let small = include_str!("../../crates/lab/scenarios/small.toml");
-        let scenario = lab::Scenario::parse(&format!("{small}\n{bulk}"), "own.toml").unwrap();
+        let scenario = lab::Scenario::parse(&format!("{small}\n{more}"), "own.toml").unwrap();
         let now = Timestamp::now();
         let lab = lab::Lab::start(lab::Options::new(scenario, folder.path().join("lab"), now)).await.unwrap();
         let args = EngineArgs {
@@ -47,18 +54,25 @@ impl World {
         };
         let args = args.resolved().unwrap();
         let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
-        for name in NAMES {
-            let name = DomainName::trusted(name);
-            let item = NewItem {
-                unicode: name.unicode(),
-                name,
-                ownership: Ownership::Owned,
-                tags: vec![],
-                note: String::new(),
-            };
-            store.add(OrgId::BUILT_IN, &[item], now).await.unwrap();
+        let clock = Arc::new(Now(Mutex::new(now)));
+        let mut w = World { store, names: vec![], args, clock, folder, lab };
+        for name in names {
+            w.add(name).await;
         }
-        World { store, args, clock: Arc::new(Now(Mutex::new(now))), folder, _lab: lab }
+        w
+    }
+
+    async fn add(&mut self, name: &'static str) {
+        self.names.push(name);
+        let name = DomainName::trusted(name);
+        let item = NewItem {
+            unicode: name.unicode(),
+            name,
+            ownership: Ownership::Owned,
+            tags: vec![],
+            note: String::new(),
+        };
+        self.store.add(OrgId::BUILT_IN, &[item], self.clock.now()).await.unwrap();
     }
 
     /// Scans all names with these settings, `times` times six minutes apart, so that what has to be confirmed is; the
@@ -74,7 +88,17 @@ impl World {
         times: u32,
         second: Option<Arc<dyn SecondPlace>>,
     ) -> Vec<FaultKind> {
-        let hub = Hub::default();
+        self.scan_as(&Hub::default(), args, times, second).await
+    }
+
+    /// The same by a process that runs on.
+    async fn scan_as(
+        &self,
+        hub: &Hub,
+        args: &EngineArgs,
+        times: u32,
+        second: Option<Arc<dyn SecondPlace>>,
+    ) -> Vec<FaultKind> {
         let mut internet = server::wiring::internet(args).unwrap();
         internet.second = second;
         let scanner = Scanner {
@@ -85,15 +109,22 @@ impl World {
             policy: Policy { freshness_s: 0, ..Policy::default() },
         };
         for _ in 0..times {
-            for name in NAMES {
+            for name in &self.names {
                 scanner.scan(&DomainName::trusted(name), true).await.unwrap();
             }
-            self.advance(SignedDuration::from_mins(6));
+            self.pass(SignedDuration::from_mins(6));
         }
         hub.faults().into_iter().map(|f| f.kind).collect()
     }
 
-    fn advance(&self, by: SignedDuration) {
+    /// Time passes, here and in the lab.
+    fn pass(&self, by: SignedDuration) {
+        self.lab.pass(by);
+        self.set_clock(by);
+    }
+
+    /// Our clock is set, forward or back.
+    fn set_clock(&self, by: SignedDuration) {
         *self.clock.0.lock().unwrap() += by;
     }
 
@@ -104,7 +135,7 @@ impl World {
     /// What is shown of the names' DNSSEC and registration.
     async fn shown(&self) -> Vec<String> {
         let mut out = Vec::new();
-        for name in NAMES {
+        for name in &self.names {
             let name = DomainName::trusted(name);
             let seen = self.store.observation(&name, &model::ids::Vantage::local()).await.unwrap().unwrap();
             let dnssec = seen.observation.dnssec.value.map(|d| d.status);
@@ -112,6 +143,26 @@ impl World {
             out.push(format!("{name} {dnssec:?} {registered}"));
         }
         out
+    }
+
+    /// The status of a name.
+    async fn status(&self, name: &str) -> StatusKind {
+        self.store.holders(&DomainName::trusted(name)).await.unwrap()[0].status.kind
+    }
+
+    /// Settings under which these addresses of name servers are out of reach: nothing listens where their packets go.
+    fn without(&self, lost: &[std::net::IpAddr]) -> EngineArgs {
+        let port = self.args.dns_port.unwrap_or(53);
+        let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let map = match &self.args.address_map {
+            Some(path) => std::fs::read_to_string(path).unwrap(),
+            None => String::new(),
+        };
+        let from: Vec<_> = lost.iter().map(|address| format!("\"{address}:{port}\" = ")).collect();
+        let is_kept = |l: &&str| !from.iter().any(|from| l.starts_with(from));
+        let mut map: Vec<_> = map.lines().filter(is_kept).map(str::to_string).collect();
+        map.extend(from.iter().map(|from| format!("{from}\"127.0.0.1:{closed}\"")));
+        EngineArgs { address_map: self.file("cut.toml", &map.join("\n")), ..self.args.clone() }
     }
 
     fn file(&self, name: &str, text: &str) -> Option<std::path::PathBuf> {
@@ -135,9 +186,9 @@ async fn faults_of_ours_are_shown_as_ours_and_are_no_events() {
     assert_eq!((w.events().await, w.shown().await), (before, shown.clone()), "a stale anchor");
 
     // A clock that is more than a year slow.
-    w.advance(-SignedDuration::from_hours(400 * 24));
-    assert_eq!(w.scan(&w.args, 2).await, [FaultKind::RootInvalid]);
-    w.advance(SignedDuration::from_hours(400 * 24));
+    w.set_clock(-SignedDuration::from_hours(400 * 24));
+    assert_eq!(w.scan(&w.args, 2).await, [FaultKind::RootInvalid, FaultKind::ClockWrong]);
+    w.set_clock(SignedDuration::from_hours(400 * 24));
     assert_eq!((w.events().await, w.shown().await), (before, shown.clone()), "a slow clock");
 
     // No name server answers: nothing listens on this port.
@@ -160,6 +211,87 @@ async fn faults_of_ours_are_shown_as_ours_and_are_no_events() {
     // All is well again: no fault, and still no event.
     assert_eq!(w.scan(&w.args, 2).await, []);
     assert_eq!((w.events().await, w.shown().await), (before, shown));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_a_month_fast_is_a_fault_of_ours_and_reminds_of_nothing() {
+    let domain = |name: &str, expires: &str| {
+        format!(
+            "[[domain]]\nname = \"{name}\"\nprovider = \"one\"\nregistrar = \"reg\"\ncreated = \"-5y\"\n\
+             expires = \"{expires}\"\nstatuses = [\"clientTransferProhibited\"]\n"
+        )
+    };
+    let more = domain("forty.example", "+40d") + &domain("twenty.example", "+20d");
+    let mut w = World::start_with(&more, &["signed.example", "forty.example", "plain.example"]).await;
+    assert_eq!(w.scan(&w.args, 2).await, []);
+    let (before, shown) = (w.events().await, w.shown().await);
+    assert_eq!(w.status("forty.example").await, StatusKind::Normal);
+
+    // By this clock ten days are left of the one, and the other has ended.
+    let month = SignedDuration::from_hours(30 * 24);
+    w.set_clock(month);
+    w.add("twenty.example").await;
+    let faults = w.scan(&w.args, 3).await;
+    assert!(faults.contains(&FaultKind::ClockWrong), "{faults:?}");
+    assert_eq!(w.events().await, before, "no event about a domain");
+    assert_eq!(w.shown().await[..3], shown, "DNSSEC among it");
+    assert_eq!(w.status("forty.example").await, StatusKind::Normal);
+    assert_eq!(w.status("twenty.example").await, StatusKind::Warning, "by the time that servers agree on");
+
+    // Right again: what is due comes, and nothing else.
+    w.set_clock(-month);
+    assert_eq!(w.scan(&w.args, 2).await, []);
+    let events = w.store.events(OrgId::BUILT_IN, &EventQuery::default()).await.unwrap();
+    assert_eq!(events.total, before + 1, "{:?}", events.events);
+    let newest = &events.events[0];
+    assert_eq!((newest.domain.as_str(), newest.change.kind), ("twenty.example", EventKind::ExpiresSoon));
+}
+
+/// Six operators, each with a domain and two servers in networks of their own.
+const OPERATORS: [&str; 6] =
+    ["d1.example", "d2.example", "d3.example", "d4.example", "d5.example", "d6.example"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_of_the_network_out_of_reach_is_a_fault_of_ours_and_no_event() {
+    let mut more = String::new();
+    for i in 1..=6 {
+        let server = |n: i32| format!("{{ name = \"ns{n}.p{i}.example\", address = \"127.60.{i}{n}.1\" }}");
+        more += &format!(
+            "[[provider]]\nid = \"p{i}\"\nname = \"P{i}\"\nservers = [{}, {}]\n\
+             [[domain]]\nname = \"p{i}.example\"\nprovider = \"p{i}\"\nregistrar = \"reg\"\nlisted = false\n\
+             [[domain]]\nname = \"d{i}.example\"\nprovider = \"p{i}\"\nregistrar = \"reg\"\ncreated = \"-5y\"\n\
+             expires = \"+200d\"\nrecords = [\"@ 300 A 192.0.2.10\"]\n",
+            server(1),
+            server(2)
+        );
+    }
+    let w = World::start_with(&more, &OPERATORS).await;
+    let hub = Hub::default();
+    assert_eq!(w.scan_as(&hub, &w.args, 2, None).await, []);
+    let before = w.events().await;
+    let address = |i: u8, n: u8| std::net::IpAddr::from([127, 60, 10 * i + n, 1]);
+
+    // Of three operators no server answers from here.
+    let lost: Vec<_> = (1..=3).flat_map(|i| [address(i, 1), address(i, 2)]).collect();
+    let faults = w.scan_as(&hub, &w.without(&lost), 4, None).await;
+    assert!(faults.contains(&FaultKind::PartOfNetworkDown), "{faults:?}");
+    assert_eq!(w.events().await, before, "no event about a domain");
+    assert_ne!(w.status("d1.example").await, StatusKind::Critical);
+
+    // All answer again but one operator's: its silence is its own.
+    let faults = w.scan_as(&hub, &w.without(&lost[..2]), 2, None).await;
+    assert!(!faults.contains(&FaultKind::PartOfNetworkDown), "{faults:?}");
+    let events = w.store.events(OrgId::BUILT_IN, &EventQuery::default()).await.unwrap().events;
+    let about: Vec<_> = events.iter().take(events.len() - usize::try_from(before).unwrap()).collect();
+    assert_eq!(about.len(), 2, "{about:?}");
+    for event in about {
+        assert_eq!((event.domain.as_str(), event.change.new.as_deref()), ("d1.example", Some("No answer")));
+    }
+    assert_eq!(w.status("d1.example").await, StatusKind::Critical);
+
+    // It answers again; and all do.
+    assert_eq!(w.scan_as(&hub, &w.args, 3, None).await, []);
+    assert_eq!(w.events().await, before + 4);
 }
 
 /// A point of presence with an engine of its own: takes questions from the store and answers them until dropped.
@@ -230,17 +362,7 @@ async fn a_name_server_out_of_reach_from_here_alone_is_no_event() {
     };
     let servers = stored().await.delegation.value.unwrap().servers;
     let lost = servers.iter().find(|s| s.address.is_some_and(|a| a.is_ipv4())).unwrap().clone();
-    // Nothing listens where this server's packets go now.
-    let port = w.args.dns_port.unwrap_or(53);
-    let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let map = match &w.args.address_map {
-        Some(path) => std::fs::read_to_string(path).unwrap(),
-        None => String::new(),
-    };
-    let from = format!("\"{}:{port}\" = ", lost.address.unwrap());
-    let mut map: Vec<_> = map.lines().filter(|l| !l.starts_with(&from)).map(str::to_string).collect();
-    map.push(format!("{from}\"127.0.0.1:{closed}\""));
-    let cut = EngineArgs { address_map: w.file("cut.toml", &map.join("\n")), ..w.args.clone() };
+    let cut = w.without(&[lost.address.unwrap()]);
 
     let point = PointOfPresence::join(&w).await;
     let second: Arc<dyn SecondPlace> = Arc::new(product::SecondLook {
@@ -259,7 +381,7 @@ async fn a_name_server_out_of_reach_from_here_alone_is_no_event() {
     assert_eq!((elsewhere[0].server.as_str(), elsewhere[0].place.as_str()), (&*field, "fra-1 (Frankfurt)"));
 
     // The point of presence is gone: what is seen twice from here is an event again.
-    w.advance(SignedDuration::from_mins(5));
+    w.pass(SignedDuration::from_mins(5));
     w.scan_with(&cut, 2, Some(second)).await;
     let events = w.store.events(OrgId::BUILT_IN, &EventQuery::default()).await.unwrap().events;
     let about: Vec<_> = events

@@ -26,6 +26,9 @@ const CONFLICTS: usize = 5;
 /// A scheduled check that comes earlier than due by more than this waits: a person had one made meanwhile.
 const EARLY_S: i64 = 2;
 
+/// How long a scheduled check waits while the clock is not right.
+const CLOCK_DOUBTFUL_S: i64 = 5 * 60;
+
 /// Changes of a registration after which a verified claim must be proven again.
 const REOPENING: [EventKind; 3] =
     [EventKind::CreationChanged, EventKind::RegistrarChanged, EventKind::Registered];
@@ -261,6 +264,11 @@ async fn due_check(scanner: &Scanner, job: &LeasedJob, id: &str) -> Result<Optio
         && at.as_second() > scanner.clock.now().as_second() + EARLY_S
     {
         return Ok(Some(at));
+    }
+    // A claim must not lapse by a clock that is wrong.
+    if job.priority == Priority::Scheduled && scanner.hub.own_faults().is_clock_doubtful() {
+        let later = jiff::SignedDuration::from_secs(CLOCK_DOUBTFUL_S);
+        return Ok(scanner.clock.now().checked_add(later).ok());
     }
     Ok(match scanner.check_claim(id).await? {
         Checked::Gone => None,

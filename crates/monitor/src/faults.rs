@@ -1,11 +1,18 @@
 //! Recognises faults of the installation itself from what scans of different domains have in common. In: the observation of
 //! each scan; out: faults that last, and a gauge for each kind. A fault ends with the first scan that succeeds.
 
+use crate::Scanner;
+use crate::clock_check::{ClockCheck, WrongClock};
+use crate::reach::Reach;
 use jiff::Timestamp;
+use model::confirm::ceased_servers;
+use model::dns::{Delegation, DnssecStatus};
 use model::health::{FaultKind, OwnFault};
-use model::observation::{Observation, Part};
+use model::observation::{Observation, Part, PartError};
+use registration::ServerDate;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// Different domains that must fail one after the other before the cause is looked for here: one domain alone may be
 /// broken.
@@ -13,6 +20,9 @@ const DOMAINS: usize = 3;
 
 /// Label of a part that was not judged because the root does not validate.
 pub(crate) const ROOT_INVALID: &str = "root_invalid";
+
+/// Label of a part that was not judged because the clock may be wrong.
+const CLOCK_WRONG: &str = "clock_wrong";
 
 /// What failed since the last success.
 struct Streak {
@@ -27,9 +37,52 @@ struct Streak {
 pub(crate) struct Faults {
     /// By kind, and for registries by TLD.
     streaks: Mutex<BTreeMap<(FaultKind, String), Streak>>,
+    clock: Mutex<Clock>,
+    reach: Mutex<Reach>,
+}
+
+#[derive(Default)]
+struct Clock {
+    check: ClockCheck,
+    /// The fault that is shown.
+    fault: Option<OwnFault>,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Faults {
+    /// Takes the clocks of servers into account; `now`: what ours shows.
+    pub(crate) fn note_clock(&self, dates: Vec<ServerDate>, now: Timestamp) {
+        let mut clock = lock(&self.clock);
+        clock.check.note(dates, now, Instant::now());
+        let since = clock.fault.as_ref().map_or(now, |f| f.since);
+        let sentence = clock.check.wrong().map(|wrong| clock_sentence(&wrong, now));
+        clock.fault = sentence.map(|sentence| OwnFault { kind: FaultKind::ClockWrong, since, sentence });
+    }
+
+    /// True when nothing should be concluded from the time alone.
+    pub(crate) fn is_clock_doubtful(&self) -> bool {
+        lock(&self.clock).check.is_doubtful(Instant::now())
+    }
+
+    /// The time that servers agree on, when they agree that our clock, which shows `now`, is wrong.
+    pub(crate) fn believed(&self, now: Timestamp) -> Timestamp {
+        let ahead = lock(&self.clock).check.wrong().map_or(0, |w| w.ahead_s);
+        now.checked_sub(jiff::SignedDuration::from_secs(ahead)).unwrap_or(now)
+    }
+
+    /// Takes the servers of a scan into account; `ceased`: those that answered before and are silent now.
+    pub(crate) fn note_servers(&self, d: &Delegation, ceased: &[String], interval_s: i64, now: Timestamp) {
+        lock(&self.reach).note(d, ceased, interval_s, now);
+    }
+
+    /// True when a part of the network is out of reach from here.
+    pub(crate) fn is_reach_limited(&self) -> bool {
+        lock(&self.reach).fault().is_some()
+    }
+
     /// Takes the observation of a scan into account.
     pub(crate) fn note(&self, o: &Observation, now: Timestamp) {
         let domain = o.name.as_str();
@@ -55,7 +108,7 @@ impl Faults {
         if part.attempted_at.is_none() {
             return;
         }
-        let mut streaks = self.streaks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streaks = lock(&self.streaks);
         let key = (kind, scope.to_string());
         let Some(error) = &part.error else {
             streaks.remove(&key);
@@ -74,7 +127,15 @@ impl Faults {
 
     /// The faults that last. A root that does not validate is one at once.
     pub(crate) fn list(&self) -> Vec<OwnFault> {
-        let streaks = self.streaks.lock().unwrap_or_else(PoisonError::into_inner);
+        let reach = lock(&self.reach).fault();
+        let reach =
+            reach.map(|(since, sentence)| OwnFault { kind: FaultKind::PartOfNetworkDown, since, sentence });
+        let clock = lock(&self.clock).fault.clone();
+        self.failing().into_iter().chain(clock).chain(reach).collect()
+    }
+
+    fn failing(&self) -> Vec<OwnFault> {
+        let streaks = lock(&self.streaks);
         let is_fault =
             |kind: FaultKind, s: &Streak| kind == FaultKind::RootInvalid || s.domains.len() >= DOMAINS;
         let found = streaks.iter().filter(|((kind, _), s)| is_fault(*kind, s));
@@ -93,9 +154,57 @@ impl Faults {
                          known of them is kept.",
                         s.sentence
                     ),
+                    // These are no streaks of failures.
+                    FaultKind::ClockWrong | FaultKind::PartOfNetworkDown => s.sentence.clone(),
                 };
                 OwnFault { kind: *kind, since: s.since, sentence }
             })
             .collect()
     }
+}
+
+/// What our clock shows, what others say, and what to do.
+fn clock_sentence(wrong: &WrongClock, now: Timestamp) -> String {
+    let shown = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
+    let theirs = now.checked_sub(jiff::SignedDuration::from_secs(wrong.ahead_s)).unwrap_or(now);
+    let named = wrong.hosts.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    let more = match wrong.hosts.len().saturating_sub(3) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!(
+        "This machine shows {}; {named}{more} say {}. Set the clock (check with timedatectl). Until then no reminders are \
+         made, and certificates and DNSSEC are not judged.",
+        shown(now),
+        shown(theirs)
+    )
+}
+
+impl Scanner {
+    /// Takes what a scan observed into account for the faults of the installation, and leaves out of it what can't be
+    /// judged while the clock is not right.
+    pub(crate) fn note_faults(&self, before: Option<&Observation>, seen: &mut Observation, now: Timestamp) {
+        let faults = self.hub.own_faults();
+        faults.note_clock(self.observer.take_server_dates(), self.clock.now());
+        if let Some(d) = seen.delegation.value.as_ref().filter(|_| seen.delegation.error.is_none()) {
+            let ceased = before.map(|b| ceased_servers(b, seen)).unwrap_or_default();
+            faults.note_servers(d, &ceased, self.policy.interval_s, now);
+        }
+        faults.note(seen, now);
+        if faults.is_clock_doubtful() {
+            leave_out_what_time_judges(seen);
+        }
+    }
+}
+
+/// Certificates and signatures are good or bad by the clock alone: what was known of them stays.
+fn leave_out_what_time_judges(seen: &mut Observation) {
+    seen.certificates = Part::default();
+    if seen.dnssec.value.as_ref().is_some_and(|d| d.status == DnssecStatus::Bogus) {
+        let sentence = "not judged, because the clock of this machine may be wrong".to_string();
+        let error = PartError { label: CLOCK_WRONG.into(), sentence, retry_at: None };
+        seen.dnssec = Part { attempted_at: seen.dnssec.attempted_at, error: Some(error), ..Part::default() };
+    }
+    let by_time = |tag: &str| tag == "DNSSEC_BOGUS" || tag.starts_with("SIGNATURES_EXPIRE");
+    seen.findings.retain(|f| !by_time(&f.tag) && !f.test_case.eq_ignore_ascii_case("DNSSEC04"));
 }

@@ -65,9 +65,9 @@ impl Hub {
         self.0.faults.list()
     }
 
-    /// Takes the observation of a scan into account for [`Hub::faults`].
-    pub(crate) fn note_faults(&self, observation: &model::observation::Observation, now: jiff::Timestamp) {
-        self.0.faults.note(observation, now);
+    /// What scans of this process know of its own faults.
+    pub(crate) fn own_faults(&self) -> &crate::faults::Faults {
+        &self.0.faults
     }
 
     /// What happens from now on. A receiver that falls behind gets an error and must read the state again.

@@ -3,11 +3,13 @@
 
 mod certificates;
 pub mod claims;
+mod clock_check;
 mod faults;
 pub mod hub;
 mod observe;
 pub mod observer;
 mod progress;
+mod reach;
 mod scanner;
 pub mod schedule;
 mod services;

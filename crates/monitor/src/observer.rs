@@ -13,7 +13,7 @@ use model::ownership::{Challenge, ExpectedRecord, Method, Observed};
 use model::registration::{Party, RegistrationState};
 use model::scan::{Stage, StageResult};
 use model::web_places::WebAnswer;
-use registration::Pace;
+use registration::{Pace, ServerDate};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -115,6 +115,11 @@ pub trait Observer: Send + Sync + 'static {
     async fn elsewhere(&self, name: &DomainName) -> Option<Elsewhere> {
         let _ = name;
         None
+    }
+
+    /// What the clocks of the servers say that answered since the last call: our own may be wrong.
+    fn take_server_dates(&self) -> Vec<ServerDate> {
+        Vec::new()
     }
 
     /// What a web server answers at a path over HTTPS and HTTP.
@@ -253,6 +258,10 @@ impl Observer for NetworkObserver {
         let part = Part::good(Certificates { hosts }, now, "TLS");
         progress.done(ended(Stage::Certificates, &part, words, began));
         part
+    }
+
+    fn take_server_dates(&self) -> Vec<ServerDate> {
+        self.client.take_server_dates()
     }
 
     async fn elsewhere(&self, name: &DomainName) -> Option<Elsewhere> {

@@ -4,7 +4,7 @@ use crate::observer::{Elsewhere, Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
 use model::carry::carry_forward;
-use model::confirm::{CONFIRM_S, Confirmed, confirm, keep_answering, silent_servers};
+use model::confirm::{CONFIRM_S, Confirmed, confirm, confirm_but_silence, keep_answering, silent_servers};
 use model::detail::RawAnswer;
 use model::event::Change;
 use model::expiry::{REMINDER_DAYS, remind};
@@ -144,8 +144,8 @@ impl Scanner {
         self.hub.started(name, began, &[]);
         let previous = self.stored(name).await?;
         let reporter = ProgressReporter { hub: &self.hub, clock: &*self.clock, name };
-        let seen = self.observe(name, previous.as_ref(), asked, began, &reporter).await;
-        self.hub.note_faults(&seen.observation, began);
+        let mut seen = self.observe(name, previous.as_ref(), asked, began, &reporter).await;
+        self.note_faults(previous.as_ref().map(|p| &p.observation), &mut seen.observation, began);
         let waits = seen.observation.registration.error.as_ref().and_then(|e| e.retry_at);
         let known = previous.as_ref().and_then(|p| p.observation.registration.error.as_ref()?.retry_at);
         let tried = seen.observation.registration.attempted_at.is_some();
@@ -216,7 +216,10 @@ impl Scanner {
                 PartKind::Dnssec => seen.dnssec.attempted_at,
                 PartKind::Certificates => seen.certificates.attempted_at,
             };
+            // Another place that saw the silence too says that it is not ours.
+            let ours = self.hub.own_faults().is_reach_limited() && !matches!(elsewhere, Some(Some(_)));
             let Confirmed { observation: current, changes, look_again_at } = match before {
+                Some(b) if ours => confirm_but_silence(b, current, attempted, self.policy.confirm_s, now),
                 Some(b) => confirm(b, current, attempted, self.policy.confirm_s, now),
                 // The first look is a baseline.
                 None => Confirmed { observation: current, changes: vec![], look_again_at: None },
@@ -305,7 +308,10 @@ impl Scanner {
             item.was_delegated = true;
         }
         item.next_scan_at = Some(schedule::next_scan(&item.name, self.policy.interval_s, now));
-        let reminder = remind(&mut item, current, &self.policy.reminder_days, &self.policy.thresholds, now);
+        // What the time alone makes due waits for a clock that is right.
+        let reminder = (!self.hub.own_faults().is_clock_doubtful())
+            .then(|| remind(&mut item, current, &self.policy.reminder_days, &self.policy.thresholds, now))
+            .flatten();
         let (item, row) = self.judged(item, Some(current), now);
         ItemOutcome { item, row, changes: changes.iter().cloned().chain(reminder).collect() }
     }
@@ -313,6 +319,7 @@ impl Scanner {
     /// Judges a holding again and makes its row.
     pub fn judged(&self, mut item: Item, observation: Option<&Observation>, now: Timestamp) -> (Item, Row) {
         if let Some(o) = observation {
+            let now = self.hub.own_faults().believed(now);
             item.status = judge(&item, o, &self.policy.thresholds, now);
         }
         let unicode = model::names::to_unicode(item.name.as_str());
@@ -325,6 +332,9 @@ impl Scanner {
     /// # Errors
     /// What the store says.
     pub async fn judge_due(&self) -> Result<usize, store::Error> {
+        if self.hub.own_faults().is_clock_doubtful() {
+            return Ok(0);
+        }
         let now = self.clock.now();
         let due = self.store.due_for_judgement(now, 200).await?;
         let mut judged = Vec::with_capacity(due.len());

@@ -13,11 +13,21 @@ pub enum FaultKind {
     NetworkDown,
     /// The registry of a TLD answers for none of its names.
     RegistryDown,
+    /// The clock of this machine differs from those of the servers that answer.
+    ClockWrong,
+    /// Name servers in many networks ceased to answer at the same time: a part of the network is out of reach.
+    PartOfNetworkDown,
 }
 
 impl FaultKind {
     /// All kinds.
-    pub const ALL: [FaultKind; 3] = [FaultKind::RootInvalid, FaultKind::NetworkDown, FaultKind::RegistryDown];
+    pub const ALL: [FaultKind; 5] = [
+        FaultKind::RootInvalid,
+        FaultKind::NetworkDown,
+        FaultKind::RegistryDown,
+        FaultKind::ClockWrong,
+        FaultKind::PartOfNetworkDown,
+    ];
 
     /// The stable word.
     pub fn as_str(self) -> &'static str {
@@ -25,6 +35,8 @@ impl FaultKind {
             FaultKind::RootInvalid => "root_invalid",
             FaultKind::NetworkDown => "network_down",
             FaultKind::RegistryDown => "registry_down",
+            FaultKind::ClockWrong => "clock_wrong",
+            FaultKind::PartOfNetworkDown => "part_of_network_down",
         }
     }
 
@@ -34,6 +46,8 @@ impl FaultKind {
             FaultKind::RootInvalid => "DNSSEC can't be validated here",
             FaultKind::NetworkDown => "No name server can be reached from here",
             FaultKind::RegistryDown => "A registry does not answer",
+            FaultKind::ClockWrong => "The clock of this machine is wrong",
+            FaultKind::PartOfNetworkDown => "Part of the network can't be reached from here",
         }
     }
 }

@@ -122,7 +122,7 @@ pub struct HealthV1 {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = OwnFault)]
 struct OwnFaultV1 {
-    /// `root_invalid`, `network_down` or `registry_down`.
+    /// `root_invalid`, `network_down`, `registry_down`, `clock_wrong` or `part_of_network_down`.
     kind: String,
     since: Timestamp,
     sentence: String,
