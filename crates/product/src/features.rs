@@ -227,9 +227,16 @@ pub async fn ask_feature(
     let mut found =
         report.features.into_iter().find(|f| f.feature.name == name).ok_or_else(|| unknown(&name))?;
     if dry_run {
+        if expected.is_some_and(|rv| rv != found.rv) {
+            return Err(ApiError::conflict(format!("{name} was changed meanwhile. Read it again.")));
+        }
         found.feature.desired = desired;
-        if let Some(declared) = &draft.declared {
+        if let Some(declared) = draft.declared.as_ref().filter(|_| found.feature.registered.is_some()) {
             found.feature.declare(declared);
+        }
+        found.feature.settle(now);
+        if let Some(metadata) = &draft.metadata {
+            found.metadata.clone_from(metadata);
         }
     }
     Ok(found)

@@ -96,6 +96,7 @@ async fn stage(folder: &tempfile::TempDir) -> (Services, Arc<World>) {
         engine,
         tools: Tools::new(comparer, bounds, inspector),
         quotas: product::Quotas::default(),
+        overlap: product::OverlapPolicy::default(),
         gates: features::Gates::default(),
         deliverer,
         demo: false,

@@ -66,6 +66,7 @@ async fn services(folder: &tempfile::TempDir) -> Services {
         worker: Worker::new(scanner.clone(), "test"),
         identity: Identity::new(scanner.store.clone(), Arc::new(SystemClock), 1).unwrap(),
         quotas: Quotas::default(),
+        overlap: product::OverlapPolicy::default(),
         gates: features::Gates::default(),
         scanner,
         tools: Tools::new(comparer, Bounds::default(), product::configure::Inspector::new(engine.clone())),

@@ -119,12 +119,12 @@ pub(crate) async fn patch(
         "application/merge-patch+json" => {
             let (patch, repeated) = body::read_noting(&request.body, "application/json")?;
             let warnings = decoded(objects, name, duplicate(repeated), options)?;
-            let changed = change(objects, name, request, options, now, &|old| {
+            let edit = |old: &Value| {
                 let mut new = old.clone();
                 json_patch::merge(&mut new, &patch);
                 Ok(new)
-            });
-            warned(warnings, changed.await)
+            };
+            warned(warnings, change(objects, name, request, options, now, &edit).await)
         }
         "application/json-patch+json" => {
             let (patch, repeated) = body::read_noting(&request.body, "application/json")?;
@@ -136,15 +136,15 @@ pub(crate) async fn patch(
                     format!("the patch has {} operations, the limit is {OPERATIONS_MAX}", patch.0.len());
                 return Err(Failure::new(413, "RequestEntityTooLarge", message));
             }
-            let changed = change(objects, name, request, options, now, &|old| {
+            let edit = |old: &Value| {
                 let mut new = old.clone();
                 json_patch::patch(&mut new, &patch).map_err(|e| {
                     Failure::new(422, "Invalid", format!("the patch does not apply: {e}"))
                         .about(objects.kind, name)
                 })?;
                 Ok(new)
-            });
-            warned(warnings, changed.await)
+            };
+            warned(warnings, change(objects, name, request, options, now, &edit).await)
         }
         "application/apply-patch+yaml" => apply_patch(objects, name, request, options, now).await,
         _ => {
