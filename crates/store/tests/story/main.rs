@@ -24,6 +24,7 @@ mod processes;
 mod saved;
 mod services;
 mod states;
+mod uses;
 mod world;
 
 use world::Place;
