@@ -22,11 +22,11 @@ fn kind(path: &str) -> &'static str {
     if matches!(path, "/" | "/domains") {
         return "inventory";
     }
-    let fits = |begin: &&str| {
+    let fits = |begin: &&'static str| {
         path.strip_prefix(*begin)
             .is_some_and(|rest| begin.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
     };
-    KINDS.iter().find(|(_, begins)| begins.iter().any(|b| fits(b))).map_or("page", |(kind, _)| kind)
+    KINDS.iter().find(|(_, begins)| begins.iter().any(&fits)).map_or("page", |(kind, _)| kind)
 }
 
 /// Counts a request, and the time until its response begins.

@@ -1,7 +1,8 @@
 //! Each feature of this version, with the process that leads its transition killed in each state between on and off, and in
 //! the middle of each task: another process goes on and ends it right.
 
-use crate::features::{desire, feature, remove_it, use_it};
+use crate::features::{desire, feature};
+use crate::uses::{remove_it, use_it};
 use crate::world::{ONE, Place, TWO, add, now};
 use async_trait::async_trait;
 use features::{

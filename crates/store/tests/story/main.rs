@@ -26,6 +26,7 @@ mod services;
 mod states;
 mod together;
 mod transitions;
+mod uses;
 mod world;
 
 use world::Place;
