@@ -22,7 +22,7 @@ pub use observer::{DnsParts, Elsewhere, InTurn, NetworkObserver, Observer, Secon
 pub use scanner::{Policy, ScanError, Scanned, Scanner};
 pub use services::{ServiceInspector, record_look};
 pub use shared::{StoreBootstrapCache, StoreLedger, report_blocked_hosts};
-pub use worker::Worker;
+pub use worker::{UPKEEP, Worker};
 
 /// Where `now` comes from. The only clock of the product; tests bring their own.
 pub trait Clock: Send + Sync + 'static {

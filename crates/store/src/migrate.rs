@@ -100,6 +100,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0017_packed.sql"),
         postgres: include_str!("../migrations/postgres/0017_packed.sql"),
     },
+    Migration {
+        version: 18,
+        sqlite: include_str!("../migrations/sqlite/0018_schedules.sql"),
+        postgres: include_str!("../migrations/postgres/0018_schedules.sql"),
+    },
 ];
 
 /// Any number that no other program's advisory lock is likely to have.

@@ -76,6 +76,13 @@ const METRICS: &[(&str, Kind, &str)] = &[
     ("domainscope_scan_seconds", Histogram, "Duration of a scan"),
     ("domainscope_scan_stage_seconds", Histogram, "Duration of a stage of a scan, by stage and outcome"),
     ("domainscope_scans_total", Counter, "Scans that ended, by outcome"),
+    (
+        "domainscope_upkeep_last_success_timestamp_seconds",
+        Gauge,
+        "When this process last deleted old rows to the end (Unix time); one process of all does it",
+    ),
+    ("domainscope_upkeep_rows_total", Counter, "Old rows that this process deleted"),
+    ("domainscope_upkeep_seconds", Gauge, "How long the last deletion of old rows took"),
 ];
 
 /// Counters with the values of their label from the start: a rate is right from the first increment on.

@@ -20,6 +20,7 @@ mod outbox;
 mod passkeys;
 mod plain;
 mod processes;
+mod prune;
 mod saved;
 mod services;
 mod states;
@@ -111,6 +112,7 @@ stories! {
     outbox::changes_of_notification_settings_are_audited,
     outbox::what_is_not_sent_says_why,
     outbox::secrets_of_channels_are_not_stored_in_clear,
+    prune::many_old_rows_go_in_short_statements_and_after_an_interruption,
     saved::a_database_of_schema_13_reads_as_it_did,
     saved::a_database_of_schema_2_reads_as_it_did,
     saved::todays_words_are_the_stored_words,

@@ -1,0 +1,1 @@
+-- Old rows are deleted in steps that begin where the last one ended. Here an index ends with the row's id by itself.
