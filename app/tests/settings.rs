@@ -189,6 +189,8 @@ async fn events_say_whether_messages_about_them_were_sent() {
         &[
             "Sent to Operations mailbox, Nov 20, 2026, 14:05 UTC",
             "Not sent to Microsoft Teams: 404 Not Found",
+            "Not sent: no rule sends it",
+            "Muted until Nov 21, 2026, 14:05 UTC; what still holds then is sent",
         ],
     );
 }

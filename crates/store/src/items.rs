@@ -11,6 +11,7 @@ use crate::db::{Cells, Db, args};
 use crate::job::{Job, Priority};
 use crate::jobs;
 use crate::log::{self, Line};
+use crate::outbox;
 use crate::record::locked;
 use crate::resources;
 use jiff::Timestamp;
@@ -262,6 +263,9 @@ pub(crate) async fn patch(db: &Db, by: &By<'_>, name: &DomainName, patch: &ItemP
         ],
     )
     .await?;
+    if item.muted_until != before.muted_until {
+        outbox::release_held(&mut tx, org, Some(name), now).await?;
+    }
     log::append(&mut tx, vec![Line::item(org, name.as_str(), Op::Update)], now).await?;
     let (old, new) = (facts(&before), facts(&item));
     let only = |these: &[String], others: &[String]| {

@@ -105,7 +105,10 @@ pub(crate) fn mute(d: &Detail) -> AnyView {
     let muted = d.item.muted_until.filter(|until| *until > d.now);
     let words = match muted {
         Some(until) => {
-            format!("No messages until {}. Events are recorded all the same.", human_instant(until))
+            format!(
+                "No messages until {}. Events are recorded all the same; what still holds then is sent.",
+                human_instant(until)
+            )
         }
         None => "Messages about this domain are sent as the rules say.".to_string(),
     };

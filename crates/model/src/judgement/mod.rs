@@ -10,6 +10,7 @@ pub mod delivery;
 pub mod diff;
 pub mod event;
 pub mod expiry;
+pub mod hold;
 pub mod item;
 pub mod judge;
 pub mod latency;

@@ -1,11 +1,11 @@
 //! One expiring domain, one mail in a mailbox: scans through a scripted observer, the outbox, and a real SMTP server
 //! (aiosmtpd), which also refuses, delays, and closes connections. Mails are read back by Python's own parser.
 
+mod held;
 mod smtp;
 mod world;
 
 use model::event::EventKind;
-use model::ids::EventId;
 use model::notify::DeliveryState;
 use smtp::{Mailbox, Server};
 use world::World;
@@ -233,7 +233,7 @@ async fn an_acknowledged_event_is_not_sent_again() {
     // The reminder at 15 days is a repetition: recorded, not sent. At 7 days it is critical, and is sent.
     w.later_hours(15 * 24).await;
     w.deliver().await;
-    let newest = w.store.message_statuses(world::ORG, EventId(0), EventId(i64::MAX)).await.unwrap().remove(0);
+    let newest = w.messages().await.remove(0);
     let DeliveryState::Skipped { reason, .. } = newest.state else { panic!("{newest:?}") };
     assert_eq!(reason, "Mira Holt acknowledged an earlier reminder of this date");
     assert_eq!((w.events().await.len(), server.mails().await.len()), (2, 0));
