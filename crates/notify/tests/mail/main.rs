@@ -1,7 +1,8 @@
 //! One expiring domain, one mail in a mailbox: scans through a scripted observer, the outbox, and a real SMTP server
-//! (aiosmtpd), which also refuses, delays, and closes connections. Mails are read back by Python's own parser.
+//! (aiosmtpd, Postfix), which also refuses, delays, and closes connections. Mails are read back by Python's own parser.
 
 mod held;
+mod postfix;
 mod smtp;
 mod world;
 
@@ -116,7 +117,7 @@ async fn servers_that_pass_and_servers_that_do_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_cut_in_data_resends_the_same_message() {
+async fn a_connection_cut_after_data_resends_the_same_message() {
     let server = Server::start("cut").await;
     let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
     w.scan().await;
@@ -128,6 +129,31 @@ async fn a_connection_cut_in_data_resends_the_same_message() {
     assert_eq!(mails.len(), 2, "the server took both");
     assert_eq!(mails[0]["headers"]["message-id"], mails[1]["headers"]["message-id"]);
     assert_eq!(w.status().await, "delivered");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ends_early_is_tried_again() {
+    let ca = Mailbox::authority();
+    for (behaviour, words) in [
+        // Inside the message: nothing was taken.
+        ("cut-data", "closed the connection"),
+        ("full", "421"),
+        ("no-tls", "454"),
+    ] {
+        let server = Server::start_tls(behaviour, &ca).await;
+        let w = World::with_ca(&server.url_of("localhost", ""), "2026-12-20", Some(ca.pem())).await;
+        w.scan().await;
+        w.deliver().await;
+        let status = w.status().await;
+        assert!(status.starts_with("waiting:") && status.contains(words), "{behaviour}: {status}");
+        assert!(server.mails().await.is_empty(), "{behaviour}: nothing was sent, in the clear least of all");
+        w.seconds(60);
+        assert_eq!(w.deliver().await, 1);
+        assert_eq!(w.status().await, "delivered", "{behaviour}");
+        let mails = server.mails().await;
+        assert_eq!(mails.len(), 1, "{behaviour}");
+        assert_eq!(mails[0]["headers"]["x-envelope"], "ops@alder.example tls=True");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
