@@ -2,12 +2,14 @@
 //! [`Scanner::scan`]; workers lease what is due from the store, so any number of processes share the work.
 
 mod certificates;
+mod checks;
 pub mod claims;
 mod faults;
 pub mod hub;
 mod observe;
 pub mod observer;
 mod progress;
+mod reminders;
 mod scanner;
 pub mod schedule;
 mod services;

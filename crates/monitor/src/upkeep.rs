@@ -3,7 +3,6 @@
 
 use crate::{Scanner, schedule};
 use features::Duty;
-use model::names::DomainName;
 use std::time::Duration;
 use store::{Job, JobKind};
 use tokio_util::sync::CancellationToken;
@@ -51,22 +50,21 @@ pub(crate) async fn judgements(scanner: Scanner, stop: CancellationToken) {
 }
 
 pub(crate) async fn reschedule_far_future(scanner: &Scanner) -> Result<u64, store::Error> {
-    let interval_s = scanner.policy.interval_s;
     let now = scanner.clock.now();
-    let furthest = schedule::furthest(interval_s, now);
-    let place = |name: &DomainName| schedule::next_scan(name, interval_s, now);
+    // Domains with an interval of their own may be due later than the others.
+    let longest = scanner.store.longest_interval().await?.unwrap_or(0);
+    let furthest = schedule::furthest(scanner.policy.interval_s.max(longest), now);
     let mut moved = 0;
     loop {
         let jobs = scanner.store.far_future_jobs(JobKind::Scan, furthest, TOGETHER).await?;
         let found = jobs.len();
-        let times: Vec<_> = jobs
-            .into_iter()
-            .filter_map(|job| {
-                let Job::Scan(name) = &job else { return None };
-                let at = place(name);
-                Some((job, at))
-            })
-            .collect();
+        let mut times = Vec::with_capacity(found);
+        for job in jobs {
+            let Job::Scan(name) = &job else { continue };
+            let interval_s = scanner.interval_of(name).await?;
+            let at = schedule::next_scan(name, interval_s, now);
+            times.push((job, at));
+        }
         moved += scanner.store.reschedule_far_future(furthest, &times).await?;
         if found < TOGETHER as usize {
             return Ok(moved);
@@ -165,6 +163,7 @@ mod tests {
     use jiff::Timestamp;
     use model::detail::RawAnswer;
     use model::ids::OrgId;
+    use model::names::DomainName;
     use model::observation::Part;
     use model::registration::RegistrationState;
     use std::sync::{Arc, Mutex};

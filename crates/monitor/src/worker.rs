@@ -132,7 +132,7 @@ impl Worker {
                 let outcome = if scanned.recorded { "recorded" } else { "waiting" };
                 metrics::counter!("domainscope_scans_total", "outcome" => outcome).increment(1);
                 let now = self.scanner.clock.now();
-                let next = schedule::next_scan(name, self.scanner.policy.interval_s, now);
+                let next = schedule::next_scan(name, scanned.interval_s, now);
                 // Where a registry had no room, the job comes back when it has; others go on meanwhile.
                 let next = scanned.again_at.map_or(next, |turn| turn.clamp(now, next));
                 (Some(next), self.outcome(job, &scanned.result))

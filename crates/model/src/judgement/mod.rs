@@ -5,6 +5,7 @@ pub mod advice;
 pub mod attention;
 pub mod carry;
 pub mod cause;
+pub mod checks;
 pub mod confirm;
 pub mod delivery;
 pub mod diff;

@@ -18,3 +18,10 @@ CREATE INDEX outbox_held ON outbox (org, name)
 -- The first message of a batch is leased, and the others with it.
 CREATE INDEX outbox_batches ON outbox (org, channel, batch, id)
   WHERE batch IS NOT NULL AND failed_at IS NULL AND delivered_at IS NULL;
+
+-- Seconds between two scheduled scans and days of reminders (JSON), as said of a domain or by its organisation.
+ALTER TABLE items ADD COLUMN scan_interval_s INTEGER;
+ALTER TABLE items ADD COLUMN expiry_days TEXT;
+ALTER TABLE orgs ADD COLUMN scan_interval_s INTEGER;
+ALTER TABLE orgs ADD COLUMN expiry_days TEXT;
+CREATE INDEX items_scan_interval ON items (scan_interval_s) WHERE scan_interval_s IS NOT NULL;

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod budgets;
+mod checks;
 mod claims;
 mod cluster;
 mod crash;
@@ -64,6 +65,8 @@ stories! {
     accounts::a_request_with_a_key_is_carried_out_once,
     budgets::replicas_change_a_budget_one_after_the_other,
     budgets::a_budget_nobody_needs_is_forgotten_and_begins_anew,
+    checks::checks_are_said_of_a_domain_and_of_an_organisation,
+    checks::a_reminder_without_a_scan_is_recorded_once,
     claims::a_claim_is_written_with_its_events_and_its_next_check,
     claims::claims_of_rivals_change_together_and_each_sees_its_own,
     features::each_feature_goes_on_off_and_on_again_and_leaves_nothing,
