@@ -219,7 +219,7 @@ impl AlertBackend for Sample {
     }
 
     async fn health(&self, _: &Caller) -> ApiResult<Health> {
-        Ok(Health::default())
+        Ok(self.health.clone())
     }
 
     async fn deliveries(&self, _: &Caller, _: &[EventId]) -> ApiResult<Vec<DeliveryView>> {

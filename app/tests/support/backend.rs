@@ -32,6 +32,7 @@ pub struct Sample {
     pub events: Vec<Event>,
     pub scanning: Option<String>,
     pub broken: bool,
+    pub health: service::Health,
     pub calls: std::sync::Arc<Mutex<Vec<String>>>,
 }
 
@@ -42,6 +43,7 @@ impl Sample {
             events: Vec::new(),
             scanning: None,
             broken: false,
+            health: service::Health::default(),
             calls: std::sync::Arc::default(),
         }
     }
