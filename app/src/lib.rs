@@ -2,16 +2,19 @@
 //! browser (feature `hydrate`).
 //!
 //! Modules are layers; each uses those above it in this list only, which `tests/layers.rs` checks: `clock`, `query`,
-//! `resource`, `stream`, `browser` · `browser_dns`, `live`, `rule_draft` · `navigate` · `server_fns` · `components` · `pages` · `shell`.
+//! `resource`, `stream`, `browser` · `browser_dns`, `live`, `rule_draft`, `check_draft`, `mute_draft` · `navigate` · `server_fns` · `components` · `pages` · `shell`.
 
 // A page is one type made of all its parts.
 #![recursion_limit = "512"]
 
 mod browser;
 mod browser_dns;
+mod check_draft;
 mod clock;
 mod components;
 mod live;
+#[cfg(feature = "ssr")]
+mod mute_draft;
 mod navigate;
 mod pages;
 mod query;
@@ -22,6 +25,7 @@ mod shell;
 mod stream;
 
 pub use browser_dns::ASKING_PAGES;
+pub use check_draft::read_checks;
 pub use clock::Clock;
 #[cfg(feature = "ssr")]
 pub use pages::access::{AccessField, AccessPage, access_document};

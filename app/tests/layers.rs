@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The layers, lowest first. Modules of one layer do not use each other.
 const LAYERS: [&[&str]; 7] = [
     &["clock", "query", "resource", "stream", "browser"],
-    &["browser_dns", "live", "rule_draft"],
+    &["browser_dns", "live", "rule_draft", "check_draft", "mute_draft"],
     &["navigate"],
     &["server_fns"],
     &["components"],

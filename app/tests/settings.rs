@@ -38,6 +38,7 @@ async fn settings_read_without_script_and_their_forms_go_to_their_own_address() 
     let t = read(&story(), "/settings/account?link_problem=no-role").await;
     says(&t, &["Nothing was linked", "has no role here"]);
     let t = read(&story(), "/settings/organisation").await;
+    says(&t, &["Every 15 minutes", "As the server: every hour", "Expiry reminders, days before"]);
     says(&t, &["Alder Labs", "312 of 100000 domains", "2 of 100 claims that wait for a proof"]);
     says(&t, &["Look-ups 120 of 300 points", "Your look-ups 55 of 60 points within a minute"]);
 }
@@ -180,12 +181,27 @@ async fn notification_settings_read_and_change_without_javascript() {
     assert_eq!((status, to.as_str()), (302, "/settings/notifications?done=saved.1"));
     post("save_channel", "name=Mail&kind=email&to=ops%40alder.example&with_rule=yes").await;
     post("test_channel", "id=hook").await;
+    post("save_channel", "id=teams&kind=teams&name=Teams&url=https%3A%2F%2Fnew.example%2Fx").await;
     let (_, to) = post("resend", "id=2&channel=teams").await;
     assert_eq!(to, "/settings/notifications?done=resent.1");
     let calls = calls.lock().unwrap();
     assert_eq!(calls[0], "save_rule Prod [Expired] [\"mail\"]");
     assert_eq!(calls[1], "save_channel email Mail ops@alder.example");
-    assert_eq!(calls[2..], ["test_channel hook", "resend Some((EventId(2), \"teams\"))"]);
+    assert_eq!(calls[3], "save_channel teams Teams ");
+    assert_eq!([&calls[2], &calls[4]], ["test_channel hook", "resend Some((EventId(2), \"teams\"))"]);
+}
+
+#[tokio::test]
+async fn a_channel_is_edited_and_its_failed_messages_are_not_dropped_unsaid() {
+    let (status, html) = page(&story(), "/settings/notifications").await;
+    assert_eq!(status, 200);
+    // The address of the failing one can be replaced; secrets are not in the page.
+    for part in ["name=\"id\" value=\"teams\"", "name=\"kind\" value=\"teams\"", "Leave empty to keep it"] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(html.contains("value=\"ops@alder.example\""), "recipients are no secret");
+    let t = text(&html);
+    says(&t, &["Save channel", "failed message", "will not be sent any more", "Remove it and drop"]);
 }
 
 #[tokio::test]
@@ -196,6 +212,8 @@ async fn events_say_whether_messages_about_them_were_sent() {
         &[
             "Sent to Operations mailbox, Nov 20, 2026, 14:05 UTC",
             "Not sent to Microsoft Teams: 404 Not Found",
+            "Not sent: no rule sends it",
+            "Muted until Nov 21, 2026, 14:05 UTC; what still holds then is sent",
         ],
     );
 }

@@ -20,6 +20,7 @@ Usage: cargo xtask <command>
   bench history                   octets that a year of hourly scans leaves, for each domain
   bench scans                     scans a second over 10,000 names, memory, how soon a Rescan begins
   bench claims                    two processes that claim from one block on PostgreSQL for a minute
+  bench prune                     ten million old rows deleted in short statements, on SQLite and PostgreSQL
   bench kill                      servers killed at random points of long scan cycles, on SQLite and PostgreSQL
   fuzz [TARGET] [--seconds N]     fuzz targets, 60 seconds each; --keep takes discoveries into fuzz/corpus,
                                   --seed N goes the same way again (`test` has seed 1)

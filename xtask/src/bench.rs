@@ -16,14 +16,15 @@ const BENCHES: &[(&str, &str, &str)] = &[
 const LONG: &[(&str, &str, &str)] =
     &[("history", "domainscope-monitor", "history"), ("scans", "domainscope", "scans")];
 
-/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself, and `signin`, `kill`, `claims` and [`LONG`]
-/// are only run by name. `extra` is handed to the benchmark.
+/// Runs one benchmark, or all of them; `doh` is the second half of `dns` by itself, and `signin`, `kill`, `claims`, `prune`
+/// and [`LONG`] are only run by name. `extra` is handed to the benchmark.
 pub fn run(which: Option<&str>, extra: &[String]) -> Result<()> {
     match which {
         Some("doh") => return doh::bench(),
         Some("signin") => return signin::bench(),
         Some("kill") => return kill(),
-        Some("claims") => return claims(),
+        Some("claims") => return ignored("processes::", "claims of two processes: a minute"),
+        Some("prune") => return ignored("prune::", "deletion of ten million rows: many minutes"),
         _ => {}
     }
     if let Some((name, package, target)) = LONG.iter().find(|(name, ..)| which == Some(*name)) {
@@ -37,7 +38,7 @@ pub fn run(which: Option<&str>, extra: &[String]) -> Result<()> {
     if chosen.is_empty() {
         let names: Vec<_> = BENCHES.iter().map(|(name, ..)| *name).collect();
         bail!(
-            "no benchmark is called `{}`; there are: {}, doh, history, scans, signin, kill, claims",
+            "no benchmark is called `{}`; there are: {}, doh, history, scans, signin, kill, claims, prune",
             which.unwrap_or_default(),
             names.join(", ")
         );
@@ -68,11 +69,13 @@ fn kill() -> Result<()> {
     sh::run(sh::cargo().args(words).args(["--ignored", "--nocapture", "--test-threads", "1"]))
 }
 
-/// Two processes that claim from one block on PostgreSQL for a minute, with the account of every address.
-fn claims() -> Result<()> {
+/// Long tests of the store: two processes that claim from one block on PostgreSQL for a minute, with the account of every
+/// address; the deletion of ten million old rows on both databases.
+fn ignored(tests: &str, what: &str) -> Result<()> {
+    sh::say(what);
     let words =
         ["test", "--package", "domainscope-store", "--test", "story", "--", "--ignored", "--nocapture"];
-    sh::run(sh::cargo().args(words).arg("processes::"))
+    sh::run(sh::cargo().args(words).arg(tests))
 }
 
 #[cfg(test)]

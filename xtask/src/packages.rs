@@ -74,6 +74,12 @@ const TESTS: &[Need] = &[
         why: "a mail server of its own for the tests of notifications",
     },
     Need {
+        program: "postfix",
+        debian: "postfix",
+        brew: "postfix",
+        why: "a mail server as others run it, for the tests of notifications",
+    },
+    Need {
         program: "icalendar",
         debian: "python3-icalendar",
         brew: "(pip3 install icalendar)",
@@ -148,6 +154,8 @@ fn present(program: &str) -> bool {
         "chromium" => browser().is_some(),
         "python3 -m venv" => sh::output(sh::command("python3").args(["-c", "import ensurepip"])).is_ok(),
         "icalendar" | "feedparser" => has_module(program),
+        // Debian keeps it off the PATH of other users than root.
+        "postfix" => sh::which(program).is_some() || std::path::Path::new("/usr/sbin/postfix").exists(),
         other => sh::which(other).is_some(),
     }
 }

@@ -206,10 +206,16 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
         v.as_ref().map(|v| view! { <span class=class><b aria-hidden="true">{sign}</b><span class="wrap"><span class="sr-only">{said}" "</span>{v.clone()}</span></span> })
     };
     let note = (!c.note.is_empty()).then(|| view! { <p class="hint">{c.note.clone()}</p> });
-    let during = e
-        .maintenance
-        .as_ref()
-        .map(|note| delivery("text-muted", "clock", format!("During maintenance, not sent: {note}")));
+    let during = e.maintenance.as_ref().map(|note| {
+        delivery(
+            "text-muted",
+            "clock",
+            match note.is_empty() {
+                true => "During maintenance".to_string(),
+                false => format!("During maintenance: {note}"),
+            },
+        )
+    });
     let id = e.id.0;
     let seen = match &e.acknowledged {
         Some(a) => view! {
@@ -255,6 +261,14 @@ fn deliveries<'a>(all: impl Iterator<Item = &'a DeliveryView>) -> Vec<AnyView> {
                 at = at.max(Some(*when));
                 continue;
             }
+            DeliveryState::Skipped { reason, .. } if d.channel.is_empty() => {
+                ("text-muted", "check", format!("Not sent: {}", lower_first(reason)))
+            }
+            DeliveryState::Waiting { due_at, error, .. } if d.channel.is_empty() => {
+                let why = error.as_deref().unwrap_or("Held");
+                let until = human_instant(*due_at);
+                ("text-muted", "clock", format!("{why} until {until}; what still holds then is sent"))
+            }
             DeliveryState::Skipped { reason, .. } => {
                 ("text-muted", "check", format!("Not sent to {}: {reason}", d.channel))
             }
@@ -281,6 +295,12 @@ fn deliveries<'a>(all: impl Iterator<Item = &'a DeliveryView>) -> Vec<AnyView> {
         out.insert(0, delivery("text-ok", "ok", words));
     }
     out
+}
+
+/// A sentence inside another.
+fn lower_first(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
 }
 
 fn delivery(class: &'static str, picture: &'static str, words: String) -> AnyView {

@@ -106,10 +106,8 @@ pub async fn events(query: String, domain: Option<String>) -> Result<EventLog, A
         q.domain = Some(context::name(&d)?);
     }
     let page = backend.events(&caller, &q).await?;
-    let deliveries = match (page.events.last(), page.events.first()) {
-        (Some(oldest), Some(newest)) => backend.deliveries(&caller, oldest.id, newest.id).await?,
-        _ => Vec::new(),
-    };
+    let ids: Vec<_> = page.events.iter().map(|e| e.id).collect();
+    let deliveries = if ids.is_empty() { Vec::new() } else { backend.deliveries(&caller, &ids).await? };
     Ok(EventLog { page, deliveries, now: context::now() })
 }
 

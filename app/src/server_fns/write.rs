@@ -188,15 +188,36 @@ pub async fn withdraw_claim(name: String) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Sends no message about a domain for so many days; 0 sends them again.
-#[server(prefix = "/api/fn", endpoint = "mute", output = Json)]
-pub async fn mute(name: String, days: i64) -> Result<(), ApiError> {
+/// Sets the interval of a domain's checks in seconds, and the days of its reminders; empty ones follow the organisation.
+#[server(prefix = "/api/fn", endpoint = "set_checks", output = Json)]
+pub async fn set_checks(
+    name: String,
+    #[server(default)] interval: String,
+    #[server(default)] expiry_days: String,
+) -> Result<(), ApiError> {
     use model::item::ItemPatch;
     let (backend, caller) = context::backend()?;
-    if !(0..=365).contains(&days) {
-        return Err(ApiError::invalid("A domain can be muted for 1 to 365 days."));
-    }
-    let until = (days > 0).then(|| model::time::plus(context::now(), days * model::time::DAY));
+    let checks = crate::check_draft::read_checks(&interval, &expiry_days)?;
+    let patch = ItemPatch {
+        scan_interval: Some(checks.interval_s),
+        expiry_days: Some(checks.expiry_days),
+        ..ItemPatch::default()
+    };
+    backend.patch(&caller, &context::name(&name)?, &patch).await?;
+    context::done("saved", 1);
+    Ok(())
+}
+
+/// Sends no message about a domain for so many days, or until the end of a day (`2027-03-01`, UTC); 0 days send them again.
+#[server(prefix = "/api/fn", endpoint = "mute", output = Json)]
+pub async fn mute(
+    name: String,
+    #[server(default)] days: String,
+    #[server(default)] until: String,
+) -> Result<(), ApiError> {
+    use model::item::ItemPatch;
+    let (backend, caller) = context::backend()?;
+    let until = crate::mute_draft::read_mute(&days, &until, context::now())?;
     let patch = ItemPatch { muted_until: Some(until), ..ItemPatch::default() };
     backend.patch(&caller, &context::name(&name)?, &patch).await?;
     context::done("saved", 1);

@@ -9,6 +9,7 @@ use model::account::{
     AuditEntry, AuditPage, AuditQuery, IdentityInfo, Invitation, Member, PasskeyInfo, SessionInfo,
     SignInMethod, TokenInfo, TokenScope, User, UserId,
 };
+use model::checks::Checks;
 use model::ids::{Caller, Role};
 use service::{
     AccountBackend, ApiError, ApiResult, Enrolment, NewInvitation, NewToken, Organisation, Profile,
@@ -139,7 +140,14 @@ impl AccountBackend for Sample {
             claims: Usage { used: 2, limit: 100 },
             lookups: Some(Usage { used: 120, limit: 300 }),
             own_lookups: Some(Usage { used: 55, limit: 60 }),
+            checks: Checks { interval_s: Some(900), expiry_days: None },
+            server_checks: Checks { interval_s: Some(3600), expiry_days: Some(vec![30, 7, 0]) },
         })
+    }
+
+    async fn set_checks(&self, _: &Caller, checks: &Checks) -> ApiResult<()> {
+        self.note(format!("checks {checks:?}"));
+        Ok(())
     }
 
     async fn rename_organisation(&self, _: &Caller, name: &str) -> ApiResult<()> {

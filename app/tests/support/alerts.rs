@@ -56,6 +56,16 @@ pub fn deliveries() -> Vec<DeliveryView> {
             2,
             DeliveryState::Failed { at: now(), error: "404 Not Found".into(), attempts: 1 },
         ),
+        sent("", 1, DeliveryState::Skipped { at: now(), reason: "No rule sends it".into() }),
+        sent(
+            "",
+            2,
+            DeliveryState::Waiting {
+                due_at: now().checked_add(24.hours()).unwrap(),
+                attempts: 0,
+                error: Some("Muted".into()),
+            },
+        ),
     ]
 }
 
@@ -209,10 +219,10 @@ impl AlertBackend for Sample {
     }
 
     async fn health(&self, _: &Caller) -> ApiResult<Health> {
-        Ok(Health::default())
+        Ok(self.health.clone())
     }
 
-    async fn deliveries(&self, _: &Caller, _: EventId, _: EventId) -> ApiResult<Vec<DeliveryView>> {
+    async fn deliveries(&self, _: &Caller, _: &[EventId]) -> ApiResult<Vec<DeliveryView>> {
         Ok(deliveries())
     }
 }

@@ -33,6 +33,7 @@ pub struct Sample {
     pub scanning: Option<String>,
     pub claims: Vec<service::resources::Claim>,
     pub broken: bool,
+    pub health: service::Health,
     pub calls: std::sync::Arc<Mutex<Vec<String>>>,
 }
 
@@ -44,6 +45,7 @@ impl Sample {
             scanning: None,
             claims: Vec::new(),
             broken: false,
+            health: service::Health::default(),
             calls: std::sync::Arc::default(),
         }
     }

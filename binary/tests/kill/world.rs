@@ -4,7 +4,7 @@ use crate::process::Process;
 use crate::receiver::Receiver;
 use jiff::{SignedDuration, Timestamp};
 use model::event::{Change, EventQuery, Severity};
-use model::ids::{EventId, OrgId};
+use model::ids::OrgId;
 use model::item::Ownership;
 use model::names::DomainName;
 use model::notify::{Channel, DeliveryState, Rule, Target};
@@ -176,13 +176,11 @@ impl World {
             scheduled += usize::from(jobs.iter().any(in_queue));
         }
         let mut states = Vec::new();
-        let mut last = EventId(i64::MAX);
-        // At most 1,000 at once, newest first.
-        loop {
-            let page = store.message_statuses(ORG, EventId(0), last).await.unwrap();
-            let Some(oldest) = page.iter().map(|m| m.id.0).min() else { break };
-            last = EventId(oldest - 1);
-            states.extend(page.into_iter().map(|m| m.state));
+        for name in &self.names {
+            let query = EventQuery { domain: Some(name.clone()), per_page: 200, ..EventQuery::default() };
+            let ids: Vec<_> = store.events(ORG, &query).await.unwrap().events.iter().map(|e| e.id).collect();
+            let page = store.message_statuses(ORG, &ids).await.unwrap();
+            states.extend(page.into_iter().filter(|m| m.channel != store::LOG).map(|m| m.state));
         }
         let delivered = states.iter().filter(|s| matches!(s, DeliveryState::Delivered { .. })).count();
         let queue = store.queue_stats(JobKind::Scan, Timestamp::now()).await.unwrap();

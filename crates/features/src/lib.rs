@@ -5,6 +5,7 @@
 //! next and is pure; [`Runner`] carries it out in whichever live process [`leader`] names; [`Gates`] is what code asks
 //! before it does something that a feature guards.
 
+mod duty;
 mod gates;
 mod leader;
 mod machine;
@@ -14,6 +15,7 @@ mod safety;
 mod table;
 mod version;
 
+pub use duty::Duty;
 pub use gates::{Closed, Gates, Use};
 pub use leader::leader;
 pub use machine::{Feature, Report, State, Step, step};

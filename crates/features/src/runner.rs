@@ -1,5 +1,6 @@
 //! Carries the transitions on. Every process runs one [`Runner`]; the store is behind a trait.
 
+use crate::duty::Duty;
 use crate::gates::Gates;
 use crate::leader::leader;
 use crate::machine::{Feature, Report, Step, step};
@@ -144,6 +145,7 @@ pub struct Runner<S: ?Sized> {
     announcements: Mutex<BTreeMap<String, (Timestamp, Timestamp)>>,
     /// When this process last looked at features of other organisations, and the position up to which.
     elsewhere: Mutex<Option<(Timestamp, i64)>>,
+    duties: Mutex<Vec<Duty>>,
 }
 
 impl<S: FeatureStore + ?Sized> Runner<S> {
@@ -151,7 +153,15 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
     pub fn new(store: Arc<S>, gates: Gates, id: String, version: &'static str, now: Timestamp) -> Self {
         let (announced, announcements) = (Mutex::new(None), Mutex::default());
         let elsewhere = Mutex::new(None);
-        Runner { store, gates, id, version, started_at: now, announced, announcements, elsewhere }
+        let duties = Mutex::default();
+        Runner { store, gates, id, version, started_at: now, announced, announcements, elsewhere, duties }
+    }
+
+    /// Work that one of the processes does. It is this one's when a [`Runner::tick`] finds so.
+    pub fn duty(&self, name: &'static str) -> Duty {
+        let duty = Duty::new(name);
+        self.duties.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(duty.clone());
+        duty
     }
 
     /// Reads what is stored, sets the gates, announces this process, and carries on the transitions it leads as far as
@@ -194,6 +204,10 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                 break;
             }
             stored = self.store.features().await?;
+        }
+        for duty in self.duties.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter() {
+            let holder = leader(duty.name(), live.iter().map(|p| p.id.as_str()));
+            duty.set(holder == Some(self.id.as_str()));
         }
         self.settle_elsewhere(&live, now).await?;
         Ok(Tick { features: stored.into_iter().map(|s| s.feature).collect(), live: live.len(), finished })

@@ -2,6 +2,7 @@
 //! [`Scanner::scan`]; workers lease what is due from the store, so any number of processes share the work.
 
 mod certificates;
+mod checks;
 pub mod claims;
 mod clock_check;
 mod faults;
@@ -10,6 +11,7 @@ mod observe;
 pub mod observer;
 mod progress;
 mod reach;
+mod reminders;
 mod scanner;
 pub mod schedule;
 mod services;
@@ -24,7 +26,7 @@ pub use observer::{DnsParts, Elsewhere, InTurn, NetworkObserver, Observer, Secon
 pub use scanner::{Policy, ScanError, Scanned, Scanner};
 pub use services::{ServiceInspector, record_look};
 pub use shared::{StoreBootstrapCache, StoreLedger, report_blocked_hosts};
-pub use worker::Worker;
+pub use worker::{UPKEEP, Worker};
 
 /// Where `now` comes from. The only clock of the product; tests bring their own.
 pub trait Clock: Send + Sync + 'static {

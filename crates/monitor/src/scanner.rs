@@ -81,6 +81,8 @@ pub struct Scanned {
     pub again_at: Option<Timestamp>,
     /// False when nothing was observed, and so nothing recorded: all of it waits for a rate limit.
     pub recorded: bool,
+    /// Seconds to its next scheduled scan, on average.
+    pub interval_s: i64,
 }
 
 /// Scans domains. Cheap to clone.
@@ -141,6 +143,7 @@ impl Scanner {
             self.hub.forget(name);
             return Err(ScanError::NotHeld);
         }
+        let interval_s = self.plan(holders.clone()).await?.interval_s;
         self.hub.started(name, began, &[]);
         let previous = self.stored(name).await?;
         let reporter = ProgressReporter { hub: &self.hub, clock: &*self.clock, name };
@@ -156,7 +159,7 @@ impl Scanner {
             let sentence = "Waiting for the registry's rate limit; nothing else was due".to_string();
             let result = ScanResult { changes: vec![], sentence, failed: false };
             self.hub.finished(name, self.clock.now(), result.clone());
-            return Ok(Scanned { result, again_at, recorded: false });
+            return Ok(Scanned { result, again_at, recorded: false, interval_s });
         }
 
         self.hub.stage_started(name, self.clock.now(), Stage::Compare);
@@ -183,7 +186,8 @@ impl Scanner {
             }
         }
         let (result, confirm_at) = result?;
-        Ok(Scanned { result, again_at: again_at.into_iter().chain(confirm_at).min(), recorded: true })
+        let again_at = again_at.into_iter().chain(confirm_at).min();
+        Ok(Scanned { result, again_at, recorded: true, interval_s })
     }
 
     /// Observes a name that need not be held; records nothing.
@@ -192,7 +196,7 @@ impl Scanner {
         (seen.observation, seen.raw)
     }
 
-    async fn stored(&self, name: &DomainName) -> Result<Option<Versioned>, store::Error> {
+    pub(crate) async fn stored(&self, name: &DomainName) -> Result<Option<Versioned>, store::Error> {
         self.store.observation(name, &Vantage::local()).await
     }
 
@@ -226,12 +230,14 @@ impl Scanner {
             };
             let waiting = current.pending.iter().filter(|p| p.change.is_some()).count();
             let first = previous.is_none();
-            let outcomes: Vec<_> = self
-                .store
-                .holders(name)
-                .await?
+            let plan = self.plan(self.store.holders(name).await?).await?;
+            let next = schedule::next_scan(name, plan.interval_s, now);
+            let outcomes: Vec<_> = plan
+                .holders
                 .into_iter()
-                .map(|item| self.outcome(item, &current, &changes, now))
+                .map(|(item, days)| {
+                    self.outcome(Item { next_scan_at: Some(next), ..item }, &days, &current, &changes, now)
+                })
                 .collect();
             if outcomes.is_empty() {
                 self.hub.forget(name);
@@ -294,6 +300,7 @@ impl Scanner {
     fn outcome(
         &self,
         mut item: Item,
+        days: &[i64],
         current: &Observation,
         changes: &[Change],
         now: Timestamp,
@@ -307,12 +314,11 @@ impl Scanner {
         if current.delegation.value.as_ref().is_some_and(|d| d.delegated) {
             item.was_delegated = true;
         }
-        item.next_scan_at = Some(schedule::next_scan(&item.name, self.policy.interval_s, now));
         // What the time alone makes due waits for a clock that is right.
         let reminder = (!self.hub.own_faults().is_clock_doubtful())
-            .then(|| remind(&mut item, current, &self.policy.reminder_days, &self.policy.thresholds, now))
+            .then(|| remind(&mut item, current, days, &self.policy.thresholds, now))
             .flatten();
-        let (item, row) = self.judged(item, Some(current), now);
+        let (item, row) = self.judged_for_reminders(item, Some(current), days, now);
         ItemOutcome { item, row, changes: changes.iter().cloned().chain(reminder).collect() }
     }
 
@@ -325,28 +331,6 @@ impl Scanner {
         let unicode = model::names::to_unicode(item.name.as_str());
         let row = Row::of(&item, unicode, observation);
         (item, row)
-    }
-
-    /// Judges again what time alone may have changed; how many holdings there were.
-    ///
-    /// # Errors
-    /// What the store says.
-    pub async fn judge_due(&self) -> Result<usize, store::Error> {
-        if self.hub.own_faults().is_clock_doubtful() {
-            return Ok(0);
-        }
-        let now = self.clock.now();
-        let due = self.store.due_for_judgement(now, 200).await?;
-        let mut judged = Vec::with_capacity(due.len());
-        for item in due {
-            let stored = self.stored(&item.name).await?;
-            judged.push(self.judged(item, stored.as_ref().map(|s| &s.observation), now));
-        }
-        if !judged.is_empty() {
-            self.store.update_judged(&judged, now).await?;
-            self.hub.recorded();
-        }
-        Ok(judged.len())
     }
 }
 

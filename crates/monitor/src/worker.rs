@@ -2,7 +2,9 @@
 
 use crate::scanner::ScanError;
 use crate::services::{self, ServiceInspector};
-use crate::{Scanner, schedule, upkeep};
+use crate::upkeep::{self, Upkeep};
+use crate::{Scanner, schedule};
+use features::Duty;
 use futures::FutureExt;
 use jiff::Timestamp;
 use model::names::DomainName;
@@ -23,6 +25,9 @@ const COMPLETE_AGAIN: Duration = Duration::from_secs(1);
 /// How long scans under way may take to end when the worker is asked to stop.
 const LAST_SCANS: Duration = Duration::from_secs(3);
 
+/// Name of the duty to delete old rows.
+pub const UPKEEP: &str = "upkeep";
+
 /// Works off the queue. Any number may run, in any number of processes.
 #[derive(Clone)]
 pub struct Worker {
@@ -30,12 +35,20 @@ pub struct Worker {
     pub(crate) name: String,
     wake: Arc<Notify>,
     inspector: Option<Arc<dyn ServiceInspector>>,
+    upkeep: Duty,
 }
 
 impl Worker {
     /// A worker; `name` tells it from others in the lease table.
     pub fn new(scanner: Scanner, name: impl Into<String>) -> Self {
-        Worker { scanner, name: name.into(), wake: Arc::default(), inspector: None }
+        let upkeep = Duty::alone(UPKEEP);
+        Worker { scanner, name: name.into(), wake: Arc::default(), inspector: None, upkeep }
+    }
+
+    /// The same that deletes old rows only while the duty ([`UPKEEP`]) is its process's.
+    #[must_use]
+    pub fn with_upkeep(self, upkeep: Duty) -> Self {
+        Worker { upkeep, ..self }
     }
 
     /// The same that also checks configured services again.
@@ -57,7 +70,7 @@ impl Worker {
         tasks.spawn(self.clone().scans(stop.clone(), hurry.clone(), tasks.clone()));
         tasks.spawn(crate::claims::run(self.clone(), stop.clone(), tasks.clone()));
         tasks.spawn(upkeep::judgements(scanner.clone(), stop.clone()));
-        tasks.spawn(upkeep::prune(scanner.clone(), stop.clone()));
+        tasks.spawn(Upkeep::new(scanner.clone(), self.upkeep.clone()).run(stop.clone()));
         tasks.spawn(upkeep::far_future(scanner.clone(), stop.clone()));
         if let Some(inspector) = self.inspector.clone() {
             tasks.spawn(services::run(scanner.clone(), inspector, self.name.clone(), stop.clone()));
@@ -122,7 +135,7 @@ impl Worker {
                 let outcome = if scanned.recorded { "recorded" } else { "waiting" };
                 metrics::counter!("domainscope_scans_total", "outcome" => outcome).increment(1);
                 let now = self.scanner.clock.now();
-                let next = schedule::next_scan(name, self.scanner.policy.interval_s, now);
+                let next = schedule::next_scan(name, scanned.interval_s, now);
                 // Where a registry had no room, the job comes back when it has; others go on meanwhile.
                 let next = scanned.again_at.map_or(next, |turn| turn.clamp(now, next));
                 (Some(next), self.outcome(job, &scanned.result))

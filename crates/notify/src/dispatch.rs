@@ -7,9 +7,9 @@ use crate::deliver::Deliverer;
 use crate::message::{Message, Part};
 use futures::StreamExt;
 use jiff::Timestamp;
-use model::event::EventKind;
+use model::event::{Event, EventKind, EventQuery};
 use model::ids::OrgId;
-use model::maintenance::{Maintenance, Routing, route};
+use model::maintenance::{self, Maintenance, Routing, route};
 use model::notify::{Channel, Rule};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -24,8 +24,13 @@ pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 const PAUSE: Duration = Duration::from_secs(2);
 /// Rows taken at once.
 const BATCH: u32 = 64;
+/// Rows of a digest that are taken at once, and at most.
+const DIGEST: (u32, usize) = (500, 5000);
 /// Messages sent at the same time.
 const AT_ONCE: usize = 16;
+
+/// Events of a domain that are read to see what still holds.
+const FOLLOWED_BY: u32 = 200;
 
 /// Rows that go out as one message have the same key.
 type GroupKey = (OrgId, String, Option<i64>, Option<i64>);
@@ -69,7 +74,7 @@ impl Dispatcher {
     /// When the store does not answer; what was not marked as delivered is delivered again.
     pub async fn deliver_due(&self) -> Result<usize, store::Error> {
         let due = self.store.lease_notifications(BATCH, (self.now)()).await?;
-        let n = due.len();
+        let mut n = due.len();
         let (to_route, to_send): (Vec<_>, Vec<_>) = due.into_iter().partition(|n| n.channel == LOG);
         let mut settings: HashMap<OrgId, (Vec<Rule>, Vec<Maintenance>)> = HashMap::new();
         for row in &to_route {
@@ -87,6 +92,19 @@ impl Dispatcher {
             // What is sent by itself is a group of its own.
             let alone = row.batch.is_none().then_some(row.id.0);
             groups.entry((row.org, row.channel.clone(), row.batch, alone)).or_default().push(row);
+        }
+        // A digest leaves whole, however many rows it has.
+        for group in groups.values_mut().filter(|g| g[0].batch.is_some()) {
+            while group.len() < DIGEST.1 {
+                let more = self.store.lease_batch(&group[0], DIGEST.0, (self.now)()).await?;
+                let is_last = more.len() < DIGEST.0 as usize;
+                n += more.len();
+                group.extend(more);
+                if is_last {
+                    break;
+                }
+            }
+            group.sort_by_key(|n| n.id);
         }
         let channels = &channels;
         let sent = futures::stream::iter(groups.into_values())
@@ -114,21 +132,42 @@ impl Dispatcher {
                     true => self.store.acknowledged(n.org, &n.domain, EventKind::ExpiresSoon).await?,
                     false => Vec::new(),
                 };
-                route(rules, windows, &acknowledged, &item, &n.events, now)
+                let followed_by = match n.held {
+                    true => Some(self.followed_by(n).await?),
+                    false => None,
+                };
+                let batch = maintenance::Batch {
+                    events: &n.events,
+                    acknowledged: &acknowledged,
+                    followed_by: followed_by.as_deref(),
+                };
+                route(rules, windows, batch, &item, now)
             }
             None => Routing::default(),
         };
-        if self.store.route_notification(n, &routing, now).await? {
+        let is_logged = !n.held;
+        if self.store.route_notification(n, &routing, now).await? && is_logged {
             tracing::info!(
                 org = n.org.0,
                 domain = %n.domain,
                 severity = severity.map(model::event::Severity::as_str),
                 events = kinds.join(","),
                 messages = routing.planned.iter().filter(|p| p.skipped.is_none()).count(),
+                held = routing.held.iter().map(|h| h.events.len()).sum::<usize>(),
                 "domain changed"
             );
         }
         Ok(())
+    }
+
+    /// The newest events of the domain that followed those that were held.
+    async fn followed_by(&self, n: &Notification) -> Result<Vec<Event>, store::Error> {
+        let query =
+            EventQuery { domain: Some(n.domain.clone()), per_page: FOLLOWED_BY, ..EventQuery::default() };
+        let mut events = self.store.events(n.org, &query).await?.events;
+        events.retain(|e| e.id > n.id && !n.events.iter().any(|h| h.id == e.id));
+        events.reverse();
+        Ok(events)
     }
 
     async fn send(

@@ -36,6 +36,8 @@ const PREVIEW_EVENTS: u32 = 1000;
 const TEST_SHOWN: i64 = 3600;
 /// Checks that are late by more are a warning: a busy registry delays some by a minute or two.
 const OVERDUE: Duration = Duration::from_secs(600);
+/// Events of a page whose messages are read.
+const DELIVERIES: usize = 1000;
 /// Failed messages of the settings page.
 const FAILED: u32 = 200;
 
@@ -427,20 +429,19 @@ impl AlertBackend for Services {
         Ok(Health { overdue_s, faults: self.scanner.hub.faults() })
     }
 
-    async fn deliveries(
-        &self,
-        caller: &Caller,
-        first: EventId,
-        last: EventId,
-    ) -> ApiResult<Vec<DeliveryView>> {
+    async fn deliveries(&self, caller: &Caller, events: &[EventId]) -> ApiResult<Vec<DeliveryView>> {
         authorize(caller, Action::Deliveries)?;
         let channels = self.store().channels(caller.org).await.map_err(unavailable)?;
-        let statuses = self.store().message_statuses(caller.org, first, last).await.map_err(unavailable)?;
+        let events = &events[..events.len().min(DELIVERIES)];
+        let statuses = self.store().message_statuses(caller.org, events).await.map_err(unavailable)?;
         let name = |id: &str| channels.iter().find(|c| c.id == id).map(|c| c.name.clone());
         Ok(statuses
             .into_iter()
             .map(|m| DeliveryView {
-                channel: name(&m.channel).unwrap_or_else(|| "removed channel".into()),
+                channel: match m.channel.as_str() {
+                    store::LOG => String::new(),
+                    id => name(id).unwrap_or_else(|| "removed channel".into()),
+                },
                 events: m.events,
                 state: m.state,
             })

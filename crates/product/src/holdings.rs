@@ -2,6 +2,7 @@
 
 use super::add::normal_tags;
 use super::{Services, checked, read_name, unavailable};
+use model::checks::{Checks, checked_days, checked_interval};
 use model::ids::{OrgId, Vantage};
 use model::item::{Item, NOTE_MAX};
 use model::names::DomainName;
@@ -27,6 +28,17 @@ impl Services {
         Ok(names.len() as u64)
     }
 
+    /// Moves scheduled scans forward to where an interval puts them.
+    pub(super) async fn reschedule(&self, names: &[DomainName], interval_s: i64) -> ApiResult<()> {
+        let now = self.now();
+        let place = |n: &DomainName| monitor::schedule::next_scan(n, interval_s, now);
+        let scans: Vec<_> = names.iter().map(|n| (Job::Scan(n.clone()), place(n))).collect();
+        for chunk in scans.chunks(1000) {
+            self.store().enqueue(chunk, Priority::Scheduled).await.map_err(unavailable)?;
+        }
+        Ok(())
+    }
+
     /// Those of some names that the organisation holds.
     pub(super) async fn held(&self, org: OrgId, names: &[DomainName]) -> ApiResult<Vec<DomainName>> {
         let names = checked(names)?;
@@ -43,7 +55,8 @@ impl Services {
         for item in items {
             let stored =
                 self.store().observation(&item.name, &Vantage::local()).await.map_err(unavailable)?;
-            judged.push(self.scanner.judged(item, stored.as_ref().map(|s| &s.observation), self.now()));
+            let observation = stored.as_ref().map(|s| &s.observation);
+            judged.push(self.scanner.judged_now(item, observation, self.now()).await.map_err(unavailable)?);
         }
         self.store().update_judged(&judged, self.now()).await.map_err(unavailable)?;
         self.scanner.hub.recorded();
@@ -66,10 +79,20 @@ pub(super) fn validated_for_restore(item: &Item, org: OrgId, now: model::Timesta
         org,
         name: read_name(item.name.as_str())?,
         tags: normal_tags(&item.tags)?,
+        checks: checked_checks(&item.checks)?,
         added_at: item.added_at.min(now),
         last_change_at: item.last_change_at.filter(|t| *t <= now),
         last_dns_change_at: item.last_dns_change_at.filter(|t| *t <= now),
         reminded: item.reminded.iter().take(20).copied().collect(),
         ..item.clone()
+    })
+}
+
+/// What is said about checks, within its bounds.
+pub(super) fn checked_checks(checks: &Checks) -> ApiResult<Checks> {
+    let refused = |e: String| ApiError::invalid(format!("{}.", e.trim_end_matches('.')));
+    Ok(Checks {
+        interval_s: checks.interval_s.map(checked_interval).transpose().map_err(refused)?,
+        expiry_days: checks.expiry_days.as_deref().map(checked_days).transpose().map_err(refused)?,
     })
 }

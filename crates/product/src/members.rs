@@ -1,12 +1,15 @@
 //! Access to an organisation: members, invitations, API tokens, its name and quotas, the audit log.
 
+use crate::holdings::checked_checks;
 use crate::identity::name_of;
-use crate::{Services, unavailable};
+use crate::{BULK, Services, unavailable};
 use accounts::{Secret, SecretKind, random_id};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use model::account::{AuditPage, AuditQuery, Invitation, Member, PasskeyInfo, TokenInfo, UserId};
+use model::checks::Checks;
 use model::ids::{Caller, Role};
+use model::inventory::ListQuery;
 use model::ownership::decide::MAX_PENDING;
 use service::policy::{Action, authorize};
 use service::{
@@ -213,7 +216,29 @@ impl AccountBackend for Services {
             },
             lookups: self.tools.limits.org_usage(caller.org),
             own_lookups: self.tools.limits.usage(caller),
+            checks: self.store().checks(caller.org).await.map_err(unavailable)?,
+            server_checks: Checks {
+                interval_s: Some(self.scanner.policy.interval_s),
+                expiry_days: Some(self.scanner.policy.reminder_days.clone()),
+            },
         })
+    }
+
+    async fn set_checks(&self, caller: &Caller, checks: &Checks) -> ApiResult<()> {
+        authorize(caller, Action::SetChecks)?;
+        let checks = checked_checks(checks)?;
+        let before = self.store().checks(caller.org).await.map_err(unavailable)?;
+        let log = self.identity.entry(caller, "organisation.checks", "checks", None);
+        self.store().set_checks(caller.org, &checks, &log).await.map_err(unavailable)?;
+        let seconds = |c: &Checks| c.interval_s.unwrap_or(self.scanner.policy.interval_s);
+        if seconds(&checks) < seconds(&before) {
+            // Those that were due by the longer interval come sooner; domains with an interval of their own return to it.
+            let query = ListQuery::default();
+            let names =
+                self.store().names(caller.org, &query, BULK, self.now()).await.map_err(unavailable)?;
+            self.reschedule(&names, seconds(&checks)).await?;
+        }
+        Ok(())
     }
 
     async fn rename_organisation(&self, caller: &Caller, name: &str) -> ApiResult<()> {

@@ -1,9 +1,10 @@
 //! The trait, method by method.
 
 use super::add::normal_tags;
-use super::holdings::{MAX_PROGRESS, checked_note, validated_for_restore};
+use super::holdings::{MAX_PROGRESS, checked_checks, checked_note, validated_for_restore};
 use super::{BULK, Services, Work, checked, not_held, query_error, read_name, unavailable};
 use async_trait::async_trait;
+use model::checks::Checks;
 use model::compare::Comparison;
 use model::configure::{ServiceReport, ServiceSpec, StoredService, StoredTemplate};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
@@ -136,7 +137,12 @@ impl Backend for Services {
         let name = read_name(name.as_str())?;
         patch.note.as_deref().map_or(Ok(()), checked_note)?;
         let tags = patch.tags.as_deref().map(normal_tags).transpose()?;
-        let patch = ItemPatch { tags, ..patch.clone() };
+        let checks = checked_checks(&Checks {
+            interval_s: patch.scan_interval.flatten(),
+            expiry_days: patch.expiry_days.clone().flatten(),
+        })?;
+        let expiry_days = patch.expiry_days.as_ref().map(|_| checks.expiry_days);
+        let patch = ItemPatch { tags, expiry_days, ..patch.clone() };
         let item =
             self.store().patch_by(&caller.actor(), caller.org, &name, &patch, self.now()).await.map_err(
                 |e| match e {
@@ -144,7 +150,12 @@ impl Backend for Services {
                     e => unavailable(e),
                 },
             )?;
-        self.rejudge(vec![item]).await
+        self.rejudge(vec![item]).await?;
+        if patch.scan_interval.is_some() {
+            let interval_s = self.scanner.interval_of(&name).await.map_err(unavailable)?;
+            self.reschedule(std::slice::from_ref(&name), interval_s).await?;
+        }
+        Ok(())
     }
 
     async fn tag(

@@ -139,6 +139,7 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::RevokeToken => s.revoke_token(caller, "none").await,
         Action::Organisation => s.organisation(caller).await.map(drop),
         Action::RenameOrganisation => s.rename_organisation(caller, "Alder").await,
+        Action::SetChecks => s.set_checks(caller, &model::checks::Checks::default()).await,
         Action::AuditLog => s.audit_log(caller, &AuditQuery::default()).await.map(drop),
         Action::Profile => s.profile(caller).await.map(drop),
         Action::ChangePassword => s.change_password(caller, "a", "b").await,
@@ -229,7 +230,7 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::CreateFeed => s.create_feed(caller, "x", FeedKind::Calendar).await.map(drop),
         Action::RevokeFeed => s.revoke_feed(caller, "f").await,
         Action::Health => s.health(caller).await.map(drop),
-        Action::Deliveries => s.deliveries(caller, EventId(0), EventId(9)).await.map(drop),
+        Action::Deliveries => s.deliveries(caller, &[EventId(9)]).await.map(drop),
     }
 }
 

@@ -6,6 +6,7 @@ use model::account::{
     AuditPage, AuditQuery, IdentityInfo, Invitation, Member, PasskeyInfo, SessionInfo, TokenInfo, TokenScope,
     User, UserId,
 };
+use model::checks::Checks;
 use model::ids::{Caller, Role};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,8 @@ pub trait AccountBackend: Send + Sync + 'static {
     async fn organisation(&self, caller: &Caller) -> ApiResult<Organisation>;
     /// Renames the organisation.
     async fn rename_organisation(&self, caller: &Caller, name: &str) -> ApiResult<()>;
+    /// Sets the interval of checks and the reminders of all domains of which nothing else is said.
+    async fn set_checks(&self, caller: &Caller, checks: &Checks) -> ApiResult<()>;
     /// A page of the audit log.
     async fn audit_log(&self, caller: &Caller, query: &AuditQuery) -> ApiResult<AuditPage>;
     /// The caller's own account.
@@ -160,6 +163,12 @@ pub struct Organisation {
     /// Those of the caller; `None` without a limit.
     #[serde(default)]
     pub own_lookups: Option<Usage>,
+    /// What it says about the checks of its domains.
+    #[serde(default)]
+    pub checks: Checks,
+    /// What the server does where nothing is said.
+    #[serde(default)]
+    pub server_checks: Checks,
 }
 
 /// The caller's own account.

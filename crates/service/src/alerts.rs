@@ -42,12 +42,7 @@ pub trait AlertBackend: Send + Sync + 'static {
     /// What is wrong with the installation itself, not with a domain.
     async fn health(&self, caller: &Caller) -> ApiResult<Health>;
     /// How the messages about events between two identities stand.
-    async fn deliveries(
-        &self,
-        caller: &Caller,
-        first: EventId,
-        last: EventId,
-    ) -> ApiResult<Vec<DeliveryView>>;
+    async fn deliveries(&self, caller: &Caller, events: &[EventId]) -> ApiResult<Vec<DeliveryView>>;
 }
 
 /// A channel as people see it. What is secret in its address is left out.
@@ -108,7 +103,8 @@ pub struct FailedView {
 /// How a message about events stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryView {
-    /// Name of the channel.
+    /// Name of the channel; empty for what became of events without a message, or of those that wait for the end of a mute
+    /// or a maintenance window (`error` of the state says which).
     pub channel: String,
     /// The events it is about.
     pub events: Vec<EventId>,

@@ -116,6 +116,7 @@ pub enum Action {
     RevokeToken,
     Organisation,
     RenameOrganisation,
+    SetChecks,
     AuditLog,
     Profile,
     ChangePassword,
@@ -146,7 +147,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 106] = [
+    pub const ALL: [Action; 107] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -227,6 +228,7 @@ impl Action {
         Action::RevokeToken,
         Action::Organisation,
         Action::RenameOrganisation,
+        Action::SetChecks,
         Action::AuditLog,
         Action::Profile,
         Action::ChangePassword,
@@ -340,6 +342,7 @@ impl Action {
             Action::RevokeToken => ("revoke_token", Admin, Write, "revoke API tokens"),
             Action::Organisation => ("organisation", Viewer, Read, "see the organisation"),
             Action::RenameOrganisation => ("rename_organisation", Admin, Write, "rename the organisation"),
+            Action::SetChecks => ("set_checks", Admin, Write, "change the schedule of checks"),
             Action::AuditLog => ("audit_log", Admin, Read, "see the audit log"),
             Action::Profile => ("profile", Viewer, Own, "see an account"),
             Action::ChangePassword => ("change_password", Viewer, Own, "change a password"),

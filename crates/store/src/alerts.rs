@@ -27,6 +27,8 @@ use serde::de::DeserializeOwned;
 pub trait AlertStore: Send + Sync + 'static {
     /// Takes due messages of the outbox, oldest first, each for one deliverer at a time.
     async fn lease_notifications(&self, limit: u32, now: Timestamp) -> Result<Vec<Notification>>;
+    /// Takes the other due messages of a batch, at most `limit`: they are sent as one.
+    async fn lease_batch(&self, n: &Notification, limit: u32, now: Timestamp) -> Result<Vec<Notification>>;
     /// Replaces the events of a scan by the messages that the rules make of them, in one transaction. False when the
     /// lease was lost: another process has routed them.
     async fn route_notification(&self, n: &Notification, routing: &Routing, now: Timestamp) -> Result<bool>;
@@ -47,9 +49,9 @@ pub trait AlertStore: Send + Sync + 'static {
     ) -> Result<u64>;
     /// The outbox in figures.
     async fn outbox_stats(&self) -> Result<OutboxStats>;
-    /// How the messages about events between two identities (inclusive) stand, newest first.
-    async fn message_statuses(&self, org: OrgId, first: EventId, last: EventId)
-    -> Result<Vec<MessageStatus>>;
+    /// How the messages about these events stand, newest first. Those of the channel [`LOG`](crate::LOG) say why there is
+    /// no message, or until when events are held.
+    async fn message_statuses(&self, org: OrgId, events: &[EventId]) -> Result<Vec<MessageStatus>>;
     /// The newest message of a channel that was attempted.
     async fn last_message(&self, org: OrgId, channel: &str) -> Result<Option<MessageStatus>>;
     /// The newest events since an instant, at most `limit`, oldest first.
@@ -78,7 +80,7 @@ pub trait AlertStore: Send + Sync + 'static {
     }
     /// [`AlertStore::save_channel`], with an entry of the audit log when it changes something.
     async fn save_channel_by(&self, by: &Actor, org: OrgId, channel: &Channel, now: Timestamp) -> Result<()>;
-    /// Removes a channel and what waits for it, with an entry of the audit log; false when there was none.
+    /// Removes a channel and closes what waits for it, with an entry of the audit log; false when there was none.
     async fn delete_channel(&self, by: &Actor, org: OrgId, id: &str, now: Timestamp) -> Result<bool>;
     /// Rules by name.
     async fn rules(&self, org: OrgId) -> Result<Vec<Rule>>;
@@ -186,6 +188,10 @@ impl AlertStore for Database {
         outbox::lease(&self.db, limit, now).await
     }
 
+    async fn lease_batch(&self, n: &Notification, limit: u32, now: Timestamp) -> Result<Vec<Notification>> {
+        outbox::lease_batch(&self.db, n, limit, now).await
+    }
+
     async fn route_notification(&self, n: &Notification, routing: &Routing, now: Timestamp) -> Result<bool> {
         outbox::route(&self.db, n, routing, now).await
     }
@@ -219,13 +225,8 @@ impl AlertStore for Database {
         outbox::stats(&self.db).await
     }
 
-    async fn message_statuses(
-        &self,
-        org: OrgId,
-        first: EventId,
-        last: EventId,
-    ) -> Result<Vec<MessageStatus>> {
-        outbox::statuses(&self.db, org, first, last).await
+    async fn message_statuses(&self, org: OrgId, events: &[EventId]) -> Result<Vec<MessageStatus>> {
+        outbox::statuses(&self.db, org, events).await
     }
 
     async fn last_message(&self, org: OrgId, channel: &str) -> Result<Option<MessageStatus>> {

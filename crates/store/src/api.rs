@@ -7,6 +7,7 @@ use crate::services::VersionedService;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
+use model::checks::Checks;
 use model::configure::{ConnectLink, StoredService, StoredTemplate};
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{Change, EventPage, EventQuery};
@@ -322,6 +323,15 @@ pub trait Store:
     async fn first_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<String>;
     /// Writes a setting.
     async fn set_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()>;
+    /// What an organisation says about the checks of its domains.
+    async fn checks(&self, org: OrgId) -> Result<Checks>;
+    /// Sets it; the entry of the audit log gets the values.
+    async fn set_checks(&self, org: OrgId, checks: &Checks, log: &Audit) -> Result<()>;
+    /// The longest interval that an organisation says, of all its domains or of one.
+    async fn longest_interval(&self) -> Result<Option<i64>>;
+    /// Records a reminder that no scan found, with the holding as it is judged; false when the holding changed since
+    /// `before`, and nothing was recorded.
+    async fn record_reminder(&self, before: &Item, outcome: &ItemOutcome, now: Timestamp) -> Result<bool>;
     /// Deletes old entries of the change log ([`LOG_KEEP_DAYS`], or `keep_days` when that is less); how many.
     async fn prune_log(&self, now: Timestamp, keep_days: u32) -> Result<u64>;
     /// Deletes old log entries, then history older than `keep_days` (never the newest change of a name), observations

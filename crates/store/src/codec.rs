@@ -1,6 +1,7 @@
 //! Between model types and columns: instants as microseconds since 1970, words as words, the rest as JSON text.
 
 use crate::api::{Error, Result};
+use crate::checks;
 use crate::db::{Arg, Cells, args};
 use jiff::Timestamp;
 use model::ids::OrgId;
@@ -40,9 +41,9 @@ pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> Result<T> {
 /// Columns of [`read_item`], in order.
 pub(crate) const ITEM: &str = "org, name, ownership, tags, note, manual_expires, auto_renew, was_delegated, \
                                added_at, status, last_change_at, next_scan_at, last_dns_change_at, muted_until, \
-                               reminded";
+                               reminded, scan_interval_s, expiry_days";
 /// How many these are; further columns of a SELECT follow them.
-pub(crate) const ITEM_LEN: usize = 15;
+pub(crate) const ITEM_LEN: usize = 17;
 
 /// An item from the columns [`ITEM`].
 pub(crate) fn read_item(r: &Cells) -> Result<Item> {
@@ -61,6 +62,7 @@ pub(crate) fn read_item(r: &Cells) -> Result<Item> {
         manual_expires,
         auto_renew: r.int_or_null(6)?.map(|v| v != 0),
         muted_until: r.int_or_null(13)?.map(instant).transpose()?,
+        checks: checks::read(r, 15)?,
         reminded: r.text_or_null(14)?.map(|t| read_json(&t)).transpose()?.unwrap_or_default(),
         was_delegated: r.int(7)? != 0,
         added_at: instant(r.int(8)?)?,

@@ -15,6 +15,8 @@ use model::scan::Op;
 
 /// Rows a page unless asked otherwise, and at most.
 const PER_PAGE: (u32, u32) = (50, 200);
+/// Identities of one question.
+const IDS: usize = 200;
 
 pub(crate) async fn events(db: &Db, org: OrgId, query: &EventQuery) -> Result<EventPage> {
     let mut filter = "org = $1".to_string();
@@ -92,13 +94,19 @@ pub(crate) async fn between(
 /// Events by identity, in order.
 pub(crate) async fn by_id(db: &Db, org: OrgId, ids: &[EventId]) -> Result<Vec<Event>> {
     let mut out = Vec::with_capacity(ids.len());
-    // A message has a handful of them.
-    for id in ids {
-        let sql = "SELECT id, org, name, at, json, ack_by, ack_at, cluster, maintenance FROM events WHERE org = $1 AND id = $2";
-        if let Some(r) = db.row(sql, args![org.0, id.0]).await? {
+    for ids in ids.chunks(IDS) {
+        let places: Vec<_> = (2..2 + ids.len()).map(|n| format!("${n}")).collect();
+        let sql = format!(
+            "SELECT id, org, name, at, json, ack_by, ack_at, cluster, maintenance FROM events \
+             WHERE org = $1 AND id IN ({}) ORDER BY id",
+            places.join(", ")
+        );
+        let values = args![org.0].into_iter().chain(ids.iter().map(|id| Arg::from(id.0))).collect();
+        for r in db.rows(sql, values).await? {
             out.push(read(&r)?);
         }
     }
+    out.sort_by_key(|e| e.id);
     Ok(out)
 }
 

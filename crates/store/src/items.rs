@@ -2,7 +2,8 @@
 //! each call one transaction. Names are written in sorted order, so that two calls never deadlock.
 
 use crate::accounts::audit;
-use crate::api::{Error, NewItem, Result};
+use crate::api::{Error, ItemOutcome, NewItem, Result};
+use crate::checks;
 use crate::codec::{
     ITEM, ITEM_LEN, first_row, instant, json, judged_args, judged_assignments, micros, overlay, read_item,
     read_json, same_grounds, tidy,
@@ -11,7 +12,8 @@ use crate::db::{Cells, Db, args};
 use crate::job::{Job, Priority};
 use crate::jobs;
 use crate::log::{self, Line};
-use crate::record::locked;
+use crate::outbox;
+use crate::record::{append_events, locked};
 use crate::resources;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -135,13 +137,16 @@ async fn hold_part(db: &Db, by: &By<'_>, action: &str, items: &[&(Item, String)]
             item.muted_until.map(micros),
             reminded(item)?,
         ]);
+        if let Some(values) = values.last_mut() {
+            values.extend(checks::values(&item.checks)?);
+        }
     }
     let mut tx = db.begin().await?;
     let added = tx
         .insert(
             "INSERT INTO items (org, name, unicode, ownership, tags, note, manual_expires, auto_renew, \
              was_delegated, added_at, status, status_rank, last_change_at, next_scan_at, last_dns_change_at, \
-             row_json, muted_until, reminded)",
+             row_json, muted_until, reminded, scan_interval_s, expiry_days)",
             values,
             "ON CONFLICT (org, name) DO NOTHING RETURNING name",
         )
@@ -173,6 +178,8 @@ fn facts(item: &Item) -> Vec<String> {
     out.extend((!item.note.is_empty()).then(|| format!("note: {}", item.note)));
     out.extend(item.manual_expires.map(|day| format!("expires: {day}")));
     out.extend(item.auto_renew.map(|on| format!("auto-renew: {}", if on { "on" } else { "off" })));
+    out.extend(item.muted_until.map(|until| format!("muted until {}", until.strftime("%Y-%m-%d %H:%M UTC"))));
+    out.extend(checks::words(&item.checks));
     out
 }
 
@@ -245,13 +252,19 @@ pub(crate) async fn patch(db: &Db, by: &By<'_>, name: &DomainName, patch: &ItemP
     if let Some(v) = patch.muted_until {
         item.muted_until = v;
     }
+    if let Some(v) = patch.scan_interval {
+        item.checks.interval_s = v;
+    }
+    if let Some(v) = &patch.expiry_days {
+        item.checks.expiry_days.clone_from(v);
+    }
     if item == before {
         return Ok(item);
     }
     overlay(&mut row, &item);
     tx.execute(
         "UPDATE items SET ownership = $3, tags = $4, note = $5, manual_expires = $6, auto_renew = $7, row_json = $8, \
-         muted_until = $9 WHERE org = $1 AND name = $2",
+         muted_until = $9, scan_interval_s = $10, expiry_days = $11 WHERE org = $1 AND name = $2",
         args![
             org.0,
             name.as_str(),
@@ -262,9 +275,15 @@ pub(crate) async fn patch(db: &Db, by: &By<'_>, name: &DomainName, patch: &ItemP
             item.auto_renew.map(i64::from),
             json(&row)?,
             item.muted_until.map(micros),
-        ],
+        ]
+        .into_iter()
+        .chain(checks::values(&item.checks)?)
+        .collect(),
     )
     .await?;
+    if item.muted_until != before.muted_until {
+        outbox::release_held(&mut tx, org, Some(name), now).await?;
+    }
     log::append(&mut tx, vec![Line::item(org, name.as_str(), Op::Update)], now).await?;
     let (old, new) = (facts(&before), facts(&item));
     let only = |these: &[String], others: &[String]| {
@@ -323,4 +342,32 @@ pub(crate) async fn update_judged(db: &Db, judged: &[(Item, Row)], now: Timestam
         log::append(&mut tx, lines, now).await?;
     }
     tx.commit().await
+}
+
+/// Writes a reminder that time made, with the holding as it is judged now, unless the holding changed since it was read.
+pub(crate) async fn record_reminder(
+    db: &Db,
+    before: &Item,
+    outcome: &ItemOutcome,
+    now: Timestamp,
+) -> Result<bool> {
+    let item = &outcome.item;
+    let mut tx = db.begin().await?;
+    let Some((stored, shown)) = locked(db, &mut tx, item.org, &item.name).await? else { return Ok(false) };
+    let is_same = stored.reminded == before.reminded && same_grounds(item, &stored);
+    if !is_same || shown.last_scan_at > outcome.row.last_scan_at {
+        return Ok(false);
+    }
+    let mut row = outcome.row.clone();
+    overlay(&mut row, &stored);
+    let mut values = args![item.org.0, item.name.as_str(), reminded(item)?];
+    values.extend(judged_args(&item.status, &row)?);
+    let sql =
+        format!("UPDATE items SET reminded = $3, {} WHERE org = $1 AND name = $2", judged_assignments(4));
+    tx.execute(sql, values).await?;
+    let lines = vec![Line::item(item.org, item.name.as_str(), Op::Update)];
+    let events = [(item.org, outcome.changes.iter().collect())];
+    append_events(&mut tx, &item.name, lines, &events, now).await?;
+    tx.commit().await?;
+    Ok(true)
 }

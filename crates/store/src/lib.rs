@@ -8,6 +8,7 @@ mod accounts;
 mod alerts;
 mod api;
 mod budgets;
+mod checks;
 mod claims;
 mod cluster_claims;
 mod codec;

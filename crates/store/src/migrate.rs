@@ -100,6 +100,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0017_packed.sql"),
         postgres: include_str!("../migrations/postgres/0017_packed.sql"),
     },
+    Migration {
+        version: 18,
+        sqlite: include_str!("../migrations/sqlite/0018_schedules.sql"),
+        postgres: include_str!("../migrations/postgres/0018_schedules.sql"),
+    },
 ];
 
 /// Releases before this one, oldest first, each with the newest schema that it opens. Add a row when the version of the

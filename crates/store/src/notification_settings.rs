@@ -6,6 +6,7 @@ use crate::alerts::{channel_row, read_channel};
 use crate::api::Result;
 use crate::codec::{json, micros, read_json};
 use crate::db::{Db, args};
+use crate::outbox;
 use crate::seal::SecretKey;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -144,6 +145,10 @@ pub(crate) async fn save<T: Setting>(
                ON CONFLICT (org, kind, id) DO UPDATE SET json = excluded.json, at = excluded.at";
     let text = value.encode(key, org)?;
     tx.execute(sql, args![org.0, T::KIND, value.id(), text, micros(at)]).await?;
+    if T::KIND == Maintenance::KIND {
+        // It may end earlier now.
+        outbox::release_held(&mut tx, org, None, at).await?;
+    }
     let entry = Audit {
         org,
         by: by.clone(),
@@ -157,7 +162,7 @@ pub(crate) async fn save<T: Setting>(
     tx.commit().await
 }
 
-/// Removes a setting and, of a channel, what waits for it; false when there was none.
+/// Removes a setting and closes, of a channel, what waits for it; false when there was none.
 pub(crate) async fn delete<T: Setting>(
     db: &Db,
     key: Option<&SecretKey>,
@@ -168,7 +173,10 @@ pub(crate) async fn delete<T: Setting>(
     let sql = "DELETE FROM notification_settings WHERE org = $1 AND kind = $2 AND id = $3 RETURNING json";
     let Some(row) = tx.row(sql, args![org.0, T::KIND, id]).await? else { return Ok(false) };
     if T::KIND == Channel::KIND {
-        tx.execute("DELETE FROM outbox WHERE org = $1 AND channel = $2", args![org.0, id]).await?;
+        outbox::close_channel(&mut tx, org, id, at).await?;
+    }
+    if T::KIND == Maintenance::KIND {
+        outbox::release_held(&mut tx, org, None, at).await?;
     }
     let old = T::decode(key, org, id, row.text(0)?).ok();
     let entry = Audit {

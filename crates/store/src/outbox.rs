@@ -1,5 +1,6 @@
 //! The outbox (SPEC “notify”): the events of a scan, written in its transaction; then, once the rules were applied to
-//! them, a message for each channel, delivered at least once.
+//! them, a message for each channel, delivered at least once. Events of a muted domain or a maintenance window wait here
+//! for its end.
 //!
 //! Each row is in the hands of one deliverer at a time, until it is done or its attempts are used up. A deliverer that
 //! dies between delivering and saying so delivers again, with the same [`Notification::dedupe_key`].
@@ -15,6 +16,7 @@ use model::ids::{EventId, OrgId};
 use model::maintenance::Routing;
 use model::names::DomainName;
 use model::notify::{DeliveryState, MessageStatus};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How deliveries are retried: twelve attempts within about a day.
@@ -30,6 +32,9 @@ pub const LOG: &str = "log";
 
 /// The longest stored answer or reason, in characters.
 const WORDS: usize = 500;
+
+/// Events of a domain that wait at most.
+const HELD_MAX: usize = 1000;
 
 /// A row of the outbox: the events that one scan brought one organisation, for one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +57,8 @@ pub struct Notification {
     pub accepted: Vec<String>,
     /// Which attempt this is, counted from 1.
     pub attempt: u32,
+    /// Of [`LOG`]: these events were routed before, and then waited for the end of a mute or a maintenance window.
+    pub held: bool,
     lease: i64,
 }
 
@@ -140,24 +147,60 @@ pub(crate) async fn put(tx: &mut Tx, rows: Vec<Vec<Arg>>) -> Result<()> {
     Ok(())
 }
 
+/// Rows that are to be delivered or routed.
+const OPEN: &str = "failed_at IS NULL AND delivered_at IS NULL";
+const LEASED: &str =
+    "RETURNING id, channel, org, name, last_event, attempts, lease, events, rules, batch, accepted";
+
+/// Of a batch only the first row is leased; who has it takes the others ([`lease_batch`]), so that no two processes send
+/// parts of it.
+const HEAD: &str = "(batch IS NULL OR NOT EXISTS (SELECT 1 FROM outbox e WHERE e.org = outbox.org \
+                    AND e.channel = outbox.channel AND e.batch = outbox.batch AND e.id < outbox.id \
+                    AND e.failed_at IS NULL AND e.delivered_at IS NULL))";
+
+/// What leases rows: `$1` now, `$2` the end of the lease.
+const TAKE: &str = "UPDATE outbox SET lease = CASE WHEN lease >= $1 THEN lease + 1 ELSE $1 END, due_at = $2, \
+                    attempts = attempts + 1";
+
 /// Due rows, oldest first, each to one caller at a time.
 pub(crate) async fn lease(db: &Db, limit: u32, now: Timestamp) -> Result<Vec<Notification>> {
-    const DUE: &str = "failed_at IS NULL AND delivered_at IS NULL AND due_at <= $1";
     let at = micros(now);
-    if db.row(format!("SELECT id FROM outbox WHERE {DUE} LIMIT 1"), args![at]).await?.is_none() {
+    let due = format!("SELECT id FROM outbox WHERE {OPEN} AND due_at <= $1 LIMIT 1");
+    if db.row(due, args![at]).await?.is_none() {
         return Ok(Vec::new());
     }
     let sql = format!(
         "WITH picked AS MATERIALIZED (SELECT id AS i, channel AS c FROM outbox \
-         WHERE {DUE} ORDER BY due_at, id LIMIT $2{}) \
-         UPDATE outbox SET lease = CASE WHEN lease >= $1 THEN lease + 1 ELSE $1 END, due_at = $3, \
-         attempts = attempts + 1 FROM picked WHERE outbox.id = picked.i AND outbox.channel = picked.c \
-         RETURNING id, channel, org, name, last_event, attempts, lease, events, rules, batch, accepted",
+         WHERE {OPEN} AND due_at <= $1 AND {HEAD} ORDER BY due_at, id LIMIT $3{}) \
+         {TAKE} FROM picked WHERE outbox.id = picked.i AND outbox.channel = picked.c {LEASED}",
         db.skip_locked()
     );
-    let mut tx = db.begin().await?;
+    leased(db, sql, args![at, at.saturating_add(span(DELIVERY.lease)), i64::from(limit)], now).await
+}
+
+/// The other due rows of a batch, which are sent together with those that were leased; at most `limit`.
+pub(crate) async fn lease_batch(
+    db: &Db,
+    n: &Notification,
+    limit: u32,
+    now: Timestamp,
+) -> Result<Vec<Notification>> {
+    let Some(batch) = n.batch else { return Ok(Vec::new()) };
+    let at = micros(now);
+    let sql = format!(
+        "WITH picked AS MATERIALIZED (SELECT id AS i, channel AS c FROM outbox \
+         WHERE {OPEN} AND due_at <= $1 AND org = $3 AND channel = $4 AND batch = $5 ORDER BY due_at, id LIMIT $6{}) \
+         {TAKE} FROM picked WHERE outbox.id = picked.i AND outbox.channel = picked.c {LEASED}",
+        db.skip_locked()
+    );
     let until = at.saturating_add(span(DELIVERY.lease));
-    let rows = tx.rows(sql, args![at, i64::from(limit), until]).await?;
+    let values = args![at, until, n.org.0, n.channel.as_str(), batch, i64::from(limit)];
+    leased(db, sql, values, now).await
+}
+
+async fn leased(db: &Db, sql: String, values: Vec<Arg>, now: Timestamp) -> Result<Vec<Notification>> {
+    let mut tx = db.begin().await?;
+    let rows = tx.rows(sql, values).await?;
     tx.commit().await?;
     let mut out = Vec::with_capacity(rows.len());
     for r in &rows {
@@ -188,46 +231,150 @@ fn message(r: &Cells) -> Result<Notification> {
         batch: r.int_or_null(9)?,
         accepted: r.text_or_null(10)?.map(|t| read_json(&t)).transpose()?.unwrap_or_default(),
         attempt: u32::try_from(r.int(5)?).unwrap_or(u32::MAX),
+        held: r.text(1)? == LOG && r.text_or_null(7)?.is_some(),
         lease: r.int(6)?,
     })
 }
 
-/// Replaces the events of a scan by messages, if the lease still holds.
+/// A row that routing writes.
+struct Routed<'a> {
+    channel: &'a str,
+    events: &'a [EventId],
+    due_at: Timestamp,
+    rules: &'a [String],
+    batch: Option<i64>,
+    /// Why it is closed without being sent.
+    closed: Option<&'a str>,
+    /// Why it waits.
+    waits: Option<&'a str>,
+}
+
+/// Replaces the events of a scan, or those that were held, by messages, if the lease still holds.
+///
+/// A row is named after the first of its events: each event is in one row of a channel at most.
 pub(crate) async fn route(db: &Db, n: &Notification, routing: &Routing, now: Timestamp) -> Result<bool> {
     let mut tx = db.begin().await?;
-    let sql = "DELETE FROM outbox WHERE id = $1 AND channel = $2 AND lease = $3 RETURNING last_event";
-    let Some(r) = tx.row(sql, args![n.id.0, n.channel.as_str(), n.lease]).await? else { return Ok(false) };
-    let last = r.int(0)?;
+    let sql = "DELETE FROM outbox WHERE id = $1 AND channel = $2 AND lease = $3 RETURNING id";
+    if tx.row(sql, args![n.id.0, n.channel.as_str(), n.lease]).await?.is_none() {
+        return Ok(false);
+    }
     for (event, note) in &routing.during {
         let sql = "UPDATE events SET maintenance = $3 WHERE org = $1 AND id = $2";
         tx.execute(sql, args![n.org.0, event.0, note.as_str()]).await?;
     }
-    let mut rows = Vec::with_capacity(routing.planned.len());
+    let mut rows = Vec::new();
     for p in &routing.planned {
-        let batch = p.batch.then(|| micros(p.due_at));
+        rows.push(Routed {
+            channel: &p.channel,
+            events: &p.events,
+            due_at: p.due_at,
+            rules: &p.rules,
+            batch: p.batch.then(|| micros(p.due_at)),
+            closed: p.skipped.as_deref(),
+            waits: None,
+        });
+    }
+    let log = |events, due_at, closed, waits| Routed {
+        channel: LOG,
+        events,
+        due_at,
+        rules: &[],
+        batch: None,
+        closed,
+        waits,
+    };
+    rows.extend(routing.closed.iter().map(|c| log(&c.events[..], now, Some(&c.reason[..]), None)));
+    // What waits already for the same domain waits together with it: what reverses a change is in one row with it.
+    let mut merged = Vec::with_capacity(routing.held.len());
+    for h in &routing.held {
+        let (mut events, until) = waiting(db, &mut tx, n).await?;
+        events.extend(&h.events);
+        events.sort_unstable();
+        events.dedup();
+        merged.push((events, until.map_or(h.until, |u| u.max(h.until)), h.reason.as_str()));
+    }
+    rows.extend(merged.iter().map(|(events, until, reason)| log(&events[..], *until, None, Some(*reason))));
+    write(&mut tx, n, &rows, now).await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+/// Takes the row of a domain's events that wait, unless it is leased; its events and when they are due.
+async fn waiting(db: &Db, tx: &mut Tx, n: &Notification) -> Result<(Vec<EventId>, Option<Timestamp>)> {
+    let find = format!(
+        "SELECT id, due_at, events FROM outbox WHERE org = $1 AND name = $2 AND channel = 'log' \
+         AND events IS NOT NULL AND {OPEN} AND attempts = 0{}",
+        db.for_update()
+    );
+    let (mut events, mut until): (Vec<EventId>, _) = (Vec::new(), None);
+    for r in tx.rows(find, args![n.org.0, n.domain.as_str()]).await? {
+        tx.execute("DELETE FROM outbox WHERE id = $1 AND channel = $2", args![r.int(0)?, LOG]).await?;
+        until = until.max(Some(instant(r.int(1)?)?));
+        events.extend(read_json::<Vec<EventId>>(&r.text(2)?)?);
+    }
+    // The newest count: what came before them was superseded long ago.
+    events.sort_unstable();
+    let excess = events.len().saturating_sub(HELD_MAX);
+    events.drain(..excess);
+    Ok((events, until))
+}
+
+async fn write(tx: &mut Tx, n: &Notification, routed: &[Routed<'_>], now: Timestamp) -> Result<()> {
+    let (mut rows, mut of_rows) = (Vec::with_capacity(routed.len()), Vec::new());
+    for r in routed {
+        let first = r.events.first().copied().unwrap_or(n.id);
+        let last = r.events.last().copied().unwrap_or(n.id);
         rows.push(args![
-            n.id.0,
-            p.channel.as_str(),
+            first.0,
+            r.channel,
             n.org.0,
             n.domain.as_str(),
-            last,
+            last.0,
             micros(now),
-            micros(p.due_at),
+            micros(r.due_at),
             0,
             0,
-            json(&p.events)?,
-            json(&p.rules)?,
-            batch,
-            p.skipped.as_ref().map(|_| micros(now)),
-            p.skipped.clone(),
-            i64::from(p.skipped.is_some())
+            json(&r.events)?,
+            json(&r.rules)?,
+            r.batch,
+            r.closed.map(|_| micros(now)),
+            r.closed.or(r.waits).map(str::to_string),
+            i64::from(r.closed.is_some())
         ]);
+        let mut events = r.events.to_vec();
+        events.sort_unstable();
+        events.dedup();
+        of_rows.extend(events.into_iter().map(|e| args![first.0, r.channel, e.0, n.org.0]));
     }
     let head = "INSERT INTO outbox (id, channel, org, name, last_event, at, due_at, attempts, lease, events, rules, \
                 batch, delivered_at, answer, skipped)";
     tx.insert(head, rows, "").await?;
-    tx.commit().await?;
-    Ok(true)
+    tx.insert("INSERT INTO message_events (id, channel, event, org)", of_rows, "").await?;
+    Ok(())
+}
+
+/// Has events that wait looked at now: the mute or the window ended early. Of one domain, or of all.
+pub(crate) async fn release_held(
+    tx: &mut Tx,
+    org: OrgId,
+    name: Option<&DomainName>,
+    now: Timestamp,
+) -> Result<u64> {
+    let which = if name.is_some() { " AND name = $3" } else { "" };
+    let sql = format!(
+        "UPDATE outbox SET due_at = $2 WHERE org = $1{which} AND channel = 'log' AND events IS NOT NULL AND {OPEN} \
+         AND attempts = 0 AND due_at > $2"
+    );
+    let mut values = args![org.0, micros(now)];
+    values.extend(name.map(|n| Arg::from(n.as_str())));
+    tx.execute(sql, values).await
+}
+
+/// Closes what waits for a channel that is removed; what was delivered stays as it is.
+pub(crate) async fn close_channel(tx: &mut Tx, org: OrgId, channel: &str, now: Timestamp) -> Result<u64> {
+    let sql = "UPDATE outbox SET delivered_at = $3, failed_at = NULL, skipped = 1, answer = $4 \
+               WHERE org = $1 AND channel = $2 AND delivered_at IS NULL";
+    tx.execute(sql, args![org.0, channel, micros(now), "The channel was removed"]).await
 }
 
 pub(crate) async fn delivered(
@@ -328,34 +475,46 @@ pub(crate) async fn retry_failed(
 }
 
 pub(crate) async fn stats(db: &Db) -> Result<OutboxStats> {
-    let sql = "SELECT (SELECT COUNT(*) FROM outbox WHERE failed_at IS NULL AND delivered_at IS NULL), \
+    // What is held back is not due.
+    let sql = "SELECT (SELECT COUNT(*) FROM outbox WHERE failed_at IS NULL AND delivered_at IS NULL \
+               AND (channel <> 'log' OR events IS NULL)), \
                (SELECT COUNT(*) FROM outbox WHERE failed_at IS NOT NULL)";
     let Some(r) = db.row(sql, args![]).await? else { return Ok(OutboxStats::default()) };
     let count = |i| r.int(i).map(|n| u64::try_from(n).unwrap_or(0));
     Ok(OutboxStats { waiting: count(0)?, failed: count(1)? })
 }
 
-const STATUS: &str =
-    "id, channel, name, events, at, due_at, attempts, failed_at, delivered_at, last_error, answer, skipped";
+const STATUS: &str = "o.id, o.channel, o.name, o.events, o.at, o.due_at, o.attempts, o.failed_at, o.delivered_at, \
+                      o.last_error, o.answer, o.skipped";
 
-/// Messages about events between two identities. A scan's events lie within a few thousand positions of its first.
-pub(crate) async fn statuses(
-    db: &Db,
-    org: OrgId,
-    first: EventId,
-    last: EventId,
-) -> Result<Vec<MessageStatus>> {
-    let sql = format!(
-        "SELECT {STATUS} FROM outbox WHERE org = $1 AND id >= $2 AND id <= $3 AND last_event >= $4 \
-         AND channel <> '{LOG}' ORDER BY id DESC, channel LIMIT 1000"
-    );
-    let rows = db.rows(sql, args![org.0, first.0.saturating_sub(5000), last.0, first.0]).await?;
-    rows.iter().map(status).collect()
+/// Events of one question.
+const IDS: usize = 200;
+
+/// Messages about these events, and what became of those without a message ([`LOG`]), newest first.
+pub(crate) async fn statuses(db: &Db, org: OrgId, events: &[EventId]) -> Result<Vec<MessageStatus>> {
+    let mut found: BTreeMap<(EventId, String), MessageStatus> = BTreeMap::new();
+    for ids in events.chunks(IDS) {
+        let places: Vec<_> = (2..2 + ids.len()).map(|n| format!("${n}")).collect();
+        let sql = format!(
+            "SELECT {STATUS} FROM outbox o WHERE (o.id, o.channel) IN \
+             (SELECT m.id, m.channel FROM message_events m WHERE m.org = $1 AND m.event IN ({}))",
+            places.join(", ")
+        );
+        let values = args![org.0].into_iter().chain(ids.iter().map(|id| Arg::from(id.0))).collect();
+        for r in db.rows(sql, values).await? {
+            let message = status(&r)?;
+            found.insert((message.id, message.channel.clone()), message);
+        }
+    }
+    let mut out: Vec<_> = found.into_values().collect();
+    out.sort_by(|a, b| (b.id, &a.channel).cmp(&(a.id, &b.channel)));
+    Ok(out)
 }
 
 pub(crate) async fn last_of(db: &Db, org: OrgId, channel: &str) -> Result<Option<MessageStatus>> {
     let sql = format!(
-        "SELECT {STATUS} FROM outbox WHERE org = $1 AND channel = $2 AND attempts > 0 ORDER BY id DESC LIMIT 1"
+        "SELECT {STATUS} FROM outbox o WHERE o.org = $1 AND o.channel = $2 AND o.attempts > 0 \
+         ORDER BY o.id DESC LIMIT 1"
     );
     db.row(sql, args![org.0, channel]).await?.as_ref().map(status).transpose()
 }
@@ -373,7 +532,11 @@ fn status(r: &Cells) -> Result<MessageStatus> {
         (None, Some(at)) => {
             DeliveryState::Failed { at: instant(at)?, error: error.unwrap_or_default(), attempts }
         }
-        (None, None) => DeliveryState::Waiting { due_at: instant(r.int(5)?)?, attempts, error },
+        (None, None) => {
+            // The reason why events wait is kept where the answer will be.
+            let error = error.or(r.text_or_null(10)?);
+            DeliveryState::Waiting { due_at: instant(r.int(5)?)?, attempts, error }
+        }
     };
     Ok(MessageStatus {
         id: EventId(r.int(0)?),

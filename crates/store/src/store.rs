@@ -1,7 +1,7 @@
 //! The store over either database: every method of the contract, handed to the module that knows it.
 
 use crate::accounts::Audit;
-use crate::api::{LogRead, NewItem, Record, Result, Store, Versioned};
+use crate::api::{ItemOutcome, LogRead, NewItem, Record, Result, Store, Versioned};
 use crate::db::{Db, args};
 use crate::index::{Indexes, Plan};
 use crate::items::By;
@@ -11,10 +11,11 @@ use crate::resources::SpaceCache;
 use crate::retry::Retry;
 use crate::seal::SecretKey;
 use crate::services::{self, VersionedService};
-use crate::{budgets, events, history, items, jobs, log, outbox, stored, templates, upkeep};
+use crate::{budgets, checks, events, history, items, jobs, log, outbox, stored, templates, upkeep};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
+use model::checks::Checks;
 use model::configure::{ConnectLink, StoredService, StoredTemplate};
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{Change, EventPage, EventQuery};
@@ -321,6 +322,22 @@ impl Store for Database {
 
     async fn set_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()> {
         upkeep::set_setting(&self.db, org, key, value, now).await
+    }
+
+    async fn checks(&self, org: OrgId) -> Result<Checks> {
+        checks::of(&self.db, org).await
+    }
+
+    async fn set_checks(&self, org: OrgId, said: &Checks, log: &Audit) -> Result<()> {
+        checks::set(&self.db, org, said, log).await
+    }
+
+    async fn longest_interval(&self) -> Result<Option<i64>> {
+        checks::longest_interval(&self.db).await
+    }
+
+    async fn record_reminder(&self, before: &Item, outcome: &ItemOutcome, now: Timestamp) -> Result<bool> {
+        items::record_reminder(&self.db, before, outcome, now).await
     }
 
     async fn prune_log(&self, now: Timestamp, keep_days: u32) -> Result<u64> {

@@ -15,6 +15,9 @@ use model::scan::Op;
 /// Days that delivered messages are kept, for the delivery status of events.
 const DELIVERED_KEEP_DAYS: u32 = 90;
 
+/// In the condition of [`by_age`]: the row `o` is in the same step.
+const IN_STEP: &str = "in_step(o)";
+
 /// Rows that one step looks at.
 const BATCH: i64 = 1000;
 
@@ -75,7 +78,7 @@ pub(crate) async fn prune(db: &Db, now: Timestamp, keep_days: u32) -> Result<u64
         "EXISTS (SELECT 1 FROM snapshots n WHERE n.name = snapshots.name AND n.vantage = snapshots.vantage \
          AND n.id > snapshots.id ORDER BY n.id LIMIT 1 OFFSET 1) \
          AND NOT EXISTS (SELECT 1 FROM snapshots o WHERE o.name = snapshots.name AND o.vantage = snapshots.vantage \
-         AND o.id < snapshots.id AND NOT (o.id BETWEEN $1 AND $2 AND o.at BETWEEN $3 AND $4))",
+         AND o.id < snapshots.id AND NOT in_step(o))",
     )
     .await?;
     // The events of the newest scan that brought any stay while the name is held.
@@ -120,22 +123,22 @@ fn cutoff(now: Timestamp, days: u32) -> i64 {
 }
 
 /// Walks the rows of a table that are older than an instant, oldest first, and deletes those that meet a condition, in
-/// which `$1` to `$4` are the least and greatest `id` and `at` of the step.
-/// Each step looks at a bounded number of rows, whether they are deleted or kept.
+/// which [`IN_STEP`] says of `o` that it is in the same step.
+/// Each step looks at a bounded number of rows, whether they are deleted or kept: the comparison of pairs begins where
+/// the last step ended in the index over `(at, id)` (on SQLite every index ends with the row's id).
 async fn by_age(db: &Db, table: &str, old: i64, condition: &str) -> Result<u64> {
-    let page = format!(
-        "SELECT at, id FROM {table} WHERE at < $1 AND (at > $2 OR (at = $2 AND id > $3)) ORDER BY at, id LIMIT $4"
+    let page =
+        format!("SELECT at, id FROM {table} WHERE at < $1 AND (at, id) > ($2, $3) ORDER BY at, id LIMIT $4");
+    let delete = format!(
+        "DELETE FROM {table} WHERE (at, id) >= ($1, $2) AND (at, id) <= ($3, $4) AND {}",
+        condition.replace(IN_STEP, "((o.at, o.id) >= ($1, $2) AND (o.at, o.id) <= ($3, $4))")
     );
-    let delete =
-        format!("DELETE FROM {table} WHERE id BETWEEN $1 AND $2 AND at BETWEEN $3 AND $4 AND {condition}");
     let (mut at, mut id, mut gone) = (i64::MIN, i64::MIN, 0);
     loop {
         let rows = db.rows(page.clone(), args![old, at, id, BATCH]).await?;
         let keys = rows.iter().map(|r| Ok((r.int(0)?, r.int(1)?))).collect::<Result<Vec<_>>>()?;
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Ok(gone) };
-        let ids = || keys.iter().map(|(_, id)| *id);
-        let (least, most) = (ids().min().unwrap_or(0), ids().max().unwrap_or(0));
-        gone += db.write(delete.clone(), args![least, most, first.0, last.0]).await?;
+        gone += db.write(delete.clone(), args![first.0, first.1, last.0, last.1]).await?;
         (at, id) = *last;
     }
 }

@@ -106,4 +106,63 @@ mod tests {
         );
         assert!(restore(&file, &to, true).await.unwrap_err().to_string().contains("PostgreSQL"));
     }
+
+    /// Another process writes all the while: the copy is one state of it, whole.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_copy_made_while_another_process_writes_is_whole() {
+        const TOGETHER: usize = 20;
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("a"), dir.path().join("b"));
+        std::fs::create_dir_all(&from).unwrap();
+        let serving = place::open(&from, None, None).await.unwrap();
+        let written = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let writer = tokio::spawn({
+            let (serving, written) = (serving.clone(), written.clone());
+            async move {
+                for round in 0.. {
+                    let items: Vec<_> = (0..TOGETHER)
+                        .map(|n| {
+                            let name = DomainName::trusted(&format!("d{round}-{n}.example"));
+                            store::NewItem {
+                                unicode: name.unicode(),
+                                name,
+                                ownership: model::item::Ownership::Owned,
+                                tags: vec![],
+                                note: "x".repeat(1000),
+                            }
+                        })
+                        .collect();
+                    serving.add(OrgId::BUILT_IN, &items, jiff::Timestamp::now()).await.unwrap();
+                    written.fetch_add(TOGETHER, std::sync::atomic::Ordering::SeqCst);
+                }
+            }
+        });
+        let count = || written.load(std::sync::atomic::Ordering::SeqCst);
+        // The command opens the database by itself.
+        let command = place::existing(&from, None, None).await.unwrap();
+        let all = model::inventory::ListQuery::default();
+        for round in 0..3 {
+            while count() < (round + 1) * 5 * TOGETHER {
+                tokio::task::yield_now().await;
+            }
+            let before = count();
+            let file = dir.path().join(format!("copy-{round}.db"));
+            backup(&*command, &file, &from).await.unwrap();
+            let after = count() + TOGETHER;
+            let to = to.join(round.to_string());
+            restore(&file, &to, false).await.unwrap();
+            let again = place::open(&to, None, None).await.unwrap();
+            let names = again.names(OrgId::BUILT_IN, &all, 100_000, jiff::Timestamp::now()).await.unwrap();
+            let found = names.len();
+            assert!((before..=after).contains(&found), "{found} of {before} to {after}");
+            assert_eq!(found % TOGETHER, 0, "no transaction is there in part");
+            // Each has its scan in the queue and its entry in the log.
+            let queued = again.queue_stats(store::JobKind::Scan, jiff::Timestamp::now()).await.unwrap().due;
+            assert_eq!(usize::try_from(queued).unwrap(), found);
+            assert!(usize::try_from(again.head().await.unwrap().0).unwrap() >= found);
+            // It can be written to.
+            again.set_setting(OrgId::BUILT_IN, "x", "1", jiff::Timestamp::now()).await.unwrap();
+        }
+        writer.abort();
+    }
 }

@@ -100,6 +100,13 @@ const METRICS: &[(&str, Kind, &str)] = &[
         "Measurements at networks of third parties, by network and outcome",
     ),
     ("domainscope_upgrade_safe", Gauge, "1 while no transition and no roll-out is under way"),
+    (
+        "domainscope_upkeep_last_success_timestamp_seconds",
+        Gauge,
+        "When this process last deleted old rows to the end (Unix time); one process of all does it",
+    ),
+    ("domainscope_upkeep_rows_total", Counter, "Old rows that this process deleted"),
+    ("domainscope_upkeep_seconds", Gauge, "How long the last deletion of old rows took"),
 ];
 
 /// Counters with the values of their label from the start: a rate is right from the first increment on.

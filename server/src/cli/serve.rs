@@ -255,7 +255,16 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         policy,
     };
     let process = format!("{}-{}", std::process::id(), &random_id()[..6]);
-    let worker = Worker::new(scanner.clone(), process.clone()).with_services(Arc::new(inspector));
+    let runner = features::Runner::new(
+        store.clone(),
+        gates.clone(),
+        super::features::process_name(&process),
+        env!("CARGO_PKG_VERSION"),
+        jiff::Timestamp::now(),
+    );
+    let worker = Worker::new(scanner.clone(), process.clone())
+        .with_services(Arc::new(inspector))
+        .with_upkeep(runner.duty(monitor::UPKEEP));
     let names = deliverer.clone();
     let services = Services {
         scanner,
@@ -293,13 +302,6 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     .behind(args.trusted_proxy.clone())
     .open_to(open_origins);
 
-    let runner = features::Runner::new(
-        store.clone(),
-        gates.clone(),
-        super::features::process_name(&process),
-        env!("CARGO_PKG_VERSION"),
-        jiff::Timestamp::now(),
-    );
     // Before the first request: a feature that is off is off from the start.
     if let Err(e) = runner.tick(jiff::Timestamp::now()).await {
         tracing::warn!(error = %e, "the state of features could not be read");

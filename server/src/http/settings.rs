@@ -173,6 +173,11 @@ async fn act(state: &AppState, caller: &Caller, path: &str, f: &Fields, site: &s
             s.rename_organisation(caller, f.get("name")).await?;
             Ok(Done::Back("renamed", 1))
         }
+        ("/settings/organisation", "checks") => {
+            let checks = app::read_checks(f.get("interval"), f.get("expiry_days"))?;
+            s.set_checks(caller, &checks).await?;
+            Ok(Done::Back("saved", 1))
+        }
         ("/fleet", "invite") => {
             let token = s.invite_agent(caller).await?;
             Ok(Done::Show(FormResult::AgentToken { token, site: site.to_string() }))

@@ -74,6 +74,25 @@ async fn lists_are_read_in_parts_and_changes_name_what_they_change() {
     let headers = [auth, ("content-type", "application/json"), ("if-match", tag.as_str())];
     let (status, text) = site.ask("PATCH", "/api/v1/organisation", &headers, r#"{"name":"Alder"}"#).await;
     assert!(status == StatusCode::OK && text.contains("\"name\":\"Alder\""), "{text}");
+    // The schedule of checks: each field by itself, within its bounds.
+    let patch = async |path: &str, body: Value| site.api("PATCH", path, body).await;
+    let organisation = "/api/v1/organisation";
+    let (status, o) = patch(organisation, json!({ "scan_interval": 86_400, "expiry_days": [7, 30] })).await;
+    assert_eq!((status, &o["scan_interval"]), (StatusCode::OK, &json!(86_400)), "{o}");
+    let (_, o) = patch(organisation, json!({ "scan_interval": null })).await;
+    assert_eq!(
+        (&o["scan_interval"], &o["expiry_days"], &o["name"]),
+        (&Value::Null, &json!([30, 7]), &json!("Alder"))
+    );
+    for body in [
+        json!({ "scan_interval": 299 }),
+        json!({ "scan_interval": 604_801 }),
+        json!({ "expiry_days": [] }),
+        json!({ "expiry_days": [366] }),
+    ] {
+        let (status, refused) = patch(organisation, body.clone()).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {refused}");
+    }
     let (status, _) = site.api("GET", "/api/v1/audit?cursor=x", Value::Null).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
 }

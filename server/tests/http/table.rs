@@ -149,6 +149,7 @@ const TABLE: &[Line] = &[
     ("POST", "/api/fn/remove_template", Least(Member), "", "key=none"),
     ("POST", "/api/fn/release", Least(Member), "", "name=none"),
     ("POST", "/api/fn/mute", Least(Member), "", "name=NAME&days=0"),
+    ("POST", "/api/fn/set_checks", Least(Member), "", "name=NAME&interval=&expiry_days="),
     ("POST", "/api/fn/notifications", Least(Viewer), "", "query="),
     ("POST", "/api/fn/save_channel", Least(Admin), "", "name=x&kind=none"),
     ("POST", "/api/fn/remove_channel", Least(Admin), "", "id=none"),

@@ -34,7 +34,7 @@ fn overview(dom: DomainState, d: &Detail) -> AnyView {
         {attention::needs(dom, d)}
         <div class="cols">
             <div class="grid grid-cols-1 gap-4 content-start">{servers}{certificates}{negative}{settings::note(dom, &d.item)}</div>
-            <div class="grid grid-cols-1 gap-4 content-start">{info}{status_flags}{signed}{settings::renewal(dom, d)}{settings::mute(d)}</div>
+            <div class="grid grid-cols-1 gap-4 content-start">{info}{status_flags}{signed}{settings::renewal(dom, d)}{settings::checks(d)}{settings::mute(d)}</div>
         </div>
     }
     .into_any()

@@ -2,6 +2,7 @@
 
 use super::state::DomainState;
 use crate::browser;
+use crate::check_draft::{days_text, intervals};
 use crate::components::icon_sm;
 use crate::server_fns;
 use leptos::ev::SubmitEvent;
@@ -105,24 +106,71 @@ pub(crate) fn mute(d: &Detail) -> AnyView {
     let muted = d.item.muted_until.filter(|until| *until > d.now);
     let words = match muted {
         Some(until) => {
-            format!("No messages until {}. Events are recorded all the same.", human_instant(until))
+            format!(
+                "No messages until {}. Events are recorded all the same; what still holds then is sent.",
+                human_instant(until)
+            )
         }
         None => "Messages about this domain are sent as the rules say.".to_string(),
     };
     let choice = |days: &'static str, label: &'static str| view! { <option value=days>{label}</option> };
     let on = muted.is_some().then(|| choice("0", "Send messages again"));
+    let today = human_day_value(d.now);
     view! {
         <section class="card" id="notifications">
             <div class="card-head"><h2>"Notifications"</h2></div>
             <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/mute">
                 <input type="hidden" name="name" value=name/>
                 <p class="hint">{words}</p>
-                <div class="flex items-center gap-2 flex-wrap">
-                    <select class="input" name="days" aria-label="Mute">
-                        {on}{choice("1", "Mute for a day")}{choice("7", "Mute for a week")}{choice("30", "Mute for 30 days")}
-                    </select>
-                    <button class="btn btn-sm" type="submit">"Save"</button>
+                <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
+                    <label class="field"><span class="label">"Mute"</span>
+                        <select class="input" name="days">
+                            {on}{choice("1", "Mute for a day")}{choice("7", "Mute for a week")}{choice("30", "Mute for 30 days")}
+                        </select></label>
+                    <label class="field"><span class="label">"Or mute until the end of"</span>
+                        <input class="input" type="date" name="until" min=today/></label>
                 </div>
+                <div><button class="btn btn-sm" type="submit">"Save"</button></div>
+            </form>
+        </section>
+    }
+    .into_any()
+}
+
+/// A day as a date field has it.
+fn human_day_value(at: model::Timestamp) -> String {
+    at.to_string().chars().take(10).collect()
+}
+
+/// How often the domain is checked, and when reminders of its expiration come. A plain form.
+pub(crate) fn checks(d: &Detail) -> AnyView {
+    let name = d.item.name.as_str().to_string();
+    let set = &d.item.checks;
+    let options: Vec<_> = intervals(set.interval_s)
+        .into_iter()
+        .map(|(seconds, words, on)| view! { <option value=seconds.to_string() selected=on>{words}</option> })
+        .collect();
+    let days = set.expiry_days.as_deref().map(days_text).unwrap_or_default();
+    let next = d
+        .item
+        .next_scan_at
+        .filter(|at| *at > d.now)
+        .map(|at| format!(" The next check is due {}.", human_instant(at)));
+    view! {
+        <section class="card" id="checks">
+            <div class="card-head"><h2>"Checks"</h2></div>
+            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action="/api/fn/set_checks">
+                <input type="hidden" name="name" value=name/>
+                <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
+                    <label class="field"><span class="label">"Interval"</span>
+                        <select class="input" name="interval">
+                            <option value="" selected=set.interval_s.is_none()>"As the organisation"</option>{options}
+                        </select></label>
+                    <label class="field"><span class="label">"Expiry reminders, days before"</span>
+                        <input class="input" name="expiry_days" value=days autocomplete="off" placeholder="As the organisation" aria-describedby="checks-hint"/></label>
+                </div>
+                <p class="hint" id="checks-hint">{format!("Days separated by commas, as in 30, 7, 0; 0 is the expiration itself.{}", next.unwrap_or_default())}</p>
+                <div><button class="btn btn-sm" type="submit">"Save"</button></div>
             </form>
         </section>
     }

@@ -11,7 +11,7 @@ use service::NotificationSettings;
 pub(super) fn maintenance(s: &NotificationSettings) -> AnyView {
     let rows: Vec<_> = s.maintenance.iter().map(|w| window(w, s.may_maintain, s.now)).collect();
     let none = rows.is_empty().then(|| {
-        view! { <p class="card-body text-muted">"During a maintenance window events are recorded, and no message about them is sent."</p> }
+        view! { <p class="card-body text-muted">"During a maintenance window events are recorded. Messages about what still holds at its end are sent then."</p> }
     });
     view! {
         <section class="card tbl-wrap" id="maintenance">

@@ -1,5 +1,6 @@
 //! Settings, Notifications: channels, rules with a preview, failed messages. Plain forms; all of it works without script.
 
+mod channel;
 mod editor;
 mod maintenance;
 
@@ -78,7 +79,8 @@ fn channels(s: &NotificationSettings) -> AnyView {
         }
         .into_any();
     }
-    let rows: Vec<_> = s.channels.iter().map(|c| channel(c, s.may_change, s.now)).collect();
+    let failed = |c: &ChannelView| s.failed.iter().filter(|f| f.channel == c.id).count();
+    let rows: Vec<_> = s.channels.iter().map(|c| channel(c, failed(c), s.may_change, s.now)).collect();
     view! {
         <section class="card">
             <div class="card-head"><h2>"Channels"</h2><span class="text-muted">{s.channels.len()}</span></div>
@@ -114,7 +116,7 @@ fn last(c: &ChannelView) -> (&'static str, &'static str, String, Option<Timestam
     }
 }
 
-fn channel(c: &ChannelView, may_change: bool, now: Timestamp) -> AnyView {
+fn channel(c: &ChannelView, failed: usize, may_change: bool, now: Timestamp) -> AnyView {
     let (class, picture, words, at) = last(c);
     let when = at.map(|at| view! { <small class="text-muted text-xs"><Ago at=at now=now/></small> });
     let secret = c.signing_secret.clone().map(|secret| {
@@ -127,25 +129,15 @@ fn channel(c: &ChannelView, may_change: bool, now: Timestamp) -> AnyView {
         let title = format!("Test {} at {}", if t.delivered { "delivered" } else { "failed" }, model::time::human_clock(t.at));
         view! { <div class=class role="status">{icon(picture)}<div class="flex-1 min-w-0"><strong>{title}</strong><p class="wrap">{t.words.clone()}</p></div></div> }
     });
-    let actions = may_change.then(|| {
-        let label = format!("Send test to {}", c.name);
-        let gone = format!("Remove {}", c.name);
-        view! {
-            <div class="flex items-center gap-2 flex-wrap">
-            <form method="post" action="/api/fn/test_channel"><input type="hidden" name="id" value=c.id.clone()/>
-                <button class="btn btn-sm" type="submit" aria-label=label>{icon("bell")}"Send test"</button></form>
-            <form method="post" action="/api/fn/remove_channel"><input type="hidden" name="id" value=c.id.clone()/>
-                <button class="btn btn-sm btn-ghost btn-icon" type="submit" aria-label=gone.clone() title=gone>{icon("trash")}</button></form>
-            </div>
-        }
-    });
+    let actions = may_change.then(|| channel::actions(c, failed));
+    let edit = may_change.then(|| channel::edit(c));
     view! {
         <li class="event">
             <div class="event-when"><span class="font-semibold">{c.name.clone()}</span><small class="text-muted text-xs">{c.label.clone()}" · "{count(usize::try_from(c.rules).unwrap_or(0), "rule")}</small></div>
             <div class="event-what">
                 <span class="mono text-xs wrap">{c.address.clone()}</span>
                 <div class=format!("flex items-center gap-2 {class}")>{icon::icon_sm(picture)}<span class="wrap text-xs">{words}</span>{when}</div>
-                {secret}{tested}
+                {secret}{edit}{tested}
             </div>
             <div class="event-side">{actions}</div>
         </li>

@@ -3,10 +3,11 @@
 //!
 //! In: a holding with what was announced, its observation, thresholds and now. Out: at most one change, the most urgent.
 
+use super::checks::checked_days;
 use super::event::{Change, EventKind, Severity};
 use super::item::{Item, Ownership};
 use super::judge::{Thresholds, expiration_of};
-use crate::base::time::StatedTime;
+use crate::base::time::{DAY, StatedTime};
 use crate::observation::Observation;
 use crate::registration::{Registration, RegistrationState};
 use jiff::Timestamp;
@@ -14,6 +15,11 @@ use serde::{Deserialize, Serialize};
 
 /// Days before the expiration at which a reminder is sent unless configured otherwise; 0 is the expiration itself.
 pub const REMINDER_DAYS: [i64; 6] = [30, 15, 7, 3, 1, 0];
+
+/// Days of a threshold at most.
+pub const REMINDER_MAX: i64 = 365;
+/// Thresholds at most.
+pub const REMINDERS_MAX: usize = 12;
 
 /// Expiration dates that are remembered: registries whose servers state different dates in turn must not make one
 /// reminder come twice.
@@ -68,6 +74,24 @@ pub fn remind(
     })
 }
 
+/// When the next threshold is reached, so that it is noticed without a scan too.
+pub fn next_reminder(
+    item: &Item,
+    observation: &Observation,
+    thresholds: &[i64],
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let expires = expiration_of(item, observation)?.nominal();
+    let second = expires.as_second();
+    // Days are counted between calendar days in UTC.
+    let midnight = second - second.rem_euclid(DAY);
+    let at = |days: i64| match days {
+        ..=0 => Some(expires),
+        _ => Timestamp::from_second(midnight.saturating_sub(days * DAY)).ok(),
+    };
+    thresholds.iter().filter_map(|d| at(*d)).filter(|t| *t > now).min()
+}
+
 fn severity(item: &Item, left: i64, limits: &Thresholds) -> Severity {
     let renews = item.auto_renew == Some(true);
     match item.ownership {
@@ -118,16 +142,7 @@ fn note(item: &Item, observation: &Observation, left: i64, days: i64, thresholds
 pub fn parse_days(text: &str) -> Result<Vec<i64>, String> {
     let mut days = Vec::new();
     for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-        let n: i64 = part.parse().map_err(|_| format!("“{part}” is not a number of days"))?;
-        if !(0..=365).contains(&n) {
-            return Err(format!("“{part}” is not from 0 to 365 days"));
-        }
-        days.push(n);
+        days.push(part.parse().map_err(|_| format!("“{part}” is not a number of days"))?);
     }
-    if days.is_empty() || days.len() > 12 {
-        return Err("1 to 12 thresholds are needed, as in 30,15,7,3,1,0".into());
-    }
-    days.sort_unstable_by(|a, b| b.cmp(a));
-    days.dedup();
-    Ok(days)
+    checked_days(&days)
 }

@@ -1,5 +1,6 @@
 //! An item: an organisation's holding of a domain. What is owned, not what is observed.
 
+use super::checks::Checks;
 use super::expiry::Reminded;
 use super::status::Status;
 use crate::base::ids::OrgId;
@@ -58,6 +59,9 @@ pub struct Item {
     /// Until when no message about it is sent; its events are recorded all the same.
     #[serde(default)]
     pub muted_until: Option<Timestamp>,
+    /// What is said about its checks.
+    #[serde(default, skip_serializing_if = "Checks::is_empty")]
+    pub checks: Checks,
     /// Reminders of its expiration that were announced.
     #[serde(default)]
     pub reminded: Vec<Reminded>,
@@ -88,6 +92,7 @@ impl Item {
             manual_expires: None,
             auto_renew: None,
             muted_until: None,
+            checks: Checks::default(),
             reminded: Vec::new(),
             was_delegated: false,
             added_at: now,
@@ -118,6 +123,12 @@ pub struct ItemPatch {
     /// Until when no message is sent; `Some(None)` (in JSON `null`) sends them again.
     #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
     pub muted_until: Option<Option<Timestamp>>,
+    /// Seconds between two scheduled scans; `Some(None)` (in JSON `null`) follows the organisation.
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub scan_interval: Option<Option<i64>>,
+    /// Days of reminders; `Some(None)` (in JSON `null`) follows the organisation.
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub expiry_days: Option<Option<Vec<i64>>>,
 }
 
 /// A field that is there, be it `null`, was said; only one that is left out was not.

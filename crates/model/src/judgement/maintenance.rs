@@ -1,7 +1,8 @@
-//! Maintenance windows, and what becomes of the events of a scan: which are sent, which a window or an acknowledgement
-//! keeps from being sent. Pure.
+//! Maintenance windows, and what becomes of the events of a scan: which are sent, which wait for the end of a window or a
+//! mute, and which an acknowledgement keeps from being sent. Pure.
 
 use super::event::{Event, EventKind};
+pub use super::hold::{Closed, Held, still_holding};
 use super::item::Item;
 use super::notify::{Planned, Rule, plan};
 use crate::base::ids::EventId;
@@ -46,7 +47,7 @@ impl Scope {
     }
 }
 
-/// A span in which changes are expected: events are recorded, and no message about them is sent.
+/// A span in which changes are expected: events are recorded, and messages about what still holds are sent at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Maintenance {
     /// Identity.
@@ -88,39 +89,104 @@ impl Maintenance {
 pub struct Routing {
     /// Messages to be sent, and those that are closed at once with a reason.
     pub planned: Vec<Planned>,
-    /// Events that a maintenance window keeps from being sent, with its note.
+    /// Events that a maintenance window delays, with its note.
     pub during: Vec<(EventId, String)>,
+    /// Events that wait for the end of a mute or a window.
+    pub held: Vec<Held>,
+    /// Events about which no message is sent at all, with the reason.
+    pub closed: Vec<Closed>,
 }
 
-/// Applies windows, acknowledgements and rules to the events of one scan. `acknowledged` are earlier reminders about the
-/// domain that were acknowledged.
+/// Why an event led to no message.
+pub const NO_RULE: &str = "No rule sends it";
+/// Why an event that was held led to no message.
+const NO_LONGER: &str = "It no longer held when messages were sent again";
+
+/// Events of one scan, or those of a domain that were held, as they are routed.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    /// The events, in order.
+    pub events: &'a [Event],
+    /// Earlier reminders about the domain that were acknowledged.
+    pub acknowledged: &'a [Event],
+    /// For events that were held: those of the domain that followed.
+    pub followed_by: Option<&'a [Event]>,
+}
+
+/// Applies mute, windows, acknowledgements and rules to events of a domain.
 pub fn route(
     rules: &[Rule],
     windows: &[Maintenance],
-    acknowledged: &[Event],
+    batch: Batch<'_>,
     holding: &Item,
-    events: &[Event],
     now: Timestamp,
 ) -> Routing {
-    let (mut send, mut repeated, mut during, mut by) = (Vec::new(), Vec::new(), Vec::new(), String::new());
-    for e in events {
-        if let Some(window) = windows.iter().find(|w| w.covers(holding, e)) {
-            during.push((e.id, window.note.clone()));
-        } else if let Some(earlier) = acknowledged.iter().find(|a| is_repeat(e, a)) {
+    let mut routing = Routing::default();
+    let muted = holding.muted_until.filter(|until| now < *until);
+    let (mut free, mut was_held) = (Vec::new(), batch.followed_by.is_some());
+    for e in batch.events {
+        let window = windows.iter().filter(|w| w.covers(holding, e)).max_by_key(|w| w.to);
+        if let Some(window) = window {
+            routing.during.push((e.id, window.note.clone()));
+            // Routed late, after the end of the window.
+            was_held |= window.to <= now;
+        }
+        let window = window.filter(|w| now < w.to);
+        match muted.into_iter().chain(window.map(|w| w.to)).max() {
+            Some(until) => {
+                let reason = match window {
+                    Some(w) if muted.is_none() && w.note.is_empty() => "Maintenance".to_string(),
+                    Some(w) if muted.is_none() => format!("Maintenance ({})", w.note),
+                    _ => "Muted".to_string(),
+                };
+                match routing.held.iter_mut().find(|h| h.until == until && h.reason == reason) {
+                    Some(held) => held.events.push(e.id),
+                    None => routing.held.push(Held { events: vec![e.id], until, reason }),
+                }
+            }
+            None => free.push(e.clone()),
+        }
+    }
+    if was_held {
+        let over;
+        (free, over) = still_holding(&free, batch.followed_by.unwrap_or_default());
+        if !over.is_empty() {
+            routing.closed.push(Closed { events: over, reason: NO_LONGER.into() });
+        }
+    }
+    let (mut send, mut repeated, mut by) = (Vec::new(), Vec::new(), String::new());
+    for e in free {
+        if let Some(earlier) = batch.acknowledged.iter().find(|a| a.id != e.id && is_repeat(&e, a)) {
             by = earlier.acknowledged.as_ref().map(|a| a.by.clone()).unwrap_or_default();
-            repeated.push(e.clone());
+            repeated.push(e);
         } else {
-            send.push(e.clone());
+            send.push(e);
         }
     }
-    let mut planned = plan(rules, holding, &send, now);
+    routing.planned = plan(rules, holding, &send, now);
+    let reason = format!("{by} acknowledged an earlier reminder of this date");
+    let mut seen = Vec::new();
     for p in plan(rules, holding, &repeated, now) {
-        if !planned.iter().any(|x| x.channel == p.channel) {
-            let reason = format!("{by} acknowledged an earlier reminder of this date");
-            planned.push(Planned { due_at: now, batch: false, skipped: Some(reason), ..p });
+        seen.extend(p.events.iter().copied());
+        if !routing.planned.iter().any(|x| x.channel == p.channel) {
+            routing.planned.push(Planned { due_at: now, batch: false, skipped: Some(reason.clone()), ..p });
         }
     }
-    Routing { planned, during }
+    let is_planned = |id: &EventId| routing.planned.iter().any(|p| p.events.contains(id));
+    // Its channels get another message of these events.
+    seen.retain(|id| !is_planned(id));
+    seen.sort_unstable();
+    seen.dedup();
+    let unwanted: Vec<_> = send.iter().chain(&repeated).map(|e| e.id).collect();
+    let unwanted: Vec<_> = unwanted.into_iter().filter(|id| !is_planned(id) && !seen.contains(id)).collect();
+    if !seen.is_empty() {
+        routing.closed.push(Closed { events: seen, reason });
+    }
+    // Without any rule there is nothing to explain.
+    if !unwanted.is_empty() && rules.iter().any(|r| r.enabled) {
+        routing.closed.push(Closed { events: unwanted, reason: NO_RULE.into() });
+    }
+    routing
 }
 
 /// True for a further reminder of the date that an acknowledged one was about, unless it is more urgent.

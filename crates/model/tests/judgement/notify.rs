@@ -4,7 +4,7 @@ use super::*;
 use model::event::{Change, Event};
 use model::expiry::{REMINDER_DAYS, parse_days, remind};
 use model::ids::EventId;
-use model::maintenance::{Maintenance, Scope, route};
+use model::maintenance::{Batch, Closed, Held, Maintenance, NO_RULE, Routing, Scope, route};
 use model::notify::{Delivery, Planned, Quiet, Rule, Target, plan};
 
 fn event(id: i64, kind: EventKind, severity: Severity) -> Event {
@@ -39,6 +39,11 @@ fn at(text: &str) -> Timestamp {
 
 fn channels(planned: &[Planned]) -> Vec<&str> {
     planned.iter().map(|p| p.channel.as_str()).collect()
+}
+
+/// Events of a scan, as they are routed first.
+fn fresh<'a>(events: &'a [Event], acknowledged: &'a [Event]) -> Batch<'a> {
+    Batch { events, acknowledged, followed_by: None }
 }
 
 #[test]
@@ -188,7 +193,7 @@ fn a_maintenance_window_keeps_events_from_being_sent_and_says_so() {
     let mut tagged = item();
     tagged.tags = vec!["prod".into()];
     let during = |scope: Scope, holding: &Item, events: &[Event]| {
-        let routing = route(&rules, &[window(scope)], &[], holding, events, now());
+        let routing = route(&rules, &[window(scope)], fresh(events, &[]), holding, now());
         (routing.during, routing.planned.first().map(|p| p.events.clone()).unwrap_or_default())
     };
     let silenced = (vec![(EventId(1), "New servers".to_string())], vec![EventId(2)]);
@@ -219,7 +224,7 @@ fn an_acknowledged_reminder_is_not_repeated_until_it_is_more_urgent() {
     let mut seen = reminder(1, Severity::Warning, "2026-12-20T13:58:57Z");
     seen.acknowledged = Some(model::event::Acknowledged { by: "Mira".into(), at: now() });
     let sent = |e: Event, seen: &Event| {
-        let routing = route(&rules, &[], std::slice::from_ref(seen), &item(), &[e], now());
+        let routing = route(&rules, &[], fresh(&[e], std::slice::from_ref(seen)), &item(), now());
         assert_eq!(routing.planned.len(), 1, "a message is planned, or closed with a reason");
         routing.planned[0].skipped.is_none()
     };
@@ -230,6 +235,128 @@ fn an_acknowledged_reminder_is_not_repeated_until_it_is_more_urgent() {
     let mut changed = event(2, EventKind::RegistrarChanged, Severity::Warning);
     changed.change.new = seen.change.new.clone();
     assert!(sent(changed, &seen), "a change is not a repetition");
+    // Beside an event that its channel gets a message about, it says why it is not in that.
+    let events = [
+        reminder(2, Severity::Warning, "2026-12-20"),
+        event(3, EventKind::RegistrarChanged, Severity::Warning),
+    ];
+    let routing = route(&rules, &[], fresh(&events, std::slice::from_ref(&seen)), &item(), now());
+    assert_eq!(routing.planned.iter().map(|p| p.events.clone()).collect::<Vec<_>>(), [[EventId(3)]]);
+    let reason = "Mira acknowledged an earlier reminder of this date".to_string();
+    assert_eq!(routing.closed, [Closed { events: vec![EventId(2)], reason }]);
     let unseen = Event { acknowledged: None, ..seen };
     assert!(sent(reminder(2, Severity::Warning, "2026-12-20T13:58:57Z"), &unseen));
+}
+
+/// Routes events again after they were held.
+fn again(rules: &[Rule], held: &[Event], followed_by: &[Event]) -> Routing {
+    let batch = Batch { events: held, acknowledged: &[], followed_by: Some(followed_by) };
+    route(rules, &[], batch, &item(), now() + jiff::SignedDuration::from_hours(2))
+}
+
+fn sent(routing: &Routing) -> Vec<i64> {
+    routing.planned.iter().flat_map(|p| p.events.iter().map(|e| e.0)).collect()
+}
+
+#[test]
+fn a_mute_and_a_window_delay_and_the_later_end_counts() {
+    let rules = [rule("All", &["mail"])];
+    let hour = |h: i64| now() + jiff::SignedDuration::from_hours(h);
+    let window = Maintenance {
+        id: "m".into(),
+        from: now(),
+        to: hour(1),
+        scope: Scope::All,
+        note: "Move".into(),
+        by: "Mira".into(),
+    };
+    let events = [
+        event(1, EventKind::NameserversChanged, Severity::Critical),
+        event(2, EventKind::ExpiresSoon, Severity::Warning),
+    ];
+    let held = |events: &[i64], until, reason: &str| Held {
+        events: events.iter().map(|e| EventId(*e)).collect(),
+        until,
+        reason: reason.into(),
+    };
+    let windows = std::slice::from_ref(&window);
+    let routing = route(&rules, windows, fresh(&events, &[]), &item(), now());
+    assert_eq!(routing.held, [held(&[1], hour(1), "Maintenance (Move)")]);
+    assert_eq!(sent(&routing), [2], "reminders come from the calendar");
+
+    // A reminder inside a mute is not lost.
+    let mut muted = item();
+    muted.muted_until = Some(hour(2));
+    let routing = route(&rules, windows, fresh(&events, &[]), &muted, now());
+    assert_eq!(routing.held, [held(&[1, 2], hour(2), "Muted")]);
+    assert!(routing.planned.is_empty() && routing.closed.is_empty());
+    muted.muted_until = Some(hour(1) - jiff::SignedDuration::from_secs(1));
+    let routing = route(&rules, windows, fresh(&events[..1], &[]), &muted, now());
+    assert_eq!(routing.held, [held(&[1], hour(1), "Muted")]);
+    assert_eq!(sent(&again(&rules, &events, &[])), [1, 2]);
+    // Routed late, by a process that was off: the window has ended.
+    let routing = route(&rules, windows, fresh(&events, &[]), &item(), hour(3));
+    assert_eq!((sent(&routing), routing.held.len(), routing.during.len()), (vec![1, 2], 0, 1));
+}
+
+#[test]
+fn what_no_longer_holds_when_a_hold_ends_is_not_sent() {
+    let rules = [rule("All", &["mail"])];
+    let change = |id, kind, field: &str, old: Option<&str>, new: Option<&str>| {
+        let mut e = event(id, kind, Severity::Warning);
+        e.change.field = field.into();
+        (e.change.old, e.change.new) = (old.map(str::to_string), new.map(str::to_string));
+        e
+    };
+    let health = |id, server: &str, old, new| {
+        change(id, EventKind::DelegationHealthChanged, server, Some(old), Some(new))
+    };
+    // One server is back, the other is still silent, by a change that the first did not state.
+    let held = [
+        health(1, "ns1", "answers", "silent"),
+        health(2, "ns2", "answers", "slow"),
+        health(3, "ns1", "silent", "answers"),
+        health(4, "ns2", "slow", "silent"),
+    ];
+    let routing = again(&rules, &held, &[]);
+    assert_eq!(sent(&routing), [4]);
+    let closed: Vec<_> = routing.closed.iter().flat_map(|c| c.events.clone()).collect();
+    assert_eq!(closed, [EventId(1), EventId(2), EventId(3)]);
+    // What followed counts too, wherever it was routed.
+    assert!(sent(&again(&rules, &held[..1], &[held[2].clone()])).is_empty());
+
+    let flag = |id, kind, old, new| change(id, kind, "status", old, new);
+    let hold = Some("clientHold");
+    let on = flag(1, EventKind::StatusAdded, None, hold);
+    let off = flag(2, EventKind::StatusRemoved, hold, None);
+    assert!(sent(&again(&rules, &[on.clone(), off.clone()], &[])).is_empty());
+    assert_eq!(sent(&again(&rules, &[on, off, flag(3, EventKind::StatusAdded, None, hold)], &[])), [3]);
+    let other = flag(4, EventKind::StatusAdded, None, Some("serverHold"));
+    assert_eq!(sent(&again(&rules, &[flag(1, EventKind::StatusAdded, None, hold), other], &[])), [1, 4]);
+
+    // Of two reminders the more urgent one; none after the renewal, which is news.
+    let reminder = |id| change(id, EventKind::ExpiresSoon, "expires", None, Some("2026-12-20"));
+    let renewed = change(9, EventKind::Renewed, "expires", Some("2026-12-20"), Some("2027-12-20"));
+    assert_eq!(sent(&again(&rules, &[reminder(1), reminder(2)], &[])), [2]);
+    assert_eq!(sent(&again(&rules, &[reminder(1), renewed], &[])), [9]);
+    // A service that drifted and recovered; a claim at risk that was proven.
+    let service = |id, kind| change(id, kind, "mail", None, Some("x"));
+    let both = [service(1, EventKind::ServiceDrifted), service(2, EventKind::ServiceRecovered)];
+    assert!(sent(&again(&rules, &both, &[])).is_empty());
+    let both = [service(1, EventKind::OwnershipAtRisk), service(2, EventKind::OwnershipLost)];
+    assert_eq!(sent(&again(&rules, &both, &[])), [2]);
+}
+
+#[test]
+fn an_event_that_no_rule_sends_says_so() {
+    let events = [
+        event(1, EventKind::RegistrarChanged, Severity::Critical),
+        event(2, EventKind::RecordChanged, Severity::Info),
+    ];
+    let rules = [Rule { at_least: Severity::Warning, ..rule("Bad", &["mail"]) }];
+    let routing = route(&rules, &[], fresh(&events, &[]), &item(), now());
+    assert_eq!(routing.closed, [Closed { events: vec![EventId(2)], reason: NO_RULE.into() }]);
+    assert_eq!(sent(&routing), [1]);
+    let none = route(&[], &[], fresh(&events, &[]), &item(), now());
+    assert_eq!(none, Routing::default(), "without rules there is nothing to say");
 }

@@ -1,11 +1,12 @@
 //! One expiring domain, one mail in a mailbox: scans through a scripted observer, the outbox, and a real SMTP server
-//! (aiosmtpd), which also refuses, delays, and closes connections. Mails are read back by Python's own parser.
+//! (aiosmtpd, Postfix), which also refuses, delays, and closes connections. Mails are read back by Python's own parser.
 
+mod held;
+mod postfix;
 mod smtp;
 mod world;
 
 use model::event::EventKind;
-use model::ids::EventId;
 use model::notify::DeliveryState;
 use smtp::{Mailbox, Server};
 use world::World;
@@ -120,7 +121,7 @@ async fn servers_that_pass_and_servers_that_do_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_cut_in_data_resends_the_same_message() {
+async fn a_connection_cut_after_data_resends_the_same_message() {
     let server = Server::start("cut").await;
     let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
     w.scan().await;
@@ -132,6 +133,31 @@ async fn a_connection_cut_in_data_resends_the_same_message() {
     assert_eq!(mails.len(), 2, "the server took both");
     assert_eq!(mails[0]["headers"]["message-id"], mails[1]["headers"]["message-id"]);
     assert_eq!(w.status().await, "delivered");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ends_early_is_tried_again() {
+    let ca = Mailbox::authority();
+    for (behaviour, words) in [
+        // Inside the message: nothing was taken.
+        ("cut-data", "closed the connection"),
+        ("full", "421"),
+        ("no-tls", "454"),
+    ] {
+        let server = Server::start_tls(behaviour, &ca).await;
+        let w = World::with_ca(&server.url_of("localhost", ""), "2026-12-20", Some(ca.pem())).await;
+        w.scan().await;
+        w.deliver().await;
+        let status = w.status().await;
+        assert!(status.starts_with("waiting:") && status.contains(words), "{behaviour}: {status}");
+        assert!(server.mails().await.is_empty(), "{behaviour}: nothing was sent, in the clear least of all");
+        w.seconds(60);
+        assert_eq!(w.deliver().await, 1);
+        assert_eq!(w.status().await, "delivered", "{behaviour}");
+        let mails = server.mails().await;
+        assert_eq!(mails.len(), 1, "{behaviour}");
+        assert_eq!(mails[0]["headers"]["x-envelope"], "ops@alder.example tls=True");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -284,7 +310,7 @@ async fn an_acknowledged_event_is_not_sent_again() {
     // The reminder at 15 days is a repetition: recorded, not sent. At 7 days it is critical, and is sent.
     w.later_hours(15 * 24).await;
     w.deliver().await;
-    let newest = w.store.message_statuses(world::ORG, EventId(0), EventId(i64::MAX)).await.unwrap().remove(0);
+    let newest = w.messages().await.remove(0);
     let DeliveryState::Skipped { reason, .. } = newest.state else { panic!("{newest:?}") };
     assert_eq!(reason, "Mira Holt acknowledged an earlier reminder of this date");
     assert_eq!((w.events().await.len(), server.mails().await.len()), (2, 0));

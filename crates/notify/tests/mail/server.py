@@ -2,7 +2,8 @@
 
 Prints its port, then lives until its standard input ends. Every message it takes is a file of FOLDER. BEHAVIOUR:
 accept; greylist (the first RCPT of each recipient is 450); busy (451 after DATA); reject (550 after DATA);
-unknown (550 at RCPT); some (the same but for ops@…); cut (takes the first message and closes the connection without an answer).
+unknown (550 at RCPT); some (the same but for ops@…); cut (takes the first message and closes the connection without an answer);
+cut-data (closes the first connection inside DATA); no-tls (454 to the first STARTTLS); full (421 to the first connection).
 With a certificate it offers STARTTLS and takes no mail without it.
 """
 
@@ -46,12 +47,46 @@ class Handler:
         return "250 2.0.0 Accepted as 4Zx9"
 
 
+class Faulty(SMTP):
+    """A server whose first session goes wrong."""
+
+    sessions = 0
+
+    def connection_made(self, transport):
+        # STARTTLS makes the connection a second time.
+        if self.transport is None:
+            Faulty.sessions += 1
+            self.number = Faulty.sessions
+        super().connection_made(transport)
+
+    async def push(self, status):
+        if behaviour == "full" and self.number == 1:
+            await super().push("421 4.3.2 mx1.test Too many connections")
+            self.transport.close()
+            return
+        await super().push(status)
+
+    async def smtp_STARTTLS(self, arg):
+        if behaviour == "no-tls" and self.number == 1:
+            await self.push("454 4.7.0 TLS not available due to temporary reason")
+            return
+        await super().smtp_STARTTLS(arg)
+
+    async def smtp_DATA(self, arg):
+        if behaviour == "cut-data" and self.number == 1:
+            await self.push("354 End data with <CR><LF>.<CR><LF>")
+            await self._reader.readline()
+            self.transport.abort()
+            return
+        await super().smtp_DATA(arg)
+
+
 async def main():
     handler, tls = Handler(), None
     if len(sys.argv) > 3:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(sys.argv[3], sys.argv[4])
-    make = lambda: SMTP(handler, hostname="mx1.test", tls_context=tls, require_starttls=tls is not None)
+    make = lambda: Faulty(handler, hostname="mx1.test", tls_context=tls, require_starttls=tls is not None)
     loop = asyncio.get_running_loop()
     server = await loop.create_server(make, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)

@@ -45,6 +45,16 @@ impl Mailbox {
     pub fn pem(&self) -> Vec<u8> {
         self.ca.clone().into_bytes()
     }
+
+    /// The certificate of localhost and its key as files of a folder.
+    pub fn files(&self, folder: &Path) -> (PathBuf, PathBuf) {
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        (write("certificate.pem", &self.certificate), write("key.pem", &self.key))
+    }
 }
 
 pub struct Server {
@@ -67,11 +77,8 @@ impl Server {
         let mut command = Command::new(python());
         command.arg(script("server.py")).arg(folder.path()).arg(behaviour);
         if let Some(m) = mailbox {
-            for (name, text) in [("certificate.pem", &m.certificate), ("key.pem", &m.key)] {
-                let path = folder.path().join(name);
-                std::fs::write(&path, text).unwrap();
-                command.arg(path);
-            }
+            let (certificate, key) = m.files(folder.path());
+            command.args([certificate, key]);
         }
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -100,7 +107,8 @@ impl Server {
     }
 }
 
-fn read(file: &Path) -> Value {
+/// A mail as a mail program shows it.
+pub fn read(file: &Path) -> Value {
     let out = Command::new(python()).arg(script("read.py")).arg(file).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     serde_json::from_slice(&out.stdout).unwrap()

@@ -5,9 +5,9 @@ use jiff::{Timestamp, ToSpan};
 use model::detail::RawAnswer;
 use model::event::{Event, EventQuery};
 use model::ids::OrgId;
-use model::item::Ownership;
+use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
-use model::notify::{Channel, DeliveryState, Rule, Target};
+use model::notify::{Channel, DeliveryState, MessageStatus, Rule, Target};
 use model::observation::Part;
 use model::registration::{Registrar, Registration, RegistrationState};
 use monitor::observer::Progress;
@@ -207,6 +207,40 @@ impl World {
             Some(DeliveryState::Waiting { error, .. }) => format!("waiting: {}", error.unwrap_or_default()),
             Some(DeliveryState::Skipped { reason, .. }) => format!("skipped: {reason}"),
             Some(DeliveryState::Failed { error, .. }) => format!("failed: {error}"),
+        }
+    }
+
+    /// How the messages about all events stand, newest first.
+    pub async fn messages(&self) -> Vec<MessageStatus> {
+        let ids: Vec<_> = self.events().await.iter().map(|e| e.id).collect();
+        self.store.message_statuses(ORG, &ids).await.unwrap()
+    }
+
+    /// Mutes the domain.
+    pub async fn mute(&self, until: Option<Timestamp>) {
+        let patch = ItemPatch { muted_until: Some(until), ..ItemPatch::default() };
+        self.store.patch(ORG, &self.name, &patch, self.now()).await.unwrap();
+    }
+
+    /// The rule with other conditions.
+    pub async fn rule(&self, rule: Rule) {
+        let rule = Rule { id: "r".into(), name: "Mails".into(), channels: vec!["mailbox".into()], ..rule };
+        self.store.save_rule(ORG, &rule, self.now()).await.unwrap();
+    }
+
+    /// Adds further domains and scans them.
+    pub async fn scan_others(&self, count: usize) {
+        for n in 0..count {
+            let name = DomainName::trusted(&format!("d{n}.example"));
+            let item = NewItem {
+                unicode: name.unicode(),
+                name: name.clone(),
+                ownership: Ownership::Owned,
+                tags: vec![],
+                note: String::new(),
+            };
+            self.store.add(ORG, &[item], self.now()).await.unwrap();
+            self.scanner.scan(&name, false).await.unwrap();
         }
     }
 

@@ -1,7 +1,8 @@
 """A webhook receiver for tests: python3 sink.py STATUS [SECRET]
 
 Prints its port, then a JSON line for each request it received; answers with STATUS (429 with Retry-After: 120). With a
-secret it verifies the signature by the Standard Webhooks specification, written from its text.
+secret it verifies the signature by the Standard Webhooks specification, written from its text ("verified"), and by the
+specification's own library where that is installed ("library").
 """
 
 import base64
@@ -10,6 +11,11 @@ import hmac
 import json
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
+
+try:
+    import standardwebhooks
+except ImportError:
+    standardwebhooks = None
 
 status = int(sys.argv[1])
 secret = sys.argv[2] if len(sys.argv) > 2 else None
@@ -22,6 +28,14 @@ def verified(headers, body):
     return any(hmac.compare_digest(s, f"v1,{expected}") for s in headers["webhook-signature"].split(" "))
 
 
+def verified_by_library(headers, body):
+    try:
+        standardwebhooks.Webhook(secret).verify(body.decode(), headers)
+        return True
+    except standardwebhooks.WebhookVerificationError:
+        return False
+
+
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
@@ -29,6 +43,7 @@ class Handler(BaseHTTPRequestHandler):
         seen = {"path": self.path, "headers": headers, "body": json.loads(body)}
         if secret:
             seen["verified"] = verified(headers, body)
+            seen["library"] = verified_by_library(headers, body) if standardwebhooks else None
         print(json.dumps(seen), flush=True)
         self.send_response(status)
         if status == 429:

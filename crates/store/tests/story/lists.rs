@@ -340,6 +340,8 @@ pub async fn what_was_taken_is_put_back_whole(place: &Place) {
         manual_expires: Some(Some("2030-01-02".parse().unwrap())),
         auto_renew: Some(Some(false)),
         muted_until: Some(Some(later(99))),
+        scan_interval: Some(Some(900)),
+        expiry_days: Some(Some(vec![7])),
     };
     s.patch(ONE, &name("a.example"), &patch, now()).await.unwrap();
     let mut r = scan(&*s, "a.example", &[change("two")], later(1)).await;

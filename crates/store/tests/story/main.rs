@@ -5,6 +5,7 @@
 
 mod accounts;
 mod budgets;
+mod checks;
 mod claims;
 mod cluster;
 mod crash;
@@ -21,6 +22,7 @@ mod outbox;
 mod passkeys;
 mod plain;
 mod processes;
+mod prune;
 mod saved;
 mod services;
 mod states;
@@ -67,6 +69,8 @@ stories! {
     accounts::a_request_with_a_key_is_carried_out_once,
     budgets::replicas_change_a_budget_one_after_the_other,
     budgets::a_budget_nobody_needs_is_forgotten_and_begins_anew,
+    checks::checks_are_said_of_a_domain_and_of_an_organisation,
+    checks::a_reminder_without_a_scan_is_recorded_once,
     claims::a_claim_is_written_with_its_events_and_its_next_check,
     claims::claims_of_rivals_change_together_and_each_sees_its_own,
     features::each_feature_goes_on_off_and_on_again_and_leaves_nothing,
@@ -124,7 +128,10 @@ stories! {
     outbox::channels_and_rules_belong_to_one_organisation,
     outbox::changes_of_notification_settings_are_audited,
     outbox::what_is_not_sent_says_why,
+    outbox::what_is_held_waits_together_and_is_released_early,
+    outbox::a_batch_is_in_the_hands_of_one_process_and_whole,
     outbox::secrets_of_channels_are_not_stored_in_clear,
+    prune::many_old_rows_go_in_short_statements_and_after_an_interruption,
     saved::a_database_of_schema_13_reads_as_it_did,
     saved::a_database_of_schema_2_reads_as_it_did,
     saved::todays_words_are_the_stored_words,

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use model::account::{Actor, AuditQuery};
 use model::event::{EventKind, EventQuery};
 use model::ids::EventId;
-use model::maintenance::{Maintenance, Routing, Scope};
+use model::item::ItemPatch;
+use model::maintenance::{Closed, Held, Maintenance, Routing, Scope};
 use model::notify::{Channel, DeliveryState, Planned, Rule, Target};
 use store::{DELIVERY, Failure, LOG, Notification, Retry, SecretKey, Store};
 
@@ -31,7 +32,7 @@ fn planned(n: &Notification, channel: &str, due_at: Timestamp) -> Planned {
 }
 
 fn routing(planned: &[Planned]) -> Routing {
-    Routing { planned: planned.to_vec(), during: vec![] }
+    Routing { planned: planned.to_vec(), ..Routing::default() }
 }
 
 /// Records a scan with one event and routes it to a channel.
@@ -81,15 +82,18 @@ pub async fn a_scan_with_events_is_routed_once_for_each_holder(place: &Place) {
     assert!(lease(&*s, later(9999)).await.is_empty());
 
     // How they went stays readable, to their organisation alone.
-    let all = s.message_statuses(ONE, n.id, EventId(n.id.0 + 1)).await.unwrap();
+    let ids: Vec<_> = got[0].events.iter().map(|e| e.id).collect();
+    let all = s.message_statuses(ONE, &ids).await.unwrap();
     assert_eq!(all.iter().map(|m| m.channel.as_str()).collect::<Vec<_>>(), ["mail", "pager"]);
     let answer = "250 OK".to_string();
     assert_eq!(all[0].state, DeliveryState::Delivered { at: now(), answer });
     assert_eq!(all[1].events.len(), 2);
-    assert!(s.message_statuses(TWO, EventId(0), EventId(i64::MAX)).await.unwrap().is_empty());
+    assert!(s.message_statuses(TWO, &ids).await.unwrap().is_empty());
+    let one = s.message_statuses(ONE, &ids[2..]).await.unwrap();
+    assert_eq!(one.iter().map(|m| m.channel.as_str()).collect::<Vec<_>>(), ["mail"], "by event");
     assert_eq!(s.last_message(ONE, "pager").await.unwrap().unwrap().channel, "pager");
     s.prune(later(120 * 24 * 60), 400).await.unwrap();
-    assert!(s.message_statuses(ONE, EventId(0), EventId(i64::MAX)).await.unwrap().is_empty());
+    assert!(s.message_statuses(ONE, &ids).await.unwrap().is_empty());
 }
 
 pub async fn a_deliverer_that_dies_delivers_again_under_the_same_key(place: &Place) {
@@ -193,13 +197,25 @@ pub async fn channels_and_rules_belong_to_one_organisation(place: &Place) {
     let rule = Rule { id: "r".into(), name: "R".into(), channels: vec!["a".into()], ..Rule::default() };
     s.save_rule(ONE, &rule, now()).await.unwrap();
     assert_eq!(s.rules(ONE).await.unwrap(), [rule]);
-    // What waits for a channel goes with it.
+    // What waits for a channel is closed with it, and says so.
     add(&*s, ONE, &["a.example"]).await;
     record(&*s, "a.example", &["one"]).await;
     let n = lease(&*s, now()).await.remove(0);
     s.route_notification(&n, &routing(&[planned(&n, "a", now())]), now()).await.unwrap();
+    record(&*s, "a.example", &["two"]).await;
+    let second = lease(&*s, now()).await.into_iter().find(|m| m.channel == LOG).unwrap();
+    s.route_notification(&second, &routing(&[planned(&second, "a", now())]), now()).await.unwrap();
+    for message in lease(&*s, now()).await.iter().filter(|m| m.id == second.id) {
+        s.notification_failed(message, &Failure::permanent("404"), now()).await.unwrap();
+    }
+    assert_eq!(s.failed_notifications(Some(ONE), 9).await.unwrap().len(), 1);
     assert!(s.delete_channel(&Actor::system(), ONE, "a", now()).await.unwrap());
-    assert_eq!(s.outbox_stats().await.unwrap().waiting, 0);
+    assert_eq!(s.outbox_stats().await.unwrap(), store::OutboxStats::default());
+    assert!(lease(&*s, later(9999)).await.is_empty());
+    for m in s.message_statuses(ONE, &[n.id, second.id]).await.unwrap() {
+        let reason = "The channel was removed".to_string();
+        assert_eq!(m.state, DeliveryState::Skipped { at: now(), reason });
+    }
     assert!(
         s.delete_rule(&Actor::system(), ONE, "r", now()).await.unwrap()
             && s.rules(ONE).await.unwrap().is_empty()
@@ -268,10 +284,11 @@ pub async fn what_is_not_sent_says_why(place: &Place) {
     closed.events.remove(0);
     closed.skipped = Some("Mira acknowledged it".into());
     let during = vec![(n.events[0].id, "New servers".to_string())];
-    let routing = Routing { planned: vec![closed], during };
+    let routing = Routing { planned: vec![closed], during, ..Routing::default() };
     assert!(s.route_notification(&n, &routing, now()).await.unwrap());
     assert!(lease(&*s, later(9999)).await.is_empty());
-    let all = s.message_statuses(ONE, EventId(0), EventId(i64::MAX)).await.unwrap();
+    let ids: Vec<_> = n.events.iter().map(|e| e.id).collect();
+    let all = s.message_statuses(ONE, &ids).await.unwrap();
     let reason = "Mira acknowledged it".to_string();
     assert_eq!(all[0].state, DeliveryState::Skipped { at: now(), reason });
     let events = s.events(ONE, &EventQuery::default()).await.unwrap().events;
@@ -318,6 +335,124 @@ pub async fn what_is_not_sent_says_why(place: &Place) {
             && !s.delete_maintenance(&Actor::system(), TWO, "w", now()).await.unwrap()
     );
     assert!(s.delete_maintenance(&Actor::system(), ONE, "w", now()).await.unwrap());
+}
+
+pub async fn what_is_held_waits_together_and_is_released_early(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example", "b.example"]).await;
+    let held = |n: &Notification, from: usize, until| Routing {
+        held: vec![Held {
+            events: n.events[from..].iter().map(|e| e.id).collect(),
+            until,
+            reason: "Muted".into(),
+        }],
+        ..Routing::default()
+    };
+    // Part of a scan is held; the rest is a message, and what no rule sends is noted.
+    record(&*s, "a.example", &["one", "two", "three"]).await;
+    let first = lease(&*s, now()).await.remove(0);
+    assert!(!first.held);
+    let mut plan = planned(&first, "mail", now());
+    plan.events.truncate(1);
+    let closed = Closed { events: vec![first.events[1].id], reason: "No rule sends it".into() };
+    let routing = Routing { planned: vec![plan], closed: vec![closed], ..held(&first, 2, later(60)) };
+    assert!(s.route_notification(&first, &routing, now()).await.unwrap());
+    let ids: Vec<_> = first.events.iter().map(|e| e.id).collect();
+    let state = |id: EventId| {
+        let s = s.clone();
+        async move { s.message_statuses(ONE, &[id]).await.unwrap().remove(0) }
+    };
+    assert_eq!(state(ids[0]).await.channel, "mail");
+    let reason = "No rule sends it".to_string();
+    assert_eq!(state(ids[1]).await.state, DeliveryState::Skipped { at: now(), reason });
+    let waits = |due_at| DeliveryState::Waiting { due_at, attempts: 0, error: Some("Muted".into()) };
+    assert_eq!((state(ids[2]).await.state, state(ids[2]).await.channel), (waits(later(60)), LOG.to_string()));
+    let sent = lease(&*s, now()).await.remove(0);
+    s.notification_delivered(&sent, "250 OK", now()).await.unwrap();
+    assert_eq!(s.outbox_stats().await.unwrap().waiting, 0, "what is held is not late");
+
+    // The next scan joins it, and the later end counts; another domain waits by itself.
+    for (domain, until) in [("a.example", later(90)), ("b.example", later(30))] {
+        record(&*s, domain, &["four"]).await;
+        let n = lease(&*s, now()).await.remove(0);
+        assert!(s.route_notification(&n, &held(&n, 0, until), now()).await.unwrap());
+    }
+    assert!(lease(&*s, later(29)).await.is_empty());
+    let b = lease(&*s, later(30)).await;
+    assert_eq!(b.iter().map(|n| (n.domain.as_str(), n.held)).collect::<Vec<_>>(), [("b.example", true)]);
+    assert!(
+        lease(&*s, later(89)).await.iter().all(|n| n.domain.as_str() == "b.example"),
+        "its lease ran out"
+    );
+    assert_eq!(state(ids[2]).await.state, waits(later(90)));
+
+    // The mute ends early: at once.
+    for until in [Some(later(90)), None] {
+        let patch = ItemPatch { muted_until: Some(until), ..ItemPatch::default() };
+        s.patch(ONE, &name("a.example"), &patch, later(40)).await.unwrap();
+    }
+    let a = lease(&*s, later(40)).await.remove(0);
+    let new: Vec<_> = a.events.iter().filter_map(|e| e.change.new.as_deref()).collect();
+    assert_eq!((new, a.id, a.held), (vec!["three", "four"], ids[2], true));
+    // Still held for another reason; the end of that window releases it too.
+    assert!(s.route_notification(&a, &held(&a, 0, later(300)), later(40)).await.unwrap());
+    let window = Maintenance {
+        id: "w".into(),
+        from: now(),
+        to: later(300),
+        scope: Scope::All,
+        note: String::new(),
+        by: "Mira".into(),
+    };
+    s.save_maintenance(ONE, &window, later(41)).await.unwrap();
+    let a = lease(&*s, later(41)).await.into_iter().find(|n| n.held && n.id == ids[2]).unwrap();
+    assert!(s.route_notification(&a, &held(&a, 0, later(300)), later(41)).await.unwrap());
+    s.save_maintenance(ONE, &Maintenance { to: later(42), ..window }, later(42)).await.unwrap();
+    let a = lease(&*s, later(42)).await.into_iter().find(|n| n.id == ids[2]).unwrap();
+    assert!(s.route_notification(&a, &routing_of(&a, "mail"), later(42)).await.unwrap());
+    assert_eq!(state(ids[2]).await.channel, "mail");
+}
+
+/// A message about all of its events, now.
+fn routing_of(n: &Notification, channel: &str) -> Routing {
+    routing(&[planned(n, channel, now())])
+}
+
+pub async fn a_batch_is_in_the_hands_of_one_process_and_whole(place: &Place) {
+    let s = place.open().await;
+    let names: Vec<_> = (0..150).map(|n| format!("d{n}.example")).collect();
+    add(&*s, ONE, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    for n in &names {
+        record(&*s, n, &["one"]).await;
+    }
+    loop {
+        let rows = s.lease_notifications(64, now()).await.unwrap();
+        for n in &rows {
+            let plan = Planned { batch: true, ..planned(n, "mail", later(60)) };
+            assert!(s.route_notification(n, &routing(&[plan]), now()).await.unwrap());
+        }
+        if rows.is_empty() {
+            break;
+        }
+    }
+    let other = place.open().await;
+    assert!(s.lease_notifications(64, later(59)).await.unwrap().is_empty());
+    let head = s.lease_notifications(64, later(60)).await.unwrap();
+    assert_eq!(head.len(), 1, "who has the first has all");
+    assert!(other.lease_notifications(64, later(60)).await.unwrap().is_empty());
+    let rest = s.lease_batch(&head[0], 100, later(60)).await.unwrap();
+    assert_eq!(rest.len(), 100);
+    let rest = s.lease_batch(&head[0], 100, later(60)).await.unwrap();
+    assert_eq!(rest.len(), 49);
+    assert!(rest.iter().all(|n| n.id > head[0].id && n.events.len() == 1 && n.batch == head[0].batch));
+    // The process dies: another one gets the same first message.
+    let again = other.lease_notifications(64, later(62)).await.unwrap();
+    assert_eq!(again.iter().map(Notification::dedupe_key).collect::<Vec<_>>(), [head[0].dedupe_key()]);
+    assert_eq!(other.lease_batch(&again[0], 500, later(62)).await.unwrap().len(), 149);
+    // All 150 events are found on one page of the event log, by their ids.
+    let query = EventQuery { per_page: 200, ..EventQuery::default() };
+    let ids: Vec<_> = s.events(ONE, &query).await.unwrap().events.iter().map(|e| e.id).collect();
+    assert_eq!((ids.len(), s.message_statuses(ONE, &ids).await.unwrap().len()), (150, 150));
 }
 
 /// What a database holds, all of it.

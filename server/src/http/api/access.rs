@@ -10,6 +10,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
 use model::account::{AuditQuery, UserId};
+use model::checks::Checks;
 use model::ids::Caller;
 use serde::Deserialize;
 use service::{AccountBackend, ApiError, ApiResult};
@@ -195,7 +196,7 @@ async fn organisation_of(state: &AppState, caller: &Caller) -> ApiResult<v1::Org
     state.services.organisation(caller).await.map(Into::into)
 }
 
-/// Renames the organisation.
+/// Renames the organisation, or changes the schedule of its domains' checks.
 #[utoipa::path(patch, path = "/organisation", tag = "access", params(("If-Match" = Option<String>, Header, description = "Entity tag of the state the change is meant for; another state is refused with 412")), request_body = v1::RenameRequest, responses((status = 200, body = v1::OrganisationV1)))]
 async fn rename(
     State(state): State<AppState>,
@@ -205,7 +206,17 @@ async fn rename(
 ) -> Response {
     let change = async {
         check(&headers, organisation_of(&state, &caller)).await?;
-        state.services.rename_organisation(&caller, &body.name).await?;
+        if let Some(name) = &body.name {
+            state.services.rename_organisation(&caller, name).await?;
+        }
+        if body.scan_interval.is_some() || body.expiry_days.is_some() {
+            let said = state.services.organisation(&caller).await?.checks;
+            let checks = Checks {
+                interval_s: body.scan_interval.unwrap_or(said.interval_s),
+                expiry_days: body.expiry_days.unwrap_or(said.expiry_days),
+            };
+            state.services.set_checks(&caller, &checks).await?;
+        }
         organisation_of(&state, &caller).await
     };
     respond(change.await)

@@ -34,6 +34,7 @@ pub use events::EventList;
 pub use maintenance::{FeedRequest, FeedV1, HealthV1, MaintenanceRequest, MaintenanceV1, NewFeedV1};
 pub use networks::{AddressV1, PointersV1};
 pub use problem::Problem;
+pub(in crate::http::api) use requests::present;
 pub use requests::{
     AddRequest, CheckParameters, CompareParameters, EventParameters, ListParameters, PatchRequest,
     TraceParameters,
@@ -217,6 +218,11 @@ struct ItemV1 {
     note: String,
     manual_expires: Option<Date>,
     auto_renew: Option<bool>,
+    muted_until: Option<Timestamp>,
+    /// Seconds between two scheduled scans; `null` where the organisation's count.
+    scan_interval: Option<i64>,
+    /// Days of reminders; `null` where the organisation's count.
+    expiry_days: Option<Vec<i64>>,
     was_delegated: bool,
     added_at: Timestamp,
     status: StatusV1,
@@ -235,6 +241,9 @@ impl From<Item> for ItemV1 {
             note: i.note,
             manual_expires: i.manual_expires,
             auto_renew: i.auto_renew,
+            muted_until: i.muted_until,
+            scan_interval: i.checks.interval_s,
+            expiry_days: i.checks.expiry_days,
             was_delegated: i.was_delegated,
             added_at: i.added_at,
             status: i.status.into(),

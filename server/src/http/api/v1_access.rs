@@ -1,6 +1,6 @@
 //! Wire types of version 1 about access: members, invitations, tokens, the audit log. The rules of [`super::v1`] hold.
 
-use super::v1::words;
+use super::v1::{present, words};
 use model::Timestamp;
 use model::account::{AuditEntry, Invitation, Member, TokenInfo, TokenScope};
 use model::ids::Role;
@@ -214,6 +214,10 @@ pub struct OrganisationV1 {
     tokens: UsageV1,
     /// Ownership claims that wait for a proof.
     claims: UsageV1,
+    /// Seconds between two scheduled scans of its domains; `null` where the server's count.
+    scan_interval: Option<i64>,
+    /// Days before an expiration at which reminders come; `null` where the server's count.
+    expiry_days: Option<Vec<i64>>,
 }
 
 /// How much of a quota is used.
@@ -239,16 +243,27 @@ impl From<Organisation> for OrganisationV1 {
             members: o.members.into(),
             tokens: o.tokens.into(),
             claims: o.claims.into(),
+            scan_interval: o.checks.interval_s,
+            expiry_days: o.checks.expiry_days,
         }
     }
 }
 
-/// A new name of the organisation.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+/// Changes to the organisation. A field that is absent stays; one that is `null` is cleared.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct RenameRequest {
     /// At most 100 characters.
-    pub name: String,
+    #[schema(value_type = Option<String>)]
+    pub name: Option<String>,
+    /// Seconds between two scheduled scans of its domains, from 300 to 604800; `null` follows the server.
+    #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<i64>, minimum = 300, maximum = 604_800)]
+    pub scan_interval: Option<Option<i64>>,
+    /// Days before an expiration at which reminders come; `null` follows the server.
+    #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<Vec<i64>>)]
+    pub expiry_days: Option<Option<Vec<i64>>>,
 }
 
 /// A part of a list, and where the next part begins.

@@ -61,7 +61,8 @@ fn a_domain_keeps_its_keys() {
     let expected = json!({
         "item": {
             "org": 1, "name": "q7.io", "ownership": "watched", "tags": [], "note": "", "manual_expires": null,
-            "auto_renew": null, "was_delegated": false, "added_at": epoch, "status": row()["status"],
+            "auto_renew": null, "muted_until": null, "scan_interval": null, "expiry_days": null, "was_delegated": false,
+            "added_at": epoch, "status": row()["status"],
             "last_change_at": null, "last_dns_change_at": null, "next_scan_at": epoch
         },
         "row": row(), "observation": null, "snapshots": 2, "events": 3, "scan": null, "rv": 7, "now": epoch

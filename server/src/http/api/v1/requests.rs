@@ -50,10 +50,20 @@ pub struct PatchRequest {
     #[serde(deserialize_with = "present")]
     #[schema(value_type = Option<String>, format = DateTime)]
     muted_until: Option<Option<Timestamp>>,
+    /// Seconds between two scheduled scans, from 300 to 604800; `null` follows the organisation.
+    #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<i64>, minimum = 300, maximum = 604_800)]
+    scan_interval: Option<Option<i64>>,
+    /// Days before an expiration at which reminders come; `null` follows the organisation.
+    #[serde(deserialize_with = "present")]
+    #[schema(value_type = Option<Vec<i64>>)]
+    expiry_days: Option<Option<Vec<i64>>>,
 }
 
 /// A field that is present, null or not.
-fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Option<Option<T>>, D::Error> {
+pub(in crate::http::api) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    field: D,
+) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(field).map(Some)
 }
 
@@ -66,6 +76,8 @@ impl From<PatchRequest> for ItemPatch {
             manual_expires: p.manual_expires,
             auto_renew: p.auto_renew,
             muted_until: p.muted_until,
+            scan_interval: p.scan_interval,
+            expiry_days: p.expiry_days,
         }
     }
 }

@@ -1,0 +1,76 @@
+//! Messages about a muted holding, or about one under maintenance, wait. When the wait ends, what still holds is sent, and
+//! what was superseded or reversed meanwhile is not. Pure.
+
+use super::event::{Change, Event, EventKind};
+use crate::base::ids::EventId;
+use jiff::Timestamp;
+
+/// Events about which nothing is sent before an instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The events, in order.
+    pub events: Vec<EventId>,
+    /// When they are looked at again.
+    pub until: Timestamp,
+    /// Why, in a few words.
+    pub reason: String,
+}
+
+/// Events about which nothing is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    /// The events, in order.
+    pub events: Vec<EventId>,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// What a change is about: of two changes with the same subject the later one counts.
+fn subject(change: &Change) -> (&'static str, &str) {
+    use EventKind as K;
+    let field = change.field.as_str();
+    match change.kind {
+        K::ExpirationChanged | K::Renewed | K::ExpiresSoon | K::Expired => ("expiration", ""),
+        K::Registered | K::Released | K::CreationChanged => ("registration", ""),
+        K::StatusAdded | K::StatusRemoved => {
+            ("status", change.new.as_deref().or(change.old.as_deref()).unwrap_or_default())
+        }
+        K::CertificateChanged | K::CertificateEnds => ("certificate", field),
+        K::ServiceReady | K::ServiceDrifted | K::ServiceRecovered => ("service", field),
+        kind if kind.is_about_ownership() => ("ownership", field),
+        kind => (kind.as_str(), field),
+    }
+}
+
+/// True when the last change of a subject leaves it as it was before the first.
+fn is_reversed(first: &Change, last: &Change) -> bool {
+    use EventKind as K;
+    match (first.kind, last.kind) {
+        (K::ServiceDrifted, K::ServiceRecovered) | (K::OwnershipAtRisk, K::OwnershipVerified) => true,
+        (K::Registered, K::Released) | (K::Released, K::Registered) => true,
+        // Reminders state a date and change nothing.
+        (K::ExpiresSoon | K::Expired | K::CertificateEnds, _) => false,
+        (_, K::ExpiresSoon | K::Expired | K::CertificateEnds) => false,
+        (a, b) if a.is_about_ownership() || b.is_about_ownership() => false,
+        (K::ServiceReady | K::ServiceDrifted | K::ServiceRecovered, _) => false,
+        _ => first.old == last.new,
+    }
+}
+
+/// Divides events that were held into those that still hold, and those that don't. `later` are events of the domain that
+/// followed.
+pub fn still_holding(held: &[Event], later: &[Event]) -> (Vec<Event>, Vec<EventId>) {
+    let (mut holding, mut over) = (Vec::new(), Vec::new());
+    for (i, e) in held.iter().enumerate() {
+        let of_subject = |o: &&Event| subject(&o.change) == subject(&e.change);
+        let is_superseded = held.iter().chain(later).filter(of_subject).any(|o| o.id > e.id);
+        let first = held[..=i].iter().find(of_subject);
+        let is_back = first.is_some_and(|f| f.id != e.id && is_reversed(&f.change, &e.change));
+        if is_superseded || is_back {
+            over.push(e.id);
+        } else {
+            holding.push(e.clone());
+        }
+    }
+    (holding, over)
+}

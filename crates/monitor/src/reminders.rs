@@ -1,0 +1,87 @@
+//! What time alone changes: statuses, and reminders of domains whose scans are suspended. A scan that comes in time says
+//! itself what it reminds of.
+
+use crate::Scanner;
+use jiff::Timestamp;
+use model::expiry::{next_reminder, remind};
+use model::inventory::Row;
+use model::item::Item;
+use model::observation::Observation;
+use store::ItemOutcome;
+
+/// Seconds after which a scan that did not come counts as suspended.
+const OVERDUE_S: i64 = 7200;
+
+/// True when no scan will remind of anything: the next one should have come long ago.
+fn is_overdue(item: &Item, now: Timestamp) -> bool {
+    item.next_scan_at.is_none_or(|at| model::time::plus(at, OVERDUE_S) < now)
+}
+
+impl Scanner {
+    /// Judges again what time alone may have changed; how many holdings there were.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn judge_due(&self) -> Result<usize, store::Error> {
+        if self.hub.own_faults().is_clock_doubtful() {
+            return Ok(0);
+        }
+        let now = self.clock.now();
+        let due = self.store.due_for_judgement(now, 200).await?;
+        let (count, mut judged) = (due.len(), Vec::with_capacity(due.len()));
+        for (before, days) in self.plan(due).await?.holders {
+            let stored = self.stored(&before.name).await?;
+            let observation = stored.as_ref().map(|s| &s.observation);
+            let mut item = before.clone();
+            let reminder = observation
+                .filter(|_| is_overdue(&before, now))
+                .and_then(|o| remind(&mut item, o, &days, &self.policy.thresholds, now));
+            let (item, row) = self.judged_for_reminders(item, observation, &days, now);
+            match reminder {
+                Some(reminder) => {
+                    let outcome = ItemOutcome { item, row, changes: vec![reminder] };
+                    self.store.record_reminder(&before, &outcome, now).await?;
+                }
+                None => judged.push((item, row)),
+            }
+        }
+        if count > 0 {
+            self.store.update_judged(&judged, now).await?;
+            self.hub.recorded();
+        }
+        Ok(count)
+    }
+
+    /// Judges a holding again and makes its row, to be judged again when its next reminder is due.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn judged_now(
+        &self,
+        item: Item,
+        observation: Option<&Observation>,
+        now: Timestamp,
+    ) -> Result<(Item, Row), store::Error> {
+        let days = self.reminder_days(&item).await?;
+        Ok(self.judged_for_reminders(item, observation, &days, now))
+    }
+
+    /// The same with the days of its reminders.
+    pub(crate) fn judged_for_reminders(
+        &self,
+        item: Item,
+        observation: Option<&Observation>,
+        days: &[i64],
+        now: Timestamp,
+    ) -> (Item, Row) {
+        let (mut item, mut row) = self.judged(item, observation, now);
+        let Some(observation) = observation else { return (item, row) };
+        let is_due = remind(&mut item.clone(), observation, days, &self.policy.thresholds, now).is_some();
+        let next = if is_due { Some(now) } else { next_reminder(&item, observation, days, now) };
+        // After the scan that would remind of it, and so much that it is late for certain.
+        let next = next.map(|at| model::time::plus(at, OVERDUE_S + 60));
+        item.status.judge_again_at = item.status.judge_again_at.into_iter().chain(next).min();
+        row.status.judge_again_at = item.status.judge_again_at;
+        (item, row)
+    }
+}

@@ -1,0 +1,233 @@
+//! When domains are checked and reminded of: by what is said of a domain, of its organisation, of the server; and also
+//! when no scan comes.
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use model::account::UserId;
+use model::checks::Checks;
+use model::detail::RawAnswer;
+use model::event::{EventKind, EventQuery};
+use model::ids::OrgId;
+use model::item::{ItemPatch, Ownership};
+use model::names::DomainName;
+use model::observation::Part;
+use model::registration::{Registration, RegistrationState};
+use monitor::observer::Progress;
+use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner};
+use std::sync::{Arc, Mutex};
+use store::{Audit, Job, JobKind, NewItem, Priority};
+
+const ONE: OrgId = OrgId::BUILT_IN;
+const TWO: OrgId = OrgId(2);
+
+/// A registry with one expiration date, and a clock.
+struct World(Mutex<Timestamp>);
+
+#[async_trait]
+impl Observer for World {
+    async fn registration(
+        &self,
+        name: &DomainName,
+        now: Timestamp,
+        _: &dyn Progress,
+    ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+        let r = Registration {
+            name: Some(name.as_str().into()),
+            expires: Some("2026-12-20T13:58:57Z".parse().unwrap()),
+            ..Registration::default()
+        };
+        (Part::good(RegistrationState::Registered(Box::new(r)), now, "RDAP"), vec![])
+    }
+
+    async fn dns(&self, _: &DomainName, now: Timestamp, _: &dyn Progress) -> DnsParts {
+        DnsParts { delegation: Part { attempted_at: Some(now), ..Part::default() }, ..DnsParts::default() }
+    }
+}
+
+impl Clock for World {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+}
+
+struct Stage {
+    world: Arc<World>,
+    scanner: Scanner,
+    name: DomainName,
+    _folder: tempfile::TempDir,
+}
+
+impl Stage {
+    async fn new() -> Stage {
+        let world = Arc::new(World(Mutex::new("2026-11-01T14:05:00Z".parse().unwrap())));
+        let folder = tempfile::tempdir().unwrap();
+        let scanner = Scanner {
+            store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
+            observer: world.clone(),
+            clock: world.clone(),
+            hub: Hub::default(),
+            policy: Policy::default(),
+        };
+        let s = Stage { world, scanner, name: DomainName::trusted("q7.io"), _folder: folder };
+        let (ana, now) = (UserId("ana".into()), s.world.now());
+        assert!(s.scanner.store.create_user(&ana, "ana@alder.example", "Ana", now).await.unwrap());
+        assert_eq!(s.scanner.store.create_org("key-1", "Alder Labs", &ana, now).await.unwrap(), ONE);
+        s.add(ONE).await;
+        s
+    }
+
+    async fn add(&self, org: OrgId) {
+        let item = NewItem {
+            name: self.name.clone(),
+            unicode: self.name.unicode(),
+            ownership: Ownership::Owned,
+            tags: vec![],
+            note: String::new(),
+        };
+        self.scanner.store.add(org, &[item], self.world.now()).await.unwrap();
+    }
+
+    fn later(&self, hours: i64) {
+        *self.world.0.lock().unwrap() += SignedDuration::from_hours(hours);
+    }
+
+    async fn patch(&self, org: OrgId, patch: ItemPatch) {
+        self.scanner.store.patch(org, &self.name, &patch, self.world.now()).await.unwrap();
+    }
+
+    /// Scans and says in how many seconds the next scan is due, as the page says it.
+    async fn next(&self) -> i64 {
+        let scanned = self.scanner.scan_in_turn(&self.name, false).await.unwrap();
+        let (item, _) = self.scanner.store.item(ONE, &self.name).await.unwrap().unwrap();
+        let wait = item.next_scan_at.unwrap().as_second() - self.world.now().as_second();
+        let interval = scanned.interval_s;
+        assert!((interval / 2..=interval * 3 / 2).contains(&wait), "{wait} s by {interval} s");
+        interval
+    }
+
+    /// Puts the scan of the domain far ahead.
+    async fn due_in_ten_days(&self) {
+        let now = self.world.now();
+        self.scanner
+            .store
+            .enqueue(&[(Job::Scan(self.name.clone()), now)], Priority::Scheduled)
+            .await
+            .unwrap();
+        let job = self.scanner.store.lease(JobKind::Scan, "w", 1, now).await.unwrap().remove(0);
+        let later = Some(now + SignedDuration::from_hours(240));
+        self.scanner.store.complete(&job, later, None, now).await.unwrap();
+    }
+
+    async fn events(&self) -> Vec<(EventKind, String)> {
+        let query = EventQuery { per_page: 50, ..EventQuery::default() };
+        let page = self.scanner.store.events(ONE, &query).await.unwrap();
+        page.events.into_iter().rev().map(|e| (e.change.kind, e.change.note)).collect()
+    }
+}
+
+fn log(s: &Stage) -> Audit {
+    Audit {
+        org: ONE,
+        by: model::account::Actor::system(),
+        at: s.world.now(),
+        action: "organisation.checks",
+        object: "checks".into(),
+        old: None,
+        new: None,
+    }
+}
+
+#[tokio::test]
+async fn the_shortest_interval_of_all_holders_counts() {
+    let s = Stage::new().await;
+    assert_eq!(s.next().await, 3600, "the server's");
+    s.later(24);
+    let slow = Checks { interval_s: Some(86_400), expiry_days: None };
+    s.scanner.store.set_checks(ONE, &slow, &log(&s)).await.unwrap();
+    assert_eq!(s.next().await, 86_400, "the organisation's");
+    s.later(24);
+    s.patch(ONE, ItemPatch { scan_interval: Some(Some(604_800)), ..ItemPatch::default() }).await;
+    assert_eq!(s.next().await, 604_800, "its own");
+    // That far ahead no clock was wrong.
+    let worker = monitor::Worker::new(s.scanner.clone(), "w");
+    s.due_in_ten_days().await;
+    assert_eq!(worker.reschedule_far_future().await.unwrap(), 0);
+
+    // Another organisation's interval is the server's, an hour: the observation is shared.
+    s.add(TWO).await;
+    s.later(24);
+    assert_eq!(s.next().await, 3600);
+    s.scanner.store.remove(TWO, std::slice::from_ref(&s.name), s.world.now()).await.unwrap();
+    s.patch(ONE, ItemPatch { scan_interval: Some(None), ..ItemPatch::default() }).await;
+    s.later(24);
+    assert_eq!(s.next().await, 86_400, "back to the organisation's");
+    s.due_in_ten_days().await;
+    assert_eq!(worker.reschedule_far_future().await.unwrap(), 1, "ten days are too far now");
+}
+
+#[tokio::test]
+async fn a_domain_can_have_reminders_of_its_own() {
+    let s = Stage::new().await;
+    s.patch(ONE, ItemPatch { expiry_days: Some(Some(vec![45, 2])), ..ItemPatch::default() }).await;
+    s.next().await;
+    assert!(s.events().await.is_empty(), "49 days are left");
+    s.later(4 * 24);
+    s.next().await;
+    let events = s.events().await;
+    assert!(events.len() == 1 && events[0].1.contains("45 days are left"), "{events:?}");
+    assert!(events[0].1.contains("2 days before the date"), "{events:?}");
+    s.later(30 * 24);
+    s.next().await;
+    assert_eq!(s.events().await.len(), 1, "not at 30 and 15 days");
+    // The organisation's days count once its own are gone.
+    s.patch(ONE, ItemPatch { expiry_days: Some(None), ..ItemPatch::default() }).await;
+    let days = Checks { interval_s: None, expiry_days: Some(vec![16]) };
+    s.scanner.store.set_checks(ONE, &days, &log(&s)).await.unwrap();
+    s.next().await;
+    assert_eq!(s.events().await.len(), 2);
+}
+
+/// Scans of a domain are suspended: time alone reminds of its expiration, each threshold once.
+#[tokio::test]
+async fn a_suspended_domain_is_reminded_of() {
+    let s = Stage::new().await;
+    s.next().await;
+    // 30 and 15 days before; both are judged without a scan.
+    let mut said = Vec::new();
+    for _ in 0..60 {
+        s.later(24);
+        while s.scanner.judge_due().await.unwrap() > 0 {}
+        let events = s.events().await;
+        if events.len() > said.len() {
+            said = events;
+        }
+    }
+    let kinds: Vec<_> = said.iter().map(|(kind, _)| *kind).collect();
+    let mut expected = vec![EventKind::ExpiresSoon; 5];
+    expected.push(EventKind::Expired);
+    assert_eq!(kinds, expected, "30, 15, 7, 3, 1 and 0 days: {said:?}");
+    for (days, (_, note)) in ["30 days", "15 days", "7 days", "3 days", "tomorrow"].iter().zip(&said) {
+        assert!(note.contains(days), "{days}: {note}");
+    }
+    // The scan that comes in the end repeats none of them.
+    s.next().await;
+    assert_eq!(s.events().await.len(), 6);
+    let due = s.scanner.store.lease_notifications(99, s.world.now()).await.unwrap();
+    assert_eq!(due.len(), 6, "each is to be sent");
+}
+
+/// A domain that is scanned in time is reminded of by its scans alone.
+#[tokio::test]
+async fn a_scan_in_time_says_it_itself() {
+    let s = Stage::new().await;
+    s.later(18 * 24);
+    s.next().await;
+    for _ in 0..30 {
+        s.later(1);
+        let before = s.events().await.len();
+        s.scanner.judge_due().await.unwrap();
+        assert_eq!(s.events().await.len(), before);
+        s.next().await;
+    }
+    assert_eq!(s.events().await.len(), 1, "30 days before");
+}

@@ -1,0 +1,69 @@
+//! What organisations say about the interval of checks and about reminders; what they say of a domain is in its row.
+
+use crate::accounts::Audit;
+use crate::accounts::audit::note;
+use crate::api::{Error, Result};
+use crate::codec::{json, read_json};
+use crate::db::{Arg, Cells, Db, args};
+use model::checks::{Checks, interval_words};
+use model::ids::OrgId;
+
+/// Columns of [`read`] in `items` and `orgs`.
+pub(crate) const COLUMNS: &str = "scan_interval_s, expiry_days";
+
+/// What two columns say, of which `first` is the first.
+pub(crate) fn read(r: &Cells, first: usize) -> Result<Checks> {
+    Ok(Checks {
+        interval_s: r.int_or_null(first)?,
+        expiry_days: r.text_or_null(first + 1)?.map(|t| read_json(&t)).transpose()?,
+    })
+}
+
+/// Values of [`COLUMNS`].
+pub(crate) fn values(checks: &Checks) -> Result<[Arg; 2]> {
+    let days = checks.expiry_days.as_ref().map(json).transpose()?;
+    Ok([Arg::from(checks.interval_s), Arg::from(days)])
+}
+
+/// For the audit log.
+pub(crate) fn words(checks: &Checks) -> Vec<String> {
+    let mut out: Vec<String> =
+        checks.interval_s.map(|s| format!("checks: {}", interval_words(s))).into_iter().collect();
+    out.extend(checks.expiry_days.as_ref().map(|days| {
+        let days: Vec<_> = days.iter().map(ToString::to_string).collect();
+        format!("reminders: {} days before", days.join(", "))
+    }));
+    out
+}
+
+pub(crate) async fn of(db: &Db, org: OrgId) -> Result<Checks> {
+    let row = db.row(format!("SELECT {COLUMNS} FROM orgs WHERE id = $1"), args![org.0]).await?;
+    row.map_or(Ok(Checks::default()), |r| read(&r, 0))
+}
+
+pub(crate) async fn set(db: &Db, org: OrgId, checks: &Checks, log: &Audit) -> Result<()> {
+    let mut tx = db.begin().await?;
+    let sql = format!("SELECT {COLUMNS} FROM orgs WHERE id = $1{}", db.for_update());
+    let old = read(&tx.row(sql, args![org.0]).await?.ok_or(Error::NotFound)?, 0)?;
+    if old == *checks {
+        return Ok(());
+    }
+    let [interval, days] = values(checks)?;
+    let sql = "UPDATE orgs SET scan_interval_s = $2, expiry_days = $3 WHERE id = $1";
+    tx.execute(sql, vec![Arg::from(org.0), interval, days]).await?;
+    let said = |c: &Checks| (!c.is_empty()).then(|| words(c).join("; "));
+    note(&mut tx, Some(&Audit { old: said(&old), new: said(checks), ..log.clone() })).await?;
+    tx.commit().await
+}
+
+/// The longest interval that anything says.
+pub(crate) async fn longest_interval(db: &Db) -> Result<Option<i64>> {
+    let mut longest = None;
+    for sql in [
+        "SELECT MAX(scan_interval_s) FROM items WHERE scan_interval_s IS NOT NULL",
+        "SELECT MAX(scan_interval_s) FROM orgs WHERE scan_interval_s IS NOT NULL",
+    ] {
+        longest = longest.max(db.row(sql, args![]).await?.map(|r| r.int_or_null(0)).transpose()?.flatten());
+    }
+    Ok(longest)
+}
