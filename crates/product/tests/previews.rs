@@ -112,6 +112,7 @@ impl Stage {
             scanner,
             engine,
             quotas: product::Quotas::default(),
+            overlap: product::OverlapPolicy::default(),
             gates: features::Gates::default(),
             deliverer: notify::Deliverer::new(dialer, None, None),
             demo: false,

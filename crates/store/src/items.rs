@@ -360,6 +360,7 @@ pub(crate) async fn record_reminder(
     }
     let mut row = outcome.row.clone();
     overlay(&mut row, &stored);
+    row.follow(&shown, now);
     let mut values = args![item.org.0, item.name.as_str(), reminded(item)?];
     values.extend(judged_args(&item.status, &row)?);
     let sql =
