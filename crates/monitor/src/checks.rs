@@ -15,7 +15,7 @@ pub(crate) struct Plan {
 }
 
 impl Scanner {
-    /// What is said of a holding, by it or by its organisation.
+    /// Settings of a holding, its own or of its organisation.
     async fn said(&self, item: &Item) -> Result<Checks, store::Error> {
         if item.checks.interval_s.is_some() && item.checks.expiry_days.is_some() {
             return Ok(item.checks.clone());

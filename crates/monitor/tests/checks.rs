@@ -1,4 +1,4 @@
-//! When domains are checked and reminded of: by what is said of a domain, of its organisation, of the server; and also
+//! When domains are checked and reminded of: by the settings of a domain, of its organisation, of the server; and also
 //! when no scan comes.
 
 use async_trait::async_trait;

@@ -88,7 +88,7 @@ pub(super) fn validated_for_restore(item: &Item, org: OrgId, now: model::Timesta
     })
 }
 
-/// What is said about checks, within its bounds.
+/// Settings of checks, within their bounds.
 pub(super) fn checked_checks(checks: &Checks) -> ApiResult<Checks> {
     let refused = |e: String| ApiError::invalid(format!("{}.", e.trim_end_matches('.')));
     Ok(Checks {

@@ -21,7 +21,7 @@ pub const INTERVALS: [(i64, &str); 8] = [
     (INTERVAL_MAX, "every 7 days"),
 ];
 
-/// What is said about checks; `None` where nothing is.
+/// Settings of checks; `None` where there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Checks {

@@ -59,7 +59,7 @@ pub struct Item {
     /// Until when no message about it is sent; its events are recorded all the same.
     #[serde(default)]
     pub muted_until: Option<Timestamp>,
-    /// What is said about its checks.
+    /// Its settings of checks.
     #[serde(default, skip_serializing_if = "Checks::is_empty")]
     pub checks: Checks,
     /// Reminders of its expiration that were announced.

@@ -44,7 +44,7 @@ impl Window {
 static AGENTS: LazyLock<Mutex<Window>> = LazyLock::new(Mutex::default);
 static STRANGERS: LazyLock<Mutex<Window>> = LazyLock::new(Mutex::default);
 static JOINS: LazyLock<Mutex<Window>> = LazyLock::new(Mutex::default);
-/// Public keys by agent, of requests that were verified: with them an agent is told from strangers without the store.
+/// Public keys by agent, of requests that were verified: with them agents differ from strangers without the store.
 static KEYS: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::default);
 
 fn locked<T>(what: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

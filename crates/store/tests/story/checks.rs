@@ -1,4 +1,4 @@
-//! What is said about checks, of a domain and of an organisation, and reminders that no scan found.
+//! Settings of checks, of a domain and of an organisation, and reminders that no scan found.
 
 use crate::world::{ONE, Place, TWO, add, item, later, name, now};
 use model::account::{Actor, AuditQuery, UserId};
