@@ -4,7 +4,7 @@ use model::checks::{Checks, INTERVALS, checked_interval, interval_words};
 use model::expiry::parse_days;
 use service::ApiError;
 
-fn refused(e: String) -> ApiError {
+fn refused(e: &str) -> ApiError {
     ApiError::invalid(format!("{}.", e.trim_end_matches('.')))
 }
 
@@ -18,13 +18,13 @@ pub fn read_checks(interval: &str, days: &str) -> Result<Checks, ApiError> {
         "" => None,
         text => {
             let seconds =
-                text.parse().map_err(|_| refused(format!("“{text}” is not a number of seconds")))?;
-            Some(checked_interval(seconds).map_err(refused)?)
+                text.parse().map_err(|_| refused(&format!("“{text}” is not a number of seconds")))?;
+            Some(checked_interval(seconds).map_err(|e| refused(&e))?)
         }
     };
     let expiry_days = match days {
         "" => None,
-        text => Some(parse_days(text).map_err(refused)?),
+        text => Some(parse_days(text).map_err(|e| refused(&e))?),
     };
     Ok(Checks { interval_s, expiry_days })
 }
