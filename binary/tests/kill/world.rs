@@ -101,7 +101,8 @@ pub struct World {
 impl World {
     pub async fn start(count: usize) -> World {
         // A domain of the bulk ends a year after the lab's beginning, and the longest threshold is 365 days.
-        let begin = Timestamp::now() - SignedDuration::from_hours(5 * 24);
+        let passed = SignedDuration::from_hours(5 * 24);
+        let begin = Timestamp::now() - passed;
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
             "[[bulk]]\nprefix = \"load-\"\ntld = \"example\"\ncount = {count}\nregistrar = \"reg\"\nprovider = \"one\"\n"
@@ -110,6 +111,8 @@ impl World {
         let scenario = lab::Scenario::parse(&format!("{small}\n{text}"), "bulk.toml").unwrap();
         let options = lab::Options::new(scenario, folder.path().join("lab"), begin);
         let lab = lab::Lab::start(options).await.unwrap();
+        // Its servers' clocks agree with ours.
+        lab.pass(passed);
         // Places of a registry that a killed process held come back after 30 seconds. That is a test of its own; here
         // it would make every cycle a test of waiting.
         let limits = "[[limit]]\nhosts = [\"*.nic.example\", \"*.plain-registrar.example\"]\nper_second = 1000\nconcurrency = 64\n";
