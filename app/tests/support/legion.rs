@@ -56,8 +56,7 @@ pub fn legion() -> Domain {
         |rtype: &str, data: Vec<String>| RrSet { name: NAME.into(), rtype: rtype.into(), ttl: 300, data };
     o.zone.value = Some(ZoneSnapshot {
         rrsets: vec![rr("TXT", vec![long]), rr("A", (1..40).map(|n| format!("203.0.113.{n}")).collect())],
-        wildcard: None,
-        unanswered: vec![],
+        ..ZoneSnapshot::default()
     });
     d
 }

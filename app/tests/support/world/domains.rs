@@ -65,6 +65,7 @@ pub fn alder() -> Domain {
         ],
         wildcard: Some(false),
         unanswered: vec!["www.alder.example AAAA".into()],
+        ..ZoneSnapshot::default()
     });
     o.findings = vec![Finding {
         broken: false,

@@ -27,6 +27,9 @@ pub struct ZoneSnapshot {
     pub wildcard: Option<bool>,
     /// Questions no authoritative server answered (`www.example.com AAAA`): unknown, not absent.
     pub unanswered: Vec<String>,
+    /// Those of them that were answered before, with no record: what comes next is a change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent_before: Vec<String>,
 }
 
 impl ZoneSnapshot {

@@ -64,8 +64,15 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
 fn carry_unanswered(old: &ZoneSnapshot, new: &mut ZoneSnapshot) {
     for question in &new.unanswered {
         let is_about = |set: &&RrSet| *question == format!("{} {}", set.name, set.rtype);
-        if !new.rrsets.iter().any(|set| is_about(&set)) {
-            new.rrsets.extend(old.rrsets.iter().find(is_about).cloned());
+        if new.rrsets.iter().any(|set| is_about(&set)) {
+            continue;
+        }
+        match old.rrsets.iter().find(is_about) {
+            Some(set) => new.rrsets.push(set.clone()),
+            None if !old.unanswered.contains(question) || old.absent_before.contains(question) => {
+                new.absent_before.push(question.clone());
+            }
+            None => {}
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::base::time::StatedTime;
 use crate::certificate;
-use crate::dns::{Delegation, DnssecStatus, RrSet, ServerHealth};
+use crate::dns::{Delegation, DnssecStatus, RrSet, ServerHealth, ZoneSnapshot};
 use crate::judgement::event::{Change, EventKind, Severity};
 use crate::observation::{Observation, Part};
 use crate::registration::{DnssecStated, Ds, Registrar, Registration, RegistrationState, same_company};
@@ -38,7 +38,7 @@ pub fn diff(previous: &Observation, current: &Observation) -> Vec<Change> {
     }
     if let Some((a, b)) = comparable(&previous.zone, &current.zone) {
         let told = out.iter().any(|c| c.kind == EventKind::NameserversChanged);
-        records(&a.rrsets, &b.rrsets, &a.unanswered, &b.unanswered, &mut out);
+        records((&a.rrsets, &never_answered(a)), (&b.rrsets, &b.unanswered), &mut out);
         // The zone's own NS set moves with the delegation: one event tells both.
         let apex_ns = format!("{} NS", current.name);
         out.retain(|c| !(told && c.kind == EventKind::RecordChanged && c.field == apex_ns));
@@ -356,11 +356,14 @@ fn delegation(a: &Delegation, b: &Delegation, out: &mut Vec<Change>) {
     }
 }
 
+/// The questions that no look ever had an answer to.
+fn never_answered(zone: &ZoneSnapshot) -> Vec<String> {
+    zone.unanswered.iter().filter(|u| !zone.absent_before.contains(u)).cloned().collect()
+}
+
 fn records(
-    a: &[RrSet],
-    b: &[RrSet],
-    unanswered_before: &[String],
-    unanswered_now: &[String],
+    (a, unanswered_before): (&[RrSet], &[String]),
+    (b, unanswered_now): (&[RrSet], &[String]),
     out: &mut Vec<Change>,
 ) {
     let index = |s: &[RrSet]| -> BTreeMap<String, Vec<String>> {

@@ -30,6 +30,8 @@ fn subject(change: &Change) -> (&'static str, &str) {
     use EventKind as K;
     let field = change.field.as_str();
     match change.kind {
+        // The date that the registrar states differs from the registry's: the change of one says nothing of the other.
+        K::ExpirationChanged if field != "expires" => ("expiration", field),
         K::ExpirationChanged | K::Renewed | K::ExpiresSoon | K::Expired => ("expiration", ""),
         K::Registered | K::Released | K::CreationChanged => ("registration", ""),
         K::StatusAdded | K::StatusRemoved => {
@@ -47,7 +49,9 @@ fn is_reversed(first: &Change, last: &Change) -> bool {
     use EventKind as K;
     match (first.kind, last.kind) {
         (K::ServiceDrifted, K::ServiceRecovered) | (K::OwnershipAtRisk, K::OwnershipVerified) => true,
-        (K::Registered, K::Released) | (K::Released, K::Registered) => true,
+        (K::Registered, K::Released) => true,
+        // A name that was lost and registered is another registration, whoever holds it: both are told.
+        (K::Released, K::Registered) => false,
         // Reminders state a date and change nothing.
         (K::ExpiresSoon | K::Expired | K::CertificateEnds, _) => false,
         (_, K::ExpiresSoon | K::Expired | K::CertificateEnds) => false,

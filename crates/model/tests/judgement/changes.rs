@@ -171,7 +171,8 @@ fn records_and_health() {
     let zone = |sets: Vec<RrSet>, unanswered: &[&str]| {
         let mut o = observe(registration());
         let unanswered = unanswered.iter().map(|s| (*s).to_string()).collect();
-        o.zone = Part::good(ZoneSnapshot { rrsets: sets, wildcard: None, unanswered }, now(), "dns");
+        o.zone =
+            Part::good(ZoneSnapshot { rrsets: sets, unanswered, ..ZoneSnapshot::default() }, now(), "dns");
         o
     };
     let a = zone(vec![set(&["192.0.2.1", "192.0.2.2"])], &[]);

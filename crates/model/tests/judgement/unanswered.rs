@@ -65,6 +65,23 @@ fn a_loss_is_told_though_a_question_between_had_no_answer() {
         look(&only, &[], minutes(125)),
     ];
     assert_eq!(told(&looks), 1);
+    // A record that appears, with a question in between that had no answer: first pending, then not.
+    let looks = [
+        look(&only, &[], minutes(0)),
+        look(&both, &[], minutes(60)),
+        look(&only, none, minutes(65)),
+        look(&both, &[], minutes(70)),
+        look(&both, &[], minutes(75)),
+    ];
+    assert_eq!(told(&looks), 1);
+    let looks = [
+        look(&only, &[], minutes(0)),
+        look(&only, none, minutes(60)),
+        look(&only, none, minutes(65)),
+        look(&both, &[], minutes(120)),
+        look(&both, &[], minutes(125)),
+    ];
+    assert_eq!(told(&looks), 1);
     // It answers as before: nothing happened.
     let looks = [
         look(&both, &[], minutes(0)),

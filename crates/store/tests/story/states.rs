@@ -19,7 +19,8 @@ fn observed(n: &str, round: i64) -> Observation {
     let rotating = set(n.into(), format!("turn {}", round % 7));
     let mut o = Observation::empty(name(n), Vantage::local());
     let rrsets = fixed.chain([rotating]).collect();
-    o.zone = Part::good(ZoneSnapshot { rrsets, wildcard: Some(false), unanswered: vec![] }, at, "servers");
+    o.zone =
+        Part::good(ZoneSnapshot { rrsets, wildcard: Some(false), ..ZoneSnapshot::default() }, at, "servers");
     let delegation = Delegation {
         zone: n.into(),
         parent: "example".into(),
