@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// Rows taken at once.
 const BATCH: u32 = 64;
 /// Rows of a digest that are taken at once, and at most.
-const DIGEST: (u32, usize) = (500, 5000);
+const DIGEST: (u32, usize) = (500, 500);
 /// Messages sent at the same time.
 const AT_ONCE: usize = 16;
 

@@ -35,6 +35,8 @@ const WORDS: usize = 500;
 
 /// Events of a domain that wait at most.
 const HELD_MAX: usize = 1000;
+/// Why older ones are not sent.
+const CROWDED: &str = "More than 1,000 newer events of the domain waited with it";
 
 /// A row of the outbox: the events that one scan brought one organisation, for one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -284,14 +286,22 @@ pub(crate) async fn route(db: &Db, n: &Notification, routing: &Routing, now: Tim
         waits,
     };
     rows.extend(routing.closed.iter().map(|c| log(&c.events[..], now, Some(&c.reason[..]), None)));
-    // What waits already for the same domain waits together with it: what reverses a change is in one row with it.
+    // What waits already for the same domain waits together with it: what reverses a change is in one row with it. At
+    // the earlier end what is free is sent, and the rest waits on.
     let mut merged = Vec::with_capacity(routing.held.len());
+    let mut crowded = Vec::new();
     for h in &routing.held {
         let (mut events, until) = waiting(db, &mut tx, n).await?;
         events.extend(&h.events);
         events.sort_unstable();
         events.dedup();
-        merged.push((events, until.map_or(h.until, |u| u.max(h.until)), h.reason.as_str()));
+        let kept = events.split_off(events.len().saturating_sub(HELD_MAX));
+        let (dropped, events) = (events, kept);
+        crowded.extend(dropped);
+        merged.push((events, until.map_or(h.until, |u| u.min(h.until)), h.reason.as_str()));
+    }
+    if !crowded.is_empty() {
+        rows.push(log(&crowded[..], now, Some(CROWDED), None));
     }
     rows.extend(merged.iter().map(|(events, until, reason)| log(&events[..], *until, None, Some(*reason))));
     write(&mut tx, n, &rows, now).await?;
@@ -312,10 +322,6 @@ async fn waiting(db: &Db, tx: &mut Tx, n: &Notification) -> Result<(Vec<EventId>
         until = until.max(Some(instant(r.int(1)?)?));
         events.extend(read_json::<Vec<EventId>>(&r.text(2)?)?);
     }
-    // The newest count: what came before them was superseded long ago.
-    events.sort_unstable();
-    let excess = events.len().saturating_sub(HELD_MAX);
-    events.drain(..excess);
     Ok((events, until))
 }
 

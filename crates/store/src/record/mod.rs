@@ -19,7 +19,7 @@ use crate::outbox;
 use crate::resources;
 use crate::stored;
 use jiff::Timestamp;
-use model::event::{Change, Severity};
+use model::event::{Change, EventKind, Severity};
 use model::ids::{LogPosition, OrgId, Vantage};
 use model::inventory::Row;
 use model::item::Item;
@@ -89,7 +89,7 @@ pub(crate) async fn write(db: &Db, scans: &[&Prepared]) -> Result<Vec<Result<Log
         for outcome in &scan.outcomes {
             held.extend(items.get(&(outcome.item.org, owned(scan.key()).0)).map(|stored| (outcome, stored)));
         }
-        if version == scan.expected_version && held.iter().all(|(o, (item, _))| same_grounds(&o.item, item)) {
+        if version == scan.expected_version && held.iter().all(|(o, (item, _))| is_as_judged(o, item)) {
             accepted.insert(scan.key(), Accepted { scan, held, last_state });
         }
     }
@@ -113,6 +113,15 @@ pub(crate) async fn write(db: &Db, scans: &[&Prepared]) -> Result<Vec<Result<Log
     tx.commit().await?;
     let positions: BTreeMap<_, _> = all.iter().map(|a| a.scan.key()).zip(positions).collect();
     Ok(scans.iter().map(|s| positions.get(&s.key()).copied().ok_or(Error::Conflict)).collect())
+}
+
+/// True when an outcome is still that of the stored holding: the grounds are the same, and a reminder of it was not
+/// recorded meanwhile.
+fn is_as_judged(outcome: &ItemOutcome, stored: &Item) -> bool {
+    let is_reminder = |c: &Change| matches!(c.kind, EventKind::ExpiresSoon | EventKind::Expired);
+    let reminds = outcome.changes.iter().any(is_reminder);
+    let is_told = outcome.item.reminded.iter().all(|r| stored.reminded.contains(r));
+    same_grounds(&outcome.item, stored) && !(reminds && is_told)
 }
 
 fn owned((name, vantage): (&str, &str)) -> (String, String) {

@@ -14,6 +14,9 @@ use std::collections::BTreeSet;
 
 /// Refused claims that are read at once.
 const PAGE: i64 = 100;
+/// Pages that one release reads, and claims it decides about: other writers wait meanwhile. The oldest come first.
+const PAGES_MAX: usize = 200;
+const DECIDED_MAX: usize = 1000;
 
 /// True when a claim asks for addresses out of one of these prefixes.
 fn asks_for(claim: &StoredNetworkClaim, released: &[IpNet]) -> bool {
@@ -35,12 +38,16 @@ pub(super) async fn retry_refused(
         "SELECT {CLAIM} FROM network_claims \
          WHERE refused = 1 AND (created_at, org, name) > ($1, $2, $3) ORDER BY created_at, org, name LIMIT $4"
     );
+    if changes.released.is_empty() {
+        return Ok(());
+    }
     let written: BTreeSet<_> = changes.claims.iter().flatten().cloned().collect();
     let released: Vec<IpNet> = changes.released.iter().map(|(prefix, ..)| *prefix).collect();
     // Decided against the space as it will be, in a copy: what is not committed must not be in the index.
     let mut draft: Option<Cached> = None;
     let mut after = (i64::MIN, i64::MIN, String::new());
-    loop {
+    let mut left = DECIDED_MAX;
+    for _ in 0..PAGES_MAX {
         let (created, org, name) = &after;
         let rows = tx.rows(sql.clone(), args![*created, *org, name.as_str(), PAGE]).await?;
         let page = rows.iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -49,7 +56,10 @@ pub(super) async fn retry_refused(
         let is_last = page.len() < usize::try_from(PAGE).unwrap_or(0);
         let waiting = page
             .into_iter()
-            .filter(|c| !written.contains(&(c.org, c.name.clone())) && asks_for(c, &released));
+            .filter(|c| !written.contains(&(c.org, c.name.clone())) && asks_for(c, &released))
+            .take(left)
+            .collect::<Vec<_>>();
+        left -= waiting.len();
         for claim in waiting {
             let draft = draft.get_or_insert_with(|| {
                 let mut copy = Cached { version, space: cached.space.clone() };
@@ -58,10 +68,11 @@ pub(super) async fn retry_refused(
             });
             retry(tx, draft, policy, claim, changes, now).await?;
         }
-        if is_last {
-            return Ok(());
+        if is_last || left == 0 {
+            break;
         }
     }
+    Ok(())
 }
 
 /// Decides again about a refused claim and stores it when it is allocated now.

@@ -1,7 +1,8 @@
 //! Scans that end together share a transaction: each is still recorded wholly or not at all.
 
 use crate::world::{ONE, Place, TWO, add, change, item, later, log, name, raw, scan};
-use model::event::EventQuery;
+use model::event::{EventKind, EventQuery};
+use model::expiry::Reminded;
 use model::ids::Vantage;
 use model::item::{ItemPatch, Ownership};
 use std::collections::BTreeSet;
@@ -116,6 +117,25 @@ pub async fn a_scan_that_is_outdated_spoils_no_other(place: &Place) {
         let version = s.observation(&name(key), &Vantage::local()).await.unwrap().unwrap().version;
         assert_eq!(version, if outdated(key) { 1 } else { 2 }, "{key}");
     }
+}
+
+pub async fn a_reminder_that_was_recorded_meanwhile_is_not_recorded_twice(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example"]).await;
+    let first = scan(&*s, "a.example", &[], later(1)).await;
+    s.record(&first).await.unwrap();
+    let mut r = scan(&*s, "a.example", &[change("X")], later(2)).await;
+    let (before, _) = item(&*s, ONE, "a.example").await;
+    let outcome = &mut r.outcomes[0];
+    outcome.changes[0].kind = EventKind::ExpiresSoon;
+    outcome.item.reminded = vec![Reminded { expires: "2026-12-01T00:00:00Z".parse().unwrap(), days: 7 }];
+    assert!(s.record_reminder(&before, outcome, later(2)).await.unwrap());
+    assert!(matches!(s.record(&r).await, Err(Error::Conflict)));
+    assert_eq!(s.events(ONE, &EventQuery::default()).await.unwrap().total, 1);
+    // A later threshold of the same date is another reminder.
+    r.outcomes[0].item.reminded[0].days = 3;
+    s.record(&r).await.unwrap();
+    assert_eq!(s.events(ONE, &EventQuery::default()).await.unwrap().total, 2);
 }
 
 pub async fn a_caller_that_stops_waiting_stops_no_other(place: &Place) {
