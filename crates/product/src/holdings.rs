@@ -8,7 +8,7 @@ use model::item::{Item, NOTE_MAX};
 use model::names::DomainName;
 use service::{ApiError, ApiResult};
 use std::collections::HashSet;
-use store::{Job, Priority};
+use store::{Job, JobKind, JobPhase, Priority};
 
 /// Scans of one call whose progress is reported.
 pub(super) const MAX_PROGRESS: usize = 500;
@@ -28,13 +28,18 @@ impl Services {
         Ok(names.len() as u64)
     }
 
-    /// Moves scheduled scans forward to where an interval puts them.
+    /// Moves scheduled scans forward to where an interval puts them. Suspended ones stay so: a person asks for them.
     pub(super) async fn reschedule(&self, names: &[DomainName], interval_s: i64) -> ApiResult<()> {
         let now = self.now();
         let place = |n: &DomainName| monitor::schedule::next_scan(n, interval_s, now);
         let scans: Vec<_> = names.iter().map(|n| (Job::Scan(n.clone()), place(n))).collect();
         for chunk in scans.chunks(1000) {
-            self.store().enqueue(chunk, Priority::Scheduled).await.map_err(unavailable)?;
+            let keys = chunk.iter().map(|(job, _)| job.key().to_string()).collect();
+            let states = self.store().job_states(JobKind::Scan, keys).await.map_err(unavailable)?;
+            let suspended = states.into_iter().filter(|s| matches!(s.phase, JobPhase::Parked { .. }));
+            let suspended: HashSet<Job> = suspended.map(|s| s.job).collect();
+            let moved: Vec<_> = chunk.iter().filter(|(job, _)| !suspended.contains(job)).cloned().collect();
+            self.store().enqueue(&moved, Priority::Scheduled).await.map_err(unavailable)?;
         }
         Ok(())
     }

@@ -206,16 +206,17 @@ async fn rename(
 ) -> Response {
     let change = async {
         check(&headers, organisation_of(&state, &caller)).await?;
-        if let Some(name) = &body.name {
-            state.services.rename_organisation(&caller, name).await?;
-        }
+        // The checks first: bounds are refused there, and then nothing is renamed.
         if body.scan_interval.is_some() || body.expiry_days.is_some() {
-            let said = state.services.organisation(&caller).await?.checks;
+            let set = state.services.organisation(&caller).await?.checks;
             let checks = Checks {
-                interval_s: body.scan_interval.unwrap_or(said.interval_s),
-                expiry_days: body.expiry_days.unwrap_or(said.expiry_days),
+                interval_s: body.scan_interval.unwrap_or(set.interval_s),
+                expiry_days: body.expiry_days.unwrap_or(set.expiry_days),
             };
             state.services.set_checks(&caller, &checks).await?;
+        }
+        if let Some(name) = &body.name {
+            state.services.rename_organisation(&caller, name).await?;
         }
         organisation_of(&state, &caller).await
     };
