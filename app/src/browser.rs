@@ -5,7 +5,22 @@ use jiff::Timestamp;
 use leptos::prelude::*;
 use leptos::wasm_bindgen::JsCast;
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use web_sys::{FormData, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement};
+
+/// True once the page that the server rendered is hydrated.
+static HYDRATED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the page that the server rendered is hydrated.
+pub(crate) fn is_hydrated() -> bool {
+    HYDRATED.load(Ordering::Relaxed)
+}
+
+/// Notes that it is.
+#[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
+pub(crate) fn set_hydrated() {
+    HYDRATED.store(true, Ordering::Relaxed);
+}
 
 /// The browser's clock.
 pub(crate) fn now() -> Timestamp {

@@ -2,7 +2,6 @@
 //! `model::scan::Live`. Out: calls to the listeners of the pages that are open.
 
 use crate::browser;
-use crate::pages::lazy::is_hydrated;
 use crate::stream::EventStream;
 use leptos::prelude::*;
 use model::Timestamp;
@@ -81,7 +80,7 @@ impl LiveBus {
     /// shows: what changed since then follows, and its listeners are there.
     fn open_when_shown(self, slot: Slot) {
         set_timeout(
-            move || if is_hydrated() { self.open(slot) } else { self.open_when_shown(slot) },
+            move || if browser::is_hydrated() { self.open(slot) } else { self.open_when_shown(slot) },
             Duration::from_millis(50),
         );
     }

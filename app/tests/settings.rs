@@ -72,7 +72,12 @@ async fn the_fleet_says_who_is_where_and_how_to_add_a_place() {
     says(&t, &["alder-main", "clusterset.k8s.io", "Make a token", "Revoke gru-1"]);
     says(
         &t,
-        &["An agent was refused: the id fra-1 exists", "203.0.113.0/24", "Join as fra-2", "still unused"],
+        &[
+            "An agent was refused: the id fra-1 exists",
+            "203.0.113.0/24",
+            "Join as fra-2",
+            "did not use up the token",
+        ],
     );
     let place = |id: &str| html.find(&format!("Revoke {id}")).unwrap_or_else(|| panic!("{id} is not listed"));
     let listed = ["fra-1", "lhr-1", "gru-1", "iad-1"].map(place);
@@ -213,7 +218,7 @@ async fn events_say_whether_messages_about_them_were_sent() {
             "Sent to Operations mailbox, Nov 20, 2026, 14:05 UTC",
             "Not sent to Microsoft Teams: 404 Not Found",
             "Not sent: no rule sends it",
-            "Muted until Nov 21, 2026, 14:05 UTC; what still holds then is sent",
+            "Muted until Nov 21, 2026, 14:05 UTC; problems that remain then are sent",
         ],
     );
 }

@@ -122,7 +122,7 @@ test("tokens, account, audit log and organisation", async ({ page }) => {
   await page.goto(`${own.url}/settings/organisation`);
   await hydrated(page);
   await page.getByLabel("Name").fill("Alder");
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByText("Organisation renamed")).toBeVisible();
   await expectAccessible(page);
 });

@@ -56,7 +56,7 @@ test("a token is made and used by an agent whose identity exists, which the page
   await page.goto(`${own.url}/fleet`);
   await hydrated(page);
   await expect(page.getByRole("heading", { name: `An agent was refused: the id ${agent} exists` })).toBeVisible();
-  await expect(page.getByText("The token is still unused.")).toBeVisible();
+  await expect(page.getByText("This request did not use up the token.")).toBeVisible();
   await looked(page, "fleet-refused");
 });
 

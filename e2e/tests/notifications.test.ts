@@ -45,13 +45,15 @@ test("a channel, its test, a rule and its preview", async ({ page, server }) => 
   await expectAccessible(page);
 
   await page.getByText("Add a channel").click();
+  // Each channel has a form to edit it, too.
+  const add = page.locator("form.channel-form");
   // Only the fields of the chosen kind are shown.
-  await expect(page.getByLabel("E-mail addresses")).toBeVisible();
-  await expect(page.getByLabel("Integration key")).toBeHidden();
-  await page.locator('select[name="kind"]').selectOption("webhook");
-  await expect(page.getByLabel("E-mail addresses")).toBeHidden();
-  await page.getByLabel("Name", { exact: true }).fill("Night shift");
-  await page.getByLabel("Address", { exact: true }).fill(`https://hooks.alder.example:${endpoints(server).https_port}/night`);
+  await expect(add.getByLabel("E-mail addresses")).toBeVisible();
+  await expect(add.getByLabel("Integration key")).toBeHidden();
+  await add.locator('select[name="kind"]').selectOption("webhook");
+  await expect(add.getByLabel("E-mail addresses")).toBeHidden();
+  await add.getByLabel("Name", { exact: true }).fill("Night shift");
+  await add.getByLabel("Address", { exact: true }).fill(`https://hooks.alder.example:${endpoints(server).https_port}/night`);
   await page.getByRole("button", { name: "Add channel" }).click();
   await expect(page.getByText("4 channels, 2 rules")).toBeVisible();
   await hydrated(page);

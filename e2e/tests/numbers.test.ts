@@ -102,6 +102,7 @@ test("a block is zoomed into and left again", async ({ page }) => {
   await expect(zoom.locator('[aria-current="true"]')).toHaveText("10.88.0.0/18");
   await zoom.getByRole("link", { name: block }).click();
   await expect(picture(page, block)).toBeVisible();
+  await hydrated(page);
   // By the keyboard alone.
   await part(page, "10.88.64.0/18, free").focus();
   await page.keyboard.press("Enter");
@@ -112,6 +113,7 @@ test("many small parts are drawn as the prefixes that hold them", async ({ page 
   test.setTimeout(180_000);
   const addressSpace = Array.from({ length: 256 }, (_, i) => ({
     prefix: `10.89.${i >> 5}.${(i % 32) * 8}/30`,
+    from: small,
     reference: { group: "apps", resource: "small" },
   }));
   const made = await page.request.post(`${own.url}${api}`, {
@@ -128,10 +130,10 @@ test("many small parts are drawn as the prefixes that hold them", async ({ page 
   await expect(page.getByText("small parts are drawn as the prefixes that hold them")).toBeVisible();
   const folded = part(page, "10.89.0.0/24, 50 % used, 32 claimed prefixes");
   await expect(folded).toHaveCount(1);
-  await looked(page, "numbers-folded");
+  await expectAccessible(page);
   await page.getByRole("link", { name: /^10\.89\.0\.0\/24 50 % used$/ }).click();
   await expect(picture(page, "10.89.0.0/24")).toBeVisible();
-  await expect(part(page, "10.89.0.0/30, small-parts")).toHaveCount(1);
+  await expect(part(page, "10.89.0.0/30, small-parts")).toBeVisible();
 });
 
 test.describe("without script", () => {

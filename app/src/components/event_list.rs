@@ -267,7 +267,7 @@ fn deliveries<'a>(all: impl Iterator<Item = &'a DeliveryView>) -> Vec<AnyView> {
             DeliveryState::Waiting { due_at, error, .. } if d.channel.is_empty() => {
                 let why = error.as_deref().unwrap_or("Held");
                 let until = human_instant(*due_at);
-                ("text-muted", "clock", format!("{why} until {until}; what still holds then is sent"))
+                ("text-muted", "clock", format!("{why} until {until}; problems that remain then are sent"))
             }
             DeliveryState::Skipped { reason, .. } => {
                 ("text-muted", "check", format!("Not sent to {}: {reason}", d.channel))

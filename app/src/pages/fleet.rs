@@ -119,7 +119,7 @@ fn finding(a: &AgentView, now: Timestamp) -> Option<AnyView> {
 fn refused(r: &RefusedJoin, now: Timestamp) -> AnyView {
     let from = if r.network.is_empty() { "An unknown network".to_string() } else { r.network.clone() };
     let text = format!(
-        "{from} used a valid token {}. Two members never share an id. Join as {}, or revoke {} first. The token is still unused.",
+        "{from} used a valid token {}. Two members never share an id. Join as {}, or revoke {} first. This request did not use up the token.",
         relative(r.at, now),
         r.suggested,
         r.id

@@ -6,7 +6,6 @@ use crate::browser;
 use leptos::prelude::*;
 use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use leptos_router::LazyRoute;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The parts of the bundle that have the page of this path; none for pages that every visitor has already.
 pub fn parts_of(path: &str) -> &'static [&'static str] {
@@ -23,18 +22,10 @@ pub fn parts_of(path: &str) -> &'static [&'static str] {
     }
 }
 
-/// True once the page that the server rendered is hydrated.
-static HYDRATED: AtomicBool = AtomicBool::new(false);
-
-/// Whether the page that the server rendered is hydrated.
-pub(crate) fn is_hydrated() -> bool {
-    HYDRATED.load(Ordering::Relaxed)
-}
-
 /// Called when the page that the server rendered is hydrated.
 #[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
 pub(crate) fn hydration_complete() {
-    HYDRATED.store(true, Ordering::Relaxed);
+    browser::set_hydrated();
     browser::restore_typed();
     // Browser tests wait for it.
     if let Some(root) = document().document_element() {
@@ -48,7 +39,7 @@ async fn page_or_full_load(page: impl Future<Output = Result<AnyView, SplitLoade
     let at = leptos_router::hooks::use_location();
     let (path, search) = (at.pathname.get_untracked(), at.search.get_untracked());
     let page = page.await;
-    let hydrated = is_hydrated();
+    let hydrated = browser::is_hydrated();
     if let Ok(page) = page {
         if cfg!(feature = "hydrate") && !hydrated {
             browser::keep_typed();

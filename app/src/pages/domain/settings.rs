@@ -107,7 +107,7 @@ pub(crate) fn mute(d: &Detail) -> AnyView {
     let words = match muted {
         Some(until) => {
             format!(
-                "No messages until {}. Events are recorded all the same; what still holds then is sent.",
+                "No messages until {}. Events are recorded all the same; problems that remain then are sent at that time.",
                 human_instant(until)
             )
         }
@@ -130,7 +130,7 @@ pub(crate) fn mute(d: &Detail) -> AnyView {
                     <label class="field"><span class="label">"Or mute until the end of"</span>
                         <input class="input" type="date" name="until" min=today/></label>
                 </div>
-                <div><button class="btn btn-sm" type="submit">"Save"</button></div>
+                <div><button class="btn btn-sm" type="submit">"Save mute"</button></div>
             </form>
         </section>
     }
@@ -170,7 +170,7 @@ pub(crate) fn checks(d: &Detail) -> AnyView {
                         <input class="input" name="expiry_days" value=days autocomplete="off" placeholder="As the organisation" aria-describedby="checks-hint"/></label>
                 </div>
                 <p class="hint" id="checks-hint">{format!("Days separated by commas, as in 30, 7, 0; 0 is the expiration itself.{}", next.unwrap_or_default())}</p>
-                <div><button class="btn btn-sm" type="submit">"Save"</button></div>
+                <div><button class="btn btn-sm" type="submit">"Save checks"</button></div>
             </form>
         </section>
     }

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 /// The card.
 pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
     let value = |key: &str| query::value(search, key).unwrap_or_default();
-    let from = Some(value("from")).filter(|v| !v.is_empty()).unwrap_or_else(|| shown.to_string());
+    let from = query::value(search, "from").unwrap_or_else(|| shown.to_string());
     let field = |id: &'static str, label: &'static str, value: String, hint: &'static str| {
         view! {
             <div class="field">

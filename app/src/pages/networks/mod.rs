@@ -47,7 +47,7 @@ fn page(n: &Networks, search: &str) -> AnyView {
     let cut = n.is_cut.then(|| {
         let words = format!(
             "Blocks, free space and the list are those of the first {} claims by name. The preview and the resource API \
-             know all of them.",
+             include all claims.",
             grouped(CLAIMS_MAX as u64)
         );
         banner(Tone::Warn, "Not all claims are shown", words)

@@ -60,11 +60,12 @@ fn cell(c: &Cell) -> AnyView {
             </svg>
         }
     });
+    // As the root of a view the browser would make it an `a` of HTML, which is not drawn.
     view! {
-        <a href=showing(&c.prefix) aria-label=format!("{}, {}", c.prefix, state(c))>
+        <g><a href=showing(&c.prefix) aria-label=format!("{}, {}", c.prefix, state(c))>
             <rect x=x y="1" width=width height="70" class=class stroke=stroke><title>{format!("{} · {}", c.prefix, state(c))}</title></rect>
             {words}
-        </a>
+        </a></g>
     }
     .into_any()
 }

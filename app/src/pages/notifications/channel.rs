@@ -20,7 +20,7 @@ pub(super) fn actions(c: &ChannelView, failed: usize) -> AnyView {
         view! {
             <details class="menu">
                 <summary class="btn btn-sm btn-ghost btn-icon" aria-label=gone.clone() title=gone>{icon("trash")}</summary>
-                <form class="menu-list menu-form" method="post" action="/api/fn/remove_channel">
+                <form class="menu-list menu-right menu-form" method="post" action="/api/fn/remove_channel">
                     <input type="hidden" name="id" value=c.id.clone()/>
                     <p class="hint">{format!("{what} to it will not be sent any more. To send them, edit the channel and use Send again.")}</p>
                     <button class="btn btn-sm" type="submit">{format!("Remove it and drop {what}")}</button>

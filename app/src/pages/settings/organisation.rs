@@ -15,7 +15,7 @@ const PATH: &str = "/settings/organisation";
 #[component]
 pub(crate) fn OrganisationPage() -> impl IntoView {
     let data = json_resource(|| (), |()| server_fns::settings_organisation());
-    page(PATH, "name and quotas", data, body)
+    page(PATH, "name, checks and quotas", data, body)
 }
 
 fn body(p: SettingsPage<Organisation>) -> AnyView {
@@ -78,7 +78,8 @@ fn checks(set: &Checks, server: &Checks, may_change: bool, outcome: Option<&Form
         .into_any();
     }
     let typed = |field: &str| outcome.filter(|o| o.form == "checks").map(|o| o.value(field));
-    let options: Vec<_> = intervals(set.interval_s)
+    let chosen = typed("interval").map_or(set.interval_s, |value| value.parse().ok());
+    let options: Vec<_> = intervals(chosen)
         .into_iter()
         .map(|(seconds, words, on)| view! { <option value=seconds.to_string() selected=on>{words}</option> })
         .collect();
@@ -90,12 +91,12 @@ fn checks(set: &Checks, server: &Checks, may_change: bool, outcome: Option<&Form
             <input type="hidden" name="do" value="checks"/>
             <div class="field"><label class="label" for="org-interval">"Interval"</label>
                 <select class="input" id="org-interval" name="interval">
-                    <option value="" selected=set.interval_s.is_none()>{format!("As the server: {interval}")}</option>{options}
+                    <option value="" selected=chosen.is_none()>{format!("As the server: {interval}")}</option>{options}
                 </select></div>
             <div class="field"><label class="label" for="org-days">"Expiry reminders, days before"</label>
-                <input class="input" id="org-days" name="expiry_days" autocomplete="off" value=said placeholder=format!("As the server: {days}")/>
-                <span class="hint">"Separated by commas; 0 is the expiration itself. A domain can have its own on its page."</span></div>
-            <div><button class="btn btn-primary" type="submit">"Save"</button></div>
+                <input class="input" id="org-days" name="expiry_days" autocomplete="off" value=said placeholder=format!("As the server: {days}") aria-describedby="org-days-hint"/>
+                <span class="hint" id="org-days-hint">"Separated by commas; 0 is the expiration itself. A domain can have its own on its page."</span></div>
+            <div><button class="btn btn-primary" type="submit">"Save checks"</button></div>
         </form>
     }
     .into_any()
