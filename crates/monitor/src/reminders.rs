@@ -2,6 +2,7 @@
 //! itself what it reminds of.
 
 use crate::Scanner;
+use crate::checks::OfOrgs;
 use jiff::Timestamp;
 use model::expiry::{next_reminder, remind};
 use model::inventory::Row;
@@ -29,7 +30,7 @@ impl Scanner {
         let now = self.clock.now();
         let due = self.store.due_for_judgement(now, 200).await?;
         let (count, mut judged) = (due.len(), Vec::with_capacity(due.len()));
-        for (before, days) in self.plan(due).await?.holders {
+        for (before, days) in self.plan(due, &mut OfOrgs::new()).await?.holders {
             let stored = self.stored(&before.name).await?;
             let observation = stored.as_ref().map(|s| &s.observation);
             let mut item = before.clone();
@@ -62,7 +63,8 @@ impl Scanner {
         observation: Option<&Observation>,
         now: Timestamp,
     ) -> Result<(Item, Row), store::Error> {
-        let days = self.reminder_days(&item).await?;
+        let mut plan = self.plan(vec![item.clone()], &mut OfOrgs::new()).await?;
+        let days = plan.holders.pop().map(|(_, days)| days).unwrap_or_default();
         Ok(self.judged_for_reminders(item, observation, &days, now))
     }
 

@@ -165,6 +165,23 @@ async fn the_shortest_interval_of_all_holders_counts() {
     assert_eq!(worker.reschedule_far_future().await.unwrap(), 1, "ten days are too far now");
 }
 
+/// What organisations say is read together, and each holding keeps to its own.
+#[tokio::test]
+async fn holders_follow_their_organisations() {
+    let s = Stage::new().await;
+    let ana = UserId("ana".into());
+    assert_eq!(s.scanner.store.create_org("key-2", "Birch", &ana, s.world.now()).await.unwrap(), TWO);
+    s.add(TWO).await;
+    for (org, interval, day) in [(ONE, 86_400, 60), (TWO, 1_800, 2)] {
+        let said = Checks { interval_s: Some(interval), expiry_days: Some(vec![day]) };
+        s.scanner.store.set_checks(org, &said, &Audit { org, ..log(&s) }).await.unwrap();
+    }
+    assert_eq!(s.next().await, 1_800);
+    assert_eq!(s.events().await.len(), 1, "60 days before");
+    let of_two = s.scanner.store.events(TWO, &EventQuery::default()).await.unwrap().events;
+    assert!(of_two.is_empty(), "{of_two:?}");
+}
+
 #[tokio::test]
 async fn a_domain_can_have_reminders_of_its_own() {
     let s = Stage::new().await;
