@@ -149,7 +149,7 @@ impl Scanner {
         self.hub.started(name, began, &[]);
         let previous = self.stored(name).await?;
         let reporter = ProgressReporter { hub: &self.hub, clock: &*self.clock, name };
-        let mut seen = self.observe(name, previous.as_ref(), asked, began, &reporter).await;
+        let mut seen = self.observe(name, previous.as_ref(), (asked, interval_s), began, &reporter).await;
         self.note_faults(previous.as_ref().map(|p| &p.observation), &mut seen.observation, began);
         let waits = seen.observation.registration.error.as_ref().and_then(|e| e.retry_at);
         let known = previous.as_ref().and_then(|p| p.observation.registration.error.as_ref()?.retry_at);
@@ -194,7 +194,8 @@ impl Scanner {
 
     /// Observes a name that need not be held; records nothing.
     pub async fn look(&self, name: &DomainName, progress: &dyn Progress) -> (Observation, Vec<RawAnswer>) {
-        let seen = self.observe(name, None, true, self.clock.now(), progress).await;
+        let turn = (true, self.policy.interval_s);
+        let seen = self.observe(name, None, turn, self.clock.now(), progress).await;
         (seen.observation, seen.raw)
     }
 
