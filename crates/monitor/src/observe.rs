@@ -30,12 +30,12 @@ impl Observed {
 }
 
 impl Scanner {
-    /// Observes the parts that are due.
+    /// Observes the parts that are due. `asked`: a person waits for it; `interval_s`: of the domain's schedule.
     pub(crate) async fn observe(
         &self,
         name: &DomainName,
         previous: Option<&Versioned>,
-        asked: bool,
+        (asked, interval_s): (bool, i64),
         now: Timestamp,
         progress: &dyn Progress,
     ) -> Observed {
@@ -44,7 +44,8 @@ impl Scanner {
         // A scheduled scan follows the last one by half an interval at least. An earlier one is the rest of that scan:
         // the registration, which a rate limit had delayed.
         // So is one that confirms a change of the registration; a change of the DNS needs another look at the DNS.
-        let rest = !asked && !fresh && stored.is_some_and(|o| self.dns_is_recent(o, now) && !waits(o, false));
+        let rest =
+            !asked && !fresh && stored.is_some_and(|o| dns_is_recent(o, interval_s, now) && !waits(o, false));
         // No rate limit delays longer than this; a later instant was written by a wrong clock.
         let longest = net::budget::LONGEST_QUEUE.as_secs().cast_signed();
         let ahead = |at: &Timestamp| (1..=longest).contains(&(at.as_second() - now.as_second()));
@@ -79,7 +80,7 @@ impl Scanner {
         let soon = part.error.as_ref().and_then(|e| e.retry_at).filter(|at| {
             let good =
                 stored.is_some_and(|o| o.registration.value.is_some() && o.registration.error.is_none());
-            later && (good || rest) && at.as_second() - now.as_second() <= self.policy.interval_s / 2
+            later && (good || rest) && at.as_second() - now.as_second() <= interval_s / 2
         });
         if soon.is_some() {
             part = Part::default();
@@ -112,13 +113,6 @@ impl Scanner {
         Observed { observation, raw, later: soon }
     }
 
-    /// True when the DNS was observed less than half an interval ago.
-    fn dns_is_recent(&self, stored: &Observation, now: Timestamp) -> bool {
-        let recent =
-            |at: Timestamp| (0..self.policy.interval_s / 2).contains(&(now.as_second() - at.as_second()));
-        stored.delegation.attempted_at.is_some_and(recent)
-    }
-
     fn registration_is_fresh(&self, stored: &Observation, asked: bool, now: Timestamp) -> bool {
         let part = &stored.registration;
         let Some(at) = part.observed_at.filter(|_| part.error.is_none()) else { return false };
@@ -139,6 +133,12 @@ impl Scanner {
         let near = days_left.is_some_and(|d| d <= self.policy.thresholds.warning_days);
         age < if near { self.policy.freshness_s } else { self.policy.registration_interval_s }
     }
+}
+
+/// True when the DNS was observed less than half an interval ago.
+fn dns_is_recent(stored: &Observation, interval_s: i64, now: Timestamp) -> bool {
+    let recent = |at: Timestamp| (0..interval_s / 2).contains(&(now.as_second() - at.as_second()));
+    stored.delegation.attempted_at.is_some_and(recent)
 }
 
 /// Seconds between two scheduled looks at certificates: they last for weeks, and each look is a handshake with each

@@ -1,20 +1,22 @@
-//! What time alone changes: statuses, and reminders of domains whose scans are suspended. A scan that comes in time says
-//! itself what it reminds of.
+//! What time alone changes: statuses, and reminders of domains whose next scan is far off or suspended. A scan that comes
+//! in time says itself what it reminds of; so does one that is late (the machine was off), with what it sees.
 
 use crate::Scanner;
+use crate::checks::OfOrgs;
 use jiff::Timestamp;
 use model::expiry::{next_reminder, remind};
 use model::inventory::Row;
 use model::item::Item;
 use model::observation::Observation;
-use store::ItemOutcome;
+use std::collections::{BTreeSet, HashSet};
+use store::{ItemOutcome, JobKind, JobPhase};
 
-/// Seconds after which a scan that did not come counts as suspended.
+/// Seconds for which a reminder waits for the scan that makes it.
 const OVERDUE_S: i64 = 7200;
 
-/// True when no scan will remind of anything: the next one should have come long ago.
-fn is_overdue(item: &Item, now: Timestamp) -> bool {
-    item.next_scan_at.is_none_or(|at| model::time::plus(at, OVERDUE_S) < now)
+/// True when a reminder that is due at an instant can't wait for the next scan.
+fn is_far_off(item: &Item, at: Timestamp) -> bool {
+    item.next_scan_at.is_some_and(|next| next > model::time::plus(at, OVERDUE_S))
 }
 
 impl Scanner {
@@ -29,12 +31,13 @@ impl Scanner {
         let now = self.clock.now();
         let due = self.store.due_for_judgement(now, 200).await?;
         let (count, mut judged) = (due.len(), Vec::with_capacity(due.len()));
-        for (before, days) in self.plan(due).await?.holders {
+        let suspended = self.suspended(&due).await?;
+        for (before, days) in self.plan(due, &mut OfOrgs::new()).await?.holders {
             let stored = self.stored(&before.name).await?;
             let observation = stored.as_ref().map(|s| &s.observation);
             let mut item = before.clone();
             let reminder = observation
-                .filter(|_| is_overdue(&before, now))
+                .filter(|_| is_far_off(&before, now) || suspended.contains(before.name.as_str()))
                 .and_then(|o| remind(&mut item, o, &days, &self.policy.thresholds, now));
             let (item, row) = self.judged_for_reminders(item, observation, &days, now);
             match reminder {
@@ -52,6 +55,17 @@ impl Scanner {
         Ok(count)
     }
 
+    /// The names among those of some holdings whose scans are suspended.
+    async fn suspended(&self, items: &[Item]) -> Result<HashSet<String>, store::Error> {
+        let keys: BTreeSet<String> = items.iter().map(|i| i.name.to_string()).collect();
+        if keys.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let states = self.store.job_states(JobKind::Scan, keys.into_iter().collect()).await?;
+        let parked = states.iter().filter(|s| matches!(s.phase, JobPhase::Parked { .. }));
+        Ok(parked.map(|s| s.job.key().to_string()).collect())
+    }
+
     /// Judges a holding again and makes its row, to be judged again when its next reminder is due.
     ///
     /// # Errors
@@ -62,7 +76,8 @@ impl Scanner {
         observation: Option<&Observation>,
         now: Timestamp,
     ) -> Result<(Item, Row), store::Error> {
-        let days = self.reminder_days(&item).await?;
+        let mut plan = self.plan(vec![item.clone()], &mut OfOrgs::new()).await?;
+        let days = plan.holders.pop().map(|(_, days)| days).unwrap_or_default();
         Ok(self.judged_for_reminders(item, observation, &days, now))
     }
 
@@ -78,8 +93,9 @@ impl Scanner {
         let Some(observation) = observation else { return (item, row) };
         let is_due = remind(&mut item.clone(), observation, days, &self.policy.thresholds, now).is_some();
         let next = if is_due { Some(now) } else { next_reminder(&item, observation, days, now) };
-        // After the scan that would remind of it, and so much that it is late for certain.
-        let next = next.map(|at| model::time::plus(at, OVERDUE_S + 60));
+        // At once when no scan comes soon after; else so late that the scan that reminds of it came or is suspended.
+        let wait = |at| if is_far_off(&item, at) { at } else { model::time::plus(at, OVERDUE_S + 60) };
+        let next = next.map(wait);
         item.status.judge_again_at = item.status.judge_again_at.into_iter().chain(next).min();
         row.status.judge_again_at = item.status.judge_again_at;
         (item, row)

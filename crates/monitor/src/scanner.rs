@@ -1,5 +1,6 @@
 //! One scan: observe, compare, record. The judgement is in `model`; this is the order of the steps.
 
+use crate::checks::OfOrgs;
 use crate::observer::{Elsewhere, Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
@@ -143,11 +144,12 @@ impl Scanner {
             self.hub.forget(name);
             return Err(ScanError::NotHeld);
         }
-        let interval_s = self.plan(holders.clone()).await?.interval_s;
+        let mut said = OfOrgs::new();
+        let interval_s = self.plan(holders.clone(), &mut said).await?.interval_s;
         self.hub.started(name, began, &[]);
         let previous = self.stored(name).await?;
         let reporter = ProgressReporter { hub: &self.hub, clock: &*self.clock, name };
-        let mut seen = self.observe(name, previous.as_ref(), asked, began, &reporter).await;
+        let mut seen = self.observe(name, previous.as_ref(), (asked, interval_s), began, &reporter).await;
         self.note_faults(previous.as_ref().map(|p| &p.observation), &mut seen.observation, began);
         let waits = seen.observation.registration.error.as_ref().and_then(|e| e.retry_at);
         let known = previous.as_ref().and_then(|p| p.observation.registration.error.as_ref()?.retry_at);
@@ -163,7 +165,7 @@ impl Scanner {
         }
 
         self.hub.stage_started(name, self.clock.now(), Stage::Compare);
-        let result = self.record(name, previous, seen.observation, seen.raw).await;
+        let result = self.record(name, previous, seen.observation, seen.raw, &mut said).await;
         let at = self.clock.now();
         match &result {
             Ok((r, _)) => {
@@ -192,7 +194,8 @@ impl Scanner {
 
     /// Observes a name that need not be held; records nothing.
     pub async fn look(&self, name: &DomainName, progress: &dyn Progress) -> (Observation, Vec<RawAnswer>) {
-        let seen = self.observe(name, None, true, self.clock.now(), progress).await;
+        let turn = (true, self.policy.interval_s);
+        let seen = self.observe(name, None, turn, self.clock.now(), progress).await;
         (seen.observation, seen.raw)
     }
 
@@ -200,12 +203,14 @@ impl Scanner {
         self.store.observation(name, &Vantage::local()).await
     }
 
+    /// `said`: what the organisations of the holders say, as the scan read it.
     async fn record(
         &self,
         name: &DomainName,
         mut previous: Option<Versioned>,
         seen: Observation,
         raw: Vec<RawAnswer>,
+        said: &mut OfOrgs,
     ) -> Result<(ScanResult, Option<Timestamp>), ScanError> {
         let failed = failures(&seen);
         let mut elsewhere = None;
@@ -230,7 +235,7 @@ impl Scanner {
             };
             let waiting = current.pending.iter().filter(|p| p.change.is_some()).count();
             let first = previous.is_none();
-            let plan = self.plan(self.store.holders(name).await?).await?;
+            let plan = self.plan(self.store.holders(name).await?, said).await?;
             let next = schedule::next_scan(name, plan.interval_s, now);
             let outcomes: Vec<_> = plan
                 .holders

@@ -15,7 +15,7 @@ use model::registration::{Registration, RegistrationState};
 use monitor::observer::Progress;
 use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner};
 use std::sync::{Arc, Mutex};
-use store::{Audit, Job, JobKind, NewItem, Priority};
+use store::{Audit, Job, JobKind, NewItem, Priority, Retry};
 
 const ONE: OrgId = OrgId::BUILT_IN;
 const TWO: OrgId = OrgId(2);
@@ -118,10 +118,49 @@ impl Stage {
         self.scanner.store.complete(&job, later, None, now).await.unwrap();
     }
 
+    /// Lets every attempt to scan the domain fail until its scans are suspended.
+    async fn suspend(&self) {
+        let (store, job) = (&self.scanner.store, Job::Scan(self.name.clone()));
+        store.enqueue(&[(job, self.world.now())], Priority::Scheduled).await.unwrap();
+        loop {
+            let now = self.world.now();
+            let job = store.lease(JobKind::Scan, "w", 1, now).await.unwrap().remove(0);
+            match store.fail(&job, "no room", now).await.unwrap() {
+                Retry::At(at) => *self.world.0.lock().unwrap() = at,
+                end => return assert_eq!(end, Retry::GivenUp),
+            }
+        }
+    }
+
+    /// Judges all that time made due.
+    async fn judge(&self) {
+        while self.scanner.judge_due().await.unwrap() > 0 {}
+    }
+
+    /// True when the schedule's scan is due.
+    async fn is_due(&self) -> bool {
+        let (item, _) = self.scanner.store.item(ONE, &self.name).await.unwrap().unwrap();
+        item.next_scan_at.is_none_or(|at| at <= self.world.now())
+    }
+
     async fn events(&self) -> Vec<(EventKind, String)> {
         let query = EventQuery { per_page: 50, ..EventQuery::default() };
         let page = self.scanner.store.events(ONE, &query).await.unwrap();
         page.events.into_iter().rev().map(|e| (e.change.kind, e.change.note)).collect()
+    }
+}
+
+impl Stage {
+    /// On the day itself: the notes say how many days were left then.
+    async fn each_threshold_was_announced_once(&self) {
+        let said = self.events().await;
+        let kinds: Vec<_> = said.iter().map(|(kind, _)| *kind).collect();
+        let mut expected = vec![EventKind::ExpiresSoon; 5];
+        expected.push(EventKind::Expired);
+        assert_eq!(kinds, expected, "30, 15, 7, 3, 1 and 0 days: {said:?}");
+        for (days, (_, note)) in ["30 days", "15 days", "7 days", "3 days", "tomorrow"].iter().zip(&said) {
+            assert!(note.contains(days), "{days}: {note}");
+        }
     }
 }
 
@@ -165,6 +204,23 @@ async fn the_shortest_interval_of_all_holders_counts() {
     assert_eq!(worker.reschedule_far_future().await.unwrap(), 1, "ten days are too far now");
 }
 
+/// What organisations say is read together, and each holding keeps to its own.
+#[tokio::test]
+async fn holders_follow_their_organisations() {
+    let s = Stage::new().await;
+    let ana = UserId("ana".into());
+    assert_eq!(s.scanner.store.create_org("key-2", "Birch", &ana, s.world.now()).await.unwrap(), TWO);
+    s.add(TWO).await;
+    for (org, interval, day) in [(ONE, 86_400, 60), (TWO, 1_800, 2)] {
+        let said = Checks { interval_s: Some(interval), expiry_days: Some(vec![day]) };
+        s.scanner.store.set_checks(org, &said, &Audit { org, ..log(&s) }).await.unwrap();
+    }
+    assert_eq!(s.next().await, 1_800);
+    assert_eq!(s.events().await.len(), 1, "60 days before");
+    let of_two = s.scanner.store.events(TWO, &EventQuery::default()).await.unwrap().events;
+    assert!(of_two.is_empty(), "{of_two:?}");
+}
+
 #[tokio::test]
 async fn a_domain_can_have_reminders_of_its_own() {
     let s = Stage::new().await;
@@ -192,28 +248,53 @@ async fn a_domain_can_have_reminders_of_its_own() {
 async fn a_suspended_domain_is_reminded_of() {
     let s = Stage::new().await;
     s.next().await;
-    // 30 and 15 days before; both are judged without a scan.
-    let mut said = Vec::new();
+    s.suspend().await;
     for _ in 0..60 {
         s.later(24);
-        while s.scanner.judge_due().await.unwrap() > 0 {}
-        let events = s.events().await;
-        if events.len() > said.len() {
-            said = events;
-        }
+        s.judge().await;
     }
-    let kinds: Vec<_> = said.iter().map(|(kind, _)| *kind).collect();
-    let mut expected = vec![EventKind::ExpiresSoon; 5];
-    expected.push(EventKind::Expired);
-    assert_eq!(kinds, expected, "30, 15, 7, 3, 1 and 0 days: {said:?}");
-    for (days, (_, note)) in ["30 days", "15 days", "7 days", "3 days", "tomorrow"].iter().zip(&said) {
-        assert!(note.contains(days), "{days}: {note}");
-    }
+    s.each_threshold_was_announced_once().await;
     // The scan that comes in the end repeats none of them.
     s.next().await;
     assert_eq!(s.events().await.len(), 6);
     let due = s.scanner.store.lease_notifications(99, s.world.now()).await.unwrap();
     assert_eq!(due.len(), 6, "each is to be sent");
+}
+
+/// A domain that is scanned once a week is reminded of at each threshold all the same.
+#[tokio::test]
+async fn no_threshold_is_skipped_between_two_scans() {
+    let s = Stage::new().await;
+    s.patch(ONE, ItemPatch { scan_interval: Some(Some(604_800)), ..ItemPatch::default() }).await;
+    let mut scans = 0;
+    for _ in 0..50 * 24 {
+        if s.is_due().await {
+            s.next().await;
+            scans += 1;
+        }
+        s.judge().await;
+        s.later(1);
+    }
+    assert!((7..=9).contains(&scans), "{scans}");
+    s.each_threshold_was_announced_once().await;
+}
+
+/// What the machine missed is said by the scan that follows, which may see a renewal; nothing is concluded before it,
+/// also by a clock that is years ahead.
+#[tokio::test]
+async fn nothing_is_said_at_the_start_before_the_first_scan() {
+    let s = Stage::new().await;
+    s.later(18 * 24);
+    s.next().await;
+    for hours in [3 * 24, 3, 3, 10 * 365 * 24] {
+        s.later(hours);
+        s.judge().await;
+        assert_eq!(s.events().await, [], "{hours} hours later");
+    }
+    s.later(-10 * 365 * 24);
+    s.next().await;
+    let events = s.events().await;
+    assert!(events.len() == 1 && events[0].1.contains("28 days are left"), "{events:?}");
 }
 
 /// A domain that is scanned in time is reminded of by its scans alone.

@@ -5,7 +5,7 @@ use jiff::{Timestamp, ToSpan};
 use model::detail::RawAnswer;
 use model::event::{EventKind, EventQuery};
 use model::ids::{LogPosition, OrgId, Vantage};
-use model::item::Ownership;
+use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
 use model::observation::{Part, PartError};
 use model::registration::{Party, Protocol, Registration, RegistrationState};
@@ -270,6 +270,25 @@ async fn a_registration_whose_turn_comes_later_is_the_rest_of_the_same_scan() {
     s.minutes_later(5);
     assert_eq!(s.scheduled().await, (None, (0, 1), None));
     assert!(s.events().await.is_empty());
+}
+
+/// A domain with an interval of its own, near its expiration: each scan reads the registration, and looks at the DNS too.
+#[tokio::test]
+async fn what_is_recent_follows_from_the_interval_of_the_domain() {
+    let s = Stage::new().await;
+    let patch = ItemPatch { scan_interval: Some(Some(300)), ..ItemPatch::default() };
+    s.scanner.store.patch(OrgId::BUILT_IN, &s.name, &patch, s.world.now()).await.unwrap();
+    s.world_is(Ok(registration("2026-11-30T13:58:57Z")));
+    for _ in 0..3 {
+        assert_eq!(s.scheduled().await.1, (1, 1));
+        s.minutes_later(5);
+    }
+    // A wait of more than half its interval is shown, a shorter one is not.
+    let turn = s.no_room_for(2);
+    assert_eq!(s.scheduled().await, (Some(turn), (1, 0), None));
+    s.minutes_later(5);
+    let turn = s.no_room_for(3);
+    assert_eq!(s.scheduled().await, (Some(turn), (1, 0), Some("our own limit".into())));
 }
 
 #[tokio::test]

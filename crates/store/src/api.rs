@@ -17,6 +17,7 @@ use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
 use model::observation::Observation;
 use model::scan::LogEntry;
+use std::collections::BTreeMap;
 
 /// Errors of the store.
 #[derive(Debug, thiserror::Error)]
@@ -325,6 +326,8 @@ pub trait Store:
     async fn set_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()>;
     /// What an organisation says about the checks of its domains.
     async fn checks(&self, org: OrgId) -> Result<Checks>;
+    /// The same of several, in one query; those that do not exist are left out.
+    async fn checks_of(&self, orgs: &[OrgId]) -> Result<BTreeMap<OrgId, Checks>>;
     /// Sets it; the entry of the audit log gets the values.
     async fn set_checks(&self, org: OrgId, checks: &Checks, log: &Audit) -> Result<()>;
     /// The longest interval that an organisation says, of all its domains or of one.

@@ -7,6 +7,10 @@ use crate::codec::{json, read_json};
 use crate::db::{Arg, Cells, Db, args};
 use model::checks::{Checks, interval_words};
 use model::ids::OrgId;
+use std::collections::BTreeMap;
+
+/// Organisations asked about in one statement.
+const TOGETHER: usize = 500;
 
 /// Columns of [`read`] in `items` and `orgs`.
 pub(crate) const COLUMNS: &str = "scan_interval_s, expiry_days";
@@ -39,6 +43,19 @@ pub(crate) fn words(checks: &Checks) -> Vec<String> {
 pub(crate) async fn of(db: &Db, org: OrgId) -> Result<Checks> {
     let row = db.row(format!("SELECT {COLUMNS} FROM orgs WHERE id = $1"), args![org.0]).await?;
     row.map_or(Ok(Checks::default()), |r| read(&r, 0))
+}
+
+/// The same of several; those that do not exist are left out.
+pub(crate) async fn of_each(db: &Db, orgs: &[OrgId]) -> Result<BTreeMap<OrgId, Checks>> {
+    let mut said = BTreeMap::new();
+    for part in orgs.chunks(TOGETHER) {
+        let places: Vec<_> = (1..=part.len()).map(|n| format!("${n}")).collect();
+        let sql = format!("SELECT id, {COLUMNS} FROM orgs WHERE id IN ({})", places.join(", "));
+        for r in db.rows(sql, part.iter().map(|org| Arg::from(org.0)).collect()).await? {
+            said.insert(OrgId(r.int(0)?), read(&r, 1)?);
+        }
+    }
+    Ok(said)
 }
 
 pub(crate) async fn set(db: &Db, org: OrgId, checks: &Checks, log: &Audit) -> Result<()> {

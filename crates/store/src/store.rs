@@ -23,7 +23,7 @@ use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
 use model::inventory::{ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch};
 use model::names::DomainName;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A database and the list indexes made of it.
@@ -326,6 +326,10 @@ impl Store for Database {
 
     async fn checks(&self, org: OrgId) -> Result<Checks> {
         checks::of(&self.db, org).await
+    }
+
+    async fn checks_of(&self, orgs: &[OrgId]) -> Result<BTreeMap<OrgId, Checks>> {
+        checks::of_each(&self.db, orgs).await
     }
 
     async fn set_checks(&self, org: OrgId, said: &Checks, log: &Audit) -> Result<()> {

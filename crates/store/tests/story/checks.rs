@@ -54,6 +54,13 @@ pub async fn checks_are_said_of_a_domain_and_of_an_organisation(place: &Place) {
     s.set_checks(ONE, &said, &entry()).await.unwrap();
     assert_eq!(s.checks(ONE).await.unwrap(), said);
     assert!(s.checks(TWO).await.unwrap().is_empty());
+    // Of several at once; one that does not exist says nothing.
+    assert_eq!(s.create_org("key-2", "Birch", &ana, now()).await.unwrap(), TWO);
+    let other = Checks { interval_s: None, expiry_days: Some(vec![9]) };
+    s.set_checks(TWO, &other, &Audit { org: TWO, ..entry() }).await.unwrap();
+    let both = s.checks_of(&[TWO, model::ids::OrgId(99), ONE]).await.unwrap();
+    assert_eq!(both.into_iter().collect::<Vec<_>>(), [(ONE, said.clone()), (TWO, other)]);
+    assert!(s.checks_of(&[]).await.unwrap().is_empty());
     assert!(matches!(s.set_checks(model::ids::OrgId(99), &said, &entry()).await, Err(Error::NotFound)));
     assert_eq!(s.longest_interval().await.unwrap(), Some(86_400));
     s.set_checks(ONE, &Checks::default(), &entry()).await.unwrap();
