@@ -48,6 +48,8 @@ impl World {
         let lab = lab::Lab::start(lab::Options::new(scenario, folder.path().join("lab"), now)).await.unwrap();
         let args = EngineArgs {
             config: Some(lab.endpoints().engine.clone()),
+            // By its address: the host of the bootstrap is a second witness of the clock.
+            rdap_bootstrap: Some(lab.endpoints().rdap_bootstrap_url.clone()),
             registry_spacing: Some(1),
             freshness: Some(0),
             ..EngineArgs::default()
