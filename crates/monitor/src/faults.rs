@@ -57,9 +57,10 @@ impl Faults {
     /// Takes the clocks of servers into account; `now`: what ours shows.
     pub(crate) fn note_clock(&self, dates: Vec<ServerDate>, now: Timestamp) {
         let mut clock = lock(&self.clock);
-        clock.check.note(dates, now, Instant::now());
+        let at = Instant::now();
+        clock.check.note(dates, now, at);
         let since = clock.fault.as_ref().map_or(now, |f| f.since);
-        let sentence = clock.check.wrong().map(|wrong| clock_sentence(&wrong, now));
+        let sentence = clock.check.wrong(at).map(|wrong| clock_sentence(&wrong, now));
         clock.fault = sentence.map(|sentence| OwnFault { kind: FaultKind::ClockWrong, since, sentence });
     }
 
@@ -70,7 +71,7 @@ impl Faults {
 
     /// The time that servers agree on, when they agree that our clock, which shows `now`, is wrong.
     pub(crate) fn believed(&self, now: Timestamp) -> Timestamp {
-        let ahead = lock(&self.clock).check.wrong().map_or(0, |w| w.ahead_s);
+        let ahead = lock(&self.clock).check.wrong(Instant::now()).map_or(0, |w| w.ahead_s);
         now.checked_sub(jiff::SignedDuration::from_secs(ahead)).unwrap_or(now)
     }
 
@@ -145,7 +146,11 @@ impl Faults {
         let reach = lock(&self.reach).fault(Instant::now());
         let reach =
             reach.map(|(since, sentence)| OwnFault { kind: FaultKind::PartOfNetworkDown, since, sentence });
-        let clock = lock(&self.clock).fault.clone();
+        let clock = {
+            let clock = lock(&self.clock);
+            // It ends when its witnesses are too old, also while no answer comes.
+            clock.fault.clone().filter(|_| clock.check.wrong(Instant::now()).is_some())
+        };
         self.failing().into_iter().chain(clock).chain(reach).collect()
     }
 
@@ -182,8 +187,8 @@ impl Faults {
 fn clock_sentence(wrong: &WrongClock, now: Timestamp) -> String {
     let shown = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
     let theirs = now.checked_sub(jiff::SignedDuration::from_secs(wrong.ahead_s)).unwrap_or(now);
-    let named = wrong.hosts.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-    let more = match wrong.hosts.len().saturating_sub(3) {
+    let named = wrong.parties.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    let more = match wrong.parties.len().saturating_sub(3) {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
