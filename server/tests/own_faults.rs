@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use model::account::Actor;
+use model::confirm::is_silence;
 use model::event::{EventKind, EventQuery};
 use model::health::FaultKind;
 use model::ids::OrgId;
@@ -48,6 +49,8 @@ impl World {
         let lab = lab::Lab::start(lab::Options::new(scenario, folder.path().join("lab"), now)).await.unwrap();
         let args = EngineArgs {
             config: Some(lab.endpoints().engine.clone()),
+            // By its address: the host of the bootstrap is a second witness of the clock.
+            rdap_bootstrap: Some(lab.endpoints().rdap_bootstrap_url.clone()),
             registry_spacing: Some(1),
             freshness: Some(0),
             ..EngineArgs::default()
@@ -292,6 +295,20 @@ async fn half_of_the_network_out_of_reach_is_a_fault_of_ours_and_no_event() {
     // It answers again; and all do.
     assert_eq!(w.scan_as(&hub, &w.args, 3, None).await, []);
     assert_eq!(w.events().await, before + 4);
+
+    // Three operators fail for good: that is reported after six hours.
+    let cut = w.without(&lost);
+    let faults = w.scan_as(&hub, &cut, 3, None).await;
+    assert!(faults.contains(&FaultKind::PartOfNetworkDown), "{faults:?}");
+    assert_eq!(w.events().await, before + 4);
+    w.pass(SignedDuration::from_hours(6));
+    let faults = w.scan_as(&hub, &cut, 2, None).await;
+    assert!(!faults.contains(&FaultKind::PartOfNetworkDown), "{faults:?}");
+    let events = w.store.events(OrgId::BUILT_IN, &EventQuery::default()).await.unwrap();
+    assert_eq!(events.total, before + 10, "two servers of each");
+    let newest = &events.events[0].change;
+    assert!(newest.note.starts_with("Held back since ") && is_silence(newest), "{newest:?}");
+    assert_eq!(w.status("d3.example").await, StatusKind::Critical);
 }
 
 /// A point of presence with an engine of its own: takes questions from the store and answers them until dropped.

@@ -5,8 +5,9 @@ use crate::Scanner;
 use crate::clock_check::{ClockCheck, WrongClock};
 use crate::reach::Reach;
 use jiff::Timestamp;
-use model::confirm::ceased_servers;
+use model::confirm::{ceased_servers, is_silence};
 use model::dns::{Delegation, DnssecStatus};
+use model::event::Change;
 use model::health::{FaultKind, OwnFault};
 use model::observation::{Observation, Part, PartError};
 use registration::ServerDate;
@@ -56,9 +57,10 @@ impl Faults {
     /// Takes the clocks of servers into account; `now`: what ours shows.
     pub(crate) fn note_clock(&self, dates: Vec<ServerDate>, now: Timestamp) {
         let mut clock = lock(&self.clock);
-        clock.check.note(dates, now, Instant::now());
+        let at = Instant::now();
+        clock.check.note(dates, now, at);
         let since = clock.fault.as_ref().map_or(now, |f| f.since);
-        let sentence = clock.check.wrong().map(|wrong| clock_sentence(&wrong, now));
+        let sentence = clock.check.wrong(at).map(|wrong| clock_sentence(&wrong, now));
         clock.fault = sentence.map(|sentence| OwnFault { kind: FaultKind::ClockWrong, since, sentence });
     }
 
@@ -69,7 +71,7 @@ impl Faults {
 
     /// The time that servers agree on, when they agree that our clock, which shows `now`, is wrong.
     pub(crate) fn believed(&self, now: Timestamp) -> Timestamp {
-        let ahead = lock(&self.clock).check.wrong().map_or(0, |w| w.ahead_s);
+        let ahead = lock(&self.clock).check.wrong(Instant::now()).map_or(0, |w| w.ahead_s);
         now.checked_sub(jiff::SignedDuration::from_secs(ahead)).unwrap_or(now)
     }
 
@@ -78,9 +80,22 @@ impl Faults {
         lock(&self.reach).note(d, ceased, interval_s, now);
     }
 
-    /// True when a part of the network is out of reach from here.
-    pub(crate) fn is_reach_limited(&self) -> bool {
-        lock(&self.reach).fault().is_some()
+    /// Until when it is held back that these servers are silent, because a part of the network is out of reach from
+    /// here; `None` when it is not.
+    pub(crate) fn hold_silence(&self, ceased: &[String], now: Timestamp) -> Option<Timestamp> {
+        lock(&self.reach).hold(ceased, now, Instant::now())
+    }
+
+    /// Notes in events about servers whose silence was held back that it was.
+    pub(crate) fn note_held(&self, changes: &mut [Change]) {
+        let reach = lock(&self.reach);
+        for change in changes.iter_mut().filter(|c| is_silence(c)) {
+            let Some(since) = reach.held_since(&change.field) else { continue };
+            let since = since.strftime("%Y-%m-%d %H:%M UTC");
+            let gap = if change.note.is_empty() { "" } else { " " };
+            change.note +=
+                &format!("{gap}Held back since {since}, when a part of the network was out of reach.");
+        }
     }
 
     /// Takes the observation of a scan into account.
@@ -97,8 +112,9 @@ impl Faults {
         if root {
             self.part(FaultKind::RootInvalid, "", domain, &o.dnssec, now);
         }
+        let faults = self.list();
         for kind in FaultKind::ALL {
-            let n = u32::try_from(self.list().iter().filter(|f| f.kind == kind).count()).unwrap_or(0);
+            let n = u32::try_from(faults.iter().filter(|f| f.kind == kind).count()).unwrap_or(0);
             metrics::gauge!("domainscope_own_faults", "kind" => kind.as_str()).set(f64::from(n));
         }
     }
@@ -127,10 +143,14 @@ impl Faults {
 
     /// The faults that last. A root that does not validate is one at once.
     pub(crate) fn list(&self) -> Vec<OwnFault> {
-        let reach = lock(&self.reach).fault();
+        let reach = lock(&self.reach).fault(Instant::now());
         let reach =
             reach.map(|(since, sentence)| OwnFault { kind: FaultKind::PartOfNetworkDown, since, sentence });
-        let clock = lock(&self.clock).fault.clone();
+        let clock = {
+            let clock = lock(&self.clock);
+            // It ends when its witnesses are too old, also while no answer comes.
+            clock.fault.clone().filter(|_| clock.check.wrong(Instant::now()).is_some())
+        };
         self.failing().into_iter().chain(clock).chain(reach).collect()
     }
 
@@ -167,8 +187,8 @@ impl Faults {
 fn clock_sentence(wrong: &WrongClock, now: Timestamp) -> String {
     let shown = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
     let theirs = now.checked_sub(jiff::SignedDuration::from_secs(wrong.ahead_s)).unwrap_or(now);
-    let named = wrong.hosts.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-    let more = match wrong.hosts.len().saturating_sub(3) {
+    let named = wrong.parties.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    let more = match wrong.parties.len().saturating_sub(3) {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
@@ -188,7 +208,7 @@ impl Scanner {
         faults.note_clock(self.observer.take_server_dates(), self.clock.now());
         if let Some(d) = seen.delegation.value.as_ref().filter(|_| seen.delegation.error.is_none()) {
             let ceased = before.map(|b| ceased_servers(b, seen)).unwrap_or_default();
-            faults.note_servers(d, &ceased, self.policy.interval_s, now);
+            faults.note_servers(d, &ceased, self.policy.interval_s, self.clock.now());
         }
         faults.note(seen, now);
         if faults.is_clock_doubtful() {

@@ -4,30 +4,46 @@
 
 use jiff::Timestamp;
 use model::dns::{Delegation, ProviderKind, ServerHealth, ServerState};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::time::{Duration, Instant};
 
 /// Networks that must cease to answer before the cause is looked for here.
 const NETWORKS: usize = 4;
 /// Operators that must be among them: one with servers in many networks may fail as a whole.
 const OPERATORS: usize = 2;
+/// Domains whose servers must be among them: the servers of one or two may fail as a whole.
+const DOMAINS: usize = 3;
 /// Spans that are looked at by themselves, in seconds, beside an interval: what ceased just now is not to be outweighed by
 /// what answered long before.
 const SPANS_S: [i64; 2] = [5 * 60, 15 * 60];
 /// The longest span is an interval and a half, and that of an hour at least: each domain is scanned within it.
 const INTERVAL_S: i64 = 3_600;
+/// Seconds that silence is held back: an outage that lasts longer is reported, whoever's it is.
+const HOLD_S: i64 = 6 * 3_600;
 /// Networks that are remembered.
 const REMEMBERED: usize = 5_000;
+/// Networks that are forgotten when there are as many: those that were asked longest ago.
+const FORGOTTEN: usize = REMEMBERED / 10;
+/// How long the networks count as they were counted last.
+const RECOUNT: Duration = Duration::from_secs(1);
 
 /// Addresses that fail together: an IPv4 /24, an IPv6 /48. The flag: IPv6.
 type Network = (bool, [u8; 6]);
 
 /// When a network was heard of last.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Seen {
     answered_at: Option<Timestamp>,
     /// When a server in it was silent that answered before.
     silent_at: Option<Timestamp>,
+    /// Since when it is silent, or the fault lasts that it is part of. Until it answers this stays as it is, so that no
+    /// second fault holds its silence back for longer.
+    silent_since: Option<Timestamp>,
+    /// True when its silence was held back.
+    was_held: bool,
+    /// The domains that found it silent, and when; as many as count.
+    domains: Vec<(String, Timestamp)>,
     operator: String,
 }
 
@@ -35,6 +51,42 @@ impl Seen {
     /// When it was seen last, and whether it was silent then.
     fn last(&self) -> (Option<Timestamp>, bool) {
         (self.answered_at.max(self.silent_at), self.silent_at > self.answered_at)
+    }
+
+    /// True when it has been silent for longer than silence is held back.
+    fn is_overdue(&self, now: Timestamp) -> bool {
+        self.silent_since.is_some_and(|at| !is_within(at, HOLD_S - 1, now))
+    }
+
+    fn ceased(&mut self, domain: &str, since: Timestamp, now: Timestamp) {
+        self.silent_at = Some(now);
+        self.silent_since.get_or_insert(since);
+        self.domains.retain(|(d, _)| d != domain);
+        if self.domains.len() >= DOMAINS {
+            self.domains.remove(0);
+        }
+        self.domains.push((domain.to_string(), now));
+    }
+}
+
+/// Networks of one span.
+#[derive(Debug, Default)]
+struct Count<'a> {
+    /// By family.
+    silent: [usize; 2],
+    answering: [usize; 2],
+    operators: BTreeSet<&'a str>,
+    domains: BTreeSet<&'a str>,
+}
+
+impl Count<'_> {
+    /// How many networks are silent and how many answer, when it is many that are silent.
+    fn verdict(&self) -> Option<(usize, usize)> {
+        let family_gone = (0..2).any(|f| self.silent[f] >= NETWORKS && self.answering[f] == 0);
+        let (silent, answering) = (self.silent.iter().sum::<usize>(), self.answering.iter().sum::<usize>());
+        let many = silent >= NETWORKS && 3 * silent > silent + answering;
+        let enough = self.operators.len() >= OPERATORS && self.domains.len() >= DOMAINS;
+        (enough && (many || family_gone)).then_some((silent, answering))
     }
 }
 
@@ -46,16 +98,21 @@ pub(crate) struct Reach {
     since: Option<Timestamp>,
     /// How many networks are silent, and how many answer.
     counts: (usize, usize),
+    /// The time of the last scan and the longest span, when the networks have not been counted since.
+    uncounted: Option<(Timestamp, i64)>,
+    /// When they were counted last, by our clock and by the time that runs whatever it is set to.
+    counted: Option<(Timestamp, Instant)>,
 }
 
 impl Reach {
     /// Takes the servers of a scan into account; `ceased`: those that answered before, as events name them.
     pub fn note(&mut self, delegation: &Delegation, ceased: &[String], interval_s: i64, now: Timestamp) {
-        let longest_s = interval_s.max(INTERVAL_S) * 3 / 2;
-        if self.networks.len() >= REMEMBERED {
-            self.networks.retain(|_, s| s.last().0.is_some_and(|at| is_within(at, longest_s, now)));
-        }
-        for server in &delegation.servers {
+        // What ceases while a fault lasts is held back until the same time.
+        let since = self.since.map_or(now, |since| since.min(now));
+        let mut servers: Vec<_> = delegation.servers.iter().zip(operators(delegation)).collect();
+        // A network in which one server is silent and another one answers is one that answers.
+        servers.sort_by_key(|(server, _)| server.health != ServerHealth::Dead);
+        for (server, operator) in servers {
             let Some(address) = server.address else { continue };
             let silent = match server.health {
                 ServerHealth::NotAsked | ServerHealth::Unresolvable => continue,
@@ -66,61 +123,116 @@ impl Reach {
             };
             let network = network(address);
             if self.networks.len() >= REMEMBERED && !self.networks.contains_key(&network) {
+                self.forget_oldest();
+            }
+            let seen = self.networks.entry(network).or_default();
+            seen.operator = operator;
+            if silent {
+                seen.ceased(&delegation.zone, since, now);
+            } else {
+                *seen = Seen {
+                    answered_at: Some(now),
+                    operator: std::mem::take(&mut seen.operator),
+                    ..Seen::default()
+                };
+            }
+        }
+        self.uncounted = Some((now, interval_s.max(INTERVAL_S) * 3 / 2));
+    }
+
+    fn forget_oldest(&mut self) {
+        let mut by_age: Vec<_> = self.networks.iter().map(|(network, s)| (s.last().0, *network)).collect();
+        by_age.sort_unstable();
+        for (_, network) in by_age.iter().take(FORGOTTEN) {
+            self.networks.remove(network);
+        }
+    }
+
+    /// Counts the networks, if something was noted since and the last count is not of just now.
+    fn count(&mut self, at: Instant) {
+        let Some((now, longest_s)) = self.uncounted else { return };
+        // A clock that was set counts as time that passed.
+        let fresh = |(then, before): (Timestamp, Instant)| {
+            at.saturating_duration_since(before) < RECOUNT
+                && now.duration_since(then).unsigned_abs() < RECOUNT
+        };
+        if self.counted.is_some_and(fresh) {
+            return;
+        }
+        (self.counted, self.uncounted) = (Some((now, at)), None);
+        let spans = [SPANS_S[0], SPANS_S[1], longest_s];
+        let mut counts: [Count<'_>; 3] = Default::default();
+        for ((six, _), seen) in &self.networks {
+            let (Some(last), is_silent) = seen.last() else { continue };
+            if is_silent && seen.is_overdue(now) {
                 continue;
             }
-            let operator = operator(delegation, server);
-            let seen = self.networks.entry(network).or_insert_with(|| Seen {
-                answered_at: None,
-                silent_at: None,
-                operator: String::new(),
-            });
-            seen.operator = operator;
-            *(if silent { &mut seen.silent_at } else { &mut seen.answered_at }) = Some(now);
+            let family = usize::from(*six);
+            for (count, span_s) in counts.iter_mut().zip(spans).filter(|(_, s)| is_within(last, *s, now)) {
+                if !is_silent {
+                    count.answering[family] += 1;
+                    continue;
+                }
+                count.silent[family] += 1;
+                if count.operators.len() < OPERATORS {
+                    count.operators.insert(&seen.operator);
+                }
+                if count.domains.len() < DOMAINS {
+                    let lately = seen.domains.iter().filter(|(_, at)| is_within(*at, span_s, now));
+                    count.domains.extend(lately.map(|(domain, _)| domain.as_str()));
+                }
+            }
         }
-        let spans = SPANS_S.into_iter().chain([longest_s]);
-        let found = spans.into_iter().find_map(|span_s| self.silence_within(span_s, now));
+        let found = counts.iter().find_map(Count::verdict);
         self.since = found.map(|_| self.since.unwrap_or(now));
         self.counts = found.unwrap_or_default();
     }
 
-    /// How many networks are silent and how many answer, of those that were asked within so many seconds, when it is many
-    /// that are silent.
-    fn silence_within(&self, span_s: i64, now: Timestamp) -> Option<(usize, usize)> {
-        // By family.
-        let (mut silent, mut answering) = ([0_usize; 2], [0_usize; 2]);
-        let mut operators: Vec<&str> = Vec::with_capacity(OPERATORS);
-        for ((six, _), seen) in &self.networks {
-            let (Some(at), is_silent) = seen.last() else { continue };
-            if !is_within(at, span_s, now) {
-                continue;
-            }
-            let family = usize::from(*six);
-            if !is_silent {
-                answering[family] += 1;
-                continue;
-            }
-            silent[family] += 1;
-            if operators.len() < OPERATORS && !operators.contains(&seen.operator.as_str()) {
-                operators.push(&seen.operator);
-            }
-        }
-        let family_gone = (0..2).any(|f| silent[f] >= NETWORKS && answering[f] == 0);
-        let (silent, answering) = (silent.iter().sum::<usize>(), answering.iter().sum::<usize>());
-        let many = silent >= NETWORKS && 3 * silent > silent + answering;
-        (operators.len() >= OPERATORS && (many || family_gone)).then_some((silent, answering))
-    }
-
     /// Since when a part of the network is out of reach, and in a sentence what was seen.
-    pub fn fault(&self) -> Option<(Timestamp, String)> {
+    pub fn fault(&mut self, at: Instant) -> Option<(Timestamp, String)> {
+        self.count(at);
         let since = self.since?;
         let (silent, answering) = self.counts;
         let sentence = format!(
             "Name servers of several operators in {silent} networks ceased to answer at the same time; those in \
              {answering} networks answer. Check the routes, the firewall and IPv6 of this machine. Until they answer, \
-             silent servers are not reported and what was known of domains is kept."
+             and for {} hours at most, silent servers are not reported and what was known of domains is kept.",
+            HOLD_S / 3_600
         );
         Some((since, sentence))
     }
+
+    /// Until when it is held back that these servers are silent, which events name so; `None` when it is not.
+    pub fn hold(&mut self, ceased: &[String], now: Timestamp, at: Instant) -> Option<Timestamp> {
+        self.count(at);
+        let fault_since = self.since?;
+        let networks: Vec<_> = networks_of(ceased).collect();
+        // One that is due to be reported is not held back for the sake of another.
+        if networks.iter().filter_map(|n| self.networks.get(n)).any(|seen| seen.is_overdue(now)) {
+            return None;
+        }
+        let mut first = None;
+        for network in &networks {
+            let Some(seen) = self.networks.get_mut(network) else { continue };
+            seen.was_held = true;
+            // It may answer by now: scans take a while.
+            let since = seen.silent_since.unwrap_or(fault_since);
+            first = Some(first.map_or(since, |f: Timestamp| f.min(since)));
+        }
+        first?.checked_add(jiff::SignedDuration::from_secs(HOLD_S)).ok()
+    }
+
+    /// Since when it was held back that a server is silent, if it was.
+    pub fn held_since(&self, server: &str) -> Option<Timestamp> {
+        let server = [server.to_string()];
+        let network = networks_of(&server).next()?;
+        self.networks.get(&network).filter(|seen| seen.was_held)?.silent_since
+    }
+}
+
+/// The networks of servers that events name so.
+fn networks_of(servers: &[String]) -> impl Iterator<Item = Network> {
+    servers.iter().filter_map(|s| s.rsplit(' ').next()?.parse().ok()).map(network)
 }
 
 fn is_within(at: Timestamp, span_s: i64, now: Timestamp) -> bool {
@@ -133,14 +245,25 @@ fn field(server: &ServerState) -> String {
     format!("{}{address}", server.name)
 }
 
-/// Who runs a server: the provider of the domain's DNS, else the domain that the server's name is in.
-fn operator(delegation: &Delegation, server: &ServerState) -> String {
-    let of_name = || {
-        let name = model::names::Fqdn::trusted(&server.name);
-        name.registrable().map_or_else(|| server.name.clone(), |d| d.as_str().to_string())
+/// Who runs each server: its known provider. The names of the others tell nothing apart, since one operator may name
+/// servers below several domains: of those domains the first, so that delegations to the same servers have the same.
+fn operators(delegation: &Delegation) -> Vec<String> {
+    let known = |server: &ServerState| {
+        let provider = dns::provider(std::slice::from_ref(&server.name), &delegation.zone);
+        provider.filter(|p| p.kind == ProviderKind::Known).map(|p| p.name)
     };
-    let known = delegation.provider.as_ref().filter(|p| p.kind == ProviderKind::Known);
-    known.map_or_else(of_name, |p| p.name.clone())
+    let known: Vec<_> = delegation.servers.iter().map(known).collect();
+    let unknown = delegation.servers.iter().zip(&known).filter(|(_, known)| known.is_none());
+    let common = unknown.map(|(server, _)| party(&server.name)).min().unwrap_or_default();
+    known.into_iter().map(|known| known.unwrap_or_else(|| common.clone())).collect()
+}
+
+/// Who a host belongs to, as far as its name says: its registrable domain.
+pub(crate) fn party(host: &str) -> String {
+    let domain = model::names::Fqdn::trusted(host).registrable();
+    // An address is no name, though a list of suffixes finds one in it.
+    let domain = domain.filter(|_| host.parse::<IpAddr>().is_err());
+    domain.map_or_else(|| host.to_string(), |d| d.as_str().to_string())
 }
 
 fn network(address: IpAddr) -> Network {
@@ -153,106 +276,4 @@ fn network(address: IpAddr) -> Network {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use model::dns::AnswerKind;
-
-    fn at(minute: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + 60 * minute).unwrap()
-    }
-
-    fn server(name: &str, address: &str, dead: bool) -> ServerState {
-        ServerState {
-            name: name.into(),
-            address: Some(address.parse().unwrap()),
-            in_parent: true,
-            in_child: true,
-            health: if dead { ServerHealth::Dead } else { ServerHealth::Authoritative },
-            kind: AnswerKind::Answer,
-            serial: None,
-            latency_ms: None,
-            tcp: None,
-            recursion: None,
-            nsid: None,
-            problems: vec![],
-            notes: vec![],
-        }
-    }
-
-    fn delegation(servers: Vec<ServerState>) -> Delegation {
-        Delegation {
-            zone: "q7.example".into(),
-            parent: "example".into(),
-            delegated: true,
-            parent_ns: vec![],
-            child_ns: vec![],
-            ds: vec![],
-            servers,
-            soa: None,
-            negative_soa: None,
-            provider: None,
-            latency: model::latency::LatencyHistory::default(),
-            notes: vec![],
-        }
-    }
-
-    /// A scan of a domain of this operator, which has a server in each of two networks; `down`: the IPv4, the IPv6 one.
-    fn scan(reach: &mut Reach, operator: u8, down: (bool, bool), minute: i64) -> bool {
-        let name = format!("ns1.operator{operator}.example");
-        let servers = vec![
-            server(&name, &format!("192.0.{operator}.1"), down.0),
-            server(&name, &format!("2001:db8:{operator}::1"), down.1),
-        ];
-        let ceased: Vec<String> =
-            servers.iter().filter(|s| s.health == ServerHealth::Dead).map(field).collect();
-        reach.note(&delegation(servers), &ceased, 3_600, at(minute));
-        reach.fault().is_some()
-    }
-
-    #[test]
-    fn many_networks_that_cease_at_once_are_a_fault_of_ours_until_they_answer() {
-        let mut reach = Reach::default();
-        for operator in 1..=10 {
-            assert!(!scan(&mut reach, operator, (false, false), operator.into()));
-        }
-        // IPv6 leads nowhere: half of the networks.
-        let said: Vec<bool> =
-            (1..=10).map(|o| scan(&mut reach, o, (false, true), 60 + i64::from(o))).collect();
-        assert_eq!(said[..5], [false, false, false, true, true]);
-        assert!(said[5..].iter().all(|s| *s) && reach.fault().unwrap().0 == at(64));
-        // One after the other answers again; a single one that stays silent is its own fault.
-        let said: Vec<bool> =
-            (1..=9).map(|o| scan(&mut reach, o, (false, false), 120 + i64::from(o))).collect();
-        assert!(said[0] && !said[8], "{said:?}");
-        assert!(!scan(&mut reach, 10, (false, true), 130));
-    }
-
-    #[test]
-    fn few_servers_and_a_single_operator_are_not() {
-        let mut reach = Reach::default();
-        for operator in 1..=20 {
-            scan(&mut reach, operator, (false, false), 0);
-        }
-        for operator in 1..=20 {
-            let down = operator <= 3;
-            assert!(!scan(&mut reach, operator, (down, false), 60), "three of forty");
-        }
-        // One operator with servers in six networks, all of which fail.
-        let mut reach = Reach::default();
-        let servers: Vec<_> =
-            (1..=6).map(|n| server("ns.one.example", &format!("192.0.{n}.1"), true)).collect();
-        let ceased: Vec<_> = servers.iter().map(field).collect();
-        reach.note(&delegation(servers), &ceased, 3_600, at(0));
-        assert!(reach.fault().is_none());
-    }
-
-    #[test]
-    fn what_was_silent_before_counts_for_nothing() {
-        let mut reach = Reach::default();
-        for operator in 1..=10_u8 {
-            let servers = vec![server("ns", &format!("192.0.{operator}.1"), true)];
-            reach.note(&delegation(servers), &[], 3_600, at(0));
-        }
-        assert!(reach.fault().is_none());
-    }
-}
+mod tests;

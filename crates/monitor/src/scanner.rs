@@ -5,7 +5,9 @@ use crate::observer::{Elsewhere, Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
 use model::carry::carry_forward;
-use model::confirm::{CONFIRM_S, Confirmed, confirm, confirm_but_silence, keep_answering, silent_servers};
+use model::confirm::{
+    CONFIRM_S, Confirmed, ceased_servers, confirm, confirm_but_silence, keep_answering, silent_servers,
+};
 use model::detail::RawAnswer;
 use model::event::Change;
 use model::expiry::{REMINDER_DAYS, remind};
@@ -226,13 +228,19 @@ impl Scanner {
                 PartKind::Certificates => seen.certificates.attempted_at,
             };
             // Another place that saw the silence too says that it is not ours.
-            let ours = self.hub.own_faults().is_reach_limited() && !matches!(elsewhere, Some(Some(_)));
-            let Confirmed { observation: current, changes, look_again_at } = match before {
-                Some(b) if ours => confirm_but_silence(b, current, attempted, self.policy.confirm_s, now),
+            let held_until = before
+                .filter(|_| !matches!(elsewhere, Some(Some(_))))
+                .and_then(|b| self.hub.own_faults().hold_silence(&ceased_servers(b, &current), now));
+            let Confirmed { observation: current, mut changes, look_again_at } = match before {
+                Some(b) if held_until.is_some() => {
+                    confirm_but_silence(b, current, attempted, self.policy.confirm_s, now)
+                }
                 Some(b) => confirm(b, current, attempted, self.policy.confirm_s, now),
                 // The first look is a baseline.
                 None => Confirmed { observation: current, changes: vec![], look_again_at: None },
             };
+            self.hub.own_faults().note_held(&mut changes);
+            let look_again_at = look_again_at.into_iter().chain(held_until).min();
             let waiting = current.pending.iter().filter(|p| p.change.is_some()).count();
             let first = previous.is_none();
             let plan = self.plan(self.store.holders(name).await?, said).await?;

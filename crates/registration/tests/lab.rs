@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use lab::{Lab, Options, Scenario};
 use model::names::DomainName;
-use model::registration::{Registration, RegistrationState};
+use model::registration::{Party, Registration, RegistrationState};
 use registration::{Client, FailureKind, LookupResult, Settings};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -75,6 +75,20 @@ impl World {
     async fn ask(&self, client: &Client, name: &str) -> LookupResult {
         client.lookup(&DomainName::trusted(name), NOW.parse().unwrap()).await
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_registry_states_what_time_it_is() {
+    let w = demo().await;
+    let client = w.client(true);
+    let mut registrars = 0;
+    for name in w.lab.endpoints().domains.iter().take(12) {
+        let asked = w.ask(&client, name).await;
+        registrars += asked.raw.iter().filter(|r| r.party == Party::Registrar).count();
+    }
+    let hosts: Vec<_> = client.take_server_dates().into_iter().map(|d| d.host).collect();
+    assert!(registrars > 0 && !hosts.is_empty(), "{hosts:?}");
+    assert!(hosts.iter().all(|h| h.starts_with("rdap.nic.")), "{hosts:?}");
 }
 
 fn registered(r: &LookupResult) -> Option<&Registration> {

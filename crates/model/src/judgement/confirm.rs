@@ -55,13 +55,18 @@ impl Pending {
 
     /// True when a second look soon will not be enough to report it.
     pub fn takes_long(&self) -> bool {
-        self.is_flapping() || self.rotation.sets().is_some()
+        self.waits_a_day() || (self.rotation.sets().is_some() && !self.rotation.has_new_set())
+    }
+
+    /// True when it must stay for a day. A set that a rotation never had is no part of what flaps.
+    fn waits_a_day(&self) -> bool {
+        self.is_flapping() && !self.rotation.has_strange_set()
     }
 
     /// When it is confirmed if it stays as it is; changes that last `confirm_s` seconds are.
     /// Rotating records wait longer.
     pub fn confirmed_at(&self, confirm_s: i64) -> Timestamp {
-        let seconds = if self.is_flapping() { DAY_S } else { confirm_s };
+        let seconds = if self.waits_a_day() { DAY_S } else { confirm_s };
         plus(self.since, seconds)
     }
 }
@@ -243,11 +248,14 @@ fn confirm_all(
 /// Remembers the set that a record has, once it lasted for a second look; that which was reported is the first one.
 fn see_set(p: &mut Pending, previous: &Observation, current: &Observation, confirm_s: i64, now: Timestamp) {
     let begins = p.rotation.is_empty();
-    if p.kind != EventKind::RecordChanged || plus(p.since, confirm_s) > now || (begins && p.change.is_none())
-    {
+    if p.kind != EventKind::RecordChanged || (begins && p.change.is_none()) {
         return;
     }
     let Some(set) = rotation::digest(current, &p.field) else { return };
+    p.rotation.compare(&set);
+    if plus(p.since, confirm_s) > now {
+        return;
+    }
     if begins && let Some(reported) = rotation::digest(previous, &p.field) {
         p.rotation.see(reported, p.since, now);
     }
@@ -280,7 +288,8 @@ fn silences(previous: &Observation, current: &Observation) -> Vec<Change> {
     diff(previous, current).into_iter().filter(is_silence).collect()
 }
 
-fn is_silence(c: &Change) -> bool {
+/// True for a server that ceased to answer.
+pub fn is_silence(c: &Change) -> bool {
     c.kind == EventKind::DelegationHealthChanged && c.new.as_deref() == Some(ServerHealth::Dead.label())
 }
 

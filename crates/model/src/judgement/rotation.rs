@@ -20,6 +20,9 @@ pub struct Rotation {
     sets: Vec<SeenSet>,
     /// How often one came back.
     returns: u32,
+    /// True while a set waits for its second look that is none of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_new: bool,
 }
 
 /// A set that was seen.
@@ -44,6 +47,23 @@ impl Rotation {
     /// How many sets it rotates among; `None` when the set that is there now is not one of a rotation.
     pub fn sets(&self) -> Option<usize> {
         (self.returns > RETURNS && self.sets.last().is_some_and(|s| s.came_back)).then_some(self.sets.len())
+    }
+
+    /// Remembers whether the set that is there now is one of those that are known.
+    pub(super) fn compare(&mut self, digest: &str) {
+        self.is_new = !self.is_empty() && !self.sets.iter().any(|s| s.digest == digest);
+    }
+
+    /// True when a record that rotates has a set that it never had.
+    pub(super) fn has_new_set(&self) -> bool {
+        self.is_new && self.returns > RETURNS
+    }
+
+    /// True when that is so although every known set came back twice and none was forgotten: the set is not merely one
+    /// of many that were not seen yet.
+    pub(super) fn has_strange_set(&self) -> bool {
+        let known = u32::try_from(self.sets.len()).unwrap_or(u32::MAX);
+        self.has_new_set() && self.sets.len() < SETS && self.returns >= known.saturating_mul(2)
     }
 
     /// The set that is there since `since` was seen once more.

@@ -62,6 +62,37 @@ fn a_new_set_is_reported_while_others_rotate() {
 }
 
 #[test]
+fn a_new_set_gets_its_second_look_soon_while_others_rotate() {
+    // Every eight hours, and so often that the record flaps.
+    for period in [8, 2] {
+        let mut w = Watch::new();
+        for turn in 0..40 {
+            hours(&mut w, 1 + turn % 2, period);
+        }
+        let before = w.reported.len();
+        let known = World { www: Some(1), ..CALM };
+        assert_eq!(w.look(55, known), (0, false), "one of them");
+        let new = World { www: Some(9), ..CALM };
+        assert_eq!(w.look(60, new), (0, true), "every {period} h");
+        assert_eq!(w.look(5, new), (1, false), "every {period} h");
+        assert_eq!(w.reported.last().unwrap().1.new.as_deref(), Some("192.0.2.9"));
+        // Back to what rotates: no report, and no look for its sake.
+        assert_eq!(w.look(60, known), (0, false), "every {period} h");
+        assert_eq!(w.reported.len(), before + 1);
+    }
+}
+
+#[test]
+fn sets_by_chance_are_not_reported_one_by_one() {
+    // Of forty sets another each hour, more than are remembered.
+    let mut w = Watch::new();
+    for turn in 0..400_u32 {
+        hour(&mut w, u8::try_from(turn * 7 % 40).unwrap() + 1);
+    }
+    assert!(w.reported.len() <= 4, "{}", w.reported.len());
+}
+
+#[test]
 fn lost_packets_do_not_keep_a_record_from_settling() {
     let mut w = Watch::new();
     for turn in 0..13 {

@@ -1,6 +1,6 @@
 //! What servers' clocks say (`Date`, RFC 9110 section 6.6.1), for those who judge the clock of this machine. Kept for the
-//! newest answer of each host until taken. Only servers that the registries' own data lead to are heard, and only over
-//! TLS: a host that a stranger chooses must not have a word in it.
+//! newest answer of each host until taken. Only the bootstrap's host and the registries' servers that it lists are heard,
+//! and only over TLS: a host that a link or a redirect of a stranger leads to must not have a word in it.
 
 use model::Timestamp;
 use std::collections::BTreeMap;
@@ -27,8 +27,11 @@ pub struct ServerDate {
 pub(super) struct Dates(Mutex<BTreeMap<String, ServerDate>>);
 
 impl Dates {
+    /// Notes the date of an answer to a question to `url`, unless a redirect led to another host.
     pub fn note(&self, url: &Url, answer: &net::HttpAnswer) {
-        let Some(date) = date_of(answer).filter(|_| url.scheme() == "https") else { return };
+        let heard = [url, &answer.final_url].iter().all(|u| u.scheme() == "https")
+            && url.host_str() == answer.final_url.host_str();
+        let Some(date) = date_of(answer).filter(|_| heard) else { return };
         let host = url.host_str().unwrap_or_default().to_string();
         let mut dates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if dates.len() < HOSTS || dates.contains_key(&host) {
@@ -77,11 +80,20 @@ mod tests {
     #[test]
     fn only_hosts_asked_over_tls_are_kept_and_not_too_many() {
         let dates = Dates::default();
-        let stated = answer(&[("date", "Fri, 20 Nov 2026 12:00:00 GMT")]);
-        dates.note(&Url::parse("http://plain.test/").unwrap(), &stated);
+        let note = |asked: &str, answered: &str| {
+            let stated = answer(&[("date", "Fri, 20 Nov 2026 12:00:00 GMT")]);
+            let stated = net::HttpAnswer { final_url: Url::parse(answered).unwrap(), ..stated };
+            dates.note(&Url::parse(asked).unwrap(), &stated);
+        };
+        note("http://plain.test/", "http://plain.test/");
+        note("https://h.test/", "https://other.test/");
+        note("https://h.test/", "http://h.test/");
         assert_eq!(dates.take(), []);
+        note("https://h.test/domain/a", "https://h.test/b");
+        assert_eq!(dates.take().len(), 1);
         for i in 0..2 * HOSTS {
-            dates.note(&Url::parse(&format!("https://h{i}.test/")).unwrap(), &stated);
+            let url = format!("https://h{i}.test/");
+            note(&url, &url);
         }
         assert_eq!((dates.take().len(), dates.take().len()), (HOSTS, 0));
     }

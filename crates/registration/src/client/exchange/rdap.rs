@@ -44,7 +44,10 @@ pub(in crate::client) async fn ask(
         server: at.to_string(),
         error,
     })?;
-    context.dates.note(&at, &answer);
+    // The registry's answer links to the registrar's server: who chose that may not judge our clock.
+    if party == Party::Registry {
+        context.dates.note(url, &answer);
+    }
     let fail = |error| Failure { protocol: Protocol::Rdap, party, server: at.to_string(), error };
     let host = host_of(&at);
     let (budget, _) = context.settings.limit_of(&host);
