@@ -36,12 +36,12 @@ impl Unknown {
 pub(crate) fn decoded(
     objects: &Objects,
     name: &str,
-    fields: Vec<(String, &'static str)>,
+    fields: &[(String, &'static str)],
     options: &Options,
 ) -> Result<Vec<String>, Failure> {
     match Unknown::read(options)? {
         _ if fields.is_empty() => Ok(Vec::new()),
-        Unknown::Refuse => Err(Failure::strict(objects.kind, name, &fields)),
+        Unknown::Refuse => Err(Failure::strict(objects.kind, name, fields)),
         Unknown::Warn => {
             let more = fields.len().saturating_sub(CAUSES_MAX);
             let named = fields.iter().take(CAUSES_MAX).map(|(f, what)| format!("{what} {f:?}"));
@@ -102,7 +102,7 @@ pub(crate) fn admit(
     whole["properties"]["metadata"] = schema::metadata();
     let mut unknown = Vec::new();
     let mut violations = schema::check(&whole, &mut new, "", &mut unknown);
-    let warnings = decoded(objects, &name, self::unknown(unknown), options)?;
+    let warnings = decoded(objects, &name, &self::unknown(unknown), options)?;
     let is_foreign = |ns: &&str| objects.kind.is_namespaced && *ns != objects.namespace;
     if let Some(ns) = new["metadata"]["namespace"].as_str().filter(is_foreign) {
         let words = "the namespace of the provided object does not match the namespace sent on the request";

@@ -49,7 +49,7 @@ pub(crate) async fn create(
 ) -> Result<Written, Failure> {
     let (new, repeated) = body::read_noting(&request.body, &request.content_type)?;
     let name = new["metadata"]["name"].as_str().unwrap_or_default();
-    let warnings = decoded(objects, name, duplicate(repeated), options)?;
+    let warnings = decoded(objects, name, &duplicate(repeated), options)?;
     warned(warnings, create_object(objects, new, request, options, now, false).await)
 }
 
@@ -107,7 +107,7 @@ pub(crate) async fn update(
     now: Timestamp,
 ) -> Result<Written, Failure> {
     let (sent, repeated) = body::read_noting(&request.body, &request.content_type)?;
-    let warnings = decoded(objects, name, duplicate(repeated), options)?;
+    let warnings = decoded(objects, name, &duplicate(repeated), options)?;
     if sent["metadata"]["name"].as_str().is_some_and(|n| n != name) {
         let message = "the name of the object does not match the name on the URL";
         return Err(Failure::bad_request(format!("{message}: {} and {name:?}", sent["metadata"]["name"])));
@@ -126,7 +126,7 @@ pub(crate) async fn patch(
     match media {
         "application/merge-patch+json" => {
             let (patch, repeated) = body::read_noting(&request.body, "application/json")?;
-            let warnings = decoded(objects, name, duplicate(repeated), options)?;
+            let warnings = decoded(objects, name, &duplicate(repeated), options)?;
             let edit = |old: &Value| {
                 let mut new = old.clone();
                 json_patch::merge(&mut new, &patch);
@@ -136,7 +136,7 @@ pub(crate) async fn patch(
         }
         "application/json-patch+json" => {
             let (patch, repeated) = body::read_noting(&request.body, "application/json")?;
-            let warnings = decoded(objects, name, duplicate(repeated), options)?;
+            let warnings = decoded(objects, name, &duplicate(repeated), options)?;
             let patch: json_patch::Patch = serde_json::from_value(patch)
                 .map_err(|e| Failure::bad_request(format!("the body is not a JSON patch (RFC 6902): {e}")))?;
             if patch.0.len() > OPERATIONS_MAX {
@@ -206,7 +206,7 @@ pub(crate) async fn status(
         return Err(Failure::invalid(objects.kind, name, &violations));
     }
     let strange = [duplicate(repeated), unknown(strange)].concat();
-    let warnings = decoded(objects, name, strange, options)?;
+    let warnings = decoded(objects, name, &strange, options)?;
     let object = objects.report(name, &status, is_whole, expected, options.dry_run()?).await?;
     Ok(Written { object, created: false, warnings })
 }
@@ -277,7 +277,7 @@ async fn apply_patch(
         let mut own = whole.clone();
         own["required"] = json!([]);
         schema::check(&own, &mut checked, "", &mut strange);
-        let warnings = decoded(objects, name, unknown(strange), options)?;
+        let warnings = decoded(objects, name, &unknown(strange), options)?;
         let new = apply::applied(objects.kind, name, old.as_ref(), &checked, who, now)?;
         let Some(old) = old else {
             match create_object(objects, new, request, options, now, true).await {
