@@ -10,7 +10,7 @@ use numbers::IpNet;
 use service::addresses::{PlacedAddress, Pointers};
 use service::policy::{Action, authorize};
 use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
-use service::{ApiError, ApiResult};
+use service::{ApiError, ApiResult, ErrorKind};
 use std::time::Duration;
 use store::{LogRead, NetworkClaimWrite, StoredCover, StoredDomain, StoredNetworkClaim};
 use tokio::sync::broadcast::error::RecvError;
@@ -132,7 +132,12 @@ impl ResourceBackend for Services {
 
     async fn save_network_claim(&self, caller: &Caller, draft: &ClaimDraft) -> ApiResult<Claim> {
         authorize(caller, Action::SaveNetworkClaim)?;
-        let _use = self.using("network-claim")?;
+        let _use = match self.using("network-claim") {
+            Ok(held) => Some(held),
+            // Off or turning off: finalizers of claims that exist can still be taken out, so that the claims can go.
+            Err(e) if e.kind == ErrorKind::Forbidden && self.keeps_spec(caller.org, draft).await? => None,
+            Err(e) => return Err(e),
+        };
         checked_claim_name(&draft.name)?;
         let mut errors = numbers::claim::validate(&draft.spec);
         if draft.expected.is_none() {
@@ -184,6 +189,14 @@ impl ResourceBackend for Services {
 }
 
 impl Services {
+    /// True when a draft changes no more than the metadata of the claim at the position that it names. The write is refused
+    /// if the claim is at another position by then.
+    async fn keeps_spec(&self, org: OrgId, draft: &ClaimDraft) -> ApiResult<bool> {
+        let Some(expected) = draft.expected else { return Ok(false) };
+        let stored = self.store().network_claim(org, &draft.name).await.map_err(unavailable)?;
+        Ok(stored.is_some_and(|c| c.rv == expected && c.spec == draft.spec))
+    }
+
     /// Holdings as objects, each with the standing of its ownership claim.
     async fn with_claims(&self, org: OrgId, read: Vec<StoredDomain>) -> ApiResult<Vec<DomainObject>> {
         let mut rows: Vec<_> = read.iter().map(|d| d.row.clone()).collect();

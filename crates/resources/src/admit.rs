@@ -1,12 +1,15 @@
 //! What every written object passes: its schema, the rules of its kind, and the fields that only the server sets.
 
-use crate::failure::Failure;
+use crate::failure::{CAUSES_MAX, Failure};
 use crate::kind::Kind;
 use crate::meta;
 use crate::request::Options;
 use crate::schema::{self, Violation};
 use crate::store::Objects;
 use serde_json::{Value, json};
+
+/// Characters of a field's path in errors and warnings; the rest is cut.
+const FIELD_MAX: usize = 200;
 
 /// What to do with fields that the schema does not know.
 #[derive(Clone, Copy)]
@@ -33,20 +36,25 @@ impl Unknown {
 pub(crate) fn decoded(
     objects: &Objects,
     name: &str,
-    fields: Vec<(String, &'static str)>,
+    fields: &[(String, &'static str)],
     options: &Options,
 ) -> Result<Vec<String>, Failure> {
     match Unknown::read(options)? {
         _ if fields.is_empty() => Ok(Vec::new()),
-        Unknown::Refuse => Err(Failure::strict(objects.kind, name, &fields)),
-        Unknown::Warn => Ok(fields.into_iter().map(|(f, what)| format!("{what} {f:?}")).collect()),
+        Unknown::Refuse => Err(Failure::strict(objects.kind, name, fields)),
+        Unknown::Warn => {
+            let more = fields.len().saturating_sub(CAUSES_MAX);
+            let named = fields.iter().take(CAUSES_MAX).map(|(f, what)| format!("{what} {f:?}"));
+            Ok(named.chain((more > 0).then(|| format!("{more} more unknown or duplicate fields"))).collect())
+        }
         Unknown::Drop => Ok(Vec::new()),
     }
 }
 
 /// Fields that a schema does not know, with the words for them.
 pub(crate) fn unknown(fields: Vec<String>) -> Vec<(String, &'static str)> {
-    fields.into_iter().map(|f| (f, "unknown field")).collect()
+    let cut = |f: String| if f.len() > FIELD_MAX { f.chars().take(FIELD_MAX).collect() } else { f };
+    fields.into_iter().map(|f| (cut(f), "unknown field")).collect()
 }
 
 /// Keys that a body has more than once, with the words for them.
@@ -94,7 +102,7 @@ pub(crate) fn admit(
     whole["properties"]["metadata"] = schema::metadata();
     let mut unknown = Vec::new();
     let mut violations = schema::check(&whole, &mut new, "", &mut unknown);
-    let warnings = decoded(objects, &name, self::unknown(unknown), options)?;
+    let warnings = decoded(objects, &name, &self::unknown(unknown), options)?;
     let is_foreign = |ns: &&str| objects.kind.is_namespaced && *ns != objects.namespace;
     if let Some(ns) = new["metadata"]["namespace"].as_str().filter(is_foreign) {
         let words = "the namespace of the provided object does not match the namespace sent on the request";

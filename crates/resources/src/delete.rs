@@ -48,6 +48,7 @@ pub(crate) async fn delete(
             if old["metadata"].get("deletionTimestamp").is_some() {
                 return Ok(old);
             }
+            objects.check_deletion(&old).await?;
             let mut marked = old.clone();
             marked["metadata"]["deletionTimestamp"] = meta::instant(now).into();
             marked["metadata"]["deletionGracePeriodSeconds"] = 0.into();

@@ -6,6 +6,18 @@ use crate::schema::Violation;
 use serde_json::{Value, json};
 use service::{ApiError, ErrorKind};
 
+/// Most causes that an error names.
+pub(crate) const CAUSES_MAX: usize = 100;
+
+/// The words of each, joined with commas; of more than `CAUSES_MAX` the rest is a number.
+fn listed<T>(all: &[T], words: impl Fn(&T) -> String) -> String {
+    let mut shown: Vec<String> = all.iter().take(CAUSES_MAX).map(words).collect();
+    if all.len() > CAUSES_MAX {
+        shown.push(format!("and {} more", all.len() - CAUSES_MAX));
+    }
+    shown.join(", ")
+}
+
 /// An error that a client gets as a `Status` object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
@@ -92,11 +104,12 @@ impl Failure {
 
     /// Fields that strict decoding refuses, each with the words for it.
     pub(crate) fn strict(kind: &Kind, name: &str, fields: &[(String, &'static str)]) -> Self {
-        let words: Vec<String> = fields.iter().map(|(f, what)| format!("{what} {f:?}")).collect();
-        let message = format!("strict decoding error: {}", words.join(", "));
+        let words = listed(fields, |(f, what)| format!("{what} {f:?}"));
+        let message = format!("strict decoding error: {words}");
         let mut failure = Failure::bad_request(message).about(kind, name);
         let causes = fields
             .iter()
+            .take(CAUSES_MAX)
             .map(|(f, what)| json!({ "reason": "FieldValueInvalid", "message": what, "field": f }));
         failure.details["causes"] = causes.collect();
         failure
@@ -104,12 +117,13 @@ impl Failure {
 
     /// An object that breaks rules, each with its field.
     pub(crate) fn invalid(kind: &Kind, name: &str, violations: &[Violation]) -> Self {
-        let words: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        let all = if words.len() == 1 { words.concat() } else { format!("[{}]", words.join(", ")) };
+        let words = listed(violations, ToString::to_string);
+        let all = if violations.len() == 1 { words } else { format!("[{words}]") };
         let message = format!("{}.{GROUP} \"{name}\" is invalid: {all}", kind.name);
         let mut failure = Failure::new(422, "Invalid", message).about(kind, name);
         let causes = violations
             .iter()
+            .take(CAUSES_MAX)
             .map(|v| json!({ "reason": v.reason, "message": v.message(), "field": v.field }));
         failure.details["causes"] = causes.collect();
         failure
@@ -157,4 +171,24 @@ impl From<ApiError> for Failure {
 /// The `Status` of something that was done and has no object to return.
 pub(crate) fn success(details: &Value) -> Value {
     json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::DOMAIN;
+
+    #[test]
+    fn an_error_names_a_hundred_causes_and_how_many_more() {
+        let fields: Vec<_> = (0..250).map(|n| (format!("f{n}"), "unknown field")).collect();
+        let violations: Vec<_> = fields.iter().map(|(f, _)| Violation::invalid(f, "", "is wrong")).collect();
+        for failure in
+            [Failure::strict(&DOMAIN, "q7.io", &fields), Failure::invalid(&DOMAIN, "q7.io", &violations)]
+        {
+            assert_eq!(failure.details["causes"].as_array().map(Vec::len), Some(100));
+            assert!(failure.message.contains("f99") && !failure.message.contains("f100"));
+            assert!(failure.message.contains(", and 150 more"), "{}", failure.message);
+        }
+        assert!(!Failure::strict(&DOMAIN, "q7.io", &fields[..100]).message.contains("more"));
+    }
 }

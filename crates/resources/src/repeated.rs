@@ -3,24 +3,87 @@
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 
 /// Most repeated keys that are noted.
 const NOTED_MAX: usize = 100;
+/// Characters of a noted path; the rest is cut.
+const PATH_MAX: usize = 200;
 
 /// Reads a JSON text, and the paths of repeated keys.
 pub(crate) fn read(text: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
     let repeated = RefCell::default();
     let mut parser = serde_json::Deserializer::from_slice(text);
-    let value = Seed { path: String::new(), repeated: &repeated }.deserialize(&mut parser)?;
+    let value = Seed { path: None, repeated: &repeated }.deserialize(&mut parser)?;
     parser.end()?;
-    Ok((value, repeated.into_inner()))
+    Ok((value, repeated.into_inner().paths))
 }
 
-/// Reads the value at a path.
+/// Paths of repeated keys in the order in which they were found, each once.
+#[derive(Default)]
+struct Repeated {
+    paths: Vec<String>,
+    noted: HashSet<String>,
+}
+
+impl Repeated {
+    fn note(&mut self, path: &Path<'_>) {
+        if self.paths.len() >= NOTED_MAX {
+            return;
+        }
+        let path = path.to_text();
+        if self.noted.insert(path.clone()) {
+            self.paths.push(path);
+        }
+    }
+}
+
+/// A value within the one above it. Most paths are never written as text: one of an element costs no more than its number.
+struct Path<'a> {
+    above: Option<&'a Path<'a>>,
+    part: Part<'a>,
+}
+
+enum Part<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+impl Path<'_> {
+    /// The path as text, cut to `PATH_MAX` characters.
+    fn to_text(&self) -> String {
+        let mut parts: Vec<&Part<'_>> =
+            std::iter::successors(Some(self), |p| p.above).map(|p| &p.part).collect();
+        parts.reverse();
+        let mut text = String::new();
+        let mut left = PATH_MAX;
+        for part in parts {
+            let index;
+            let (before, word) = match part {
+                Part::Key(key) if text.is_empty() => ("", *key),
+                Part::Key(key) => (".", *key),
+                Part::Index(i) => {
+                    index = format!("[{i}]");
+                    ("", index.as_str())
+                }
+            };
+            for c in before.chars().chain(word.chars()) {
+                if left == 0 {
+                    return text;
+                }
+                text.push(c);
+                left -= 1;
+            }
+        }
+        text
+    }
+}
+
+/// Reads the value at a path; `None` is the whole text.
 struct Seed<'a> {
-    path: String,
-    repeated: &'a RefCell<Vec<String>>,
+    path: Option<&'a Path<'a>>,
+    repeated: &'a RefCell<Repeated>,
 }
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
@@ -68,8 +131,10 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        let seed = |i: usize| Seed { path: format!("{}[{i}]", self.path), repeated: self.repeated };
-        while let Some(value) = list.next_element_seed(seed(values.len()))? {
+        loop {
+            let path = Path { above: self.path, part: Part::Index(values.len()) };
+            let seed = Seed { path: Some(&path), repeated: self.repeated };
+            let Some(value) = list.next_element_seed(seed)? else { break };
             values.push(value);
         }
         Ok(Value::Array(values))
@@ -78,14 +143,11 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut values = Map::new();
         while let Some(key) = map.next_key::<String>()? {
-            let path = if self.path.is_empty() { key.clone() } else { format!("{}.{key}", self.path) };
+            let path = Path { above: self.path, part: Part::Key(&key) };
             if values.contains_key(&key) {
-                let mut noted = self.repeated.borrow_mut();
-                if noted.len() < NOTED_MAX && !noted.contains(&path) {
-                    noted.push(path.clone());
-                }
+                self.repeated.borrow_mut().note(&path);
             }
-            let value = map.next_value_seed(Seed { path, repeated: self.repeated })?;
+            let value = map.next_value_seed(Seed { path: Some(&path), repeated: self.repeated })?;
             values.insert(key, value);
         }
         Ok(Value::Object(values))
@@ -110,5 +172,21 @@ mod tests {
         assert_eq!(read(many.as_bytes()).unwrap().1, ["k"]);
         // Depth has the parser's own bound.
         assert!(read("[".repeat(100_000).as_bytes()).is_err());
+    }
+    /// With the path written for each element this would copy 500 GB.
+    #[test]
+    fn a_long_key_costs_nothing_for_each_element_below_it() {
+        let long = "k".repeat(1 << 20);
+        let text = format!("{{\"{long}\":[{}{{\"a\":1,\"a\":2}}]}}", "0,".repeat(500_000));
+        let (value, repeated) = read(text.as_bytes()).unwrap();
+        assert_eq!(value[&long].as_array().map(Vec::len), Some(500_001));
+        assert_eq!(repeated, [&long[..PATH_MAX]]);
+    }
+
+    #[test]
+    fn at_most_a_hundred_paths_are_noted() {
+        let one = |n: usize| format!("\"k{n}\":0,\"k{n}\":0");
+        let text = format!("{{{}}}", (0..300).map(one).collect::<Vec<_>>().join(","));
+        assert_eq!(read(text.as_bytes()).unwrap().1.len(), NOTED_MAX);
     }
 }

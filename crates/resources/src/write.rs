@@ -24,6 +24,14 @@ pub(crate) struct Written {
     pub(crate) warnings: Vec<String>,
 }
 
+impl Written {
+    /// An object that existed before.
+    fn changed((object, warning): (Value, Option<String>), mut warnings: Vec<String>) -> Self {
+        warnings.extend(warning);
+        Written { object, created: false, warnings }
+    }
+}
+
 /// The manager that a write is noted under.
 fn manager(options: &Options, request: &Request) -> String {
     let named = options.get("fieldManager");
@@ -41,7 +49,7 @@ pub(crate) async fn create(
 ) -> Result<Written, Failure> {
     let (new, repeated) = body::read_noting(&request.body, &request.content_type)?;
     let name = new["metadata"]["name"].as_str().unwrap_or_default();
-    let warnings = decoded(objects, name, duplicate(repeated), options)?;
+    let warnings = decoded(objects, name, &duplicate(repeated), options)?;
     warned(warnings, create_object(objects, new, request, options, now, false).await)
 }
 
@@ -99,7 +107,7 @@ pub(crate) async fn update(
     now: Timestamp,
 ) -> Result<Written, Failure> {
     let (sent, repeated) = body::read_noting(&request.body, &request.content_type)?;
-    let warnings = decoded(objects, name, duplicate(repeated), options)?;
+    let warnings = decoded(objects, name, &duplicate(repeated), options)?;
     if sent["metadata"]["name"].as_str().is_some_and(|n| n != name) {
         let message = "the name of the object does not match the name on the URL";
         return Err(Failure::bad_request(format!("{message}: {} and {name:?}", sent["metadata"]["name"])));
@@ -118,7 +126,7 @@ pub(crate) async fn patch(
     match media {
         "application/merge-patch+json" => {
             let (patch, repeated) = body::read_noting(&request.body, "application/json")?;
-            let warnings = decoded(objects, name, duplicate(repeated), options)?;
+            let warnings = decoded(objects, name, &duplicate(repeated), options)?;
             let edit = |old: &Value| {
                 let mut new = old.clone();
                 json_patch::merge(&mut new, &patch);
@@ -128,7 +136,7 @@ pub(crate) async fn patch(
         }
         "application/json-patch+json" => {
             let (patch, repeated) = body::read_noting(&request.body, "application/json")?;
-            let warnings = decoded(objects, name, duplicate(repeated), options)?;
+            let warnings = decoded(objects, name, &duplicate(repeated), options)?;
             let patch: json_patch::Patch = serde_json::from_value(patch)
                 .map_err(|e| Failure::bad_request(format!("the body is not a JSON patch (RFC 6902): {e}")))?;
             if patch.0.len() > OPERATIONS_MAX {
@@ -198,7 +206,7 @@ pub(crate) async fn status(
         return Err(Failure::invalid(objects.kind, name, &violations));
     }
     let strange = [duplicate(repeated), unknown(strange)].concat();
-    let warnings = decoded(objects, name, strange, options)?;
+    let warnings = decoded(objects, name, &strange, options)?;
     let object = objects.report(name, &status, is_whole, expected, options.dry_run()?).await?;
     Ok(Written { object, created: false, warnings })
 }
@@ -227,7 +235,7 @@ async fn change(
             // What a patch names is the version it was made from; one that names none may be repeated.
             Err(e) if e.reason == "Conflict" && request.method != "PUT" => last = e,
             Err(e) if e.reason == "Conflict" && named.is_none() => last = e,
-            other => return other.map(|object| Written { object, created: false, warnings }),
+            other => return other.map(|stored| Written::changed(stored, warnings)),
         }
     }
     Err(last)
@@ -269,7 +277,7 @@ async fn apply_patch(
         let mut own = whole.clone();
         own["required"] = json!([]);
         schema::check(&own, &mut checked, "", &mut strange);
-        let warnings = decoded(objects, name, unknown(strange), options)?;
+        let warnings = decoded(objects, name, &unknown(strange), options)?;
         let new = apply::applied(objects.kind, name, old.as_ref(), &checked, who, now)?;
         let Some(old) = old else {
             match create_object(objects, new, request, options, now, true).await {
@@ -281,29 +289,63 @@ async fn apply_patch(
         let (new, _) = admit(objects, new, Some(&old), options)?;
         match store(objects, &old, new, options).await {
             Err(e) if e.reason == "Conflict" => last = e,
-            other => return other.map(|object| Written { object, created: false, warnings }),
+            other => return other.map(|stored| Written::changed(stored, warnings)),
         }
     }
     Err(last)
 }
 
 /// Stores a changed object, unless nothing changed; one whose last finalizer goes while it is being deleted goes too.
-async fn store(objects: &Objects, old: &Value, mut new: Value, options: &Options) -> Result<Value, Failure> {
+/// Returns the object as stored, and a warning when it should be gone.
+async fn store(
+    objects: &Objects,
+    old: &Value,
+    mut new: Value,
+    options: &Options,
+) -> Result<(Value, Option<String>), Failure> {
     let dry_run = options.dry_run()?;
     new["status"] = old["status"].clone();
-    let deleting = new["metadata"].get("deletionTimestamp").is_some();
-    let held = new["metadata"]["finalizers"].as_array().is_some_and(|f| !f.is_empty());
-    if deleting && !held && !dry_run {
+    if is_deleting(&new) && !is_held(&new) && !dry_run {
         // Without its finalizers first: what is stored with one is not deleted.
         let bare =
             if same(old, &new) { old.clone() } else { objects.update(&new, position(old), false).await? };
-        objects.delete(&bare).await?;
-        return Ok(bare);
+        let warning = end(objects, &bare).await;
+        return Ok((bare, warning));
     }
     if same(old, &new) {
-        return Ok(old.clone());
+        return Ok((old.clone(), None));
     }
-    objects.update(&new, position(old), dry_run).await
+    Ok((objects.update(&new, position(old), dry_run).await?, None))
+}
+
+/// Deletes a marked object that no finalizer holds. Its last change is stored by now, so a refusal of the deletion is no
+/// refusal of the write: the object stays marked, the client is warned, and the next write tries again.
+async fn end(objects: &Objects, bare: &Value) -> Option<String> {
+    let name = bare["metadata"]["name"].as_str().unwrap_or_default();
+    let mut last = bare.clone();
+    for _ in 0..TRIES {
+        match objects.delete(&last).await {
+            Err(e) if e.reason == "Conflict" => {}
+            Err(e) if e.reason == "NotFound" => return None,
+            Err(e) => return Some(format!("the object stays marked for deletion: {}", e.message)),
+            Ok(()) => return None,
+        }
+        // It changed meanwhile: only what is still marked and not held goes.
+        match objects.get(name).await {
+            Ok(Some(now)) if is_deleting(&now) && !is_held(&now) => last = now,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// True for an object that goes once no finalizer holds it.
+fn is_deleting(object: &Value) -> bool {
+    object["metadata"].get("deletionTimestamp").is_some()
+}
+
+fn is_held(object: &Value) -> bool {
+    object["metadata"]["finalizers"].as_array().is_some_and(|f| !f.is_empty())
 }
 
 /// True when two states differ in nothing but the times of their managers.

@@ -20,6 +20,9 @@ pub(crate) const STAMP: &str = "domainscope-stamp";
 /// Signature of request or response.
 pub(crate) const SIGNATURE: &str = "domainscope-signature";
 
+/// Longest body of a request to join, in octets: anyone can send one.
+const JOIN_MAX: usize = 8 << 10;
+
 /// Its addresses.
 pub(super) fn router() -> axum::Router<AppState> {
     axum::Router::new()
@@ -44,13 +47,14 @@ struct Sent {
 }
 
 impl Sent {
-    async fn read(request: Request) -> ApiResult<Self> {
+    /// Reads a request with a body of at most `limit` octets.
+    async fn read(request: Request, limit: usize) -> ApiResult<Self> {
         let network = origin::peer(&request).map(visitors::client_prefix).unwrap_or_default();
         let (parts, body) = request.into_parts();
-        let body = to_bytes(body, ANSWER_MAX).await.map_err(|_| {
+        let body = to_bytes(body, limit).await.map_err(|_| {
             metrics::counter!("domainscope_agent_requests_refused_total", "reason" => "too_large")
                 .increment(1);
-            ApiError::invalid(format!("The body is too large: the limit is {ANSWER_MAX} octets."))
+            ApiError::invalid(format!("The body is too large: the limit is {limit} octets."))
         })?;
         Ok(Sent {
             path: parts.uri.path().to_string(),
@@ -91,7 +95,7 @@ impl Sent {
 }
 
 async fn join(State(state): State<AppState>, request: Request) -> Response {
-    match Sent::read(request).await {
+    match Sent::read(request, JOIN_MAX).await {
         Ok(sent) => {
             let outcome = state.services.agent_join(&sent.network, &sent.body).await;
             sent.respond(&state, outcome).await
@@ -101,7 +105,7 @@ async fn join(State(state): State<AppState>, request: Request) -> Response {
 }
 
 async fn poll(State(state): State<AppState>, request: Request) -> Response {
-    match Sent::read(request).await {
+    match Sent::read(request, ANSWER_MAX).await {
         Ok(sent) => {
             let outcome = state.services.agent_poll(sent.signed()).await;
             sent.respond(&state, outcome).await
@@ -111,7 +115,7 @@ async fn poll(State(state): State<AppState>, request: Request) -> Response {
 }
 
 async fn answer(State(state): State<AppState>, request: Request) -> Response {
-    match Sent::read(request).await {
+    match Sent::read(request, ANSWER_MAX).await {
         Ok(sent) => {
             let outcome = state.services.agent_answer(sent.signed()).await;
             sent.respond(&state, outcome).await

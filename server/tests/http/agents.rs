@@ -1,6 +1,7 @@
 //! Points of presence over HTTP: who may join, which requests count, and that what is refused leaves nothing behind.
 
 use crate::site::{Site, site};
+use accounts::{Secret, SecretKind};
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use fleet::{Answer, AnswerSent, Join, JoinToken, KeyPair, Poll, PollReply, Question, SignedRequest, verify};
@@ -177,6 +178,47 @@ async fn strangers_who_know_an_identity_do_not_keep_the_agent_from_working() {
     let (_, status, said) = join(&site, &token(&site).await, "gru-1").await;
     assert_eq!(status, StatusCode::OK, "{said}");
     assert_eq!(ids(&site).await, ["fra-1", "gru-1"]);
+}
+
+#[tokio::test]
+async fn a_flood_before_the_first_request_of_an_agent_does_not_keep_it_out() {
+    let site = site(false).await;
+    // A member that this process has not met, as all are after a restart.
+    let key = KeyPair::generate().unwrap();
+    let (made, now) = (token(&site).await, Timestamp::now());
+    let secret = Secret::read(SecretKind::AgentJoin, &made.secret).unwrap();
+    let row = store::Agent {
+        id: "fra-1".into(),
+        region: "eu-central".into(),
+        key: key.public(),
+        version: "0.1.0".into(),
+        protocol: 1,
+        joined_at: now,
+        seen_at: now,
+        latency_ms: None,
+        running: 0,
+        draining: false,
+    };
+    let joined = site.scanner.store.join_agent(secret.hash().as_str(), &row, now).await.unwrap();
+    assert_eq!(joined, store::JoinOutcome::Joined);
+    let fra = Agent { id: "fra-1".into(), key, server_key: made.server_key.clone() };
+    let thief = Agent { id: "fra-1".into(), key: KeyPair::generate().unwrap(), server_key: String::new() };
+    let two = token(&site).await;
+    let body = poll();
+    for path in ["/agent/v1/poll", "/agent/v1/join"] {
+        let sent = (0..300).map(|_| send(&site, &thief, path, stamp(), &body));
+        let codes: Vec<u16> =
+            futures::future::join_all(sent).await.iter().map(|(code, _, _)| code.as_u16()).collect();
+        assert!(codes.contains(&429), "{path}: {codes:?}");
+    }
+    // From the network of the flood, in the same second.
+    let (status, said, _) = send(&site, &fra, "/agent/v1/poll", stamp(), &body).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    let (_, status, said) = join(&site, &two, "gru-1").await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    // A request to join is short.
+    let (status, said, _) = send(&site, &fra, "/agent/v1/join", stamp(), &vec![b' '; 9 << 10]).await;
+    assert!(status == 400 && said["detail"].to_string().contains("8192 octets"), "{said}");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //! is on.
 
 use crate::agents::{join, poll_of, token};
-use crate::site::{Site, site};
+use crate::site::{BEARER, Site, site};
 use features::Runner;
 use jiff::SignedDuration;
 use model::Timestamp;
@@ -86,6 +86,42 @@ async fn claims_of_address_space_are_made_while_their_feature_is_on() {
         assert!(is_refused(&refused, "network-claim"), "{refused:?}");
         assert_eq!(w.turn("network-claim", "On").await, "On");
     }
+}
+
+#[tokio::test]
+async fn a_claim_with_a_finalizer_goes_while_the_feature_is_turned_off() {
+    const CLAIMS: &str = "/apis/datumapis.com/v1alpha/namespaces/default/networkclaims";
+    let mut w = World::new().await;
+    let (status, made) = w
+        .ask(
+            "POST",
+            CLAIMS,
+            json!({
+                "metadata": { "name": "web", "finalizers": ["story.example/hold"] },
+                "spec": { "addressSpace": [{ "prefix": "10.1.0.0/24", "reference": { "resource": "services" } }] },
+            }),
+        )
+        .await;
+    assert_eq!(status, 201, "{made}");
+    assert_eq!(w.turn("network-claim", "Off").await, "TurningOff");
+    let one = format!("{CLAIMS}/web");
+    let patch = async |body: &str| {
+        let headers = [("authorization", BEARER), ("content-type", "application/merge-patch+json")];
+        let (status, text) = w.site.ask("PATCH", &one, &headers, body).await;
+        (status.as_u16(), text)
+    };
+    let other = r#"{"spec":{"addressSpace":[{"prefix":"10.2.0.0/24","reference":{"resource":"services"}}]}}"#;
+    let refused = patch(other).await;
+    assert!(is_refused(&refused, "network-claim"), "{refused:?}");
+    let labelled = patch(r#"{"metadata":{"labels":{"a":"b"}}}"#).await;
+    assert_eq!(labelled.0, 200, "{labelled:?}");
+    let (status, marked) = w.ask("DELETE", &one, Value::Null).await;
+    assert!(status == 200 && marked.contains("deletionTimestamp"), "{marked}");
+    let bare = patch(r#"{"metadata":{"finalizers":null}}"#).await;
+    assert_eq!(bare.0, 200, "{bare:?}");
+    assert_eq!(w.ask("GET", &one, Value::Null).await.0, 404);
+    w.rounds().await;
+    assert_eq!(w.turn("network-claim", "Off").await, "Off");
 }
 
 #[tokio::test]

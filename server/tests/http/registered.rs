@@ -155,6 +155,60 @@ async fn a_third_party_walks_its_feature_on_off_and_away() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_deleted_is_not_marked_and_a_write_that_took_effect_succeeds() {
+    let site = site(false).await;
+    let now = Timestamp::now();
+    Runner::new(site.scanner.store.clone(), Gates::default(), "one".into(), "0.1.0", now)
+        .tick(now)
+        .await
+        .unwrap();
+    let patch = async |path: &str, metadata: Value| {
+        let body = json!({ "metadata": metadata });
+        send(&site, BEARER, "application/merge-patch+json", ("PATCH", path), &body).await
+    };
+    let hold = json!({ "finalizers": ["story.example/hold"] });
+    let free = json!({ "finalizers": null });
+    // The first token gives the installation its identity.
+    crate::agents::token(&site).await;
+    let id = "/apis/datumapis.com/v1alpha/clusterclaims/id.k8s.io".to_string();
+    let (status, said) = site.api("POST", FEATURES_PATH, feature(NAME, &json!({ "version": "2.1" }))).await;
+    assert_eq!(status, 201, "{said}");
+    desire(&site, "On").await;
+    let (_, on) = report(&site, BEARER, &json!({ "uses": [used("a", "On")] })).await;
+    assert_eq!(on["status"]["state"], "On", "{on}");
+    for one in [id, path(NAME)] {
+        assert_eq!(patch(&one, hold.clone()).await.0, 200, "{one}");
+        let (status, said) = site.api("DELETE", &one, Value::Null).await;
+        assert_eq!((status.as_u16(), &said["reason"]), (422, &json!("Invalid")), "{said}");
+        let (_, kept) = site.api("GET", &one, Value::Null).await;
+        assert!(kept["metadata"]["deletionTimestamp"].is_null(), "{kept}");
+        let (status, said) = patch(&one, free.clone()).await;
+        assert_eq!(status, 200, "{said}");
+    }
+    // Marked while it was off, and turned on before its last finalizer went.
+    desire(&site, "Off").await;
+    let (_, off) = report(&site, BEARER, &json!({ "uses": [used("a", "Off")] })).await;
+    assert_eq!(off["status"]["state"], "Off", "{off}");
+    patch(&path(NAME), hold.clone()).await;
+    let (status, marked) = site.api("DELETE", &path(NAME), Value::Null).await;
+    assert!(status == 200 && marked["metadata"]["deletionTimestamp"].is_string(), "{marked}");
+    desire(&site, "On").await;
+    report(&site, BEARER, &json!({ "uses": [used("a", "On")] })).await;
+    for metadata in [&free, &json!({ "labels": { "a": "b" } })] {
+        let (status, said) = patch(&path(NAME), metadata.clone()).await;
+        assert!(status == 200 && said["metadata"]["finalizers"].is_null(), "{said}");
+    }
+    let (_, kept) = site.api("GET", &path(NAME), Value::Null).await;
+    assert!(kept["metadata"]["deletionTimestamp"].is_string(), "{kept}");
+    assert_eq!(kept["metadata"]["labels"]["a"], "b", "{kept}");
+    // The first write after it is off deletes it.
+    desire(&site, "Off").await;
+    report(&site, BEARER, &json!({ "uses": [used("a", "Off")] })).await;
+    patch(&path(NAME), json!({ "labels": { "a": "c" } })).await;
+    assert_eq!(site.api("GET", &path(NAME), Value::Null).await.0, 404);
+}
+
+#[tokio::test]
 async fn what_breaks_a_rule_is_refused_with_the_rule_and_nothing_is_stored() {
     let site = site(false).await;
     let now = Timestamp::now();

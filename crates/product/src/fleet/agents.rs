@@ -1,6 +1,7 @@
 //! The server's side of the protocol with points of presence: who may join, what they are asked, and which answers are
 //! taken. Whatever is refused is counted, with the reason, and leaves nothing behind.
 
+use super::refuse::{Refusal, flood, refuse};
 use super::{CLUSTERSET_CLAIM, pace, refusals, server_key, state};
 use crate::{Services, unavailable};
 use ::fleet::{
@@ -47,23 +48,24 @@ pub struct Signed<'a> {
     pub network: &'a str,
 }
 
-fn refuse(reason: &'static str, error: ApiError) -> ApiError {
-    metrics::counter!("domainscope_agent_requests_refused_total", "reason" => reason).increment(1);
-    tracing::info!(reason, detail = error.detail, "a request of an agent was refused");
-    error
-}
-
-/// Counted, and not logged: strangers can cause any number of them.
-fn flood() -> ApiError {
-    metrics::counter!("domainscope_agent_requests_refused_total", "reason" => "flood").increment(1);
-    ApiError::too_many_requests("Too many requests. Wait a second.")
+fn parse<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(body).map_err(|e| {
+        Refusal("garbage", ApiError::invalid(format!("The body is not what this address takes: {e}.")))
+    })
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
-    let wrong = |e: serde_json::Error| {
-        refuse("garbage", ApiError::invalid(format!("The body is not what this address takes: {e}.")))
-    };
-    serde_json::from_slice(body).map_err(wrong)
+    parse(body).map_err(Refusal::noted)
+}
+
+fn bad_token() -> Refusal {
+    Refusal("token", ApiError::forbidden("This token is unknown, used or expired: make another one."))
+}
+
+/// The answer to a request to join that shows no valid token. Only these count: an agent with a token gets in while others
+/// fail.
+fn stranger(network: &str, refusal: Refusal) -> ApiError {
+    if pace::may_fail_to_join(network) { refusal.noted() } else { flood() }
 }
 
 impl Services {
@@ -71,37 +73,36 @@ impl Services {
         self.using(FEATURE).map_err(|e| refuse("feature_off", e))
     }
 
-    /// Makes an agent a member. `network` is where the request came from.
-    ///
-    /// # Errors
-    /// Why it is refused; the token stays unused then.
-    pub async fn agent_join(&self, network: &str, body: &[u8]) -> ApiResult<Joined> {
-        if !pace::may_join(network) {
-            return Err(flood());
-        }
-        let _use = self.fleet_is_on()?;
-        let join: Join = read(body)?;
+    /// Reads a request to join, as far as that is possible without the store.
+    fn join_request(&self, body: &[u8]) -> Result<(::features::Use, Join, Secret), Refusal> {
+        let held = self.using(FEATURE).map_err(|e| Refusal("feature_off", e))?;
+        let join: Join = parse(body)?;
         if join.protocol < OLDEST_PROTOCOL {
             let words = format!(
                 "The agent speaks protocol {}, this server {OLDEST_PROTOCOL} to {PROTOCOL}: update the agent.",
                 join.protocol
             );
-            return Err(refuse("protocol", ApiError::invalid(words)));
+            return Err(Refusal("protocol", ApiError::invalid(words)));
         }
-        let bad_token = || {
-            let words = "This token is unknown, used or expired: make another one.";
-            refuse("token", ApiError::forbidden(words))
-        };
         let secret = Secret::read(SecretKind::AgentJoin, &join.token).ok_or_else(bad_token)?;
+        if !join.id.is_empty() {
+            checked_id(&join.id).map_err(|e| Refusal("id", ApiError::invalid(format!("{e}."))))?;
+        }
+        if data_encoding::BASE64URL_NOPAD.decode(join.key.as_bytes()).map(|k| k.len()) != Ok(32) {
+            let words = "The key is not an Ed25519 public key in base64url.";
+            return Err(Refusal("key", ApiError::invalid(words)));
+        }
+        Ok((held, join, secret))
+    }
+
+    /// Makes an agent a member. `network` is where the request came from.
+    ///
+    /// # Errors
+    /// Why it is refused; the token stays unused then.
+    pub async fn agent_join(&self, network: &str, body: &[u8]) -> ApiResult<Joined> {
+        let (_use, join, secret) = self.join_request(body).map_err(|e| stranger(network, e))?;
         let now = self.now();
         let asked = if join.id.is_empty() { ::fleet::new_id() } else { join.id.clone() };
-        checked_id(&asked).map_err(|e| refuse("id", ApiError::invalid(format!("{e}."))))?;
-        if data_encoding::BASE64URL_NOPAD.decode(join.key.as_bytes()).map(|k| k.len()) != Ok(32) {
-            return Err(refuse(
-                "key",
-                ApiError::invalid("The key is not an Ed25519 public key in base64url."),
-            ));
-        }
         let one_line =
             |text: &str, n: usize| text.chars().filter(|c| !c.is_control()).take(n).collect::<String>();
         let agent = Agent {
@@ -117,7 +118,7 @@ impl Services {
             draining: false,
         };
         match self.store().join_agent(secret.hash().as_str(), &agent, now).await.map_err(unavailable)? {
-            JoinOutcome::Token => Err(bad_token()),
+            JoinOutcome::Token => Err(stranger(network, bad_token())),
             JoinOutcome::NoSet => {
                 let words = "This server is a member of no set: make another token, which makes the set.";
                 Err(refuse("no_set", ApiError::conflict(words)))
@@ -154,11 +155,8 @@ impl Services {
     async fn signer(&self, signed: Signed<'_>) -> ApiResult<Agent> {
         let SignedRequest { agent: id, stamp, .. } = signed.request;
         let text = signed.request.of_agent();
-        let known = pace::known_key(id).filter(|key| verify(key, &text, signed.signature));
-        let may_ask = match &known {
-            Some(_) => pace::agent_may_ask(id),
-            None => pace::stranger_may_ask(signed.network),
-        };
+        let is_known = self.is_member_signature(id, &text, signed.signature).await?;
+        let may_ask = if is_known { pace::agent_may_ask(id) } else { pace::stranger_may_ask(signed.network) };
         if !may_ask {
             return Err(flood());
         }
@@ -167,14 +165,15 @@ impl Services {
                 "No point of presence with this id and key is a member: it was revoked or never joined.";
             refuse("signature", ApiError::forbidden(words))
         };
+        // Read even if the key is known: who was revoked is refused at once.
         let Some(agent) = self.store().agent(id).await.map_err(unavailable)? else {
             pace::forget(id);
             return Err(unknown());
         };
-        if known.as_ref() != Some(&agent.key) {
-            if !verify(&agent.key, &text, signed.signature) {
-                return Err(unknown());
-            }
+        if !verify(&agent.key, &text, signed.signature) {
+            return Err(unknown());
+        }
+        if !is_known {
             pace::remember(id, &agent.key);
             if !pace::agent_may_ask(id) {
                 return Err(flood());
@@ -186,6 +185,25 @@ impl Services {
             return Err(refuse("clock", ApiError::invalid(words)));
         }
         Ok(agent)
+    }
+
+    /// Whether a text is signed with the key of this member, by the keys in memory. They are those of all members: with them
+    /// agents differ from strangers before anything is counted, from the first request after a start.
+    async fn is_member_signature(&self, id: &str, text: &str, signature: &str) -> ApiResult<bool> {
+        let is_signed = || pace::known_key(id).is_some_and(|key| verify(&key, text, signature));
+        if is_signed() {
+            return Ok(true);
+        }
+        let mut turn = pace::RELOAD.lock().await;
+        // Another request may have read them while this one waited.
+        if is_signed() {
+            return Ok(true);
+        }
+        if turn.begin() {
+            let members = self.store().agents().await.map_err(unavailable)?;
+            pace::know(members.into_iter().map(|a| (a.id, a.key)));
+        }
+        Ok(is_signed())
     }
 
     async fn seen(&self, agent: &Agent, stamp: i64) -> ApiResult<()> {
@@ -201,8 +219,8 @@ impl Services {
     /// # Errors
     /// When the request is not that of a member.
     pub async fn agent_poll(&self, signed: Signed<'_>) -> ApiResult<PollReply> {
-        let _use = self.fleet_is_on()?;
         let agent = self.signer(signed).await?;
+        let _use = self.fleet_is_on()?;
         let poll: Poll = read(signed.request.body)?;
         let now = self.now();
         let seen = Agent {
@@ -243,8 +261,8 @@ impl Services {
     /// # Errors
     /// Why it is refused.
     pub async fn agent_answer(&self, signed: Signed<'_>) -> ApiResult<()> {
-        let _use = self.fleet_is_on()?;
         let agent = self.signer(signed).await?;
+        let _use = self.fleet_is_on()?;
         let sent: AnswerSent = read(signed.request.body)?;
         let now = self.now();
         self.seen(&Agent { seen_at: now, ..agent.clone() }, signed.request.stamp).await?;

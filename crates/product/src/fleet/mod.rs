@@ -4,6 +4,7 @@ pub mod agents;
 mod pace;
 mod places;
 mod refusals;
+mod refuse;
 mod second;
 mod third;
 mod web;
