@@ -93,7 +93,7 @@ impl Dispatcher {
             let alone = row.batch.is_none().then_some(row.id.0);
             groups.entry((row.org, row.channel.clone(), row.batch, alone)).or_default().push(row);
         }
-        // A digest leaves whole, however many rows it has.
+        // A digest leaves whole, up to what its lease outlives.
         for group in groups.values_mut().filter(|g| g[0].batch.is_some()) {
             while group.len() < DIGEST.1 {
                 let more = self.store.lease_batch(&group[0], DIGEST.0, (self.now)()).await?;
