@@ -54,18 +54,19 @@ fn cell(c: &Cell) -> AnyView {
     let stroke = if is_used { "var(--line-strong)" } else { "var(--control)" };
     let words = (c.width > NARROW).then(|| {
         view! {
-            <svg x=x.clone() y="1" width=width.clone() height="70">
+            <svg x=x.clone() y="1" width=width.clone() height="70" aria-hidden="true" pointer-events="none">
                 <text x="6" y="20" class="p-mono">{c.prefix.clone()}</text>
                 <text x="6" y="38" class="p-mute">{state(c)}</text>
             </svg>
         }
     });
+    let label = format!("{}, {}", c.prefix, state(c));
+    let title = label.clone();
     // As the root of a view the browser would make it an `a` of HTML, which is not drawn.
     view! {
-        <g><a href=showing(&c.prefix) aria-label=format!("{}, {}", c.prefix, state(c))>
-            <rect x=x y="1" width=width height="70" class=class stroke=stroke><title>{format!("{} · {}", c.prefix, state(c))}</title></rect>
-            {words}
-        </a></g>
+        <g><a href=showing(&c.prefix) aria-label=label>
+            <rect x=x y="1" width=width height="70" class=class stroke=stroke><title>{title}</title></rect>
+        </a>{words}</g>
     }
     .into_any()
 }
