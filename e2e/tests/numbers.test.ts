@@ -103,48 +103,4 @@ test("a block is zoomed into and left again", async ({ page }) => {
   await zoom.getByRole("link", { name: block }).click();
   await expect(picture(page, block)).toBeVisible();
   await hydrated(page);
-  // By the keyboard alone.
-  await part(page, "10.88.64.0/18, free").focus();
-  await page.keyboard.press("Enter");
-  await expect(picture(page, "10.88.64.0/18")).toBeVisible();
-});
-
-test("many small parts are drawn as the prefixes that hold them", async ({ page }) => {
-  test.setTimeout(180_000);
-  const addressSpace = Array.from({ length: 256 }, (_, i) => ({
-    prefix: `10.89.${i >> 5}.${(i % 32) * 8}/30`,
-    from: small,
-    reference: { group: "apps", resource: "small" },
-  }));
-  const made = await page.request.post(`${own.url}${api}`, {
-    data: {
-      apiVersion: "datumapis.com/v1alpha",
-      kind: "NetworkClaim",
-      metadata: { name: "small-parts" },
-      spec: { addressSpace },
-    },
-  });
-  expect(made.status(), await made.text()).toBe(201);
-  await page.goto(shows(small));
-  await hydrated(page);
-  await expect(page.getByText("small parts are drawn as the prefixes that hold them")).toBeVisible();
-  const folded = part(page, "10.89.0.0/24, 50 % used, 32 claimed prefixes");
-  await expect(folded).toHaveCount(1);
-  await expectAccessible(page);
-  await page.getByRole("link", { name: /^10\.89\.0\.0\/24 50 % used$/ }).click();
-  await expect(picture(page, "10.89.0.0/24")).toBeVisible();
-  await expect(part(page, "10.89.0.0/30, small-parts")).toBeVisible();
-});
-
-test.describe("without script", () => {
-  test.use({ javaScriptEnabled: false });
-
-  test("the preview works, and a wrong block says why", async ({ page }) => {
-    await page.goto(shows(block));
-    await fill(page, { name: "plain", from: block, length: "24", resource: "plain" });
-    await press(page, "Preview");
-    await expect(page.getByRole("status").filter({ hasText: "You would get" })).toContainText("10.88.64.0/24");
-    await page.goto(shows("10.88.0.1/16"));
-    await expect(page.getByText("has host bits set")).toBeVisible();
-  });
 });
