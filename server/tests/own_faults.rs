@@ -150,7 +150,7 @@ impl World {
 
     /// The status of a name.
     async fn status(&self, name: &str) -> StatusKind {
-        self.store.holders(&DomainName::trusted(name)).await.unwrap()[0].status.kind
+        self.store.scan_grounds(&DomainName::trusted(name)).await.unwrap().holdings[0].0.status.kind
     }
 
     /// Settings under which these addresses of name servers are out of reach: nothing listens where their packets go.

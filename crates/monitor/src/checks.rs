@@ -6,10 +6,7 @@ use model::checks::Checks;
 use model::ids::OrgId;
 use model::item::Item;
 use model::names::DomainName;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// What organisations say, as far as it was read.
-pub(crate) type OfOrgs = BTreeMap<OrgId, Checks>;
+use std::collections::BTreeSet;
 
 /// What a scan does for the holders of a domain.
 pub(crate) struct Plan {
@@ -20,24 +17,28 @@ pub(crate) struct Plan {
 }
 
 impl Scanner {
-    /// The plan of some holdings. What their organisations say and is not `known` is read in one query and added.
-    pub(crate) async fn plan(&self, items: Vec<Item>, known: &mut OfOrgs) -> Result<Plan, store::Error> {
-        let says_all = |item: &Item| item.checks.interval_s.is_some() && item.checks.expiry_days.is_some();
-        let asked: BTreeSet<OrgId> = items.iter().filter(|i| !says_all(i)).map(|i| i.org).collect();
-        let unknown: Vec<OrgId> = asked.into_iter().filter(|org| !known.contains_key(org)).collect();
-        if !unknown.is_empty() {
-            let mut found = self.store.checks_of(&unknown).await?;
-            known.extend(unknown.into_iter().map(|org| (org, found.remove(&org).unwrap_or_default())));
-        }
-        let (mut interval_s, mut holders) = (None, Vec::with_capacity(items.len()));
-        for item in items {
-            let said = item.checks.clone().or(known.get(&item.org).cloned().unwrap_or_default());
+    /// The plan of some holdings, each with what its organisation says.
+    pub(crate) fn plan(&self, holdings: Vec<(Item, Checks)>) -> Plan {
+        let (mut interval_s, mut holders) = (None, Vec::with_capacity(holdings.len()));
+        for (item, of_org) in holdings {
+            let said = item.checks.clone().or(of_org);
             let own = said.interval_s.unwrap_or(self.policy.interval_s);
             interval_s = Some(interval_s.map_or(own, |i: i64| i.min(own)));
             let days = said.expiry_days.unwrap_or_else(|| self.policy.reminder_days.clone());
             holders.push((item, days));
         }
-        Ok(Plan { interval_s: interval_s.unwrap_or(self.policy.interval_s), holders })
+        Plan { interval_s: interval_s.unwrap_or(self.policy.interval_s), holders }
+    }
+
+    /// Holdings with what their organisations say, which is read in one query.
+    pub(crate) async fn with_checks(&self, items: Vec<Item>) -> Result<Vec<(Item, Checks)>, store::Error> {
+        let orgs: BTreeSet<OrgId> = items.iter().map(|i| i.org).collect();
+        let said = self.store.checks_of(&orgs.into_iter().collect::<Vec<_>>()).await?;
+        let of_org = |item: Item| {
+            let of_org = said.get(&item.org).cloned().unwrap_or_default();
+            (item, of_org)
+        };
+        Ok(items.into_iter().map(of_org).collect())
     }
 
     /// Seconds between two scheduled scans of a domain.
@@ -45,6 +46,6 @@ impl Scanner {
     /// # Errors
     /// When the store does not answer.
     pub async fn interval_of(&self, name: &DomainName) -> Result<i64, store::Error> {
-        Ok(self.plan(self.store.holders(name).await?, &mut OfOrgs::new()).await?.interval_s)
+        Ok(self.plan(self.store.scan_grounds(name).await?.holdings).interval_s)
     }
 }

@@ -2,7 +2,6 @@
 //! in time says itself what it reminds of; so does one that is late (the machine was off), with what it sees.
 
 use crate::Scanner;
-use crate::checks::OfOrgs;
 use jiff::Timestamp;
 use model::expiry::{next_reminder, remind};
 use model::inventory::Row;
@@ -32,7 +31,7 @@ impl Scanner {
         let due = self.store.due_for_judgement(now, 200).await?;
         let (count, mut judged) = (due.len(), Vec::with_capacity(due.len()));
         let suspended = self.suspended(&due).await?;
-        for (before, days) in self.plan(due, &mut OfOrgs::new()).await?.holders {
+        for (before, days) in self.plan(self.with_checks(due).await?).holders {
             let stored = self.stored(&before.name).await?;
             let observation = stored.as_ref().map(|s| &s.observation);
             let mut item = before.clone();
@@ -76,7 +75,7 @@ impl Scanner {
         observation: Option<&Observation>,
         now: Timestamp,
     ) -> Result<(Item, Row), store::Error> {
-        let mut plan = self.plan(vec![item.clone()], &mut OfOrgs::new()).await?;
+        let mut plan = self.plan(self.with_checks(vec![item.clone()]).await?);
         let days = plan.holders.pop().map(|(_, days)| days).unwrap_or_default();
         Ok(self.judged_for_reminders(item, observation, &days, now))
     }

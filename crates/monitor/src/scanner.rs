@@ -1,6 +1,5 @@
 //! One scan: observe, compare, record. The judgement is in `model`; this is the order of the steps.
 
-use crate::checks::OfOrgs;
 use crate::observer::{Elsewhere, Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
@@ -20,7 +19,7 @@ use model::observation::{Observation, PartKind};
 use model::ownership::ClaimPolicy;
 use model::scan::{ScanResult, Stage, StageResult};
 use std::sync::Arc;
-use store::{ItemOutcome, Record, Store, Versioned};
+use store::{ItemOutcome, Record, ScanGrounds, Store, Versioned};
 
 /// Intervals, thresholds and limits of scans. Times are seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,13 +140,12 @@ impl Scanner {
     /// As [`Scanner::scan`].
     pub async fn scan_in_turn(&self, name: &DomainName, asked: bool) -> Result<Scanned, ScanError> {
         let began = self.clock.now();
-        let holders = self.store.holders(name).await?;
-        if holders.is_empty() {
+        let grounds = self.store.scan_grounds(name).await?;
+        if grounds.holdings.is_empty() {
             self.hub.forget(name);
             return Err(ScanError::NotHeld);
         }
-        let mut said = OfOrgs::new();
-        let interval_s = self.plan(holders.clone(), &mut said).await?.interval_s;
+        let interval_s = self.plan(grounds.holdings.clone()).interval_s;
         self.hub.started(name, began, &[]);
         let previous = self.stored(name).await?;
         let reporter = ProgressReporter { hub: &self.hub, clock: &*self.clock, name };
@@ -158,7 +156,8 @@ impl Scanner {
         let tried = seen.observation.registration.attempted_at.is_some();
         let again_at = seen.later.or(if tried { waits } else { known });
         // A holding that is new needs its row even when nothing new was observed.
-        let newly_held = holders.iter().any(|i| i.next_scan_at.is_none_or(|at| at <= i.added_at));
+        let newly_held =
+            grounds.holdings.iter().any(|(i, _)| i.next_scan_at.is_none_or(|at| at <= i.added_at));
         if seen.is_empty() && !newly_held {
             let sentence = "Waiting for the registry's rate limit; nothing else was due".to_string();
             let result = ScanResult { changes: vec![], sentence, failed: false };
@@ -167,7 +166,7 @@ impl Scanner {
         }
 
         self.hub.stage_started(name, self.clock.now(), Stage::Compare);
-        let result = self.record(name, previous, seen.observation, seen.raw, &mut said).await;
+        let result = self.record(name, (grounds, previous), seen.observation, seen.raw).await;
         let at = self.clock.now();
         match &result {
             Ok((r, _)) => {
@@ -205,14 +204,13 @@ impl Scanner {
         self.store.observation(name, &Vantage::local()).await
     }
 
-    /// `said`: what the organisations of the holders say, as the scan read it.
+    /// What the scan read before it looked is read again only when it no longer holds.
     async fn record(
         &self,
         name: &DomainName,
-        mut previous: Option<Versioned>,
+        (mut grounds, mut previous): (ScanGrounds, Option<Versioned>),
         seen: Observation,
         raw: Vec<RawAnswer>,
-        said: &mut OfOrgs,
     ) -> Result<(ScanResult, Option<Timestamp>), ScanError> {
         let failed = failures(&seen);
         let mut elsewhere = None;
@@ -243,7 +241,7 @@ impl Scanner {
             let look_again_at = look_again_at.into_iter().chain(held_until).min();
             let waiting = current.pending.iter().filter(|p| p.change.is_some()).count();
             let first = previous.is_none();
-            let plan = self.plan(self.store.holders(name).await?, said).await?;
+            let plan = self.plan(grounds.holdings);
             let next = schedule::next_scan(name, plan.interval_s, now);
             let outcomes: Vec<_> = plan
                 .holders
@@ -260,7 +258,7 @@ impl Scanner {
                 expected_version: previous.as_ref().map_or(0, |p| p.version),
                 snapshot: (first || !changes.is_empty())
                     .then(|| changes.iter().map(Change::sentence).collect()),
-                observation: Observation { cluster: self.store.cluster_id().await?, ..current },
+                observation: Observation { cluster: grounds.cluster, ..current },
                 raw: raw.clone(),
                 outcomes,
                 at: now,
@@ -279,7 +277,10 @@ impl Scanner {
                     }
                     return Ok((result, look_again_at));
                 }
-                Err(store::Error::Conflict) => previous = self.stored(name).await?,
+                Err(store::Error::Conflict) => {
+                    grounds = self.store.scan_grounds(name).await?;
+                    previous = self.stored(name).await?;
+                }
                 Err(e) => return Err(e.into()),
             }
         }

@@ -89,6 +89,15 @@ pub struct Versioned {
     pub observation: Observation,
 }
 
+/// What a scan is made for, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanGrounds {
+    /// The holdings of the name in all organisations, each with what its organisation says of checks.
+    pub holdings: Vec<(Item, Checks)>,
+    /// The id of this installation.
+    pub cluster: Option<String>,
+}
+
 /// What a scan means for one organisation that holds the name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ItemOutcome {
@@ -202,8 +211,9 @@ pub trait Store:
         patch: &ItemPatch,
         now: Timestamp,
     ) -> Result<Item>;
-    /// Holdings of a name in all organisations: for the scan only, never shown.
-    async fn holders(&self, name: &DomainName) -> Result<Vec<Item>>;
+    /// Holdings of a name in all organisations with what else a scan needs, in one exchange with the database: for the
+    /// scan only, never shown.
+    async fn scan_grounds(&self, name: &DomainName) -> Result<ScanGrounds>;
     /// Holdings whose status must be judged again by `now`, soonest first.
     async fn due_for_judgement(&self, now: Timestamp, limit: u32) -> Result<Vec<Item>>;
     /// Writes newly judged statuses and rows; a log entry only where something shown differs.

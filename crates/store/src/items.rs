@@ -2,7 +2,7 @@
 //! each call one transaction. Names are written in sorted order, so that two calls never deadlock.
 
 use crate::accounts::audit;
-use crate::api::{Error, ItemOutcome, NewItem, Result};
+use crate::api::{Error, ItemOutcome, NewItem, Result, ScanGrounds};
 use crate::checks;
 use crate::codec::{
     ITEM, ITEM_LEN, first_row, instant, json, judged_args, judged_assignments, micros, overlay, read_item,
@@ -15,6 +15,7 @@ use crate::log::{self, Line};
 use crate::outbox;
 use crate::record::{append_events, locked};
 use crate::resources;
+use ::fleet::ID_CLAIM;
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::OrgId;
@@ -296,9 +297,17 @@ pub(crate) async fn patch(db: &Db, by: &By<'_>, name: &DomainName, patch: &ItemP
     Ok(item)
 }
 
-pub(crate) async fn holders(db: &Db, name: &DomainName) -> Result<Vec<Item>> {
-    let sql = format!("SELECT {ITEM} FROM items WHERE name = $1 ORDER BY org");
-    db.rows(sql, args![name.as_str()]).await?.iter().map(read_item).collect()
+pub(crate) async fn scan_grounds(db: &Db, name: &DomainName) -> Result<ScanGrounds> {
+    let sql = format!(
+        "SELECT {ITEM}, (SELECT o.scan_interval_s FROM orgs o WHERE o.id = items.org), \
+         (SELECT o.expiry_days FROM orgs o WHERE o.id = items.org), \
+         (SELECT c.value FROM cluster_claims c WHERE c.name = $2) \
+         FROM items WHERE name = $1 ORDER BY org"
+    );
+    let rows = db.rows(sql, args![name.as_str(), ID_CLAIM]).await?;
+    let cluster = rows.first().map(|r| r.text_or_null(ITEM_LEN + 2)).transpose()?.flatten();
+    let holdings = rows.iter().map(|r| Ok((read_item(r)?, checks::read(r, ITEM_LEN)?)));
+    Ok(ScanGrounds { holdings: holdings.collect::<Result<_>>()?, cluster })
 }
 
 pub(crate) async fn due_for_judgement(db: &Db, now: Timestamp, limit: u32) -> Result<Vec<Item>> {

@@ -10,8 +10,11 @@ use crate::codec::{instant, micros, span};
 use crate::db::{Cells, Db, Tx, args};
 use crate::job::{Job, JobKind, JobPhase, JobState, LeasedJob, Priority, QueueStats};
 use crate::retry::Retry;
+use crate::together::{Shared, Together};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// `due_at` of a parked job: later than every instant.
@@ -167,33 +170,79 @@ async fn held(db: &Db, tx: &mut Tx, job: &LeasedJob) -> Result<Option<(Option<i6
     row.map(|r| Ok((r.int_or_null(0)?, r.int_or_null(1)?))).transpose()
 }
 
-pub(crate) async fn complete(
-    db: &Db,
-    job: &LeasedJob,
+/// A job that was done.
+struct Completion {
+    job: LeasedJob,
     next: Option<Timestamp>,
     outcome: Option<String>,
-    now: Timestamp,
-) -> Result<()> {
-    let (kind, key) = (job.job.kind().as_str(), job.job.key());
-    const HELD: &str = "kind = $1 AND key = $2 AND lease = $3 AND worker IS NOT NULL";
-    if next.is_none() {
-        let sql = format!("DELETE FROM jobs WHERE {HELD} AND asked_at IS NULL");
-        if db.write(sql, args![kind, key, job.lease]).await? > 0 {
-            return Ok(());
-        }
+    at: Timestamp,
+}
+
+/// Completes jobs, those that end together in one transaction.
+#[derive(Clone)]
+pub(crate) struct Completer(Arc<Together<Completions>>);
+
+impl Completer {
+    pub(crate) fn new(db: Db) -> Completer {
+        Completer(Together::new(Completions(db)))
     }
+
+    pub(crate) async fn complete(
+        &self,
+        job: LeasedJob,
+        next: Option<Timestamp>,
+        outcome: Option<String>,
+        at: Timestamp,
+    ) -> Result<()> {
+        self.0.write(Completion { job, next, outcome, at }).await
+    }
+}
+
+struct Completions(Db);
+
+#[async_trait]
+impl Shared for Completions {
+    type Write = Completion;
+    type Answer = ();
+
+    fn key(c: &Completion) -> String {
+        format!("{} {}", c.job.job.kind().as_str(), c.job.job.key())
+    }
+
+    async fn write(&self, all: &[&Completion]) -> Result<Vec<Result<()>>> {
+        complete(&self.0, all).await?;
+        Ok(all.iter().map(|_| Ok(())).collect())
+    }
+}
+
+async fn complete(db: &Db, all: &[&Completion]) -> Result<()> {
+    let mut tx = db.begin().await?;
+    let gone = all.iter().filter(|c| c.next.is_none());
+    let gone: Vec<_> = gone.map(|c| args![c.job.job.kind().as_str(), c.job.job.key(), c.job.lease]).collect();
+    tx.insert(
+        "DELETE FROM jobs WHERE worker IS NOT NULL AND asked_at IS NULL AND (kind, key, lease) IN (",
+        gone,
+        ")",
+    )
+    .await?;
     // Whichever is sooner: the schedule, or what was asked for meanwhile. What a person asked for keeps its priority; the
-    // schedule goes back to the ordinary one.
-    let sql = format!(
-        "UPDATE jobs SET due_at = CASE WHEN asked_at <= $4 THEN asked_at ELSE $4 END, \
-         run_at = CASE WHEN asked_at <= $4 THEN asked_at ELSE $4 END, \
-         priority = CASE WHEN asked_at <= $4 OR asked_at <= $6 THEN COALESCE(asked_priority, 0) ELSE 0 END, attempts = 0, \
-         worker = NULL, last_error = NULL, outcome = $5, finished_at = $6, asked_at = NULL, asked_priority = NULL \
-         WHERE {HELD} AND (asked_at IS NOT NULL OR $4 < $7)"
-    );
-    let at = next.map_or(NEVER, micros);
-    db.write(sql, args![kind, key, job.lease, at, outcome, micros(now), NEVER]).await?;
-    Ok(())
+    // schedule goes back to the ordinary one. A job that has no schedule is still there only when it was asked for.
+    let rows = all.iter().map(|c| {
+        let (job, next) = (&c.job.job, c.next.map_or(NEVER, micros));
+        args![job.kind().as_str(), job.key(), c.job.lease, next, c.outcome.clone(), micros(c.at)]
+    });
+    tx.insert(
+        "UPDATE jobs SET due_at = CASE WHEN asked_at <= v.column4 THEN asked_at ELSE v.column4 END, \
+         run_at = CASE WHEN asked_at <= v.column4 THEN asked_at ELSE v.column4 END, \
+         priority = CASE WHEN asked_at <= v.column4 OR asked_at <= v.column6 THEN COALESCE(asked_priority, 0) ELSE 0 END, \
+         attempts = 0, worker = NULL, last_error = NULL, outcome = v.column5, finished_at = v.column6, \
+         asked_at = NULL, asked_priority = NULL FROM (",
+        rows.collect(),
+        ") AS v WHERE jobs.kind = v.column1 AND jobs.key = v.column2 AND jobs.lease = v.column3 \
+         AND jobs.worker IS NOT NULL",
+    )
+    .await?;
+    tx.commit().await
 }
 
 pub(crate) async fn fail(db: &Db, job: &LeasedJob, reason: &str, now: Timestamp) -> Result<Retry> {

@@ -35,6 +35,7 @@ mod services;
 mod store;
 mod stored;
 mod templates;
+mod together;
 mod upkeep;
 
 pub use accounts::{

@@ -3,6 +3,7 @@
 use crate::api::{Error, Result, Store};
 use crate::db::Db;
 use crate::index::Indexes;
+use crate::jobs::Completer;
 use crate::migrate;
 use crate::record::Recorder;
 use crate::resources::SpaceCache;
@@ -79,8 +80,14 @@ async fn store(db: Db, key: Option<SecretKey>) -> Result<Arc<dyn Store>> {
     if let Some(key) = &key {
         crate::alerts::seal_all(&db, key).await?;
     }
-    let recorder = Recorder::new(db.clone());
-    Ok(Arc::new(Database { db, indexes: Indexes::default(), space: SpaceCache::default(), recorder, key }))
+    Ok(Arc::new(Database {
+        indexes: Indexes::default(),
+        space: SpaceCache::default(),
+        recorder: Recorder::new(db.clone()),
+        completer: Completer::new(db.clone()),
+        db,
+        key,
+    }))
 }
 
 pub(crate) async fn sqlite(path: &Path) -> Result<Db> {

@@ -1,11 +1,12 @@
 //! The store over either database: every method of the contract, handed to the module that knows it.
 
 use crate::accounts::Audit;
-use crate::api::{ItemOutcome, LogRead, NewItem, Record, Result, Store, Versioned};
+use crate::api::{ItemOutcome, LogRead, NewItem, Record, Result, ScanGrounds, Store, Versioned};
 use crate::db::{Db, args};
 use crate::index::{Indexes, Plan};
 use crate::items::By;
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
+use crate::jobs::Completer;
 use crate::record::Recorder;
 use crate::resources::SpaceCache;
 use crate::retry::Retry;
@@ -24,14 +25,14 @@ use model::inventory::{ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch};
 use model::names::DomainName;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 /// A database and the list indexes made of it.
 pub(crate) struct Database {
     pub(crate) db: Db,
     pub(crate) indexes: Indexes,
     pub(crate) space: SpaceCache,
-    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) recorder: Recorder,
+    pub(crate) completer: Completer,
     /// Encrypts what is secret; `None` on PostgreSQL without the setting.
     pub(crate) key: Option<SecretKey>,
 }
@@ -186,8 +187,8 @@ impl Store for Database {
         items::patch(&self.db, &By { actor, org, now }, name, patch).await
     }
 
-    async fn holders(&self, name: &DomainName) -> Result<Vec<Item>> {
-        items::holders(&self.db, name).await
+    async fn scan_grounds(&self, name: &DomainName) -> Result<ScanGrounds> {
+        items::scan_grounds(&self.db, name).await
     }
 
     async fn due_for_judgement(&self, now: Timestamp, limit: u32) -> Result<Vec<Item>> {
@@ -259,7 +260,7 @@ impl Store for Database {
         outcome: Option<String>,
         now: Timestamp,
     ) -> Result<()> {
-        jobs::complete(&self.db, job, next, outcome, now).await
+        self.completer.complete(job.clone(), next, outcome, now).await
     }
 
     async fn fail(&self, job: &LeasedJob, reason: &str, now: Timestamp) -> Result<Retry> {

@@ -39,7 +39,7 @@ pub async fn checks_are_said_of_a_domain_and_of_an_organisation(place: &Place) {
     let patched = s.patch(ONE, &n, &patch, now()).await.unwrap();
     let own = Checks { interval_s: Some(900), expiry_days: Some(vec![30, 7]) };
     assert_eq!(patched.checks, own);
-    assert_eq!(s.holders(&n).await.unwrap()[0].checks, own);
+    assert_eq!(s.scan_grounds(&n).await.unwrap().holdings[0].0.checks, own);
     assert!(item(&*s, ONE, "b.example").await.0.checks.is_empty());
     // Removed and put back, it keeps them.
     let taken = s.delete_returning(ONE, std::slice::from_ref(&n), now()).await.unwrap();

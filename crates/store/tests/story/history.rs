@@ -217,7 +217,10 @@ pub async fn organisations_see_only_their_own(place: &Place) {
     assert!(s.item(TWO, &both).await.unwrap().is_some() && s.item(TWO, &two).await.unwrap().is_some());
     let last = log(&*s, Some(ONE), LogPosition(0), 100).await.pop().unwrap();
     assert_eq!((last.kind.as_str(), last.name.as_str(), last.op), ("item", "both.example", Op::Delete));
-    assert_eq!(s.holders(&both).await.unwrap().iter().map(|i| i.org).collect::<Vec<_>>(), [TWO]);
+    assert_eq!(
+        s.scan_grounds(&both).await.unwrap().holdings.iter().map(|(i, _)| i.org).collect::<Vec<_>>(),
+        [TWO]
+    );
 }
 
 pub async fn events_are_selected_and_acknowledged_once(place: &Place) {

@@ -111,7 +111,7 @@ pub async fn scan(store: &dyn Store, n: &str, changes: &[Change], at: Timestamp)
     let mut observation = Observation::empty(name(n), Vantage::local());
     observation.zone.attempted_at = Some(at);
     let mut outcomes = Vec::new();
-    for held in store.holders(&name(n)).await.expect("reads") {
+    for (held, _) in store.scan_grounds(&name(n)).await.expect("reads").holdings {
         let (mut item, mut row) = item(store, held.org, n).await;
         if !changes.is_empty() {
             item.last_change_at = Some(at);

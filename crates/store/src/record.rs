@@ -1,13 +1,9 @@
 //! Recording scans: observation, snapshot, raw answers, holdings, log entries, events and the messages about them in
-//! one transaction, which scans that end together share ([`group`]).
+//! one transaction, which scans that end together share ([`Together`]).
 //!
 //! In: what a scan saw and what it means for each holder. Out: all of it visible at once, or nothing. Locks are
 //! taken in one order (holdings by organisation and name, observations by name, log head), so that recorders never
 //! deadlock.
-
-mod group;
-
-pub(crate) use group::Recorder;
 
 use crate::api::{Error, ItemOutcome, Record, Result};
 use crate::cluster_claims::cluster_id;
@@ -18,6 +14,8 @@ use crate::log::{self, Line};
 use crate::outbox;
 use crate::resources;
 use crate::stored;
+use crate::together::{Shared, Together};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use model::event::{Change, EventKind, Severity};
 use model::ids::{LogPosition, OrgId, Vantage};
@@ -26,9 +24,10 @@ use model::item::Item;
 use model::names::DomainName;
 use model::scan::Op;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What one scan writes, made before its transaction: other writers wait for that.
-pub(crate) struct Prepared {
+struct Prepared {
     name: DomainName,
     vantage: Vantage,
     expected_version: i64,
@@ -41,7 +40,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    pub(crate) fn of(record: &Record) -> Result<Prepared> {
+    fn of(record: &Record) -> Result<Prepared> {
         let o = &record.observation;
         let mut outcomes: Vec<_> =
             record.outcomes.iter().filter(|x| x.item.name == o.name).cloned().collect();
@@ -58,9 +57,40 @@ impl Prepared {
         })
     }
 
-    /// What two scans of one transaction must not have in common.
-    pub(crate) fn key(&self) -> (&str, &str) {
+    fn key(&self) -> (&str, &str) {
         (self.name.as_str(), &self.vantage.0)
+    }
+}
+
+/// Records scans, those that end together in one transaction.
+#[derive(Clone)]
+pub(crate) struct Recorder(Arc<Together<Scans>>);
+
+impl Recorder {
+    pub(crate) fn new(db: Db) -> Recorder {
+        Recorder(Together::new(Scans(db)))
+    }
+
+    /// Records a scan; its place in the log.
+    pub(crate) async fn record(&self, record: &Record) -> Result<LogPosition> {
+        self.0.write(Prepared::of(record)?).await
+    }
+}
+
+struct Scans(Db);
+
+#[async_trait]
+impl Shared for Scans {
+    type Write = Prepared;
+    type Answer = LogPosition;
+
+    fn key(scan: &Prepared) -> String {
+        let (name, vantage) = scan.key();
+        format!("{name} {vantage}")
+    }
+
+    async fn write(&self, scans: &[&Prepared]) -> Result<Vec<Result<LogPosition>>> {
+        write(&self.0, scans).await
     }
 }
 
@@ -76,7 +106,7 @@ struct Accepted<'a> {
 ///
 /// # Errors
 /// Nothing was written.
-pub(crate) async fn write(db: &Db, scans: &[&Prepared]) -> Result<Vec<Result<LogPosition>>> {
+async fn write(db: &Db, scans: &[&Prepared]) -> Result<Vec<Result<LogPosition>>> {
     let mut tx = db.begin().await?;
     let names: Vec<String> = scans.iter().map(|s| s.name.to_string()).collect();
     let items = holdings(db, &mut tx, names.clone()).await?;
