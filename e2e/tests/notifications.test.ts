@@ -2,6 +2,7 @@
 // sent to the lab by the product before anyone opens the page.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import PostalMime from "postal-mime";
 import { expect, expectAccessible, hydrated, pictures, test } from "../support/test.ts";
 import type { Server } from "../support/server.ts";
 
@@ -100,4 +101,20 @@ test("events say what became of their messages", async ({ page }) => {
   await expect(page.getByText(/^Not sent to Chat bridge: 410 Gone/).first()).toBeVisible();
   await expectAccessible(page);
   await pictures(page, "events-delivered");
+});
+
+test("a mail reads well in light and dark, as HTML and as text", async ({ page, server }) => {
+  test.setTimeout(90_000);
+  const mails = async () => (await received(server)).filter((m) => m.at === "smtp" && /^Subject: (?!Test)/m.test(m.body));
+  await expect.poll(async () => (await mails()).length, { timeout: 60_000 }).toBeGreaterThan(0);
+  const [newest] = await mails();
+  const mail = await PostalMime.parse(newest!.body);
+  // The words of both forms are those of the event, and both lead to its domain.
+  expect(mail.text).toContain(mail.subject!.split(":")[0]!.replace(/^\[[^\]]*\] /, ""));
+  expect(mail.text).toMatch(/https?:\/\/\S+\/domains\/\S+/);
+  expect(mail.html).toMatch(/href="https?:\/\/[^"]+\/domains\/[^"]+"/);
+  expect(mail.html, "a mail asks no server for anything").not.toMatch(/<(script|img|link)\b/);
+  await page.setContent(mail.html!);
+  await expectAccessible(page);
+  await pictures(page, "mail");
 });
