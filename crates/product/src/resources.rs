@@ -153,10 +153,17 @@ impl ResourceBackend for Services {
             metadata: draft.metadata.clone(),
             spec: draft.spec.clone(),
             policy: self.overlap.clone(),
+            limit: self.quotas.network_claims,
             dry_run: draft.dry_run,
         };
-        let written =
-            self.store().write_network_claim(&write, self.now()).await.map_err(changed(&draft.name))?;
+        let written = self.store().write_network_claim(&write, self.now()).await;
+        let written = written.map_err(|e| match e {
+            store::Error::Full { limit } => ApiError::forbidden(format!(
+                "The quota of {limit} claims of address space of this organisation is used up. Release claims, or ask the \
+                 operator of this server for more (--max-network-claims)."
+            )),
+            e => changed(&draft.name)(e),
+        })?;
         self.scanner.hub.recorded();
         Ok(claim(written))
     }

@@ -70,6 +70,8 @@ pub(super) struct Changes {
     pub(super) released: Vec<(IpNet, OrgId, String)>,
     allocated: Vec<Holding>,
     lines: Vec<Line>,
+    /// Organisation whose number of claims changes, and by how many.
+    counted: Option<(OrgId, i64)>,
     /// Claims whose rows get the positions of `lines`, in the same order; `None` for a deletion.
     pub(super) claims: Vec<Option<(OrgId, String)>>,
 }
@@ -87,6 +89,9 @@ pub(super) async fn write(
     if before.as_ref().map(|b| b.rv) != write.expected {
         return Err(if before.is_none() { Error::NotFound } else { Error::Conflict });
     }
+    if before.is_none() && count(&mut tx, known(&mut cached)?, write.org).await? >= write.limit {
+        return Err(Error::Full { limit: write.limit });
+    }
     let old = before.as_ref().map(|b| b.status.clone()).unwrap_or_default();
     let mut claim = StoredNetworkClaim {
         org: write.org,
@@ -101,7 +106,8 @@ pub(super) async fn write(
         claim.rv = write.expected.unwrap_or_default();
         return Ok(claim);
     }
-    let mut changes = Changes::default();
+    let counted = before.is_none().then_some((write.org, 1));
+    let mut changes = Changes { counted, ..Changes::default() };
     let op = if before.is_some() { Op::Update } else { Op::Create };
     store(&mut tx, &claim, &old, op, version, &mut changes, now).await?;
     if !changes.released.is_empty() {
@@ -128,7 +134,7 @@ pub(super) async fn delete(
     }
     not_held(name, &claim.metadata)?;
     tx.execute("DELETE FROM network_claims WHERE org = $1 AND name = $2", args![org.0, name]).await?;
-    let mut changes = Changes::default();
+    let mut changes = Changes { counted: Some((org, -1)), ..Changes::default() };
     for (prefix, _) in held(&claim.status) {
         release(&mut tx, &claim, prefix, version, now).await?;
         changes.released.push((prefix, org, name.to_string()));
@@ -144,6 +150,18 @@ pub(super) async fn delete(
     let position = commit_with(tx, &mut cached, version, changes, now, Some(kept.to_string())).await?;
     claim.rv = position;
     Ok(claim)
+}
+
+/// How many claims an organisation has. Counted in the table once and then kept with the index, so that a claim among many
+/// does not cost a look at all of them.
+async fn count(tx: &mut Tx, cached: &mut Cached, org: OrgId) -> Result<u64> {
+    if let Some(known) = cached.claims.get(&org) {
+        return Ok(*known);
+    }
+    let row = tx.row("SELECT COUNT(*) FROM network_claims WHERE org = $1", args![org.0]).await?;
+    let counted = row.map_or(Ok(0), |r| r.int(0))?.unsigned_abs();
+    cached.claims.insert(org, counted);
+    Ok(counted)
 }
 
 fn known(cached: &mut Option<Cached>) -> Result<&mut Cached> {
@@ -340,6 +358,11 @@ async fn commit_with(
     }
     if let Some(known) = cached {
         apply(known, &changes);
+        if let Some((org, by)) = changes.counted
+            && let Some(claims) = known.claims.get_mut(&org)
+        {
+            *claims = claims.saturating_add_signed(by);
+        }
         known.version = version;
     }
     Ok(first)

@@ -58,6 +58,8 @@ pub struct NetworkClaimWrite {
     pub spec: ClaimSpec,
     /// Where organisations may overlap.
     pub policy: Policy,
+    /// Most claims that the organisation may have when this one is new ([`Error::Full`](crate::Error::Full)).
+    pub limit: u64,
     /// True to decide and write nothing.
     pub dry_run: bool,
 }

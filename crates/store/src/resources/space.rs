@@ -13,9 +13,12 @@ use std::net::IpAddr;
 use tokio::sync::Mutex;
 
 /// The index and the version of the table it stands for.
+#[derive(Default)]
 pub(crate) struct Cached {
     pub(crate) version: i64,
     pub(crate) space: Space,
+    /// Claims by organisation, of those that were counted since another process last changed the table.
+    pub(crate) claims: HashMap<OrgId, u64>,
 }
 
 /// The index of one process. Allocations hold it, so that they wait here rather than for the database.
@@ -51,6 +54,7 @@ fn read(r: &Cells) -> Result<Row> {
 impl Cached {
     /// Applies changed rows in the order of their versions.
     fn apply(&mut self, rows: &[Cells]) -> Result<()> {
+        self.claims.clear();
         for cells in rows {
             let Row { holding, released_at } = read(cells)?;
             self.space.remove(&holding.prefix, holding.holder.tenant, &holding.holder.claim);
@@ -71,7 +75,7 @@ impl SpaceCache {
             .await?
             .ok_or_else(|| Error::Broken("the head of the address space is missing".into()))?
             .int(0)?;
-        let known = cached.get_or_insert_with(|| Cached { version: -1, space: Space::default() });
+        let known = cached.get_or_insert_with(|| Cached { version: -1, ..Cached::default() });
         // Another change of the table committed before this transaction got the lock.
         if known.version != version - 1 {
             let rows = tx.rows(changed_since(known.version), args![known.version]).await?;
@@ -90,7 +94,7 @@ fn changed_since(version: i64) -> String {
 
 /// Brings the index to what is committed, without a lock on the table.
 async fn refresh<'a>(db: &Db, cached: &'a mut Option<Cached>) -> Result<&'a Cached> {
-    let known = cached.get_or_insert_with(|| Cached { version: -1, space: Space::default() });
+    let known = cached.get_or_insert_with(|| Cached { version: -1, ..Cached::default() });
     let version = version(db).await?;
     if known.version != version {
         // Rows newer than that version may be among them; they are applied again later, which changes nothing.
