@@ -7,7 +7,7 @@ use model::ids::{Caller, EventId, LogPosition, OrgId};
 use model::names::DomainName;
 use model::scan::{Live, LogEntry, Op};
 use numbers::IpNet;
-use service::addresses::{PlacedAddress, Pointers};
+use service::addresses::{AddressReview, PlacedAddress, Pointers};
 use service::policy::{Action, authorize};
 use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
 use service::{ApiError, ApiResult, ErrorKind};
@@ -185,8 +185,13 @@ impl ResourceBackend for Services {
     async fn addresses(&self, caller: &Caller, name: &DomainName) -> ApiResult<Vec<PlacedAddress>> {
         authorize(caller, Action::Addresses)?;
         let object = self.domain_object(caller, name).await?;
-        let zone = object.observation.and_then(|o| o.zone.value).unwrap_or_default();
-        crate::place_addresses(&**self.store(), caller.org, &zone).await.map_err(unavailable)
+        let Some(observation) = object.observation else { return Ok(Vec::new()) };
+        crate::place_addresses(&**self.store(), caller.org, &observation).await.map_err(unavailable)
+    }
+
+    async fn address_review(&self, caller: &Caller) -> ApiResult<AddressReview> {
+        authorize(caller, Action::AddressReview)?;
+        crate::addresses::review(&**self.store(), caller.org).await.map_err(unavailable)
     }
 
     async fn pointing(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<Pointers> {

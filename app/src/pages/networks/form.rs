@@ -19,7 +19,7 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
     };
     let result = n.preview.as_ref().map(preview);
     view! {
-        <section class="card">
+        <section class="card" id="claim">
             <div class="card-head"><h2>"Claim a prefix"</h2></div>
             <div class="card-body">
                 <form class="grid grid-cols-1 gap-4 content-start" method="get" action="/networks">
