@@ -189,7 +189,7 @@ impl ResourceStore for Database {
         addresses::pointing_into(&self.db, org, prefix, limit).await
     }
     async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
-        claims::blocks(&self.db, org, limit).await
+        space::blocks(&self.db, &self.space, org, limit).await
     }
     async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>> {
         space::released(&self.db, org, limit).await

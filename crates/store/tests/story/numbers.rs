@@ -214,6 +214,18 @@ pub async fn blocks_are_those_of_all_claims_of_an_organisation(place: &Place) {
     assert_eq!(blocks(ONE, 100).await, ["10.20.0.0/16", "2001:db8::/48"]);
     assert_eq!(blocks(TWO, 100).await, ["2001:db8:1::/48"]);
     assert_eq!(blocks(ONE, 1).await.len(), 1);
+    // Those that were read before are brought forward: by a new claim, a change, a release, and by another process.
+    let y = claim(&*s, ONE, "y", &[request(None, Some("10.30.0.0/16"), Some(26))]).await;
+    assert_eq!(blocks(ONE, 100).await, ["10.20.0.0/16", "10.30.0.0/16", "2001:db8::/48"]);
+    let moved = write(ONE, "y", Some(y.rv), &[request(None, Some("10.40.0.0/16"), Some(26))]);
+    s.write_network_claim(&moved, now()).await.unwrap();
+    assert_eq!(blocks(ONE, 100).await, ["10.20.0.0/16", "10.40.0.0/16", "2001:db8::/48"]);
+    let (other, policy) = (place.open().await, Policy::default());
+    claim(&*other, ONE, "x", &[request(None, Some("10.50.0.0/16"), Some(26))]).await;
+    other.delete_network_claim(ONE, "z", None, &policy, now()).await.unwrap();
+    assert_eq!(blocks(ONE, 100).await, ["10.40.0.0/16", "10.50.0.0/16", "2001:db8::/48"]);
+    s.delete_network_claim(ONE, "y", None, &policy, now()).await.unwrap();
+    assert_eq!(blocks(ONE, 100).await, ["10.50.0.0/16", "2001:db8::/48"]);
 }
 
 pub async fn claims_beyond_the_quota_are_refused_whichever_process_made_the_others(place: &Place) {
