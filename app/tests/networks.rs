@@ -60,7 +60,9 @@ async fn a_preview_says_what_a_claim_would_get_or_why_nothing() {
     claim(&mut claims, "web", request(Some("10.20.0.0/17"), None, None));
     let app = app(claims);
     let t = read(&app, "/networks?name=x&from=10.20.0.0/16&length=26&resource=y").await;
-    says(&t, &["You would get 10.20.128.0/26"]);
+    says(&t, &["You would get 10.20.128.0/26 10.20.128.0 – 10.20.128.63, 64 addresses"]);
+    let t = read(&app, "/networks?name=x&prefix=2001:db8::/48&resource=y").await;
+    says(&t, &["You would get 2001:db8::/48", "2^80 addresses"]);
     let t = read(&app, "/networks?name=x&prefix=10.20.1.0/24&resource=y").await;
     says(&t, &["Overlaps 10.20.0.0/17, held by web"]);
 }

@@ -183,6 +183,9 @@ pub struct Attention {
 pub struct Preview {
     /// The prefix.
     pub prefix: Option<String>,
+    /// Its first and last address, and how many there are.
+    #[serde(default)]
+    pub extent: Option<String>,
     /// Why none.
     pub reason: Option<String>,
 }
@@ -262,7 +265,7 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
         };
         preview = Some(match saved {
             Ok(c) => view::preview(&c),
-            Err(e) => Preview { prefix: None, reason: Some(e.detail) },
+            Err(e) => Preview { prefix: None, extent: None, reason: Some(e.detail) },
         });
     }
     let review = backend.address_review(&caller).await?;

@@ -64,10 +64,17 @@ impl Form {
 pub(super) fn preview(claim: &Claim) -> Preview {
     let record = claim.status.address_space.first();
     let allocated = record.filter(|r| r.status == RecordState::Allocated);
-    Preview {
-        prefix: allocated.and_then(|r| r.prefix.clone()),
-        reason: record.and_then(|r| r.message.clone()),
-    }
+    let prefix = allocated.and_then(|r| r.prefix.clone());
+    let extent = prefix.as_deref().and_then(|p| p.parse::<IpNet>().ok()).map(|p| {
+        // Digits of a large IPv6 prefix say less than its length.
+        let count = match p.max_prefix_len() - p.prefix_len() {
+            0 => "one address".to_string(),
+            bits @ 1..=16 => format!("{} addresses", 1_u32 << bits),
+            bits => format!("2^{bits} addresses"),
+        };
+        format!("{} – {}, {count}", p.network(), p.broadcast())
+    });
+    Preview { prefix, extent, reason: record.and_then(|r| r.message.clone()) }
 }
 
 /// The blocks that claims take prefixes out of, and exact prefixes outside of them.
