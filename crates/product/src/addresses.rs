@@ -40,7 +40,8 @@ const PTR_TIME: Duration = Duration::from_secs(6);
 
 /// The addresses that records of a domain hold and those of its name servers, each once with its owner and type.
 fn addresses(o: &Observation) -> impl Iterator<Item = (&str, &'static str, IpAddr)> {
-    let records = o.zone.value.iter().flat_map(ZoneSnapshot::addresses).map(|(set, a)| (set.name.as_str(), a));
+    let records =
+        o.zone.value.iter().flat_map(ZoneSnapshot::addresses).map(|(set, a)| (set.name.as_str(), a));
     let servers = o.delegation.value.iter().flat_map(|d| {
         let asked = d.servers.iter().filter_map(|s| Some((s.name.as_str(), s.address?)));
         asked.chain(d.parent_ns.iter().flat_map(|n| n.addresses.iter().map(|a| (n.name.as_str(), *a))))

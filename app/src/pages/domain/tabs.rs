@@ -18,6 +18,7 @@ const TABS: [(&str, &str, &str); 7] = [
 const YAML: &str = "yaml";
 
 /// Address and label of each tab of a domain, for the page that shows it as YAML.
+#[cfg(any(feature = "ssr", test))]
 pub(crate) fn links(name: &str) -> impl Iterator<Item = (String, &'static str)> {
     TABS.iter().map(move |(id, end, label)| (address(name, id, end), *label))
 }
