@@ -67,6 +67,26 @@ pub(crate) fn focus(id: &str) {
     }
 }
 
+/// Moves the focus among the elements of a selector, HTML or SVG: to the next, the one before, the first or the last.
+pub(crate) fn focus_among(selector: &str, key: &str) {
+    let Ok(found) = document().query_selector_all(selector) else { return };
+    let all: Vec<web_sys::Element> =
+        (0..found.length()).filter_map(|i| found.item(i)?.dyn_into().ok()).collect();
+    let Some(last) = all.len().checked_sub(1) else { return };
+    let at = document().active_element().and_then(|here| all.iter().position(|e| *e == here));
+    let to = match (key, at) {
+        ("Home", _) | (_, None) => 0,
+        ("End", _) => last,
+        ("ArrowLeft", Some(i)) => i.saturating_sub(1),
+        (_, Some(i)) => (i + 1).min(last),
+    };
+    if let Some(e) = all[to].dyn_ref::<web_sys::SvgElement>() {
+        let _ = e.focus();
+    } else if let Some(e) = all[to].dyn_ref::<HtmlElement>() {
+        let _ = e.focus();
+    }
+}
+
 /// Selects the text of an input, so that typing replaces it.
 pub(crate) fn select_all(id: &str) {
     if let Some(e) = by_id::<HtmlInputElement>(id) {

@@ -42,7 +42,8 @@ async fn a_block_is_drawn_with_its_claims_and_what_is_free() {
     says(&t, &["1 blocks, 3 claims", "50 % used", "10.20.0.0", "10.20.255.255", "10.20.128.0/17 free"]);
     // The conflict in words, refused ones first.
     says(&t, &["Unavailable", "Overlaps 10.20.64.0/18, held by web since Nov 20, 2026."]);
-    assert!(t.find("Unavailable") < t.find("Allocated"), "{t}");
+    let (_, list) = t.rsplit_once("Since Actions").unwrap();
+    assert!(list.find("Unavailable") < list.find("Allocated"), "{t}");
     // A picture of links is a group with a name, not an image.
     assert!(html.contains("role=\"group\" aria-label=\"Free and used space in 10.20.0.0/16\""), "{html}");
     for label in ["10.20.0.0/18, pool", "10.20.64.0/18, web", "10.20.128.0/17, free"] {
@@ -59,7 +60,9 @@ async fn a_preview_says_what_a_claim_would_get_or_why_nothing() {
     claim(&mut claims, "web", request(Some("10.20.0.0/17"), None, None));
     let app = app(claims);
     let t = read(&app, "/networks?name=x&from=10.20.0.0/16&length=26&resource=y").await;
-    says(&t, &["You would get 10.20.128.0/26"]);
+    says(&t, &["You would get 10.20.128.0/26 10.20.128.0 – 10.20.128.63, 64 addresses"]);
+    let t = read(&app, "/networks?name=x&prefix=2001:db8::/48&resource=y").await;
+    says(&t, &["You would get 2001:db8::/48", "2^80 addresses"]);
     let t = read(&app, "/networks?name=x&prefix=10.20.1.0/24&resource=y").await;
     says(&t, &["Overlaps 10.20.0.0/17, held by web"]);
 }
@@ -101,4 +104,58 @@ async fn claims_beyond_those_that_are_read_are_said_to_be() {
     says(&t, &["19,000 more records are not listed"]);
     let t = read(&app(many(20_000)), "/networks").await;
     assert!(!t.contains("Not all claims are shown"), "{t}");
+}
+
+#[tokio::test]
+async fn the_list_is_searched_and_limited_to_a_state_by_the_address_of_the_page() {
+    let mut claims = Vec::new();
+    claim(&mut claims, "pool", request(None, Some("10.20.0.0/16"), Some(18)));
+    claim(&mut claims, "web", request(Some("10.20.64.0/18"), None, None));
+    claim(&mut claims, "edge", request(Some("10.20.80.0/24"), None, None));
+    claim(&mut claims, "six", request(Some("2001:db8::/48"), None, None));
+    let app = app(claims);
+    // By default the first block; a search covers all.
+    let t = read(&app, "/networks").await;
+    says(&t, &["Claims in 10.20.0.0/16 3", "All 3", "Unavailable 1", "Allocated 2", "Released 0"]);
+    let t = read(&app, "/networks?q=2001:db8::53").await;
+    says(&t, &["Claims that match “2001:db8::53” 1", "2001:db8::/48 six"]);
+    let (_, html) = page(&app, "/networks?block=10.20.0.0/16&q=10.20.80.9&state=unavailable").await;
+    let t = text(&html);
+    says(&t, &["All 2", "10.20.80.0/24 edge"]);
+    let (_, list) = t.rsplit_once("Since Actions").unwrap();
+    assert!(!list.contains("10.20.64.0/18 web"), "{t}");
+    // Links and the form keep what the address says, and the export has the same.
+    let kept = "block=10.20.0.0%2F16&amp;q=10.20.80.9";
+    for link in [
+        format!("href=\"/networks?{kept}&amp;state=allocated\""),
+        format!("href=\"/networks.csv?{kept}&amp;state=unavailable\""),
+        format!("href=\"/networks.json?{kept}&amp;state=unavailable\""),
+        "<input type=\"hidden\" name=\"state\" value=\"unavailable\"".to_string(),
+        "value=\"10.20.80.9\"".to_string(),
+    ] {
+        assert!(html.contains(&link), "{link}: {html}");
+    }
+    let t = read(&app, "/networks?q=nothing-like-this").await;
+    says(&t, &["No record matches.", "Show all in this block"]);
+    let t = read(&app, "/networks?state=held").await;
+    says(&t, &["“held” is not a state: use unavailable, allocated or released."]);
+}
+
+#[tokio::test]
+async fn what_is_refused_names_the_claim_and_the_conflict() {
+    let mut claims = Vec::new();
+    claim(&mut claims, "web", request(Some("10.20.64.0/18"), None, None));
+    assert!(!read(&app(claims.clone()), "/networks").await.contains("Needs attention"));
+    // One record is free and refused with the other, which is the one to name.
+    let two = [request(Some("10.20.0.0/24"), None, None), request(Some("10.20.80.0/24"), None, None)];
+    claims.insert(0, decided(&claims, "edge", &ClaimSpec { address_space: two.to_vec() }));
+    let (_, html) = page(&app(claims), "/networks?block=10.20.0.0/16").await;
+    says(
+        &text(&html),
+        &["Needs attention 1", "edge is refused 10.20.80.0/24: Overlaps 10.20.64.0/18, held by web"],
+    );
+    assert!(html.contains("href=\"/objects/networkclaims/edge\""), "{html}");
+    // The refused prefix is drawn below what it overlaps; the free one is not.
+    assert!(html.contains("aria-label=\"10.20.80.0/24, unavailable for edge\""), "{html}");
+    assert!(!html.contains("aria-label=\"10.20.0.0/24, unavailable"), "{html}");
 }

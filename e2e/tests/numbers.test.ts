@@ -6,7 +6,6 @@ import { expect, expectAccessible, hydrated, pictures, test } from "../support/t
 
 const api = "/apis/datumapis.com/v1alpha/namespaces/default/networkclaims";
 const block = "10.88.0.0/16";
-const small = "10.89.0.0/16";
 
 let own: Server;
 test.beforeAll(async () => {
@@ -103,4 +102,90 @@ test("a block is zoomed into and left again", async ({ page }) => {
   await zoom.getByRole("link", { name: block }).click();
   await expect(picture(page, block)).toBeVisible();
   await hydrated(page);
+  // By the keyboard alone, in a picture that the browser made: the page has been changed without a load.
+  await part(page, "10.88.64.0/18, free").focus();
+  await expect(part(page, "10.88.64.0/18, free")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(picture(page, "10.88.64.0/18")).toBeVisible();
+  await expect(picture(page, "10.88.64.0/18"), "the next key goes to the picture").toBeFocused();
+  await page.keyboard.press("Backspace");
+  await expect(picture(page, block)).toBeVisible();
+  await expect(picture(page, block)).toBeFocused();
+  await page.keyboard.press("ArrowRight");
+  await expect(part(page, "10.88.0.0/18, shop-pool")).toBeFocused();
+  await page.keyboard.press("ArrowRight");
+  await expect(part(page, "10.88.64.0/18, free")).toBeFocused();
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  await expect(picture(page, "10.88.128.0/17")).toBeVisible();
+  // The address is that of the block, and the browser's way back works.
+  await expect(page).toHaveURL(shows("10.88.128.0/17"));
+  await page.goBack();
+  await expect(picture(page, block)).toBeVisible();
+  await expectAccessible(page);
+});
+
+test("claims are searched, limited to a state and exported", async ({ page }) => {
+  test.setTimeout(180_000);
+  const make = async (name: string, prefix: string): Promise<void> => {
+    const made = await page.request.post(`${own.url}${api}`, {
+      data: {
+        apiVersion: "datumapis.com/v1alpha",
+        kind: "NetworkClaim",
+        metadata: { name },
+        spec: { addressSpace: [{ prefix, reference: { group: "apps", resource: name }, description: `For ${name}` }] },
+      },
+    });
+    expect(made.status(), await made.text()).toBe(201);
+  };
+  await make("mail-pool", "10.90.0.0/24");
+  await make("late-pool", "10.90.0.128/25");
+  await page.goto(shows(block));
+  await hydrated(page);
+  const attention = page.getByRole("heading", { name: "Needs attention" });
+  await expect(attention).toBeVisible();
+  await expect(page.getByRole("heading", { name: "late-pool is refused" })).toBeVisible();
+
+  // A search covers every block.
+  await page.getByRole("searchbox", { name: "Search by prefix, address, reference or description" }).fill("10.90.0.200");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "Claims that match “10.90.0.200”" })).toBeVisible();
+  await expect(claims(page).locator("tbody tr")).toHaveCount(2);
+  const filters = page.getByRole("search", { name: "Filter claims" });
+  await filters.getByRole("link", { name: "Allocated 1" }).click();
+  await expect(claims(page).locator("tbody tr")).toHaveCount(1);
+  await expect(claims(page)).toContainText("mail-pool");
+  await expect(page).toHaveURL(/q=10\.90\.0\.200&state=allocated$/);
+  await looked(page, "numbers-search");
+
+  // What is exported is what is listed.
+  const csv = await page.request.get(new URL((await page.getByRole("link", { name: "Export CSV" }).getAttribute("href"))!, own.url).href);
+  const lines = (await csv.text()).trim().split(/\r?\n/);
+  expect(lines).toHaveLength(2);
+  expect(lines[1]).toMatch(/^10\.90\.0\.0\/24,mail-pool,apps\/mail-pool,allocated,/);
+  const downloading = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Export JSON" }).click();
+  expect((await downloading).suggestedFilename()).toBe("networks.json");
+  await page.goBack();
+  await expect(claims(page).locator("tbody tr")).toHaveCount(2);
+});
+
+test.describe("without script", () => {
+  test.use({ javaScriptEnabled: false });
+
+  test("the picture zooms, the list is searched, the preview works, and a wrong block says why", async ({ page }) => {
+    await page.goto(shows(block));
+    await part(page, "10.88.0.0/18, shop-pool").click();
+    await expect(picture(page, "10.88.0.0/18")).toBeVisible();
+    await page.getByRole("searchbox").last().fill("mail-pool");
+    await page.getByRole("button", { name: "Search" }).click();
+    await expect(page.getByRole("heading", { name: "Claims that match “mail-pool”" })).toBeVisible();
+    await expect(claims(page).locator("tbody tr")).toHaveCount(1);
+    await page.goto(shows(block));
+    await fill(page, { name: "plain", from: block, length: "24", resource: "plain" });
+    await press(page, "Preview");
+    await expect(page.getByRole("status").filter({ hasText: "You would get" })).toContainText("10.88.64.0/24");
+    await page.goto(shows("10.88.0.1/16"));
+    await expect(page.getByText("has host bits set")).toBeVisible();
+  });
 });

@@ -85,10 +85,15 @@ test("a domain is opened from its menu, copied and edited", async ({ page, conte
     .not.toBeNull();
   await page.goto(`${own.url}/domains/${domain}`);
   await hydrated(page);
-  await page.getByLabel("More actions").click();
-  await page.getByRole("link", { name: "View and edit as YAML" }).click();
+  // A tab among the others, by mouse and by the arrow keys.
+  await page.getByRole("tab", { name: "Configuration" }).focus();
+  await page.keyboard.press("ArrowRight");
+  await expect(page.getByRole("tab", { name: "YAML" })).toBeFocused();
+  await page.keyboard.press("Enter");
   await expect(page).toHaveURL(`${own.url}/objects/domains/${domain}`);
-  await expect(page.getByRole("heading", { level: 1, name: `${domain} as YAML` })).toBeVisible();
+  await expect(page.getByRole("heading", { level: 1, name: domain })).toBeVisible();
+  const views = page.getByRole("navigation", { name: "Views" });
+  await expect(views.locator('[aria-current="page"]')).toHaveText("YAML");
   const { metadata } = await live(page, `domains/${domain}`);
   await expect(text(page)).toHaveValue(/kind: Domain\n/);
   await expect(text(page)).toHaveValue(new RegExp(`resourceVersion: ["']?${metadata.resourceVersion}["']?\n`));
@@ -105,8 +110,8 @@ test("a domain is opened from its menu, copied and edited", async ({ page, conte
   await expect(text(page)).toHaveValue(/team: edge/);
   expect((await live(page, `domains/${domain}`)).metadata.labels).toEqual({ team: "edge" });
   await expectAccessible(page);
-  await page.getByRole("link", { name: "Back to the domain" }).click();
-  await expect(page).toHaveURL(`${own.url}/domains/${domain}`);
+  await views.getByRole("link", { name: "History" }).click();
+  await expect(page).toHaveURL(`${own.url}/domains/${domain}/history`);
 });
 
 test("a claim is opened from the networks and edited; what breaks a rule is refused and kept", async ({ page, complaints }) => {
@@ -151,8 +156,9 @@ test("a claim is opened from the networks and edited; what breaks a rule is refu
   await edit(page, labelled("shop"));
   await save(page);
   await expect(page.getByRole("status").filter({ hasText: "Saved" })).toBeVisible();
-  await page.getByRole("link", { name: "Back to the networks" }).click();
-  await expect(page).toHaveURL(`${own.url}/networks`);
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Networks" }).click();
+  await expect(page).toHaveURL(`${own.url}/networks?q=${claim}`);
+  await expect(page.getByRole("heading", { name: `Claims that match “${claim}”` })).toBeVisible();
 });
 
 test("a change by someone else is shown beside the text, which is saved over it or discarded", async ({ page, complaints }) => {

@@ -2,7 +2,9 @@
 //!
 //! Lists 100,000 domains in chunks of 500, and holds watches of claims and of domains open while claims out of one block
 //! are made and scans are recorded at a steady rate: the time from the beginning of each to each watcher. On SQLite, through
-//! the server's router. Numbers can be set: `-- --items N --watches N --rate N --seconds N`.
+//! the server's router. Then one organisation is brought to 100,000 allocated prefixes, and at that size claims are made and
+//! released, and addresses are looked up. Numbers can be set: `-- --items N --watches N --rate N --seconds N --prefixes N`;
+//! 0 items or watches leaves that part out.
 
 #[allow(dead_code, reason = "tests use the rest")]
 #[path = "../tests/http/site.rs"]
@@ -163,13 +165,93 @@ async fn watches(site: &Site, count: usize, rate: usize, seconds: usize) {
     }
 }
 
+/// Entries of each claim that fills the registry; the most that a claim may have is 256.
+const ENTRIES: usize = 250;
+
+/// Fills a block with `count` prefixes out of a pool that leaves gaps, then measures single claims and look-ups.
+async fn prefixes(site: &Site, count: usize) {
+    let entry = |prefix: String| json!({ "prefix": prefix, "from": "10.0.0.0/8", "reference": { "resource": "fill" } });
+    let object = |name: String, entries: Vec<Value>| {
+        json!({
+            "apiVersion": "datumapis.com/v1alpha", "kind": "NetworkClaim", "metadata": { "name": name },
+            "spec": { "addressSpace": entries },
+        })
+    };
+    // Every second /28 from 10.128.0.0 on.
+    let prefix = |i: usize| {
+        let first = 0x0a80_0000 + u32::try_from(i).expect("a number") * 32;
+        format!("{}/28", std::net::Ipv4Addr::from(first))
+    };
+    let (begin, mut filled) = (Instant::now(), Vec::new());
+    for (i, part) in (0..count).collect::<Vec<_>>().chunks(ENTRIES).enumerate() {
+        let entries = part.iter().map(|i| entry(prefix(*i))).collect();
+        let start = Instant::now();
+        let (status, made) = site.api("POST", CLAIMS, object(format!("fill-{i:06}"), entries)).await;
+        filled.push(start.elapsed());
+        assert_eq!(status.as_u16(), 201, "{made}");
+    }
+    println!("{count} prefixes allocated in {:.1?}, {ENTRIES} a claim", begin.elapsed());
+    let tenth = (filled.len() / 10).max(1);
+    let mut late = filled.split_off(filled.len() - tenth);
+    filled.truncate(tenth);
+    report("  a claim of the first tenth", &mut filled);
+    report("  a claim of the last tenth", &mut late);
+    let (mut made, mut gone) = (Vec::new(), Vec::new());
+    for i in 0..1_000 {
+        let name = format!("one-{i:06}");
+        let start = Instant::now();
+        let (status, claim) = site.api("POST", CLAIMS, claim(&name)).await;
+        made.push(start.elapsed());
+        assert_eq!(status.as_u16(), 201, "{claim}");
+        if i % 2 == 0 {
+            let start = Instant::now();
+            let (status, e) = site.api("DELETE", &format!("{CLAIMS}/{name}"), Value::Null).await;
+            gone.push(start.elapsed());
+            assert_eq!(status.as_u16(), 200, "{e}");
+        }
+    }
+    report("  a claim of one prefix at that size", &mut made);
+    report("  a release at that size", &mut gone);
+    let (mut covered, mut uncovered) = (Vec::new(), Vec::new());
+    for i in 0..2_000 {
+        let at = |offset: u32| {
+            // In the second half: the gaps that single claims took come first.
+            let place = count / 2 + i * count / 4_000;
+            let first = 0x0a80_0000 + u32::try_from(place).expect("a number") * 32;
+            std::net::IpAddr::from(std::net::Ipv4Addr::from(first + offset))
+        };
+        for (offset, times) in [(5, &mut covered), (21, &mut uncovered)] {
+            let start = Instant::now();
+            let found = site.scanner.store.covering(OrgId::BUILT_IN, &[at(offset)]).await.expect("reads");
+            times.push(start.elapsed());
+            assert_eq!(found[0].is_some(), offset == 5);
+        }
+    }
+    report("  who covers an address that a claim holds", &mut covered);
+    report("  who covers one that none holds", &mut uncovered);
+    let mut blocks = Vec::new();
+    for _ in 0..200 {
+        let start = Instant::now();
+        let found = site.scanner.store.network_blocks(OrgId::BUILT_IN, 10_000).await.expect("reads");
+        blocks.push(start.elapsed());
+        assert_eq!(found.len(), 1);
+    }
+    report("  the blocks of all claims", &mut blocks);
+}
+
 #[tokio::main]
 async fn main() {
     let site = site(false).await;
     let stop = CancellationToken::new();
     let (hub, store) = (site.scanner.hub.clone(), site.scanner.store.clone());
     tokio::spawn(hub.follow(store, Duration::from_millis(500), stop.clone()));
-    lists(&site, setting("--items", 100_000)).await;
-    watches(&site, setting("--watches", 1_000), setting("--rate", 100), setting("--seconds", 10)).await;
+    let (items, count) = (setting("--items", 100_000), setting("--watches", 1_000));
+    if items > 0 {
+        lists(&site, items).await;
+    }
+    if count > 0 {
+        watches(&site, count, setting("--rate", 100), setting("--seconds", 10)).await;
+    }
+    prefixes(&site, setting("--prefixes", 100_000)).await;
     stop.cancel();
 }

@@ -4,7 +4,9 @@
 
 use crate::components::area::area_text;
 use crate::components::icon;
+use crate::pages::domain;
 use leptos::prelude::*;
+use model::inventory::percent;
 
 /// Where the script of the page is.
 pub const OBJECT_SCRIPT: &str = "/object.js";
@@ -27,8 +29,6 @@ pub struct ObjectPage {
     pub name: String,
     /// The text: the live object, or what was sent and refused.
     pub yaml: String,
-    /// Where the page of the object is: address and words.
-    pub back: (String, &'static str),
     /// Whether the caller may change it.
     pub is_editable: bool,
     /// Whether it has just been saved.
@@ -43,7 +43,7 @@ pub struct ObjectPage {
 pub fn object_document(head_html: &str, page: &ObjectPage) -> String {
     let head = leptos::tachys::html::InertElement::new(head_html.to_string());
     let at = format!("/objects/{}/{}", page.plural, page.name);
-    let (back, words) = page.back.clone();
+    let tabs = tabs(page, &at);
     let saved = page.is_saved.then(|| {
         view! {
             <div class="banner banner-ok" role="status">{icon::icon("ok")}
@@ -67,8 +67,10 @@ pub fn object_document(head_html: &str, page: &ObjectPage) -> String {
             </head>
             <body><icon::Sprite/>
                 <main class="mx-auto w-full max-w-240 p-6 max-sm:p-4 grid grid-cols-1 gap-4 content-start" id="main">
-                    <p><a href=back>{words}</a></p>
-                    <h1 class="wrap">{page.name.clone()}" as YAML"</h1>
+                    <header class="card">
+                        <h1 class="wrap px-5 py-4 text-2xl font-mono font-semibold">{page.name.clone()}</h1>
+                        {tabs}
+                    </header>
                     {saved}{failed.then(|| failure(page))}
                     <form class="card" method="post" action=at.clone()>
                         {head_of("yaml", heading(page))}
@@ -86,6 +88,23 @@ pub fn object_document(head_html: &str, page: &ObjectPage) -> String {
     }
     .into_any()
     .to_html()
+}
+
+/// The tabs of the object with this one as the current: those of the domain, or where the claim is listed.
+fn tabs(page: &ObjectPage, at: &str) -> AnyView {
+    let all: Vec<(String, &'static str)> = if page.plural == "domains" {
+        domain::tab_links(&page.name).collect()
+    } else {
+        vec![(format!("/networks?q={}", percent(&page.name)), "Networks"), (at.to_string(), "YAML")]
+    };
+    let each: Vec<_> = all
+        .into_iter()
+        .map(|(href, label)| {
+            let current = (href == at).then_some("page");
+            view! { <a class="tab" href=href aria-current=current>{label}</a> }
+        })
+        .collect();
+    view! { <nav class="flex gap-1 px-3 border-t overflow-x-auto [scrollbar-width:none] max-sm:px-2" aria-label="Views">{each}</nav> }.into_any()
 }
 
 /// The label of an area, and a button that copies its text.

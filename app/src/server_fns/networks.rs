@@ -1,7 +1,13 @@
 //! The Networks page: blocks, claims, free space, a preview; and what covers the addresses of a domain.
 
 #[cfg(feature = "ssr")]
+mod attention;
+#[cfg(feature = "ssr")]
 mod fold;
+#[cfg(feature = "ssr")]
+pub mod rows;
+#[cfg(feature = "ssr")]
+mod space;
 #[cfg(feature = "ssr")]
 mod view;
 
@@ -40,6 +46,9 @@ pub struct Cell {
     pub start: f64,
     /// Its part of the block, per cent.
     pub width: f64,
+    /// The claim that released it, when names still point into it.
+    #[serde(default)]
+    pub released: Option<String>,
     /// What it holds, when it stands for parts that are too many to draw.
     #[serde(default)]
     pub fold: Option<Fold>,
@@ -52,6 +61,19 @@ pub struct Fold {
     pub used: f64,
     /// Allocated prefixes in it.
     pub claims: usize,
+}
+
+/// A prefix in a block that a claim was refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RefusedPart {
+    /// The prefix.
+    pub prefix: String,
+    /// The claim.
+    pub claim: String,
+    /// Where it begins, per cent of the block.
+    pub start: f64,
+    /// Its part of the block, per cent.
+    pub width: f64,
 }
 
 /// A block with its parts.
@@ -67,9 +89,46 @@ pub struct Space {
     pub cells: Vec<Cell>,
     /// Parts that are drawn folded.
     pub folded: usize,
+    /// The first prefixes in it that were refused, at most [`REFUSED_MAX`].
+    pub refused: Vec<RefusedPart>,
 }
 
-/// A record of a claim.
+/// The state of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowState {
+    /// A claim was refused it.
+    Unavailable,
+    /// A claim holds it.
+    Allocated,
+    /// A claim held it and released it.
+    Released,
+}
+
+impl RowState {
+    /// All of them, in the order of the list.
+    pub const ALL: [RowState; 3] = [RowState::Unavailable, RowState::Allocated, RowState::Released];
+
+    /// The word in addresses and exports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RowState::Unavailable => "unavailable",
+            RowState::Allocated => "allocated",
+            RowState::Released => "released",
+        }
+    }
+
+    /// The word for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            RowState::Unavailable => "Unavailable",
+            RowState::Allocated => "Allocated",
+            RowState::Released => "Released",
+        }
+    }
+}
+
+/// A record of a claim, or a prefix that a claim released.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClaimRow {
     /// The claim.
@@ -78,12 +137,45 @@ pub struct ClaimRow {
     pub prefix: String,
     /// The component.
     pub reference: String,
-    /// True when it is allocated.
-    pub allocated: bool,
-    /// What it is for, or why it is unavailable.
-    pub words: String,
-    /// When it was allocated or refused.
+    /// Its state.
+    pub state: RowState,
+    /// What it is for.
+    pub description: String,
+    /// Why it is unavailable.
+    pub message: Option<String>,
+    /// When it was allocated, refused or released.
     pub date: Timestamp,
+}
+
+/// What an entry of the card *Needs attention* is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttentionKind {
+    /// A claim is refused.
+    Refused,
+    /// A name points into space that was released.
+    Released,
+    /// A name points into space that no claim covers.
+    Unclaimed,
+}
+
+/// An entry of the card *Needs attention*.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attention {
+    /// What it is about.
+    pub kind: AttentionKind,
+    /// The claim or the name, as code.
+    pub subject: String,
+    /// What is wrong with it, in a few words that follow the subject.
+    pub title: String,
+    /// The same in sentences, with what to do.
+    pub words: String,
+    /// The domain in the inventory whose record it is.
+    pub domain: Option<String>,
+    /// The claim that is refused or that released the space.
+    pub claim: Option<String>,
+    /// The address of this page with a form that claims the space.
+    pub form: Option<String>,
 }
 
 /// What a claim would get.
@@ -91,6 +183,9 @@ pub struct ClaimRow {
 pub struct Preview {
     /// The prefix.
     pub prefix: Option<String>,
+    /// Its first and last address, and how many there are.
+    #[serde(default)]
+    pub extent: Option<String>,
     /// Why none.
     pub reason: Option<String>,
 }
@@ -102,7 +197,19 @@ pub struct Networks {
     pub blocks: Vec<Block>,
     /// The block that is shown.
     pub space: Option<Space>,
-    /// Records of claims in it, refused ones first, at most [`ROWS_MAX`].
+    /// What needs attention, at most [`ATTENTION_MAX`].
+    pub attention: Vec<Attention>,
+    /// Entries beyond, and whether not all of DNS was compared.
+    pub more_attention: (usize, bool),
+    /// The search that the list answers; it covers all blocks.
+    pub search: String,
+    /// The prefix or address that was searched for.
+    pub searched: Option<String>,
+    /// The state that the list is limited to.
+    pub state: Option<RowState>,
+    /// Records by state, in the order of [`RowState::ALL`], before the list is limited to one.
+    pub counts: [usize; 3],
+    /// Records of claims in the block or that match the search, refused ones first, at most [`ROWS_MAX`].
     pub claims: Vec<ClaimRow>,
     /// Records beyond.
     #[serde(default)]
@@ -114,7 +221,7 @@ pub struct Networks {
     /// True when there are more than [`CLAIMS_MAX`], which the page leaves out.
     #[serde(default)]
     pub is_cut: bool,
-    /// Why the block of the address can't be shown.
+    /// What of the page's address can't be shown, and why.
     pub error: Option<String>,
     /// The server's clock.
     pub now: Timestamp,
@@ -122,6 +229,10 @@ pub struct Networks {
 
 /// Parts of a block that are drawn and listed.
 pub const CELLS_MAX: usize = 256;
+/// Refused prefixes that are drawn.
+pub const REFUSED_MAX: usize = 12;
+/// Entries that need attention which are listed.
+pub const ATTENTION_MAX: usize = 20;
 /// Records of claims that are listed.
 pub const ROWS_MAX: usize = 1_000;
 /// Claims that the page reads.
@@ -154,10 +265,11 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
         };
         preview = Some(match saved {
             Ok(c) => view::preview(&c),
-            Err(e) => Preview { prefix: None, reason: Some(e.detail) },
+            Err(e) => Preview { prefix: None, extent: None, reason: Some(e.detail) },
         });
     }
-    Ok(Networks { is_cut, ..view::page(&claims, &value("block"), preview, context::now()) })
+    let review = backend.address_review(&caller).await?;
+    Ok(Networks { is_cut, ..view::page(&claims, &review, &query, preview, context::now()) })
 }
 
 /// Claims a prefix.
@@ -175,7 +287,7 @@ pub async fn claim_prefix(
     let form = view::Form { name, from, length, prefix, group, resource, description };
     let saved = backend.save_network_claim(&caller, &form.draft(false)?).await?;
     context::go_back(&[("done", "claimed.1".into())]);
-    view::rows(std::slice::from_ref(&saved)).pop().ok_or_else(ApiError::internal)
+    rows::of_claims(std::slice::from_ref(&saved)).pop().ok_or_else(ApiError::internal)
 }
 
 /// Releases a claim.

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition};
 use model::names::DomainName;
-use service::addresses::{PlacedAddress, Pointers};
+use service::addresses::{AddressReview, PlacedAddress, Pointers};
 use service::numbers::{ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, Space, allocate};
 use service::resources::{Changes, Claim, ClaimDraft, DomainObject, ResourceBackend};
 use service::{ApiError, ApiResult};
@@ -77,6 +77,9 @@ impl ResourceBackend for Sample {
     }
     async fn addresses(&self, _: &Caller, _: &DomainName) -> ApiResult<Vec<PlacedAddress>> {
         Ok(Vec::new())
+    }
+    async fn address_review(&self, _: &Caller) -> ApiResult<AddressReview> {
+        Ok(self.review.clone())
     }
     async fn pointing(&self, _: &Caller, prefix: &IpNet) -> ApiResult<Pointers> {
         Ok(Pointers { prefix: *prefix, pointers: Vec::new(), more: false })

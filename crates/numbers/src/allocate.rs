@@ -1,7 +1,8 @@
 //! The registry's decision about a claim: a pure function of what is held, the policy, and what is asked for.
 
 use crate::claim::{
-    AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, Read, RecordState, Reference, read,
+    AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, FREE_BUT_REFUSED, Read, RecordState, Reference,
+    read,
 };
 use crate::prefix::overlaps;
 use crate::ranges::RangeSet;
@@ -128,8 +129,7 @@ impl Outcome {
                 AddressRecord { status: allocated, ..record(request, Some(prefix), now) }
             }
             Outcome::New(prefix) => {
-                let words = "Free, but a claim is allocated as a whole, and another entry was refused.";
-                AddressRecord { message: Some(words.into()), ..record(request, Some(prefix), now) }
+                AddressRecord { message: Some(FREE_BUT_REFUSED.into()), ..record(request, Some(prefix), now) }
             }
             Outcome::Refused(prefix, message, holding) => AddressRecord {
                 message: Some(message),

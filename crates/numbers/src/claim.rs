@@ -87,6 +87,17 @@ pub struct AddressRecord {
     pub held_prefix: Option<String>,
 }
 
+/// Why a record of a refused claim whose own prefix is free is not allocated.
+pub(crate) const FREE_BUT_REFUSED: &str =
+    "Free, but a claim is allocated as a whole, and another entry was refused.";
+
+impl AddressRecord {
+    /// True when it is itself what its claim is refused for, rather than free and refused with another record.
+    pub fn is_conflict(&self) -> bool {
+        self.status == RecordState::Unavailable && self.message.as_deref() != Some(FREE_BUT_REFUSED)
+    }
+}
+
 /// The registry's decision about a claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

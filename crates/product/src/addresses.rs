@@ -8,19 +8,28 @@ use model::ids::{Caller, OrgId};
 use model::names::Fqdn;
 use model::observation::Observation;
 use numbers::IpNet;
-use numbers::prefix::host;
+use numbers::prefix::{aggregate, host};
 use service::ApiResult;
-use service::addresses::{Place, PlacedAddress, Pointer, Pointers, Ptr};
+use service::addresses::{AddressReview, Place, PlacedAddress, Pointer, Pointers, Ptr, StrayAddress};
 use service::policy::{Action, authorize};
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
-use store::Store;
+use store::{Pointing, Store, StoredCover};
 
 /// Addresses of a domain that are placed.
 const PLACED_MAX: usize = 200;
 /// Blocks that are compared with addresses that no claim covers.
 const BLOCKS_MAX: u32 = 10_000;
+/// Released prefixes that are reviewed.
+const RELEASED_MAX: u32 = 1_000;
+/// Areas (blocks and released prefixes, aggregated) whose names are reviewed, and the addresses that are read for it.
+const AREAS_MAX: usize = 200;
+const REVIEWED_MAX: usize = 20_000;
+/// Addresses looked up at once: each that no claim covers is compared with every prefix that may have held it.
+const LOOKED_UP: usize = 250;
+/// Addresses that a review reports.
+const STRAY_MAX: usize = 200;
 /// Names of one answer.
 const POINTERS_MAX: usize = 200;
 /// Addresses whose PTR records are looked up for one answer, and how many at once.
@@ -29,16 +38,31 @@ const PTR_AT_ONCE: usize = 16;
 /// How long the PTR records of one answer may take.
 const PTR_TIME: Duration = Duration::from_secs(6);
 
-/// Where the addresses of a zone lie; empty for an organisation that claims no address space and released none.
+/// The addresses that records of a domain hold and those of its name servers, each once with its owner and type.
+fn addresses(o: &Observation) -> impl Iterator<Item = (&str, &'static str, IpAddr)> {
+    let records =
+        o.zone.value.iter().flat_map(ZoneSnapshot::addresses).map(|(set, a)| (set.name.as_str(), a));
+    let servers = o.delegation.value.iter().flat_map(|d| {
+        let asked = d.servers.iter().filter_map(|s| Some((s.name.as_str(), s.address?)));
+        asked.chain(d.parent_ns.iter().flat_map(|n| n.addresses.iter().map(|a| (n.name.as_str(), *a))))
+    });
+    let mut seen = BTreeSet::new();
+    records
+        .chain(servers)
+        .filter(move |found| seen.insert(*found))
+        .map(|(name, a)| (name, if a.is_ipv4() { "A" } else { "AAAA" }, a))
+}
+
+/// Where the addresses of a domain and its name servers lie; empty for an organisation that claims no address space and released none.
 ///
 /// # Errors
 /// Those of the store.
 pub async fn place_addresses(
     store: &dyn Store,
     org: OrgId,
-    zone: &ZoneSnapshot,
+    o: &Observation,
 ) -> Result<Vec<PlacedAddress>, store::Error> {
-    let found: Vec<_> = zone.addresses().take(PLACED_MAX).collect();
+    let found: Vec<_> = addresses(o).take(PLACED_MAX).collect();
     if found.is_empty() {
         return Ok(Vec::new());
     }
@@ -46,28 +70,75 @@ pub async fn place_addresses(
     if !claims && store.released(org, 1).await?.is_empty() {
         return Ok(Vec::new());
     }
-    let addresses: Vec<IpAddr> = found.iter().map(|(_, a)| *a).collect();
+    let addresses: Vec<IpAddr> = found.iter().map(|(.., a)| *a).collect();
     let covers = store.covering(org, &addresses).await?;
     let is_covered = covers.iter().all(Option::is_some);
     let blocks = if is_covered { Vec::new() } else { store.network_blocks(org, BLOCKS_MAX).await? };
-    let placed = found.into_iter().zip(covers).map(|((set, address), cover)| {
-        let block = blocks.iter().filter(|b| b.contains(&host(address))).max_by_key(|b| b.prefix_len());
-        let place = match (&cover, block) {
-            (Some(c), _) if c.released_at.is_none() => Place::Claimed,
-            (Some(_), _) => Place::Released,
-            (None, Some(_)) => Place::Unclaimed,
-            (None, None) => Place::Elsewhere,
-        };
-        PlacedAddress {
-            name: set.name.clone(),
-            rtype: set.rtype.clone(),
-            address,
-            place,
-            cover: cover.map(super::resources::cover),
-            block: block.copied().filter(|_| place == Place::Unclaimed),
-        }
+    let placed = found.into_iter().zip(covers).map(|((name, rtype, address), cover)| {
+        place(name.to_string(), rtype.to_string(), address, cover, &blocks)
     });
     Ok(placed.collect())
+}
+
+/// Where an address lies, from what covers it and from the blocks that the organisation allocates out of.
+fn place(
+    name: String,
+    rtype: String,
+    address: IpAddr,
+    cover: Option<StoredCover>,
+    blocks: &[IpNet],
+) -> PlacedAddress {
+    let block = blocks.iter().filter(|b| b.contains(&host(address))).max_by_key(|b| b.prefix_len());
+    let place = match (&cover, block) {
+        (Some(c), _) if c.released_at.is_none() => Place::Claimed,
+        (Some(_), _) => Place::Released,
+        (None, Some(_)) => Place::Unclaimed,
+        (None, None) => Place::Elsewhere,
+    };
+    PlacedAddress {
+        name,
+        rtype,
+        address,
+        place,
+        cover: cover.map(super::resources::cover),
+        block: block.copied().filter(|_| place == Place::Unclaimed),
+    }
+}
+
+/// Released prefixes, and the addresses in released or unclaimed space that names of the organisation point to.
+pub(super) async fn review(store: &dyn Store, org: OrgId) -> Result<AddressReview, store::Error> {
+    let blocks = store.network_blocks(org, BLOCKS_MAX).await?;
+    let released = store.released(org, RELEASED_MAX).await?;
+    let prefixes: Vec<IpNet> = blocks.iter().copied().chain(released.iter().map(|r| r.prefix)).collect();
+    let areas = aggregate(&prefixes);
+    let mut is_partial = areas.len() > AREAS_MAX || released.len() == RELEASED_MAX as usize;
+    let mut found: Vec<Pointing> = Vec::new();
+    for area in areas.iter().take(AREAS_MAX) {
+        let left = u32::try_from(REVIEWED_MAX - found.len()).unwrap_or(u32::MAX);
+        if left == 0 {
+            break;
+        }
+        found.extend(store.pointing_into(org, area, left).await?);
+    }
+    is_partial |= found.len() == REVIEWED_MAX;
+    let mut stray = Vec::new();
+    for part in found.chunks(LOOKED_UP) {
+        let addresses: Vec<IpAddr> = part.iter().map(|p| p.address).collect();
+        for (p, cover) in part.iter().zip(store.covering(org, &addresses).await?) {
+            let rtype = if p.address.is_ipv4() { "A" } else { "AAAA" };
+            let address = place(p.owner.clone(), rtype.into(), p.address, cover, &blocks);
+            if matches!(address.place, Place::Released | Place::Unclaimed) {
+                stray.push(StrayAddress { domain: p.domain.as_str().into(), address });
+            }
+        }
+        if stray.len() > STRAY_MAX {
+            stray.truncate(STRAY_MAX);
+            is_partial = true;
+            break;
+        }
+    }
+    let released = released.into_iter().map(super::resources::cover).collect();
+    Ok(AddressReview { released, stray, is_partial })
 }
 
 impl Services {
@@ -77,10 +148,8 @@ impl Services {
         org: OrgId,
         mut o: Observation,
     ) -> ApiResult<Observation> {
-        if let Some(zone) = &o.zone.value {
-            let placed = place_addresses(&**self.store(), org, zone).await.map_err(unavailable)?;
-            o.findings.extend(placed.iter().filter_map(|p| p.finding(o.name.as_str())));
-        }
+        let placed = place_addresses(&**self.store(), org, &o).await.map_err(unavailable)?;
+        o.findings.extend(placed.iter().filter_map(|p| p.finding(o.name.as_str())));
         Ok(o)
     }
 

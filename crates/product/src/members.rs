@@ -27,11 +27,13 @@ pub struct Quotas {
     pub members: u64,
     /// API tokens.
     pub tokens: u64,
+    /// Claims of address space.
+    pub network_claims: u64,
 }
 
 impl Default for Quotas {
     fn default() -> Self {
-        Quotas { domains: 100_000, members: 500, tokens: 50 }
+        Quotas { domains: 100_000, members: 500, tokens: 50, network_claims: 100_000 }
     }
 }
 

@@ -7,7 +7,7 @@ use model::ids::{Caller, EventId, LogPosition, OrgId};
 use model::names::DomainName;
 use model::scan::{Live, LogEntry, Op};
 use numbers::IpNet;
-use service::addresses::{PlacedAddress, Pointers};
+use service::addresses::{AddressReview, PlacedAddress, Pointers};
 use service::policy::{Action, authorize};
 use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
 use service::{ApiError, ApiResult, ErrorKind};
@@ -153,10 +153,17 @@ impl ResourceBackend for Services {
             metadata: draft.metadata.clone(),
             spec: draft.spec.clone(),
             policy: self.overlap.clone(),
+            limit: self.quotas.network_claims,
             dry_run: draft.dry_run,
         };
-        let written =
-            self.store().write_network_claim(&write, self.now()).await.map_err(changed(&draft.name))?;
+        let written = self.store().write_network_claim(&write, self.now()).await;
+        let written = written.map_err(|e| match e {
+            store::Error::Full { limit } => ApiError::forbidden(format!(
+                "The quota of {limit} claims of address space of this organisation is used up. Release claims, or ask the \
+                 operator of this server for more (--max-network-claims)."
+            )),
+            e => changed(&draft.name)(e),
+        })?;
         self.scanner.hub.recorded();
         Ok(claim(written))
     }
@@ -178,8 +185,13 @@ impl ResourceBackend for Services {
     async fn addresses(&self, caller: &Caller, name: &DomainName) -> ApiResult<Vec<PlacedAddress>> {
         authorize(caller, Action::Addresses)?;
         let object = self.domain_object(caller, name).await?;
-        let zone = object.observation.and_then(|o| o.zone.value).unwrap_or_default();
-        crate::place_addresses(&**self.store(), caller.org, &zone).await.map_err(unavailable)
+        let Some(observation) = object.observation else { return Ok(Vec::new()) };
+        crate::place_addresses(&**self.store(), caller.org, &observation).await.map_err(unavailable)
+    }
+
+    async fn address_review(&self, caller: &Caller) -> ApiResult<AddressReview> {
+        authorize(caller, Action::AddressReview)?;
+        crate::addresses::review(&**self.store(), caller.org).await.map_err(unavailable)
     }
 
     async fn pointing(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<Pointers> {

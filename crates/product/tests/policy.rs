@@ -186,6 +186,7 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::SaveNetworkClaim => s.save_network_claim(caller, &claim()).await.map(drop),
         Action::DeleteNetworkClaim => s.delete_network_claim(caller, "a", None).await.map(drop),
         Action::Addresses => s.addresses(caller, &name).await.map(drop),
+        Action::AddressReview => s.address_review(caller).await.map(drop),
         Action::Pointing => s.pointing(caller, &"10.0.0.0/8".parse().unwrap()).await.map(drop),
         Action::Notifications => s.notifications(caller).await.map(drop),
         Action::SaveChannel => s.save_channel(caller, &ChannelDraft::default()).await.map(drop),

@@ -73,6 +73,17 @@ pub(crate) fn is_object(body: &Value) -> Result<(), Failure> {
     }
 }
 
+/// Warns of new owner references, which are kept for clients and are not acted upon.
+fn uncollected(new: &Value, old: Option<&Value>) -> Option<String> {
+    let owners = |o: &Value| o["metadata"]["ownerReferences"].as_array().filter(|a| !a.is_empty()).cloned();
+    let now = owners(new)?;
+    (old.and_then(owners).as_ref() != Some(&now)).then(|| {
+        "metadata.ownerReferences is stored, but this server has no garbage collection: deleting an owner does not delete \
+         this object"
+            .to_string()
+    })
+}
+
 /// Checks a client's object and gives it the fixed parts of the one before it.
 pub(crate) fn admit(
     objects: &Objects,
@@ -102,7 +113,7 @@ pub(crate) fn admit(
     whole["properties"]["metadata"] = schema::metadata();
     let mut unknown = Vec::new();
     let mut violations = schema::check(&whole, &mut new, "", &mut unknown);
-    let warnings = decoded(objects, &name, &self::unknown(unknown), options)?;
+    let mut warnings = decoded(objects, &name, &self::unknown(unknown), options)?;
     let is_foreign = |ns: &&str| objects.kind.is_namespaced && *ns != objects.namespace;
     if let Some(ns) = new["metadata"]["namespace"].as_str().filter(is_foreign) {
         let words = "the namespace of the provided object does not match the namespace sent on the request";
@@ -118,6 +129,7 @@ pub(crate) fn admit(
     if !violations.is_empty() {
         return Err(Failure::invalid(kind, &name, &violations));
     }
+    warnings.extend(uncollected(&new, old));
     Ok((new, warnings))
 }
 

@@ -92,6 +92,9 @@ fn schemas(prefix: &str) -> Map<String, Value> {
     all
 }
 
+/// The end of the address of a status.
+const STATUS: &str = "/status";
+
 /// The operations on one kind: address, method, action word, response definition, whether it writes.
 fn operations(kind: &Kind) -> Vec<(String, &'static str, &'static str, String)> {
     let namespace = if kind.is_namespaced { "namespaces/{namespace}/" } else { "" };
@@ -109,7 +112,12 @@ fn operations(kind: &Kind) -> Vec<(String, &'static str, &'static str, String)> 
         (Verb::Delete, &object, "delete", "delete", &status),
     ];
     let has = |v: Verb| (kind.action)(v).is_some();
-    all.into_iter().filter(|(v, ..)| has(*v)).map(|(_, p, m, a, d)| (p.clone(), m, a, d.clone())).collect()
+    let all = all.into_iter().filter(|(v, ..)| has(*v)).map(|(_, p, m, a, d)| (p.clone(), m, a, d.clone()));
+    let status = kind.status_verbs().iter().map(|verb| {
+        let method = if *verb == "update" { "put" } else { verb };
+        (format!("{object}{STATUS}"), method, method, one.clone())
+    });
+    all.chain(status).collect()
 }
 
 fn parameters(path: &str, method: &str, v3: bool) -> Vec<Value> {
@@ -131,7 +139,7 @@ fn parameters(path: &str, method: &str, v3: bool) -> Vec<Value> {
         ));
     }
     let query: &[(&str, &str, &str)] = match method {
-        "get" if !path.ends_with("{name}") => &[
+        "get" if !path.contains("{name}") => &[
             ("labelSelector", "string", "Restricts the list by labels."),
             ("fieldSelector", "string", "Restricts the list by fields."),
             ("limit", "integer", "Most objects of an answer."),
@@ -170,7 +178,8 @@ fn paths(v3: bool) -> Map<String, Value> {
     };
     for kind in kinds::ALL {
         for (path, method, action, response) in operations(kind) {
-            let scope = if path.ends_with("{name}") { "One" } else { "All" };
+            let scope = if path.contains("{name}") { "One" } else { "All" };
+            let part = if path.ends_with(STATUS) { "Status" } else { "" };
             let body = if v3 {
                 json!({ "description": "OK", "content": { "application/json": { "schema": reference(&response) } } })
             } else {
@@ -178,7 +187,7 @@ fn paths(v3: bool) -> Map<String, Value> {
             };
             let code = if action == "post" { "201" } else { "200" };
             let mut operation = json!({
-                "operationId": format!("{action}{scope}Namespaced{}", kind.name),
+                "operationId": format!("{action}{scope}Namespaced{}{part}", kind.name),
                 "description": format!("{action} {}", kind.plural),
                 "parameters": parameters(&path, method, v3),
                 "responses": { code: body },

@@ -96,6 +96,26 @@ impl PlacedAddress {
     }
 }
 
+/// An address in DNS that no claim covers, although it lies in registered space.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StrayAddress {
+    /// The domain in the inventory.
+    pub domain: String,
+    /// The address; its place is [`Place::Released`] or [`Place::Unclaimed`].
+    pub address: PlacedAddress,
+}
+
+/// What needs attention in the address space of an organisation, beside the claims that were refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressReview {
+    /// Released prefixes, the newest release first.
+    pub released: Vec<Cover>,
+    /// Addresses in released or unclaimed space, by address within each area.
+    pub stray: Vec<StrayAddress>,
+    /// True when there is more than was read.
+    pub is_partial: bool,
+}
+
 /// Whether the reverse zone knows the name that points to an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]

@@ -90,6 +90,7 @@ pub enum Action {
     SaveNetworkClaim,
     DeleteNetworkClaim,
     Addresses,
+    AddressReview,
     Pointing,
     Configure,
     Services,
@@ -147,7 +148,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 107] = [
+    pub const ALL: [Action; 108] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -202,6 +203,7 @@ impl Action {
         Action::SaveNetworkClaim,
         Action::DeleteNetworkClaim,
         Action::Addresses,
+        Action::AddressReview,
         Action::Pointing,
         Action::Configure,
         Action::Services,
@@ -316,6 +318,7 @@ impl Action {
             Action::SaveNetworkClaim => ("save_network_claim", Member, Write, "claim address space"),
             Action::DeleteNetworkClaim => ("delete_network_claim", Member, Write, "release address space"),
             Action::Addresses => ("addresses", Viewer, Read, "see claims of address space"),
+            Action::AddressReview => ("address_review", Viewer, Read, "see claims of address space"),
             Action::Pointing => ("pointing", Viewer, Read, "see which names point into a prefix"),
             Action::Configure => ("configure", Member, Query, "check services"),
             Action::Services => ("services", Viewer, Read, "see services"),

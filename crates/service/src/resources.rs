@@ -2,7 +2,7 @@
 //! as objects with positions in the change log.
 
 use crate::ApiResult;
-use crate::addresses::{PlacedAddress, Pointers};
+use crate::addresses::{AddressReview, PlacedAddress, Pointers};
 use async_trait::async_trait;
 use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition};
@@ -123,6 +123,8 @@ pub trait ResourceBackend: Send + Sync + 'static {
     ) -> ApiResult<Claim>;
     /// Where the addresses of a domain lie; empty while the organisation claims no address space.
     async fn addresses(&self, caller: &Caller, name: &DomainName) -> ApiResult<Vec<PlacedAddress>>;
+    /// Released prefixes, and the addresses in DNS that no claim covers although they lie in registered space.
+    async fn address_review(&self, caller: &Caller) -> ApiResult<AddressReview>;
     /// The names that point into a prefix, with their PTR records where the caller may query servers.
     async fn pointing(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<Pointers>;
 }

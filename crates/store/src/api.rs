@@ -36,6 +36,12 @@ pub enum Error {
         /// The first of its finalizers.
         finalizer: String,
     },
+    /// The organisation has as many of these objects as it may; nothing was written.
+    #[error("the quota of {limit} is used up")]
+    Full {
+        /// Most objects.
+        limit: u64,
+    },
     /// The database can't be reached or is busy: try again later.
     #[error("the database is not available: {0}")]
     Unavailable(String),
@@ -51,6 +57,7 @@ impl Error {
             Error::Conflict => "conflict",
             Error::NotFound => "not_found",
             Error::Held { .. } => "held",
+            Error::Full { .. } => "full",
             Error::Unavailable(_) => "unavailable",
             Error::Broken(_) => "broken",
         }

@@ -6,7 +6,6 @@ use crate::wiring;
 use anyhow::Result;
 use clap::Args;
 use model::carry::carry_forward;
-use model::dns::ZoneSnapshot;
 use model::ids::{OrgId, Vantage};
 use model::item::{Item, Ownership};
 use model::judge::{Thresholds, judge};
@@ -36,10 +35,10 @@ pub(super) struct ScanArgs {
 }
 
 /// Where the addresses lie in the registry of an installation.
-async fn placed(data: &Path, zone: Option<&ZoneSnapshot>) -> Result<Vec<PlacedAddress>> {
+async fn placed(data: &Path, observation: Option<&Observation>) -> Result<Vec<PlacedAddress>> {
     let store = super::place::existing(data, None, None).await?;
-    let Some(zone) = zone else { return Ok(Vec::new()) };
-    Ok(product::place_addresses(&*store, OrgId::BUILT_IN, zone).await?)
+    let Some(observation) = observation else { return Ok(Vec::new()) };
+    Ok(product::place_addresses(&*store, OrgId::BUILT_IN, observation).await?)
 }
 
 /// The keys of REST.
@@ -84,7 +83,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
     let item = Item::new(OrgId::BUILT_IN, name, Ownership::Watched, now);
     let status = judge(&item, &observation, &Thresholds::default(), now);
     let placed = match &args.data {
-        Some(data) => Some(placed(data, observation.zone.value.as_ref()).await?),
+        Some(data) => Some(placed(data, Some(&observation)).await?),
         None => None,
     };
     let all_failed = PartKind::ALL.iter().all(|p| observation.error_of(*p).is_some());

@@ -80,6 +80,9 @@ pub(super) struct ServeArgs {
     /// Most domains of one organisation
     #[arg(long, default_value_t = Quotas::default().domains, env = "DOMAINSCOPE_MAX_DOMAINS", value_name = "N")]
     max_domains: u64,
+    /// Most claims of address space of one organisation
+    #[arg(long, default_value_t = Quotas::default().network_claims, env = "DOMAINSCOPE_MAX_NETWORK_CLAIMS", value_name = "N")]
+    max_network_claims: u64,
     /// Prefixes inside which each organisation has an address space of its own (a list with commas), as in 10.0.0.0/8 [default: none]
     #[arg(long, env = "DOMAINSCOPE_SHARED_SPACE", value_name = "PREFIX", value_delimiter = ',')]
     shared_space: Vec<String>,
@@ -274,7 +277,11 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         deliverer,
         identity: identity.clone(),
         gates: gates.clone(),
-        quotas: Quotas { domains: args.max_domains, ..Quotas::default() },
+        quotas: Quotas {
+            domains: args.max_domains,
+            network_claims: args.max_network_claims,
+            ..Quotas::default()
+        },
         overlap,
         demo: args.demo,
         visitors: None,

@@ -17,6 +17,7 @@ mod listen;
 mod live;
 mod live_tools;
 mod local_peer;
+mod network_export;
 mod objects;
 mod oidc;
 mod origin;
@@ -188,6 +189,8 @@ impl AppState {
             )
             .route("/domains.csv", get(export::csv).post(export::csv_of_selected))
             .route("/domains.json", get(export::json))
+            .route("/networks.csv", get(network_export::csv))
+            .route("/networks.json", get(network_export::json))
             .nest("/api/v1", api::router())
             .merge(resources::router())
             // The pages, and every server function there is.

@@ -45,14 +45,9 @@ fn saving(kind: &Kind) -> Action {
 }
 
 fn blank(kind: &Kind, name: &str, caller: &Caller) -> ObjectPage {
-    let back = match kind.plural == DOMAIN.plural {
-        true => (format!("/domains/{name}"), "Back to the domain"),
-        false => ("/networks".to_string(), "Back to the networks"),
-    };
     ObjectPage {
         plural: kind.plural.to_string(),
         name: name.to_string(),
-        back,
         is_editable: authorize(caller, saving(kind)).is_ok(),
         ..ObjectPage::default()
     }

@@ -14,7 +14,18 @@ const KINDS: &[(&str, &[&str])] = &[
     ("rest", &["/api/v1/", "/api/docs"]),
     ("resources", &["/api", "/apis", "/openapi", "/version"]),
     ("asset", &["/assets/", "/favicon.svg", app::PASSKEY_SCRIPT, app::OBJECT_SCRIPT]),
-    ("export", &["/domains.csv", "/domains.json", "/settings/audit.csv", "/settings/audit.json", "/feeds/"]),
+    (
+        "export",
+        &[
+            "/domains.csv",
+            "/domains.json",
+            "/networks.csv",
+            "/networks.json",
+            "/settings/audit.csv",
+            "/settings/audit.json",
+            "/feeds/",
+        ],
+    ),
 ];
 
 /// The kind of an address.

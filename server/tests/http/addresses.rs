@@ -1,8 +1,8 @@
 //! Names meet numbers over HTTP: where the addresses of a domain lie, and the names that point into a prefix.
 
 use crate::resources::{CLAIMS, claim};
-use crate::site::site;
-use model::dns::{RrSet, ZoneSnapshot};
+use crate::site::{BEARER, Site, site};
+use model::dns::{Delegation, NsName, RrSet, ZoneSnapshot};
 use model::ids::Vantage;
 use model::names::DomainName;
 use model::observation::Observation;
@@ -18,21 +18,7 @@ async fn addresses_lie_in_claims_released_prefixes_unclaimed_blocks_or_elsewhere
     assert_eq!(status.as_u16(), 201, "{made}");
     let verified = made["status"]["conditions"].as_array().unwrap().iter().find(|c| c["type"] == "Verified");
     assert_eq!(verified.map(|c| (&c["status"], &c["reason"])), Some((&json!("False"), &json!("NotClaimed"))));
-    let (store, name) = (&site.scanner.store, DomainName::trusted("q7.io"));
-    let known = store.observation(&name, &Vantage::local()).await.unwrap().map_or(0, |k| k.version);
-    let mut observation = Observation::empty(name, Vantage::local());
-    let addresses = ["10.0.0.7", "10.0.1.7", "10.0.2.7", "192.0.2.7"];
-    let rrset = RrSet {
-        name: "www.q7.io".into(),
-        rtype: "A".into(),
-        ttl: 300,
-        data: addresses.iter().map(|a| (*a).to_string()).collect(),
-    };
-    observation.zone.value = Some(ZoneSnapshot { rrsets: vec![rrset], ..ZoneSnapshot::default() });
-    let at = model::Timestamp::now();
-    let record =
-        Record { expected_version: known, observation, snapshot: None, raw: vec![], outcomes: vec![], at };
-    store.record(&record).await.unwrap();
+    observed(&site, "q7.io", "www.q7.io", &["10.0.0.7", "10.0.1.7", "10.0.2.7", "192.0.2.7"]).await;
     let places = async || {
         let (status, all) = site.api("GET", "/api/v1/domains/q7.io/addresses", Value::Null).await;
         assert_eq!(status.as_u16(), 200, "{all}");
@@ -50,17 +36,19 @@ async fn addresses_lie_in_claims_released_prefixes_unclaimed_blocks_or_elsewhere
     site.api("DELETE", &format!("{CLAIMS}/old"), Value::Null).await;
     let words =
         |all: &[Value]| all.iter().map(|a| a["place"].as_str().unwrap().to_string()).collect::<Vec<_>>();
-    assert_eq!(words(&places().await), ["claimed", "released", "elsewhere", "elsewhere"]);
+    assert_eq!(words(&places().await), ["claimed", "released", "elsewhere", "elsewhere", "claimed"]);
     assert_eq!(tags().await, ["ADDRESS_IN_RELEASED_SPACE"]);
     // Addresses that no claim covers are a finding in blocks from which the organisation allocates.
     let mut pool = claim("pool", "10.0.9.0/24");
     pool["spec"]["addressSpace"][0]["from"] = "10.0.0.0/16".into();
     site.api("POST", CLAIMS, pool).await;
     let all = places().await;
-    assert_eq!(words(&all), ["claimed", "released", "unclaimed", "elsewhere"]);
+    assert_eq!(words(&all), ["claimed", "released", "unclaimed", "elsewhere", "claimed"]);
     assert_eq!((all[0]["claim"].as_str(), all[0]["prefix"].as_str()), (Some("web"), Some("10.0.0.0/24")));
     assert!(all[1]["sentence"].as_str().unwrap().contains("which claim old released on"), "{}", all[1]);
     assert_eq!(all[2]["block"], "10.0.0.0/16");
+    // Those of name servers are named, too.
+    assert_eq!((&all[4]["name"], &all[4]["claim"]), (&json!("ns1.q7.io"), &json!("web")));
     assert_eq!(tags().await, ["ADDRESS_IN_RELEASED_SPACE", "ADDRESS_IN_UNCLAIMED_SPACE"]);
     // From the prefix to the names; the network is down, so that no PTR record is known.
     let (_, found) = site.api("GET", "/api/v1/networks/names?prefix=10.0.0.0/23", Value::Null).await;
@@ -75,8 +63,114 @@ async fn addresses_lie_in_claims_released_prefixes_unclaimed_blocks_or_elsewhere
     for name in ["web", "pool"] {
         assert_eq!(site.api("DELETE", &format!("{CLAIMS}/{name}"), Value::Null).await.0.as_u16(), 200);
     }
-    assert_eq!(words(&places().await), ["released", "released", "elsewhere", "elsewhere"]);
-    assert_eq!(tags().await, ["ADDRESS_IN_RELEASED_SPACE"; 2]);
+    assert_eq!(words(&places().await), ["released", "released", "elsewhere", "elsewhere", "released"]);
+    assert_eq!(tags().await, ["ADDRESS_IN_RELEASED_SPACE"; 3]);
     let (status, e) = site.api("GET", "/api/v1/networks/names?prefix=10.0.0.1/23", Value::Null).await;
     assert!(status.as_u16() == 422 && e["detail"].as_str().unwrap().contains("host bits"), "{e}");
+}
+
+/// A scan of a domain found these addresses.
+async fn observed(site: &Site, name: &str, owner: &str, addresses: &[&str]) {
+    let (store, domain) = (&site.scanner.store, DomainName::trusted(name));
+    let known = store.observation(&domain, &Vantage::local()).await.unwrap().map_or(0, |k| k.version);
+    let mut observation = Observation::empty(domain, Vantage::local());
+    let rrset = RrSet {
+        name: owner.into(),
+        rtype: "A".into(),
+        ttl: 300,
+        data: addresses.iter().map(|a| (*a).to_string()).collect(),
+    };
+    observation.zone.value = Some(ZoneSnapshot { rrsets: vec![rrset], ..ZoneSnapshot::default() });
+    let server =
+        NsName { name: format!("ns1.{name}"), addresses: vec!["10.0.0.53".parse().unwrap()], glue: true };
+    observation.delegation.value = Some(Delegation {
+        zone: name.into(),
+        parent: "io".into(),
+        delegated: true,
+        parent_ns: vec![server],
+        child_ns: vec![],
+        ds: vec![],
+        servers: vec![],
+        soa: None,
+        negative_soa: None,
+        provider: None,
+        latency: Default::default(),
+        notes: vec![],
+    });
+    let at = model::Timestamp::now();
+    let record =
+        Record { expected_version: known, observation, snapshot: None, raw: vec![], outcomes: vec![], at };
+    store.record(&record).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_page_calls_attention_to_refused_released_and_unclaimed_space_and_exports_what_it_lists() {
+    let site = site(false).await;
+    let domains = "/apis/datumapis.com/v1alpha/namespaces/default/domains";
+    let domain = json!({ "metadata": { "name": "q7.io" }, "spec": { "name": "q7.io" } });
+    assert_eq!(site.api("POST", domains, domain).await.0.as_u16(), 201);
+    let addresses = ["10.0.0.7", "10.0.1.7", "10.0.2.7", "192.0.2.7"];
+    observed(&site, "q7.io", "www.q7.io", &addresses).await;
+    let mut pool = claim("pool", "10.0.9.0/24");
+    pool["spec"]["addressSpace"][0]["from"] = "10.0.0.0/16".into();
+    pool["spec"]["addressSpace"][0]["description"] = "=HYPERLINK(\"x\")".into();
+    for made in
+        [claim("web", "10.0.0.0/24"), claim("old", "10.0.1.0/24"), pool, claim("late", "10.0.0.128/25")]
+    {
+        assert_eq!(site.api("POST", CLAIMS, made).await.0.as_u16(), 201);
+    }
+    assert_eq!(site.api("DELETE", &format!("{CLAIMS}/old"), Value::Null).await.0.as_u16(), 200);
+    let text = async |path: &str| {
+        let (status, body) = site.ask("GET", path, &[("authorization", BEARER)], "").await;
+        assert_eq!(status.as_u16(), 200, "{path}: {body}");
+        body
+    };
+    let html = text("/networks").await;
+    for words in
+        ["Needs attention", "is refused", "points into space released on", "points into unclaimed space"]
+    {
+        assert!(html.contains(words), "{words}: {html}");
+    }
+    assert!(html.contains("aria-label=\"10.0.1.0/24, released by old, still in DNS\""), "{html}");
+    assert!(html.contains("aria-label=\"10.0.0.128/25, unavailable for late\""), "{html}");
+    // A form that claims the released prefix again, and the record that points there.
+    assert!(html.contains("/networks?block=10.0.1.0%2F24&amp;prefix=10.0.1.0%2F24&amp;name=old"), "{html}");
+    assert!(html.contains("href=\"/domains/q7.io/dns\""), "{html}");
+
+    let records = async |query: &str| {
+        let all: Value = serde_json::from_str(&text(&format!("/networks.json{query}")).await).unwrap();
+        let all = all.as_array().unwrap().clone();
+        let short = |r: &Value| format!("{} {} {}", r["prefix"], r["claim"], r["state"]).replace('"', "");
+        all.iter().map(short).collect::<Vec<_>>()
+    };
+    let everything = [
+        "10.0.0.128/25 late unavailable",
+        "10.0.9.0/24 pool allocated",
+        "10.0.0.0/24 web allocated",
+        "10.0.1.0/24 old released",
+    ];
+    assert_eq!(records("").await, everything);
+    assert_eq!(records("?state=released").await, ["10.0.1.0/24 old released"]);
+    assert_eq!(records("?block=10.0.8.0%2F21").await, ["10.0.9.0/24 pool allocated"]);
+    // An address finds what holds it and what was refused it, whatever block is shown.
+    assert_eq!(
+        records("?block=10.0.8.0%2F21&q=10.0.0.200").await,
+        ["10.0.0.128/25 late unavailable", "10.0.0.0/24 web allocated"]
+    );
+    let csv = text("/networks.csv?q=pool").await;
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[0], "Prefix,Claim,Reference,State,Since,Description,Message");
+    assert!(lines[1].starts_with("10.0.9.0/24,pool,") && lines[1].contains("'=HYPERLINK"), "{csv}");
+    assert_eq!(lines.len(), 2);
+    // What is no state or block is an error and no file.
+    for (query, rule) in
+        [("state=held", "unavailable, allocated or released"), ("block=10.0.0.1%2F8", "host bits")]
+    {
+        let (status, e) = site.api("GET", &format!("/networks.csv?{query}"), Value::Null).await;
+        assert!(status.as_u16() == 400 && e["detail"].as_str().unwrap().contains(rule), "{e}");
+    }
+    // Claimed again, it needs no attention.
+    assert_eq!(site.api("POST", CLAIMS, claim("old", "10.0.1.0/24")).await.0.as_u16(), 201);
+    assert_eq!(records("?state=released").await, Vec::<String>::new());
+    assert!(!text("/networks").await.contains("points into space released"));
 }

@@ -44,6 +44,8 @@ async fn an_object_is_read_edited_and_refused_with_the_field_and_the_rule() {
         "{text}"
     );
     assert!(!text.contains("managedFields") && page.contains("Save"), "{page}");
+    let current = "href=\"/objects/networkclaims/web\" aria-current=\"page\"";
+    assert!(page.contains(current) && page.contains("href=\"/networks?q=web\""), "{page}");
 
     let edited = text.replacen("metadata:\n", "metadata:\n  labels:\n    team: edge\n", 1);
     let (status, answer) = save(&site, PAGE, &edited).await;
@@ -90,4 +92,23 @@ async fn an_object_is_read_edited_and_refused_with_the_field_and_the_rule() {
         let (status, _) = save(&site, path, &current).await;
         assert!(status.is_client_error(), "{path}: {status}");
     }
+}
+
+#[tokio::test]
+async fn yaml_is_a_tab_of_the_domain() {
+    let site = site(false).await;
+    let domain = json!({ "metadata": { "name": "q7.io" }, "spec": { "name": "q7.io" } });
+    let domains = "/apis/datumapis.com/v1alpha/namespaces/default/domains";
+    assert_eq!(site.api("POST", domains, domain).await.0, StatusCode::CREATED);
+    let read = async |path: &str| site.ask("GET", path, &[("authorization", BEARER)], "").await.1;
+    let tabs = ["/domains/q7.io", "/domains/q7.io/history", "/domains/q7.io/dns", "/objects/domains/q7.io"];
+    for path in ["/domains/q7.io", "/objects/domains/q7.io"] {
+        let page = read(path).await;
+        for tab in tabs {
+            assert!(page.contains(&format!("href=\"{tab}\"")), "{path}: {tab}: {page}");
+        }
+    }
+    let page = read("/objects/domains/q7.io").await;
+    assert_eq!(page.matches("aria-current").count(), 1, "{page}");
+    assert!(page.contains("href=\"/objects/domains/q7.io\" aria-current=\"page\""), "{page}");
 }

@@ -7,6 +7,7 @@ use model::item::ItemPatch;
 use model::names::DomainName;
 use product::{Quotas, Services};
 use serde_json::{Value, json};
+use service::resources::{ClaimDraft, ResourceBackend};
 use std::sync::Arc;
 
 const DOMAINS: &str = "/apis/datumapis.com/v1alpha/namespaces/default/domains";
@@ -108,6 +109,82 @@ async fn a_full_quota_is_named_by_creates_and_their_dry_runs() {
         let (status, e) = create("q8.io", query).await;
         assert_eq!((status, e["reason"].as_str()), (403, Some("Forbidden")), "{query}: {e}");
         assert!(e["message"].as_str().unwrap().contains("quota of 1 domains"), "{e}");
+    }
+}
+
+#[tokio::test]
+async fn a_full_quota_of_claims_names_its_setting_and_ends_with_a_release() {
+    let site = site(false).await;
+    let quotas = Quotas { network_claims: 2, ..Quotas::default() };
+    let services = Services { quotas, ..site.services.clone() };
+    let caller = model::ids::Caller::new(OrgId::BUILT_IN, "test", model::ids::Role::Admin);
+    let draft = |name: &str, third: u8, dry_run: bool| {
+        let spec = json!({ "addressSpace": [
+            { "prefix": format!("10.0.{third}.0/24"), "reference": { "resource": name } }] });
+        let spec = serde_json::from_value(spec).unwrap();
+        ClaimDraft { name: name.into(), expected: None, metadata: "{}".into(), spec, dry_run }
+    };
+    // A claim that was refused counts, too.
+    for (name, third) in [("a", 0), ("b", 0)] {
+        services.save_network_claim(&caller, &draft(name, third, false)).await.unwrap();
+    }
+    for dry_run in [true, false] {
+        let e = services.save_network_claim(&caller, &draft("c", 1, dry_run)).await.unwrap_err();
+        assert_eq!(e.kind, service::ErrorKind::Forbidden);
+        assert!(e.detail.contains("quota of 2 claims") && e.detail.contains("--max-network-claims"), "{e:?}");
+    }
+    // What exists can be changed, and a release makes room for one.
+    let b = services.network_claim(&caller, "b").await.unwrap();
+    let change = ClaimDraft { expected: Some(b.rv), ..draft("b", 2, false) };
+    services.save_network_claim(&caller, &change).await.unwrap();
+    services.delete_network_claim(&caller, "a", None).await.unwrap();
+    services.save_network_claim(&caller, &draft("c", 1, false)).await.unwrap();
+    assert!(services.save_network_claim(&caller, &draft("d", 3, false)).await.is_err());
+}
+
+#[tokio::test]
+async fn owner_references_are_kept_with_a_warning_that_nothing_collects_them() {
+    let site = site(false).await;
+    let mut web = claim("web", "10.0.0.0/24");
+    web["metadata"]["ownerReferences"] =
+        json!([{ "apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1" }]);
+    let body = web.to_string().into_bytes();
+    let (status, warnings, made) = send(&site, "POST", CLAIMS, "application/json", body).await;
+    assert_eq!(status.as_u16(), 201, "{made}");
+    assert!(warnings.contains("no garbage collection"), "{warnings}");
+    assert_eq!(made["metadata"]["ownerReferences"][0]["name"], "a");
+    // Only writes that set them are warned of.
+    let label = json!({ "metadata": { "labels": { "a": "b" } } }).to_string().into_bytes();
+    let (status, warnings, _) = send(&site, "PATCH", &format!("{CLAIMS}/web"), MERGE, label).await;
+    assert_eq!((status.as_u16(), warnings.as_str()), (200, ""));
+}
+
+#[tokio::test]
+async fn openapi_describes_the_addresses_of_statuses_with_the_verbs_that_they_have() {
+    let site = site(false).await;
+    for document in ["/openapi/v2", "/openapi/v3/apis/datumapis.com/v1alpha"] {
+        let (_, api) = site.api("GET", document, Value::Null).await;
+        let methods = |plural: &str| {
+            let path =
+                format!("/apis/datumapis.com/v1alpha/namespaces/{{namespace}}/{plural}/{{name}}/status");
+            let found = api["paths"][&path].as_object().unwrap_or_else(|| panic!("{document}: {path}"));
+            let mut methods: Vec<_> = found.keys().cloned().collect();
+            methods.sort();
+            methods
+        };
+        assert_eq!(methods("networkclaims"), ["get"]);
+        assert_eq!(methods("features"), ["get", "patch", "put"]);
+        let mut ids: Vec<&str> = api["paths"]
+            .as_object()
+            .unwrap()
+            .values()
+            .flat_map(|path| path.as_object().unwrap().values())
+            .map(|operation| operation["operationId"].as_str().unwrap())
+            .collect();
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), all, "operations have names of their own");
     }
 }
 

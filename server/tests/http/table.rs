@@ -115,6 +115,8 @@ const TABLE: &[Line] = &[
     ("GET", "/domains.csv", Least(Viewer), "", ""),
     ("POST", "/domains.csv", Least(Viewer), "", "names[]=NAME"),
     ("GET", "/domains.json", Least(Viewer), "", ""),
+    ("GET", "/networks.csv", Least(Viewer), "", ""),
+    ("GET", "/networks.json", Least(Viewer), "", ""),
     ("GET", "/objects/{kind}/{name}", Least(Viewer), "/objects/domains/NAME", ""),
     ("POST", "/objects/{kind}/{name}", Least(Member), "/objects/domains/NAME", "yaml=a"),
     ("GET", "/settings/audit.csv", Least(Admin), "", ""),

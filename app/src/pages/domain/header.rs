@@ -110,7 +110,6 @@ fn actions(dom: DomainState, d: &Detail) -> impl IntoView + use<> {
                         <button class="menu-item" type="submit">{icon("eye")}{words}</button>
                     </form>
                     <a class="menu-item" href=format!("/tools/trace?name={name}")>{icon("route")}"Trace from the root"</a>
-                    <a class="menu-item" href=format!("/objects/domains/{name}") rel="external">{icon("edit")}"View and edit as YAML"</a>
                     <form method="post" action="/api/fn/remove" on:submit=remove>
                         <input type="hidden" name="names[]" value=name/>
                         <button class="menu-item text-critical [&_.i]:text-inherit" type="submit">{icon("trash")}"Remove from the inventory"</button>

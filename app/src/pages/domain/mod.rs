@@ -43,6 +43,8 @@ pub(crate) use facts::{dnssec as dnssec_card, facts as domain_facts};
 pub(crate) use flags::flags as status_flags;
 pub(crate) use nameservers::nameservers;
 pub(crate) use records::records;
+#[cfg(feature = "ssr")]
+pub(crate) use tabs::links as tab_links;
 
 /// The page around the tabs.
 #[component]

@@ -5,14 +5,27 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 use model::detail::Detail;
 
-const TABS: [(&str, &str, &str); 6] = [
+/// Id, end of the address, label. The last is a page of its own, which works without the bundle (`/objects`).
+const TABS: [(&str, &str, &str); 7] = [
     ("overview", "", "Overview"),
     ("history", "/history", "History"),
     ("events", "/events", "Event Log"),
     ("dns", "/dns", "DNS"),
     ("ownership", "/ownership", "Ownership"),
     ("configuration", "/configuration", "Configuration"),
+    (YAML, "", "YAML"),
 ];
+const YAML: &str = "yaml";
+
+/// Address and label of each tab of a domain, for the page that shows it as YAML.
+#[cfg(any(feature = "ssr", test))]
+pub(crate) fn links(name: &str) -> impl Iterator<Item = (String, &'static str)> {
+    TABS.iter().map(move |(id, end, label)| (address(name, id, end), *label))
+}
+
+fn address(name: &str, id: &str, end: &str) -> String {
+    if id == YAML { format!("/objects/domains/{name}") } else { format!("/domains/{name}{end}") }
+}
 
 /// Which tab an address is.
 fn index(path: &str) -> usize {
@@ -41,7 +54,7 @@ pub(crate) fn tabs(d: &Detail) -> AnyView {
         .observation
         .as_ref()
         .map_or(0, |o| o.findings.iter().filter(|f| f.level >= model::finding::Level::Notice).count() as u64);
-    let counts = [0, d.snapshots, d.events, findings, 0, 0];
+    let counts = [0, d.snapshots, d.events, findings, 0, 0, 0];
     let each: Vec<_> = TABS
         .iter()
         .enumerate()
@@ -50,7 +63,7 @@ pub(crate) fn tabs(d: &Detail) -> AnyView {
             let n = (counts[i] > 0).then(|| view! { <span class="n">{counts[i].to_string()}</span> });
             view! {
                 <a
-                    class="tab" role="tab" id=format!("tab-{id}") href=format!("/domains/{name}{end}")
+                    class="tab" role="tab" id=format!("tab-{id}") href=address(&name, id, end) rel=(*id == YAML).then_some("external")
                     aria-selected=move || here().to_string() aria-controls=move || here().then_some("panel")
                     tabindex=move || if here() { "0" } else { "-1" } data-noscroll="true"
                 >{*label}{n}</a>
@@ -76,7 +89,7 @@ pub(crate) fn tabs(d: &Detail) -> AnyView {
 
 #[cfg(test)]
 mod tests {
-    use super::{TABS, index};
+    use super::{TABS, index, links};
 
     #[test]
     fn addresses_are_tabs() {
@@ -84,5 +97,8 @@ mod tests {
         assert_eq!(at("/domains/q7.io"), "overview");
         assert_eq!(at("/domains/q7.io/history"), "history");
         assert_eq!(at("/domains/events/events"), "events");
+        let (yaml, label) = links("q7.io").last().unwrap();
+        assert_eq!((yaml.as_str(), label), ("/objects/domains/q7.io", "YAML"));
+        assert_eq!(links("q7.io").count(), TABS.len());
     }
 }

@@ -1,20 +1,21 @@
-//! The claims in a block with their state, refused ones first.
+//! The claims in a block, or those that match a search, with their state; refused ones first.
 
+use super::listing;
 use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::components::time::Ago;
-use crate::server_fns::{ClaimRow, Networks};
+use crate::server_fns::{ClaimRow, Networks, RowState};
 use leptos::prelude::*;
 use model::Timestamp;
 
 /// Where the live object can be read, copied and edited.
-fn object(claim: &str) -> String {
+pub(super) fn object(claim: &str) -> String {
     format!("/objects/networkclaims/{claim}")
 }
 
 /// The card.
 pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
-    if n.total == 0 {
+    if n.total == 0 && n.counts == [0; 3] {
         return view! {
             <section class="card empty">{icon::icon_in("network", "i i-lg")}
                 <h2>"No address space is claimed"</h2>
@@ -29,13 +30,23 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
             format!("{} more records are not listed. Select a smaller block.", grouped(n.more_claims as u64));
         view! { <p class="card-body text-xs text-muted">{words}</p> }
     });
+    let heading = match n.search.as_str() {
+        "" => view! { "Claims in "<span class="mono">{shown.to_string()}</span> }.into_any(),
+        text => format!("Claims that match “{text}”").into_any(),
+    };
+    let none = rows.is_empty().then(|| {
+        let all = listing(shown, "", None);
+        view! { <p class="card-body">"No record matches. "<a href=format!("/networks{all}")>"Show all in this block"</a></p> }
+    });
     view! {
-        <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Claims in "<span class="mono">{shown.to_string()}</span></h2><span class="text-muted">{n.claims.len()}</span></div>
+        <section class="card tbl-wrap" id="claims">
+            <div class="card-head"><h2>{heading}</h2><span class="text-muted">{n.claims.len() + n.more_claims}</span><div class="aside">"worst first"</div></div>
+            {filters(n, shown)}
+            {none}
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Claims, table">
                 <table class="tbl">
                     <thead><tr>
-                        <th scope="col">"Claim and component"</th>
+                        <th scope="col">"Prefix and claim"</th><th scope="col" class="max-sm:hidden">"Reference"</th>
                         <th scope="col">"State and reason"</th><th scope="col" class="max-sm:hidden num">"Since"</th>
                         <th scope="col"><span class="sr-only">"Actions"</span></th>
                     </tr></thead>
@@ -48,25 +59,76 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
     .into_any()
 }
 
+/// The search, which is a plain form, and the states as links.
+fn filters(n: &Networks, shown: &str) -> AnyView {
+    let chip = |label: &'static str, picture: Option<&'static str>, count: usize, state: Option<RowState>| {
+        let on = n.state == state;
+        let href = format!("/networks{}", listing(shown, &n.search, state));
+        view! {
+            <a class="chip" class:on=on href=href aria-current=on.then_some("true") data-noscroll="true">
+                {picture.map(icon)}{label}" "<span class="n">{grouped(count as u64)}</span></a>
+        }
+    };
+    let states: Vec<_> = RowState::ALL
+        .into_iter()
+        .zip(n.counts)
+        .map(|(state, count)| chip(state.label(), Some(picture(state)), count, Some(state)))
+        .collect();
+    let clear = (!n.search.is_empty()).then(|| {
+        let href = format!("/networks{}", listing(shown, "", n.state));
+        view! { <a class="btn btn-sm" href=href data-noscroll="true">"Clear search"</a> }
+    });
+    let state = n.state.map(|s| view! { <input type="hidden" name="state" value=s.as_str()/> });
+    view! {
+        <div class="toolbar px-4 py-3" role="search" aria-label="Filter claims">
+            <form class="flex items-center gap-2" method="get" action="/networks">
+                <input type="hidden" name="block" value=shown.to_string()/>{state}
+                <div class="search">{icon("search")}
+                    <input class="input" type="search" name="q" value=n.search.clone() maxlength="200" aria-label="Search by prefix, address, reference or description"
+                        placeholder="Prefix, address, reference…" autocomplete="off" spellcheck="false" autocapitalize="off"/></div>
+                <button class="btn btn-sm" type="submit">"Search"</button>{clear}
+            </form>
+            <div class="chips-scroll">{chip("All", None, n.counts.iter().sum(), None)}{states}</div>
+        </div>
+    }
+    .into_any()
+}
+
+fn picture(state: RowState) -> &'static str {
+    match state {
+        RowState::Unavailable => "critical",
+        RowState::Allocated => "ok",
+        RowState::Released => "clock",
+    }
+}
+
 fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
-    let (class, picture, word) = if r.allocated {
-        ("pill pill-normal", "ok", "Allocated")
-    } else {
-        ("pill pill-critical", "critical", "Unavailable")
+    let class = match r.state {
+        RowState::Unavailable => "pill pill-critical",
+        RowState::Allocated => "pill pill-normal",
+        RowState::Released => "pill pill-unknown",
     };
     let (label, yaml) = (format!("Release {}", r.claim), format!("{} as YAML", r.claim));
-    view! {
-        <tr>
-            <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{format!("{} · {}", r.claim, r.reference)}</small></span></th>
-            <td class="wrap"><span class=class>{icon(picture)}<span>{word}</span></span>" "<span class="text-xs">{r.words.clone()}</span></td>
-            <td class="num max-sm:hidden"><Ago at=r.date now=now/></td>
-            <td><span class="flex items-center gap-2">
+    // A released prefix has no claim any more, or one that holds something else.
+    let actions = (r.state != RowState::Released).then(|| {
+        view! {
+            <span class="flex items-center gap-2">
                 <a class="btn btn-sm" href=object(&r.claim) rel="external" aria-label=yaml>"YAML"</a>
                 <form method="post" action="/api/fn/release">
                     <input type="hidden" name="name" value=r.claim.clone()/>
                     <button class="btn btn-sm" type="submit" aria-label=label>"Release"</button>
                 </form>
-            </span></td>
+            </span>
+        }
+    });
+    let words = r.message.clone().unwrap_or_else(|| r.description.clone());
+    view! {
+        <tr class:bad=r.state == RowState::Unavailable>
+            <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{r.claim.clone()}</small></span></th>
+            <td class="max-sm:hidden"><span class="mono text-xs">{r.reference.clone()}</span></td>
+            <td class="wrap"><span class=class>{icon(picture(r.state))}<span>{r.state.label()}</span></span>" "<span class="text-xs">{words}</span></td>
+            <td class="num max-sm:hidden"><Ago at=r.date now=now/></td>
+            <td>{actions}</td>
         </tr>
     }
     .into_any()

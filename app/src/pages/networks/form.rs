@@ -19,7 +19,7 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
     };
     let result = n.preview.as_ref().map(preview);
     view! {
-        <section class="card">
+        <section class="card" id="claim">
             <div class="card-head"><h2>"Claim a prefix"</h2></div>
             <div class="card-body">
                 <form class="grid grid-cols-1 gap-4 content-start" method="get" action="/networks">
@@ -47,7 +47,11 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
 
 fn preview(p: &Preview) -> AnyView {
     let words = match (&p.prefix, &p.reason) {
-        (Some(prefix), _) => view! { <p>"You would get "<b class="mono">{prefix.clone()}</b></p> }.into_any(),
+        (Some(prefix), _) => view! {
+            <p>"You would get "<b class="mono">{prefix.clone()}</b></p>
+            <p class="text-xs text-muted mono">{p.extent.clone()}</p>
+        }
+        .into_any(),
         (None, Some(reason)) => view! { <p class="text-warn">{reason.clone()}</p> }.into_any(),
         (None, None) => view! { <p class="text-warn">"No prefix of that length is free."</p> }.into_any(),
     };

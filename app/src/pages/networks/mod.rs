@@ -1,15 +1,17 @@
 //! Networks: the registry of address space. The block that is shown and the form's values are in the address, so that all
 //! of it works without script.
 
+mod attention;
 mod claims;
 mod form;
 mod pointers;
 mod space;
 
 use crate::components::banner::{Tone, banner, page_failure};
+use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::resource::json_resource;
-use crate::server_fns::{self, Block, CLAIMS_MAX, Networks};
+use crate::server_fns::{self, Block, CLAIMS_MAX, Networks, RowState};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
@@ -20,14 +22,16 @@ use model::inventory::percent;
 pub(crate) fn NetworksPage() -> impl IntoView {
     let search = use_location().search;
     let data = json_resource(move || search.get(), server_fns::networks);
+    let zoom = space::Zoom::new();
+    // What is shown stays until the next block is there, and with it the focus.
     view! {
         <Title text="Networks"/>
-        <Suspense>
+        <Transition>
             {move || data.get().map(|d| match d {
-                Ok(n) => page(&n, &search.get()),
+                Ok(n) => page(&n, &search.get(), zoom),
                 Err(e) => page_failure("The registry could not be read", &e),
             })}
-        </Suspense>
+        </Transition>
     }
     .into_any()
 }
@@ -37,7 +41,15 @@ fn showing(prefix: &str) -> String {
     format!("/networks?block={}", percent(prefix))
 }
 
-fn page(n: &Networks, search: &str) -> AnyView {
+/// What of a page's address the list depends on: the block, the search and the state, as a query. A search covers all blocks.
+fn listing(block: &str, search: &str, state: Option<RowState>) -> String {
+    let pairs = [("block", block), ("q", search), ("state", state.map_or("", RowState::as_str))];
+    let given = pairs.iter().filter(|(_, value)| !value.is_empty());
+    let query: Vec<String> = given.map(|(key, value)| format!("{key}={}", percent(value))).collect();
+    if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) }
+}
+
+fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
     let more = if n.is_cut { "more than " } else { "" };
     let counts = format!(
         "registry of address space · {} blocks, {more}{} claims",
@@ -46,28 +58,47 @@ fn page(n: &Networks, search: &str) -> AnyView {
     );
     let cut = n.is_cut.then(|| {
         let words = format!(
-            "Blocks, free space and the list are those of the first {} claims by name. The preview and the resource API \
-             include all claims.",
+            "Blocks, free space and the list are those of the first {} claims by name. The preview, the export and the \
+             resource API include all claims.",
             grouped(CLAIMS_MAX as u64)
         );
         banner(Tone::Warn, "Not all claims are shown", words)
     });
-    let wrong = n.error.clone().map(|e| banner(Tone::Warn, "That block can't be shown", e));
-    let space = n.space.as_ref().map(space::card);
+    let wrong = n.error.clone().map(|e| banner(Tone::Warn, "This address of the page can't be shown", e));
+    let space = n.space.as_ref().map(|s| space::card(s, zoom));
     let shown = n.space.as_ref().map(|s| s.block.prefix.clone()).unwrap_or_default();
+    // The picture is as wide as the page where something else stands beside the blocks.
+    let (beside, below) = match attention::card(n) {
+        Some(card) => (Some(card), space),
+        None => (space, None),
+    };
     let form = form::card(n, &shown, search);
     let list = claims::card(n, &shown);
-    let pointers = (!shown.is_empty()).then(|| view! { <pointers::PointersCard block=shown.clone()/> });
+    let pointed_at = n.searched.clone().unwrap_or_else(|| shown.clone());
+    let pointers = (!pointed_at.is_empty()).then(|| view! { <pointers::PointersCard block=pointed_at/> });
+    let exports = (n.total > 0 || n.counts[2] > 0).then(|| {
+        let query = listing(&shown, &n.search, n.state);
+        let link = |kind: &str, words: &'static str| {
+            let href = format!("/networks.{kind}{query}");
+            view! { <a class="btn" href=href rel="external" download="">{icon::icon("download")}<span>{words}</span></a> }
+        };
+        view! { <div class="actions">{link("csv", "Export CSV")}{link("json", "Export JSON")}</div> }
+    });
     view! {
-        <div class="page-head"><h1>"Networks"</h1><span class="sub">{counts}</span></div>
+        <div class="page-head"><h1>"Networks"</h1><span class="sub">{counts}</span>{exports}</div>
         <div class="grid grid-cols-1 gap-4 content-start">
             {wrong}
             {cut}
-            {space}
             <div class="cols">
-                <div class="grid grid-cols-1 gap-4 content-start">{list}{pointers}</div>
-                <div class="grid grid-cols-1 gap-4 content-start">{form}{blocks(&n.blocks, &shown)}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{beside}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{blocks(&n.blocks, &shown)}</div>
             </div>
+            {below}
+            <div class="cols">
+                <div class="grid grid-cols-1 gap-4 content-start">{pointers}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{form}</div>
+            </div>
+            {list}
         </div>
     }
     .into_any()

@@ -27,7 +27,7 @@ fn card(p: &Pointers) -> AnyView {
             <div class="card-head"><h2>"Names that point into "<span class="mono">{p.prefix.to_string()}</span></h2><span class="text-muted">{count}</span></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Names, table">
                 <table class="tbl tbl-tight">
-                    <thead><tr><th scope="col">"Name"</th><th scope="col">"Address"</th><th scope="col">"PTR record"</th></tr></thead>
+                    <thead><tr><th scope="col">"Name"</th><th scope="col" class="max-sm:hidden">"Type"</th><th scope="col">"Address"</th><th scope="col">"PTR record"</th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
@@ -49,6 +49,7 @@ fn row(p: &Pointer) -> AnyView {
     view! {
         <tr>
             <th scope="row"><a class="mono" href=format!("/domains/{}/dns", p.domain)>{p.name.clone()}</a></th>
+            <td class="max-sm:hidden"><span class="rtype">{if p.address.is_ipv4() { "A" } else { "AAAA" }}</span></td>
             <td class="mono">{p.address.to_string()}</td>
             <td class="wrap">{ptr}</td>
         </tr>

@@ -1,16 +1,80 @@
-//! Free and used space of a block as a picture that one can zoom into, with the same facts as a list.
+//! Free and used space of a block as a picture that one can zoom into, with the same facts as a list. Every part is a link,
+//! so that it works without script; with it, the next block is loaded in place, the arrow keys walk through the parts and
+//! Backspace zooms out.
 
 use super::showing;
+use crate::browser;
 use crate::components::icon;
 use crate::components::pager::grouped;
-use crate::server_fns::{Cell, Space};
+use crate::navigate::{Navigator, use_navigator};
+use crate::server_fns::{Cell, RefusedPart, Space};
+use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::prelude::*;
+use leptos::svg;
+use leptos::wasm_bindgen::JsCast;
+use leptos_router::NavigateOptions;
+
+/// The id of the picture, which gets the focus after a zoom: the link that had it is gone.
+const PICTURE: &str = "picture";
+
+/// How the picture opens the block that was selected.
+#[derive(Clone, Copy)]
+pub(super) struct Zoom {
+    navigator: Navigator,
+    /// True from a zoom until its picture is drawn.
+    is_moving: StoredValue<bool>,
+}
+
+impl Zoom {
+    /// Called while the page is made, inside the router.
+    pub(super) fn new() -> Self {
+        Zoom { navigator: use_navigator(), is_moving: StoredValue::new(false) }
+    }
+
+    fn to(self, address: &str) {
+        self.is_moving.set_value(true);
+        self.navigator.to(address, NavigateOptions { scroll: false, ..NavigateOptions::default() });
+    }
+
+    /// A click on a part, or Enter. The router follows links of HTML alone, so that one in a picture would load the whole page.
+    fn clicked(self, e: &MouseEvent) {
+        let is_plain = e.button() == 0 && !e.meta_key() && !e.ctrl_key() && !e.shift_key() && !e.alt_key();
+        let target = e.target().and_then(|t| t.dyn_into::<web_sys::Element>().ok());
+        let link = target.and_then(|t| t.closest("a").ok().flatten());
+        if let Some(address) = link.filter(|_| is_plain).and_then(|a| a.get_attribute("href")) {
+            e.prevent_default();
+            self.to(&address);
+        }
+    }
+
+    fn pressed(self, e: &KeyboardEvent, out: Option<&str>) {
+        if e.meta_key() || e.ctrl_key() || e.shift_key() || e.alt_key() {
+            return;
+        }
+        match (e.key().as_str(), out) {
+            ("Backspace", Some(out)) => self.to(out),
+            (key @ ("ArrowRight" | "ArrowLeft" | "Home" | "End"), _) => {
+                browser::focus_among(&format!("#{PICTURE} svg a"), key);
+            }
+            _ => return,
+        }
+        e.prevent_default();
+    }
+
+    /// Gives the focus to a picture that is drawn after a zoom.
+    fn drawn(self) {
+        if cfg!(feature = "hydrate") && self.is_moving.get_value() {
+            self.is_moving.set_value(false);
+            request_animation_frame(|| browser::focus(PICTURE));
+        }
+    }
+}
 
 /// Widest part that has no room for its own words, per cent.
 const NARROW: f64 = 7.0;
 
 /// The card.
-pub(super) fn card(s: &Space) -> AnyView {
+pub(super) fn card(s: &Space, zoom: Zoom) -> AnyView {
     let crumbs: Vec<_> = s
         .parents
         .iter()
@@ -19,6 +83,8 @@ pub(super) fn card(s: &Space) -> AnyView {
     let used = format!("{:.0} % used", s.block.used);
     let label = format!("Free and used space in {}", s.block.prefix);
     let cells: Vec<_> = s.cells.iter().map(cell).collect();
+    let refused: Vec<_> = s.refused.iter().zip(0..).map(|(r, row)| refused(r, row)).collect();
+    let height = (74 + REFUSED_HEIGHT * s.refused.len()).to_string();
     let folded = (s.folded > 0).then(|| {
         let words = format!(
             "{} small parts are drawn as the prefixes that hold them. Select one to zoom in.",
@@ -26,15 +92,23 @@ pub(super) fn card(s: &Space) -> AnyView {
         );
         view! { <p class="text-xs text-muted">{words}</p> }
     });
+    let out = s.parents.last().map(|p| showing(p));
+    zoom.drawn();
+    let click = move |e: MouseEvent| zoom.clicked(&e);
+    let key = move |e: KeyboardEvent| zoom.pressed(&e, out.as_deref());
     view! {
         <section class="card">
             <div class="card-head"><h2>"Space"</h2><div class="aside">{used}</div></div>
             <div class="card-body grid grid-cols-1 gap-4 content-start">
-                <nav class="crumbs" aria-label="Zoom">{crumbs}<span class="mono font-semibold" aria-current="true">{s.block.prefix.clone()}</span></nav>
-                <div class="pic">
-                    <svg height="74" role="group" aria-label=label>{cells}</svg>
+                <div class="flex items-center gap-2 flex-wrap">
+                    <nav class="crumbs" aria-label="Zoom">{crumbs}<span class="mono font-semibold" aria-current="true">{s.block.prefix.clone()}</span></nav>
+                    <span class="ml-auto text-xs text-muted noscript:hidden max-sm:hidden">"Select a prefix to zoom in; Backspace zooms out."</span>
+                </div>
+                <div class="pic" id=PICTURE tabindex="-1" role="group" aria-label=label on:click=click on:keydown=key>
+                    <svg height=height>{cells}{refused}</svg>
                 </div>
                 <div class="flex items-center gap-2"><span class="mono text-xs text-muted">{s.ends.0.clone()}</span><span class="flex-1 min-w-0"></span><span class="mono text-xs text-muted">{s.ends.1.clone()}</span></div>
+                {legend(s)}
                 <div class="flex items-center gap-2 flex-wrap">{parts(s)}</div>
                 {folded}
             </div>
@@ -43,15 +117,56 @@ pub(super) fn card(s: &Space) -> AnyView {
     .into_any()
 }
 
+/// Class and stroke of a rectangle by what it stands for.
+fn look(c: &Cell) -> (&'static str, &'static str) {
+    match (c.claim.is_some() || c.fold.is_some(), c.preview, c.released.is_some()) {
+        (_, true, _) => PREVIEW,
+        (_, _, true) => RELEASED,
+        (true, ..) => ALLOCATED,
+        (false, ..) => FREE,
+    }
+}
+
+const PREVIEW: (&str, &str) = ("f-accent-soft accent", "var(--control)");
+const RELEASED: (&str, &str) = ("f-warn-soft warn", "var(--warn)");
+const ALLOCATED: (&str, &str) = ("f-line", "var(--line-strong)");
+const FREE: (&str, &str) = ("f-surface dash", "var(--control)");
+const REFUSED: (&str, &str) = ("f-critical-soft critical", "var(--critical)");
+/// Height of the row of a refused prefix, pixels.
+const REFUSED_HEIGHT: usize = 24;
+
+/// What the colours stand for, of those that occur.
+fn legend(s: &Space) -> AnyView {
+    let has = |look_of: (&str, &str)| s.cells.iter().any(|c| look(c) == look_of);
+    let entries = [
+        (ALLOCATED, "Allocated", has(ALLOCATED)),
+        (FREE, "Free", has(FREE)),
+        (PREVIEW, "Preview of your claim", has(PREVIEW)),
+        (RELEASED, "Released, still in DNS", has(RELEASED)),
+        (REFUSED, "Unavailable", !s.refused.is_empty()),
+    ];
+    let entries: Vec<_> = entries
+        .into_iter()
+        .filter(|(.., occurs)| *occurs)
+        .map(|((class, stroke), words, _)| {
+            view! {
+                <span class="flex items-center gap-2 text-xs text-muted"><span class="pic" aria-hidden="true">
+                    <svg class="w-3.5" height="14"><rect x="1" y="1" width="12" height="12" class=class stroke=stroke></rect></svg></span>{words}</span>
+            }
+        })
+        .collect();
+    view! { <div class="flex items-center gap-4 flex-wrap">{entries}</div> }.into_any()
+}
+
+/// A rectangle that is a link. Made by `svg::a`: the macro makes an `a` of HTML of one that has neighbours, which browsers
+/// draw and focus in a page from the server, but not in a view that they made.
+fn link(href: String, label: String, rect: impl IntoView + 'static) -> AnyView {
+    svg::a().attr("href", href).attr("aria-label", label).child(rect.into_any()).into_any()
+}
+
 fn cell(c: &Cell) -> AnyView {
     let (x, width) = (format!("{:.4}%", c.start), format!("{:.4}%", c.width.max(0.1)));
-    let is_used = c.claim.is_some() || c.fold.is_some();
-    let class = match (is_used, c.preview) {
-        (_, true) => "f-accent-soft accent",
-        (true, _) => "f-line",
-        (false, _) => "f-surface dash",
-    };
-    let stroke = if is_used { "var(--line-strong)" } else { "var(--control)" };
+    let (class, stroke) = look(c);
     let words = (c.width > NARROW).then(|| {
         view! {
             <svg x=x.clone() y="1" width=width.clone() height="70" aria-hidden="true" pointer-events="none">
@@ -62,11 +177,31 @@ fn cell(c: &Cell) -> AnyView {
     });
     let label = format!("{}, {}", c.prefix, state(c));
     let title = label.clone();
-    // As the root of a view the browser would make it an `a` of HTML, which is not drawn.
+    let rect = view! {
+        <rect x=x y="1" width=width height="70" class=class stroke=stroke><title>{title}</title></rect>
+    };
+    view! { <g>{link(showing(&c.prefix), label, rect)}{words}</g> }.into_any()
+}
+
+/// A refused prefix, in a row of its own below what it overlaps.
+fn refused(r: &RefusedPart, row: usize) -> AnyView {
+    let y = 76 + REFUSED_HEIGHT * row;
+    let (class, stroke) = REFUSED;
+    let label = format!("{}, unavailable for {}", r.prefix, r.claim);
+    let (words, title) = (label.clone(), label.clone());
+    // Beside it, on the side with more room.
+    let (at, anchor) = match r.start + r.width / 2.0 < 50.0 {
+        true => (format!("{:.4}%", r.start + r.width), "start"),
+        false => (format!("{:.4}%", r.start), "end"),
+    };
+    let (dx, is_wide) = (if anchor == "start" { "6" } else { "-6" }, r.width > 50.0);
+    let (at, anchor, dx) =
+        if is_wide { (format!("{:.4}%", r.start), "start", "6") } else { (at, anchor, dx) };
+    let rect = view! {
+        <rect x=format!("{:.4}%", r.start) y=y.to_string() width=format!("{:.4}%", r.width.max(0.3)) height="18" class=class stroke=stroke><title>{title}</title></rect>
+    };
     view! {
-        <g><a href=showing(&c.prefix) aria-label=label>
-            <rect x=x y="1" width=width height="70" class=class stroke=stroke><title>{title}</title></rect>
-        </a>{words}</g>
+        <g>{link(showing(&r.prefix), label, rect)}<text x=at dx=dx y=(y + 13).to_string() text-anchor=anchor aria-hidden="true" pointer-events="none">{words}</text></g>
     }
     .into_any()
 }
@@ -76,6 +211,9 @@ fn state(c: &Cell) -> String {
         let preview = if c.preview { ", with the preview of your claim" } else { "" };
         let claims = if f.claims == 1 { "claimed prefix" } else { "claimed prefixes" };
         return format!("{} used, {} {claims}{preview}", used(f.used), grouped(f.claims as u64));
+    }
+    if let Some(claim) = &c.released {
+        return format!("released by {claim}, still in DNS");
     }
     match (&c.claim, c.preview) {
         (_, true) => "preview of your claim".into(),
@@ -100,6 +238,7 @@ fn parts(s: &Space) -> Vec<AnyView> {
         let words = match (&c.fold, c.preview) {
             (Some(f), _) => format!("{} used", used(f.used)),
             (None, true) => "preview".into(),
+            (None, false) if c.released.is_some() => "released".into(),
             (None, false) => "free".into(),
         };
         view! { <a class="chip" href=showing(&c.prefix)><span class="mono">{c.prefix.clone()}</span><span class="text-muted">{words}</span></a> }.into_any()

@@ -13,6 +13,8 @@ pub(super) struct Part {
     pub(super) prefix: IpNet,
     pub(super) claim: Option<String>,
     pub(super) preview: bool,
+    /// The claim that released it, when names still point into it.
+    pub(super) released: Option<String>,
     pub(super) fold: Option<Fold>,
 }
 
@@ -38,14 +40,21 @@ pub(super) fn folded(block: &IpNet, parts: Vec<Part>, used: &RangeSet) -> (Vec<P
         count += 1;
         let claims = usize::from(part.claim.is_some());
         match drawn.last_mut().filter(|p| p.prefix == around) {
-            Some(Part { fold: Some(fold), preview, .. }) => {
+            Some(Part { fold: Some(fold), preview, released, .. }) => {
                 fold.claims += claims;
                 *preview |= part.preview;
+                *released = released.take().or(part.released);
             }
             _ => {
                 let used = percent(used.count_within(&around), size(&around));
                 let fold = Some(Fold { used, claims });
-                drawn.push(Part { prefix: around, claim: None, preview: part.preview, fold });
+                drawn.push(Part {
+                    prefix: around,
+                    claim: None,
+                    preview: part.preview,
+                    released: part.released,
+                    fold,
+                });
             }
         }
     }
@@ -58,7 +67,7 @@ mod tests {
 
     fn part(prefix: &str, claim: Option<&str>) -> Part {
         let claim = claim.map(str::to_owned);
-        Part { prefix: prefix.parse().unwrap(), claim, preview: false, fold: None }
+        Part { prefix: prefix.parse().unwrap(), claim, preview: false, released: None, fold: None }
     }
 
     #[test]

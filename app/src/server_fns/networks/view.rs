@@ -1,10 +1,11 @@
 //! From claims to what the Networks page shows.
 
-use super::fold::{Part, folded, percent};
-use super::{Block, Cell, ClaimRow, Networks, Preview, ROWS_MAX, Space};
+use super::rows::ClaimFilter;
+use super::space::Registry;
+use super::{ATTENTION_MAX, Networks, Preview, ROWS_MAX, RowState, attention, rows};
 use model::Timestamp;
-use service::addresses::component;
-use service::numbers::prefix::{bounds, overlaps, parse, size};
+use service::addresses::AddressReview;
+use service::numbers::prefix::parse;
 use service::numbers::{AddressRequest, ClaimSpec, IpNet, RangeSet, RecordState, Reference};
 use service::resources::{Claim, ClaimDraft};
 use service::{ApiError, ApiResult};
@@ -63,42 +64,17 @@ impl Form {
 pub(super) fn preview(claim: &Claim) -> Preview {
     let record = claim.status.address_space.first();
     let allocated = record.filter(|r| r.status == RecordState::Allocated);
-    Preview {
-        prefix: allocated.and_then(|r| r.prefix.clone()),
-        reason: record.and_then(|r| r.message.clone()),
-    }
-}
-
-/// Records of claims, refused ones first.
-pub(super) fn rows(claims: &[Claim]) -> Vec<ClaimRow> {
-    let mut all: Vec<ClaimRow> = Vec::new();
-    for c in claims {
-        for (record, request) in c.status.address_space.iter().zip(&c.spec.address_space) {
-            let asked = || {
-                let len = request.prefix_length.map(|l| format!("/{l} from ")).unwrap_or_default();
-                format!("{len}{}", request.from.clone().unwrap_or_default())
-            };
-            all.push(ClaimRow {
-                claim: c.name.clone(),
-                prefix: record.prefix.clone().unwrap_or_else(asked),
-                reference: component(&record.reference),
-                allocated: record.status == RecordState::Allocated,
-                words: record.message.clone().unwrap_or_else(|| record.description.clone()),
-                date: record.date,
-            });
-        }
-    }
-    all.sort_by_key(|r| r.allocated);
-    all
-}
-
-fn block(prefix: &IpNet, used: &RangeSet, held: &[(IpNet, String)]) -> Block {
-    Block {
-        prefix: prefix.to_string(),
-        used: percent(used.count_within(prefix), size(prefix)),
-        largest_free: used.largest_free(prefix).map(|p| p.to_string()),
-        claims: held.iter().filter(|(p, _)| prefix.contains(p)).count(),
-    }
+    let prefix = allocated.and_then(|r| r.prefix.clone());
+    let extent = prefix.as_deref().and_then(|p| p.parse::<IpNet>().ok()).map(|p| {
+        // Digits of a large IPv6 prefix say less than its length.
+        let count = match p.max_prefix_len() - p.prefix_len() {
+            0 => "one address".to_string(),
+            bits @ 1..=16 => format!("{} addresses", 1_u32 << bits),
+            bits => format!("2^{bits} addresses"),
+        };
+        format!("{} – {}, {count}", p.network(), p.broadcast())
+    });
+    Preview { prefix, extent, reason: record.and_then(|r| r.message.clone()) }
 }
 
 /// The blocks that claims take prefixes out of, and exact prefixes outside of them.
@@ -117,31 +93,45 @@ fn blocks(claims: &[Claim], held: &[(IpNet, String)]) -> Vec<IpNet> {
     kept
 }
 
-pub(super) fn page(claims: &[Claim], wanted: &str, preview: Option<Preview>, now: Timestamp) -> Networks {
+pub(super) fn page(
+    claims: &[Claim],
+    review: &AddressReview,
+    query: &str,
+    preview: Option<Preview>,
+    now: Timestamp,
+) -> Networks {
     let allocated = |c: &Claim| c.status.allocated().map(|(p, _)| (p, c.name.clone())).collect::<Vec<_>>();
     let mut held: Vec<(IpNet, String)> = claims.iter().flat_map(allocated).collect();
     held.sort();
     let used = RangeSet::of(held.iter().map(|(p, _)| p));
     let all = blocks(claims, &held);
-    let (shown, error) = match wanted {
-        "" => (all.first().copied(), None),
-        text => match parse(text) {
-            Ok(p) => (Some(p), None),
-            Err(e) => (all.first().copied(), Some(e.to_string())),
-        },
+    let (filter, error) = match ClaimFilter::read(query) {
+        Ok(filter) => (filter, None),
+        Err(e) => (ClaimFilter::default(), Some(e.detail)),
     };
-    let space = shown.map(|p| space(&p, &all, &used, &held, preview.as_ref()));
-    let mut rows = rows(claims);
-    if let Some(p) = &shown {
-        rows.retain(|r| {
-            r.prefix.rsplit(' ').next().and_then(|t| t.parse().ok()).is_none_or(|q: IpNet| overlaps(p, &q))
-        });
-    }
+    let shown = filter.block.or_else(|| all.first().copied());
+    let registry = Registry { blocks: &all, used: &used, held: &held, claims };
+    let space = shown.map(|p| registry.space(&p, review, preview.as_ref()));
+    let filter = ClaimFilter { block: shown, ..filter };
+    let mut rows = rows::of_claims(claims);
+    rows.extend(rows::of_released(&review.released, |p| used.intersects(p)));
+    rows.retain(|r| filter.matches(r));
+    let counts = RowState::ALL.map(|state| rows.iter().filter(|r| r.state == state).count());
+    rows.retain(|r| filter.state.is_none_or(|state| r.state == state));
     let more_claims = rows.len().saturating_sub(ROWS_MAX);
     rows.truncate(ROWS_MAX);
+    let mut attention = attention::entries(claims, review);
+    let more = attention.len().saturating_sub(ATTENTION_MAX);
+    attention.truncate(ATTENTION_MAX);
     Networks {
-        blocks: all.iter().map(|p| block(p, &used, &held)).collect(),
+        blocks: all.iter().map(|p| registry.block(p)).collect(),
         space,
+        attention,
+        more_attention: (more, review.is_partial),
+        searched: filter.place.map(|p| p.to_string()),
+        search: filter.text,
+        state: filter.state,
+        counts,
         claims: rows,
         more_claims,
         preview,
@@ -150,56 +140,4 @@ pub(super) fn page(claims: &[Claim], wanted: &str, preview: Option<Preview>, now
         error,
         now,
     }
-}
-
-fn space(
-    shown: &IpNet,
-    all: &[IpNet],
-    used: &RangeSet,
-    held: &[(IpNet, String)],
-    preview: Option<&Preview>,
-) -> Space {
-    let (first, last) = bounds(shown);
-    let whole = size(shown);
-    let mut parts: Vec<Part> = Vec::new();
-    let mut add = |prefix, claim, preview| parts.push(Part { prefix, claim, preview, fold: None });
-    for (p, claim) in held.iter().filter(|(p, _)| overlaps(p, shown)) {
-        // A claim around the block fills it.
-        add(if p.contains(shown) { *shown } else { *p }, Some(claim.clone()), false);
-    }
-    let would = preview.and_then(|p| p.prefix.as_deref()).and_then(|p| p.parse::<IpNet>().ok());
-    let would = would.filter(|p| shown.contains(p));
-    let mut taken = used.clone();
-    if let Some(p) = &would {
-        taken.insert(p);
-        add(*p, None, true);
-    }
-    taken.free(shown).into_iter().for_each(|p| add(p, None, false));
-    parts.sort_by_key(|p| bounds(&p.prefix).0);
-    let (parts, folded) = folded(shown, parts, used);
-    let cells = parts.into_iter().map(|Part { prefix, claim, preview, fold }| Cell {
-        start: percent(bounds(&prefix).0 - first, whole),
-        width: percent(size(&prefix), whole),
-        prefix: prefix.to_string(),
-        claim,
-        preview,
-        fold,
-    });
-    // One step up at a time, from the block that contains it.
-    let mut parents: Vec<String> = Vec::new();
-    if let Some(top) = all.iter().find(|b| b.contains(shown) && *b != shown) {
-        parents.push(top.to_string());
-        let mut at = *shown;
-        let mut between = Vec::new();
-        while let Some(up) = at.supernet().filter(|u| top.contains(u) && u != top) {
-            if up.prefix_len() % 4 == 0 {
-                between.push(up.to_string());
-            }
-            at = up;
-        }
-        parents.extend(between.into_iter().rev());
-    }
-    let ends = (shown.network().to_string(), shown.broadcast().to_string());
-    debug_assert!(first <= last);
-    Space { block: block(shown, used, held), parents, ends, cells: cells.collect(), folded }
 }

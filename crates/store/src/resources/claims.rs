@@ -13,6 +13,7 @@ use model::ids::{LogPosition, OrgId};
 use model::scan::Op;
 use numbers::prefix::parse;
 use numbers::{AddressRecord, ClaimStatus, Holder, Holding, IpNet, Policy};
+use std::collections::BTreeSet;
 
 pub(super) const CLAIM: &str = "org, name, rv, metadata, spec, status, created_at";
 
@@ -39,7 +40,8 @@ pub(super) async fn read_one(db: &Db, org: OrgId, name: &str) -> Result<Option<S
     db.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()
 }
 
-pub(super) async fn blocks(db: &Db, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
+/// The blocks that an organisation's claims take prefixes out of, from the specs of all of them.
+pub(super) async fn blocks(db: &Db, org: OrgId) -> Result<BTreeSet<IpNet>> {
     let found = match db {
         Db::Sqlite { .. } => {
             "SELECT DISTINCT json_extract(r.value, '$.from') AS block \
@@ -50,8 +52,8 @@ pub(super) async fn blocks(db: &Db, org: OrgId, limit: u32) -> Result<Vec<IpNet>
              FROM network_claims, jsonb_array_elements(spec::jsonb -> 'addressSpace') r WHERE org = $1"
         }
     };
-    let sql = format!("SELECT block FROM ({found}) b WHERE block IS NOT NULL ORDER BY block LIMIT $2");
-    let rows = db.rows(sql, args![org.0, i64::from(limit)]).await?;
+    let sql = format!("SELECT block FROM ({found}) b WHERE block IS NOT NULL");
+    let rows = db.rows(sql, args![org.0]).await?;
     let block = |r: &Cells| {
         let text = r.text(0)?;
         parse(&text).map_err(|e| Error::Broken(format!("stored block: {e}")))
@@ -70,6 +72,10 @@ pub(super) struct Changes {
     pub(super) released: Vec<(IpNet, OrgId, String)>,
     allocated: Vec<Holding>,
     lines: Vec<Line>,
+    /// The organisation, and by how many its number of claims changes.
+    counted: Option<(OrgId, i64)>,
+    /// The blocks of a claim that is new.
+    new_blocks: Vec<IpNet>,
     /// Claims whose rows get the positions of `lines`, in the same order; `None` for a deletion.
     pub(super) claims: Vec<Option<(OrgId, String)>>,
 }
@@ -87,6 +93,9 @@ pub(super) async fn write(
     if before.as_ref().map(|b| b.rv) != write.expected {
         return Err(if before.is_none() { Error::NotFound } else { Error::Conflict });
     }
+    if before.is_none() && count(&mut tx, known(&mut cached)?, write.org).await? >= write.limit {
+        return Err(Error::Full { limit: write.limit });
+    }
     let old = before.as_ref().map(|b| b.status.clone()).unwrap_or_default();
     let mut claim = StoredNetworkClaim {
         org: write.org,
@@ -101,7 +110,10 @@ pub(super) async fn write(
         claim.rv = write.expected.unwrap_or_default();
         return Ok(claim);
     }
-    let mut changes = Changes::default();
+    let counted = Some((write.org, i64::from(before.is_none())));
+    let requests = write.spec.address_space.iter();
+    let new_blocks = requests.filter_map(|r| parse(r.from.as_deref()?).ok()).collect();
+    let mut changes = Changes { counted, new_blocks, ..Changes::default() };
     let op = if before.is_some() { Op::Update } else { Op::Create };
     store(&mut tx, &claim, &old, op, version, &mut changes, now).await?;
     if !changes.released.is_empty() {
@@ -128,7 +140,7 @@ pub(super) async fn delete(
     }
     not_held(name, &claim.metadata)?;
     tx.execute("DELETE FROM network_claims WHERE org = $1 AND name = $2", args![org.0, name]).await?;
-    let mut changes = Changes::default();
+    let mut changes = Changes { counted: Some((org, -1)), ..Changes::default() };
     for (prefix, _) in held(&claim.status) {
         release(&mut tx, &claim, prefix, version, now).await?;
         changes.released.push((prefix, org, name.to_string()));
@@ -144,6 +156,18 @@ pub(super) async fn delete(
     let position = commit_with(tx, &mut cached, version, changes, now, Some(kept.to_string())).await?;
     claim.rv = position;
     Ok(claim)
+}
+
+/// How many claims an organisation has. Counted in the table once and then kept with the index, so that a claim among many
+/// does not cost a look at all of them.
+async fn count(tx: &mut Tx, cached: &mut Cached, org: OrgId) -> Result<u64> {
+    if let Some(known) = cached.claims.get(&org) {
+        return Ok(*known);
+    }
+    let row = tx.row("SELECT COUNT(*) FROM network_claims WHERE org = $1", args![org.0]).await?;
+    let counted = row.map_or(Ok(0), |r| r.int(0))?.unsigned_abs();
+    cached.claims.insert(org, counted);
+    Ok(counted)
 }
 
 fn known(cached: &mut Option<Cached>) -> Result<&mut Cached> {
@@ -305,6 +329,19 @@ pub(super) fn apply(cached: &mut Cached, changes: &Changes) {
     }
 }
 
+/// Brings the number of claims and the blocks of an organisation to the state after these changes.
+fn count_changed(cached: &mut Cached, changes: &Changes) {
+    let Some((org, by)) = changes.counted else { return };
+    if let Some(claims) = cached.claims.get_mut(&org) {
+        *claims = claims.saturating_add_signed(by);
+    }
+    match (by, cached.blocks.get_mut(&org)) {
+        (1, Some(blocks)) => blocks.extend(&changes.new_blocks),
+        // What a claim no longer asks for may be asked for by others.
+        _ => drop(cached.blocks.remove(&org)),
+    }
+}
+
 async fn commit(
     tx: Tx,
     cached: &mut Option<Cached>,
@@ -340,6 +377,7 @@ async fn commit_with(
     }
     if let Some(known) = cached {
         apply(known, &changes);
+        count_changed(known, &changes);
         known.version = version;
     }
     Ok(first)

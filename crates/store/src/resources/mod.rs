@@ -58,6 +58,8 @@ pub struct NetworkClaimWrite {
     pub spec: ClaimSpec,
     /// Where organisations may overlap.
     pub policy: Policy,
+    /// Most claims that the organisation may have when this one is new ([`Error::Full`](crate::Error::Full)).
+    pub limit: u64,
     /// True to decide and write nothing.
     pub dry_run: bool,
 }
@@ -187,7 +189,7 @@ impl ResourceStore for Database {
         addresses::pointing_into(&self.db, org, prefix, limit).await
     }
     async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
-        claims::blocks(&self.db, org, limit).await
+        space::blocks(&self.db, &self.space, org, limit).await
     }
     async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>> {
         space::released(&self.db, org, limit).await

@@ -62,7 +62,7 @@ pub(super) async fn retry_refused(
         left -= waiting.len();
         for claim in waiting {
             let draft = draft.get_or_insert_with(|| {
-                let mut copy = Cached { version, space: cached.space.clone() };
+                let mut copy = Cached { version, space: cached.space.clone(), ..Cached::default() };
                 apply(&mut copy, changes);
                 copy
             });
@@ -91,6 +91,7 @@ async fn retry(
         metadata: claim.metadata.clone(),
         spec: claim.spec.clone(),
         policy: policy.clone(),
+        limit: u64::MAX,
         dry_run: false,
     };
     let status = decide(draft, policy, &write, &claim.status, now);

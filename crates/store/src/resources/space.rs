@@ -8,19 +8,27 @@ use crate::db::{Cells, Db, Tx, args};
 use jiff::Timestamp;
 use model::ids::OrgId;
 use numbers::{Holder, Holding, IpNet, Reference, Space};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use tokio::sync::Mutex;
 
 /// The index and the version of the table it stands for.
+#[derive(Default)]
 pub(crate) struct Cached {
     pub(crate) version: i64,
     pub(crate) space: Space,
+    /// Claims by organisation, of those that were counted since another process last changed the table.
+    pub(crate) claims: HashMap<OrgId, u64>,
+    /// The blocks that claims of an organisation take prefixes out of, where they were read since then.
+    pub(crate) blocks: HashMap<OrgId, BTreeSet<IpNet>>,
 }
 
 /// The index of one process. Allocations hold it, so that they wait here rather than for the database.
 #[derive(Default)]
 pub(crate) struct SpaceCache(pub(crate) Mutex<Option<Cached>>);
+
+/// Blocks of an organisation that are kept in memory; those of one that has more are read each time.
+const BLOCKS_KEPT: usize = 10_000;
 
 const COLUMNS: &str =
     "org, claim, prefix, reference_group, reference_resource, description, since, released_at";
@@ -51,6 +59,8 @@ fn read(r: &Cells) -> Result<Row> {
 impl Cached {
     /// Applies changed rows in the order of their versions.
     fn apply(&mut self, rows: &[Cells]) -> Result<()> {
+        self.claims.clear();
+        self.blocks.clear();
         for cells in rows {
             let Row { holding, released_at } = read(cells)?;
             self.space.remove(&holding.prefix, holding.holder.tenant, &holding.holder.claim);
@@ -71,7 +81,7 @@ impl SpaceCache {
             .await?
             .ok_or_else(|| Error::Broken("the head of the address space is missing".into()))?
             .int(0)?;
-        let known = cached.get_or_insert_with(|| Cached { version: -1, space: Space::default() });
+        let known = cached.get_or_insert_with(|| Cached { version: -1, ..Cached::default() });
         // Another change of the table committed before this transaction got the lock.
         if known.version != version - 1 {
             let rows = tx.rows(changed_since(known.version), args![known.version]).await?;
@@ -90,7 +100,7 @@ fn changed_since(version: i64) -> String {
 
 /// Brings the index to what is committed, without a lock on the table.
 async fn refresh<'a>(db: &Db, cached: &'a mut Option<Cached>) -> Result<&'a Cached> {
-    let known = cached.get_or_insert_with(|| Cached { version: -1, space: Space::default() });
+    let known = cached.get_or_insert_with(|| Cached { version: -1, ..Cached::default() });
     let version = version(db).await?;
     if known.version != version {
         // Rows newer than that version may be among them; they are applied again later, which changes nothing.
@@ -145,6 +155,25 @@ pub(super) async fn covering(
         }
     }
     Ok(found)
+}
+
+/// The blocks of an organisation's claims. They are in the specs of all its claims, which are read once and not for each page
+/// that places an address.
+pub(super) async fn blocks(db: &Db, cache: &SpaceCache, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
+    let mut cached = cache.0.lock().await;
+    refresh(db, &mut cached).await?;
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    if let Some(known) = cached.as_ref().and_then(|c| c.blocks.get(&org)) {
+        return Ok(known.iter().take(limit).copied().collect());
+    }
+    let found = super::claims::blocks(db, org).await?;
+    let first = found.iter().take(limit).copied().collect();
+    if let Some(cached) = cached.as_mut()
+        && found.len() <= BLOCKS_KEPT
+    {
+        cached.blocks.insert(org, found);
+    }
+    Ok(first)
 }
 
 fn cover(h: &Holding, released_at: Option<Timestamp>) -> StoredCover {

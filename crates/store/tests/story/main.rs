@@ -124,6 +124,7 @@ stories! {
     numbers::a_released_prefix_goes_to_the_claim_that_waited,
     numbers::hopeless_claims_starve_no_other,
     numbers::blocks_are_those_of_all_claims_of_an_organisation,
+    numbers::claims_beyond_the_quota_are_refused_whichever_process_made_the_others,
     numbers::what_has_a_finalizer_is_not_deleted,
     numbers::holdings_have_positions_metadata_and_tombstones,
     numbers::names_are_found_by_the_prefix_they_point_into,

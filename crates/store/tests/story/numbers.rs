@@ -37,6 +37,7 @@ fn write(
         metadata: r#"{"labels":{"app":"story"}}"#.into(),
         spec: ClaimSpec { address_space: requests.to_vec() },
         policy: Policy::default(),
+        limit: u64::MAX,
         dry_run: false,
     }
 }
@@ -213,6 +214,40 @@ pub async fn blocks_are_those_of_all_claims_of_an_organisation(place: &Place) {
     assert_eq!(blocks(ONE, 100).await, ["10.20.0.0/16", "2001:db8::/48"]);
     assert_eq!(blocks(TWO, 100).await, ["2001:db8:1::/48"]);
     assert_eq!(blocks(ONE, 1).await.len(), 1);
+    // Those that were read before are brought forward: by a new claim, a change, a release, and by another process.
+    let y = claim(&*s, ONE, "y", &[request(None, Some("10.30.0.0/16"), Some(26))]).await;
+    assert_eq!(blocks(ONE, 100).await, ["10.20.0.0/16", "10.30.0.0/16", "2001:db8::/48"]);
+    let moved = write(ONE, "y", Some(y.rv), &[request(None, Some("10.40.0.0/16"), Some(26))]);
+    s.write_network_claim(&moved, now()).await.unwrap();
+    assert_eq!(blocks(ONE, 100).await, ["10.20.0.0/16", "10.40.0.0/16", "2001:db8::/48"]);
+    let (other, policy) = (place.open().await, Policy::default());
+    claim(&*other, ONE, "x", &[request(None, Some("10.50.0.0/16"), Some(26))]).await;
+    other.delete_network_claim(ONE, "z", None, &policy, now()).await.unwrap();
+    assert_eq!(blocks(ONE, 100).await, ["10.40.0.0/16", "10.50.0.0/16", "2001:db8::/48"]);
+    s.delete_network_claim(ONE, "y", None, &policy, now()).await.unwrap();
+    assert_eq!(blocks(ONE, 100).await, ["10.50.0.0/16", "2001:db8::/48"]);
+}
+
+pub async fn claims_beyond_the_quota_are_refused_whichever_process_made_the_others(place: &Place) {
+    let (s, other) = (place.open().await, place.open().await);
+    let limited =
+        |org, name: &str| NetworkClaimWrite { limit: 2, ..write(org, name, None, &[exact("10.0.0.0/24")]) };
+    let is_full = |e: Result<StoredNetworkClaim, Error>| matches!(e, Err(Error::Full { limit: 2 }));
+    s.write_network_claim(&limited(ONE, "a"), now()).await.unwrap();
+    // The second is refused its prefix, and counts all the same.
+    let b = other.write_network_claim(&limited(ONE, "b"), now()).await.unwrap();
+    assert!(!b.status.is_allocated());
+    assert!(is_full(s.write_network_claim(&limited(ONE, "c"), now()).await));
+    assert!(is_full(other.write_network_claim(&limited(ONE, "c"), now()).await));
+    let trial = NetworkClaimWrite { dry_run: true, ..limited(ONE, "c") };
+    assert!(is_full(s.write_network_claim(&trial, now()).await));
+    // Others are not counted, a change of what exists is none, and a deletion makes room.
+    s.write_network_claim(&limited(TWO, "a"), now()).await.unwrap();
+    let changed = NetworkClaimWrite { expected: Some(b.rv), metadata: "{}".into(), ..limited(ONE, "b") };
+    s.write_network_claim(&changed, now()).await.unwrap();
+    other.delete_network_claim(ONE, "a", None, &Policy::default(), now()).await.unwrap();
+    s.write_network_claim(&limited(ONE, "c"), now()).await.unwrap();
+    assert!(is_full(other.write_network_claim(&limited(ONE, "d"), now()).await));
 }
 
 pub async fn what_has_a_finalizer_is_not_deleted(place: &Place) {

@@ -25,6 +25,7 @@ fn draft(name: &str, request: AddressRequest) -> NetworkClaimWrite {
         metadata: "{}".into(),
         spec: ClaimSpec { address_space: vec![request] },
         policy: Policy::default(),
+        limit: u64::MAX,
         dry_run: false,
     }
 }

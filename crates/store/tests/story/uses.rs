@@ -33,6 +33,7 @@ pub async fn use_it(s: &dyn Store, data: &str) {
                 metadata: "{}".into(),
                 spec: serde_json::from_value(spec).unwrap(),
                 policy: Policy::default(),
+                limit: u64::MAX,
                 dry_run: false,
             };
             s.write_network_claim(&write, now()).await.unwrap();

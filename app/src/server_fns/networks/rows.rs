@@ -1,0 +1,174 @@
+//! Records of claims as rows, and which of them a list or an export holds.
+
+use super::{ClaimRow, RowState};
+use service::addresses::component;
+use service::numbers::prefix::{host, overlaps, parse};
+use service::numbers::{IpNet, RecordState};
+use service::resources::{Claim, Cover};
+use service::{ApiError, ApiResult};
+use std::net::IpAddr;
+
+/// Characters of a search that are read.
+const SEARCH_MAX: usize = 200;
+
+/// Which records a list holds.
+#[derive(Debug, Clone, Default)]
+pub struct ClaimFilter {
+    /// Only records that overlap this block. A search covers all blocks.
+    pub block: Option<IpNet>,
+    /// What was searched for.
+    pub text: String,
+    /// The prefix or address that was searched for.
+    pub place: Option<IpNet>,
+    /// Only records of this state.
+    pub state: Option<RowState>,
+}
+
+impl ClaimFilter {
+    /// Reads `block`, `q` and `state` of the query of an address.
+    ///
+    /// # Errors
+    /// Names the value that is none and the rule.
+    pub fn read(query: &str) -> ApiResult<Self> {
+        let value = |key: &str| crate::query::value(query, key).unwrap_or_default().trim().to_string();
+        let block = match value("block").as_str() {
+            "" => None,
+            text => Some(parse(text).map_err(|e| ApiError::invalid(e.to_string()))?),
+        };
+        let state = match value("state").as_str() {
+            "" => None,
+            word => Some(RowState::ALL.into_iter().find(|s| s.as_str() == word).ok_or_else(|| {
+                let shown: String = word.chars().take(40).collect();
+                ApiError::invalid(format!(
+                    "“{shown}” is not a state: use unavailable, allocated or released."
+                ))
+            })?),
+        };
+        let text: String = value("q").chars().take(SEARCH_MAX).collect();
+        let place =
+            text.parse::<IpAddr>().map(host).or_else(|_| text.parse::<IpNet>().map(|p| p.trunc())).ok();
+        Ok(ClaimFilter { block, text, place, state })
+    }
+
+    /// Whether a record is in the block or matches the search, whatever its state.
+    pub fn matches(&self, row: &ClaimRow) -> bool {
+        // What was asked of a block ends with the block: `/26 from 10.20.0.0/16`.
+        let lies_in = |place: &IpNet| {
+            let prefix = row.prefix.rsplit(' ').next().and_then(|t| t.parse::<IpNet>().ok());
+            prefix.is_none_or(|p| overlaps(place, &p))
+        };
+        if self.text.is_empty() {
+            return self.block.as_ref().is_none_or(lies_in);
+        }
+        if let Some(place) = &self.place {
+            return lies_in(place);
+        }
+        let text = self.text.to_lowercase();
+        [&row.claim, &row.prefix, &row.reference, &row.description]
+            .into_iter()
+            .any(|field| field.to_lowercase().contains(&text))
+    }
+
+    /// Whether a list with this filter holds a record.
+    pub fn holds(&self, row: &ClaimRow) -> bool {
+        self.state.is_none_or(|state| state == row.state) && self.matches(row)
+    }
+}
+
+/// Records of claims, refused ones first.
+pub fn of_claims(claims: &[Claim]) -> Vec<ClaimRow> {
+    let mut all: Vec<ClaimRow> = Vec::new();
+    for c in claims {
+        for (record, request) in c.status.address_space.iter().zip(&c.spec.address_space) {
+            let asked = || {
+                let len = request.prefix_length.map(|l| format!("/{l} from ")).unwrap_or_default();
+                format!("{len}{}", request.from.clone().unwrap_or_default())
+            };
+            all.push(ClaimRow {
+                claim: c.name.clone(),
+                prefix: record.prefix.clone().unwrap_or_else(asked),
+                reference: component(&record.reference),
+                state: match record.status {
+                    RecordState::Allocated => RowState::Allocated,
+                    RecordState::Unavailable => RowState::Unavailable,
+                },
+                description: record.description.clone(),
+                message: record.message.clone(),
+                date: record.date,
+            });
+        }
+    }
+    all.sort_by_key(|r| r.state == RowState::Allocated);
+    all
+}
+
+/// Released prefixes that are not allocated again, even in part, each with its newest release.
+pub fn of_released(released: &[Cover], is_used: impl Fn(&IpNet) -> bool) -> Vec<ClaimRow> {
+    let mut seen = std::collections::HashSet::new();
+    let free = released.iter().filter(|c| !is_used(&c.prefix) && seen.insert(c.prefix));
+    let row = |c: &Cover| ClaimRow {
+        claim: c.claim.clone(),
+        prefix: c.prefix.to_string(),
+        reference: component(&c.reference),
+        state: RowState::Released,
+        description: String::new(),
+        message: None,
+        date: c.released_at.unwrap_or(c.since),
+    };
+    free.map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(prefix: &str) -> ClaimRow {
+        ClaimRow {
+            claim: "web-front".into(),
+            prefix: prefix.into(),
+            reference: "apps/Shop".into(),
+            state: RowState::Allocated,
+            description: "Public web servers".into(),
+            message: None,
+            date: jiff::Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn a_search_covers_prefixes_addresses_references_and_descriptions_in_all_blocks() {
+        let found = |q: &str, prefix: &str| {
+            let query = format!("?block=192.0.2.0%2F24&q={}", model::inventory::percent(q));
+            ClaimFilter::read(&query).unwrap().matches(&row(prefix))
+        };
+        for q in [
+            "10.20.5.7",
+            "10.20.5.0/25",
+            "10.20.0.0/16",
+            "10.20.5.9/30",
+            "FRONT",
+            "apps/shop",
+            "public web",
+            "20.5",
+        ] {
+            assert!(found(q, "10.20.5.0/24"), "{q}");
+        }
+        for q in ["10.20.6.7", "2001:db8::1", "mail", "10.20.6.0/24"] {
+            assert!(!found(q, "10.20.5.0/24"), "{q}");
+        }
+        // A request without a prefix is found by its block.
+        assert!(found("10.20.9.9", "/26 from 10.20.0.0/16"));
+        // Without a search the block decides.
+        let filter = ClaimFilter::read("block=192.0.2.0/24").unwrap();
+        assert!(!filter.matches(&row("10.20.5.0/24")) && filter.matches(&row("192.0.2.128/25")));
+    }
+
+    #[test]
+    fn what_is_no_block_or_state_is_named_with_the_rule() {
+        let wrong = |query: &str| ClaimFilter::read(query).unwrap_err().detail;
+        assert!(wrong("block=10.0.0.1/8").contains("host bits"), "{}", wrong("block=10.0.0.1/8"));
+        assert_eq!(wrong("state=held"), "“held” is not a state: use unavailable, allocated or released.");
+        let filter = ClaimFilter::read("state=released").unwrap();
+        assert!(!filter.holds(&row("10.0.0.0/8")));
+        assert!(filter.holds(&ClaimRow { state: RowState::Released, ..row("10.0.0.0/8") }));
+    }
+}
