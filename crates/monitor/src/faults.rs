@@ -202,13 +202,19 @@ fn clock_sentence(wrong: &WrongClock, now: Timestamp) -> String {
 
 impl Scanner {
     /// Takes what a scan observed into account for the faults of the installation, and leaves out of it what can't be
-    /// judged while the clock is not right.
-    pub(crate) fn note_faults(&self, before: Option<&Observation>, seen: &mut Observation, now: Timestamp) {
+    /// judged while the clock is not right. `interval_s`: the seconds between two scans of this domain.
+    pub(crate) fn note_faults(
+        &self,
+        before: Option<&Observation>,
+        seen: &mut Observation,
+        interval_s: i64,
+        now: Timestamp,
+    ) {
         let faults = self.hub.own_faults();
         faults.note_clock(self.observer.take_server_dates(), self.clock.now());
         if let Some(d) = seen.delegation.value.as_ref().filter(|_| seen.delegation.error.is_none()) {
             let ceased = before.map(|b| ceased_servers(b, seen)).unwrap_or_default();
-            faults.note_servers(d, &ceased, self.policy.interval_s, self.clock.now());
+            faults.note_servers(d, &ceased, interval_s, self.clock.now());
         }
         faults.note(seen, now);
         if faults.is_clock_doubtful() {

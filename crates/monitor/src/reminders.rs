@@ -89,7 +89,11 @@ impl Scanner {
         now: Timestamp,
     ) -> (Item, Row) {
         let (mut item, mut row) = self.judged(item, observation, now);
-        let Some(observation) = observation else { return (item, row) };
+        let Some(observation) = observation else {
+            // Nothing to judge: the first scan does.
+            (item.status.judge_again_at, row.status.judge_again_at) = (None, None);
+            return (item, row);
+        };
         let is_due = remind(&mut item.clone(), observation, days, &self.policy.thresholds, now).is_some();
         let next = if is_due { Some(now) } else { next_reminder(&item, observation, days, now) };
         // At once when no scan comes soon after; else so late that the scan that reminds of it came or is suspended.
