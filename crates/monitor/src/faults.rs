@@ -194,13 +194,19 @@ fn clock_sentence(wrong: &WrongClock, now: Timestamp) -> String {
     };
     format!(
         "This machine shows {}; {named}{more} say {}. Set the clock (check with timedatectl). Until then no reminders are \
-         made, and certificates and DNSSEC are not judged.",
+         made, and certificates, DNSSEC and ownership claims are not judged.",
         shown(now),
         shown(theirs)
     )
 }
 
 impl Scanner {
+    /// True while the clock of this machine is known to be wrong, or something speaks against it: nothing may begin, end
+    /// or lapse by it.
+    pub fn is_clock_doubtful(&self) -> bool {
+        self.hub.own_faults().is_clock_doubtful()
+    }
+
     /// Takes what a scan observed into account for the faults of the installation, and leaves out of it what can't be
     /// judged while the clock is not right. `interval_s`: the seconds between two scans of this domain.
     pub(crate) fn note_faults(

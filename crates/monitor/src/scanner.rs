@@ -330,7 +330,7 @@ impl Scanner {
             item.was_delegated = true;
         }
         // What the time alone makes due waits for a clock that is right.
-        let reminder = (!self.hub.own_faults().is_clock_doubtful())
+        let reminder = (!self.is_clock_doubtful())
             .then(|| remind(&mut item, current, days, &self.policy.thresholds, now))
             .flatten();
         let (item, row) = self.judged_for_reminders(item, Some(current), days, now);
