@@ -26,7 +26,7 @@ const CONFLICTS: usize = 5;
 /// A scheduled check that comes earlier than due by more than this waits: a person had one made meanwhile.
 const EARLY_S: i64 = 2;
 
-/// How long a scheduled check waits while the clock is not right.
+/// How long a check waits while the clock is not right.
 const CLOCK_DOUBTFUL_S: i64 = 5 * 60;
 
 /// Changes of a registration after which a verified claim must be proven again.
@@ -265,10 +265,14 @@ async fn due_check(scanner: &Scanner, job: &LeasedJob, id: &str) -> Result<Optio
     {
         return Ok(Some(at));
     }
-    // A claim must not lapse by a clock that is wrong.
-    if job.priority == Priority::Scheduled && scanner.hub.own_faults().is_clock_doubtful() {
-        let later = jiff::SignedDuration::from_secs(CLOCK_DOUBTFUL_S);
-        return Ok(scanner.clock.now().checked_add(later).ok());
+    // A claim must not lapse by a clock that is wrong, nor must its holder be challenged with a deadline of that clock.
+    if scanner.is_clock_doubtful() {
+        let later = model::time::plus(scanner.clock.now(), CLOCK_DOUBTFUL_S);
+        // What was asked for stays so: as a scheduled one it would wait for its turn.
+        if job.priority == Priority::Requested {
+            scanner.store.enqueue(&[(job.job.clone(), later)], job.priority).await?;
+        }
+        return Ok(Some(later));
     }
     Ok(match scanner.check_claim(id).await? {
         Checked::Gone => None,

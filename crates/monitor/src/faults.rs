@@ -194,21 +194,33 @@ fn clock_sentence(wrong: &WrongClock, now: Timestamp) -> String {
     };
     format!(
         "This machine shows {}; {named}{more} say {}. Set the clock (check with timedatectl). Until then no reminders are \
-         made, and certificates and DNSSEC are not judged.",
+         made, and certificates, DNSSEC and ownership claims are not judged.",
         shown(now),
         shown(theirs)
     )
 }
 
 impl Scanner {
+    /// True while the clock of this machine is known to be wrong, or something speaks against it: nothing may begin, end
+    /// or lapse by it.
+    pub fn is_clock_doubtful(&self) -> bool {
+        self.hub.own_faults().is_clock_doubtful()
+    }
+
     /// Takes what a scan observed into account for the faults of the installation, and leaves out of it what can't be
-    /// judged while the clock is not right.
-    pub(crate) fn note_faults(&self, before: Option<&Observation>, seen: &mut Observation, now: Timestamp) {
+    /// judged while the clock is not right. `interval_s`: the seconds between two scans of this domain.
+    pub(crate) fn note_faults(
+        &self,
+        before: Option<&Observation>,
+        seen: &mut Observation,
+        interval_s: i64,
+        now: Timestamp,
+    ) {
         let faults = self.hub.own_faults();
         faults.note_clock(self.observer.take_server_dates(), self.clock.now());
         if let Some(d) = seen.delegation.value.as_ref().filter(|_| seen.delegation.error.is_none()) {
             let ceased = before.map(|b| ceased_servers(b, seen)).unwrap_or_default();
-            faults.note_servers(d, &ceased, self.policy.interval_s, self.clock.now());
+            faults.note_servers(d, &ceased, interval_s, self.clock.now());
         }
         faults.note(seen, now);
         if faults.is_clock_doubtful() {

@@ -16,9 +16,7 @@ const OPERATORS: usize = 2;
 const DOMAINS: usize = 3;
 /// Spans that are looked at by themselves, in seconds, beside an interval: what ceased just now is not to be outweighed by
 /// what answered long before.
-const SPANS_S: [i64; 2] = [5 * 60, 15 * 60];
-/// The longest span is an interval and a half, and that of an hour at least: each domain is scanned within it.
-const INTERVAL_S: i64 = 3_600;
+const SPANS_S: [i64; 3] = [5 * 60, 15 * 60, 90 * 60];
 /// Seconds that silence is held back: an outage that lasts longer is reported, whoever's it is.
 const HOLD_S: i64 = 6 * 3_600;
 /// Networks that are remembered.
@@ -42,6 +40,9 @@ struct Seen {
     silent_since: Option<Timestamp>,
     /// True when its silence was held back.
     was_held: bool,
+    /// The longest span that it counts for, in seconds: an interval and a half of the domain that found it so, which is
+    /// scanned again within it.
+    span_s: i64,
     /// The domains that found it silent, and when; as many as count.
     domains: Vec<(String, Timestamp)>,
     operator: String,
@@ -98,14 +99,15 @@ pub(crate) struct Reach {
     since: Option<Timestamp>,
     /// How many networks are silent, and how many answer.
     counts: (usize, usize),
-    /// The time of the last scan and the longest span, when the networks have not been counted since.
-    uncounted: Option<(Timestamp, i64)>,
+    /// The time of the last scan, when the networks have not been counted since.
+    uncounted: Option<Timestamp>,
     /// When they were counted last, by our clock and by the time that runs whatever it is set to.
     counted: Option<(Timestamp, Instant)>,
 }
 
 impl Reach {
-    /// Takes the servers of a scan into account; `ceased`: those that answered before, as events name them.
+    /// Takes the servers of a scan into account; `ceased`: those that answered before, as events name them; `interval_s`:
+    /// the seconds between two scans of this domain.
     pub fn note(&mut self, delegation: &Delegation, ceased: &[String], interval_s: i64, now: Timestamp) {
         // What ceases while a fault lasts is held back until the same time.
         let since = self.since.map_or(now, |since| since.min(now));
@@ -127,17 +129,19 @@ impl Reach {
             }
             let seen = self.networks.entry(network).or_default();
             seen.operator = operator;
+            seen.span_s = interval_s.saturating_mul(3) / 2;
             if silent {
                 seen.ceased(&delegation.zone, since, now);
             } else {
                 *seen = Seen {
                     answered_at: Some(now),
                     operator: std::mem::take(&mut seen.operator),
+                    span_s: seen.span_s,
                     ..Seen::default()
                 };
             }
         }
-        self.uncounted = Some((now, interval_s.max(INTERVAL_S) * 3 / 2));
+        self.uncounted = Some(now);
     }
 
     fn forget_oldest(&mut self) {
@@ -150,7 +154,7 @@ impl Reach {
 
     /// Counts the networks, if something was noted since and the last count is not of just now.
     fn count(&mut self, at: Instant) {
-        let Some((now, longest_s)) = self.uncounted else { return };
+        let Some(now) = self.uncounted else { return };
         // A clock that was set counts as time that passed.
         let fresh = |(then, before): (Timestamp, Instant)| {
             at.saturating_duration_since(before) < RECOUNT
@@ -160,14 +164,14 @@ impl Reach {
             return;
         }
         (self.counted, self.uncounted) = (Some((now, at)), None);
-        let spans = [SPANS_S[0], SPANS_S[1], longest_s];
-        let mut counts: [Count<'_>; 3] = Default::default();
+        let mut counts: [Count<'_>; SPANS_S.len() + 1] = Default::default();
         for ((six, _), seen) in &self.networks {
             let (Some(last), is_silent) = seen.last() else { continue };
             if is_silent && seen.is_overdue(now) {
                 continue;
             }
             let family = usize::from(*six);
+            let spans = SPANS_S.into_iter().chain([seen.span_s]);
             for (count, span_s) in counts.iter_mut().zip(spans).filter(|(_, s)| is_within(last, *s, now)) {
                 if !is_silent {
                     count.answering[family] += 1;

@@ -8,6 +8,7 @@ use model::inventory::Row;
 use model::item::Item;
 use model::observation::Observation;
 use std::collections::{BTreeSet, HashSet};
+use std::time::Instant;
 use store::{ItemOutcome, JobKind, JobPhase};
 
 /// Seconds for which a reminder waits for the scan that makes it.
@@ -24,10 +25,10 @@ impl Scanner {
     /// # Errors
     /// What the store says.
     pub async fn judge_due(&self) -> Result<usize, store::Error> {
-        if self.hub.own_faults().is_clock_doubtful() {
+        if self.is_clock_doubtful() {
             return Ok(0);
         }
-        let now = self.clock.now();
+        let (now, began) = (self.clock.now(), Instant::now());
         let due = self.store.due_for_judgement(now, 200).await?;
         let (count, mut judged) = (due.len(), Vec::with_capacity(due.len()));
         let suspended = self.suspended(&due).await?;
@@ -39,6 +40,7 @@ impl Scanner {
                 .filter(|_| is_far_off(&before, now) || suspended.contains(before.name.as_str()))
                 .and_then(|o| remind(&mut item, o, &days, &self.policy.thresholds, now));
             let (item, row) = self.judged_for_reminders(item, observation, &days, now);
+            let outcome = if reminder.is_some() { "reminder" } else { "judged" };
             match reminder {
                 Some(reminder) => {
                     let outcome = ItemOutcome { item, row, changes: vec![reminder] };
@@ -46,9 +48,11 @@ impl Scanner {
                 }
                 None => judged.push((item, row)),
             }
+            metrics::counter!("domainscope_judgements_total", "outcome" => outcome).increment(1);
         }
         if count > 0 {
             self.store.update_judged(&judged, now).await?;
+            metrics::histogram!("domainscope_judgement_seconds").record(began.elapsed().as_secs_f64());
             self.hub.recorded();
         }
         Ok(count)
@@ -89,7 +93,11 @@ impl Scanner {
         now: Timestamp,
     ) -> (Item, Row) {
         let (mut item, mut row) = self.judged(item, observation, now);
-        let Some(observation) = observation else { return (item, row) };
+        let Some(observation) = observation else {
+            // Nothing to judge: the first scan does.
+            (item.status.judge_again_at, row.status.judge_again_at) = (None, None);
+            return (item, row);
+        };
         let is_due = remind(&mut item.clone(), observation, days, &self.policy.thresholds, now).is_some();
         let next = if is_due { Some(now) } else { next_reminder(&item, observation, days, now) };
         // At once when no scan comes soon after; else so late that the scan that reminds of it came or is suspended.

@@ -150,7 +150,8 @@ impl Scanner {
         let previous = self.stored(name).await?;
         let reporter = ProgressReporter { hub: &self.hub, clock: &*self.clock, name };
         let mut seen = self.observe(name, previous.as_ref(), (asked, interval_s), began, &reporter).await;
-        self.note_faults(previous.as_ref().map(|p| &p.observation), &mut seen.observation, began);
+        let before = previous.as_ref().map(|p| &p.observation);
+        self.note_faults(before, &mut seen.observation, interval_s, began);
         let waits = seen.observation.registration.error.as_ref().and_then(|e| e.retry_at);
         let known = previous.as_ref().and_then(|p| p.observation.registration.error.as_ref()?.retry_at);
         let tried = seen.observation.registration.attempted_at.is_some();
@@ -329,7 +330,7 @@ impl Scanner {
             item.was_delegated = true;
         }
         // What the time alone makes due waits for a clock that is right.
-        let reminder = (!self.hub.own_faults().is_clock_doubtful())
+        let reminder = (!self.is_clock_doubtful())
             .then(|| remind(&mut item, current, days, &self.policy.thresholds, now))
             .flatten();
         let (item, row) = self.judged_for_reminders(item, Some(current), days, now);

@@ -39,6 +39,7 @@ pub(crate) async fn judgements(scanner: Scanner, stop: CancellationToken) {
             Ok(n) if n > 0 => Duration::ZERO,
             Ok(_) => JUDGE,
             Err(e) => {
+                metrics::counter!("domainscope_stage_failures_total", "stage" => "judge").increment(1);
                 tracing::warn!(error = %e, "statuses could not be judged again; trying again");
                 JUDGE
             }

@@ -243,6 +243,39 @@ async fn a_domain_can_have_reminders_of_its_own() {
     assert_eq!(s.events().await.len(), 2);
 }
 
+/// What an organisation says counts from then on, not from the next scan on, which may be a week ahead.
+#[tokio::test]
+async fn days_that_an_organisation_changes_count_before_the_next_scan() {
+    let s = Stage::new().await;
+    s.patch(ONE, ItemPatch { scan_interval: Some(Some(604_800)), ..ItemPatch::default() }).await;
+    s.next().await;
+    let days = Checks { interval_s: None, expiry_days: Some(vec![48]) };
+    s.scanner.store.set_checks(ONE, &days, &log(&s)).await.unwrap();
+    s.judge().await;
+    assert!(s.events().await.is_empty(), "49 days are left");
+    s.later(2 * 24);
+    assert!(!s.is_due().await, "the scan is a while ahead");
+    s.judge().await;
+    let events = s.events().await;
+    assert!(events.len() == 1 && events[0].0 == EventKind::ExpiresSoon, "{events:?}");
+    // Days of its own stay as they are.
+    s.patch(ONE, ItemPatch { expiry_days: Some(Some(vec![1])), ..ItemPatch::default() }).await;
+    let days = Checks { interval_s: None, expiry_days: Some(vec![47]) };
+    s.scanner.store.set_checks(ONE, &days, &log(&s)).await.unwrap();
+    s.judge().await;
+    assert_eq!(s.events().await.len(), 1);
+}
+
+/// A domain that was never observed has nothing to judge, however often.
+#[tokio::test]
+async fn a_domain_without_an_observation_is_not_judged_over_and_over() {
+    let s = Stage::new().await;
+    let days = Checks { interval_s: None, expiry_days: Some(vec![48]) };
+    s.scanner.store.set_checks(ONE, &days, &log(&s)).await.unwrap();
+    assert_eq!(s.scanner.judge_due().await.unwrap(), 1);
+    assert_eq!(s.scanner.judge_due().await.unwrap(), 0);
+}
+
 /// Scans of a domain are suspended: time alone reminds of its expiration, each threshold once.
 #[tokio::test]
 async fn a_suspended_domain_is_reminded_of() {

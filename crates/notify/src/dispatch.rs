@@ -56,6 +56,7 @@ impl Dispatcher {
                 Ok(n) if n > 0 => Duration::ZERO,
                 Ok(_) => PAUSE,
                 Err(e) => {
+                    metrics::counter!("domainscope_stage_failures_total", "stage" => "notify").increment(1);
                     tracing::warn!(error = %e, "the outbox can't be read; trying again");
                     PAUSE
                 }
@@ -146,7 +147,14 @@ impl Dispatcher {
             None => Routing::default(),
         };
         let is_logged = !n.held;
-        if self.store.route_notification(n, &routing, now).await? && is_logged {
+        if !self.store.route_notification(n, &routing, now).await? {
+            return Ok(());
+        }
+        metrics::counter!("domainscope_routings_total", "outcome" => routed(&routing)).increment(1);
+        // What was held waited on purpose.
+        if is_logged {
+            let at = n.events.iter().map(|e| e.at).min().unwrap_or(now);
+            metrics::histogram!("domainscope_routing_seconds").record(seconds_between(at, now));
             tracing::info!(
                 org = n.org.0,
                 domain = %n.domain,
@@ -225,9 +233,8 @@ impl Dispatcher {
                 );
             }
         } else if first.batch.is_none() {
-            let waited = (now.as_millisecond() - oldest.as_millisecond()).max(0);
             metrics::histogram!("domainscope_notification_delivery_seconds", "channel" => kind)
-                .record(Duration::from_millis(waited.unsigned_abs()).as_secs_f64());
+                .record(seconds_between(oldest, now));
         }
         metrics::counter!("domainscope_notifications_total", "channel" => kind, "outcome" => words)
             .increment(1);
@@ -285,4 +292,20 @@ impl Dispatcher {
         };
         Ok(message.sorted())
     }
+}
+
+/// What became of the events of a scan, for metrics.
+fn routed(routing: &Routing) -> &'static str {
+    if routing.planned.iter().any(|p| p.skipped.is_none()) {
+        "sent"
+    } else if !routing.held.is_empty() {
+        "held"
+    } else {
+        "not_sent"
+    }
+}
+
+fn seconds_between(from: Timestamp, to: Timestamp) -> f64 {
+    let waited = (to.as_millisecond() - from.as_millisecond()).max(0);
+    Duration::from_millis(waited.unsigned_abs()).as_secs_f64()
 }

@@ -129,6 +129,7 @@ impl Services {
         if method == Method::Cname && policy.claim_suffix.is_none() {
             return Err(ApiError::invalid("This installation has no domain for CNAME challenges: use TXT."));
         }
+        self.with_a_right_clock("The claim was not started")?;
         let (now, known) = (self.now(), self.own_claim(org, &name).await?);
         let written = match known {
             Some(open) if !open.claim.is_over() => {
@@ -187,12 +188,24 @@ impl Services {
         let name = read(name)?;
         let domain = self.held_domain(caller.org, &name).await?;
         let Some(stored) = self.own_claim(caller.org, &name).await? else { return Err(not_claimed(&name)) };
+        self.with_a_right_clock("The record was not checked, and the claim stays as it is")?;
         let _permit = self.tools.limits.enter(caller, Work::Scan).await?;
         let stored = match self.scanner.check_claim(&stored.id).await.map_err(unavailable)? {
             Checked::Stands(claim) => Some(*claim),
             Checked::Gone => None,
         };
         self.view(caller.org, &name, domain, stored).await
+    }
+
+    /// Challenges and claims end by the clock: none begins, is proven or lapses by one that is wrong.
+    fn with_a_right_clock(&self, outcome: &str) -> ApiResult<()> {
+        if !self.scanner.is_clock_doubtful() {
+            return Ok(());
+        }
+        Err(ApiError::unavailable(format!(
+            "{outcome}: the clock of this server may be wrong, and ownership is judged by time. Try again once the clock \
+             is right; the operator sets it (check with timedatectl)."
+        )))
     }
 
     pub(super) async fn claim_withdraw(&self, org: OrgId, name: &str) -> ApiResult<()> {

@@ -13,15 +13,20 @@ use model::ownership::decide::MAX_PENDING;
 use model::ownership::{Challenge, ExpectedRecord, Method, Observed, Reply, ServerAnswer, Standing, Value};
 use model::registration::RegistrationState;
 use monitor::observer::Progress;
-use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner, Worker};
+use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner, ServerDate, Worker};
 use product::{Bounds, Services, Tools};
 use service::{Backend, ErrorKind};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use store::{Job, JobKind, JobPhase, Priority};
+use tokio_util::sync::CancellationToken;
 
 /// Name servers that hold these values, and a clock.
 struct World {
     published: Mutex<Vec<String>>,
     now: Mutex<Timestamp>,
+    /// What the clocks of registries say.
+    dates: Mutex<Vec<ServerDate>>,
 }
 
 #[async_trait]
@@ -37,6 +42,10 @@ impl Observer for World {
 
     async fn dns(&self, _: &DomainName, _: Timestamp, _: &dyn Progress) -> DnsParts {
         DnsParts::default()
+    }
+
+    fn take_server_dates(&self) -> Vec<ServerDate> {
+        std::mem::take(&mut self.dates.lock().unwrap())
     }
 
     async fn ownership(
@@ -72,7 +81,7 @@ impl Clock for World {
 
 async fn stage(folder: &tempfile::TempDir) -> (Services, Arc<World>) {
     let now = Mutex::new("2026-11-20T12:00:00Z".parse().unwrap());
-    let world = Arc::new(World { published: Mutex::default(), now });
+    let world = Arc::new(World { published: Mutex::default(), now, dates: Mutex::default() });
     let scanner = Scanner {
         store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
         observer: world.clone(),
@@ -213,4 +222,59 @@ async fn pending_claims_have_a_quota() {
     assert!(e.detail.contains("at most 100"), "{e}");
     s.withdraw_claim(&ann, "h7.q7.io").await.unwrap();
     s.start_claim(&ann, "q7.io", Method::Txt).await.unwrap();
+}
+
+/// Scans the domain while two registries say that it is this time.
+async fn registries_say(s: &Services, world: &World, time: Timestamp) {
+    let date = |host: &str| ServerDate { host: host.into(), date: time, received: Instant::now() };
+    *world.dates.lock().unwrap() = vec![date("rdap.one.example"), date("rdap.two.example")];
+    s.scanner.scan(&DomainName::trusted("q7.io"), true).await.unwrap();
+}
+
+/// By a clock that is a year fast every deadline has passed: nothing begins, is proven or lapses, and the person reads why.
+#[tokio::test]
+async fn while_the_clock_is_wrong_claims_stay_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (s, world) = stage(&folder).await;
+    let ann = caller(1);
+    s.add(&ann, "q7.io", Ownership::Owned, &[]).await.unwrap();
+    s.start_claim(&ann, "q7.io", Method::Txt).await.unwrap();
+    let before = s.claim(&ann, "q7.io").await.unwrap().claim.unwrap();
+    let right = *world.now.lock().unwrap();
+    *world.now.lock().unwrap() += SignedDuration::from_hours(365 * 24);
+    registries_say(&s, &world, right).await;
+
+    let e = s.check_claim(&ann, "q7.io").await.unwrap_err();
+    assert_eq!(e.kind, ErrorKind::Unavailable);
+    assert!(e.detail.contains("clock of this server") && e.detail.contains("stays as it is"), "{e}");
+    let e = s.start_claim(&ann, "below.q7.io", Method::Txt).await.unwrap_err();
+    assert!(e.detail.contains("not started") && e.detail.contains("clock"), "{e}");
+
+    // Nor does the check that a change of the registration asks for, which waits and stays asked for.
+    let store = &s.scanner.store;
+    let job = Job::Claim(before.id.clone());
+    store.enqueue(&[(job.clone(), s.scanner.clock.now())], Priority::Requested).await.unwrap();
+    let stop = CancellationToken::new();
+    let (worker, stopped) = (s.worker.clone(), stop.clone());
+    let running = tokio::spawn(async move { worker.run(stopped).await });
+    let later = s.scanner.clock.now() + SignedDuration::from_mins(5);
+    let due = async || {
+        let states = store.job_states(JobKind::Claim, vec![before.id.clone()]).await.unwrap();
+        states.into_iter().next().map(|s| (s.phase, s.priority))
+    };
+    let begin = Instant::now();
+    while due().await != Some((JobPhase::Waiting { run_at: later }, Priority::Requested)) {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", due().await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    stop.cancel();
+    running.await.unwrap();
+    assert_eq!(s.claim(&ann, "q7.io").await.unwrap().claim.unwrap(), before);
+
+    // The clock is set.
+    *world.now.lock().unwrap() = right;
+    registries_say(&s, &world, right).await;
+    world.published.lock().unwrap().push(before.claim.challenge.nonce.to_string());
+    s.check_claim(&ann, "q7.io").await.unwrap();
+    assert_eq!(standing(&s, &ann).await, Standing::Verified);
 }

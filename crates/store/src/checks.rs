@@ -3,14 +3,17 @@
 use crate::accounts::Audit;
 use crate::accounts::audit::note;
 use crate::api::{Error, Result};
-use crate::codec::{json, read_json};
-use crate::db::{Arg, Cells, Db, args};
+use crate::codec::{json, micros, read_json};
+use crate::db::{Arg, Cells, Db, Tx, args};
+use jiff::Timestamp;
 use model::checks::{Checks, interval_words};
 use model::ids::OrgId;
 use std::collections::BTreeMap;
 
 /// Organisations asked about in one statement.
 const TOGETHER: usize = 500;
+/// Holdings marked in one statement.
+const MARKED: i64 = 1_000;
 
 /// Columns of [`read`] in `items` and `orgs`.
 pub(crate) const COLUMNS: &str = "scan_interval_s, expiry_days";
@@ -68,9 +71,29 @@ pub(crate) async fn set(db: &Db, org: OrgId, checks: &Checks, log: &Audit) -> Re
     let [interval, days] = values(checks)?;
     let sql = "UPDATE orgs SET scan_interval_s = $2, expiry_days = $3 WHERE id = $1";
     tx.execute(sql, vec![Arg::from(org.0), interval, days]).await?;
+    judge_again(db, &mut tx, org, log.at).await?;
     let said = |c: &Checks| (!c.is_empty()).then(|| words(c).join("; "));
     note(&mut tx, Some(&Audit { old: said(&old), new: said(checks), ..log.clone() })).await?;
     tx.commit().await
+}
+
+/// Makes the judgement of an organisation's holdings due: which reminder is next follows from the days that it says. In
+/// the order of names, as every transaction that locks several holdings.
+async fn judge_again(db: &Db, tx: &mut Tx, org: OrgId, now: Timestamp) -> Result<()> {
+    let sql = format!(
+        "SELECT name FROM items WHERE org = $1 AND name > $2 AND expiry_days IS NULL ORDER BY name LIMIT $3{}",
+        db.for_update()
+    );
+    let mark = "UPDATE items SET judge_again_at = $4 WHERE org = $1 AND name > $2 AND name <= $3 \
+                AND expiry_days IS NULL AND (judge_again_at IS NULL OR judge_again_at > $4)";
+    let mut after = String::new();
+    loop {
+        let rows = tx.rows(sql.clone(), args![org.0, after.as_str(), MARKED]).await?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        let last = last.text(0)?;
+        tx.execute(mark, args![org.0, after.as_str(), last.as_str(), micros(now)]).await?;
+        after = last;
+    }
 }
 
 /// The longest interval that anything says.

@@ -62,6 +62,16 @@ const METRICS: &[(&str, Kind, &str)] = &[
         "Time from an HTTP request to the begin of its response, by class of address",
     ),
     (
+        "domainscope_judgement_seconds",
+        Histogram,
+        "Time to judge up to 200 domains again whose status or reminder was due",
+    ),
+    (
+        "domainscope_judgements_total",
+        Counter,
+        "Domains judged again because time passed or a setting changed, by outcome",
+    ),
+    (
         "domainscope_notification_delivery_seconds",
         Histogram,
         "Time from an event to the delivery of its message, by channel",
@@ -91,9 +101,20 @@ const METRICS: &[(&str, Kind, &str)] = &[
         Counter,
         "Answers of registry hosts that asked to wait, by host",
     ),
+    (
+        "domainscope_routing_seconds",
+        Histogram,
+        "Time from a scan's events to the rules being applied to them",
+    ),
+    ("domainscope_routings_total", Counter, "Scans with events that rules were applied to, by outcome"),
     ("domainscope_scan_seconds", Histogram, "Duration of a scan"),
     ("domainscope_scan_stage_seconds", Histogram, "Duration of a stage of a scan, by stage and outcome"),
     ("domainscope_scans_total", Counter, "Scans that ended, by outcome"),
+    (
+        "domainscope_stage_failures_total",
+        Counter,
+        "Rounds of a stage that ended because the database failed, by stage",
+    ),
     (
         "domainscope_third_party_measurements_total",
         Counter,
@@ -141,6 +162,9 @@ const FROM_ZERO: &[(&str, &str, &[&str])] = &[
         &["format", "has_agents", "is_member", "is_required", "too_large", "too_many"],
     ),
     ("domainscope_claim_checks_total", "outcome", &["proven", "denied", "no_answer", "failed"]),
+    ("domainscope_judgements_total", "outcome", &["judged", "reminder"]),
+    ("domainscope_routings_total", "outcome", &["sent", "held", "not_sent"]),
+    ("domainscope_stage_failures_total", "stage", &["judge", "notify"]),
     ("domainscope_registry_postponed_total", "reason", &["own_limit", "daily_quota", "asked", "unknown"]),
 ];
 

@@ -28,7 +28,8 @@ pub(crate) fn NetworksPage() -> impl IntoView {
         <Title text="Networks"/>
         <Transition>
             {move || data.get().map(|d| match d {
-                Ok(n) => page(&n, &search.get(), zoom),
+                // The address alone changes nothing: what it asks for is drawn once it is there, and then gets the focus.
+                Ok(n) => page(&n, &search.get_untracked(), zoom),
                 Err(e) => page_failure("The registry could not be read", &e),
             })}
         </Transition>

@@ -58,9 +58,19 @@ fn silent(servers: &[ServerState]) -> Vec<String> {
 
 /// A scan of a zone with these servers, those that are silent having answered before.
 fn scan_zone(reach: &mut Reach, zone: &str, servers: Vec<ServerState>, minute: i64) -> bool {
+    scan_by(reach, (zone, 3_600), servers, minute)
+}
+
+/// The same of a zone that is scanned so often.
+fn scan_by(
+    reach: &mut Reach,
+    (zone, interval_s): (&str, i64),
+    servers: Vec<ServerState>,
+    minute: i64,
+) -> bool {
     let ceased = silent(&servers);
     let seen = Delegation { zone: zone.into(), ..delegation(servers) };
-    reach.note(&seen, &ceased, 3_600, at(minute));
+    reach.note(&seen, &ceased, interval_s, at(minute));
     reach.counted = None;
     reach.fault(passed(minute)).is_some()
 }
@@ -93,6 +103,29 @@ fn many_networks_that_cease_at_once_are_a_fault_of_ours_until_they_answer() {
     let said: Vec<bool> = (1..=9).map(|o| scan(&mut reach, o, (false, false), 120 + i64::from(o))).collect();
     assert!(said[0] && !said[8], "{said:?}");
     assert!(!scan(&mut reach, 10, (false, true), 130));
+}
+
+/// Domains that are scanned once a day find it in the course of hours; how often other domains are scanned says nothing
+/// about them.
+#[test]
+fn a_network_counts_for_as_long_as_the_interval_of_the_domain_that_found_it() {
+    for (interval_s, is_fault) in [(3_600, false), (86_400, true)] {
+        let mut reach = Reach::default();
+        for operator in 1..=4 {
+            let zone = format!("d{operator}.example");
+            assert!(!scan_by(&mut reach, (&zone, interval_s), servers_of(operator, (false, false)), 0));
+        }
+        let mut found = false;
+        for operator in 1..=4 {
+            let zone = format!("d{operator}.example");
+            let minute = 600 + 100 * i64::from(operator);
+            found = scan_by(&mut reach, (&zone, interval_s), servers_of(operator, (false, true)), minute);
+        }
+        assert_eq!(found, is_fault, "scans every {interval_s} s");
+        // Another domain, which is scanned every quarter of an hour.
+        let other = servers_of(5, (false, false));
+        assert_eq!(scan_by(&mut reach, ("often.example", 900), other, 1_001), is_fault, "{interval_s} s");
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What is posted to each service: limits and required fields of its published schema, judged also by what Slack and
 //! Microsoft publish; the signature of webhooks verified by independent implementations; and what follows from answers.
 
+mod types;
+
 use jiff::Timestamp;
 use model::event::{Change, Event, EventKind, Severity};
 use model::ids::{EventId, OrgId};

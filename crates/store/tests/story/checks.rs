@@ -51,7 +51,12 @@ pub async fn checks_are_said_of_a_domain_and_of_an_organisation(place: &Place) {
     assert_eq!(cleared, Checks { expiry_days: None, ..own });
 
     let said = Checks { interval_s: Some(86_400), expiry_days: Some(vec![60]) };
+    assert!(s.due_for_judgement(now(), 9).await.unwrap().is_empty());
     s.set_checks(ONE, &said, &entry()).await.unwrap();
+    // Its domains are judged again.
+    let due = s.due_for_judgement(now(), 9).await.unwrap();
+    let due: Vec<_> = due.iter().map(|i| (i.org, i.name.as_str())).collect();
+    assert_eq!(due, [(ONE, "a.example"), (ONE, "b.example")]);
     assert_eq!(s.checks(ONE).await.unwrap(), said);
     assert!(s.checks(TWO).await.unwrap().is_empty());
     // Of several at once; one that does not exist says nothing.
