@@ -7,6 +7,8 @@
 #[path = "../../../crates/store/tests/story/cluster.rs"]
 #[allow(dead_code, reason = "the store's tests use more of it")]
 mod cluster;
+mod features;
+mod hold;
 mod process;
 mod receiver;
 mod replicas;

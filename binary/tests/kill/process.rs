@@ -15,6 +15,11 @@ pub struct Process {
 impl Process {
     /// Starts a server over the data at `place`, with the lab underneath.
     pub fn spawn(world: &World, place: &Place) -> Process {
+        Process::spawn_with(world, place, &[])
+    }
+
+    /// Starts a server with these variables in its environment.
+    pub fn spawn_with(world: &World, place: &Place, variables: &[(&str, &str)]) -> Process {
         // The port is free until the server takes it: of another program's bind in between, the server says so and ends.
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         let health = free.local_addr().unwrap();
@@ -33,6 +38,7 @@ impl Process {
             .arg(&world.lab.endpoints().engine)
             .args([if matches!(place, Place::Folder(_)) { "--data" } else { "--database" }, place.at()])
             .env("DOMAINSCOPE_SECRET_KEY", KEY)
+            .envs(variables.iter().copied())
             .current_dir(world.folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -51,9 +57,10 @@ impl Process {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// The process id, which its name in the store holds.
-    pub fn id(&self) -> u32 {
-        self.child.id()
+    /// Whether a name in the store is that of this process: it holds the process id.
+    pub fn is_named(&self, name: &str) -> bool {
+        let id = self.child.id().to_string();
+        name.split('-').any(|part| part == id)
     }
 
     /// The status of `/readyz`; `None` while nothing listens.

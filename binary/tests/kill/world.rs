@@ -3,23 +3,27 @@
 use crate::process::Process;
 use crate::receiver::Receiver;
 use jiff::{SignedDuration, Timestamp};
-use model::event::{Change, EventQuery, Severity};
+use model::event::{Change, EventKind, EventQuery, Severity};
 use model::ids::OrgId;
 use model::item::Ownership;
 use model::names::DomainName;
 use model::notify::{Channel, DeliveryState, Rule, Target};
+use model::ownership::{Claim, ClaimPolicy, Method, Standing};
 use model::status::StatusKind;
+use monitor::claims;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::{JobKind, JobPhase, JobState, NewItem, SecretKey, Store};
+use store::{ClaimWrite, JobKind, JobPhase, JobState, NewItem, SecretKey, Store, StoredClaim};
 
 pub const ORG: OrgId = OrgId::BUILT_IN;
 pub const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 /// How long a cycle may take to end: leases of killed replicas run out meanwhile.
 const LIMIT: Duration = Duration::from_secs(900);
+/// Of so many domains one is claimed, and its ownership verified, in the same cycle.
+const CLAIMED: usize = 5;
 
 /// Where the product keeps its data.
 #[derive(Clone)]
@@ -55,8 +59,11 @@ struct Left {
     /// Its status, and the parts that could not be read.
     status: StatusKind,
     error: Option<String>,
-    /// Its events: kind, severity, field and values.
+    /// Its events: kind, severity, field and values, in the order of their sentences: a scan and the check of a claim end in
+    /// any order.
     events: Vec<Change>,
+    /// Where the claim to it stands.
+    claim: Option<Standing>,
 }
 
 /// What a cycle left behind.
@@ -72,6 +79,8 @@ pub struct Outcome {
     suspended: u64,
     /// Domains whose next scan waits in the queue, at the time that the inventory shows or sooner.
     scheduled: usize,
+    /// Claims whose next check waits in the queue.
+    checks: usize,
 }
 
 /// What is done to the servers of a cycle.
@@ -144,7 +153,47 @@ impl World {
             ..Rule::default()
         };
         store.save_rule(ORG, &rule, now).await.unwrap();
+        self.claim(&*store, now).await;
         store
+    }
+
+    /// Domains whose ownership is verified meanwhile.
+    pub fn claimed(&self) -> impl Iterator<Item = &DomainName> {
+        self.names.iter().step_by(CLAIMED)
+    }
+
+    /// Messages of a cycle: one of each scan, one of each claim.
+    pub fn messages(&self) -> usize {
+        self.names.len() + self.claimed().count()
+    }
+
+    /// Claims that are due, with their proofs in the zones.
+    async fn claim(&self, store: &dyn Store, now: Timestamp) {
+        let mut writes = Vec::new();
+        for name in self.claimed() {
+            let id = claims::nonce().as_str().to_string();
+            let mut claim =
+                Claim::new(name.as_str(), claims::nonce(), Method::Txt, now, &ClaimPolicy::default());
+            claim.next_check_at = Some(now);
+            let expected = claim.challenge.expected(claim.method, None, &id).unwrap();
+            let data = format!("\"{}\"", expected.value);
+            let record =
+                lab::Command::AddRecord { name: expected.name, rtype: expected.rtype, ttl: 300, data };
+            self.lab.apply(record).await.unwrap();
+            let (name, reviewed_at) = (name.to_string(), now);
+            let claim = StoredClaim {
+                id,
+                org: ORG,
+                name,
+                claim,
+                round: None,
+                created_at: now,
+                reviewed_at,
+                version: 0,
+            };
+            writes.push(ClaimWrite { claim, changes: vec![] });
+        }
+        store.write_claims(&writes, now).await.unwrap();
     }
 
     /// Where the servers write their log.
@@ -153,23 +202,38 @@ impl World {
         std::fs::File::options().create(true).append(true).open(path).unwrap()
     }
 
+    /// The log of all servers.
+    pub fn log_text(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default()
+    }
+
     /// The end of the log, for messages of the test.
     pub fn log_tail(&self) -> String {
-        let text = std::fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
-        text.lines().rev().take(8).collect::<Vec<_>>().join("\n")
+        self.log_text().lines().rev().take(8).collect::<Vec<_>>().join("\n")
     }
 
     /// Reads what a cycle left behind.
     pub async fn outcome(&self, store: &dyn Store) -> Outcome {
         let mut domains = BTreeMap::new();
-        let mut scheduled = 0;
+        let (mut scheduled, mut checks) = (0, 0);
         for name in &self.names {
             let counts = store.counts(ORG, name).await.unwrap();
             let (item, row) = store.item(ORG, name).await.unwrap().unwrap();
             let query = EventQuery { domain: Some(name.clone()), per_page: 200, ..EventQuery::default() };
             let events = store.events(ORG, &query).await.unwrap().events;
-            let events = events.into_iter().map(|e| e.change).collect();
-            let left = Left { counts, status: item.status.kind, error: row.error, events };
+            let mut events: Vec<_> = events.into_iter().map(|e| e.change).collect();
+            for verified in events.iter_mut().filter(|e| e.kind == EventKind::OwnershipVerified) {
+                // It names the minute.
+                verified.note.clear();
+            }
+            events.sort_by_key(|e| format!("{e:?}"));
+            let claim = store.claims_among(ORG, &[name.to_string()]).await.unwrap().pop();
+            if let Some(claim) = &claim {
+                let jobs = store.job_states(JobKind::Claim, vec![claim.id.clone()]).await.unwrap();
+                checks += usize::from(jobs.iter().any(|j| matches!(j.phase, JobPhase::Waiting { .. })));
+            }
+            let claim = claim.map(|c| c.claim.standing());
+            let left = Left { counts, status: item.status.kind, error: row.error, events, claim };
             domains.insert(name.to_string(), left);
             let jobs = store.job_states(JobKind::Scan, vec![name.to_string()]).await.unwrap();
             // The scan and its worker read the clock one after the other.
@@ -187,7 +251,14 @@ impl World {
         }
         let delivered = states.iter().filter(|s| matches!(s, DeliveryState::Delivered { .. })).count();
         let queue = store.queue_stats(JobKind::Scan, Timestamp::now()).await.unwrap();
-        Outcome { domains, delivered, open: states.len() - delivered, suspended: queue.parked, scheduled }
+        Outcome {
+            domains,
+            delivered,
+            open: states.len() - delivered,
+            suspended: queue.parked,
+            scheduled,
+            checks,
+        }
     }
 
     /// Waits until every event was delivered and no scan runs.
@@ -195,15 +266,16 @@ impl World {
         let begin = Instant::now();
         loop {
             let waiting = store.outbox_stats().await.unwrap().waiting;
-            let scans = store.active_jobs(JobKind::Scan, 100).await.unwrap().len();
+            let mut scans = store.active_jobs(JobKind::Scan, 100).await.unwrap().len();
+            scans += store.active_jobs(JobKind::Claim, 100).await.unwrap().len();
             let arrived = receiver.count();
-            if arrived >= self.names.len() && waiting == 0 && scans == 0 {
+            if arrived >= self.messages() && waiting == 0 && scans == 0 {
                 return;
             }
             let log = self.log_tail();
             assert!(
                 begin.elapsed() < LIMIT,
-                "{arrived} messages arrived, {waiting} wait, {scans} scans run: {log}"
+                "{arrived} messages arrived, {waiting} wait, {scans} scans and checks run: {log}"
             );
             for process in &mut *running {
                 assert!(!process.has_ended(), "a process ended: {log}");
@@ -228,7 +300,7 @@ impl World {
     }
 }
 
-/// A cycle without a kill: one state, one event and one message of every domain.
+/// A cycle without a kill: one state, one event and one message of every domain, and one more of each that is claimed.
 pub async fn undisturbed(world: &World) -> Outcome {
     let receiver = Receiver::start().await;
     let place = Place::folder(world, "undisturbed");
@@ -237,9 +309,14 @@ pub async fn undisturbed(world: &World) -> Outcome {
     world.settled(&*store, &receiver, &mut running).await;
     world.check_ids(&*store, &receiver).await;
     let outcome = world.outcome(&*store).await;
-    let n = world.names.len();
-    assert!(outcome.domains.values().all(|c| c.counts == (1, 1)), "{outcome:?}");
-    assert_eq!((outcome.delivered, outcome.open, outcome.suspended, outcome.scheduled), (n, 0, 0, n));
+    let (n, claimed) = (world.names.len(), world.claimed().count());
+    for (name, left) in &outcome.domains {
+        let is_claimed = world.claimed().any(|n| n.as_str() == name);
+        assert_eq!(left.counts, (1, 1 + u64::from(is_claimed)), "{name}: {left:?}");
+        assert_eq!(left.claim, is_claimed.then_some(Standing::Verified), "{name}: {left:?}");
+    }
+    assert_eq!((outcome.delivered, outcome.open, outcome.suspended), (world.messages(), 0, 0));
+    assert_eq!((outcome.scheduled, outcome.checks), (n, claimed));
     outcome
 }
 
@@ -256,7 +333,7 @@ pub struct Kills {
 impl Kills {
     pub fn new(world: &World, plan: &Plan) -> Kills {
         let mut random = StdRng::seed_from_u64(plan.seed);
-        let last = world.names.len() * 19 / 20;
+        let last = world.messages() * 19 / 20;
         let mut points: Vec<usize> = (0..plan.kills).map(|_| random.random_range(0..last)).collect();
         points.sort_unstable();
         Kills { random, points, amid: 0 }
@@ -271,7 +348,7 @@ impl Kills {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         tokio::time::sleep(Duration::from_millis(self.random.random_range(0..300))).await;
-        self.amid += usize::from(receiver.count() < world.names.len());
+        self.amid += usize::from(receiver.count() < world.messages());
         self.random.random_range(0..processes)
     }
 }

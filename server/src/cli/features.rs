@@ -32,6 +32,15 @@ pub(super) struct FeaturesArgs {
     /// PostgreSQL instead: postgres://user@host/name
     #[arg(long, global = true, env = "DOMAINSCOPE_DATABASE", value_name = "URL", hide_env_values = true)]
     database: Option<String>,
+    /// Key that encrypts secrets in the database, as it is given to serve: channels that are left are named
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_SECRET_KEY",
+        value_name = "BASE64",
+        hide_env_values = true
+    )]
+    secret_key: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -100,7 +109,7 @@ pub(super) async fn run(args: FeaturesArgs, json: bool) -> Result<Outcome> {
             args.data.display()
         );
     }
-    let store = place::open(&args.data, args.database.as_deref(), None).await?;
+    let store = place::open(&args.data, args.database.as_deref(), args.secret_key.as_deref()).await?;
     let (change, desired) = match args.action.unwrap_or(Action::List) {
         Action::List => {
             let report = features_report(&*store, OrgId::BUILT_IN, Timestamp::now()).await?;

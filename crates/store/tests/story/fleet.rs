@@ -1,29 +1,14 @@
 //! Identity and points of presence: rules of the two claims, tokens that work once, questions that are answered once.
 
+use crate::uses::agent;
 use crate::world::{ONE, Place, later, now};
 use ::fleet::{CLAIMS_MAX, CLUSTERSET_CLAIM, ID_CLAIM, VALUE_MAX};
 use jiff::SignedDuration;
 use model::account::Actor;
 use model::ids::LogPosition;
 use store::{
-    Agent, ClaimsUsed, ClusterClaimWrite, Error, IdentityRule, JoinOutcome, Store, StoredClusterClaim,
-    WorkState,
+    ClaimsUsed, ClusterClaimWrite, Error, IdentityRule, JoinOutcome, Store, StoredClusterClaim, WorkState,
 };
-
-pub fn agent(id: &str) -> Agent {
-    Agent {
-        id: id.into(),
-        region: "eu-central".into(),
-        key: "key".into(),
-        version: "0.1.0".into(),
-        protocol: 1,
-        joined_at: now(),
-        seen_at: now(),
-        latency_ms: None,
-        running: 0,
-        draining: false,
-    }
-}
 
 async fn put(
     s: &dyn Store,

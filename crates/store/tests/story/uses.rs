@@ -1,13 +1,14 @@
-//! What a use of each feature leaves in the store, and what people remove of it.
+//! What a use of each feature leaves in the store, and what people remove of it. The kill tests of `binary` include this file:
+//! constants and times are those of the module `world` beside it.
 
-use crate::world::{ONE, TWO, later, now};
+use super::world::{ONE, TWO, later, now};
 use ::fleet::CLUSTERSET_CLAIM;
 use jiff::SignedDuration;
 use model::account::Actor;
 use model::configure::ConnectLink;
 use model::notify::{Channel, Target};
 use numbers::Policy;
-use store::{ClusterClaimWrite, NetworkClaimWrite, Store};
+use store::{Agent, ClusterClaimWrite, NetworkClaimWrite, Store};
 
 fn target(kind: &str) -> Target {
     let json = match kind {
@@ -71,7 +72,7 @@ pub async fn use_it(s: &dyn Store, data: &str) {
                 dry_run: false,
             };
             s.write_cluster_claim(&Actor::system(), &set, now()).await.unwrap().unwrap();
-            let agent = crate::fleet::agent("fra-1");
+            let agent = agent("fra-1");
             assert_eq!(s.join_agent(&token, &agent, now()).await.unwrap(), store::JoinOutcome::Joined);
         }
         ("agent-tokens", _) => {
@@ -106,5 +107,21 @@ pub async fn remove_it(s: &dyn Store, data: &str) {
             assert!(s.delete_channel(&Actor::system(), ONE, &format!("c-{kind}"), now()).await.unwrap());
         }
         other => panic!("people do not remove {other:?}"),
+    }
+}
+
+/// A point of presence.
+pub fn agent(id: &str) -> Agent {
+    Agent {
+        id: id.into(),
+        region: "eu-central".into(),
+        key: "key".into(),
+        version: "0.1.0".into(),
+        protocol: 1,
+        joined_at: now(),
+        seen_at: now(),
+        latency_ms: None,
+        running: 0,
+        draining: false,
     }
 }
