@@ -36,7 +36,11 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
     };
     let none = rows.is_empty().then(|| {
         let all = listing(shown, "", None);
+        if n.search.is_empty() && n.state.is_none() {
+            return view! { <p class="card-body">"Nothing in this block is claimed yet."</p> }.into_any();
+        }
         view! { <p class="card-body">"No record matches. "<a href=format!("/networks{all}")>"Show all in this block"</a></p> }
+            .into_any()
     });
     view! {
         <section class="card tbl-wrap" id="claims">

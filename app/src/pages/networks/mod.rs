@@ -96,10 +96,9 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
             </div>
             {below}
             <div class="cols">
-                <div class="grid grid-cols-1 gap-4 content-start">{pointers}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{list}{pointers}</div>
                 <div class="grid grid-cols-1 gap-4 content-start">{form}</div>
             </div>
-            {list}
         </div>
     }
     .into_any()

@@ -7,14 +7,29 @@ use crate::server_fns;
 use leptos::prelude::*;
 use service::addresses::{Pointer, Pointers, Ptr};
 
-/// The card of a block; nothing while no name points into it.
+/// The card of a block.
 #[component]
 pub(super) fn PointersCard(block: String) -> impl IntoView {
     let data = json_resource(move || block.clone(), server_fns::pointing);
     view! {
-        <Suspense>
-            {move || data.get().and_then(Result::ok).filter(|p| !p.pointers.is_empty()).map(|p| card(&p))}
+        <Suspense fallback=|| empty("Looking for names, and for their PTR records…")>
+            {move || data.get().map(|found| match found {
+                Ok(p) if p.pointers.is_empty() => empty("No name of the inventory points into it."),
+                Ok(p) => card(&p),
+                Err(e) => empty(&e.to_string()),
+            })}
         </Suspense>
+    }
+    .into_any()
+}
+
+/// The card without a list.
+fn empty(words: &str) -> AnyView {
+    view! {
+        <section class="card">
+            <div class="card-head"><h2>"Names that point into it"</h2></div>
+            <p class="card-body text-muted">{words.to_string()}</p>
+        </section>
     }
     .into_any()
 }
