@@ -11,6 +11,7 @@ mod observe;
 pub mod observer;
 mod progress;
 mod reach;
+mod record_sets;
 mod reminders;
 mod scanner;
 pub mod schedule;

@@ -71,7 +71,7 @@ impl Scanner {
         };
         let dns =
             async { if rest { DnsParts::default() } else { self.observer.dns(name, now, progress).await } };
-        let (InTurn { mut part, mut raw, later }, dns) = futures::join!(registration, dns);
+        let (InTurn { mut part, mut raw, later }, mut dns) = futures::join!(registration, dns);
         // Answers of a failed look-up do not replace the good ones that are stored.
         if part.error.is_some() && previous.is_some() {
             raw.clear();
@@ -85,6 +85,7 @@ impl Scanner {
         if soon.is_some() {
             part = Part::default();
         }
+        self.unite_servers(name, stored, &mut dns).await;
         let DnsParts { delegation, zone, dnssec, findings } = dns;
         let certificates = match &zone.value {
             Some(zone) if asked || stored.is_none_or(|o| certificates_are_due(o, now)) => {

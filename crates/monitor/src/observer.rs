@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use model::certificate::hosts::Certificates;
 use model::detail::RawAnswer;
-use model::dns::{Delegation, Dnssec, DnssecStatus, ServerHealth, ZoneSnapshot};
+use model::dns::{Delegation, Dnssec, DnssecStatus, ServerHealth, ServerSet, ZoneSnapshot};
 use model::finding::Finding;
 use model::names::{DomainName, Fqdn};
 use model::observation::{Part, PartError};
@@ -98,6 +98,12 @@ pub trait Observer: Send + Sync + 'static {
 
     /// Delegation, zone, DNSSEC and findings.
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts;
+
+    /// Record sets (`www.example.com A`) as each authoritative server has them.
+    async fn record_sets(&self, name: &DomainName, d: &Delegation, fields: &[String]) -> Vec<ServerSet> {
+        let _ = (name, d, fields);
+        Vec::new()
+    }
 
     /// Certificates of the domain's own host names that have addresses in the zone.
     async fn certificates(
@@ -238,6 +244,13 @@ impl Observer for NetworkObserver {
             findings.extend(dns::checks::chain_of_trust(name.as_str(), chain, now));
         }
         DnsParts { delegation, zone, dnssec, findings }
+    }
+
+    async fn record_sets(&self, name: &DomainName, d: &Delegation, fields: &[String]) -> Vec<ServerSet> {
+        self.engine.record_sets(d, fields).await.unwrap_or_else(|e| {
+            tracing::debug!(domain = %name, error = %e, "the servers' record sets are not compared");
+            Vec::new()
+        })
     }
 
     async fn certificates(

@@ -24,7 +24,7 @@ mod tags;
 mod walk;
 mod zone;
 
-pub use own::chain_of_trust;
+pub use own::{RECORD_SETS_DIFFER, chain_of_trust, record_sets_differ};
 
 use crate::error::Error;
 use crate::session::Session;

@@ -59,6 +59,18 @@ pub fn chain_of_trust(zone: &str, dnssec: &Dnssec, now: Timestamp) -> Vec<Findin
     out
 }
 
+/// A record set that is not the same on all servers; `differences` says who has what.
+pub fn record_sets_differ(zone: &str, field: &str, differences: &str) -> Finding {
+    let mut out = finding(NAME, zone, RECORD_SETS_DIFFER, &[("set", field.into())]);
+    // Filled in here: records may hold semicolons, which the table's sentences take for lists.
+    out.message = out.message.replace("{differences}", differences);
+    out.args.insert("differences".into(), differences.into());
+    out
+}
+
+/// The tag of [`record_sets_differ`].
+pub const RECORD_SETS_DIFFER: &str = "RECORD_SETS_DIFFER";
+
 /// Servers that a single observation finds far slower than their peers; over many observations `model::latency` judges.
 pub(super) fn slow(d: &Delegation) -> Vec<Finding> {
     let slow = d.servers.iter().enumerate().filter(|(_, s)| s.health == ServerHealth::Slow);

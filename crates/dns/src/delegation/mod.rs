@@ -3,6 +3,7 @@
 
 mod parent;
 pub(crate) mod provider;
+mod record_sets;
 pub(crate) mod snapshot;
 pub(crate) mod trace;
 
@@ -17,6 +18,7 @@ use futures::future::join_all;
 use model::dns::{AnswerKind, Delegation, NsName, ServerHealth, ServerProblem, ServerState, Soa};
 use model::latency::{ChainServer, LatencyHistory};
 use parent::parent_side;
+pub(crate) use record_sets::record_sets;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use trace::ask_all;

@@ -18,7 +18,7 @@ use crate::settings::Settings;
 
 use crate::wire::{Name, Rtype};
 use jiff::Timestamp;
-use model::dns::{AnswerKind, ChainEnd, Delegation, Dnssec, Record, Soa, Trace, ZoneSnapshot};
+use model::dns::{AnswerKind, ChainEnd, Delegation, Dnssec, Record, ServerSet, Soa, Trace, ZoneSnapshot};
 use model::finding::Finding;
 use model::names::Fqdn;
 use std::collections::HashMap;
@@ -118,6 +118,22 @@ impl Engine {
     /// The watched records of `zone`, from the servers its delegation shows to be authoritative.
     pub async fn zone_snapshot(&self, zone: &str, delegation: &Delegation) -> Result<ZoneSnapshot, Error> {
         self.zone_scan(zone)?.zone_snapshot(delegation).await
+    }
+
+    /// Record sets (`www.example.com A`) as each authoritative server has them, asked afresh: for those that may differ from
+    /// server to server. Eight servers and sixteen sets at most.
+    ///
+    /// # Errors
+    /// [`Error::TooMuchData`].
+    pub async fn record_sets(
+        &self,
+        delegation: &Delegation,
+        fields: &[String],
+    ) -> Result<Vec<ServerSet>, Error> {
+        let session = self.session();
+        let sets = delegation::record_sets(&session, delegation, fields).await;
+        within_memory(&session, &wire_name(&delegation.zone)?)?;
+        Ok(sets)
     }
 
     /// The DNSSEC chain from the closest trust anchor to `zone`; `now` is what signatures are judged by.

@@ -21,5 +21,5 @@ pub use dnssec::{Dnssec, DnssecStatus};
 pub use problem::ServerProblem;
 pub use record::{AnswerKind, NsName, Record, Referral, ServerAnswer, Soa, Transport};
 pub use server_state::{ServerHealth, ServerState};
-pub use snapshot::{RrSet, ZoneSnapshot};
+pub use snapshot::{RrSet, ServerSet, SetAnswer, ZoneSnapshot};
 pub use trace::{ChainEnd, Trace, TraceOutcome, TraceStep};

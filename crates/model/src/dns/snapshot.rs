@@ -17,6 +17,39 @@ pub struct RrSet {
     pub data: Vec<String>,
 }
 
+/// What one server answered about one record set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerSet {
+    /// Name and address (`ns1.example.com/192.0.2.1`).
+    pub server: String,
+    /// The set (`www.example.com A`).
+    pub field: String,
+    /// The answer.
+    pub answer: SetAnswer,
+}
+
+/// An answer about a record set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SetAnswer {
+    /// The records.
+    Set(RrSet),
+    /// An authoritative answer without such a record.
+    Absent,
+    /// No usable answer.
+    Unanswered,
+}
+
+impl SetAnswer {
+    /// The RDATA, none for an absent set; `None` without an answer.
+    pub fn data(&self) -> Option<&[String]> {
+        match self {
+            SetAnswer::Set(set) => Some(&set.data),
+            SetAnswer::Absent => Some(&[]),
+            SetAnswer::Unanswered => None,
+        }
+    }
+}
+
 /// The records of a zone that are watched.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
