@@ -320,12 +320,10 @@ fn hold(previous: &Observation, current: &mut Observation, change: &Change) {
                 for server in &mut new.servers {
                     let address = server.address.map(|a| format!(" {a}")).unwrap_or_default();
                     let same = |s: &&ServerState| s.name == server.name && s.address == server.address;
-                    if format!("{}{address}", server.name) == change.field {
-                        match old.servers.iter().find(same) {
-                            Some(before) => *server = before.clone(),
-                            // One that is new: how it behaves is not known yet.
-                            None => server.health = ServerHealth::NotAsked,
-                        }
+                    if format!("{}{address}", server.name) == change.field
+                        && let Some(before) = old.servers.iter().find(same)
+                    {
+                        *server = before.clone();
                     }
                 }
             }

@@ -333,7 +333,7 @@ fn delegation(a: &Delegation, b: &Delegation, out: &mut Vec<Change>) {
         let (old, new) = (Some(x.name.clone()), Some(y.name.clone()));
         out.push(change(EventKind::ProviderChanged, Severity::Notice, "provider", old, new, DNS));
     }
-    // A server that began or ceased to answer, or is new and does not. Slow is not a change: it flaps.
+    // A server that is listed on both sides and began or ceased to answer. Slow is not a change: it flaps.
     let health = |d: &Delegation| -> BTreeMap<String, ServerHealth> {
         d.servers
             .iter()
@@ -348,13 +348,10 @@ fn delegation(a: &Delegation, b: &Delegation, out: &mut Vec<Change>) {
     };
     let (x, y) = (health(a), health(b));
     for (server, new) in &y {
-        let old = x.get(server);
-        if old == Some(new) || (old.is_none() && *new != ServerHealth::Dead) {
-            continue;
-        }
+        let Some(old) = x.get(server).filter(|old| *old != new) else { continue };
         let better = *new == ServerHealth::Authoritative;
         let severity = if better { Severity::Info } else { Severity::Warning };
-        let (old, new) = (old.map(|old| old.label().to_string()), Some(new.label().to_string()));
+        let (old, new) = (Some(old.label().to_string()), Some(new.label().to_string()));
         out.push(change(EventKind::DelegationHealthChanged, severity, server, old, new, DNS));
     }
 }

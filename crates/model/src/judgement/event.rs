@@ -263,9 +263,6 @@ impl Change {
             EventKind::Renewed => format!("Renewed until {}", day(new)),
             EventKind::ExpiresSoon => format!("Registration ends on {}", day(new)),
             EventKind::Expired => format!("Registration ended on {}", day(new)),
-            EventKind::DelegationHealthChanged if self.old.is_none() => {
-                format!("{} was added and does not answer", self.field)
-            }
             EventKind::DelegationHealthChanged => format!("{} went from {old} to {new}", self.field),
             EventKind::RecordChanged => match (&self.old, &self.new) {
                 (None, Some(n)) => format!("{} was added: {n}", self.field),

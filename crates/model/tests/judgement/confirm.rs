@@ -240,35 +240,3 @@ fn a_server_that_answers_at_another_place_is_not_dead() {
     assert_eq!(w.look(5, down), (1, false));
     assert_eq!(w.look(60, down), (0, false));
 }
-
-#[test]
-fn a_new_server_that_loses_its_first_packet_is_no_event_and_one_that_stays_silent_is() {
-    let with = |health, at| {
-        let mut o = look(CALM, at);
-        let d = o.delegation.value.as_mut().unwrap();
-        let new = ServerState { name: "ns3.digitalocean.com".into(), health, ..d.servers[0].clone() };
-        d.servers.push(new);
-        o
-    };
-    for silent_for in [1, 2, 50] {
-        let mut w = Watch::new();
-        let mut seen = |minutes: i64, health| {
-            w.at = w.at.checked_add(minutes.minutes()).unwrap();
-            let at = w.at;
-            let current = carry_forward(Some(&w.stored), with(health, at));
-            let c = confirm(&w.stored, current, |_: PartKind| Some(at), CONFIRM_S, at);
-            w.stored = c.observation;
-            let words: Vec<_> = c.changes.iter().map(Change::sentence).collect();
-            words.into_iter().filter(|s| s.starts_with("ns3")).collect::<Vec<_>>()
-        };
-        let silence: Vec<_> = (0..silent_for).flat_map(|_| seen(6, ServerHealth::Dead)).collect();
-        let back: Vec<_> = (0..3).flat_map(|_| seen(6, ServerHealth::Authoritative)).collect();
-        let address = "ns3.digitalocean.com 192.0.2.1";
-        if silent_for == 1 {
-            assert!(silence.is_empty() && back.is_empty(), "{silence:?} {back:?}");
-        } else {
-            assert_eq!(silence, [format!("{address} was added and does not answer")]);
-            assert_eq!(back, [format!("{address} went from No answer to Authoritative")]);
-        }
-    }
-}
