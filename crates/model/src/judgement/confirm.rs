@@ -8,9 +8,11 @@
 
 use super::diff::diff;
 use super::event::{Change, EventKind};
+use super::latency::OURS;
 use super::rotation::{self, Rotation};
 use crate::base::time::plus;
 use crate::dns::{ServerHealth, ServerState};
+use crate::finding::Finding;
 use crate::observation::{Observation, Part, PartKind};
 use crate::registration::RegistrationState;
 use jiff::Timestamp;
@@ -141,7 +143,7 @@ pub fn confirm(
 }
 
 /// The same while a part of the network is out of reach from here: that servers are silent waits until it is not, and what
-/// the checks found stays as it was.
+/// the checks that count on every server found stays as it was. The registration is judged as ever.
 pub fn confirm_but_silence(
     previous: &Observation,
     current: Observation,
@@ -152,7 +154,10 @@ pub fn confirm_but_silence(
     let mut confirmed = confirm_all(previous, current, attempted, confirm_s, now, true);
     let observation = &mut confirmed.observation;
     if observation.pending.iter().filter_map(|p| p.change.as_ref()).any(is_silence) {
-        observation.findings.clone_from(&previous.findings);
+        // Checks of our own judge the answers that came: the chain of trust, record sets, speed.
+        let by_answers = |f: &Finding| f.test_case == OURS;
+        observation.findings.retain(by_answers);
+        observation.findings.extend(previous.findings.iter().filter(|f| !by_answers(f)).cloned());
     }
     confirmed
 }
@@ -268,7 +273,7 @@ pub fn ceased_servers(previous: &Observation, current: &Observation) -> Vec<Stri
     if !current.delegation.value.as_ref().is_some_and(|d| d.servers.iter().any(is_dead)) {
         return Vec::new();
     }
-    silences(previous, current).into_iter().map(|c| c.field).collect()
+    silences(previous, current).into_iter().filter(|c| c.old.is_some()).map(|c| c.field).collect()
 }
 
 /// Servers that ceased to answer and were silent in an earlier look too: before that is an event, they are asked from
@@ -320,10 +325,12 @@ fn hold(previous: &Observation, current: &mut Observation, change: &Change) {
                 for server in &mut new.servers {
                     let address = server.address.map(|a| format!(" {a}")).unwrap_or_default();
                     let same = |s: &&ServerState| s.name == server.name && s.address == server.address;
-                    if format!("{}{address}", server.name) == change.field
-                        && let Some(before) = old.servers.iter().find(same)
-                    {
-                        *server = before.clone();
+                    if format!("{}{address}", server.name) == change.field {
+                        match old.servers.iter().find(same) {
+                            Some(before) => *server = before.clone(),
+                            // New: until a second look nothing is known of it.
+                            None => server.health = ServerHealth::NotAsked,
+                        }
                     }
                 }
             }

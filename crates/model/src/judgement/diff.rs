@@ -5,7 +5,8 @@
 
 use crate::base::time::StatedTime;
 use crate::certificate;
-use crate::dns::{Delegation, DnssecStatus, RrSet, ServerHealth, ZoneSnapshot};
+use crate::dns::{Delegation, DnssecStatus, RrSet, ServerHealth, ServerState, ZoneSnapshot};
+use crate::judgement::confirm::Pending;
 use crate::judgement::event::{Change, EventKind, Severity};
 use crate::observation::{Observation, Part};
 use crate::registration::{DnssecStated, Ds, Registrar, Registration, RegistrationState, same_company};
@@ -22,7 +23,7 @@ pub fn diff(previous: &Observation, current: &Observation) -> Vec<Change> {
     nameservers(previous, current, &mut out);
     ds_set(previous, current, &mut out);
     if let Some((a, b)) = comparable(&previous.delegation, &current.delegation) {
-        delegation(a, b, &mut out);
+        delegation(a, b, &previous.pending, &mut out);
     }
     if let Some((a, b)) = comparable(&previous.dnssec, &current.dnssec)
         && a.status != b.status
@@ -326,32 +327,48 @@ fn ds_word(d: &Ds) -> String {
     format!("{} {} {} {}", d.key_tag, d.algorithm, d.digest_type, d.digest.to_ascii_uppercase())
 }
 
-fn delegation(a: &Delegation, b: &Delegation, out: &mut Vec<Change>) {
+fn delegation(a: &Delegation, b: &Delegation, pending: &[Pending], out: &mut Vec<Change>) {
     if let (Some(x), Some(y)) = (&a.provider, &b.provider)
         && x.name != y.name
     {
         let (old, new) = (Some(x.name.clone()), Some(y.name.clone()));
         out.push(change(EventKind::ProviderChanged, Severity::Notice, "provider", old, new, DNS));
     }
-    // A server that is listed on both sides and began or ceased to answer. Slow is not a change: it flaps.
+    // A server that is listed on both sides and began or ceased to answer, or that is new and fails: else its recovery
+    // would be told without its failure. Slow is not a change: it flaps.
+    let field = |s: &ServerState| {
+        let address = s.address.map(|a| format!(" {a}")).unwrap_or_default();
+        format!("{}{address}", s.name)
+    };
+    let listed: BTreeSet<String> = a.servers.iter().map(field).collect();
+    // New in an earlier look, which was held back.
+    let waits = |server: &String| {
+        let change = |p: &Pending| p.change.as_ref().is_some_and(|c| c.old.is_none());
+        pending
+            .iter()
+            .any(|p| p.kind == EventKind::DelegationHealthChanged && p.field == *server && change(p))
+    };
     let health = |d: &Delegation| -> BTreeMap<String, ServerHealth> {
         d.servers
             .iter()
             .filter(|s| s.health != ServerHealth::NotAsked)
             .map(|s| {
-                let address = s.address.map(|a| format!(" {a}")).unwrap_or_default();
                 let health =
                     if s.health == ServerHealth::Slow { ServerHealth::Authoritative } else { s.health };
-                (format!("{}{address}", s.name), health)
+                (field(s), health)
             })
             .collect()
     };
     let (x, y) = (health(a), health(b));
     for (server, new) in &y {
-        let Some(old) = x.get(server).filter(|old| *old != new) else { continue };
         let better = *new == ServerHealth::Authoritative;
+        let old = x.get(server);
+        let is_new = !better && (!listed.contains(server) || waits(server));
+        if old == Some(new) || (old.is_none() && !is_new) {
+            continue;
+        }
         let severity = if better { Severity::Info } else { Severity::Warning };
-        let (old, new) = (Some(old.label().to_string()), Some(new.label().to_string()));
+        let (old, new) = (old.map(|o| o.label().to_string()), Some(new.label().to_string()));
         out.push(change(EventKind::DelegationHealthChanged, severity, server, old, new, DNS));
     }
 }

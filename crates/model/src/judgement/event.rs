@@ -263,6 +263,9 @@ impl Change {
             EventKind::Renewed => format!("Renewed until {}", day(new)),
             EventKind::ExpiresSoon => format!("Registration ends on {}", day(new)),
             EventKind::Expired => format!("Registration ended on {}", day(new)),
+            EventKind::DelegationHealthChanged if self.old.is_none() => {
+                format!("{} is a new name server and is {new}", self.field)
+            }
             EventKind::DelegationHealthChanged => format!("{} went from {old} to {new}", self.field),
             EventKind::RecordChanged => match (&self.old, &self.new) {
                 (None, Some(n)) => format!("{} was added: {n}", self.field),

@@ -106,7 +106,7 @@ pub const SLOW_UNICAST: &str = "LEGACY_DNS_SLOW_UNICAST";
 pub const SLOW_ONCE: &str = "SLOW_UNICAST_DNS";
 /// The slowest server of the chain belongs to a zone above.
 pub const SLOW_PARENT: &str = "LEGACY_DNS_SLOW_PARENT";
-const OURS: &str = "Domainscope";
+pub(super) const OURS: &str = "Domainscope";
 
 fn numbers(server: &ChainServer, stats: LatencyStats) -> Map<String, Value> {
     let tenth = |ms: f64| Value::from((ms * 10.0).round() / 10.0);

@@ -4,6 +4,7 @@
 mod changes;
 mod confirm;
 mod month;
+mod new_servers;
 mod notify;
 mod properties;
 mod rotation;
