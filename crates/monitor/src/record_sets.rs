@@ -2,13 +2,13 @@
 //! union over the servers, with a finding that names who lacks what.
 //!
 //! A scan asks one server for each set. The others are asked for a set that differs from the stored one, for those that
-//! were known to differ, and for all while the servers' serials differ: a quiet scan asks nothing more. A set that one and
-//! the same server answers differently from question to question rotates: that is left to `model::confirm`.
+//! were known to differ, and for all when a serial moved and the servers' serials differ: a quiet scan asks nothing more. A
+//! set that one and the same server answers differently from question to question rotates: that is left to `model::confirm`.
 
 use crate::Scanner;
 use crate::observer::DnsParts;
 use dns::checks::{RECORD_SETS_DIFFER, record_sets_differ};
-use model::dns::{Delegation, RrSet, ServerHealth, ServerSet, SetAnswer, ZoneSnapshot};
+use model::dns::{Delegation, RrSet, ServerHealth, ServerSet, ServerState, SetAnswer, ZoneSnapshot};
 use model::finding::Finding;
 use model::names::DomainName;
 use model::observation::Observation;
@@ -26,8 +26,11 @@ impl Scanner {
         stored: Option<&Observation>,
         dns: &mut DnsParts,
     ) {
-        let (Some(delegation), Some(zone)) = (&dns.delegation.value, &mut dns.zone.value) else { return };
         let known = known_to_differ(stored);
+        let (Some(delegation), Some(zone)) = (&dns.delegation.value, &mut dns.zone.value) else {
+            dns.findings.extend(known.into_values().cloned());
+            return;
+        };
         let fields = fields_to_compare(stored, delegation, zone, &known);
         // Not answered: what was known of it stays, as its records do.
         let unknown = known.iter().filter(|(field, _)| zone.unanswered.iter().any(|u| u == *field));
@@ -42,24 +45,23 @@ impl Scanner {
             0 => BTreeMap::new(),
             _ => by_field(self.observer.record_sets(name, delegation, &differing).await),
         };
-        let some_silent =
-            delegation.servers.iter().any(|s| s.address.is_some() && !is_authoritative(s.health));
         for field in &fields {
             let sets = answers.get(field).map(Vec::as_slice).unwrap_or_default();
             let before = known.get(field.as_str()).copied();
             let union = differing.contains(field).then(|| union(zone, field, sets, again.get(field)));
-            let partial =
-                some_silent || sets.is_empty() || sets.iter().any(|s| s.answer == SetAnswer::Unanswered);
             let seen = union.as_ref().and_then(Option::as_ref).or_else(|| set_of(zone, field)).cloned();
             // Who does not answer now may still have what is missing: it is known to differ.
-            if let (Some(before), true) = (before, partial)
+            if let Some(before) = before
+                && is_partial(before, delegation, sets)
                 && let Some(set) = stored.and_then(|o| set_of(o.zone.value.as_ref()?, field))
                 && seen.is_none_or(|seen| seen.data.iter().all(|d| set.data.contains(d)))
             {
                 put(zone, field, set.clone());
                 dns.findings.push(before.clone());
             } else if let Some(Some(set)) = union {
-                dns.findings.push(record_sets_differ(name.as_str(), field, &lacks(&set, sets)));
+                let answered = sets.iter().filter(|s| s.answer.data().is_some());
+                let servers = answered.map(|s| s.server.as_str()).collect();
+                dns.findings.push(record_sets_differ(name.as_str(), field, servers, &lacks(&set, sets)));
                 put(zone, field, set);
             }
         }
@@ -70,7 +72,7 @@ fn is_authoritative(health: ServerHealth) -> bool {
     matches!(health, ServerHealth::Authoritative | ServerHealth::Slow)
 }
 
-fn authoritative(d: &Delegation) -> impl Iterator<Item = &model::dns::ServerState> {
+fn authoritative(d: &Delegation) -> impl Iterator<Item = &ServerState> {
     d.servers.iter().filter(|s| is_authoritative(s.health))
 }
 
@@ -78,6 +80,24 @@ fn authoritative(d: &Delegation) -> impl Iterator<Item = &model::dns::ServerStat
 fn known_to_differ(stored: Option<&Observation>) -> BTreeMap<&str, &Finding> {
     let findings = stored.into_iter().flat_map(|o| &o.findings).filter(|f| f.tag == RECORD_SETS_DIFFER);
     findings.filter_map(|f| Some((f.args.get("set")?.as_str()?, f))).collect()
+}
+
+/// True when a server whose records are in the union does not answer now.
+fn is_partial(before: &Finding, delegation: &Delegation, sets: &[ServerSet]) -> bool {
+    let united: Option<Vec<&str>> =
+        before.args.get("servers").and_then(|s| s.as_array()?.iter().map(|name| name.as_str()).collect());
+    sets.is_empty()
+        || delegation.servers.iter().filter_map(|s| Some((s.health, server_of(s)?))).any(|(health, server)| {
+            let asked = sets.iter().find(|s| s.server == server);
+            let silent = matches!(health, ServerHealth::Dead | ServerHealth::Lame);
+            united.as_ref().is_none_or(|all| all.contains(&server.as_str()))
+                && asked.map_or(silent, |s| s.answer == SetAnswer::Unanswered)
+        })
+}
+
+/// A server as [`ServerSet`] names it.
+fn server_of(s: &ServerState) -> Option<String> {
+    Some(format!("{}/{}", s.name, s.address?))
 }
 
 fn key(set: &RrSet) -> String {
@@ -97,7 +117,7 @@ fn fields_to_compare(
 ) -> Vec<String> {
     let mut fields: BTreeSet<String> = known.keys().map(ToString::to_string).collect();
     let serials: BTreeSet<_> = authoritative(delegation).filter_map(|s| s.serial).collect();
-    if serials.len() > 1 {
+    if serials.len() > 1 && a_serial_moved(stored, delegation) {
         fields.extend(zone.rrsets.iter().map(key));
     }
     if let Some(before) = stored.and_then(|o| o.zone.value.as_ref()) {
@@ -110,6 +130,16 @@ fn fields_to_compare(
     }
     fields.retain(|field| !zone.unanswered.contains(field));
     fields.into_iter().collect()
+}
+
+/// True when a server has another serial than when it was looked at last: those that each count their own always differ.
+fn a_serial_moved(stored: Option<&Observation>, delegation: &Delegation) -> bool {
+    let before = stored.and_then(|o| o.delegation.value.as_ref());
+    let known = |now: &ServerState| {
+        let then = before?.servers.iter().find(|s| s.name == now.name && s.address == now.address);
+        then?.serial
+    };
+    authoritative(delegation).any(|s| s.serial.is_some() && s.serial != known(s))
 }
 
 fn by_field(sets: Vec<ServerSet>) -> BTreeMap<String, Vec<ServerSet>> {

@@ -11,7 +11,7 @@ use model::finding::Finding;
 use model::ids::{OrgId, Vantage};
 use model::item::Ownership;
 use model::names::DomainName;
-use model::observation::Part;
+use model::observation::{Part, PartError};
 use model::registration::RegistrationState;
 use monitor::observer::Progress;
 use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner};
@@ -20,16 +20,26 @@ use store::NewItem;
 
 const FIELD: &str = "q7.io A";
 
-/// A server: the sets that it gives in turn (one that does not rotate has one), and whether it answers.
+/// A server: the sets that it gives in turn (one that does not rotate has one), and how it is found.
 #[derive(Clone)]
 struct Server {
     sets: Vec<Vec<&'static str>>,
-    answers: bool,
+    health: ServerHealth,
     serial: u32,
 }
 
+impl Server {
+    fn answers(&self) -> bool {
+        self.health == ServerHealth::Authoritative
+    }
+
+    fn silent(self) -> Server {
+        Server { health: ServerHealth::Dead, ..self }
+    }
+}
+
 fn steady(set: &[&'static str]) -> Server {
-    Server { sets: vec![set.to_vec()], answers: true, serial: 1 }
+    Server { sets: vec![set.to_vec()], health: ServerHealth::Authoritative, serial: 1 }
 }
 
 struct State {
@@ -39,6 +49,8 @@ struct State {
     seed: u64,
     /// Calls that asked every server.
     compared: u32,
+    /// The zone's records cannot be read.
+    zone_fails: bool,
 }
 
 impl State {
@@ -48,7 +60,7 @@ impl State {
     }
 
     fn answer(&mut self, server: usize) -> SetAnswer {
-        if !self.servers[server].answers {
+        if !self.servers[server].answers() {
             return SetAnswer::Unanswered;
         }
         let turn = self.random(self.servers[server].sets.len());
@@ -68,9 +80,9 @@ fn delegation(servers: &[Server]) -> Delegation {
         address: Some(format!("192.0.2.{i}").parse().unwrap()),
         in_parent: true,
         in_child: true,
-        health: if s.answers { ServerHealth::Authoritative } else { ServerHealth::Dead },
+        health: s.health,
         kind: AnswerKind::Answer,
-        serial: s.answers.then_some(s.serial),
+        serial: s.answers().then_some(s.serial),
         latency_ms: Some(3.0),
         tcp: Some(true),
         recursion: Some(false),
@@ -107,16 +119,20 @@ impl Observer for World {
 
     async fn dns(&self, _: &DomainName, now: Timestamp, _: &dyn Progress) -> DnsParts {
         let mut state = self.0.lock().unwrap();
-        let up: Vec<usize> = (0..state.servers.len()).filter(|i| state.servers[*i].answers).collect();
+        let up: Vec<usize> = (0..state.servers.len()).filter(|i| state.servers[*i].answers()).collect();
         let first = up[state.random(up.len())];
         let rrsets = match state.answer(first) {
             SetAnswer::Set(set) => vec![set],
             _ => vec![],
         };
         let zone = ZoneSnapshot { rrsets, ..ZoneSnapshot::default() };
+        let failure = PartError { label: "timeout".into(), sentence: "No answer.".into(), retry_at: None };
         DnsParts {
             delegation: Part::good(delegation(&state.servers), now, "dns"),
-            zone: Part::good(zone, now, "dns"),
+            zone: match state.zone_fails {
+                true => Part::failed(Part::default(), now, failure),
+                false => Part::good(zone, now, "dns"),
+            },
             ..DnsParts::default()
         }
     }
@@ -151,7 +167,7 @@ struct Stage {
 impl Stage {
     async fn new(seed: u64, servers: &[Server]) -> Stage {
         let now = "2026-11-01T14:05:00Z".parse().unwrap();
-        let world = Arc::new(World(Mutex::new(State { servers: servers.to_vec(), now, seed, compared: 0 })));
+        let world = Arc::new(World(Mutex::new(State { servers: servers.to_vec(), now, seed, compared: 0, zone_fails: false })));
         let folder = tempfile::tempdir().unwrap();
         let scanner = Scanner {
             store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
@@ -280,15 +296,69 @@ async fn a_server_that_is_silent_takes_nothing_away() {
     s.hours(24).await;
     let records = |events: Vec<String>| events.into_iter().filter(|e| e.starts_with(FIELD)).count();
     let before = records(s.events().await);
-    s.serve(&[a, Server { answers: false, ..b }]);
+    s.serve(&[a, b.silent()]);
     s.hours(24).await;
     assert_eq!(records(s.events().await), before, "{:?}", s.events().await);
     let (data, findings) = s.stored().await;
     assert_eq!((data.len(), findings.len()), (2, 1));
     // A set that is new is a change nevertheless.
-    s.serve(&[steady(&["198.51.100.9"]), Server { answers: false, ..steady(&[]) }]);
+    s.serve(&[steady(&["198.51.100.9"]), steady(&[]).silent()]);
     s.hours(2).await;
     assert_eq!(records(s.events().await), before + 1, "{:?}", s.events().await);
+}
+
+/// A server that was not asked (by IPv6, where there is none) or that never had the records keeps no disagreement open.
+#[tokio::test]
+async fn a_disagreement_ends_although_some_address_is_not_asked() {
+    let (a, b) = (steady(&["198.51.100.1"]), steady(&["198.51.100.2"]));
+    for health in [ServerHealth::NotAsked, ServerHealth::Unresolvable] {
+        let other = Server { health, ..b.clone() };
+        let s = Stage::new(13, &[a.clone(), b.clone(), other.clone()]).await;
+        s.hours(24).await;
+        assert_eq!(s.stored().await.1.len(), 1);
+        s.serve(&[a.clone(), a.clone(), other]);
+        s.hours(2).await;
+        assert!(s.stored().await.1.is_empty(), "{health:?}: {:?}", s.stored().await);
+    }
+}
+
+/// A look that could not read the zone knows as much of a disagreement as the one before.
+#[tokio::test]
+async fn a_zone_that_could_not_be_read_keeps_the_finding() {
+    let s = Stage::new(17, &[steady(&["198.51.100.1"]), steady(&["198.51.100.2"])]).await;
+    s.hours(24).await;
+    s.world.0.lock().unwrap().zone_fails = true;
+    s.hours(2).await;
+    let (data, findings) = s.stored().await;
+    assert_eq!((data.len(), findings.len()), (2, 1));
+}
+
+/// Servers that each count their own serials are compared when a serial moves, not in every scan.
+#[tokio::test]
+async fn serials_that_always_differ_are_asked_about_when_they_move() {
+    let other = |serial| Server { serial, ..steady(&["198.51.100.1"]) };
+    let s = Stage::new(19, &[other(7), other(9)]).await;
+    s.hours(48).await;
+    assert_eq!((s.compared(), s.events().await.len()), (1, 0));
+    s.serve(&[other(7), other(10)]);
+    s.hours(48).await;
+    assert_eq!((s.compared(), s.events().await.len()), (2, 0));
+}
+
+/// Two servers that each give one of the same two addresses by chance.
+#[tokio::test]
+async fn two_servers_that_rotate_over_two_records_do_not_disagree() {
+    let rotating = Server { sets: vec![vec!["198.51.100.1"], vec!["198.51.100.2"]], ..steady(&[]) };
+    let mut found = 0;
+    for seed in 0..4 {
+        let s = Stage::new(seed, &[rotating.clone(), rotating.clone()]).await;
+        for _ in 0..50 {
+            s.hours(1).await;
+            found += s.stored().await.1.len();
+        }
+        assert!(s.events().await.len() <= 3, "{:?}", s.events().await);
+    }
+    assert!(found <= 8, "{found} of 200 looks were taken for a disagreement");
 }
 
 /// A load balancer that gives another address each time is no disagreement: nothing is united.
@@ -306,7 +376,7 @@ async fn a_set_that_rotates_is_not_united() {
     ]
     .map(|a| vec![a])
     .to_vec();
-    let rotating = Server { sets: pool, answers: true, serial: 1 };
+    let rotating = Server { sets: pool, ..steady(&[]) };
     let s = Stage::new(7, &[rotating.clone(), rotating.clone(), rotating]).await;
     let mut found = 0;
     for _ in 0..200 {

@@ -59,9 +59,10 @@ pub fn chain_of_trust(zone: &str, dnssec: &Dnssec, now: Timestamp) -> Vec<Findin
     out
 }
 
-/// A record set that is not the same on all servers; `differences` says who has what.
-pub fn record_sets_differ(zone: &str, field: &str, differences: &str) -> Finding {
-    let mut out = finding(NAME, zone, RECORD_SETS_DIFFER, &[("set", field.into())]);
+/// A record set that is not the same on all servers: those that answered, and in `differences` who has what.
+pub fn record_sets_differ(zone: &str, field: &str, servers: Vec<&str>, differences: &str) -> Finding {
+    let mut out =
+        finding(NAME, zone, RECORD_SETS_DIFFER, &[("set", field.into()), ("servers", servers.into())]);
     // Filled in here: records may hold semicolons, which the table's sentences take for lists.
     out.message = out.message.replace("{differences}", differences);
     out.args.insert("differences".into(), differences.into());

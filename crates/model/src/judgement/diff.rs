@@ -23,7 +23,7 @@ pub fn diff(previous: &Observation, current: &Observation) -> Vec<Change> {
     nameservers(previous, current, &mut out);
     ds_set(previous, current, &mut out);
     if let Some((a, b)) = comparable(&previous.delegation, &current.delegation) {
-        delegation(a, b, &previous.pending, &mut out);
+        delegation(a, b, previous, &mut out);
     }
     if let Some((a, b)) = comparable(&previous.dnssec, &current.dnssec)
         && a.status != b.status
@@ -327,7 +327,7 @@ fn ds_word(d: &Ds) -> String {
     format!("{} {} {} {}", d.key_tag, d.algorithm, d.digest_type, d.digest.to_ascii_uppercase())
 }
 
-fn delegation(a: &Delegation, b: &Delegation, pending: &[Pending], out: &mut Vec<Change>) {
+fn delegation(a: &Delegation, b: &Delegation, previous: &Observation, out: &mut Vec<Change>) {
     if let (Some(x), Some(y)) = (&a.provider, &b.provider)
         && x.name != y.name
     {
@@ -341,12 +341,12 @@ fn delegation(a: &Delegation, b: &Delegation, pending: &[Pending], out: &mut Vec
         format!("{}{address}", s.name)
     };
     let listed: BTreeSet<String> = a.servers.iter().map(field).collect();
-    // New in an earlier look, which was held back.
+    // New in an earlier look, which was held back because it was the first, or because the server answers elsewhere.
     let waits = |server: &String| {
         let change = |p: &Pending| p.change.as_ref().is_some_and(|c| c.old.is_none());
-        pending
-            .iter()
-            .any(|p| p.kind == EventKind::DelegationHealthChanged && p.field == *server && change(p))
+        let is_about =
+            |p: &Pending| p.kind == EventKind::DelegationHealthChanged && p.field == *server && change(p);
+        previous.pending.iter().any(is_about) || previous.elsewhere.iter().any(|e| e.server == *server)
     };
     let health = |d: &Delegation| -> BTreeMap<String, ServerHealth> {
         d.servers

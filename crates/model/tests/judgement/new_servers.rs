@@ -1,7 +1,7 @@
 //! Name servers that are new in a set and fail at the first look, and a look while a part of the network is out of reach.
 
 use super::*;
-use model::confirm::{CONFIRM_S, Confirmed, confirm, confirm_but_silence, silent_servers};
+use model::confirm::{CONFIRM_S, Confirmed, confirm, confirm_but_silence, keep_answering, silent_servers};
 
 const OLD: &[&str] = &["ns1.q7.io"];
 const NEW: &[&str] = &["ns1.q7.io", "ns2.q7.io"];
@@ -59,6 +59,28 @@ fn a_new_server_that_stays_silent_is_told_once_and_so_is_its_recovery() {
         assert!(w.look(60, NEW, ServerHealth::Authoritative).is_empty());
         assert_eq!(w.look(5, NEW, ServerHealth::Authoritative).len(), 1, "and its recovery");
     }
+}
+
+/// Dead from here and alive from another place: it is not stored as dead when the other place is asked no more.
+#[test]
+fn a_new_server_that_answers_elsewhere_is_told_once_it_is_silent_there_too() {
+    let mut w = Watch::new();
+    assert!(w.look(60, NEW, ServerHealth::Dead).is_empty());
+    for _ in 0..3 {
+        let at = w.at.checked_add(60.minutes()).unwrap();
+        let mut seen = carry_forward(Some(&w.stored), look(NEW, ServerHealth::Dead, at));
+        let silent = silent_servers(&w.stored, &seen);
+        assert_eq!(silent, ["ns2.q7.io 192.0.2.1"], "asked at another place each time");
+        keep_answering(&w.stored, &mut seen, "Frankfurt", &silent);
+        let seen = confirm(&w.stored, seen, |_| Some(at), CONFIRM_S, at);
+        assert!(seen.changes.is_empty(), "{:?}", seen.changes);
+        (w.stored, w.at) = (seen.observation, at);
+    }
+    let mut other = Watch { stored: w.stored.clone(), at: w.at };
+    assert!(other.look(60, NEW, ServerHealth::Authoritative).is_empty(), "no recovery without a failure");
+    assert!(other.look(5, NEW, ServerHealth::Authoritative).is_empty());
+    let said: Vec<String> = [60, 5].into_iter().flat_map(|m| w.look(m, NEW, ServerHealth::Dead)).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
 }
 
 #[test]
