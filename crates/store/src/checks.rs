@@ -71,7 +71,10 @@ pub(crate) async fn set(db: &Db, org: OrgId, checks: &Checks, log: &Audit) -> Re
     let [interval, days] = values(checks)?;
     let sql = "UPDATE orgs SET scan_interval_s = $2, expiry_days = $3 WHERE id = $1";
     tx.execute(sql, vec![Arg::from(org.0), interval, days]).await?;
-    judge_again(db, &mut tx, org, log.at).await?;
+    // Nothing else that is judged follows from what it says.
+    if old.expiry_days != checks.expiry_days {
+        judge_again(db, &mut tx, org, log.at).await?;
+    }
     let said = |c: &Checks| (!c.is_empty()).then(|| words(c).join("; "));
     note(&mut tx, Some(&Audit { old: said(&old), new: said(checks), ..log.clone() })).await?;
     tx.commit().await

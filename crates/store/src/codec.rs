@@ -111,8 +111,8 @@ pub(crate) fn overlay(row: &mut Row, item: &Item) {
 /// True when a judgement made for `judged` still holds for `stored`: what the organisation said since would
 /// have changed it otherwise.
 pub(crate) fn same_grounds(judged: &Item, stored: &Item) -> bool {
-    (judged.ownership, judged.manual_expires, judged.auto_renew)
-        == (stored.ownership, stored.manual_expires, stored.auto_renew)
+    let grounds = |i: &Item| (i.ownership, i.manual_expires, i.auto_renew, i.checks.expiry_days.clone());
+    grounds(judged) == grounds(stored)
 }
 
 /// Columns a judged row fills, in the order of [`judged_args`]: status, its sort and due columns, the row's own.

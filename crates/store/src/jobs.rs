@@ -13,7 +13,7 @@ use crate::retry::Retry;
 use crate::together::{Shared, Together};
 use async_trait::async_trait;
 use jiff::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -217,6 +217,13 @@ impl Shared for Completions {
 
 async fn complete(db: &Db, all: &[&Completion]) -> Result<()> {
     let mut tx = db.begin().await?;
+    // PostgreSQL locks rows in any order; requests lock them in this one, and another could end in a deadlock.
+    if let Db::Postgres(_) = db {
+        let jobs: BTreeSet<_> = all.iter().map(|c| (c.job.job.kind().as_str(), c.job.job.key())).collect();
+        let jobs = jobs.into_iter().map(|(kind, key)| args![kind, key]).collect();
+        let lock = "SELECT 1 FROM jobs WHERE (kind, key) IN (";
+        tx.insert(lock, jobs, ") ORDER BY kind, key COLLATE \"C\" FOR UPDATE").await?;
+    }
     let gone = all.iter().filter(|c| c.next.is_none());
     let gone: Vec<_> = gone.map(|c| args![c.job.job.kind().as_str(), c.job.job.key(), c.job.lease]).collect();
     tx.insert(

@@ -119,7 +119,10 @@ async fn write(db: &Db, scans: &[&Prepared]) -> Result<Vec<Result<LogPosition>>>
         for outcome in &scan.outcomes {
             held.extend(items.get(&(outcome.item.org, owned(scan.key()).0)).map(|stored| (outcome, stored)));
         }
-        if version == scan.expected_version && held.iter().all(|(o, (item, _))| is_as_judged(o, item)) {
+        // Removed by all: the scan is asked to see that for itself.
+        let is_gone = held.is_empty() && !scan.outcomes.is_empty();
+        let stands = version == scan.expected_version && !is_gone;
+        if stands && held.iter().all(|(o, (item, _))| is_as_judged(o, item)) {
             accepted.insert(scan.key(), Accepted { scan, held, last_state });
         }
     }

@@ -51,7 +51,12 @@ pub async fn checks_are_said_of_a_domain_and_of_an_organisation(place: &Place) {
     assert_eq!(cleared, Checks { expiry_days: None, ..own });
 
     let said = Checks { interval_s: Some(86_400), expiry_days: Some(vec![60]) };
-    assert!(s.due_for_judgement(now(), 9).await.unwrap().is_empty());
+    let only_interval = Checks { expiry_days: None, ..said.clone() };
+    s.set_checks(ONE, &only_interval, &Audit { action: "organisation.interval", ..entry() }).await.unwrap();
+    assert!(
+        s.due_for_judgement(now(), 9).await.unwrap().is_empty(),
+        "no judgement follows from the interval"
+    );
     s.set_checks(ONE, &said, &entry()).await.unwrap();
     // Its domains are judged again.
     let due = s.due_for_judgement(now(), 9).await.unwrap();
@@ -78,7 +83,8 @@ pub async fn checks_are_said_of_a_domain_and_of_an_organisation(place: &Place) {
         found.into_iter().map(|e| (e.old.clone(), e.new.clone())).collect::<Vec<_>>()
     };
     let words = Some("checks: every day; reminders: 60 days before".to_string());
-    assert_eq!(of("organisation.checks"), [(words.clone(), None), (None, words)], "newest first");
+    let interval = Some("checks: every day".to_string());
+    assert_eq!(of("organisation.checks"), [(words.clone(), None), (interval, words)], "newest first");
     let changed = "muted until 2026-11-20 13:00 UTC; checks: every 15 minutes; reminders: 30, 7 days before";
     assert_eq!(of("domain.change").last().unwrap().1.as_deref(), Some(changed));
 }

@@ -61,6 +61,21 @@ pub async fn two_scans_of_one_name_conflict(place: &Place) {
     }
 }
 
+/// The days of reminders are said, or the domain is removed, while it is scanned.
+pub async fn a_scan_whose_grounds_are_gone_is_judged_again(place: &Place) {
+    let s = place.open().await;
+    let n = name("a.example");
+    add(&*s, ONE, &["a.example"]).await;
+    let r = scan(&*s, "a.example", &[], later(1)).await;
+    let days = model::item::ItemPatch { expiry_days: Some(Some(vec![7])), ..Default::default() };
+    s.patch(ONE, &n, &days, now()).await.unwrap();
+    assert!(matches!(s.record(&r).await, Err(Error::Conflict)), "judged by the days before");
+    let r = scan(&*s, "a.example", &[], later(2)).await;
+    s.remove(ONE, std::slice::from_ref(&n), later(2)).await.unwrap();
+    assert!(matches!(s.record(&r).await, Err(Error::Conflict)), "nothing is kept of a name that is not held");
+    assert!(s.observation(&n, &model::ids::Vantage::local()).await.unwrap().is_none());
+}
+
 pub async fn what_was_said_meanwhile_is_kept(place: &Place) {
     let s = place.open().await;
     add(&*s, ONE, &["a.example", "b.example"]).await;

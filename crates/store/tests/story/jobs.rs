@@ -285,6 +285,25 @@ pub async fn a_rush_of_askers_and_workers_loses_nothing(place: &Place) {
     assert_eq!(lease(&*s, 9, later(1)).await.len(), 1);
 }
 
+/// Jobs that end together in one order while a person asks for all of them in another: neither waits for the other for good.
+pub async fn jobs_that_end_while_all_are_asked_for_lose_nothing(place: &Place) {
+    let s = place.open().await;
+    let jobs: Vec<_> = (0..40).map(|i| (scan(&format!("k{i:03}")), now())).collect();
+    for round in 0..10 {
+        let at = much_later(round);
+        let all: Vec<_> = jobs.iter().map(|(job, _)| (job.clone(), at)).collect();
+        s.enqueue(&all, Priority::Scheduled).await.unwrap();
+        let mut leased = lease(&*s, 40, at).await;
+        assert_eq!(leased.len(), 40, "round {round}");
+        leased.sort_by(|a, b| b.job.cmp(&a.job));
+        let ends = leased.iter().map(|job| s.complete(job, Some(at + 1.hour()), None, at));
+        let asks = (0..8).map(|_| s.enqueue(&all, Priority::Requested));
+        let (ended, asked) = futures::join!(futures::future::join_all(ends), futures::future::join_all(asks));
+        assert!(ended.iter().all(Result::is_ok), "{ended:?}");
+        assert!(asked.iter().all(Result::is_ok), "{asked:?}");
+    }
+}
+
 pub async fn jobs_that_a_wrong_clock_put_years_ahead_are_rescheduled(place: &Place) {
     let s = place.open().await;
     let year = later(365 * 24 * 60);
