@@ -69,7 +69,7 @@ impl Hold {
                 let mut c = SqliteConnection::connect(&url).await.unwrap();
                 for table in &tables {
                     let sql = format!(
-                        "CREATE TRIGGER hold_{table} BEFORE DELETE ON {table} BEGIN SELECT RAISE(ABORT, 'held'); END"
+                        "CREATE TRIGGER hold_{table} BEFORE DELETE ON {table} BEGIN SELECT RAISE(ABORT, 'hold-of-the-test'); END"
                     );
                     sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut c).await.unwrap();
                 }
@@ -88,7 +88,7 @@ impl Hold {
                            AND wait_event_type = 'Lock' AND wait_event = 'relation'";
                 sqlx::query_scalar::<_, i64>(sql).fetch_one(&mut c).await.unwrap() > 0
             }
-            Hold::Sqlite(_, _, from) => world.log_text()[*from..].contains("held"),
+            Hold::Sqlite(_, _, from) => world.log_text()[*from..].contains("hold-of-the-test"),
         }
     }
 

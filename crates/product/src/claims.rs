@@ -203,8 +203,9 @@ impl Services {
             return Ok(());
         }
         Err(ApiError::unavailable(format!(
-            "{outcome}: the clock of this server may be wrong, and ownership is judged by time. Try again once the clock \
-             is right; the operator sets it (check with timedatectl)."
+            "{outcome}: the clock of this server may be wrong, and ownership is judged by time. Where the clock is \
+             right, a rescan of a domain that is registered shows that, and so does an hour; where it is wrong, the operator \
+             sets it (check with timedatectl)."
         )))
     }
 

@@ -341,6 +341,8 @@ fn delegation(a: &Delegation, b: &Delegation, previous: &Observation, out: &mut 
         format!("{}{address}", s.name)
     };
     let listed: BTreeSet<String> = a.servers.iter().map(field).collect();
+    // A name that lost its address is no new server; one of its addresses may be new.
+    let known: BTreeSet<&str> = a.servers.iter().map(|s| s.name.as_str()).collect();
     // New in an earlier look, which was held back because it was the first, or because the server answers elsewhere.
     let waits = |server: &String| {
         let change = |p: &Pending| p.change.as_ref().is_some_and(|c| c.old.is_none());
@@ -363,7 +365,8 @@ fn delegation(a: &Delegation, b: &Delegation, previous: &Observation, out: &mut 
     for (server, new) in &y {
         let better = *new == ServerHealth::Authoritative;
         let old = x.get(server);
-        let is_new = !better && (!listed.contains(server) || waits(server));
+        let is_listed = listed.contains(server) || known.contains(server.as_str());
+        let is_new = !better && (!is_listed || waits(server));
         if old == Some(new) || (old.is_none() && !is_new) {
             continue;
         }

@@ -264,7 +264,7 @@ impl Change {
             EventKind::ExpiresSoon => format!("Registration ends on {}", day(new)),
             EventKind::Expired => format!("Registration ended on {}", day(new)),
             EventKind::DelegationHealthChanged if self.old.is_none() => {
-                format!("{} is a new name server and is {new}", self.field)
+                format!("{}, new among the name servers: {new}", self.field)
             }
             EventKind::DelegationHealthChanged => format!("{} went from {old} to {new}", self.field),
             EventKind::RecordChanged => match (&self.old, &self.new) {

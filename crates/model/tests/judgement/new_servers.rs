@@ -54,7 +54,11 @@ fn a_new_server_that_stays_silent_is_told_once_and_so_is_its_recovery() {
         let mut w = Watch::new();
         assert!(w.look(60, NEW, failure).is_empty());
         let said = w.look(5, NEW, failure);
-        assert!(said.len() == 1 && said[0].contains("ns2.q7.io 192.0.2.1 is a new name server"), "{said:?}");
+        assert!(
+            said.len() == 1
+                && said[0] == format!("ns2.q7.io 192.0.2.1, new among the name servers: {}", failure.label()),
+            "{said:?}"
+        );
         assert!(w.look(60, NEW, failure).is_empty());
         assert!(w.look(60, NEW, ServerHealth::Authoritative).is_empty());
         assert_eq!(w.look(5, NEW, ServerHealth::Authoritative).len(), 1, "and its recovery");
@@ -89,6 +93,24 @@ fn a_server_that_could_not_be_asked_from_here_is_not_new() {
     assert!(w.look(60, NEW, ServerHealth::NotAsked).is_empty());
     for _ in 0..3 {
         assert!(w.look(60, NEW, ServerHealth::Dead).is_empty());
+    }
+}
+
+/// The name of a known server has no address for a while, and is found again.
+#[test]
+fn a_server_whose_name_has_no_address_is_not_new() {
+    let mut w = Watch { stored: look(NEW, ServerHealth::Authoritative, now()), at: now() };
+    for _ in 0..2 {
+        let at = w.at.checked_add(5.minutes()).unwrap();
+        let mut seen = look(NEW, ServerHealth::Unresolvable, at);
+        seen.delegation.value.as_mut().unwrap().servers[1].address = None;
+        let seen = confirm(&w.stored, carry_forward(Some(&w.stored), seen), |_| Some(at), CONFIRM_S, at);
+        let about = |c: &&model::event::Change| c.kind == EventKind::DelegationHealthChanged;
+        assert!(seen.changes.iter().find(about).is_none(), "{:?}", seen.changes);
+        (w.stored, w.at) = (seen.observation, at);
+    }
+    for _ in 0..3 {
+        assert!(w.look(5, NEW, ServerHealth::Authoritative).is_empty(), "nothing was said of its loss");
     }
 }
 
