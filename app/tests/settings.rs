@@ -79,10 +79,13 @@ async fn the_fleet_says_who_is_where_and_how_to_add_a_place() {
             "did not use up the token",
         ],
     );
-    let place = |id: &str| html.find(&format!("Revoke {id}")).unwrap_or_else(|| panic!("{id} is not listed"));
+    let place =
+        |id: &str| html.rfind(&format!("Revoke {id}")).unwrap_or_else(|| panic!("{id} is not listed"));
     let listed = ["fra-1", "lhr-1", "gru-1", "iad-1"].map(place);
     assert!(listed.is_sorted(), "by region, those without one last: {listed:?}");
     assert!(html.contains("action=\"/fleet\"") && html.contains("value=\"invite\""));
+    says(&t, &["Make a token for fra-2", "accepts agents that speak protocol 1 to 2"]);
+    assert!(html.contains("clusterclaims/id.k8s.io"), "the claim as YAML");
 }
 
 #[tokio::test]

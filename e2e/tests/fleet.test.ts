@@ -42,9 +42,19 @@ test("a token is made and used by an agent whose identity exists, which the page
   await expect(listed(page, agent)).toContainText("Online");
   await looked(page, "fleet");
 
-  await page.getByRole("button", { name: "Make a token" }).click();
-  const made = page.getByRole("status").filter({ hasText: "Run this where the point of presence is to be" });
+  const make = page.getByRole("button", { name: "Make a token", exact: true });
+  await page.getByLabel("Id", { exact: true }).fill(agent);
+  await make.click();
+  await expect(page.getByRole("alert")).toContainText(`The id ${agent} exists`);
+  await expect(page.getByLabel("Id", { exact: true })).toHaveValue(agent);
+
+  await hydrated(page);
+  await page.getByLabel("Id", { exact: true }).fill("");
+  await make.click();
+  const made = page.locator(".banner").filter({ hasText: "Run this where the point of presence is to be" });
   await expect(made).toBeVisible();
+  await hydrated(page);
+  await expect(made.getByText("Waiting for the agent to connect")).toBeVisible();
   const command = /domainscope agent --join \S+ --token (dsj_[\w-]+)\.[\w-]+/.exec((await made.textContent()) ?? "");
   expect(command, "the command with the token").not.toBeNull();
   await looked(page, "fleet-token");
@@ -53,11 +63,26 @@ test("a token is made and used by an agent whose identity exists, which the page
     data: { protocol: 1, token: command?.[1], id: agent, region: "", version: "0.1.0", key: "A".repeat(43) },
   });
   expect(joined.status(), await joined.text()).toBe(409);
+  await expect(made.getByText(`An agent came and was refused: the id ${agent} exists.`), "without a reload").toBeVisible();
   await page.goto(`${own.url}/fleet`);
   await hydrated(page);
   await expect(page.getByRole("heading", { name: `An agent was refused: the id ${agent} exists` })).toBeVisible();
   await expect(page.getByText("This request did not use up the token.")).toBeVisible();
   await looked(page, "fleet-refused");
+
+  await page.getByRole("button", { name: /^Make a token for lab-\d+$/ }).click();
+  const named = page.locator(".banner").filter({ hasText: "Run this where" });
+  await expect(named).toContainText(/ --id lab-\d+ --token dsj_/);
+  await hydrated(page);
+  const token = /--id (\S+) --token (dsj_[\w-]+)\.[\w-]+/.exec((await named.textContent()) ?? "");
+  const other = await page.request.post(`${own.url}/agent/v1/join`, {
+    data: { protocol: 1, token: token?.[2], id: token?.[1], region: "here", version: "0.0.9", key: "B".repeat(42) + "A" },
+  });
+  expect(other.status(), await other.text()).toBe(200);
+  await expect(named.getByText(`${token?.[1]} has joined, version 0.0.9.`), "without a reload").toBeVisible();
+  await named.getByRole("link", { name: "Show it in the list" }).click();
+  await expect(listed(page, token?.[1] ?? "")).toContainText("older than this server");
+  await page.request.delete(`${own.url}/api/v1/fleet/agents/${token?.[1]}`);
 });
 
 test("a point of presence is revoked in two steps", async ({ page }) => {

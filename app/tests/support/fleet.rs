@@ -73,11 +73,12 @@ impl FleetBackend for Sample {
                 credits_at: Some(now()),
             }],
             version: "0.1.0".into(),
+            protocols: (1, 2),
             may_change: true,
             now: now(),
         })
     }
-    async fn invite_agent(&self, _: &Caller) -> ApiResult<AgentToken> {
+    async fn invite_agent(&self, _: &Caller, _: &str) -> ApiResult<AgentToken> {
         Ok(AgentToken { token: "dsj_x.y".into(), expires_at: now() + 15.minutes() })
     }
     async fn revoke_agent(&self, _: &Caller, id: &str) -> ApiResult<()> {

@@ -87,12 +87,14 @@ fn is_partial(before: &Finding, delegation: &Delegation, sets: &[ServerSet]) -> 
     let united: Option<Vec<&str>> =
         before.args.get("servers").and_then(|s| s.as_array()?.iter().map(|name| name.as_str()).collect());
     sets.is_empty()
-        || delegation.servers.iter().filter_map(|s| Some((s.health, server_of(s)?))).any(|(health, server)| {
-            let asked = sets.iter().find(|s| s.server == server);
-            let silent = matches!(health, ServerHealth::Dead | ServerHealth::Lame);
-            united.as_ref().is_none_or(|all| all.contains(&server.as_str()))
-                && asked.map_or(silent, |s| s.answer == SetAnswer::Unanswered)
-        })
+        || delegation.servers.iter().filter_map(|s| Some((s.health, server_of(s)?))).any(
+            |(health, server)| {
+                let asked = sets.iter().find(|s| s.server == server);
+                let silent = matches!(health, ServerHealth::Dead | ServerHealth::Lame);
+                united.as_ref().is_none_or(|all| all.contains(&server.as_str()))
+                    && asked.map_or(silent, |s| s.answer == SetAnswer::Unanswered)
+            },
+        )
 }
 
 /// A server as [`ServerSet`] names it.

@@ -167,7 +167,13 @@ struct Stage {
 impl Stage {
     async fn new(seed: u64, servers: &[Server]) -> Stage {
         let now = "2026-11-01T14:05:00Z".parse().unwrap();
-        let world = Arc::new(World(Mutex::new(State { servers: servers.to_vec(), now, seed, compared: 0, zone_fails: false })));
+        let world = Arc::new(World(Mutex::new(State {
+            servers: servers.to_vec(),
+            now,
+            seed,
+            compared: 0,
+            zone_fails: false,
+        })));
         let folder = tempfile::tempdir().unwrap();
         let scanner = Scanner {
             store: store::open(&folder.path().to_string_lossy()).await.unwrap(),

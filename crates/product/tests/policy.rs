@@ -209,7 +209,7 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         }
         Action::DeleteClusterClaim => s.delete_cluster_claim(caller, "x", None).await.map(drop),
         Action::Fleet => s.fleet(caller).await.map(drop),
-        Action::InviteAgent => s.invite_agent(caller).await.map(drop),
+        Action::InviteAgent => s.invite_agent(caller, "").await.map(drop),
         Action::RevokeAgent => s.revoke_agent(caller, "none").await,
         Action::AskPlaces => s.ask_places(caller, host, "A").await.map(drop),
         Action::AskThirdParties => s.ask_third_parties(caller, host, "A", "").await.map(drop),

@@ -124,6 +124,9 @@ pub struct FleetReport {
     pub third_parties: Vec<ThirdPartyView>,
     /// The version of this program.
     pub version: String,
+    /// The oldest and the newest version of the protocol that agents may speak.
+    #[serde(default)]
+    pub protocols: (u32, u32),
     /// Whether the caller may add and revoke.
     pub may_change: bool,
     /// The server's clock.
@@ -157,8 +160,8 @@ pub trait FleetBackend: Send + Sync + 'static {
     ) -> ApiResult<ClusterClaim>;
     /// The installation and its points of presence.
     async fn fleet(&self, caller: &Caller) -> ApiResult<FleetReport>;
-    /// Makes a token with which one agent can join.
-    async fn invite_agent(&self, caller: &Caller) -> ApiResult<AgentToken>;
+    /// Makes a token with which one agent can join; `id` is what it will be called, empty where that is open.
+    async fn invite_agent(&self, caller: &Caller, id: &str) -> ApiResult<AgentToken>;
     /// Removes a point of presence: its key is refused from now on.
     async fn revoke_agent(&self, caller: &Caller, id: &str) -> ApiResult<()>;
     /// What the authoritative servers say when asked from here and from every point of presence; empty without any.

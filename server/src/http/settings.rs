@@ -179,7 +179,7 @@ async fn act(state: &AppState, caller: &Caller, path: &str, f: &Fields, site: &s
             Ok(Done::Back("saved", 1))
         }
         ("/fleet", "invite") => {
-            let token = s.invite_agent(caller).await?;
+            let token = s.invite_agent(caller, f.get("id").trim()).await?;
             Ok(Done::Show(FormResult::AgentToken { token, site: site.to_string() }))
         }
         ("/fleet", "revoke") => {

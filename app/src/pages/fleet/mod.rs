@@ -1,15 +1,15 @@
 //! Fleet: the identity of this installation and its points of presence. Adding and revoking are forms to the page's own
 //! address.
 
+mod join;
+
 use crate::components::banner::{Tone, banner, page_failure};
-use crate::components::copy::copy_button;
 use crate::components::icon;
 use crate::components::time::Ago;
 use crate::resource::json_resource;
 use crate::server_fns::{self, FormResult, SettingsPage};
 use leptos::prelude::*;
 use leptos_meta::Title;
-use model::Timestamp;
 use model::time::relative;
 use service::{AgentState, AgentView, FleetReport, RefusedJoin};
 
@@ -41,37 +41,22 @@ fn page(p: &SettingsPage<FleetReport>) -> AnyView {
         (Some(set), n) => format!("{set} · {n} points of presence, {online} online"),
         (None, _) => "not a member of a set".to_string(),
     };
-    let refused = p.outcome.as_ref().and_then(|o| match &o.result {
+    let outcome = p.outcome.as_ref();
+    let refused = outcome.filter(|o| o.form != "invite").and_then(|o| match &o.result {
         FormResult::Refused(e) => Some(banner(Tone::Critical, "Nothing was changed", e.to_string())),
-        _ => None,
-    });
-    let token = p.outcome.as_ref().and_then(|o| match &o.result {
-        FormResult::AgentToken { token, site } => {
-            let command = format!("domainscope agent --join {site} --token {}", token.token);
-            let ends = relative(token.expires_at, p.now);
-            Some(view! {
-                <div class="banner banner-ok" role="status">{icon("ok")}
-                    <div class="flex-1 min-w-0 grid grid-cols-1 gap-4 content-start">
-                        <div><strong>"Run this where the point of presence is to be"</strong>
-                            <p>{format!("The token works once and ends {ends}. Add --id and --region to name the place.")}</p></div>
-                        <dl class="rec"><div><dt>"Command"</dt><dd>{command.clone()}</dd><dd>{copy_button("Command", command)}</dd></div></dl>
-                    </div>
-                </div>
-            }.into_any())
-        }
         _ => None,
     });
     view! {
         <div class="page-head"><h1>"Fleet"</h1><span class="sub">{sub}</span></div>
         <div class="grid grid-cols-1 gap-4 content-start">
             {refused}
-            {token}
+            {join::made(f, outcome)}
             {attention(f)}
             {agents(f)}
             {third_parties(f)}
             <div class="cols">
                 {identity(f)}
-                {f.may_change.then(add)}
+                {f.may_change.then(|| join::add(outcome))}
             </div>
         </div>
     }
@@ -79,8 +64,8 @@ fn page(p: &SettingsPage<FleetReport>) -> AnyView {
 }
 
 fn attention(f: &FleetReport) -> AnyView {
-    let mut rows: Vec<_> = f.agents.iter().filter_map(|a| finding(a, f.now)).collect();
-    rows.extend(f.refused.iter().map(|r| refused(r, f.now)));
+    let mut rows: Vec<_> = f.agents.iter().filter_map(|a| finding(a, f)).collect();
+    rows.extend(f.refused.iter().map(|r| refused(r, f)));
     if rows.is_empty() {
         return ().into_any();
     }
@@ -91,12 +76,12 @@ fn attention(f: &FleetReport) -> AnyView {
     .into_any()
 }
 
-fn finding(a: &AgentView, now: Timestamp) -> Option<AnyView> {
+fn finding(a: &AgentView, f: &FleetReport) -> Option<AnyView> {
     let (picture, class, title, text) = match (a.state, a.latency_ms) {
         (AgentState::Offline, _) => (
             "unlink",
             "i text-critical",
-            format!("{} is offline, seen {}", a.id, relative(a.seen_at, now)),
+            format!("{} is offline, seen {}", a.id, relative(a.seen_at, f.now)),
             "Looks are made without it. Start the agent again: it goes on with its key. If the machine is gone, revoke it.".to_string(),
         ),
         (AgentState::Online, Some(ms)) if ms > SLOW_MS => (
@@ -107,25 +92,27 @@ fn finding(a: &AgentView, now: Timestamp) -> Option<AnyView> {
         ),
         _ => return None,
     };
+    let act = (a.state == AgentState::Offline && f.may_change).then(|| revoke(&a.id));
     Some(
         view! {
-            <div class="finding">{icon::icon_in(picture, class)}<div><h3>{title}</h3><p>{text}</p></div></div>
+            <div class="finding">{icon::icon_in(picture, class)}<div><h3>{title}</h3><p>{text}</p></div>{act}</div>
         }
         .into_any(),
     )
 }
 
 /// A request to join with an identity that a member has.
-fn refused(r: &RefusedJoin, now: Timestamp) -> AnyView {
+fn refused(r: &RefusedJoin, f: &FleetReport) -> AnyView {
     let from = if r.network.is_empty() { "An unknown network".to_string() } else { r.network.clone() };
     let text = format!(
         "{from} used a valid token {}. Two members never share an id. Join as {}, or revoke {} first. This request did not use up the token.",
-        relative(r.at, now),
+        relative(r.at, f.now),
         r.suggested,
         r.id
     );
+    let act = f.may_change.then(|| join::make_for(&r.suggested));
     view! {
-        <div class="finding">{icon::icon_in("warning", "i text-warn")}<div><h3>{format!("An agent was refused: the id {} exists", r.id)}</h3><p>{text}</p></div></div>
+        <div class="finding">{icon::icon_in("warning", "i text-warn")}<div><h3>{format!("An agent was refused: the id {} exists", r.id)}</h3><p>{text}</p></div>{act}</div>
     }
     .into_any()
 }
@@ -168,26 +155,39 @@ fn agents(f: &FleetReport) -> AnyView {
     .into_any()
 }
 
+/// Revoking, in two steps.
+fn revoke(id: &str) -> AnyView {
+    let label = format!("Revoke {id}");
+    view! {
+        <details class="confirm">
+            <summary class="btn btn-sm btn-ghost btn-danger" aria-label=label.clone()>"Revoke"</summary>
+            <form method="post" action=PATH>
+                <input type="hidden" name="do" value="revoke"/>
+                <input type="hidden" name="id" value=id.to_string()/>
+                <button class="btn btn-sm btn-danger" type="submit">{label.clone()}</button>
+            </form>
+        </details>
+    }
+    .into_any()
+}
+
+/// How the version of an agent stands to the server's.
+fn compared(agent: &str, server: &str) -> &'static str {
+    let parts = |v: &str| -> Option<Vec<u32>> { v.split('.').map(|n| n.parse().ok()).collect() };
+    match (parts(agent), parts(server)) {
+        (Some(a), Some(b)) if a < b => "older than this server",
+        (Some(a), Some(b)) if a > b => "newer than this server",
+        _ => "another version",
+    }
+}
+
 fn row(a: &AgentView, f: &FleetReport) -> AnyView {
     let latency = a.latency_ms.map_or_else(|| "–".to_string(), |ms| format!("{ms} ms"));
     let version = if a.version == f.version {
         view! { <span>{a.version.clone()}</span> }.into_any()
     } else {
-        view! { <span class="two"><span>{a.version.clone()}</span><small class="text-warn">"another version"</small></span> }.into_any()
+        view! { <span class="two"><span>{a.version.clone()}</span><small class="text-warn">{compared(&a.version, &f.version)}</small></span> }.into_any()
     };
-    let revoke = f.may_change.then(|| {
-        let label = format!("Revoke {}", a.id);
-        view! {
-            <details class="confirm">
-                <summary class="btn btn-sm btn-ghost btn-danger" aria-label=label.clone()>"Revoke"</summary>
-                <form method="post" action=PATH>
-                    <input type="hidden" name="do" value="revoke"/>
-                    <input type="hidden" name="id" value=a.id.clone()/>
-                    <button class="btn btn-sm btn-danger" type="submit">{label.clone()}</button>
-                </form>
-            </details>
-        }
-    });
     let region = if a.region.is_empty() { "no region".to_string() } else { a.region.clone() };
     let class = if a.state == AgentState::Offline { "bad" } else { "" };
     view! {
@@ -198,7 +198,7 @@ fn row(a: &AgentView, f: &FleetReport) -> AnyView {
             <td class="num max-sm:hidden">{latency}</td>
             <td class="num max-sm:hidden">{a.queue}</td>
             <td class="num"><Ago at=a.seen_at now=f.now/></td>
-            <td class="num">{revoke}</td>
+            <td class="num">{f.may_change.then(|| revoke(&a.id))}</td>
         </tr>
     }
     .into_any()
@@ -210,27 +210,14 @@ fn identity(f: &FleetReport) -> AnyView {
     let tenths = octets * 10 / 1024;
     let others = format!("{n}, {}.{} of 128 KB used", tenths / 10, tenths % 10);
     view! {
-        <section class="card"><div class="card-head"><h2>"Identity of this installation"</h2><span class="text-muted">"ClusterClaim"</span></div>
+        <section class="card"><div class="card-head"><h2>"Identity of this installation"</h2><span class="text-muted">"ClusterClaim"</span><div class="aside"><a href="/apis/datumapis.com/v1alpha/clusterclaims/id.k8s.io" rel="external">"YAML"</a></div></div>
             <dl class="facts">
                 <div><dt>"Identity"</dt><dd><span class="mono">{f.id.clone()}</span>" "<small class="mono">"id.k8s.io"</small></dd></div>
                 <div><dt>"Set"</dt><dd><span class="mono">{set}</span>" "<small class="mono">"clusterset.k8s.io"</small></dd></div>
                 <div><dt>"Other claims"</dt><dd>{others}</dd></div>
-                <div><dt>"Version"</dt><dd>{f.version.clone()}</dd></div>
+                <div><dt>"Version"</dt><dd>{f.version.clone()}" "<small>{format!("accepts agents that speak protocol {} to {}", f.protocols.0, f.protocols.1)}</small></dd></div>
             </dl>
             <div class="card-foot text-xs">"To rename: leave the set, rename, join. Names that end in k8s.io, kubernetes.io or sigs.k8s.io are reserved, except these two."</div>
-        </section>
-    }
-    .into_any()
-}
-
-fn add() -> AnyView {
-    view! {
-        <section class="card"><div class="card-head"><h2>"Add a point of presence"</h2></div>
-            <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
-                <input type="hidden" name="do" value="invite"/>
-                <p class="hint">"Creates a token with which one agent can join, once, within 15 minutes. The agent makes its own key pair and opens outgoing connections only."</p>
-                <div><button class="btn btn-primary" type="submit">{icon("plus")}"Make a token"</button></div>
-            </form>
         </section>
     }
     .into_any()
@@ -266,4 +253,14 @@ fn third_parties(f: &FleetReport) -> AnyView {
         </section>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert_eq!(super::compared("0.9.0", "0.10.0"), "older than this server");
+        assert_eq!(super::compared("1.0.0", "0.10.0"), "newer than this server");
+        assert_eq!(super::compared("0.1.0-rc1", "0.1.0"), "another version");
+    }
 }

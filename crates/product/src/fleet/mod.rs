@@ -15,7 +15,10 @@ pub use third::{ThirdParties, ThirdPartyKind, ThirdPartyNetwork};
 pub use web::{web_places, web_question};
 
 use super::{Services, unavailable};
-use ::fleet::{CLUSTERSET_CLAIM, ID_CLAIM, JoinToken, KeyPair, check_claim};
+use ::fleet::{
+    CLUSTERSET_CLAIM, ID_CLAIM, JoinToken, KeyPair, OLDEST_PROTOCOL, PROTOCOL, check_claim, checked_id,
+    suggested_id,
+};
 use accounts::{Secret, SecretKind};
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -201,6 +204,7 @@ pub async fn report(store: &dyn Store, now: Timestamp) -> ApiResult<FleetReport>
         agents: agents.collect(),
         refused: Vec::new(),
         version: env!("CARGO_PKG_VERSION").into(),
+        protocols: (OLDEST_PROTOCOL, PROTOCOL),
         may_change: false,
         now,
     })
@@ -273,8 +277,21 @@ impl FleetBackend for Services {
         Ok(report)
     }
 
-    async fn invite_agent(&self, caller: &Caller) -> ApiResult<AgentToken> {
+    async fn invite_agent(&self, caller: &Caller, id: &str) -> ApiResult<AgentToken> {
         Self::own_fleet(caller, Action::InviteAgent)?;
+        if !id.is_empty() {
+            checked_id(id).map_err(|e| ApiError::invalid(format!("{e}.")))?;
+            let server = identity(&**self.store(), None, self.now()).await?;
+            let agents = self.store().agents().await.map_err(unavailable)?;
+            let is_free = |id: &str| id != server && !agents.iter().any(|a| a.id == id);
+            if !is_free(id) {
+                let other = suggested_id(id, is_free);
+                let words = format!(
+                    "The id {id} exists, and two members never share one. Take {other}, or revoke {id} first."
+                );
+                return Err(ApiError::conflict(words));
+            }
+        }
         let _use = self.using(agents::FEATURE)?;
         let made = join_token(&**self.store(), &caller.actor(), self.now()).await?;
         self.scanner.hub.recorded();

@@ -20,13 +20,13 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 #[utoipa::path(get, path = "/fleet", tag = "fleet", operation_id = "fleet", responses((status = 200, body = Object)))]
 async fn list(State(state): State<AppState>, Extension(caller): Extension<Caller>) -> Response {
     let report = state.services.fleet(&caller).await;
-    respond(report.map(|f| json!({ "id": f.id, "set": f.set, "version": f.version, "agents": f.agents, "refused": f.refused, "third_parties": f.third_parties })))
+    respond(report.map(|f| json!({ "id": f.id, "set": f.set, "version": f.version, "protocols": f.protocols, "agents": f.agents, "refused": f.refused, "third_parties": f.third_parties })))
 }
 
 /// Makes a token with which one point of presence can join.
 #[utoipa::path(post, path = "/fleet/tokens", tag = "fleet", operation_id = "invite_agent", responses((status = 200, body = Object)))]
 async fn token(State(state): State<AppState>, Extension(caller): Extension<Caller>) -> Response {
-    respond(state.services.invite_agent(&caller).await)
+    respond(state.services.invite_agent(&caller, "").await)
 }
 
 /// Revokes a point of presence.
