@@ -5,9 +5,12 @@ use super::now;
 use async_trait::async_trait;
 use jiff::ToSpan;
 use model::certificate::{Hop, HttpObservation};
+use model::compare::{Authority, AuthorityOutcome};
+use model::dns::AnswerKind;
 use model::ids::{Caller, LogPosition};
 use model::places::PlaceAnswer;
 use model::third_party::{ThirdPartyAnswer, ThirdPartyLook};
+use model::tools::chain::AuthorityServer;
 use model::web_places::{WebAnswer, WebPlace};
 use service::{
     AgentState, AgentToken, AgentView, ApiError, ApiResult, ClusterClaim, ClusterClaimDraft, FleetBackend,
@@ -26,6 +29,40 @@ fn agent(id: &str, region: &str, state: AgentState) -> AgentView {
         latency_ms: (state == AgentState::Online).then_some(14),
         queue: 3,
     }
+}
+
+/// A place that asked one server, which answered after so many milliseconds and called itself so.
+fn place(id: &str, label: &str, seen: Option<(f64, &str)>) -> PlaceAnswer {
+    let authority = seen.map(|(ms, nsid)| Authority {
+        name: "alder.example".into(),
+        rtype: "SOA".into(),
+        zone: "alder.example".into(),
+        outcome: AuthorityOutcome::Serves,
+        aliases: vec![],
+        records: vec![],
+        ttl: None,
+        negative_ttl: None,
+        soa: None,
+        servers: vec![AuthorityServer {
+            zone: "alder.example".into(),
+            owner: "alder.example".into(),
+            server: "ns1.alder.example".into(),
+            address: None,
+            kind: AnswerKind::Answer,
+            records: vec![],
+            ttl: None,
+            serial: None,
+            latency_ms: Some(ms),
+            nsid: Some(nsid.into()),
+            notes: vec![],
+        }],
+        agree: true,
+        asked_at: now(),
+        cause: None,
+        notes: vec![],
+        sentence: String::new(),
+    });
+    PlaceAnswer { id: id.into(), label: label.into(), region: String::new(), authority, error: None }
 }
 
 #[async_trait]
@@ -85,8 +122,14 @@ impl FleetBackend for Sample {
         self.note(format!("revoke {id}"));
         Ok(())
     }
-    async fn ask_places(&self, _: &Caller, _: &str, _: &str) -> ApiResult<Vec<PlaceAnswer>> {
-        Ok(vec![])
+    async fn ask_places(&self, _: &Caller, name: &str, rtype: &str) -> ApiResult<Vec<PlaceAnswer>> {
+        if (name, rtype) != ("alder.example", "SOA") {
+            return Ok(vec![]);
+        }
+        Ok(vec![
+            place("local", "This server", Some((12.0, "a"))),
+            place("sin-1", "sin-1", Some((412.0, "a"))),
+        ])
     }
     async fn ask_third_parties(
         &self,

@@ -10,6 +10,7 @@ pub(crate) mod dns;
 pub(crate) mod events;
 mod facts;
 mod flags;
+mod from_places;
 mod header;
 pub(crate) mod history;
 mod nameservers;

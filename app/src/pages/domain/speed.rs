@@ -2,6 +2,7 @@
 //! network (`model::latency`). A name is as fast as the slowest of them.
 
 use crate::components::banner::{Tone, banner};
+use crate::components::icon_sm;
 use crate::components::time::Ago;
 use crate::components::time::millis;
 use leptos::prelude::*;
@@ -53,7 +54,8 @@ pub(crate) fn speed(
                 <div class="card-head">
                     <h2>"Latency of the chain"</h2>
                     <span class="text-muted max-sm:hidden">"a lookup is as fast as the slowest server in the chain"</span>
-                    <div class="aside"><span>{looks(chain.looks.len())}" since "<Ago at=first now=now/></span></div>
+                    <div class="aside"><span>{looks(chain.looks.len())}" since "<Ago at=first now=now/></span>
+                        <a class="btn btn-sm" href=format!("/domains/{zone}/dns?places=1") data-noscroll="true">{icon_sm("fleet")}"From each place"</a></div>
                 </div>
                 <div class="card-body empty:hidden [&_>_.banner:last-child]:mb-0">{slow}{summary}</div>
                 {(!own.is_empty()).then(|| table("Servers of the zone", false, rows(&own, false)))}

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An answer that takes so long from one place is slow there, in milliseconds.
-const SLOW_MS: f64 = 200.0;
+pub const SLOW_MS: f64 = 200.0;
 /// A server is near a place that it answers this fast, in milliseconds.
 const NEAR_MS: f64 = 40.0;
 
