@@ -134,7 +134,7 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     let join = ["--id", "fra-1", "--region", "eu-central", "--token", &first];
     let (running, _) = Running::until(agent(&at, &engine, &state, &join), "Point of presence fra-1");
     let seen = until("fra-1 is online", || online("fra-1"));
-    assert_eq!((seen["region"].as_str(), seen["protocol"].as_i64()), (Some("eu-central"), Some(2)));
+    assert_eq!((seen["region"].as_str(), seen["protocol"].as_i64()), (Some("eu-central"), Some(3)));
     let fleet = ask(&at, "GET", "/api/v1/fleet").1;
     assert_eq!((fleet["id"].as_str(), fleet["set"].as_str()), (Some("alder-main"), Some("alder-main-fleet")));
 
@@ -164,6 +164,25 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     let vantage = of(&report).unwrap_or_else(|| panic!("{report}"));
     assert!(vantage["error"].is_null() && vantage["latency_ms"].is_number(), "{vantage}");
     assert!(!vantage["chain"].as_array().unwrap().is_empty(), "{vantage}");
+
+    // What the authoritative servers say and what resolvers have cached, as that process sees them.
+    let places = ask(&at, "GET", "/api/v1/places?name=orchard.example&type=A").1;
+    let there = places["places"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{places}"))
+        .iter()
+        .find(|p| p["id"] == "fra-1")
+        .unwrap();
+    assert_eq!(there["authority"]["name"], "orchard.example", "{there}");
+    let caches = there["caches"].as_array().unwrap_or_else(|| panic!("{there}"));
+    let verdict = |wanted: &str| caches.iter().filter(|c| c["verdict"].to_string().contains(wanted)).count();
+    assert!(verdict("\"same\"") > 0 && verdict("\"same\"") < caches.len(), "{there}");
+    // A name that is denied would be cached as denied there: the resolvers are not asked.
+    let places = ask(&at, "GET", "/api/v1/places?name=not-there.q7.io&type=A").1;
+    assert!(
+        places["places"][1]["authority"].is_object() && places["places"][1].get("caches").is_none(),
+        "{places}"
+    );
 
     // A web server, from each place: the page, the API and the command line say the same.
     let web = ask(&at, "GET", "/api/v1/readiness?name=pop-17.harborcdn.example").1;

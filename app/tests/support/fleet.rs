@@ -62,7 +62,14 @@ fn place(id: &str, label: &str, seen: Option<(f64, &str)>) -> PlaceAnswer {
         notes: vec![],
         sentence: String::new(),
     });
-    PlaceAnswer { id: id.into(), label: label.into(), region: String::new(), authority, error: None }
+    PlaceAnswer {
+        id: id.into(),
+        label: label.into(),
+        region: String::new(),
+        authority,
+        error: None,
+        caches: None,
+    }
 }
 
 #[async_trait]

@@ -31,6 +31,9 @@ pub enum AnswerError {
 /// Most servers or steps of an answer.
 const MANY: usize = 1_000;
 
+/// Most resolvers of an answer.
+const RESOLVERS: usize = 200;
+
 /// Longest name in presentation form, in octets: 255 octets, each written as `\DDD` at most.
 const NAME: usize = 1_020;
 /// Keys of names in answers.
@@ -126,6 +129,13 @@ pub fn accept(question: &Question, answer: Answer) -> Result<Answer, AnswerError
             accept_all_texts(&seen)?;
             Ok(Answer::Authority { seen })
         }
+        (Question::Caches { .. }, Answer::Caches { seen }) => {
+            if seen.len() > RESOLVERS || seen.iter().any(|a| a.records.len() > MANY) {
+                return Err(AnswerError::TooMuch("resolvers or records"));
+            }
+            accept_all_texts(&seen)?;
+            Ok(Answer::Caches { seen })
+        }
         (Question::Web { name, path }, Answer::Web { seen }) => {
             same_name(name, &seen.host)?;
             if seen.path != *path {
@@ -147,6 +157,7 @@ mod tests {
     use super::*;
     use crate::protocol::PROTOCOL;
     use jiff::Timestamp;
+    use model::compare::ResolverAnswer;
     use model::fqdn::VantageAnswer;
     use model::web_places::WebAnswer;
 
@@ -221,7 +232,32 @@ mod tests {
         assert!(matches!(taken(long), Err(AnswerError::TooMuch(_))));
         let late = WebAnswer { latency_ms: Some(-1.0), ..good };
         assert!(matches!(taken(late), Err(AnswerError::TooMuch(_))));
-        assert_eq!((asked.since(), PROTOCOL), (2, 2));
+        assert_eq!((asked.since(), PROTOCOL), (2, 3));
+    }
+
+    #[test]
+    fn caches_are_bounded_and_hold_no_control_characters() {
+        let asked = Question::Caches { name: "www.q7.io".into(), rtype: "A".into() };
+        let one = ResolverAnswer {
+            resolver: "quad9".into(),
+            carried: None,
+            rcode: Some("NOERROR".into()),
+            records: vec![],
+            ttl: None,
+            soa: None,
+            errors: vec![],
+            latency_ms: None,
+            asked_at: Timestamp::UNIX_EPOCH,
+            error: None,
+        };
+        let taken = |seen| accept(&asked, Answer::Caches { seen });
+        assert!(taken(vec![one.clone(); RESOLVERS]).is_ok());
+        assert!(matches!(taken(vec![one.clone(); RESOLVERS + 1]), Err(AnswerError::TooMuch(_))));
+        let harmful = ResolverAnswer { error: Some("\u{1b}[2J".into()), ..one };
+        assert_eq!(taken(vec![harmful]), Err(AnswerError::TooMuch("control characters")));
+        let host: VantageAnswer = serde_json::from_str(HOST).unwrap();
+        assert_eq!(accept(&asked, Answer::Host { seen: Box::new(host) }), Err(AnswerError::OtherKind));
+        assert_eq!(asked.since(), 3, "agents of version 2 can't read it");
     }
 
     /// What a first-version agent sends; it must be read for as long as version 1 is understood.

@@ -5,14 +5,15 @@
 //! agent's identity, a stamp that only grows (so that nothing can be played again), and the body.
 
 use jiff::Timestamp;
-use model::compare::Authority;
+use model::compare::{Authority, ResolverAnswer};
 use model::fqdn::VantageAnswer;
 use model::web_places::WebAnswer;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
-/// The version of the protocol that is spoken here. Version 2 came with [`Question::Web`].
-pub const PROTOCOL: u32 = 2;
+/// The version of the protocol that is spoken here. Version 2 came with [`Question::Web`], version 3 with
+/// [`Question::Caches`].
+pub const PROTOCOL: u32 = 3;
 /// The oldest version that is understood.
 pub const OLDEST_PROTOCOL: u32 = 1;
 /// Longest answer of an agent, octets.
@@ -136,6 +137,13 @@ pub enum Question {
         /// The path.
         path: String,
     },
+    /// What recursive resolvers say there: a resolver that is reached by anycast has another cache in each region.
+    Caches {
+        /// The name.
+        name: String,
+        /// The record type.
+        rtype: String,
+    },
     /// A question of a later version; the answer says so.
     #[serde(other)]
     Unknown,
@@ -147,6 +155,7 @@ impl Question {
         match self {
             Question::Host { .. } | Question::Authority { .. } => 1,
             Question::Web { .. } | Question::Unknown => 2,
+            Question::Caches { .. } => 3,
         }
     }
 }
@@ -169,6 +178,11 @@ pub enum Answer {
     Web {
         /// What it saw.
         seen: Box<WebAnswer>,
+    },
+    /// To [`Question::Caches`].
+    Caches {
+        /// What each resolver said.
+        seen: Vec<ResolverAnswer>,
     },
     /// It could not be answered.
     Failed {

@@ -1,7 +1,7 @@
 //! What the authoritative servers say when asked from several places. In: the answer seen from each place. Out: who sees
 //! what, how long it took, and a sentence.
 
-use super::compare::{Authority, AuthorityOutcome};
+use super::compare::{Authority, AuthorityOutcome, Judged, VerdictKind};
 use super::rdata::same_rrset;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,33 @@ pub struct PlaceAnswer {
     pub authority: Option<Authority>,
     /// Why it could not look.
     pub error: Option<String>,
+    /// What recursive resolvers say there, beside what the authoritative servers do; `None` where they were not asked: from
+    /// this server (the comparison itself does that), by an agent that is too old, about a name that is denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caches: Option<Vec<Judged>>,
+}
+
+/// Resolvers that answered at a place, and those of them that have something else than the authoritative servers.
+pub fn caches_at(place: &PlaceAnswer) -> Option<(usize, Vec<&Judged>)> {
+    let said = place.caches.as_ref()?.iter().filter(|j| j.verdict.kind() != VerdictKind::Failing);
+    let said: Vec<&Judged> = said.collect();
+    let differ = |j: &&&Judged| !matches!(j.verdict.kind(), VerdictKind::Same | VerdictKind::Filtered);
+    Some((said.len(), said.iter().filter(differ).copied().collect()))
+}
+
+/// Which caches still have another answer, in a sentence.
+fn caches_sentence(places: &[PlaceAnswer]) -> Option<String> {
+    let all: Vec<_> = places.iter().filter_map(|p| Some((p, caches_at(p)?))).collect();
+    if all.iter().all(|(_, (said, _))| *said == 0) {
+        return None;
+    }
+    let behind = all.iter().filter(|(_, (_, differ))| !differ.is_empty());
+    let behind: Vec<_> =
+        behind.map(|(p, (said, differ))| format!("{} ({} of {said})", p.label, differ.len())).collect();
+    Some(match behind.as_slice() {
+        [] => "The caches there have the same.".into(),
+        some => format!("Caches have another answer at {}.", some.join(", ")),
+    })
 }
 
 /// How a place's answer compares with that of the first place.
@@ -90,6 +117,9 @@ pub fn places_sentence(places: &[PlaceAnswer]) -> String {
     if let Some(words) = unicast(places) {
         out.push_str(&format!(" {words}"));
     }
+    if let Some(words) = caches_sentence(places) {
+        out.push_str(&format!(" {words}"));
+    }
     let anycast = anycast(places);
     if !anycast.is_empty() {
         let verb = if anycast.len() == 1 { "identifies itself" } else { "identify themselves" };
@@ -152,6 +182,7 @@ fn anycast(places: &[PlaceAnswer]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Verdict;
     use crate::dns::{AnswerKind, Record};
     use crate::tools::chain::AuthorityServer;
 
@@ -193,6 +224,7 @@ mod tests {
             region: String::new(),
             authority: Some(authority),
             error: None,
+            caches: None,
         }
     }
 
@@ -209,6 +241,30 @@ mod tests {
         assert!(other.starts_with("sin-1 gets another answer than fra-1"), "{other}");
         let gone = PlaceAnswer { authority: None, error: Some("no answer in time".into()), ..fra.clone() };
         assert_eq!(place_verdict(&fra, &gone), PlaceVerdict::None);
+        let judged = |verdict| Judged {
+            resolver: crate::resolvers::PublicResolver::of_machine("192.0.2.53".parse().unwrap()),
+            answer: None,
+            verdict,
+            shows: String::new(),
+            short: String::new(),
+            sentence: String::new(),
+        };
+        let with = |caches: Vec<Judged>| PlaceAnswer {
+            caches: Some(caches),
+            ..place("sin-1", "192.0.2.1", 12.0, "a")
+        };
+        let behind = with(vec![
+            judged(Verdict::Same),
+            judged(Verdict::Filtered),
+            judged(Verdict::Failing),
+            judged(Verdict::Different { cause: crate::compare::Cause::OldOrLocation, until: None }),
+        ]);
+        let words = places_sentence(&[fra.clone(), behind]);
+        assert_eq!(words, "Both places get the same answer. Caches have another answer at sin-1 (1 of 3).");
+        let words = places_sentence(&[fra.clone(), with(vec![judged(Verdict::Same)])]);
+        assert_eq!(words, "Both places get the same answer. The caches there have the same.");
+        let silent = places_sentence(&[fra.clone(), with(vec![judged(Verdict::Failing)])]);
+        assert_eq!(silent, "Both places get the same answer.");
         assert!(places_sentence(&[fra, gone]).starts_with("No answer from fra-1"));
     }
 }

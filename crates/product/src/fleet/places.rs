@@ -8,6 +8,7 @@ use dns::ChainQuestion;
 use dns::fqdn::Vantage;
 use futures::future::{join, join_all};
 use model::Timestamp;
+use model::compare::{Authority, Earlier, Judged, ResolverAnswer, Stopped, judge};
 use model::fqdn::{VantageAnswer, VantageKind};
 use model::ids::Caller;
 use model::names::Fqdn;
@@ -93,22 +94,34 @@ impl Services {
             return Ok(Vec::new());
         }
         let _permit = self.tools.limits.enter(caller, Work::Authority).await?;
-        let here = self.tools.comparer.authority(&name, rtype);
-        let remote = join_all(agents.iter().map(|agent| self.place(agent, &name, rtype)));
-        let (here, remote) = join(here, remote).await;
+        let here = self.tools.comparer.authority(&name, rtype).await;
+        // Resolvers are not asked about a name that is denied, nor about the serial, of which each keeps another one.
+        let caches = here.as_ref().ok().filter(|a| Stopped::by(a).is_none() && rtype != "SOA");
+        let remote = join_all(agents.iter().map(|agent| self.place(agent, &name, rtype, caches))).await;
         let here = PlaceAnswer {
             id: "local".into(),
             label: "This server".into(),
             region: String::new(),
             error: here.as_ref().err().map(ToString::to_string),
             authority: here.ok(),
+            caches: None,
         };
         Ok(std::iter::once(here).chain(remote).collect())
     }
 
-    async fn place(&self, agent: &Agent, name: &Fqdn, rtype: &str) -> PlaceAnswer {
-        let question = Question::Authority { name: name.to_string(), rtype: rtype.to_ascii_uppercase() };
-        let (authority, error) = match self.ask(agent, &question, PATIENCE).await {
+    /// What an agent sees; `here` is what this server saw, where the resolvers are to be asked too.
+    async fn place(&self, agent: &Agent, name: &Fqdn, rtype: &str, here: Option<&Authority>) -> PlaceAnswer {
+        let (name, rtype) = (name.to_string(), rtype.to_ascii_uppercase());
+        let authority = Question::Authority { name: name.clone(), rtype: rtype.clone() };
+        let caches = Question::Caches { name, rtype };
+        let caches = async {
+            match here {
+                Some(_) if agent.protocol >= caches.since() => self.ask(agent, &caches, PATIENCE).await.ok(),
+                _ => None,
+            }
+        };
+        let (authority, caches) = join(self.ask(agent, &authority, PATIENCE), caches).await;
+        let (authority, error) = match authority {
             Ok(Answer::Authority { seen }) => (Some(*seen), None),
             Ok(Answer::Failed { reason }) | Err(reason) => (None, Some(reason)),
             Ok(_) => (None, Some("the answer is of another kind".to_string())),
@@ -117,9 +130,23 @@ impl Services {
             id: agent.id.clone(),
             label: agent.id.clone(),
             region: agent.region.clone(),
+            caches: match (authority.as_ref().or(here), caches) {
+                (Some(right), Some(Answer::Caches { seen })) => Some(self.judged(right, &seen)),
+                _ => None,
+            },
             authority,
             error,
         }
+    }
+
+    /// What resolvers said, beside what is right; those that this server does not know are left out.
+    fn judged(&self, right: &Authority, seen: &[ResolverAnswer]) -> Vec<Judged> {
+        let known = self.tools.comparer.resolvers();
+        let (earlier, now) = (Earlier::default(), self.now());
+        let judged = |a: &ResolverAnswer| {
+            Some(judge(right, known.iter().find(|r| r.id == a.resolver)?, Some(a), &earlier, now))
+        };
+        seen.iter().filter_map(judged).collect()
     }
 }
 
@@ -151,6 +178,13 @@ pub async fn answer(place: &AgentEngine, question: &Question, now: Timestamp) ->
         Question::Authority { name, rtype } => match Fqdn::read(name) {
             Ok(read) => match comparer.authority(&read.name, rtype).await {
                 Ok(seen) => Answer::Authority { seen: Box::new(seen) },
+                Err(e) => failed(e.to_string()),
+            },
+            Err(e) => failed(e.to_string()),
+        },
+        Question::Caches { name, rtype } => match Fqdn::read(name) {
+            Ok(read) => match comparer.caches(&read.name, rtype).await {
+                Ok(seen) => Answer::Caches { seen },
                 Err(e) => failed(e.to_string()),
             },
             Err(e) => failed(e.to_string()),

@@ -81,6 +81,21 @@ impl Comparer {
         Ok(authority(&name.to_string(), rtype, &chain.steps, asked_at, chain.notes))
     }
 
+    /// What every resolver says, whatever the authoritative servers do: whether to ask is for the caller to judge, as a name
+    /// that is denied would be put into their caches as denied.
+    ///
+    /// # Errors
+    /// [`Error::Type`]; resolvers that fail are part of the answer.
+    pub async fn caches(&self, name: &Fqdn, rtype: &str) -> Result<Vec<ResolverAnswer>, Error> {
+        crate::known_type(rtype)?;
+        let answers: Vec<_> = stream::iter(self.resolvers.to_vec())
+            .map(|row| async move { self.recursive.ask(&row, name, rtype, self.clock.now()).await })
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        Ok(answers.into_iter().filter_map(Result::ok).collect())
+    }
+
     /// The authoritative answer with every resolver still to be asked, or the reason why none will be.
     ///
     /// # Errors
