@@ -143,23 +143,6 @@ async fn a_full_quota_of_claims_names_its_setting_and_ends_with_a_release() {
 }
 
 #[tokio::test]
-async fn owner_references_are_kept_with_a_warning_that_nothing_collects_them() {
-    let site = site(false).await;
-    let mut web = claim("web", "10.0.0.0/24");
-    web["metadata"]["ownerReferences"] =
-        json!([{ "apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1" }]);
-    let body = web.to_string().into_bytes();
-    let (status, warnings, made) = send(&site, "POST", CLAIMS, "application/json", body).await;
-    assert_eq!(status.as_u16(), 201, "{made}");
-    assert!(warnings.contains("no garbage collection"), "{warnings}");
-    assert_eq!(made["metadata"]["ownerReferences"][0]["name"], "a");
-    // Only writes that set them are warned of.
-    let label = json!({ "metadata": { "labels": { "a": "b" } } }).to_string().into_bytes();
-    let (status, warnings, _) = send(&site, "PATCH", &format!("{CLAIMS}/web"), MERGE, label).await;
-    assert_eq!((status.as_u16(), warnings.as_str()), (200, ""));
-}
-
-#[tokio::test]
 async fn openapi_describes_the_addresses_of_statuses_with_the_verbs_that_they_have() {
     let site = site(false).await;
     for document in ["/openapi/v2", "/openapi/v3/apis/datumapis.com/v1alpha"] {

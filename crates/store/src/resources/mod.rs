@@ -3,6 +3,7 @@
 mod addresses;
 mod claims;
 mod domains;
+mod linked;
 mod retry;
 mod space;
 
@@ -155,6 +156,17 @@ pub trait ResourceStore: Send + Sync + 'static {
     async fn event_objects(&self, org: OrgId, after: EventId, limit: u32) -> Result<Vec<Event>>;
     /// What was kept of objects deleted at these positions, as JSON texts.
     async fn tombstones(&self, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>>;
+    /// Organisations with objects that [`linked_objects`](ResourceStore::linked_objects) returns.
+    async fn linked_orgs(&self) -> Result<Vec<OrgId>>;
+    /// Objects of a kind (as in the change log) whose metadata may name owners or a finalizer of the garbage collector,
+    /// after a name, by name, at most `limit`: name and metadata as JSON text.
+    async fn linked_objects(
+        &self,
+        org: OrgId,
+        kind: &str,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<(String, String)>>;
 }
 
 #[async_trait]
@@ -215,6 +227,18 @@ impl ResourceStore for Database {
     }
     async fn tombstones(&self, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>> {
         claims::tombstones(&self.db, positions).await
+    }
+    async fn linked_orgs(&self) -> Result<Vec<OrgId>> {
+        linked::orgs(&self.db).await
+    }
+    async fn linked_objects(
+        &self,
+        org: OrgId,
+        kind: &str,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<(String, String)>> {
+        linked::list(&self.db, org, kind, after, limit).await
     }
 }
 

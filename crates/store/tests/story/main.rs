@@ -127,6 +127,7 @@ stories! {
     numbers::claims_beyond_the_quota_are_refused_whichever_process_made_the_others,
     numbers::what_has_a_finalizer_is_not_deleted,
     numbers::holdings_have_positions_metadata_and_tombstones,
+    numbers::objects_that_name_owners_or_wait_are_found_without_the_others,
     numbers::names_are_found_by_the_prefix_they_point_into,
     outbox::a_scan_with_events_is_routed_once_for_each_holder,
     outbox::a_deliverer_that_dies_delivers_again_under_the_same_key,
