@@ -4,6 +4,7 @@ use super::{Services, unavailable};
 use crate::Work;
 use futures::StreamExt as _;
 use model::dns::ZoneSnapshot;
+use model::fqdn::FqdnReport;
 use model::ids::{Caller, OrgId};
 use model::names::Fqdn;
 use model::observation::Observation;
@@ -62,7 +63,26 @@ pub async fn place_addresses(
     org: OrgId,
     o: &Observation,
 ) -> Result<Vec<PlacedAddress>, store::Error> {
-    let found: Vec<_> = addresses(o).take(PLACED_MAX).collect();
+    place_all(store, org, addresses(o).take(PLACED_MAX).collect()).await
+}
+
+/// Adds to the report on a host name where its addresses lie.
+///
+/// # Errors
+/// Those of the store.
+pub async fn place_report(store: &dyn Store, org: OrgId, r: &mut FqdnReport) -> Result<(), store::Error> {
+    let rtype = |a: &IpAddr| if a.is_ipv4() { "A" } else { "AAAA" };
+    let found = r.addresses.iter().take(PLACED_MAX).map(|a| (r.name.as_str(), rtype(a), *a));
+    let placed = place_all(store, org, found.collect()).await?;
+    r.address_space = placed.into_iter().map(Into::into).collect();
+    Ok(())
+}
+
+async fn place_all(
+    store: &dyn Store,
+    org: OrgId,
+    found: Vec<(&str, &'static str, IpAddr)>,
+) -> Result<Vec<PlacedAddress>, store::Error> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
@@ -127,7 +147,7 @@ pub(super) async fn review(store: &dyn Store, org: OrgId) -> Result<AddressRevie
         for (p, cover) in part.iter().zip(store.covering(org, &addresses).await?) {
             let rtype = if p.address.is_ipv4() { "A" } else { "AAAA" };
             let address = place(p.owner.clone(), rtype.into(), p.address, cover, &blocks);
-            if matches!(address.place, Place::Released | Place::Unclaimed) {
+            if address.place.is_problem() {
                 stray.push(StrayAddress { domain: p.domain.as_str().into(), address });
             }
         }
