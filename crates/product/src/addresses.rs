@@ -5,7 +5,7 @@ use crate::Work;
 use futures::StreamExt as _;
 use model::dns::ZoneSnapshot;
 use model::fqdn::FqdnReport;
-use model::ids::{Caller, OrgId};
+use model::ids::{Caller, OrgId, Vantage};
 use model::names::Fqdn;
 use model::observation::Observation;
 use numbers::IpNet;
@@ -180,6 +180,11 @@ impl Services {
         let more = found.len() > POINTERS_MAX;
         let addresses: BTreeSet<IpAddr> = found.iter().take(POINTERS_MAX).map(|p| p.address).collect();
         let names = self.reverse_names(caller, addresses).await;
+        let mut seen = HashMap::new();
+        for domain in found.iter().take(POINTERS_MAX).map(|p| p.domain.clone()).collect::<BTreeSet<_>>() {
+            let read = self.store().observation(&domain, &Vantage::local()).await.map_err(unavailable)?;
+            seen.insert(domain, read.and_then(|v| v.observation.zone.observed_at));
+        }
         let pointers = found.into_iter().take(POINTERS_MAX).map(|p| {
             let ptr = match names.get(&p.address) {
                 None => Ptr::Unknown,
@@ -187,7 +192,8 @@ impl Services {
                 Some(names) if names.contains(&p.owner) => Ptr::Agrees,
                 Some(names) => Ptr::Differs { names: names.clone() },
             };
-            Pointer { domain: p.domain.as_str().into(), name: p.owner, address: p.address, ptr }
+            let seen_at = seen.get(&p.domain).copied().flatten();
+            Pointer { domain: p.domain.as_str().into(), name: p.owner, address: p.address, ptr, seen_at }
         });
         Ok(Pointers { prefix, pointers: pointers.collect(), more })
     }

@@ -146,6 +146,9 @@ pub struct Pointer {
     pub address: IpAddr,
     /// What the reverse zone says.
     pub ptr: Ptr,
+    /// When the zone with the record was read last.
+    #[serde(default)]
+    pub seen_at: Option<model::Timestamp>,
 }
 
 /// The names that point into a prefix, by address.
