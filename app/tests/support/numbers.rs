@@ -59,6 +59,9 @@ impl ResourceBackend for Sample {
     ) -> ApiResult<()> {
         none()
     }
+    async fn create_domain(&self, _: &Caller, _: &DomainName, _: &str) -> ApiResult<()> {
+        none()
+    }
     async fn event_objects(&self, _: &Caller, _: EventId, _: u32) -> ApiResult<Vec<Event>> {
         Ok(Vec::new())
     }

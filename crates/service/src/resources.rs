@@ -98,6 +98,9 @@ pub trait ResourceBackend: Send + Sync + 'static {
     async fn domain_objects(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<DomainObject>>;
     /// One holding.
     async fn domain_object(&self, caller: &Caller, name: &DomainName) -> ApiResult<DomainObject>;
+    /// Adds a holding with its metadata, and queues its first scan. `Conflict` when it is held already, `Forbidden` beyond the
+    /// quota.
+    async fn create_domain(&self, caller: &Caller, name: &DomainName, metadata: &str) -> ApiResult<()>;
     /// Writes the metadata of a holding that is still at the expected position.
     async fn set_domain_metadata(
         &self,

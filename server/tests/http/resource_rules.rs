@@ -3,8 +3,6 @@
 use crate::resources::{CLAIMS, claim, send};
 use crate::site::{BEARER, Site, site};
 use model::ids::OrgId;
-use model::item::ItemPatch;
-use model::names::DomainName;
 use product::{Quotas, Services};
 use serde_json::{Value, json};
 use service::resources::{ClaimDraft, ResourceBackend};
@@ -56,32 +54,21 @@ async fn a_well_known_name_carries_its_reference() {
     assert!(cause["message"].as_str().unwrap().contains("stands for kube-apiserver/services"), "{e}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_domain_is_created_whole_while_its_scan_writes_to_it() {
+#[tokio::test]
+async fn a_domain_is_created_with_its_metadata_in_one_write() {
     let site = site(false).await;
-    let names: Vec<String> = (0..40).map(|i| format!("name-{i}.example")).collect();
-    // Moves each new holding on as soon as it is there, fewer times than a create tries.
-    let store = site.scanner.store.clone();
-    let moved = tokio::spawn({
-        let names = names.clone();
-        async move {
-            for name in names.iter().map(|n| DomainName::trusted(n)) {
-                let mut left = 3;
-                while left > 0 {
-                    let patch = ItemPatch { note: Some(format!("note {left}")), ..ItemPatch::default() };
-                    let now = model::Timestamp::now();
-                    left -= i32::from(store.patch(OrgId::BUILT_IN, &name, &patch, now).await.is_ok());
-                    tokio::task::yield_now().await;
-                }
-            }
-        }
-    });
-    for name in &names {
-        let (status, made) = site.api("POST", DOMAINS, domain(name)).await;
-        assert_eq!(status.as_u16(), 201, "{made}");
-        assert_eq!(made["metadata"]["labels"]["team"], "web", "{made}");
-    }
-    moved.await.unwrap();
+    let caller = model::ids::Caller::system();
+    let before = site.services.log_head(&caller).await.unwrap();
+    let (status, made) = site.api("POST", DOMAINS, domain("q7.io")).await;
+    assert_eq!(status.as_u16(), 201, "{made}");
+    assert_eq!(made["metadata"]["labels"]["team"], "web", "{made}");
+    let changes = site.services.changes(&caller, before, std::time::Duration::ZERO).await.unwrap();
+    let entries: Vec<_> =
+        changes.entries.unwrap().into_iter().map(|(e, _)| e).filter(|e| e.kind == "item").collect();
+    assert_eq!(entries.iter().map(|e| e.op).collect::<Vec<_>>(), [model::scan::Op::Create]);
+    assert_eq!(made["metadata"]["resourceVersion"], entries[0].rv.0.to_string(), "a watch sees it whole");
+    let (status, e) = site.api("POST", DOMAINS, domain("q7.io")).await;
+    assert_eq!((status.as_u16(), e["reason"].as_str()), (409, Some("AlreadyExists")), "{e}");
 }
 
 #[tokio::test]

@@ -12,10 +12,12 @@ pub(crate) use claims::tombstone_rows;
 pub(crate) use domains::{check_finalizers, forget, tombstones_of_items};
 pub(crate) use space::SpaceCache;
 
-use crate::api::Result;
+use crate::api::{NewItem, Result};
+use crate::items::{self, By};
 use crate::store::Database;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use model::account::Actor;
 use model::event::Event;
 use model::ids::{EventId, LogPosition, OrgId};
 use model::inventory::Row;
@@ -143,6 +145,15 @@ pub trait ResourceStore: Send + Sync + 'static {
     async fn domain_objects(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredDomain>>;
     /// One holding.
     async fn domain_object(&self, org: OrgId, name: &DomainName) -> Result<Option<StoredDomain>>;
+    /// Adds a holding with its metadata in one transaction and queues its first scan; false when it is held already.
+    async fn create_domain(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        item: &NewItem,
+        metadata: &str,
+        now: Timestamp,
+    ) -> Result<bool>;
     /// Writes the metadata of a holding that is still at the expected position.
     async fn set_domain_metadata(
         &self,
@@ -211,6 +222,16 @@ impl ResourceStore for Database {
     }
     async fn domain_object(&self, org: OrgId, name: &DomainName) -> Result<Option<StoredDomain>> {
         domains::read_one(&self.db, org, name).await
+    }
+    async fn create_domain(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        item: &NewItem,
+        metadata: &str,
+        now: Timestamp,
+    ) -> Result<bool> {
+        items::create(&self.db, &By { actor: by, org, now }, item, metadata).await
     }
     async fn set_domain_metadata(
         &self,

@@ -126,6 +126,7 @@ stories! {
     numbers::blocks_are_those_of_all_claims_of_an_organisation,
     numbers::claims_beyond_the_quota_are_refused_whichever_process_made_the_others,
     numbers::what_has_a_finalizer_is_not_deleted,
+    numbers::a_holding_is_created_with_its_metadata_at_once,
     numbers::holdings_have_positions_metadata_and_tombstones,
     numbers::objects_that_name_owners_or_wait_are_found_without_the_others,
     numbers::names_are_found_by_the_prefix_they_point_into,

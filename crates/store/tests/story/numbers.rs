@@ -1,6 +1,7 @@
 //! Claims of address space and holdings as objects.
 
 use crate::world::{ONE, Place, TWO, add, later, log, name, now, scan};
+use model::account::Actor;
 use model::dns::{RrSet, ZoneSnapshot};
 use model::ids::{LogPosition, OrgId};
 use model::item::ItemPatch;
@@ -305,6 +306,19 @@ pub async fn objects_that_name_owners_or_wait_are_found_without_the_others(place
     {
         assert!(found(org, kind, "", 9).await.is_empty(), "{kind}");
     }
+}
+
+pub async fn a_holding_is_created_with_its_metadata_at_once(place: &Place) {
+    const LABELLED: &str = r#"{"labels":{"team":"web"}}"#;
+    let s = place.open().await;
+    let item = crate::world::new("a.example");
+    assert!(s.create_domain(&Actor::system(), ONE, &item, LABELLED, now()).await.unwrap());
+    let made = s.domain_object(ONE, &name("a.example")).await.unwrap().unwrap();
+    assert_eq!((made.rv, made.metadata.as_deref()), (LogPosition(1), Some(LABELLED)), "one entry of the log");
+    // What is held stays as it is.
+    assert!(!s.create_domain(&Actor::system(), ONE, &item, "{}", now()).await.unwrap());
+    let kept = s.domain_object(ONE, &name("a.example")).await.unwrap().unwrap();
+    assert_eq!((kept.rv, kept.metadata.as_deref()), (LogPosition(1), Some(LABELLED)));
 }
 
 pub async fn holdings_have_positions_metadata_and_tombstones(place: &Place) {
