@@ -118,7 +118,12 @@ impl ResourceBackend for Services {
         Ok(())
     }
 
-    async fn event_objects(&self, caller: &Caller, after: EventId, limit: u32) -> ApiResult<Vec<Event>> {
+    async fn event_objects(
+        &self,
+        caller: &Caller,
+        after: EventId,
+        limit: u32,
+    ) -> ApiResult<Vec<(Event, LogPosition)>> {
         authorize(caller, Action::EventObjects)?;
         self.store().event_objects(caller.org, after, limit.min(OBJECTS_MAX)).await.map_err(unavailable)
     }

@@ -109,8 +109,13 @@ pub trait ResourceBackend: Send + Sync + 'static {
         expected: LogPosition,
         metadata: &str,
     ) -> ApiResult<()>;
-    /// Events after an identifier, oldest first, at most `limit`.
-    async fn event_objects(&self, caller: &Caller, after: EventId, limit: u32) -> ApiResult<Vec<Event>>;
+    /// Events after an identifier, oldest first, at most `limit`; each with the position of the newest log entry about it.
+    async fn event_objects(
+        &self,
+        caller: &Caller,
+        after: EventId,
+        limit: u32,
+    ) -> ApiResult<Vec<(Event, LogPosition)>>;
     /// Claims after a name, by name, at most `limit`.
     async fn network_claims(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<Claim>>;
     /// One claim.

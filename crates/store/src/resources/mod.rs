@@ -163,8 +163,13 @@ pub trait ResourceStore: Send + Sync + 'static {
         json: &str,
         now: Timestamp,
     ) -> Result<()>;
-    /// Events after an identifier, oldest first, at most `limit`.
-    async fn event_objects(&self, org: OrgId, after: EventId, limit: u32) -> Result<Vec<Event>>;
+    /// Events after an identifier, oldest first, at most `limit`; each with the position of the newest log entry about it.
+    async fn event_objects(
+        &self,
+        org: OrgId,
+        after: EventId,
+        limit: u32,
+    ) -> Result<Vec<(Event, LogPosition)>>;
     /// What was kept of objects deleted at these positions, as JSON texts.
     async fn tombstones(&self, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>>;
     /// Organisations with objects that [`linked_objects`](ResourceStore::linked_objects) returns.
@@ -243,7 +248,12 @@ impl ResourceStore for Database {
     ) -> Result<()> {
         domains::set_metadata(&self.db, org, name, expected, json, now).await
     }
-    async fn event_objects(&self, org: OrgId, after: EventId, limit: u32) -> Result<Vec<Event>> {
+    async fn event_objects(
+        &self,
+        org: OrgId,
+        after: EventId,
+        limit: u32,
+    ) -> Result<Vec<(Event, LogPosition)>> {
         crate::events::after(&self.db, org, after, limit).await
     }
     async fn tombstones(&self, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>> {
