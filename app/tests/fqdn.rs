@@ -30,6 +30,15 @@ async fn a_chain_is_steps_and_the_plan_has_the_names_own_dates() {
 }
 
 #[tokio::test]
+async fn an_address_shows_where_it_lies_in_the_registry() {
+    let (_, html) = page(&router(Sample::story(), ""), "/tools/fqdn?name=www.alder.example").await;
+    says(&text(&html), &["203.0.113.80", "Points into space that old-edge released · 203.0.113.0/24"]);
+    assert!(html.contains("href=\"/networks?block=203.0.113.0%2F24\""), "{html}");
+    let t = read("/tools/fqdn?name=any.apps.example").await;
+    assert!(!t.contains("Points into") && !t.contains("Outside of"), "nothing without a registry: {t}");
+}
+
+#[tokio::test]
 async fn a_name_that_is_missing_says_until_when() {
     let t = read("/tools/fqdn?name=new.alder.example").await;
     says(&t, &["It does not resolve. new.alder.example does not exist.", "How long it stays missing"]);

@@ -56,6 +56,12 @@ test("a claim is previewed in the picture, then made", async ({ page }) => {
   // The values stay, and nothing was reserved.
   await expect(page.getByLabel("Name of the claim")).toHaveValue("shop-pool");
   expect((await page.request.get(`${own.url}${api}/shop-pool`)).status()).toBe(404);
+  // The form is an object, too.
+  await page.getByText("This form as YAML").click();
+  await expect(page.getByRole("region", { name: "This form as YAML" })).toContainText('name: "shop-pool"');
+  await expect(page.getByRole("button", { name: "Copy the YAML" })).toBeVisible();
+  // And the block is a grid: the preview is not allocated.
+  await expect(page.getByRole("img", { name: /^A column is a \/20, a cell a \/24\./ })).toBeVisible();
   await looked(page, "numbers-preview");
 
   await press(page, "Claim");

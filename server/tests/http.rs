@@ -14,6 +14,8 @@ mod identity;
 mod objects;
 #[path = "http/open_tools.rs"]
 mod open_tools;
+#[path = "http/owners.rs"]
+mod owners;
 #[path = "http/registered.rs"]
 mod registered;
 #[path = "http/resource_rules.rs"]

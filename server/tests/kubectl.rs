@@ -2,6 +2,8 @@
 
 #[allow(dead_code, reason = "other tests use the rest")]
 mod cluster;
+#[path = "kubectl/owners.rs"]
+mod owners;
 
 use cluster::Cluster as Server;
 use cluster::site::{TOKEN, site, site_observing};

@@ -1,6 +1,9 @@
 //! The analysis tools through HTTP, with the lab underneath: the live stream, the API, denials, limits, and that what
 //! runs for a page ends with it.
 
+#[path = "tools/address_space.rs"]
+mod address_space;
+
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use futures::StreamExt;

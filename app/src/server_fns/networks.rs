@@ -5,6 +5,8 @@ mod attention;
 #[cfg(feature = "ssr")]
 mod fold;
 #[cfg(feature = "ssr")]
+mod grid;
+#[cfg(feature = "ssr")]
 pub mod rows;
 #[cfg(feature = "ssr")]
 mod space;
@@ -76,6 +78,44 @@ pub struct RefusedPart {
     pub width: f64,
 }
 
+/// What a cell of a grid holds; one that is free is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GridState {
+    /// All of it is allocated.
+    Allocated,
+    /// A part of it is allocated.
+    Partly,
+    /// A claim was refused space in it.
+    Refused,
+}
+
+/// A cell of a grid that is not free.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GridPart {
+    /// The prefix.
+    pub prefix: String,
+    /// Its column from the left.
+    pub column: u16,
+    /// Its row from the top.
+    pub row: u16,
+    /// What it holds.
+    pub state: GridState,
+}
+
+/// A block as columns of sub-prefixes of one length.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grid {
+    /// Columns.
+    pub columns: u16,
+    /// Cells of a column.
+    pub rows: u16,
+    /// The cells that are not free.
+    pub parts: Vec<GridPart>,
+    /// What the grid shows, in sentences.
+    pub words: String,
+}
+
 /// A block with its parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Space {
@@ -91,6 +131,9 @@ pub struct Space {
     pub folded: usize,
     /// The first prefixes in it that were refused, at most [`REFUSED_MAX`].
     pub refused: Vec<RefusedPart>,
+    /// The same as a grid; `None` for a single address.
+    #[serde(default)]
+    pub grid: Option<Grid>,
 }
 
 /// The state of a record.
@@ -216,6 +259,9 @@ pub struct Networks {
     pub more_claims: usize,
     /// What the form would get.
     pub preview: Option<Preview>,
+    /// The form as the object that it makes, once it was previewed.
+    #[serde(default)]
+    pub yaml: Option<String>,
     /// Claims that were read.
     pub total: usize,
     /// True when there are more than [`CLAIMS_MAX`], which the page leaves out.
@@ -254,11 +300,13 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
     };
     claims.truncate(CLAIMS_MAX);
     let value = |key: &str| crate::query::value(&query, key).unwrap_or_default().trim().to_string();
-    let mut preview = None;
+    let (mut preview, mut yaml) = (None, None);
     if !value("from").is_empty() || !value("prefix").is_empty() {
         // A preview does not collide with a claim of the same name.
         let name = format!("preview-{}", context::now().as_microsecond());
-        let form = view::Form { name, ..view::Form::read(&value) };
+        let form = view::Form::read(&value);
+        yaml = form.yaml().ok();
+        let form = view::Form { name, ..form };
         let saved = match form.draft(true) {
             Ok(draft) => backend.save_network_claim(&caller, &draft).await,
             Err(e) => Err(e),
@@ -269,7 +317,7 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
         });
     }
     let review = backend.address_review(&caller).await?;
-    Ok(Networks { is_cut, ..view::page(&claims, &review, &query, preview, context::now()) })
+    Ok(Networks { is_cut, yaml, ..view::page(&claims, &review, &query, preview, context::now()) })
 }
 
 /// Claims a prefix.

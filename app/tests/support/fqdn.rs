@@ -2,11 +2,13 @@
 //! that no one answers for, one that is no name.
 
 use super::now;
+use model::address_space::{AddressSpace, Place};
 use model::dns::Soa;
 use model::fqdn::{
     ChainStep, FqdnReport, TypeAnswer, TypeOutcome, VantageAnswer, VantageKind, report as judged,
 };
 use service::{ApiError, ApiResult};
+use std::net::IpAddr;
 
 fn soa(zone: &str) -> Soa {
     Soa {
@@ -68,6 +70,18 @@ fn chain(name: &str) -> Vec<ChainStep> {
     }
 }
 
+/// An address in space that a claim released.
+fn released(name: &str, address: IpAddr) -> AddressSpace {
+    AddressSpace {
+        address,
+        place: Place::Released,
+        prefix: Some("203.0.113.0/24".into()),
+        claim: Some("old-edge".into()),
+        component: Some("apps/services".into()),
+        sentence: format!("{name} points to {address}, in 203.0.113.0/24, which claim old-edge released."),
+    }
+}
+
 pub fn sample(name: &str) -> ApiResult<FqdnReport> {
     if name.contains(' ') {
         return Err(ApiError::invalid(format!("“{name}” contains a space.")));
@@ -85,5 +99,9 @@ pub fn sample(name: &str) -> ApiResult<FqdnReport> {
         bogus: None,
         error: None,
     };
-    Ok(judged(name, vec![here], now()))
+    let mut report = judged(name, vec![here], now());
+    if name == "www.alder.example" {
+        report.address_space = report.addresses.iter().map(|a| released(name, *a)).collect();
+    }
+    Ok(report)
 }

@@ -59,7 +59,10 @@ impl ResourceBackend for Sample {
     ) -> ApiResult<()> {
         none()
     }
-    async fn event_objects(&self, _: &Caller, _: EventId, _: u32) -> ApiResult<Vec<Event>> {
+    async fn create_domain(&self, _: &Caller, _: &DomainName, _: &str) -> ApiResult<()> {
+        none()
+    }
+    async fn event_objects(&self, _: &Caller, _: EventId, _: u32) -> ApiResult<Vec<(Event, LogPosition)>> {
         Ok(Vec::new())
     }
     async fn network_claims(&self, _: &Caller, after: &str, limit: u32) -> ApiResult<Vec<Claim>> {

@@ -36,7 +36,9 @@ pub use judgement::{
     status, verdict,
 };
 pub use registration::epp;
-pub use tools::{compare, configure, doh_json, flush, fqdn, places, resolvers, third_party, web_places};
+pub use tools::{
+    address_space, compare, configure, doh_json, flush, fqdn, places, resolvers, third_party, web_places,
+};
 pub use views::{detail, feed, fields, health, inventory, list_query, paste, row, scan, timeline};
 
 /// Latency of the servers in a chain of delegation: what was measured, and the findings about it.

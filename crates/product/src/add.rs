@@ -49,6 +49,34 @@ impl Services {
         Ok(lines)
     }
 
+    /// Adds one name with the metadata of its object. The caller is authorised before.
+    pub(super) async fn add_object(
+        &self,
+        caller: &Caller,
+        name: &DomainName,
+        metadata: &str,
+    ) -> ApiResult<()> {
+        let (org, now) = (caller.org, self.now());
+        let held = || ApiError::conflict(format!("{name} is in the inventory already."));
+        if self.room(org).await? == 0 {
+            let is_held =
+                !self.store().held(org, std::slice::from_ref(name)).await.map_err(unavailable)?.is_empty();
+            return Err(if is_held { held() } else { ApiError::forbidden(self.quota_used_up()) });
+        }
+        let item = new_item(name, &ItemPatch { ownership: Some(Ownership::Owned), ..ItemPatch::default() });
+        let added = self.store().create_domain(&caller.actor(), org, &item, metadata, now).await;
+        if !added.map_err(unavailable)? {
+            return Err(held());
+        }
+        self.scanner.hub.queued(name, now);
+        self.worker.wake();
+        Ok(())
+    }
+
+    fn quota_used_up(&self) -> String {
+        format!("the quota of {} domains of this organisation is used up", self.quotas.domains)
+    }
+
     /// What [`Services::add_text`] would do.
     pub(super) async fn preview_text(
         &self,
@@ -101,9 +129,7 @@ impl Services {
                 left -= 1;
                 out.push((*line, name.clone()));
             } else {
-                let limit = self.quotas.domains;
-                let reason = format!("the quota of {limit} domains of this organisation is used up");
-                lines[*line].result = AddResult::Refused { reason };
+                lines[*line].result = AddResult::Refused { reason: self.quota_used_up() };
             }
         }
         Ok(out)

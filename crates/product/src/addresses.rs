@@ -4,7 +4,8 @@ use super::{Services, unavailable};
 use crate::Work;
 use futures::StreamExt as _;
 use model::dns::ZoneSnapshot;
-use model::ids::{Caller, OrgId};
+use model::fqdn::FqdnReport;
+use model::ids::{Caller, OrgId, Vantage};
 use model::names::Fqdn;
 use model::observation::Observation;
 use numbers::IpNet;
@@ -62,7 +63,26 @@ pub async fn place_addresses(
     org: OrgId,
     o: &Observation,
 ) -> Result<Vec<PlacedAddress>, store::Error> {
-    let found: Vec<_> = addresses(o).take(PLACED_MAX).collect();
+    place_all(store, org, addresses(o).take(PLACED_MAX).collect()).await
+}
+
+/// Adds to the report on a host name where its addresses lie.
+///
+/// # Errors
+/// Those of the store.
+pub async fn place_report(store: &dyn Store, org: OrgId, r: &mut FqdnReport) -> Result<(), store::Error> {
+    let rtype = |a: &IpAddr| if a.is_ipv4() { "A" } else { "AAAA" };
+    let found = r.addresses.iter().take(PLACED_MAX).map(|a| (r.name.as_str(), rtype(a), *a));
+    let placed = place_all(store, org, found.collect()).await?;
+    r.address_space = placed.into_iter().map(Into::into).collect();
+    Ok(())
+}
+
+async fn place_all(
+    store: &dyn Store,
+    org: OrgId,
+    found: Vec<(&str, &'static str, IpAddr)>,
+) -> Result<Vec<PlacedAddress>, store::Error> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
@@ -127,7 +147,7 @@ pub(super) async fn review(store: &dyn Store, org: OrgId) -> Result<AddressRevie
         for (p, cover) in part.iter().zip(store.covering(org, &addresses).await?) {
             let rtype = if p.address.is_ipv4() { "A" } else { "AAAA" };
             let address = place(p.owner.clone(), rtype.into(), p.address, cover, &blocks);
-            if matches!(address.place, Place::Released | Place::Unclaimed) {
+            if address.place.is_problem() {
                 stray.push(StrayAddress { domain: p.domain.as_str().into(), address });
             }
         }
@@ -160,6 +180,11 @@ impl Services {
         let more = found.len() > POINTERS_MAX;
         let addresses: BTreeSet<IpAddr> = found.iter().take(POINTERS_MAX).map(|p| p.address).collect();
         let names = self.reverse_names(caller, addresses).await;
+        let mut seen = HashMap::new();
+        for domain in found.iter().take(POINTERS_MAX).map(|p| p.domain.clone()).collect::<BTreeSet<_>>() {
+            let read = self.store().observation(&domain, &Vantage::local()).await.map_err(unavailable)?;
+            seen.insert(domain, read.and_then(|v| v.observation.zone.observed_at));
+        }
         let pointers = found.into_iter().take(POINTERS_MAX).map(|p| {
             let ptr = match names.get(&p.address) {
                 None => Ptr::Unknown,
@@ -167,7 +192,8 @@ impl Services {
                 Some(names) if names.contains(&p.owner) => Ptr::Agrees,
                 Some(names) => Ptr::Differs { names: names.clone() },
             };
-            Pointer { domain: p.domain.as_str().into(), name: p.owner, address: p.address, ptr }
+            let seen_at = seen.get(&p.domain).copied().flatten();
+            Pointer { domain: p.domain.as_str().into(), name: p.owner, address: p.address, ptr, seen_at }
         });
         Ok(Pointers { prefix, pointers: pointers.collect(), more })
     }

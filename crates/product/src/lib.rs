@@ -25,7 +25,7 @@ use service::{ApiError, ApiResult};
 use std::sync::Arc;
 use store::Store;
 
-pub use addresses::place_addresses;
+pub use addresses::{place_addresses, place_report};
 pub use features::{ask_feature, features_report};
 pub use fleet::{
     AgentEngine, SecondLook, ThirdParties, ThirdPartyKind, ThirdPartyNetwork, agents, answer_question,

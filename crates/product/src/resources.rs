@@ -98,6 +98,11 @@ impl ResourceBackend for Services {
         found.pop().ok_or_else(|| super::not_held(&name))
     }
 
+    async fn create_domain(&self, caller: &Caller, name: &DomainName, metadata: &str) -> ApiResult<()> {
+        authorize(caller, Action::CreateDomain)?;
+        self.add_object(caller, &read_name(name.as_str())?, metadata).await
+    }
+
     async fn set_domain_metadata(
         &self,
         caller: &Caller,
@@ -113,7 +118,12 @@ impl ResourceBackend for Services {
         Ok(())
     }
 
-    async fn event_objects(&self, caller: &Caller, after: EventId, limit: u32) -> ApiResult<Vec<Event>> {
+    async fn event_objects(
+        &self,
+        caller: &Caller,
+        after: EventId,
+        limit: u32,
+    ) -> ApiResult<Vec<(Event, LogPosition)>> {
         authorize(caller, Action::EventObjects)?;
         self.store().event_objects(caller.org, after, limit.min(OBJECTS_MAX)).await.map_err(unavailable)
     }

@@ -204,7 +204,10 @@ impl Services {
             // Points of presence may stand in private networks, and say where the operator's are.
             places.extend(self.remote_places().await);
         }
-        let report = analyze(&name, &places, self.now()).await;
+        let mut report = analyze(&name, &places, self.now()).await;
+        if caller.visitor.is_none() {
+            crate::place_report(&**self.store(), caller.org, &mut report).await.map_err(unavailable)?;
+        }
         if !report.wants_registration() {
             return Ok(report);
         }

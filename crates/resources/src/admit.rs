@@ -1,5 +1,6 @@
 //! What every written object passes: its schema, the rules of its kind, and the fields that only the server sets.
 
+use crate::collect;
 use crate::failure::{CAUSES_MAX, Failure};
 use crate::kind::Kind;
 use crate::meta;
@@ -73,15 +74,40 @@ pub(crate) fn is_object(body: &Value) -> Result<(), Failure> {
     }
 }
 
-/// Warns of new owner references, which are kept for clients and are not acted upon.
-fn uncollected(new: &Value, old: Option<&Value>) -> Option<String> {
+/// Warns of new references to owners of other APIs: whether they are there is not known here.
+fn foreign_owners(new: &Value, old: Option<&Value>) -> Option<String> {
     let owners = |o: &Value| o["metadata"]["ownerReferences"].as_array().filter(|a| !a.is_empty()).cloned();
     let now = owners(new)?;
+    let foreign = now.iter().find(|r| collect::kind_of(r).is_none())?;
     (old.and_then(owners).as_ref() != Some(&now)).then(|| {
-        "metadata.ownerReferences is stored, but this server has no garbage collection: deleting an owner does not delete \
-         this object"
-            .to_string()
+        let word = |key: &str| foreign[key].as_str().unwrap_or_default().chars().take(FIELD_MAX).collect::<String>();
+        format!(
+            "metadata.ownerReferences: {} {} {:?} is no object of this API and counts as present, so this object is not deleted with it",
+            word("apiVersion"), word("kind"), word("name"),
+        )
     })
+}
+
+/// Rules of owner references: an owner is in the namespace of its dependent or in none, and one at most manages it.
+fn owner_rules(kind: &Kind, new: &Value) -> Vec<Violation> {
+    let references = new["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut out = Vec::new();
+    for (i, r) in references.iter().enumerate() {
+        let owner = collect::kind_of(r).filter(|k| k.is_namespaced && !kind.is_namespaced);
+        if let Some(owner) = owner {
+            let rule = format!(
+                "a {} belongs to no namespace, so its owner can't be a {} of one",
+                kind.name, owner.name
+            );
+            out.push(Violation::invalid(format!("metadata.ownerReferences[{i}]"), owner.name, rule));
+        }
+    }
+    let controllers = references.iter().filter(|r| r["controller"] == true).count();
+    if controllers > 1 {
+        let rule = "only one reference can have controller set to true";
+        out.push(Violation::invalid("metadata.ownerReferences", &controllers.to_string(), rule));
+    }
+    out
 }
 
 /// Checks a client's object and gives it the fixed parts of the one before it.
@@ -120,6 +146,7 @@ pub(crate) fn admit(
         return Err(Failure::bad_request(format!("{words}: {ns:?} and {:?}", objects.namespace)));
     }
     violations.extend(meta::check(&new));
+    violations.extend(owner_rules(kind, &new));
     if violations.is_empty() {
         violations.extend((kind.validate)(&new, old));
     }
@@ -129,7 +156,7 @@ pub(crate) fn admit(
     if !violations.is_empty() {
         return Err(Failure::invalid(kind, &name, &violations));
     }
-    warnings.extend(uncollected(&new, old));
+    warnings.extend(foreign_owners(&new, old));
     Ok((new, warnings))
 }
 

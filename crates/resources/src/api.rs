@@ -19,12 +19,16 @@ use jiff::Timestamp;
 use model::ids::Caller;
 use serde_json::Value;
 use service::SharedBackend;
+use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// The API over a backend. Its clones share the tails of the change log that watches read.
 #[derive(Clone)]
 pub struct Api {
     backend: SharedBackend,
     tails: Tails,
+    /// Wakes the garbage collector.
+    links: Arc<Notify>,
 }
 
 /// What a request came to.
@@ -39,13 +43,22 @@ struct Answer {
 impl Api {
     /// The API over a backend.
     pub fn new(backend: SharedBackend) -> Self {
-        Api { backend, tails: Tails::default() }
+        Api { backend, tails: Tails::default(), links: Arc::default() }
     }
 
     /// The same with other bounds for what watches share.
     #[must_use]
     pub fn with_tails(self, limits: TailLimits) -> Self {
         Api { tails: Tails::new(limits), ..self }
+    }
+
+    pub(crate) fn backend(&self) -> SharedBackend {
+        self.backend.clone()
+    }
+
+    /// Returns when a request of this process wrote what [`collect`](Api::collect) may have to act on.
+    pub async fn links_changed(&self) {
+        self.links.notified().await;
     }
 
     /// Answers a request of a caller.
@@ -67,7 +80,13 @@ impl Api {
             };
         }
         match self.act(caller, target, &request, &options).await {
-            Ok(answer) => finished(answer, &request, &options),
+            Ok(answer) => {
+                let names_owners = answer.value["metadata"].get("ownerReferences").is_some();
+                if request.method == "DELETE" || (request.method != "GET" && names_owners) {
+                    self.links.notify_one();
+                }
+                finished(answer, &request, &options)
+            }
             Err(failure) => failed(&failure),
         }
     }

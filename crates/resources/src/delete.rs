@@ -1,15 +1,65 @@
 //! Deleting: preconditions, propagation, finalizers.
 
 use crate::body;
+use crate::collect::{FOREGROUND, ORPHAN};
 use crate::failure::{Failure, success};
 use crate::meta;
 use crate::request::{Options, Request};
-use crate::store::{Objects, position};
-use crate::write::TRIES;
+use crate::store::Objects;
+use crate::write::{self, TRIES};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// Deletes one object. With finalizers it is marked, and goes when the last of them is taken out.
+/// What a client asks of a deletion.
+pub(crate) struct Wishes {
+    /// `Orphan`, `Background`, `Foreground`, or empty: as the object's finalizers say.
+    pub(crate) policy: String,
+    /// The identity that the object must have.
+    pub(crate) uid: Option<Value>,
+    /// The position that the object must have.
+    pub(crate) version: Option<Value>,
+    /// True to delete nothing.
+    pub(crate) dry_run: bool,
+}
+
+impl Wishes {
+    fn read(request: &Request, options: &Options) -> Result<Self, Failure> {
+        let body = if request.body.iter().all(u8::is_ascii_whitespace) {
+            json!({})
+        } else {
+            body::read(&request.body, &request.content_type)?
+        };
+        let policy = body["propagationPolicy"].as_str().unwrap_or(options.get("propagationPolicy"));
+        if !["", "Orphan", "Background", "Foreground"].contains(&policy) {
+            let message =
+                format!("propagationPolicy is {policy:?}, must be Orphan, Background or Foreground");
+            return Err(Failure::bad_request(message));
+        }
+        let wanted = |key: &str| Some(&body["preconditions"][key]).filter(|v| v.is_string()).cloned();
+        Ok(Wishes {
+            policy: policy.to_string(),
+            uid: wanted("uid"),
+            version: wanted("resourceVersion"),
+            dry_run: options.dry_run()? || body["dryRun"].as_array().is_some_and(|d| !d.is_empty()),
+        })
+    }
+
+    /// The finalizers of an object that is deleted so.
+    fn finalizers(&self, metadata: &Value) -> Vec<Value> {
+        let mut all = metadata["finalizers"].as_array().cloned().unwrap_or_default();
+        let added = match self.policy.as_str() {
+            "" => return all,
+            "Orphan" => Some(ORPHAN),
+            "Foreground" => Some(FOREGROUND),
+            _ => None,
+        };
+        all.retain(|f| f != ORPHAN && f != FOREGROUND);
+        all.extend(added.map(Value::from));
+        all
+    }
+}
+
+/// Deletes one object as a request asks.
 pub(crate) async fn delete(
     objects: &Objects,
     name: &str,
@@ -17,25 +67,23 @@ pub(crate) async fn delete(
     options: &Options,
     now: Timestamp,
 ) -> Result<Value, Failure> {
-    let wishes = if request.body.iter().all(u8::is_ascii_whitespace) {
-        json!({})
-    } else {
-        body::read(&request.body, &request.content_type)?
-    };
-    let dry_run = options.dry_run()? || wishes["dryRun"].as_array().is_some_and(|d| !d.is_empty());
-    let policy = wishes["propagationPolicy"].as_str().unwrap_or(options.get("propagationPolicy"));
-    if !["", "Orphan", "Background", "Foreground"].contains(&policy) {
-        let message = format!("propagationPolicy is {policy:?}, must be Orphan, Background or Foreground");
-        return Err(Failure::bad_request(message));
-    }
+    run(objects, name, &Wishes::read(request, options)?, now).await
+}
+
+/// Deletes one object. With finalizers it is marked, and goes when the last of them is taken out.
+pub(crate) async fn run(
+    objects: &Objects,
+    name: &str,
+    wishes: &Wishes,
+    now: Timestamp,
+) -> Result<Value, Failure> {
     let mut last = Failure::outdated(objects.kind, name);
     for _ in 0..TRIES {
         let old = objects.get(name).await?.ok_or_else(|| Failure::not_found(objects.kind, name))?;
         // Before a finalizer can hold it: what can't go must not be marked as going.
         objects.check_deletable(name)?;
-        for key in ["uid", "resourceVersion"] {
-            let wanted = &wishes["preconditions"][key];
-            if wanted.is_string() && *wanted != old["metadata"][key] {
+        for (key, wanted) in [("uid", &wishes.uid), ("resourceVersion", &wishes.version)] {
+            if let Some(wanted) = wanted.as_ref().filter(|w| **w != old["metadata"][key]) {
                 let why = format!(
                     "Precondition failed: {key} in precondition: {wanted}, in object: {}",
                     old["metadata"][key]
@@ -43,25 +91,31 @@ pub(crate) async fn delete(
                 return Err(Failure::conflict(objects.kind, name, &why));
             }
         }
-        let held = old["metadata"]["finalizers"].as_array().is_some_and(|f| !f.is_empty());
-        if held {
-            if old["metadata"].get("deletionTimestamp").is_some() {
+        let finalizers = wishes.finalizers(&old["metadata"]);
+        let had = old["metadata"]["finalizers"].as_array().map_or(&[][..], Vec::as_slice);
+        if !finalizers.is_empty() || !had.is_empty() {
+            let is_marked = old["metadata"].get("deletionTimestamp").is_some();
+            if is_marked && finalizers == had {
                 return Ok(old);
             }
             objects.check_deletion(&old).await?;
             let mut marked = old.clone();
-            marked["metadata"]["deletionTimestamp"] = meta::instant(now).into();
-            marked["metadata"]["deletionGracePeriodSeconds"] = 0.into();
-            match objects.update(&marked, position(&old), dry_run).await {
+            marked["metadata"]["finalizers"] = finalizers.into();
+            if !is_marked {
+                marked["metadata"]["deletionTimestamp"] = meta::instant(now).into();
+                marked["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+            }
+            // Without any finalizer left it goes at once.
+            match write::store(objects, &old, marked, wishes.dry_run).await {
                 Err(e) if e.reason == "Conflict" => last = e,
-                other => return other,
+                other => return other.map(|(object, _)| object),
             }
             continue;
         }
         let details = json!({
             "name": name, "group": crate::kind::GROUP, "kind": objects.kind.plural, "uid": old["metadata"]["uid"],
         });
-        if dry_run {
+        if wishes.dry_run {
             service::policy::authorize(
                 &objects.caller,
                 (objects.kind.action)(crate::kind::Verb::Delete).unwrap_or(service::policy::Action::Remove),

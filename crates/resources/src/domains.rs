@@ -1,16 +1,16 @@
-//! Creating a Domain: it is added to the inventory as any other way of adding does, then its metadata is written.
+//! Creating a Domain: a holding with its metadata, and what a dry run says of it.
 
 use crate::failure::Failure;
 use crate::kinds;
 use crate::meta;
-use crate::store::{Objects, position};
-use crate::write::TRIES;
+use crate::store::Objects;
 use jiff::Timestamp;
 use model::ids::LogPosition;
 use model::inventory::{AddResult, AddedLine, Row};
 use model::item::{Item, Ownership};
 use model::names::DomainName;
 use serde_json::Value;
+use service::ErrorKind;
 use service::policy::{Action, authorize};
 use service::resources::DomainObject;
 
@@ -22,32 +22,18 @@ impl Objects {
         name: &str,
         dry_run: bool,
     ) -> Result<Value, Failure> {
-        authorize(&self.caller, Action::Add)?;
+        authorize(&self.caller, Action::CreateDomain)?;
         if dry_run {
             let preview = self.backend.preview_add(&self.caller, name, Ownership::Owned, &[]).await;
             self.check_added(name, &preview.map_err(|e| self.failure(e, name))?.lines)?;
             return Ok(self.previewed_domain(object, name));
         }
-        let added = self.backend.add(&self.caller, name, Ownership::Owned, &[]).await;
-        self.check_added(name, &added.map_err(|e| self.failure(e, name))?)?;
-        let stored = meta::stored(object);
-        let mut last = Failure::outdated(self.kind, name);
-        // Its first scan may write the new holding between these two writes.
-        for _ in 0..TRIES {
-            let made = self.get(name).await?.ok_or_else(|| Failure::not_found(self.kind, name))?;
-            if stored == "{}" {
-                return Ok(made);
-            }
-            // Another client wrote metadata already: it is not overwritten.
-            if made["metadata"].get("managedFields").is_some() {
-                return Err(Failure::outdated(self.kind, name));
-            }
-            match self.set_metadata(name, position(&made), &stored).await {
-                Err(e) if e.reason == "Conflict" => last = e,
-                other => return other,
-            }
+        let domain = DomainName::trusted(name);
+        match self.backend.create_domain(&self.caller, &domain, &meta::stored(object)).await {
+            Ok(()) => self.get(name).await?.ok_or_else(|| Failure::not_found(self.kind, name)),
+            Err(e) if e.kind == ErrorKind::Conflict => Err(Failure::exists(self.kind, name)),
+            Err(e) => Err(self.failure(e, name)),
         }
-        Err(last)
     }
 
     /// The error of a name that was not added.

@@ -11,6 +11,7 @@ mod admit;
 mod api;
 mod apply;
 mod body;
+mod collect;
 mod crd;
 mod delete;
 mod discovery;
@@ -35,6 +36,7 @@ mod watch;
 mod write;
 
 pub use api::Api;
+pub use collect::{Collected, Linked};
 pub use crd::definitions;
 pub use failure::Failure;
 pub use kind::{Column, GROUP, Kind, VERSION, Verb};

@@ -165,7 +165,12 @@ pub(crate) fn metadata() -> Value {
             "labels": texts, "annotations": texts,
             "finalizers": { "type": "array", "maxItems": 50, "items": { "type": "string", "minLength": 1, "maxLength": 317 } },
             "ownerReferences": { "type": "array", "maxItems": 50, "items": {
-                "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
+                "type": "object", "required": ["apiVersion", "kind", "name", "uid"],
+                "properties": {
+                    "apiVersion": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "minLength": 1 },
+                    "name": { "type": "string", "minLength": 1 }, "uid": { "type": "string", "minLength": 1 },
+                    "controller": { "type": "boolean" }, "blockOwnerDeletion": { "type": "boolean" },
+                } } },
             "managedFields": { "type": "array", "items": {
                 "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
         },

@@ -59,8 +59,8 @@ impl Objects {
         } else if self.is(&DOMAIN_EVENT) {
             let Some(id) = kinds::event_id(name) else { return Ok(None) };
             let mut found = self.backend.event_objects(caller, EventId(id.0 - 1), 1).await?;
-            let event = found.pop().filter(|e| e.id == id);
-            return Ok(event.map(|e| kinds::domain_event(org, ns, &e, LogPosition(id.0))));
+            let event = found.pop().filter(|(e, _)| e.id == id);
+            return Ok(event.map(|(e, rv)| kinds::domain_event(org, ns, &e, rv)));
         } else if self.is(&CLUSTER_CLAIM) {
             let all = self.backend.cluster_claims(caller, "", CLUSTER_CLAIMS_MAX).await?;
             return Ok(all.iter().find(|c| c.name == name).map(kinds::cluster_claim));
@@ -87,7 +87,7 @@ impl Objects {
         } else if self.is(&DOMAIN_EVENT) {
             let after = kinds::event_id(after).unwrap_or(EventId(0));
             let found = self.backend.event_objects(caller, after, limit).await?;
-            found.iter().map(|e| kinds::domain_event(org, ns, e, LogPosition(e.id.0))).collect()
+            found.iter().map(|(e, rv)| kinds::domain_event(org, ns, e, *rv)).collect()
         } else if self.is(&CLUSTER_CLAIM) {
             let found = self.backend.cluster_claims(caller, after, limit).await?;
             found.iter().map(kinds::cluster_claim).collect()

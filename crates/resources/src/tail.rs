@@ -76,11 +76,10 @@ impl Change {
         let object = if entry.op == Op::Delete {
             objects.deleted(&name, entry.rv, kept)
         } else {
-            let Some(mut object) = objects.get(&name).await? else { return Ok(None) };
-            if objects.kind.log_kind == "event" {
-                object["metadata"]["resourceVersion"] = entry.rv.0.to_string().into();
+            match objects.get(&name).await? {
+                Some(object) => object,
+                None => return Ok(None),
             }
-            object
         };
         Ok(Some(Change { rv: entry.rv, op: entry.op, name, object, lines: Default::default() }))
     }

@@ -231,7 +231,7 @@ async fn change(
         }
         let (mut new, warnings) = admit(objects, edited, Some(&old), options)?;
         apply::updated(Some(&old), &mut new, &manager(options, request), now);
-        match store(objects, &old, new, options).await {
+        match store(objects, &old, new, options.dry_run()?).await {
             // What a patch names is the version it was made from; one that names none may be repeated.
             Err(e) if e.reason == "Conflict" && request.method != "PUT" => last = e,
             Err(e) if e.reason == "Conflict" && named.is_none() => last = e,
@@ -287,7 +287,7 @@ async fn apply_patch(
             continue;
         };
         let (new, _) = admit(objects, new, Some(&old), options)?;
-        match store(objects, &old, new, options).await {
+        match store(objects, &old, new, options.dry_run()?).await {
             Err(e) if e.reason == "Conflict" => last = e,
             other => return other.map(|stored| Written::changed(stored, warnings)),
         }
@@ -297,13 +297,12 @@ async fn apply_patch(
 
 /// Stores a changed object, unless nothing changed; one whose last finalizer goes while it is being deleted goes too.
 /// Returns the object as stored, and a warning when it should be gone.
-async fn store(
+pub(crate) async fn store(
     objects: &Objects,
     old: &Value,
     mut new: Value,
-    options: &Options,
+    dry_run: bool,
 ) -> Result<(Value, Option<String>), Failure> {
-    let dry_run = options.dry_run()?;
     new["status"] = old["status"].clone();
     if is_deleting(&new) && !is_held(&new) && !dry_run {
         // Without its finalizers first: what is stored with one is not deleted.

@@ -2,24 +2,12 @@
 //! into a prefix.
 
 use crate::resources::Cover;
+use model::address_space::AddressSpace;
+pub use model::address_space::Place;
 use model::finding::{Finding, Level};
 use numbers::{IpNet, Reference};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
-
-/// Where an address lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Place {
-    /// In a prefix that a claim holds.
-    Claimed,
-    /// In a prefix that a claim held and released.
-    Released,
-    /// In a block that claims are allocated from, and in no claim.
-    Unclaimed,
-    /// Outside of what the organisation registers.
-    Elsewhere,
-}
 
 /// An address of a domain and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +29,20 @@ pub struct PlacedAddress {
 /// A component in words: `group/resource`.
 pub fn component(r: &Reference) -> String {
     if r.group.is_empty() { r.resource.clone() } else { format!("{}/{}", r.group, r.resource) }
+}
+
+impl From<PlacedAddress> for AddressSpace {
+    fn from(p: PlacedAddress) -> Self {
+        let block = p.block.map(|b| b.to_string());
+        AddressSpace {
+            address: p.address,
+            place: p.place,
+            prefix: p.cover.as_ref().map(|c| c.prefix.to_string()).or(block),
+            claim: p.cover.as_ref().map(|c| c.claim.clone()),
+            component: p.cover.as_ref().map(|c| component(&c.reference)),
+            sentence: p.sentence(),
+        }
+    }
 }
 
 impl PlacedAddress {
@@ -144,6 +146,9 @@ pub struct Pointer {
     pub address: IpAddr,
     /// What the reverse zone says.
     pub ptr: Ptr,
+    /// When the zone with the record was read last.
+    #[serde(default)]
+    pub seen_at: Option<model::Timestamp>,
 }
 
 /// The names that point into a prefix, by address.

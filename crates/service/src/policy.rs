@@ -83,6 +83,7 @@ pub enum Action {
     Changes,
     DomainObjects,
     DomainObject,
+    CreateDomain,
     SetDomainMetadata,
     EventObjects,
     NetworkClaims,
@@ -148,7 +149,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 108] = [
+    pub const ALL: [Action; 109] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -196,6 +197,7 @@ impl Action {
         Action::Changes,
         Action::DomainObjects,
         Action::DomainObject,
+        Action::CreateDomain,
         Action::SetDomainMetadata,
         Action::EventObjects,
         Action::NetworkClaims,
@@ -311,6 +313,7 @@ impl Action {
             Action::Changes => ("changes", Viewer, Read, "read the change log"),
             Action::DomainObjects => ("domain_objects", Viewer, Read, "list domains"),
             Action::DomainObject => ("domain_object", Viewer, Read, "see a domain"),
+            Action::CreateDomain => ("create_domain", Member, Write, "add domains"),
             Action::SetDomainMetadata => ("set_domain_metadata", Member, Write, "change domains"),
             Action::EventObjects => ("event_objects", Viewer, Read, "see events"),
             Action::NetworkClaims => ("network_claims", Viewer, Read, "list claims of address space"),

@@ -98,6 +98,9 @@ pub trait ResourceBackend: Send + Sync + 'static {
     async fn domain_objects(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<DomainObject>>;
     /// One holding.
     async fn domain_object(&self, caller: &Caller, name: &DomainName) -> ApiResult<DomainObject>;
+    /// Adds a holding with its metadata, and queues its first scan. `Conflict` when it is held already, `Forbidden` beyond the
+    /// quota.
+    async fn create_domain(&self, caller: &Caller, name: &DomainName, metadata: &str) -> ApiResult<()>;
     /// Writes the metadata of a holding that is still at the expected position.
     async fn set_domain_metadata(
         &self,
@@ -106,8 +109,13 @@ pub trait ResourceBackend: Send + Sync + 'static {
         expected: LogPosition,
         metadata: &str,
     ) -> ApiResult<()>;
-    /// Events after an identifier, oldest first, at most `limit`.
-    async fn event_objects(&self, caller: &Caller, after: EventId, limit: u32) -> ApiResult<Vec<Event>>;
+    /// Events after an identifier, oldest first, at most `limit`; each with the position of the newest log entry about it.
+    async fn event_objects(
+        &self,
+        caller: &Caller,
+        after: EventId,
+        limit: u32,
+    ) -> ApiResult<Vec<(Event, LogPosition)>>;
     /// Claims after a name, by name, at most `limit`.
     async fn network_claims(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<Claim>>;
     /// One claim.

@@ -9,7 +9,7 @@ use crate::log::{self, Line};
 use crate::record::severity_rank;
 use jiff::Timestamp;
 use model::event::{Acknowledged, Event, EventKind, EventPage, EventQuery, Severity};
-use model::ids::{EventId, OrgId};
+use model::ids::{EventId, LogPosition, OrgId};
 use model::names::DomainName;
 use model::scan::Op;
 
@@ -55,10 +55,17 @@ pub(crate) async fn events(db: &Db, org: OrgId, query: &EventQuery) -> Result<Ev
     Ok(EventPage { events, total: u64::try_from(total).unwrap_or(0), page, per_page })
 }
 
-/// Events after an identifier, oldest first.
-pub(crate) async fn after(db: &Db, org: OrgId, after: EventId, limit: u32) -> Result<Vec<Event>> {
-    let sql = "SELECT id, org, name, at, json, ack_by, ack_at, cluster, maintenance FROM events WHERE org = $1 AND id > $2 ORDER BY id LIMIT $3";
-    db.rows(sql, args![org.0, after.0, i64::from(limit)]).await?.iter().map(read).collect()
+/// Events after an identifier, oldest first, each with the position of the newest log entry about it.
+pub(crate) async fn after(
+    db: &Db,
+    org: OrgId,
+    after: EventId,
+    limit: u32,
+) -> Result<Vec<(Event, LogPosition)>> {
+    let sql = "SELECT id, org, name, at, json, ack_by, ack_at, cluster, maintenance, COALESCE(rv, id) FROM events \
+               WHERE org = $1 AND id > $2 ORDER BY id LIMIT $3";
+    let rows = db.rows(sql, args![org.0, after.0, i64::from(limit)]).await?;
+    rows.iter().map(|r| Ok((read(r)?, LogPosition(r.int(9)?)))).collect()
 }
 
 fn read(r: &Cells) -> Result<Event> {
@@ -144,18 +151,23 @@ pub(crate) async fn acknowledge(db: &Db, by: &By<'_>, ids: &[EventId]) -> Result
     let mut tx = db.begin().await?;
     let mut lines = Vec::new();
     let mut entries = Vec::new();
+    let mut marked_ids = Vec::new();
     for id in ids {
         let mark = "UPDATE events SET ack_by = $3, ack_at = $4 WHERE org = $1 AND id = $2 AND ack_at IS NULL \
                     RETURNING name";
         let values = args![org.0, id, by.actor.who.as_str(), micros(now)];
         if let Some(marked) = tx.row(mark, values).await? {
             entries.push((marked.text(0)?, None, Some(format!("event {id}"))));
+            marked_ids.push(id);
             lines.push(Line { org, kind: log::EVENT, name: Some(id.to_string()), op: Op::Update });
         }
     }
     let n = lines.len() as u64;
     if n > 0 {
-        log::append(&mut tx, lines, now).await?;
+        let first = log::append(&mut tx, lines, now).await?;
+        for (rv, id) in (first.0..).zip(marked_ids) {
+            tx.execute("UPDATE events SET rv = $3 WHERE org = $1 AND id = $2", args![org.0, id, rv]).await?;
+        }
         audit::append(&mut tx, (org, by.actor, now), "event.acknowledge", &entries).await?;
     }
     tx.commit().await?;

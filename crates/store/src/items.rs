@@ -75,16 +75,23 @@ pub(crate) struct By<'a> {
     pub(crate) now: Timestamp,
 }
 
-pub(crate) async fn add(db: &Db, by: &By<'_>, items: &[NewItem]) -> Result<Vec<bool>> {
-    let holding = |new: &NewItem| {
-        let item = Item {
-            tags: new.tags.clone(),
-            note: new.note.clone(),
-            ..Item::new(by.org, new.name.clone(), new.ownership, by.now)
-        };
-        (item, new.unicode.clone())
+/// A new holding with its Unicode name.
+fn holding(by: &By<'_>, new: &NewItem) -> (Item, String) {
+    let item = Item {
+        tags: new.tags.clone(),
+        note: new.note.clone(),
+        ..Item::new(by.org, new.name.clone(), new.ownership, by.now)
     };
-    hold(db, by, "domain.add", items.iter().map(holding).collect()).await
+    (item, new.unicode.clone())
+}
+
+pub(crate) async fn add(db: &Db, by: &By<'_>, items: &[NewItem]) -> Result<Vec<bool>> {
+    hold(db, by, "domain.add", items.iter().map(|new| holding(by, new)).collect()).await
+}
+
+/// Adds one holding with the metadata of its object; false when it is held already.
+pub(crate) async fn create(db: &Db, by: &By<'_>, item: &NewItem, metadata: &str) -> Result<bool> {
+    Ok(!hold_part(db, by, "domain.add", &[&holding(by, item)], Some(metadata)).await?.is_empty())
 }
 
 /// Holdings as they were when they were removed, to be judged again.
@@ -102,14 +109,20 @@ async fn hold(db: &Db, by: &By<'_>, action: &str, items: Vec<(Item, String)>) ->
     let sorted: Vec<_> = sorted.into_values().collect();
     let mut new = HashSet::new();
     for part in sorted.chunks(PART) {
-        new.extend(hold_part(db, by, action, part).await?);
+        new.extend(hold_part(db, by, action, part, None).await?);
     }
     // The first line that named a new holding made it; a later one finds it there.
     Ok(items.iter().map(|(i, _)| new.remove(i.name.as_str())).collect())
 }
 
-/// Inserts holdings in one transaction and queues their scans; returns the names that were new.
-async fn hold_part(db: &Db, by: &By<'_>, action: &str, items: &[&(Item, String)]) -> Result<Vec<String>> {
+/// Inserts holdings in one transaction, each with this metadata, and queues their scans; returns the names that were new.
+async fn hold_part(
+    db: &Db,
+    by: &By<'_>,
+    action: &str,
+    items: &[&(Item, String)],
+    metadata: Option<&str>,
+) -> Result<Vec<String>> {
     let (org, now) = (by.org, by.now);
     let mut values = Vec::with_capacity(items.len());
     for (item, unicode) in items {
@@ -157,6 +170,10 @@ async fn hold_part(db: &Db, by: &By<'_>, action: &str, items: &[&(Item, String)]
         return Ok(names);
     }
     names.sort();
+    if let Some(metadata) = metadata {
+        let rows = names.iter().map(|n| args![org.0, log::ITEM, n.as_str(), metadata]).collect();
+        tx.insert("INSERT INTO object_metadata (org, kind, name, json)", rows, "").await?;
+    }
     let scans: Vec<_> = names.iter().map(|n| (Job::Scan(DomainName::trusted(n)), now)).collect();
     jobs::put(&mut tx, &scans, Priority::Added).await?;
     let lines = names.iter().map(|n| Line::item(org, n, Op::Create)).collect();

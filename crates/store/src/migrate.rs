@@ -105,6 +105,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0018_schedules.sql"),
         postgres: include_str!("../migrations/postgres/0018_schedules.sql"),
     },
+    Migration {
+        version: 20,
+        sqlite: include_str!("../migrations/sqlite/0020_linked_objects.sql"),
+        postgres: include_str!("../migrations/postgres/0020_linked_objects.sql"),
+    },
 ];
 
 /// Releases before this one, oldest first, each with the newest schema that it opens. Add a row when the version of the

@@ -6,8 +6,10 @@ use crate::wiring;
 use anyhow::Result;
 use clap::Args;
 use dns::fqdn::{Here, Vantage, analyze};
+use model::ids::OrgId;
 use model::names::Fqdn;
 use monitor::observer::cause_at_registry;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Flags of `fqdn`.
@@ -20,6 +22,9 @@ pub(super) struct FqdnArgs {
     /// Host name
     #[arg(value_name = "NAME")]
     name: String,
+    /// Folder of an installation: also print the claims of address space that cover the addresses
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
 }
 
 pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
@@ -27,12 +32,20 @@ pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Res
         Ok(u) => u.name,
         Err(e) => return Ok(usage(&e.to_string())),
     };
+    // Before the look-ups, which take a moment: a wrong folder is said at once.
+    let registry = match &args.data {
+        Some(data) => Some(super::place::existing(data, None, None).await?),
+        None => None,
+    };
     let internet = wiring::internet(engine)?;
     let here: Arc<dyn Vantage> = Arc::new(Here::new(internet.engine.clone()).called("This machine"));
     let now = jiff::Timestamp::now();
     let mut report = analyze(&name, &[here], now).await;
     if report.wants_registration() {
         report = report.because(cause_at_registry(&internet, &name, now).await);
+    }
+    if let Some(store) = registry {
+        product::place_report(&*store, OrgId::BUILT_IN, &mut report).await?;
     }
     if json {
         print_json(&report)?;

@@ -330,6 +330,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     let messages = tokio::spawn(dispatcher.run(stop.clone()));
     let lifecycle = tokio::spawn(super::features::keep_going(runner, stop.clone()));
     tokio::spawn(super::gauges::keep_current(store.clone(), names, stop.clone()));
+    tokio::spawn(state.clone().keep_collecting(stop.clone()));
     let address = listener.local_addr()?;
     let secure = https.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     let health_at = watched.as_ref().map(TcpListener::local_addr).transpose()?;

@@ -8,6 +8,7 @@ mod api;
 mod assets;
 mod audit_export;
 mod connect;
+mod dependents;
 mod etag;
 mod export;
 mod feeds;

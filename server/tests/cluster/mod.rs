@@ -40,6 +40,7 @@ impl Cluster {
         });
         let hub = site.scanner.hub.clone();
         tokio::spawn(hub.follow(site.scanner.store.clone(), Duration::from_millis(200), stop.clone()));
+        tokio::spawn(site.state.clone().keep_collecting(stop.clone()));
         tokio::spawn(serve(listener, certificate, site.router.clone(), stop.clone()));
         Cluster { site, address, stop }
     }

@@ -1,6 +1,6 @@
 //! Names meet numbers over HTTP: where the addresses of a domain lie, and the names that point into a prefix.
 
-use crate::resources::{CLAIMS, claim};
+use crate::resources::{CLAIMS, claim, send};
 use crate::site::{BEARER, Site, site};
 use model::dns::{Delegation, NsName, RrSet, ZoneSnapshot};
 use model::ids::Vantage;
@@ -59,6 +59,7 @@ async fn addresses_lie_in_claims_released_prefixes_unclaimed_blocks_or_elsewhere
         (&found["names"][0]["name"], &found["names"][0]["ptr"]),
         (&json!("www.q7.io"), &json!("unknown"))
     );
+    assert!(found["names"][0]["seen_at"].is_string(), "{found}");
     // The last claim goes; what points into its prefix is still found.
     for name in ["web", "pool"] {
         assert_eq!(site.api("DELETE", &format!("{CLAIMS}/{name}"), Value::Null).await.0.as_u16(), 200);
@@ -80,6 +81,7 @@ async fn observed(site: &Site, name: &str, owner: &str, addresses: &[&str]) {
         ttl: 300,
         data: addresses.iter().map(|a| (*a).to_string()).collect(),
     };
+    observation.zone.observed_at = Some(model::Timestamp::now());
     observation.zone.value = Some(ZoneSnapshot { rrsets: vec![rrset], ..ZoneSnapshot::default() });
     let server =
         NsName { name: format!("ns1.{name}"), addresses: vec!["10.0.0.53".parse().unwrap()], glue: true };
@@ -101,6 +103,25 @@ async fn observed(site: &Site, name: &str, owner: &str, addresses: &[&str]) {
     let record =
         Record { expected_version: known, observation, snapshot: None, raw: vec![], outcomes: vec![], at };
     store.record(&record).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_yaml_of_the_claim_form_makes_the_claim() {
+    let site = site(false).await;
+    let form = "name=session&from=10.20.0.0/16&length=26&group=apps&resource=store&description=\"one: per shard\" # x";
+    let query: String = url::form_urlencoded::byte_serialize(form.as_bytes()).collect();
+    let headers = [("authorization", BEARER), ("content-type", "application/x-www-form-urlencoded")];
+    let (_, page) = site.ask("POST", "/api/fn/networks", &headers, &format!("query={query}")).await;
+    let page: Value = serde_json::from_str(&page).unwrap();
+    let yaml = page["yaml"].as_str().unwrap_or_else(|| panic!("{page}")).as_bytes().to_vec();
+    let path = format!("{CLAIMS}?fieldValidation=Strict");
+    let (status, _, made) = send(&site, "POST", &path, "application/yaml", yaml).await;
+    assert_eq!(status.as_u16(), 201, "{made}");
+    let entry = json!({
+        "from": "10.20.0.0/16", "prefixLength": 26, "reference": { "group": "apps", "resource": "store" },
+        "description": "\"one: per shard\" # x",
+    });
+    assert_eq!(made["spec"]["addressSpace"], json!([entry]));
 }
 
 #[tokio::test]

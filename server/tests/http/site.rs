@@ -51,6 +51,7 @@ pub struct Site {
     pub scanner: Scanner,
     pub identity: Identity,
     pub services: Services,
+    pub state: AppState,
     _folder: tempfile::TempDir,
 }
 
@@ -153,7 +154,8 @@ async fn site_over(
         .open_to(origins.iter().map(|o| (*o).to_string()).collect());
     Site {
         health: state.clone().health(),
-        router: state.router(),
+        router: state.clone().router(),
+        state,
         scanner,
         identity,
         services,

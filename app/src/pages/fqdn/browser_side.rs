@@ -147,5 +147,7 @@ pub(super) fn with_browser(first: &FqdnReport, answers: &[VantageAnswer]) -> Fqd
     }
     let all = first.vantages.iter().chain(answers).cloned().collect();
     // The server's clock: dates of the plan don't move while a person reads them.
-    report(&first.name, all, first.now)
+    let both = report(&first.name, all, first.now);
+    // Only the server knows the registry: an address that the browser alone was given stays without a claim.
+    FqdnReport { address_space: first.address_space.clone(), ..both }
 }

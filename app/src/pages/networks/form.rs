@@ -1,6 +1,7 @@
 //! The form that claims a prefix. Its preview is a reading of the same address with the form's values, so that it works
 //! without script; it reserves nothing.
 
+use crate::components::copy::copy_button;
 use crate::query;
 use crate::server_fns::{Networks, Preview};
 use leptos::prelude::*;
@@ -18,6 +19,15 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
         }
     };
     let result = n.preview.as_ref().map(preview);
+    let yaml = n.yaml.clone().map(|text| {
+        view! {
+            <details>
+                <summary>"This form as YAML"</summary>
+                <div class="flex items-center gap-2 text-xs text-muted"><span>"For kubectl apply, or your repository"</span>{copy_button("the YAML", text.clone())}</div>
+                <pre class="mono text-xs overflow-x-auto" tabindex="0" role="region" aria-label="This form as YAML">{text}</pre>
+            </details>
+        }
+    });
     view! {
         <section class="card" id="claim">
             <div class="card-head"><h2>"Claim a prefix"</h2></div>
@@ -33,6 +43,7 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
                     {field("resource", "Component", value("resource"), "session-store")}
                     {field("description", "Description", value("description"), "One address per shard")}
                     {result}
+                    {yaml}
                     <div class="flex items-center gap-2">
                         <button class="btn" type="submit">"Preview"</button>
                         <button class="btn btn-primary" type="submit" formmethod="post" formaction="/api/fn/claim_prefix">"Claim"</button>

@@ -4,6 +4,7 @@
 mod attention;
 mod claims;
 mod form;
+mod grid;
 mod pointers;
 mod space;
 
@@ -66,7 +67,7 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
         banner(Tone::Warn, "Not all claims are shown", words)
     });
     let wrong = n.error.clone().map(|e| banner(Tone::Warn, "This address of the page can't be shown", e));
-    let space = n.space.as_ref().map(|s| space::card(s, zoom));
+    let space = n.space.as_ref().map(|s| space::card(s, &n.blocks, zoom));
     let shown = n.space.as_ref().map(|s| s.block.prefix.clone()).unwrap_or_default();
     // The picture is as wide as the page where something else stands beside the blocks.
     let (beside, below) = match attention::card(n) {
@@ -76,7 +77,9 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
     let form = form::card(n, &shown, search);
     let list = claims::card(n, &shown);
     let pointed_at = n.searched.clone().unwrap_or_else(|| shown.clone());
-    let pointers = (!pointed_at.is_empty()).then(|| view! { <pointers::PointersCard block=pointed_at/> });
+    let now = n.now;
+    let pointers =
+        (!pointed_at.is_empty()).then(|| view! { <pointers::PointersCard block=pointed_at now=now/> });
     let exports = (n.total > 0 || n.counts[2] > 0).then(|| {
         let query = listing(&shown, &n.search, n.state);
         let link = |kind: &str, words: &'static str| {

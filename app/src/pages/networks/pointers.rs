@@ -2,20 +2,22 @@
 //! records takes a moment.
 
 use crate::components::icon;
+use crate::components::time::Ago;
 use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
+use model::Timestamp;
 use service::addresses::{Pointer, Pointers, Ptr};
 
 /// The card of a block.
 #[component]
-pub(super) fn PointersCard(block: String) -> impl IntoView {
+pub(super) fn PointersCard(block: String, now: Timestamp) -> impl IntoView {
     let data = json_resource(move || block.clone(), server_fns::pointing);
     view! {
         <Suspense fallback=|| empty("Looking for names, and for their PTR records…")>
             {move || data.get().map(|found| match found {
                 Ok(p) if p.pointers.is_empty() => empty("No name of the inventory points into it."),
-                Ok(p) => card(&p),
+                Ok(p) => card(&p, now),
                 Err(e) => empty(&e.to_string()),
             })}
         </Suspense>
@@ -34,15 +36,15 @@ fn empty(words: &str) -> AnyView {
     .into_any()
 }
 
-fn card(p: &Pointers) -> AnyView {
-    let rows: Vec<_> = p.pointers.iter().map(row).collect();
+fn card(p: &Pointers, now: Timestamp) -> AnyView {
+    let rows: Vec<_> = p.pointers.iter().map(|p| row(p, now)).collect();
     let count = if p.more { format!("first {}", p.pointers.len()) } else { p.pointers.len().to_string() };
     view! {
         <section class="card tbl-wrap">
             <div class="card-head"><h2>"Names that point into "<span class="mono">{p.prefix.to_string()}</span></h2><span class="text-muted">{count}</span></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Names, table">
                 <table class="tbl tbl-tight">
-                    <thead><tr><th scope="col">"Name"</th><th scope="col" class="max-sm:hidden">"Type"</th><th scope="col">"Address"</th><th scope="col">"PTR record"</th></tr></thead>
+                    <thead><tr><th scope="col">"Name"</th><th scope="col" class="max-sm:hidden">"Type"</th><th scope="col">"Address"</th><th scope="col">"PTR record"</th><th scope="col" class="max-sm:hidden num">"Seen"</th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
@@ -51,7 +53,7 @@ fn card(p: &Pointers) -> AnyView {
     .into_any()
 }
 
-fn row(p: &Pointer) -> AnyView {
+fn row(p: &Pointer, now: Timestamp) -> AnyView {
     let ptr = match &p.ptr {
         Ptr::Agrees => view! { <span>{icon("ok")}" agrees"</span> }.into_any(),
         Ptr::Differs { names } => view! {
@@ -67,6 +69,7 @@ fn row(p: &Pointer) -> AnyView {
             <td class="max-sm:hidden"><span class="rtype">{if p.address.is_ipv4() { "A" } else { "AAAA" }}</span></td>
             <td class="mono">{p.address.to_string()}</td>
             <td class="wrap">{ptr}</td>
+            <td class="max-sm:hidden num">{p.seen_at.map(|at| view! { <Ago at=at now=now/> })}</td>
         </tr>
     }
     .into_any()

@@ -2,12 +2,12 @@
 //! so that it works without script; with it, the next block is loaded in place, the arrow keys walk through the parts and
 //! Backspace zooms out.
 
-use super::showing;
+use super::{grid, showing};
 use crate::browser;
 use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::navigate::{Navigator, use_navigator};
-use crate::server_fns::{Cell, RefusedPart, Space};
+use crate::server_fns::{Block, Cell, RefusedPart, Space};
 use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::prelude::*;
 use leptos::svg;
@@ -74,7 +74,7 @@ impl Zoom {
 const NARROW: f64 = 7.0;
 
 /// The card.
-pub(super) fn card(s: &Space, zoom: Zoom) -> AnyView {
+pub(super) fn card(s: &Space, blocks: &[Block], zoom: Zoom) -> AnyView {
     let crumbs: Vec<_> = s
         .parents
         .iter()
@@ -98,7 +98,7 @@ pub(super) fn card(s: &Space, zoom: Zoom) -> AnyView {
     let key = move |e: KeyboardEvent| zoom.pressed(&e, out.as_deref());
     view! {
         <section class="card">
-            <div class="card-head"><h2>"Space"</h2><div class="aside">{used}</div></div>
+            <div class="card-head"><h2>"Space"</h2><div class="aside"><span>{used}</span>{families(s, blocks)}</div></div>
             <div class="card-body grid grid-cols-1 gap-4 content-start">
                 <div class="flex items-center gap-2 flex-wrap">
                     <nav class="crumbs" aria-label="Zoom">{crumbs}<span class="mono font-semibold" aria-current="true">{s.block.prefix.clone()}</span></nav>
@@ -111,10 +111,28 @@ pub(super) fn card(s: &Space, zoom: Zoom) -> AnyView {
                 {legend(s)}
                 <div class="flex items-center gap-2 flex-wrap">{parts(s)}</div>
                 {folded}
+                {s.grid.as_ref().map(grid::picture)}
             </div>
         </section>
     }
     .into_any()
+}
+
+/// A switch between the first blocks of both address families, where there are both.
+fn families(s: &Space, blocks: &[Block]) -> Option<AnyView> {
+    let is_v6 = |prefix: &str| prefix.contains(':');
+    let first = |v6: bool| blocks.iter().map(|b| &b.prefix).find(|p| is_v6(p) == v6).map(|p| showing(p));
+    let (v4, v6) = (first(false)?, first(true)?);
+    let shows_v6 = is_v6(&s.block.prefix);
+    let link = |label: &'static str, href: String, on: bool| {
+        view! { <a href=href class:on=on aria-current=on.then_some("true") data-noscroll="true">{label}</a> }
+    };
+    Some(
+        view! {
+            <span class="seg" role="group" aria-label="Address family">{link("IPv4", v4, !shows_v6)}{link("IPv6", v6, shows_v6)}</span>
+        }
+        .into_any(),
+    )
 }
 
 /// Class and stroke of a rectangle by what it stands for.
@@ -129,9 +147,9 @@ fn look(c: &Cell) -> (&'static str, &'static str) {
 
 const PREVIEW: (&str, &str) = ("f-accent-soft accent", "var(--control)");
 const RELEASED: (&str, &str) = ("f-warn-soft warn", "var(--warn)");
-const ALLOCATED: (&str, &str) = ("f-line", "var(--line-strong)");
-const FREE: (&str, &str) = ("f-surface dash", "var(--control)");
-const REFUSED: (&str, &str) = ("f-critical-soft critical", "var(--critical)");
+pub(super) const ALLOCATED: (&str, &str) = ("f-line", "var(--line-strong)");
+pub(super) const FREE: (&str, &str) = ("f-surface dash", "var(--control)");
+pub(super) const REFUSED: (&str, &str) = ("f-critical-soft critical", "var(--critical)");
 /// Height of the row of a refused prefix, pixels.
 const REFUSED_HEIGHT: usize = 24;
 

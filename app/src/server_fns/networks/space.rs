@@ -66,6 +66,7 @@ impl Registry<'_> {
             cells: cells.collect(),
             folded,
             refused: self.refused(shown),
+            grid: self.grid(shown),
         }
     }
 
@@ -87,8 +88,8 @@ impl Registry<'_> {
         between
     }
 
-    /// Exact prefixes in a block that claims were refused because of others, in order.
-    fn refused(&self, shown: &IpNet) -> Vec<RefusedPart> {
+    /// Exact prefixes in a block that claims were refused because of others, in order, each with its claim.
+    pub(super) fn conflicts(&self, shown: &IpNet) -> Vec<(IpNet, String)> {
         let records = self.claims.iter().flat_map(|c| c.status.address_space.iter().map(move |r| (c, r)));
         let refused = records.filter(|(_, r)| r.is_conflict());
         let mut all: Vec<(IpNet, String)> = refused
@@ -96,11 +97,16 @@ impl Registry<'_> {
             .filter(|(p, _)| overlaps(p, shown))
             .collect();
         all.sort();
+        all
+    }
+
+    /// The first of them as parts of the picture.
+    fn refused(&self, shown: &IpNet) -> Vec<RefusedPart> {
         let part = |(p, claim): (IpNet, String)| {
             let (start, width) = extent(if p.contains(shown) { shown } else { &p }, shown);
             RefusedPart { prefix: p.to_string(), claim, start, width }
         };
-        all.into_iter().take(REFUSED_MAX).map(part).collect()
+        self.conflicts(shown).into_iter().take(REFUSED_MAX).map(part).collect()
     }
 }
 

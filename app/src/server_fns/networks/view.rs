@@ -61,6 +61,36 @@ impl Form {
     }
 }
 
+impl Form {
+    /// The object that the form makes, as YAML. Every text is a string of JSON, which is one of YAML, too.
+    pub(super) fn yaml(&self) -> ApiResult<String> {
+        let draft = self.draft(false)?;
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let mut out = format!(
+            "apiVersion: datumapis.com/v1alpha\nkind: NetworkClaim\nmetadata:\n  name: {}\nspec:\n  addressSpace:\n",
+            quoted(&draft.name)
+        );
+        for r in &draft.spec.address_space {
+            let texts = [("prefix", &r.prefix), ("from", &r.from)];
+            let mut lines: Vec<String> = texts
+                .iter()
+                .filter_map(|(key, v)| Some(format!("{key}: {}", quoted(v.as_deref()?))))
+                .collect();
+            lines.extend(r.prefix_length.map(|n| format!("prefixLength: {n}")));
+            lines.push("reference:".into());
+            lines.extend(
+                (!r.reference.group.is_empty()).then(|| format!("  group: {}", quoted(&r.reference.group))),
+            );
+            lines.push(format!("  resource: {}", quoted(&r.reference.resource)));
+            lines.extend(
+                (!r.description.is_empty()).then(|| format!("description: {}", quoted(&r.description))),
+            );
+            out.push_str(&format!("    - {}\n", lines.join("\n      ")));
+        }
+        Ok(out)
+    }
+}
+
 pub(super) fn preview(claim: &Claim) -> Preview {
     let record = claim.status.address_space.first();
     let allocated = record.filter(|r| r.status == RecordState::Allocated);
@@ -135,6 +165,7 @@ pub(super) fn page(
         claims: rows,
         more_claims,
         preview,
+        yaml: None,
         total: claims.len(),
         is_cut: false,
         error,

@@ -1,6 +1,7 @@
 //! What the tools show: a host name from several places ([`fqdn`]), and resolvers beside the authoritative servers
 //! ([`compare`]). Shared by both: chains of aliases, answers of resolvers, and when two record sets are equal.
 
+pub mod address_space;
 pub mod chain;
 pub mod compare;
 pub mod configure;

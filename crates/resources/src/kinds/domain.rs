@@ -54,7 +54,7 @@ pub static DOMAIN: Kind = Kind {
             Verb::Get => Action::DomainObject,
             Verb::List => Action::DomainObjects,
             Verb::Watch => Action::Changes,
-            Verb::Create => Action::Add,
+            Verb::Create => Action::CreateDomain,
             Verb::Update | Verb::Patch => Action::SetDomainMetadata,
             Verb::Delete | Verb::DeleteCollection => Action::Remove,
         })

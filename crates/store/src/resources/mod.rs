@@ -3,6 +3,7 @@
 mod addresses;
 mod claims;
 mod domains;
+mod linked;
 mod retry;
 mod space;
 
@@ -11,10 +12,12 @@ pub(crate) use claims::tombstone_rows;
 pub(crate) use domains::{check_finalizers, forget, tombstones_of_items};
 pub(crate) use space::SpaceCache;
 
-use crate::api::Result;
+use crate::api::{NewItem, Result};
+use crate::items::{self, By};
 use crate::store::Database;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use model::account::Actor;
 use model::event::Event;
 use model::ids::{EventId, LogPosition, OrgId};
 use model::inventory::Row;
@@ -142,6 +145,15 @@ pub trait ResourceStore: Send + Sync + 'static {
     async fn domain_objects(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredDomain>>;
     /// One holding.
     async fn domain_object(&self, org: OrgId, name: &DomainName) -> Result<Option<StoredDomain>>;
+    /// Adds a holding with its metadata in one transaction and queues its first scan; false when it is held already.
+    async fn create_domain(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        item: &NewItem,
+        metadata: &str,
+        now: Timestamp,
+    ) -> Result<bool>;
     /// Writes the metadata of a holding that is still at the expected position.
     async fn set_domain_metadata(
         &self,
@@ -151,10 +163,26 @@ pub trait ResourceStore: Send + Sync + 'static {
         json: &str,
         now: Timestamp,
     ) -> Result<()>;
-    /// Events after an identifier, oldest first, at most `limit`.
-    async fn event_objects(&self, org: OrgId, after: EventId, limit: u32) -> Result<Vec<Event>>;
+    /// Events after an identifier, oldest first, at most `limit`; each with the position of the newest log entry about it.
+    async fn event_objects(
+        &self,
+        org: OrgId,
+        after: EventId,
+        limit: u32,
+    ) -> Result<Vec<(Event, LogPosition)>>;
     /// What was kept of objects deleted at these positions, as JSON texts.
     async fn tombstones(&self, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>>;
+    /// Organisations with objects that [`linked_objects`](ResourceStore::linked_objects) returns.
+    async fn linked_orgs(&self) -> Result<Vec<OrgId>>;
+    /// Objects of a kind (as in the change log) whose metadata may name owners or a finalizer of the garbage collector,
+    /// after a name, by name, at most `limit`: name and metadata as JSON text.
+    async fn linked_objects(
+        &self,
+        org: OrgId,
+        kind: &str,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<(String, String)>>;
 }
 
 #[async_trait]
@@ -200,6 +228,16 @@ impl ResourceStore for Database {
     async fn domain_object(&self, org: OrgId, name: &DomainName) -> Result<Option<StoredDomain>> {
         domains::read_one(&self.db, org, name).await
     }
+    async fn create_domain(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        item: &NewItem,
+        metadata: &str,
+        now: Timestamp,
+    ) -> Result<bool> {
+        items::create(&self.db, &By { actor: by, org, now }, item, metadata).await
+    }
     async fn set_domain_metadata(
         &self,
         org: OrgId,
@@ -210,11 +248,28 @@ impl ResourceStore for Database {
     ) -> Result<()> {
         domains::set_metadata(&self.db, org, name, expected, json, now).await
     }
-    async fn event_objects(&self, org: OrgId, after: EventId, limit: u32) -> Result<Vec<Event>> {
+    async fn event_objects(
+        &self,
+        org: OrgId,
+        after: EventId,
+        limit: u32,
+    ) -> Result<Vec<(Event, LogPosition)>> {
         crate::events::after(&self.db, org, after, limit).await
     }
     async fn tombstones(&self, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>> {
         claims::tombstones(&self.db, positions).await
+    }
+    async fn linked_orgs(&self) -> Result<Vec<OrgId>> {
+        linked::orgs(&self.db).await
+    }
+    async fn linked_objects(
+        &self,
+        org: OrgId,
+        kind: &str,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<(String, String)>> {
+        linked::list(&self.db, org, kind, after, limit).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::world::{ONE, Place, TWO, add, change, item, later, log, name, new, now, raw, scan};
 use model::event::{EventKind, EventQuery, Severity};
-use model::ids::{LogPosition, OrgId, SnapshotId, Vantage};
+use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
 use model::inventory::ListQuery;
 use model::item::{ItemPatch, Ownership};
 use model::scan::Op;
@@ -276,6 +276,11 @@ pub async fn events_are_selected_and_acknowledged_once(place: &Place) {
     let id = first.events[0].id;
     assert_eq!(s.acknowledge(ONE, &[id, id], "ann", later(5)).await.unwrap(), 1);
     assert_eq!(s.acknowledge(ONE, &[id], "bob", later(6)).await.unwrap(), 0);
+    // As an object it is at its newest entry of the change log, those that were not changed at their own.
+    let head = s.head().await.unwrap();
+    for (event, rv) in s.event_objects(ONE, EventId(0), 10).await.unwrap() {
+        assert_eq!(rv, if event.id == id { head } else { LogPosition(event.id.0) });
+    }
     let seen = s.events(ONE, &EventQuery::default()).await.unwrap().events[0].acknowledged.clone().unwrap();
     assert_eq!((seen.by.as_str(), seen.at), ("ann", later(5)), "the first mark stays");
     assert_eq!(total(EventQuery { unacknowledged: true, ..EventQuery::default() }).await, 3);

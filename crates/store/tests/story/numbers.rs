@@ -1,6 +1,7 @@
 //! Claims of address space and holdings as objects.
 
 use crate::world::{ONE, Place, TWO, add, later, log, name, now, scan};
+use model::account::Actor;
 use model::dns::{RrSet, ZoneSnapshot};
 use model::ids::{LogPosition, OrgId};
 use model::item::ItemPatch;
@@ -272,6 +273,52 @@ pub async fn what_has_a_finalizer_is_not_deleted(place: &Place) {
     let bare = NetworkClaimWrite { metadata: "{}".into(), expected: Some(made.rv), ..write };
     s.write_network_claim(&bare, now()).await.unwrap();
     s.delete_network_claim(ONE, "web", None, &policy, now()).await.unwrap();
+}
+
+pub async fn objects_that_name_owners_or_wait_are_found_without_the_others(place: &Place) {
+    const OWNED: &str = r#"{"ownerReferences":[{"name":"a"}]}"#;
+    const WAITS: &str = r#"{"finalizers":["foregroundDeletion"]}"#;
+    let s = place.open().await;
+    assert!(s.linked_orgs().await.unwrap().is_empty());
+    add(&*s, ONE, &["a.example", "b.example", "c.example"]).await;
+    for (name_of, metadata) in [("a.example", OWNED), ("b.example", "{}"), ("c.example", WAITS)] {
+        let rv = s.domain_object(ONE, &name(name_of)).await.unwrap().unwrap().rv;
+        s.set_domain_metadata(ONE, &name(name_of), rv, metadata, now()).await.unwrap();
+    }
+    for (org, of, metadata) in [(TWO, "web", r#"{"finalizers":["orphan"]}"#), (TWO, "db", "{}")] {
+        let block = format!("10.{}.0.0/24", of.len());
+        let write = NetworkClaimWrite { metadata: metadata.into(), ..write(org, of, None, &[exact(&block)]) };
+        s.write_network_claim(&write, now()).await.unwrap();
+    }
+    let mut orgs = s.linked_orgs().await.unwrap();
+    orgs.sort();
+    assert_eq!(orgs, [ONE, TWO]);
+    let found = async |org, kind, after, limit| {
+        let rows = s.linked_objects(org, kind, after, limit).await.unwrap();
+        rows.into_iter().map(|(n, m)| format!("{n} {m}")).collect::<Vec<_>>()
+    };
+    assert_eq!(found(ONE, "item", "", 9).await, [format!("a.example {OWNED}"), format!("c.example {WAITS}")]);
+    assert_eq!(found(ONE, "item", "", 1).await.len(), 1);
+    assert_eq!(found(ONE, "item", "a.example", 9).await, [format!("c.example {WAITS}")]);
+    assert_eq!(found(TWO, "claim", "", 9).await, [r#"web {"finalizers":["orphan"]}"#]);
+    for (org, kind) in
+        [(TWO, "item"), (ONE, "claim"), (ONE, "feature"), (ONE, "cluster_claim"), (ONE, "event")]
+    {
+        assert!(found(org, kind, "", 9).await.is_empty(), "{kind}");
+    }
+}
+
+pub async fn a_holding_is_created_with_its_metadata_at_once(place: &Place) {
+    const LABELLED: &str = r#"{"labels":{"team":"web"}}"#;
+    let s = place.open().await;
+    let item = crate::world::new("a.example");
+    assert!(s.create_domain(&Actor::system(), ONE, &item, LABELLED, now()).await.unwrap());
+    let made = s.domain_object(ONE, &name("a.example")).await.unwrap().unwrap();
+    assert_eq!((made.rv, made.metadata.as_deref()), (LogPosition(1), Some(LABELLED)), "one entry of the log");
+    // What is held stays as it is.
+    assert!(!s.create_domain(&Actor::system(), ONE, &item, "{}", now()).await.unwrap());
+    let kept = s.domain_object(ONE, &name("a.example")).await.unwrap().unwrap();
+    assert_eq!((kept.rv, kept.metadata.as_deref()), (LogPosition(1), Some(LABELLED)));
 }
 
 pub async fn holdings_have_positions_metadata_and_tombstones(place: &Place) {

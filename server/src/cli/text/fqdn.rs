@@ -29,6 +29,13 @@ pub fn report(r: &FqdnReport, colour: bool) -> String {
         let time = v.latency_ms.map(|l| format!("  {l:.0} ms")).unwrap_or_default();
         let _ = writeln!(out, "  {:<width$}  {}{}", place(v), seen(v), paint.with("2", &time));
     }
+    if !r.address_space.is_empty() {
+        let _ = writeln!(out, "\n{}", paint.with("1", "Address space"));
+    }
+    for a in &r.address_space {
+        let code = if a.place.is_problem() { "33" } else { "0" };
+        let _ = writeln!(out, "  {}", paint.with(code, &a.sentence));
+    }
     if let Some(plan) = &r.ttl_plan {
         write_plan(&mut out, &paint, plan);
     }

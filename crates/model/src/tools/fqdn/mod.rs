@@ -16,6 +16,7 @@ pub use chain::{LONG_CHAIN, LONG_TTL, SHORT_TTL, judge_chain};
 pub use report::report;
 pub use ttl_plan::{PlanStage, StageKind, TtlPlan, ttl_plan};
 
+use super::address_space::AddressSpace;
 use crate::finding::Level;
 use crate::judgement::cause::Cause;
 use jiff::Timestamp;
@@ -84,6 +85,9 @@ pub struct FqdnReport {
     pub chain_words: String,
     /// All addresses any place was given, sorted.
     pub addresses: Vec<IpAddr>,
+    /// Where the addresses lie in the registry of the organisation that asks; empty where it registers no address space.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub address_space: Vec<AddressSpace>,
     /// Advice for a change, with dates; `None` when there is nothing to change (nothing is served, or nothing answered).
     pub ttl_plan: Option<TtlPlan>,
     /// When the report was made.

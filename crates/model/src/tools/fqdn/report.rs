@@ -40,6 +40,7 @@ pub fn report(name: &str, vantages: Vec<VantageAnswer>, now: Timestamp) -> FqdnR
         chain_words: chain_words(&chain),
         chain_from,
         addresses: addresses.into_iter().collect(),
+        address_space: Vec::new(),
         ttl_plan: ttl_plan(&chain, now),
         chain,
         vantages,

@@ -67,6 +67,8 @@ struct PointerV1 {
     ptr: &'static str,
     /// Names of PTR records that differ.
     ptr_names: Vec<String>,
+    /// When the zone with the record was read last.
+    seen_at: Option<Timestamp>,
 }
 
 impl From<Pointer> for PointerV1 {
@@ -77,7 +79,14 @@ impl From<Pointer> for PointerV1 {
             Ptr::Missing => ("missing", Vec::new()),
             Ptr::Unknown => ("unknown", Vec::new()),
         };
-        PointerV1 { domain: p.domain, name: p.name, address: p.address.to_string(), ptr, ptr_names }
+        PointerV1 {
+            domain: p.domain,
+            name: p.name,
+            address: p.address.to_string(),
+            ptr,
+            ptr_names,
+            seen_at: p.seen_at,
+        }
     }
 }
 

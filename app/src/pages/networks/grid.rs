@@ -1,0 +1,41 @@
+//! A block as a grid of sub-prefixes of one length. It shows at a glance where space is taken; the picture above it is the one
+//! to zoom into.
+
+use super::space::{ALLOCATED, FREE, REFUSED};
+use crate::server_fns::{Grid, GridPart, GridState};
+use leptos::prelude::*;
+
+/// Height of a row, pixels.
+const ROW: u16 = 12;
+
+/// The grid with its words.
+pub(super) fn picture(g: &Grid) -> AnyView {
+    let parts: Vec<_> = g.parts.iter().map(|p| part(p, g)).collect();
+    let height = (g.rows * ROW).to_string();
+    let (class, stroke) = FREE;
+    view! {
+        <div class="pic"><svg height=height role="img" aria-label=g.words.clone()>
+            <rect x="0" y="0" width="100%" height="100%" class=class stroke=stroke></rect>{parts}
+        </svg></div>
+        <p class="text-xs text-muted">{g.words.clone()}</p>
+    }
+    .into_any()
+}
+
+fn part(p: &GridPart, g: &Grid) -> AnyView {
+    let width = 100.0 / f64::from(g.columns);
+    let (look, words) = match p.state {
+        GridState::Allocated => (ALLOCATED, "allocated"),
+        GridState::Partly => (ALLOCATED, "allocated in part"),
+        GridState::Refused => (REFUSED, "unavailable for a claim"),
+    };
+    // A cell that is taken in part is half as high.
+    let (inset, less) = if p.state == GridState::Partly { (ROW / 2, ROW / 2) } else { (0, 0) };
+    let title = format!("{}, {words}", p.prefix);
+    let (x, y) = (format!("{:.2}%", width * f64::from(p.column)), (p.row * ROW + 1 + inset).to_string());
+    let (class, stroke) = look;
+    view! {
+        <rect x=x y=y width=format!("{:.2}%", width * 0.94) height=(ROW - 2 - less).to_string() class=class stroke=stroke><title>{title}</title></rect>
+    }
+    .into_any()
+}
