@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use model::compare::Comparison;
 use model::configure::ServiceReport;
 use model::fqdn::FqdnReport;
-use model::places::PlaceAnswer;
+use model::places::PlacesView;
 use model::resolvers::PublicResolver;
 use model::third_party::ThirdPartyLook;
 use model::web_places::WebPlace;
@@ -33,9 +33,9 @@ pub async fn compare(
 
 /// What the authoritative servers say from every point of presence.
 #[server(name = AskPlaces, prefix = "/api/fn", endpoint = "ask-places", output = Json)]
-pub async fn ask_places(name: String, rtype: String) -> Result<Vec<PlaceAnswer>, ApiError> {
+pub async fn ask_places(name: String, rtype: String) -> Result<PlacesView, ApiError> {
     let (backend, caller) = context::backend()?;
-    backend.ask_places(&caller, &name, &rtype).await
+    Ok(PlacesView::of(&backend.ask_places(&caller, &name, &rtype).await?))
 }
 
 /// What a web server answers from every place.

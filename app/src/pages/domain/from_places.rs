@@ -4,7 +4,7 @@
 use crate::components::banner::failure;
 use crate::components::time::millis;
 use leptos::prelude::*;
-use model::places::{PlaceAnswer, SLOW_MS, places_sentence, server_times};
+use model::places::{PlacesView, SLOW_MS};
 use service::ApiError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 type Seen = (Option<String>, f64);
 
 /// The card.
-pub(super) fn card(places: Result<Vec<PlaceAnswer>, ApiError>) -> AnyView {
-    let places = match places {
-        Ok(places) => places,
+pub(super) fn card(seen: Result<PlacesView, ApiError>) -> AnyView {
+    let PlacesView { sentence, places } = match seen {
+        Ok(view) => view,
         Err(e) => return failure("The places could not be asked", &e),
     };
     if places.len() < 2 {
@@ -31,8 +31,8 @@ pub(super) fn card(places: Result<Vec<PlaceAnswer>, ApiError>) -> AnyView {
     });
     let mut by_server: BTreeMap<String, BTreeMap<usize, Seen>> = BTreeMap::new();
     for (i, p) in places.iter().enumerate() {
-        for (server, nsid, ms) in p.authority.iter().flat_map(server_times) {
-            by_server.entry(server).or_default().insert(i, (nsid, ms));
+        for (server, nsid, ms) in &p.times {
+            by_server.entry(server.clone()).or_default().insert(i, (nsid.clone(), *ms));
         }
     }
     let rows: Vec<_> = by_server.iter().map(|(server, seen)| row(server, seen, places.len())).collect();
@@ -41,7 +41,7 @@ pub(super) fn card(places: Result<Vec<PlaceAnswer>, ApiError>) -> AnyView {
     view! {
         <section class="card tbl-wrap" id="places">
             <div class="card-head"><h2>"From each place"</h2><span class="text-muted">{places.len()}</span><div class="aside">"SOA, uncached, a moment ago"</div></div>
-            <div class="card-body"><p role="status">{places_sentence(&places)}</p>{failed}</div>
+            <div class="card-body"><p role="status">{sentence}</p>{failed}</div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answer time of each server from each place">
                 <table class="tbl tbl-tight">
                     <thead><tr><th scope="col">"Server"</th>{heads.collect::<Vec<_>>()}</tr></thead>

@@ -30,8 +30,67 @@ pub struct PlaceAnswer {
     pub caches: Option<Vec<Judged>>,
 }
 
+/// The places as a page shows them: a browser need not judge, nor read what it does not show.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlacesView {
+    /// What they come to.
+    pub sentence: String,
+    /// Each place, this server first.
+    pub places: Vec<PlaceView>,
+}
+
+/// A place as a page shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlaceView {
+    /// Name people see.
+    pub label: String,
+    /// Where it is.
+    pub region: String,
+    /// Beside the first place.
+    pub verdict: PlaceVerdict,
+    /// The data of the records that it sees.
+    pub data: Vec<String>,
+    /// Why it could not look.
+    pub error: Option<String>,
+    /// Each server of the zone: name, identifier, milliseconds.
+    pub times: Vec<(String, Option<String>, f64)>,
+    /// What resolvers have cached there.
+    pub caches: Option<CachesView>,
+}
+
+/// What resolvers have cached at a place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CachesView {
+    /// How many answered, and how many did not.
+    pub answered: (usize, usize),
+    /// Those that have something else: their names, what they have, and what goes with it.
+    pub differ: Vec<(String, String, String)>,
+}
+
+impl PlacesView {
+    /// Of these places.
+    pub fn of(places: &[PlaceAnswer]) -> Self {
+        let caches = |p: &PlaceAnswer| {
+            let (answered, differ) = caches_at(p)?;
+            let shown = |j: &&Judged| (j.resolver.name.clone(), j.shows.clone(), j.short.clone());
+            let failed = p.caches.as_ref().map_or(0, Vec::len) - answered;
+            Some(CachesView { answered: (answered, failed), differ: differ.iter().map(shown).collect() })
+        };
+        let view = |p: &PlaceAnswer| PlaceView {
+            label: p.label.clone(),
+            region: p.region.clone(),
+            verdict: places.first().map_or(PlaceVerdict::None, |first| place_verdict(first, p)),
+            data: p.authority.iter().flat_map(|a| a.records.iter().map(|r| r.data.clone())).collect(),
+            error: p.error.clone(),
+            times: p.authority.as_ref().map(server_times).unwrap_or_default(),
+            caches: caches(p),
+        };
+        PlacesView { sentence: places_sentence(places), places: places.iter().map(view).collect() }
+    }
+}
+
 /// Resolvers that answered at a place, and those of them that have something else than the authoritative servers.
-pub fn caches_at(place: &PlaceAnswer) -> Option<(usize, Vec<&Judged>)> {
+fn caches_at(place: &PlaceAnswer) -> Option<(usize, Vec<&Judged>)> {
     let said = place.caches.as_ref()?.iter().filter(|j| j.verdict.kind() != VerdictKind::Failing);
     let said: Vec<&Judged> = said.collect();
     let differ = |j: &&&Judged| !matches!(j.verdict.kind(), VerdictKind::Same | VerdictKind::Filtered);
@@ -66,7 +125,7 @@ pub enum PlaceVerdict {
 }
 
 /// How the answer of a place compares with that of the first.
-pub fn place_verdict(first: &PlaceAnswer, other: &PlaceAnswer) -> PlaceVerdict {
+fn place_verdict(first: &PlaceAnswer, other: &PlaceAnswer) -> PlaceVerdict {
     match (&first.authority, &other.authority) {
         (_, None) => PlaceVerdict::None,
         (_, Some(o)) if o.outcome == AuthorityOutcome::NoAnswer => PlaceVerdict::None,
@@ -79,7 +138,7 @@ pub fn place_verdict(first: &PlaceAnswer, other: &PlaceAnswer) -> PlaceVerdict {
 }
 
 /// Server, name server identifier and fastest answer of each server of the zone, as a place sees them.
-pub fn server_times(authority: &Authority) -> Vec<(String, Option<String>, f64)> {
+fn server_times(authority: &Authority) -> Vec<(String, Option<String>, f64)> {
     let mut out: Vec<(String, Option<String>, f64)> = Vec::new();
     for s in authority.servers.iter().filter(|s| s.zone == authority.zone) {
         let Some(ms) = s.latency_ms else { continue };
