@@ -3,7 +3,7 @@
 use crate::resource::json_resource;
 use crate::server_fns;
 use leptos::prelude::*;
-use model::places::{CachesView, PlaceVerdict, PlaceView, PlacesView};
+use model::places::{CachesView, PlaceVerdict, PlaceView, PlacesView, SLOW_MS};
 
 /// Resolvers that are named at a place.
 const DIFFERENT_MAX: usize = 6;
@@ -28,7 +28,7 @@ fn card(view: PlacesView) -> AnyView {
     let PlacesView { sentence, places } = view;
     let rows: Vec<_> = places.iter().enumerate().flat_map(|(i, p)| rows(p, i == 0)).collect();
     view! {
-        <section class="card tbl-wrap">
+        <section class="card tbl-wrap" id="places">
             <div class="card-head"><h2>"From each place"</h2><span class="text-muted">{places.len()}</span><div class="aside">"authoritative servers, uncached"</div></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers from each place">
                 <table class="tbl tbl-tight">
@@ -93,15 +93,18 @@ fn rows(p: &PlaceView, is_first: bool) -> Vec<AnyView> {
         PlaceVerdict::Same if is_first => ("", p.data.join(", ")),
         PlaceVerdict::Same => ("", "same".to_string()),
     };
-    let one = |server: String, time: String| {
+    let one = |server: String, id: Option<String>, time: Option<f64>| {
         let (place, verdict) = (place.clone(), verdict.clone());
+        let id = id.map(|id| view! { <small>{id}</small> });
+        let class_of = if time.is_some_and(|ms| ms >= SLOW_MS) { "num text-warn" } else { "num" };
+        let time = time.map_or_else(|| "–".to_string(), |ms| format!("{ms:.0} ms"));
         view! {
-            <tr><th scope="row" class="mono">{place}</th><td class="mono text-muted">{server}</td><td class="num">{time}</td><td class=class>{verdict}</td></tr>
+            <tr><th scope="row" class="mono">{place}</th><td class="mono text-muted"><span class="two"><span>{server}</span>{id}</span></td><td class=class_of>{time}</td><td class=class>{verdict}</td></tr>
         }
         .into_any()
     };
     if p.times.is_empty() {
-        return vec![one("–".into(), "–".into())];
+        return vec![one("–".into(), None, None)];
     }
-    p.times.iter().map(|(server, _, ms)| one(server.clone(), format!("{ms:.0} ms"))).collect()
+    p.times.iter().map(|(server, id, ms)| one(server.clone(), id.clone(), Some(*ms))).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::addresses::AddressCard;
 use super::state::DomainState;
-use super::{delegation, from_places, nameservers, records, speed, states, with_detail};
+use super::{delegation, nameservers, records, speed, states, with_detail};
 use crate::components::banner::failure;
 use crate::components::time::Ago;
 use crate::components::{icon, icon_sm};
@@ -35,24 +35,10 @@ pub(crate) fn DnsTab() -> impl IntoView {
             }
         },
     );
-    let everywhere = Memo::new(move |_| query::value(&search.get(), "places").is_some());
-    let places = json_resource(
-        move || (everywhere.get(), dom.name.get()),
-        |(wanted, name)| async move {
-            match wanted {
-                true => Some(server_fns::ask_places(name, "SOA".into()).await),
-                false => None,
-            }
-        },
-    );
-    let asking = || {
-        view! { <div class="card card-body flex items-center gap-2" role="status"><span class="spin"></span>"Asking every server from each place…"</div> }
-    };
     let tracing = || {
         view! { <div class="card card-body flex items-center gap-2" role="status"><span class="spin"></span>"Tracing from the root…"</div> }
     };
     view! {
-        <Suspense fallback=asking>{move || places.get().flatten().map(from_places::card)}</Suspense>
         {with_detail(dns)}
         <Suspense fallback=tracing>
             {move || trace.get().flatten().map(|t| match t {

@@ -10,7 +10,6 @@ pub(crate) mod dns;
 pub(crate) mod events;
 mod facts;
 mod flags;
-mod from_places;
 mod header;
 pub(crate) mod history;
 mod nameservers;

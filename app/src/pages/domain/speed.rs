@@ -55,7 +55,7 @@ pub(crate) fn speed(
                     <h2>"Latency of the chain"</h2>
                     <span class="text-muted max-sm:hidden">"a lookup is as fast as the slowest server in the chain"</span>
                     <div class="aside"><span>{looks(chain.looks.len())}" since "<Ago at=first now=now/></span>
-                        <a class="btn btn-sm" href=format!("/domains/{zone}/dns?places=1") data-noscroll="true">{icon_sm("fleet")}"From each place"</a></div>
+                        <a class="btn btn-sm" rel="external" href=format!("/tools/compare?name={zone}&type=SOA#places")>{icon_sm("fleet")}"From each place"</a></div>
                 </div>
                 <div class="card-body empty:hidden [&_>_.banner:last-child]:mb-0">{slow}{summary}</div>
                 {(!own.is_empty()).then(|| table("Servers of the zone", false, rows(&own, false)))}
@@ -231,6 +231,7 @@ mod tests {
             "192.0.2.0/24 · AS64500",
             "The server of the parent zones",
             "no sign of anycast",
+            "/tools/compare?name=q7.io&amp;type=SOA#places",
         ] {
             assert!(html.contains(words), "{words}: {html}");
         }
