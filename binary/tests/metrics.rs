@@ -95,6 +95,42 @@ fn alert_rules_are_well_formed_and_in_the_runbook() {
     }
 }
 
+/// Whether promtool accepts these queries, and its words; `None` when it is not installed.
+fn parses(queries: &[String]) -> Option<(bool, String)> {
+    let rule =
+        |(n, expr): (usize, &String)| serde_json::json!({ "record": format!("query:{n}"), "expr": expr });
+    let rules: Vec<_> = queries.iter().enumerate().map(rule).collect();
+    // JSON is YAML.
+    let text = serde_json::json!({ "groups": [{ "name": "queries", "rules": rules }] }).to_string();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let checked = promtool(&["check", "rules", file.path().to_str().unwrap()], "")?;
+    Some((checked.status.success(), String::from_utf8_lossy(&checked.stderr).into_owned()))
+}
+
+#[test]
+fn promtool_parses_every_query_of_the_dashboard_and_of_the_service_levels() {
+    let mut all = Vec::new();
+    let dashboard = std::fs::read_to_string(docs("grafana/domainscope.json")).unwrap();
+    queries(&serde_json::from_str(&dashboard).unwrap(), &mut all);
+    // Those of variables are no PromQL.
+    all.retain(|q| names(q).len() + q.matches("up{").count() > 0);
+    let panels = all.len();
+    let levels = std::fs::read_to_string(docs("production-readiness.md")).unwrap();
+    let section = levels.split("\n## Service levels").nth(1).unwrap().split("\n### ").next().unwrap();
+    // A bar in a table is escaped.
+    let spans = section.split('`').skip(1).step_by(2).filter(|s| !names(s).is_empty());
+    all.extend(spans.map(|s| s.replace("\\|", "|")));
+    assert!(panels >= 30 && all.len() >= panels + 6, "{all:#?}");
+    let Some((is_good, words)) = parses(&all) else { return };
+    assert!(is_good, "{words}");
+    for n in 0..all.len() {
+        let mut broken = all.clone();
+        broken[n].push(')');
+        assert!(!parses(&broken).unwrap().0, "{} is accepted", broken[n]);
+    }
+}
+
 #[test]
 fn every_metric_of_rules_and_dashboard_is_exported_and_promtool_accepts_all() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_domainscope"));
