@@ -233,7 +233,7 @@ async fn tabs_are_addresses() {
             "IS_NOT_AUTHORITATIVE",
         ],
     );
-    let everywhere = read(&story(), "/tools/compare?name=alder.example&type=SOA").await;
+    let everywhere = read(&story(), "/tools/compare?name=www.alder.example&type=SOA").await;
     says(
         &everywhere,
         &["From each place", "12 ms", "412 ms", "from sin-1: slow, unicast authoritative DNS."],
