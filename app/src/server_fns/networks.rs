@@ -131,6 +131,9 @@ pub struct Space {
     pub folded: usize,
     /// The first prefixes in it that were refused, at most [`REFUSED_MAX`].
     pub refused: Vec<RefusedPart>,
+    /// How many more.
+    #[serde(default)]
+    pub more_refused: usize,
     /// The same as a grid; `None` for a single address.
     #[serde(default)]
     pub grid: Option<Grid>,
@@ -240,7 +243,7 @@ pub struct Networks {
     pub blocks: Vec<Block>,
     /// The block that is shown.
     pub space: Option<Space>,
-    /// What needs attention, at most [`ATTENTION_MAX`].
+    /// What needs attention, at most [`ATTENTION_EACH`] of each kind.
     pub attention: Vec<Attention>,
     /// Entries beyond, and whether not all of DNS was compared.
     pub more_attention: (usize, bool),
@@ -277,8 +280,8 @@ pub struct Networks {
 pub const CELLS_MAX: usize = 256;
 /// Refused prefixes that are drawn.
 pub const REFUSED_MAX: usize = 12;
-/// Entries that need attention which are listed.
-pub const ATTENTION_MAX: usize = 20;
+/// Entries of one kind that need attention which are listed.
+pub const ATTENTION_EACH: usize = 10;
 /// Records of claims that are listed.
 pub const ROWS_MAX: usize = 1_000;
 /// Claims that the page reads.

@@ -21,6 +21,7 @@ impl Scanner {
     pub(crate) fn plan(&self, holdings: Vec<(Item, Checks)>) -> Plan {
         let (mut interval_s, mut holders) = (None, Vec::with_capacity(holdings.len()));
         for (item, of_org) in holdings {
+            let item = Item { org_days: of_org.expiry_days.clone(), ..item };
             let said = item.checks.clone().or(of_org);
             let own = said.interval_s.unwrap_or(self.policy.interval_s);
             interval_s = Some(interval_s.map_or(own, |i: i64| i.min(own)));

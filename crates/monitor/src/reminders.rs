@@ -80,7 +80,7 @@ impl Scanner {
         now: Timestamp,
     ) -> Result<(Item, Row), store::Error> {
         let mut plan = self.plan(self.with_checks(vec![item.clone()]).await?);
-        let days = plan.holders.pop().map(|(_, days)| days).unwrap_or_default();
+        let (item, days) = plan.holders.pop().unwrap_or((item, Vec::new()));
         Ok(self.judged_for_reminders(item, observation, &days, now))
     }
 

@@ -3,7 +3,6 @@
 use super::{Services, unavailable};
 use crate::Work;
 use futures::StreamExt as _;
-use model::dns::ZoneSnapshot;
 use model::fqdn::FqdnReport;
 use model::ids::{Caller, OrgId, Vantage};
 use model::names::Fqdn;
@@ -29,7 +28,7 @@ const AREAS_MAX: usize = 200;
 const REVIEWED_MAX: usize = 20_000;
 /// Addresses looked up at once: each that no claim covers is compared with every prefix that may have held it.
 const LOOKED_UP: usize = 250;
-/// Addresses that a review reports.
+/// Addresses of one kind that a review reports.
 const STRAY_MAX: usize = 200;
 /// Names of one answer.
 const POINTERS_MAX: usize = 200;
@@ -38,21 +37,6 @@ const PTR_MAX: usize = 64;
 const PTR_AT_ONCE: usize = 16;
 /// How long the PTR records of one answer may take.
 const PTR_TIME: Duration = Duration::from_secs(6);
-
-/// The addresses that records of a domain hold and those of its name servers, each once with its owner and type.
-fn addresses(o: &Observation) -> impl Iterator<Item = (&str, &'static str, IpAddr)> {
-    let records =
-        o.zone.value.iter().flat_map(ZoneSnapshot::addresses).map(|(set, a)| (set.name.as_str(), a));
-    let servers = o.delegation.value.iter().flat_map(|d| {
-        let asked = d.servers.iter().filter_map(|s| Some((s.name.as_str(), s.address?)));
-        asked.chain(d.parent_ns.iter().flat_map(|n| n.addresses.iter().map(|a| (n.name.as_str(), *a))))
-    });
-    let mut seen = BTreeSet::new();
-    records
-        .chain(servers)
-        .filter(move |found| seen.insert(*found))
-        .map(|(name, a)| (name, if a.is_ipv4() { "A" } else { "AAAA" }, a))
-}
 
 /// Where the addresses of a domain and its name servers lie; empty for an organisation that claims no address space and released none.
 ///
@@ -63,7 +47,9 @@ pub async fn place_addresses(
     org: OrgId,
     o: &Observation,
 ) -> Result<Vec<PlacedAddress>, store::Error> {
-    place_all(store, org, addresses(o).take(PLACED_MAX).collect()).await
+    let rtype = |a: &IpAddr| if a.is_ipv4() { "A" } else { "AAAA" };
+    let found = o.addresses().take(PLACED_MAX).map(|(name, a)| (name, rtype(&a), a));
+    place_all(store, org, found.collect()).await
 }
 
 /// Adds to the report on a host name where its addresses lie.
@@ -125,13 +111,32 @@ fn place(
     }
 }
 
-/// Released prefixes, and the addresses in released or unclaimed space that names of the organisation point to.
+/// Released prefixes, and the addresses in released or unclaimed space that names of the organisation point to. Each kind
+/// has its own limits: names in unclaimed space, of which a new registry has many, hide none in released space.
 pub(super) async fn review(store: &dyn Store, org: OrgId) -> Result<AddressReview, store::Error> {
     let blocks = store.network_blocks(org, BLOCKS_MAX).await?;
     let released = store.released(org, RELEASED_MAX).await?;
-    let prefixes: Vec<IpNet> = blocks.iter().copied().chain(released.iter().map(|r| r.prefix)).collect();
-    let areas = aggregate(&prefixes);
-    let mut is_partial = areas.len() > AREAS_MAX || released.len() == RELEASED_MAX as usize;
+    let prefixes: Vec<IpNet> = released.iter().map(|r| r.prefix).collect();
+    let mut review =
+        AddressReview { is_partial: released.len() == RELEASED_MAX as usize, ..Default::default() };
+    for (kind, prefixes) in [(Place::Released, &prefixes), (Place::Unclaimed, &blocks)] {
+        let (stray, is_partial) = strays(store, org, kind, prefixes, &blocks).await?;
+        review.stray.extend(stray);
+        review.is_partial |= is_partial;
+    }
+    review.released = released.into_iter().map(super::resources::cover).collect();
+    Ok(review)
+}
+
+/// The addresses of one kind in these prefixes, and whether there is more than was read.
+async fn strays(
+    store: &dyn Store,
+    org: OrgId,
+    kind: Place,
+    prefixes: &[IpNet],
+    blocks: &[IpNet],
+) -> Result<(Vec<StrayAddress>, bool), store::Error> {
+    let areas = aggregate(prefixes);
     let mut found: Vec<Pointing> = Vec::new();
     for area in areas.iter().take(AREAS_MAX) {
         let left = u32::try_from(REVIEWED_MAX - found.len()).unwrap_or(u32::MAX);
@@ -140,25 +145,22 @@ pub(super) async fn review(store: &dyn Store, org: OrgId) -> Result<AddressRevie
         }
         found.extend(store.pointing_into(org, area, left).await?);
     }
-    is_partial |= found.len() == REVIEWED_MAX;
     let mut stray = Vec::new();
     for part in found.chunks(LOOKED_UP) {
         let addresses: Vec<IpAddr> = part.iter().map(|p| p.address).collect();
         for (p, cover) in part.iter().zip(store.covering(org, &addresses).await?) {
             let rtype = if p.address.is_ipv4() { "A" } else { "AAAA" };
-            let address = place(p.owner.clone(), rtype.into(), p.address, cover, &blocks);
-            if address.place.is_problem() {
+            let address = place(p.owner.clone(), rtype.into(), p.address, cover, blocks);
+            if address.place == kind {
                 stray.push(StrayAddress { domain: p.domain.as_str().into(), address });
             }
         }
         if stray.len() > STRAY_MAX {
             stray.truncate(STRAY_MAX);
-            is_partial = true;
-            break;
+            return Ok((stray, true));
         }
     }
-    let released = released.into_iter().map(super::resources::cover).collect();
-    Ok(AddressReview { released, stray, is_partial })
+    Ok((stray, areas.len() > AREAS_MAX || found.len() == REVIEWED_MAX))
 }
 
 impl Services {
@@ -248,6 +250,80 @@ fn reverse(address: IpAddr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn request(prefix: Option<&str>, from: Option<&str>, len: Option<u8>) -> numbers::AddressRequest {
+        numbers::AddressRequest {
+            prefix: prefix.map(Into::into),
+            from: from.map(Into::into),
+            prefix_length: len,
+            reference: numbers::Reference { group: "apps".into(), resource: "shop".into() },
+            description: String::new(),
+        }
+    }
+
+    /// A registry that was begun lately has many names in space that nothing claims: one in released space is found beside them.
+    #[tokio::test]
+    async fn names_in_unclaimed_space_hide_none_in_released_space() {
+        let now = "2026-11-20T12:00:00Z".parse().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let s = store::open(&folder.path().to_string_lossy()).await.unwrap();
+        let name = model::names::DomainName::trusted("q7.io");
+        let held = store::NewItem {
+            unicode: name.unicode(),
+            name: name.clone(),
+            ownership: model::item::Ownership::Owned,
+            tags: vec![],
+            note: String::new(),
+        };
+        s.add(OrgId::BUILT_IN, &[held], now).await.unwrap();
+        let claim = |name: &str, asked| store::NetworkClaimWrite {
+            org: OrgId::BUILT_IN,
+            name: name.into(),
+            expected: None,
+            metadata: "{}".into(),
+            spec: numbers::ClaimSpec { address_space: vec![asked] },
+            policy: numbers::Policy::default(),
+            limit: u64::MAX,
+            dry_run: false,
+        };
+        let block = claim("block", request(None, Some("10.0.0.0/16"), Some(30)));
+        s.write_network_claim(&block, now).await.unwrap();
+        let old = s
+            .write_network_claim(&claim("old", request(Some("192.0.2.0/24"), None, None)), now)
+            .await
+            .unwrap();
+        s.delete_network_claim(OrgId::BUILT_IN, "old", Some(old.rv), &numbers::Policy::default(), now)
+            .await
+            .unwrap();
+        let set = |owner: &str, data: Vec<String>| model::dns::RrSet {
+            name: owner.into(),
+            rtype: "A".into(),
+            ttl: 300,
+            data,
+        };
+        let many = (0..=STRAY_MAX).map(|i| format!("10.0.{}.{}", 1 + i / 200, 1 + i % 200)).collect();
+        let mut observation = Observation::empty(name.clone(), Vantage::local());
+        observation.zone.value = Some(model::dns::ZoneSnapshot {
+            rrsets: vec![set("many.q7.io", many), set("old.q7.io", vec!["192.0.2.7".into()])],
+            ..Default::default()
+        });
+        observation.zone.attempted_at = Some(now);
+        let (item, _) = s.scan_grounds(&name).await.unwrap().holdings.remove(0);
+        let (_, row) = s.item(OrgId::BUILT_IN, &name).await.unwrap().unwrap();
+        let outcomes = vec![store::ItemOutcome { item, row, changes: vec![] }];
+        let record = store::Record {
+            expected_version: 0,
+            observation,
+            snapshot: None,
+            raw: vec![],
+            outcomes,
+            at: now,
+        };
+        s.record(&record).await.unwrap();
+        let found = review(&*s, OrgId::BUILT_IN).await.unwrap();
+        let of = |kind| found.stray.iter().filter(|s| s.address.place == kind).count();
+        assert_eq!((of(Place::Released), of(Place::Unclaimed), found.is_partial), (1, STRAY_MAX, true));
+    }
 
     #[test]
     fn names_of_the_reverse_tree() {

@@ -8,7 +8,7 @@ use crate::db::{Arg, Cells, Db, Tx, args};
 use jiff::Timestamp;
 use model::checks::{Checks, interval_words};
 use model::ids::OrgId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Organisations asked about in one statement.
 const TOGETHER: usize = 500;
@@ -52,13 +52,31 @@ pub(crate) async fn of(db: &Db, org: OrgId) -> Result<Checks> {
 pub(crate) async fn of_each(db: &Db, orgs: &[OrgId]) -> Result<BTreeMap<OrgId, Checks>> {
     let mut said = BTreeMap::new();
     for part in orgs.chunks(TOGETHER) {
-        let places: Vec<_> = (1..=part.len()).map(|n| format!("${n}")).collect();
-        let sql = format!("SELECT id, {COLUMNS} FROM orgs WHERE id IN ({})", places.join(", "));
-        for r in db.rows(sql, part.iter().map(|org| Arg::from(org.0)).collect()).await? {
+        for r in db.rows(select_each(part.len()), part.iter().map(|org| Arg::from(org.0)).collect()).await? {
             said.insert(OrgId(r.int(0)?), read(&r, 1)?);
         }
     }
     Ok(said)
+}
+
+/// Reminder days by organisation.
+pub(crate) type DaysOf = BTreeMap<OrgId, Option<Vec<i64>>>;
+
+/// Those of some organisations, read after their holdings were locked: who changes the days locks the holdings too, so what
+/// is judged by other days is either refused here or marked by that change.
+pub(crate) async fn days_of(tx: &mut Tx, orgs: BTreeSet<OrgId>) -> Result<DaysOf> {
+    let mut said = DaysOf::new();
+    for part in orgs.into_iter().collect::<Vec<_>>().chunks(TOGETHER) {
+        for r in tx.rows(select_each(part.len()), part.iter().map(|org| Arg::from(org.0)).collect()).await? {
+            said.insert(OrgId(r.int(0)?), read(&r, 1)?.expiry_days);
+        }
+    }
+    Ok(said)
+}
+
+fn select_each(orgs: usize) -> String {
+    let places: Vec<_> = (1..=orgs).map(|n| format!("${n}")).collect();
+    format!("SELECT id, {COLUMNS} FROM orgs WHERE id IN ({})", places.join(", "))
 }
 
 pub(crate) async fn set(db: &Db, org: OrgId, checks: &Checks, log: &Audit) -> Result<()> {

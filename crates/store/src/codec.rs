@@ -1,7 +1,7 @@
 //! Between model types and columns: instants as microseconds since 1970, words as words, the rest as JSON text.
 
 use crate::api::{Error, Result};
-use crate::checks;
+use crate::checks::{self, DaysOf};
 use crate::db::{Arg, Cells, args};
 use jiff::Timestamp;
 use model::ids::OrgId;
@@ -63,6 +63,7 @@ pub(crate) fn read_item(r: &Cells) -> Result<Item> {
         auto_renew: r.int_or_null(6)?.map(|v| v != 0),
         muted_until: r.int_or_null(13)?.map(instant).transpose()?,
         checks: checks::read(r, 15)?,
+        org_days: None,
         reminded: r.text_or_null(14)?.map(|t| read_json(&t)).transpose()?.unwrap_or_default(),
         was_delegated: r.int(7)? != 0,
         added_at: instant(r.int(8)?)?,
@@ -108,11 +109,12 @@ pub(crate) fn overlay(row: &mut Row, item: &Item) {
     row.last_dns_change_at = row.last_dns_change_at.max(item.last_dns_change_at);
 }
 
-/// True when a judgement made for `judged` still holds for `stored`: what the organisation said since would
-/// have changed it otherwise.
-pub(crate) fn same_grounds(judged: &Item, stored: &Item) -> bool {
+/// True when a judgement made for `judged` still holds for `stored`: what the organisation said since, of the domain or of
+/// all its domains, would have changed it otherwise.
+pub(crate) fn same_grounds(judged: &Item, stored: &Item, org_days: &DaysOf) -> bool {
     let grounds = |i: &Item| (i.ownership, i.manual_expires, i.auto_renew, i.checks.expiry_days.clone());
-    grounds(judged) == grounds(stored)
+    let days = org_days.get(&stored.org).and_then(Option::as_ref);
+    grounds(judged) == grounds(stored) && judged.org_days.as_ref() == days
 }
 
 /// Columns a judged row fills, in the order of [`judged_args`]: status, its sort and due columns, the row's own.

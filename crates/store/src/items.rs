@@ -339,11 +339,15 @@ pub(crate) async fn update_judged(db: &Db, judged: &[(Item, Row)], now: Timestam
     let mut sorted: Vec<_> = judged.iter().collect();
     sorted.sort_by(|(a, _), (b, _)| (a.org, a.name.as_str()).cmp(&(b.org, b.name.as_str())));
     let mut tx = db.begin().await?;
-    let mut lines = Vec::new();
+    let (mut lines, mut held) = (Vec::new(), Vec::with_capacity(sorted.len()));
     for (item, row) in sorted {
-        let Some((stored, shown)) = locked(db, &mut tx, item.org, &item.name).await? else { continue };
-        // Outdated: a patch meanwhile, whose caller judges again, or a scan, which has judged.
-        if !same_grounds(item, &stored) || shown.last_scan_at > row.last_scan_at {
+        held.extend(locked(db, &mut tx, item.org, &item.name).await?.map(|stored| (item, row, stored)));
+    }
+    let org_days = checks::days_of(&mut tx, held.iter().map(|(item, ..)| item.org).collect()).await?;
+    for (item, row, (stored, shown)) in held {
+        // Outdated: a patch meanwhile, whose caller judges again, or a scan, which has judged; other days of the organisation
+        // leave the holding due.
+        if !same_grounds(item, &stored, &org_days) || shown.last_scan_at > row.last_scan_at {
             continue;
         }
         let mut row = row.clone();
@@ -380,7 +384,8 @@ pub(crate) async fn record_reminder(
     let item = &outcome.item;
     let mut tx = db.begin().await?;
     let Some((stored, shown)) = locked(db, &mut tx, item.org, &item.name).await? else { return Ok(false) };
-    let is_same = stored.reminded == before.reminded && same_grounds(item, &stored);
+    let org_days = checks::days_of(&mut tx, [item.org].into()).await?;
+    let is_same = stored.reminded == before.reminded && same_grounds(item, &stored, &org_days);
     if !is_same || shown.last_scan_at > outcome.row.last_scan_at {
         return Ok(false);
     }

@@ -6,6 +6,7 @@
 //! deadlock.
 
 use crate::api::{Error, ItemOutcome, Record, Result};
+use crate::checks::{self, DaysOf};
 use crate::cluster_claims::cluster_id;
 use crate::codec::{ITEM, JUDGED, json, judged_args, micros, overlay, read_item, same_grounds};
 use crate::db::{Arg, Cells, Db, Tx, args};
@@ -111,6 +112,7 @@ async fn write(db: &Db, scans: &[&Prepared]) -> Result<Vec<Result<LogPosition>>>
     let names: Vec<String> = scans.iter().map(|s| s.name.to_string()).collect();
     let items = holdings(db, &mut tx, names.clone()).await?;
     let stored = versions(db, &mut tx, names).await?;
+    let org_days = checks::days_of(&mut tx, items.keys().map(|(org, _)| *org).collect()).await?;
     let mut accepted: BTreeMap<(&str, &str), Accepted> = BTreeMap::new();
     for scan in scans {
         let (version, last_state) = stored.get(&owned(scan.key())).copied().unwrap_or_default();
@@ -122,7 +124,7 @@ async fn write(db: &Db, scans: &[&Prepared]) -> Result<Vec<Result<LogPosition>>>
         // Removed by all: the scan is asked to see that for itself.
         let is_gone = held.is_empty() && !scan.outcomes.is_empty();
         let stands = version == scan.expected_version && !is_gone;
-        if stands && held.iter().all(|(o, (item, _))| is_as_judged(o, item)) {
+        if stands && held.iter().all(|(o, (item, _))| is_as_judged(o, item, &org_days)) {
             accepted.insert(scan.key(), Accepted { scan, held, last_state });
         }
     }
@@ -150,11 +152,11 @@ async fn write(db: &Db, scans: &[&Prepared]) -> Result<Vec<Result<LogPosition>>>
 
 /// True when an outcome is still that of the stored holding: the grounds are the same, and a reminder of it was not
 /// recorded meanwhile.
-fn is_as_judged(outcome: &ItemOutcome, stored: &Item) -> bool {
+fn is_as_judged(outcome: &ItemOutcome, stored: &Item, org_days: &DaysOf) -> bool {
     let is_reminder = |c: &Change| matches!(c.kind, EventKind::ExpiresSoon | EventKind::Expired);
     let reminds = outcome.changes.iter().any(is_reminder);
     let is_told = outcome.item.reminded.iter().all(|r| stored.reminded.contains(r));
-    same_grounds(&outcome.item, stored) && !(reminds && is_told)
+    same_grounds(&outcome.item, stored, org_days) && !(reminds && is_told)
 }
 
 fn owned((name, vantage): (&str, &str)) -> (String, String) {

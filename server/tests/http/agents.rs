@@ -301,6 +301,22 @@ async fn only_answers_to_what_was_asked_are_taken() {
 }
 
 #[tokio::test]
+async fn an_agent_that_was_not_heard_of_for_three_polls_is_offline() {
+    let site = site(false).await;
+    let made = token(&site).await;
+    assert_eq!(join(&site, &made, "fra-1").await.1, 200);
+    let state = async |seconds| {
+        let at = Timestamp::now() + jiff::SignedDuration::from_secs(seconds);
+        let report = product::fleet_report(&*site.scanner.store, at).await.unwrap();
+        report.agents.iter().map(|a| a.state).collect::<Vec<_>>()
+    };
+    assert_eq!(state(30).await, [service::AgentState::Online]);
+    assert_eq!(state(50).await, [service::AgentState::Offline]);
+    let (status, said) = site.api("GET", "/api/v1/fleet", Value::Null).await;
+    assert!(status == 200 && said["protocols"] == json!([fleet::OLDEST_PROTOCOL, fleet::PROTOCOL]), "{said}");
+}
+
+#[tokio::test]
 async fn a_frozen_agent_of_version_1_is_understood() {
     let site = site(false).await;
     let made = token(&site).await;

@@ -154,7 +154,7 @@ fn waits(name: &str) -> AnyView {
 
 fn joined(agent: &AgentView) -> AnyView {
     let words = format!("{} has joined, version {}.", agent.id, agent.version);
-    view! { <p class="flex items-center gap-2">{pill(agent.state)}<span>{words}" "<a href=PATH>"Show it in the list"</a></span></p> }
+    view! { <p class="flex items-center gap-2">{pill(agent.state)}<span>{words}" "<a href=PATH rel="external">"Show it in the list"</a></span></p> }
         .into_any()
 }
 

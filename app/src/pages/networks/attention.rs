@@ -12,17 +12,19 @@ pub(super) fn card(n: &Networks) -> Option<AnyView> {
     if n.attention.is_empty() && !is_partial {
         return None;
     }
+    let total = n.attention.len() + more;
+    let total = (total > 0).then(|| view! { <span class="text-muted">{grouped(total as u64)}</span> });
     let entries: Vec<_> = n.attention.iter().map(entry).collect();
     let more = (more > 0).then(|| {
         view! { <p class="card-body text-xs text-muted">{format!("{} more.", grouped(more as u64))}</p> }
     });
     let partial = is_partial.then(|| {
-        view! { <p class="card-body text-xs text-muted">"There are more addresses in DNS than are compared here; some may be missing."</p> }
+        view! { <p class="card-body text-xs text-muted">"There are more blocks, released prefixes or addresses in DNS than are compared here: some may be missing."</p> }
     });
     Some(
         view! {
             <section class="card">
-                <div class="card-head"><h2>"Needs attention"</h2><span class="text-muted">{n.attention.len()}</span>
+                <div class="card-head"><h2>"Needs attention"</h2>{total}
                     <div class="aside max-sm:hidden">"refused claims, and addresses in DNS without a claim"</div></div>
                 {entries}{more}{partial}
             </section>

@@ -22,7 +22,7 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
     let yaml = n.yaml.clone().map(|text| {
         view! {
             <details>
-                <summary>"This form as YAML"</summary>
+                <summary class="py-1">"This form as YAML"</summary>
                 <div class="flex items-center gap-2 text-xs text-muted"><span>"For kubectl apply, or your repository"</span>{copy_button("the YAML", text.clone())}</div>
                 <pre class="mono text-xs overflow-x-auto" tabindex="0" role="region" aria-label="This form as YAML">{text}</pre>
             </details>

@@ -13,6 +13,7 @@ use leptos::prelude::*;
 use leptos::svg;
 use leptos::wasm_bindgen::JsCast;
 use leptos_router::NavigateOptions;
+use leptos_router::hooks::use_location;
 
 /// The id of the picture, which gets the focus after a zoom: the link that had it is gone.
 const PICTURE: &str = "picture";
@@ -23,16 +24,21 @@ pub(super) struct Zoom {
     navigator: Navigator,
     /// True from a zoom until its picture is drawn.
     is_moving: StoredValue<bool>,
+    /// The query of the page's address.
+    search: Memo<String>,
 }
 
 impl Zoom {
     /// Called while the page is made, inside the router.
     pub(super) fn new() -> Self {
-        Zoom { navigator: use_navigator(), is_moving: StoredValue::new(false) }
+        Zoom { navigator: use_navigator(), is_moving: StoredValue::new(false), search: use_location().search }
     }
 
     fn to(self, address: &str) {
-        self.is_moving.set_value(true);
+        // A block that is one free part leads to itself: nothing is drawn anew that could get the focus.
+        let query = address.split_once('?').map_or("", |(_, query)| query);
+        let shown = self.search.get_untracked();
+        self.is_moving.set_value(query != shown.trim_start_matches('?'));
         self.navigator.to(address, NavigateOptions { scroll: false, ..NavigateOptions::default() });
     }
 
@@ -92,6 +98,13 @@ pub(super) fn card(s: &Space, blocks: &[Block], zoom: Zoom) -> AnyView {
         );
         view! { <p class="text-xs text-muted">{words}</p> }
     });
+    let more_refused = (s.more_refused > 0).then(|| {
+        let words = format!(
+            "{} more unavailable prefixes are not drawn; the list of claims has all.",
+            grouped(s.more_refused as u64)
+        );
+        view! { <p class="text-xs text-muted">{words}</p> }
+    });
     let out = s.parents.last().map(|p| showing(p));
     zoom.drawn();
     let click = move |e: MouseEvent| zoom.clicked(&e);
@@ -110,7 +123,7 @@ pub(super) fn card(s: &Space, blocks: &[Block], zoom: Zoom) -> AnyView {
                 <div class="flex items-center gap-2"><span class="mono text-xs text-muted">{s.ends.0.clone()}</span><span class="flex-1 min-w-0"></span><span class="mono text-xs text-muted">{s.ends.1.clone()}</span></div>
                 {legend(s)}
                 <div class="flex items-center gap-2 flex-wrap">{parts(s)}</div>
-                {folded}
+                {folded}{more_refused}
                 {s.grid.as_ref().map(grid::picture)}
             </div>
         </section>

@@ -1,18 +1,26 @@
 //! What needs attention in the registry: refused claims, and names that point into released or unclaimed space.
 
-use super::{Attention, AttentionKind};
+use super::{ATTENTION_EACH, Attention, AttentionKind};
 use model::inventory::percent;
 use service::addresses::{AddressReview, Place, PlacedAddress, StrayAddress};
 use service::numbers::{RecordState, Reference};
 use service::resources::Claim;
+use std::collections::HashSet;
 
-/// Refused claims, then released, then unclaimed space that names point into.
-pub(super) fn entries(claims: &[Claim], review: &AddressReview) -> Vec<Attention> {
-    let mut all: Vec<Attention> = claims.iter().filter_map(refused).collect();
-    for place in [Place::Released, Place::Unclaimed] {
-        all.extend(review.stray.iter().filter(|s| s.address.place == place).map(stray));
+/// Refused claims, then released, then unclaimed space that names point into; of each kind the first [`ATTENTION_EACH`], and
+/// how many more there are: many of one kind hide none of another.
+pub(super) fn entries(claims: &[Claim], review: &AddressReview) -> (Vec<Attention>, usize) {
+    let names: HashSet<&str> = claims.iter().map(|c| c.name.as_str()).collect();
+    let of = |place| review.stray.iter().filter(move |s| s.address.place == place);
+    let refused: Vec<Attention> = claims.iter().filter_map(refused).collect();
+    let strays =
+        [Place::Released, Place::Unclaimed].map(|place| of(place).map(|s| stray(s, &names)).collect());
+    let (mut all, mut more) = (Vec::new(), 0);
+    for kind in std::iter::once(refused).chain(strays) {
+        more += kind.len().saturating_sub(ATTENTION_EACH);
+        all.extend(kind.into_iter().take(ATTENTION_EACH));
     }
-    all
+    (all, more)
 }
 
 fn refused(claim: &Claim) -> Option<Attention> {
@@ -33,7 +41,7 @@ fn refused(claim: &Claim) -> Option<Attention> {
     })
 }
 
-fn stray(s: &StrayAddress) -> Attention {
+fn stray(s: &StrayAddress, names: &HashSet<&str>) -> Attention {
     let a = &s.address;
     let fix = a.finding("").map(|f| f.fix).unwrap_or_default();
     let (kind, title, form) = match (&a.cover, &a.block) {
@@ -43,7 +51,12 @@ fn stray(s: &StrayAddress) -> Attention {
             (
                 AttentionKind::Released,
                 format!("points into space released on {day}"),
-                form(a, &prefix, Some(&c.reference), &c.claim),
+                form(
+                    a,
+                    &prefix,
+                    Some(&c.reference),
+                    if names.contains(c.claim.as_str()) { "" } else { &c.claim },
+                ),
             )
         }
         (None, block) => {
@@ -62,7 +75,8 @@ fn stray(s: &StrayAddress) -> Attention {
     }
 }
 
-/// The page with a form that claims the released prefix again, or the address out of its block.
+/// The page with a form that claims the released prefix again, or the address out of its block. The claim that held it may
+/// still be there, without the prefix: then the form has no name yet.
 fn form(a: &PlacedAddress, space: &str, reference: Option<&Reference>, claim: &str) -> String {
     let prefix = match reference {
         Some(_) => space.to_string(),

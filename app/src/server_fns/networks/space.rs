@@ -66,6 +66,7 @@ impl Registry<'_> {
             cells: cells.collect(),
             folded,
             refused: self.refused(shown),
+            more_refused: self.conflicts(shown).len().saturating_sub(REFUSED_MAX),
             grid: self.grid(shown),
         }
     }

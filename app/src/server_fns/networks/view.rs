@@ -2,7 +2,7 @@
 
 use super::rows::ClaimFilter;
 use super::space::Registry;
-use super::{ATTENTION_MAX, Networks, Preview, ROWS_MAX, RowState, attention, rows};
+use super::{Networks, Preview, ROWS_MAX, RowState, attention, rows};
 use model::Timestamp;
 use service::addresses::AddressReview;
 use service::numbers::prefix::parse;
@@ -150,9 +150,7 @@ pub(super) fn page(
     rows.retain(|r| filter.state.is_none_or(|state| r.state == state));
     let more_claims = rows.len().saturating_sub(ROWS_MAX);
     rows.truncate(ROWS_MAX);
-    let mut attention = attention::entries(claims, review);
-    let more = attention.len().saturating_sub(ATTENTION_MAX);
-    attention.truncate(ATTENTION_MAX);
+    let (attention, more) = attention::entries(claims, review);
     Networks {
         blocks: all.iter().map(|p| registry.block(p)).collect(),
         space,

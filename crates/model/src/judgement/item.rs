@@ -62,6 +62,9 @@ pub struct Item {
     /// Its settings of checks.
     #[serde(default, skip_serializing_if = "Checks::is_empty")]
     pub checks: Checks,
+    /// The reminder days of its organisation by which it was judged; not stored with it.
+    #[serde(skip)]
+    pub org_days: Option<Vec<i64>>,
     /// Reminders of its expiration that were announced.
     #[serde(default)]
     pub reminded: Vec<Reminded>,
@@ -93,6 +96,7 @@ impl Item {
             auto_renew: None,
             muted_until: None,
             checks: Checks::default(),
+            org_days: None,
             reminded: Vec::new(),
             was_delegated: false,
             added_at: now,

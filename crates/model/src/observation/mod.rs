@@ -11,6 +11,8 @@ use crate::judgement::confirm::{AnswersElsewhere, Pending};
 use crate::registration::RegistrationState;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 /// The parts of an observation; each is looked up, fails and ages by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -158,6 +160,18 @@ impl Observation {
             elsewhere: Vec::new(),
             cluster: None,
         }
+    }
+
+    /// The addresses that records hold and those of the name servers, each once with its owner.
+    pub fn addresses(&self) -> impl Iterator<Item = (&str, IpAddr)> {
+        let records =
+            self.zone.value.iter().flat_map(ZoneSnapshot::addresses).map(|(set, a)| (set.name.as_str(), a));
+        let servers = self.delegation.value.iter().flat_map(|d| {
+            let asked = d.servers.iter().filter_map(|s| Some((s.name.as_str(), s.address?)));
+            asked.chain(d.parent_ns.iter().flat_map(|n| n.addresses.iter().map(|a| (n.name.as_str(), *a))))
+        });
+        let mut seen = BTreeSet::new();
+        records.chain(servers).filter(move |found| seen.insert(*found))
     }
 
     /// The latest time any part was tried.

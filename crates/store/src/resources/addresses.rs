@@ -1,4 +1,4 @@
-//! Which domains point into a prefix: the addresses of A and AAAA records, written with each observation.
+//! Which domains point into a prefix: the addresses of A and AAAA records and of name servers, written with each observation.
 
 use super::Pointing;
 use crate::api::{Error, Result};
@@ -32,11 +32,14 @@ fn address(key: &str) -> Result<IpAddr> {
     }
 }
 
-/// The addresses of an observation, each with the name that has it; `None` where the zone could not be read.
+/// The addresses of an observation, those of name servers too, each with the name that has it; `None` where the zone could
+/// not be read.
 pub(crate) fn of(o: &Observation) -> Option<BTreeSet<(String, String)>> {
-    let zone = o.zone.value.as_ref().filter(|_| o.vantage == Vantage::local())?;
-    let each = zone.addresses().take(KEPT_MAX);
-    Some(each.map(|(set, address)| (keys(&host(address)).0, set.name.clone())).collect())
+    if o.zone.value.is_none() || o.vantage != Vantage::local() {
+        return None;
+    }
+    let each = o.addresses().take(KEPT_MAX);
+    Some(each.map(|(name, address)| (keys(&host(address)).0, name.to_string())).collect())
 }
 
 /// Keeps the addresses of domains in place of those that were found before; what could not be read is as it was.

@@ -187,8 +187,13 @@ fn cover(h: &Holding, released_at: Option<Timestamp>) -> StoredCover {
 }
 
 pub(super) async fn released(db: &Db, org: OrgId, limit: u32) -> Result<Vec<StoredCover>> {
+    // The newest release of each prefix that is not held again: of one that comes and goes, the others would fill the limit.
     let sql = format!(
-        "SELECT {COLUMNS} FROM prefixes WHERE org = $1 AND released_at IS NOT NULL ORDER BY released_at DESC, id DESC LIMIT $2"
+        "SELECT {COLUMNS} FROM prefixes p WHERE org = $1 AND released_at IS NOT NULL \
+         AND prefix NOT IN (SELECT h.prefix FROM prefixes h WHERE h.org = $1 AND h.released_at IS NULL) \
+         AND NOT EXISTS (SELECT 1 FROM prefixes q WHERE q.org = p.org AND q.prefix = p.prefix AND q.released_at IS NOT NULL \
+         AND (q.released_at > p.released_at OR (q.released_at = p.released_at AND q.id > p.id))) \
+         ORDER BY released_at DESC, id DESC LIMIT $2"
     );
     let rows = db.rows(sql, args![org.0, i64::from(limit)]).await?;
     rows.iter().map(|r| read(r).map(|row| cover(&row.holding, row.released_at))).collect()

@@ -1,6 +1,6 @@
 //! Settings of checks, of a domain and of an organisation, and reminders that no scan found.
 
-use crate::world::{ONE, Place, TWO, add, item, later, name, now};
+use crate::world::{ONE, Place, TWO, add, item, later, name, now, scan};
 use model::account::{Actor, AuditQuery, UserId};
 use model::checks::Checks;
 use model::event::{Change, EventKind, EventQuery, Severity};
@@ -87,6 +87,29 @@ pub async fn checks_are_said_of_a_domain_and_of_an_organisation(place: &Place) {
     assert_eq!(of("organisation.checks"), [(words.clone(), None), (interval, words)], "newest first");
     let changed = "muted until 2026-11-20 13:00 UTC; checks: every 15 minutes; reminders: 30, 7 days before";
     assert_eq!(of("domain.change").last().unwrap().1.as_deref(), Some(changed));
+}
+
+/// The organisation says other days while its domains are judged by those before: the mark to judge again stays.
+pub async fn what_is_judged_by_the_days_before_stays_due(place: &Place) {
+    let s = place.open().await;
+    let ana = UserId("ana".into());
+    assert!(s.create_user(&ana, "ana@alder.example", "Ana", now()).await.unwrap());
+    assert_eq!(s.create_org("key-1", "Alder Labs", &ana, now()).await.unwrap(), ONE);
+    add(&*s, ONE, &["a.example"]).await;
+    let scanned = scan(&*s, "a.example", &[], later(1)).await;
+    let (before, row) = item(&*s, ONE, "a.example").await;
+    let said = Checks { interval_s: None, expiry_days: Some(vec![7]) };
+    s.set_checks(ONE, &said, &entry()).await.unwrap();
+    let mut judged = before.clone();
+    judged.status.judge_again_at = Some(later(600));
+    s.update_judged(&[(judged.clone(), row.clone())], later(2)).await.unwrap();
+    let outcome = ItemOutcome { item: judged.clone(), row: row.clone(), changes: vec![] };
+    assert!(!s.record_reminder(&before, &outcome, later(2)).await.unwrap());
+    assert!(matches!(s.record(&scanned).await, Err(Error::Conflict)));
+    assert_eq!(s.due_for_judgement(later(3), 9).await.unwrap().len(), 1, "by the new days");
+    judged.org_days = said.expiry_days;
+    s.update_judged(&[(judged, row)], later(4)).await.unwrap();
+    assert!(s.due_for_judgement(later(5), 9).await.unwrap().is_empty());
 }
 
 pub async fn a_reminder_without_a_scan_is_recorded_once(place: &Place) {

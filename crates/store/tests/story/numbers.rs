@@ -174,6 +174,26 @@ pub async fn a_released_prefix_goes_to_the_claim_that_waited(place: &Place) {
     assert_eq!((last.name.as_str(), last.op, last.rv), ("second", Op::Update, second.rv));
 }
 
+/// A prefix that comes and goes is one entry, and fills no limit; one that is held again is none.
+pub async fn released_prefixes_are_listed_once_and_not_while_they_are_held(place: &Place) {
+    let s = place.open().await;
+    let released = async || {
+        let found = s.released(ONE, 2).await.unwrap();
+        found.into_iter().map(|c| format!("{} {}", c.prefix, c.claim)).collect::<Vec<_>>()
+    };
+    let round = async |name: &str, prefix: &str, at| {
+        let made = s.write_network_claim(&write(ONE, name, None, &[exact(prefix)]), later(at)).await.unwrap();
+        s.delete_network_claim(ONE, name, Some(made.rv), &Policy::default(), later(at + 1)).await.unwrap();
+    };
+    round("once", "10.0.0.0/24", 1).await;
+    for i in 0..5 {
+        round(&format!("often-{i}"), "10.0.1.0/24", 10 + 2 * i).await;
+    }
+    assert_eq!(released().await, ["10.0.1.0/24 often-4", "10.0.0.0/24 once"]);
+    claim(&*s, ONE, "again", &[exact("10.0.1.0/24")]).await;
+    assert_eq!(released().await, ["10.0.0.0/24 once"]);
+}
+
 pub async fn hopeless_claims_starve_no_other(place: &Place) {
     let s = place.open().await;
     claim(&*s, TWO, "keeper", &[exact("192.168.0.0/16")]).await;
@@ -380,6 +400,17 @@ pub async fn names_are_found_by_the_prefix_they_point_into(place: &Place) {
     assert_eq!(found(ONE, "::/0").await, "www.q7.io 2001:db8::7");
     assert_eq!(found(TWO, "10.20.0.0/16").await, "mx.alder.example 10.20.5.1");
     assert_eq!(s.pointing_into(ONE, &"0.0.0.0/0".parse().unwrap(), 2).await.unwrap().len(), 2);
+    // The addresses of name servers too.
+    let mut record = scan(&*s, "alder.example", &[], now()).await;
+    record.observation.zone.value = Some(ZoneSnapshot {
+        rrsets: vec![rrset("mx.alder.example", "A", &["10.20.5.1"])],
+        ..ZoneSnapshot::default()
+    });
+    let server = serde_json::json!({ "name": "ns1.alder.example", "addresses": ["10.20.5.9"], "glue": true });
+    let delegation = serde_json::json!({ "zone": "alder.example", "parent": "example", "delegated": true, "parent_ns": [server], "child_ns": [], "ds": [], "servers": [], "notes": [] });
+    record.observation.delegation.value = Some(serde_json::from_value(delegation).unwrap());
+    s.record(&record).await.expect("records");
+    assert_eq!(found(ONE, "10.20.5.8/29").await, "ns1.alder.example 10.20.5.9");
     // What could not be read stays as it was; what is gone is gone.
     scanned("q7.io", None).await;
     assert_eq!(found(ONE, "10.20.5.4/30").await, "q7.io 10.20.5.7");
