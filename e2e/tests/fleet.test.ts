@@ -25,7 +25,7 @@ async function looked(page: Page, name: string): Promise<void> {
 
 const listed = (page: Page, name: string): Locator => page.getByRole("row").filter({ has: page.getByText(name, { exact: true }) });
 
-test("a token is made and used by an agent whose identity exists, which the page says", async ({ page }) => {
+test("a token is made and used by an agent whose identity exists, which the page says", async ({ page, complaints }) => {
   test.setTimeout(180_000);
   await expect
     .poll(
@@ -47,6 +47,8 @@ test("a token is made and used by an agent whose identity exists, which the page
   await make.click();
   await expect(page.getByRole("alert")).toContainText(`The id ${agent} exists`);
   await expect(page.getByLabel("Id", { exact: true })).toHaveValue(agent);
+  // The browser reports the answer to the refused form.
+  expect(complaints.splice(0).every((c) => c.includes("409"))).toBe(true);
 
   await hydrated(page);
   await page.getByLabel("Id", { exact: true }).fill("");
@@ -82,7 +84,7 @@ test("a token is made and used by an agent whose identity exists, which the page
   await expect(named.getByText(`${token?.[1]} has joined, version 0.0.9.`), "without a reload").toBeVisible();
   await named.getByRole("link", { name: "Show it in the list" }).click();
   await expect(listed(page, token?.[1] ?? "")).toContainText("older than this server");
-  await page.request.delete(`${own.url}/api/v1/fleet/agents/${token?.[1]}`);
+  await page.request.delete(`${own.url}/api/v1/fleet/${token?.[1]}`);
 });
 
 test("a point of presence is revoked in two steps", async ({ page }) => {
