@@ -54,7 +54,8 @@ async fn addresses_lie_in_claims_released_prefixes_unclaimed_blocks_or_elsewhere
     let (_, found) = site.api("GET", "/api/v1/networks/names?prefix=10.0.0.0/23", Value::Null).await;
     let names: Vec<_> =
         found["names"].as_array().unwrap().iter().map(|n| n["address"].as_str().unwrap()).collect();
-    assert_eq!(names, ["10.0.0.7", "10.0.1.7"]);
+    assert_eq!(names, ["10.0.0.7", "10.0.0.53", "10.0.1.7"]);
+    assert_eq!(found["names"][1]["name"], "ns1.q7.io", "{found}");
     assert_eq!(
         (&found["names"][0]["name"], &found["names"][0]["ptr"]),
         (&json!("www.q7.io"), &json!("unknown"))
