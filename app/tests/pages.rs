@@ -236,7 +236,12 @@ async fn tabs_are_addresses() {
     let everywhere = read(&story(), "/tools/compare?name=www.alder.example&type=SOA").await;
     says(
         &everywhere,
-        &["From each place", "12 ms", "412 ms", "from sin-1: slow, unicast authoritative DNS."],
+        &[
+            "From each place",
+            "12 ms",
+            "412 ms",
+            "from sin-1: slow, unicast authoritative DNS. 1 of 4 points of presence were asked, spread over their regions.",
+        ],
     );
     let traced = read(&story(), "/domains/alder.example/dns?trace=SOA").await;
     says(&traced, &["alder.example does not exist", "7 questions in 41 ms", "refers to example"]);

@@ -4,7 +4,8 @@
 //! `[[bulk]]`), all added at once, on SQLite and on PostgreSQL. Printed: scans a second of each fifth of the way, so that
 //! what grows with the number of names shows; the peak memory of the server; and the time from a Rescan, as a page or
 //! another replica queues it, to its start while all others wait. `-- --names N` takes another number than 10,000 (100,000
-//! takes a while), `-- --concurrency N` other than 16 scans at a time, `-- --only sqlite` or `postgres` one database.
+//! takes a while), `-- --concurrency N` other than 16 scans at a time, `-- --only sqlite` or `postgres` one database,
+//! `-- --rounds 24` scans each name that often, as a day of hourly checks does, and prints the memory after each round.
 
 #[path = "../../crates/store/tests/story/cluster.rs"]
 #[allow(dead_code, reason = "the store's tests use more of it")]
@@ -102,11 +103,11 @@ impl Server {
         found.trim().parse::<f64>().ok().map(|n| n as usize)
     }
 
-    /// Peak resident memory in kilobytes, where the system tells.
-    fn peak(&self) -> Option<u64> {
+    /// Resident memory in megabytes, now (`VmRSS:`) or at its peak (`VmHWM:`), where the system tells.
+    fn memory(&self, which: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-        line.trim().trim_end_matches("kB").trim().parse().ok()
+        let line = status.lines().find_map(|l| l.strip_prefix(which))?;
+        line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kb| kb / 1024)
     }
 }
 
@@ -173,7 +174,15 @@ async fn measure(what: &str, folder: &Path, engine: &Path, names: &Arc<Vec<Domai
     let (begin, first) = (Instant::now(), server.recorded().unwrap_or(0));
     // How many were recorded, and when.
     let mut points = vec![(0.0, first)];
-    while let Some((at, n)) = points.last().copied().filter(|(_, n)| *n < names.len()) {
+    let (rounds, mut round, mut memory) = (number("--rounds", 1), 1, Vec::new());
+    while let Some((at, n)) = points.last().copied().filter(|(_, n)| *n < names.len() * rounds) {
+        if n >= names.len() * round {
+            round += 1;
+            memory.extend(server.memory("VmRSS:"));
+            let due = |name: &DomainName| (Job::Scan(name.clone()), Timestamp::now());
+            let jobs: Vec<_> = names.iter().map(due).collect();
+            store.enqueue(&jobs, Priority::Scheduled).await.expect("queues");
+        }
         tokio::time::sleep(Duration::from_millis(200)).await;
         let elapsed = begin.elapsed().as_secs_f64();
         match server.recorded().filter(|found| *found > n) {
@@ -184,7 +193,7 @@ async fn measure(what: &str, folder: &Path, engine: &Path, names: &Arc<Vec<Domai
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     let took = asking.await.expect("rescans");
 
-    let total = names.len() - first;
+    let total = names.len() * rounds - first;
     let rate = |from: usize, to: usize| {
         let at = |n: usize| {
             points.iter().find(|(_, found)| *found >= n).copied().unwrap_or(points[points.len() - 1])
@@ -196,14 +205,15 @@ async fn measure(what: &str, folder: &Path, engine: &Path, names: &Arc<Vec<Domai
         (0..5).map(|i| format!("{:.0}", rate(total * i / 5, total * (i + 1) / 5))).collect();
     let all = rate(0, total);
     let word = |reached: bool| if reached { "reached" } else { "MISSED" };
-    println!("{what}: {} names, half of them signed", names.len());
+    println!("{what}: {} names, half of them signed, {rounds} rounds", names.len());
     println!(
         "  {all:.0} scans a second (at least {TARGET_RATE:.0}: {}); by fifths {}",
         word(all >= TARGET_RATE),
         fifths.join(", ")
     );
-    if let Some(kb) = server.peak() {
-        println!("  peak memory {} MB", kb / 1024);
+    if let Some(peak) = server.memory("VmHWM:") {
+        memory.extend(server.memory("VmRSS:"));
+        println!("  peak memory {peak} MB; after each round {memory:?}");
     }
     if let Some(longest) = took.last() {
         let p99 = took[(took.len() - 1) * 99 / 100];

@@ -1,4 +1,4 @@
-//! What `/metrics` exports, judged by Prometheus' own `promtool`, and compared with alert rules, dashboard and manual.
+//! What `/metrics` exports, and alert rules, judged by Prometheus' own `promtool`, and compared with dashboard and manual.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -93,6 +93,31 @@ fn alert_rules_are_well_formed_and_in_the_runbook() {
     for alert in alerts {
         assert!(manual.contains(&format!("`{alert}`")), "{alert} is not in the runbook");
     }
+}
+
+#[test]
+fn each_alert_fires_when_what_it_watches_lasts_and_not_while_all_is_well() {
+    let rules = std::fs::read_to_string(docs("alerts.rules.yml")).unwrap();
+    let tests = std::fs::read_to_string(docs("alerts.tests.yml")).unwrap();
+    for alert in rules.lines().filter_map(|l| l.trim().strip_prefix("- alert: ")) {
+        let silent = tests.matches(&format!("alertname: {alert}, exp_alerts: []")).count();
+        assert_eq!((silent, tests.matches(&format!("alertname: {alert}\n")).count()), (2, 1), "{alert}");
+    }
+    // promtool looks for the rules beside their tests.
+    let judged = |rules: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("alerts.rules.yml"), rules).unwrap();
+        std::fs::write(folder.path().join("alerts.tests.yml"), &tests).unwrap();
+        promtool(&["test", "rules", folder.path().join("alerts.tests.yml").to_str().unwrap()], "")
+    };
+    let Some(out) = judged(&rules) else { return };
+    assert!(
+        out.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&out.stdout),
+        String::from_utf8_lossy(&out.stderr)
+    );
+    assert!(!judged(&rules.replace("> 300", "> 3000")).unwrap().status.success(), "another threshold passes");
 }
 
 /// Whether promtool accepts these queries, and its words; `None` when it is not installed.

@@ -64,7 +64,7 @@ pub fn run(which: Option<&str>, extra: &[String]) -> Result<()> {
 
 /// The long forms of the kill tests. They judge what is left behind rather than a speed, so the quick build does.
 fn kill() -> Result<()> {
-    sh::say("kill tests: about 20 minutes");
+    sh::say("kill tests: about an hour");
     let words = ["test", "--package", "domainscope", "--test", "kill", "--"];
     sh::run(sh::cargo().args(words).args(["--ignored", "--nocapture", "--test-threads", "1"]))
 }

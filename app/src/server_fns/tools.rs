@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use model::compare::Comparison;
 use model::configure::ServiceReport;
 use model::fqdn::FqdnReport;
-use model::places::PlacesView;
+use model::places::{Looked, PlacesView};
 use model::resolvers::PublicResolver;
 use model::third_party::ThirdPartyLook;
 use model::web_places::WebPlace;
@@ -40,7 +40,7 @@ pub async fn ask_places(name: String, rtype: String) -> Result<PlacesView, ApiEr
 
 /// What a web server answers from every place.
 #[server(name = AskWeb, prefix = "/api/fn", endpoint = "ask-web", output = Json)]
-pub async fn ask_web(name: String, path: String) -> Result<Vec<WebPlace>, ApiError> {
+pub async fn ask_web(name: String, path: String) -> Result<Looked<WebPlace>, ApiError> {
     let (backend, caller) = context::backend()?;
     backend.ask_web(&caller, &name, &path).await
 }

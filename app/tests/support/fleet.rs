@@ -8,7 +8,7 @@ use model::certificate::{Hop, HttpObservation};
 use model::compare::{Authority, AuthorityOutcome};
 use model::dns::AnswerKind;
 use model::ids::{Caller, LogPosition};
-use model::places::PlaceAnswer;
+use model::places::{Looked, PlaceAnswer};
 use model::third_party::{ThirdPartyAnswer, ThirdPartyLook};
 use model::tools::chain::AuthorityServer;
 use model::web_places::{WebAnswer, WebPlace};
@@ -129,14 +129,15 @@ impl FleetBackend for Sample {
         self.note(format!("revoke {id}"));
         Ok(())
     }
-    async fn ask_places(&self, _: &Caller, name: &str, _: &str) -> ApiResult<Vec<PlaceAnswer>> {
+    async fn ask_places(&self, _: &Caller, name: &str, _: &str) -> ApiResult<Looked<PlaceAnswer>> {
         if name != "www.alder.example" {
-            return Ok(vec![]);
+            return Ok(Looked { places: vec![], left_out: 0 });
         }
-        Ok(vec![
+        let places = vec![
             place("local", "This server", Some((12.0, "a"))),
             place("sin-1", "sin-1", Some((412.0, "a"))),
-        ])
+        ];
+        Ok(Looked { places, left_out: 3 })
     }
     async fn ask_third_parties(
         &self,
@@ -160,7 +161,7 @@ impl FleetBackend for Sample {
         let (name, rtype, server) = (name.into(), rtype.into(), server.into());
         Ok(ThirdPartyLook { name, rtype, server, answers: vec![answer], problems: vec![] })
     }
-    async fn ask_web(&self, _: &Caller, name: &str, path: &str) -> ApiResult<Vec<WebPlace>> {
+    async fn ask_web(&self, _: &Caller, name: &str, path: &str) -> ApiResult<Looked<WebPlace>> {
         self.note(format!("web {name}"));
         let seen = |scheme: &str, status: Option<u16>| {
             let error = status.is_none().then(|| "can't be reached: connection refused".to_string());
@@ -181,6 +182,7 @@ impl FleetBackend for Sample {
             }),
             error: None,
         };
-        Ok(vec![place("local", "This server", Some(200)), place("fra-1", "fra-1", None)])
+        let places = vec![place("local", "This server", Some(200)), place("fra-1", "fra-1", None)];
+        Ok(Looked { places, left_out: 0 })
     }
 }

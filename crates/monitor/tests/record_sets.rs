@@ -21,7 +21,7 @@ use store::NewItem;
 const FIELD: &str = "q7.io A";
 
 /// A server: the sets that it gives in turn (one that does not rotate has one), and how it is found.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Server {
     sets: Vec<Vec<&'static str>>,
     health: ServerHealth,
@@ -54,6 +54,11 @@ struct State {
 }
 
 impl State {
+    fn of(seed: u64, servers: Vec<Server>) -> State {
+        let now = "2026-11-01T14:05:00Z".parse().unwrap();
+        State { servers, now, seed, compared: 0, zone_fails: false }
+    }
+
     fn random(&mut self, below: usize) -> usize {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.seed >> 33).unwrap() % below
@@ -166,14 +171,9 @@ struct Stage {
 
 impl Stage {
     async fn new(seed: u64, servers: &[Server]) -> Stage {
-        let now = "2026-11-01T14:05:00Z".parse().unwrap();
-        let world = Arc::new(World(Mutex::new(State {
-            servers: servers.to_vec(),
-            now,
-            seed,
-            compared: 0,
-            zone_fails: false,
-        })));
+        let state = State::of(seed, servers.to_vec());
+        let now = state.now;
+        let world = Arc::new(World(Mutex::new(state)));
         let folder = tempfile::tempdir().unwrap();
         let scanner = Scanner {
             store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
@@ -391,4 +391,68 @@ async fn a_set_that_rotates_is_not_united() {
     }
     assert!(found <= 5, "{found} of 200 looks were taken for a disagreement");
     assert!(s.events().await.len() <= 3, "{:?}", s.events().await);
+}
+
+/// Any servers, each with any of the records, whose sets change now and then and which fall silent now and then: each time
+/// their union changes is one event at most, and while it stays there is none.
+#[tokio::test]
+async fn whatever_servers_have_each_union_is_told_once() {
+    const RECORDS: [&str; 3] = ["198.51.100.1", "198.51.100.2", "198.51.100.3"];
+    let mut told = 0;
+    for seed in 0..10 {
+        let mut dice = State::of(seed, vec![]);
+        let count = 2 + dice.random(3);
+        let mut servers = vec![steady(&[RECORDS[0]]); count];
+        let s = Stage::new(seed, &servers).await;
+        s.hours(3).await;
+        let (mut said, mut known) = (s.events().await, s.stored().await.0);
+        for phase in 1..=8 {
+            let history = format!("seed {seed}, phase {phase}: {known:?} to {servers:?}");
+            for server in &mut servers {
+                server.sets = vec![RECORDS.into_iter().filter(|_| dice.random(2) == 0).collect()];
+                // Their serials say at times that they differ, and say nothing at others.
+                server.serial = phase * 2 + u32::from(dice.random(3) == 0);
+            }
+            let now = union_of(&servers);
+            s.serve(&servers);
+            s.hours(8).await;
+            let (data, findings) = s.stored().await;
+            let at_once = s.events().await;
+            let is_read = data == now;
+            assert!(is_read || data == known, "{history}: {data:?}");
+            let new = usize::from(data != known);
+            assert_eq!(at_once.len(), said.len() + new, "{history} to {servers:?}: {at_once:#?}");
+            let agree = servers.iter().all(|x| x.sets == servers[0].sets);
+            assert!(!agree || findings.is_empty(), "{history}: {findings:?}");
+            if is_read {
+                told += new;
+                // Some are silent, one answers.
+                let up = dice.random(count);
+                let quiet = |(i, server): (usize, &Server)| match i == up || dice.random(2) == 0 {
+                    true => server.clone(),
+                    false => server.clone().silent(),
+                };
+                let quiet: Vec<Server> = servers.iter().enumerate().map(quiet).collect();
+                s.serve(&quiet);
+                s.hours(4).await;
+                s.serve(&servers);
+                s.hours(8).await;
+                let of_records = |all: &[String]| all.iter().filter(|e| e.starts_with(FIELD)).count();
+                let after = s.events().await;
+                assert_eq!(
+                    of_records(&after),
+                    of_records(&at_once),
+                    "{history}: silent {quiet:?}: {after:#?}"
+                );
+                assert_eq!(s.stored().await.0, now, "{history}");
+            }
+            (said, known) = (s.events().await, s.stored().await.0);
+        }
+    }
+    assert!(told > 25, "{told}");
+}
+
+fn union_of(servers: &[Server]) -> Vec<&'static str> {
+    let all: std::collections::BTreeSet<_> = servers.iter().flat_map(|s| s.sets[0].iter().copied()).collect();
+    all.into_iter().collect()
 }

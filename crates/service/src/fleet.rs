@@ -4,7 +4,7 @@ use crate::ApiResult;
 use async_trait::async_trait;
 use model::Timestamp;
 use model::ids::{Caller, LogPosition};
-use model::places::PlaceAnswer;
+use model::places::{Looked, PlaceAnswer};
 use model::third_party::ThirdPartyLook;
 use model::web_places::WebPlace;
 use serde::{Deserialize, Serialize};
@@ -165,9 +165,9 @@ pub trait FleetBackend: Send + Sync + 'static {
     /// Removes a point of presence: its key is refused from now on.
     async fn revoke_agent(&self, caller: &Caller, id: &str) -> ApiResult<()>;
     /// What the authoritative servers say when asked from here and from every point of presence; empty without any.
-    async fn ask_places(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Vec<PlaceAnswer>>;
+    async fn ask_places(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Looked<PlaceAnswer>>;
     /// What a web server answers at a path, asked from here and from every point of presence.
-    async fn ask_web(&self, caller: &Caller, name: &str, path: &str) -> ApiResult<Vec<WebPlace>>;
+    async fn ask_web(&self, caller: &Caller, name: &str, path: &str) -> ApiResult<Looked<WebPlace>>;
     /// What places of third parties get for a name and type, from the name server that is named or from their own
     /// resolvers; empty while the feature is off.
     async fn ask_third_parties(

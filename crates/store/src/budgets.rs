@@ -3,7 +3,7 @@
 
 use crate::api::Result;
 use crate::codec::micros;
-use crate::db::{Db, args};
+use crate::db::{Db, Sql, args};
 use jiff::Timestamp;
 
 /// Days after its last change that a budget is deleted; a daily quota looks back one day.
@@ -22,18 +22,25 @@ pub(crate) async fn swap(
     now: Timestamp,
 ) -> Result<Option<i64>> {
     let at = micros(now);
-    let (sql, version, next) = match expected {
+    let (sql, version, next): (Sql, _, _) = match expected {
         // A recreated row begins beyond every version the one before it can have had: there was less than one
         // write a microsecond.
         None => (
             "INSERT INTO host_budgets (host, version, state, changed_at) VALUES ($1, $2, $3, $4) \
-             ON CONFLICT (host) DO NOTHING",
+             ON CONFLICT (host) DO NOTHING"
+                .into(),
             at,
             at,
         ),
         Some(v) => (
-            "UPDATE host_budgets SET version = version + 1, state = $3, changed_at = $4 \
-             WHERE host = $1 AND version = $2",
+            // Two of these for each request to a registry: none waits for the disk. A database that crashes forgets the
+            // requests of its last moments, no more.
+            format!(
+                "UPDATE host_budgets SET version = version + 1, state = $3, changed_at = $4 \
+                 WHERE host = $1 AND version = $2{}",
+                db.without_waiting_for_the_disk()
+            )
+            .into(),
             v,
             v + 1,
         ),

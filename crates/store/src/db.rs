@@ -228,6 +228,15 @@ impl Db {
         }
     }
 
+    /// Appended to the conditions of a statement that is a transaction of its own: it is committed without waiting for the
+    /// disk. On SQLite none waits.
+    pub(crate) fn without_waiting_for_the_disk(&self) -> &'static str {
+        match self {
+            Db::Sqlite { .. } => "",
+            Db::Postgres(_) => " AND set_config('synchronous_commit', 'off', true) = 'off'",
+        }
+    }
+
     /// Appended to a SELECT inside a transaction that will write the rows: no one else changes them meanwhile.
     /// SQLite needs nothing, its writer is alone.
     pub(crate) fn for_update(&self) -> &'static str {

@@ -10,7 +10,8 @@ use model::certificate::{HttpObservation, Probe, TlsObservation, Trust};
 use model::dns::AnswerKind;
 use model::finding::Level;
 use model::names::Fqdn;
-use model::web_places::{Readiness, WebPlace, readiness, web_sentence};
+use model::places::Looked;
+use model::web_places::{Readiness, WebPlace, readiness};
 use probe::{DnsAnswer, Names, Options, Prober};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -98,22 +99,22 @@ async fn from_places(args: &ProbeArgs, engine: &EngineArgs, host: Fqdn, json: bo
     let store = super::place::existing(&args.data, args.database.as_deref(), None).await?;
     let internet = wiring::internet(engine)?;
     let asked = (&host, path.as_str());
-    let places =
+    let looked =
         product::web_places(&*store, &monitor::SystemClock, &internet, "This machine", asked).await?;
-    let sentence = web_sentence(&places);
+    let (sentence, Looked { places, left_out }) = (looked.sentence(), looked);
     if json {
-        print_json(
-            &serde_json::json!({ "host": host, "path": path, "places": places, "sentence": sentence }),
-        )?;
+        print_json(&serde_json::json!({
+            "host": host, "path": path, "places": places, "left_out": left_out, "sentence": sentence
+        }))?;
     } else {
-        print(places_text(&places).trim_end())?;
+        print(places_text(&sentence, &places).trim_end())?;
     }
     let is_ready = |p: &WebPlace| p.seen.as_ref().is_some_and(|s| readiness(&s.https).0 == Readiness::Ready);
     Ok(if places.iter().all(is_ready) { Outcome::Done } else { Outcome::Problems })
 }
 
-fn places_text(places: &[WebPlace]) -> String {
-    let mut out = format!("{}\n\n", web_sentence(places));
+fn places_text(sentence: &str, places: &[WebPlace]) -> String {
+    let mut out = format!("{sentence}\n\n");
     for p in places {
         let label = if p.region.is_empty() { p.label.clone() } else { format!("{} ({})", p.label, p.region) };
         let Some(seen) = &p.seen else {

@@ -218,7 +218,7 @@ async fn api_places(
     Query(q): Query<Question>,
 ) -> Response {
     let places = state.services.ask_places(&caller, &q.name, &q.rtype).await;
-    respond(places.map(|p| json!({ "sentence": model::places::places_sentence(&p), "places": p })))
+    respond(places.map(|p| json!({ "sentence": p.sentence(), "places": p.places, "left_out": p.left_out })))
 }
 
 /// What a web server is asked for.
@@ -237,7 +237,7 @@ async fn api_readiness(
     Query(q): Query<WebHost>,
 ) -> Response {
     let places = state.services.ask_web(&caller, &q.name, &q.path).await;
-    respond(places.map(|p| json!({ "sentence": model::web_places::web_sentence(&p), "places": p })))
+    respond(places.map(|p| json!({ "sentence": p.sentence(), "places": p.places, "left_out": p.left_out })))
 }
 
 /// What places of third parties are asked.

@@ -30,6 +30,7 @@ fn card(view: PlacesView) -> AnyView {
     view! {
         <section class="card tbl-wrap" id="places">
             <div class="card-head"><h2>"From each place"</h2><span class="text-muted">{places.len()}</span><div class="aside">"authoritative servers, uncached"</div></div>
+            <p class="px-4 py-2 border-b text-sm">{sentence}</p>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Answers from each place">
                 <table class="tbl tbl-tight">
                     <thead><tr><th scope="col">"From"</th><th scope="col">"Server"</th><th scope="col" class="num">"Answer time"</th><th scope="col">"Answer"</th></tr></thead>
@@ -37,7 +38,6 @@ fn card(view: PlacesView) -> AnyView {
                 </table>
             </div>
             {caches(&places)}
-            <div class="card-foot text-xs">{sentence}</div>
         </section>
     }
     .into_any()

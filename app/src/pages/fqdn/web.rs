@@ -5,7 +5,8 @@ use crate::resource::late;
 use crate::server_fns;
 use leptos::prelude::*;
 use model::certificate::HttpObservation;
-use model::web_places::{Readiness, WebPlace, readiness, web_sentence};
+use model::places::Looked;
+use model::web_places::{Readiness, WebPlace, readiness};
 
 /// The card. It loads after the page: a host that does not answer takes seconds.
 #[component]
@@ -13,7 +14,7 @@ pub(super) fn FromPlaces(name: String) -> impl IntoView {
     let data = late(move || server_fns::ask_web(name.clone(), "/".into()));
     let answer = move || {
         data.with(|d| match d {
-            Some(Ok(places)) => card(places),
+            Some(Ok(looked)) => card(looked),
             // Roles that may not ask, and the limits of tools: the analysis itself is complete.
             Some(Err(_)) => ().into_any(),
             None => waiting("Asking the web server from each place…"),
@@ -26,18 +27,18 @@ pub(super) fn FromPlaces(name: String) -> impl IntoView {
     .into_any()
 }
 
-fn card(places: &[WebPlace]) -> AnyView {
-    let rows: Vec<_> = places.iter().map(row).collect();
+fn card(looked: &Looked<WebPlace>) -> AnyView {
+    let rows: Vec<_> = looked.places.iter().map(row).collect();
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Web server from each place"</h2><span class="text-muted">{places.len()}</span><div class="aside">"HTTPS and HTTP, redirects followed"</div></div>
+            <div class="card-head"><h2>"Web server from each place"</h2><span class="text-muted">{looked.places.len()}</span><div class="aside">"HTTPS and HTTP, redirects followed"</div></div>
+            <p class="px-4 py-2 border-b text-sm">{looked.sentence()}</p>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Responses of the web server from each place">
                 <table class="tbl tbl-tight">
                     <thead><tr><th scope="col">"From"</th><th scope="col">"HTTPS"</th><th scope="col">"HTTP"</th><th scope="col" class="num">"Time"</th><th scope="col">"Ends at"</th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            <div class="card-foot text-xs">{web_sentence(places)}</div>
         </section>
     }
     .into_any()
@@ -91,8 +92,8 @@ mod tests {
             let (id, label) = (label.to_string(), label.to_string());
             WebPlace { id, label, region: String::new(), seen: Some(answer), error: None }
         };
-        let places = [place("This server", Some(200)), place("fra-1", None)];
-        let html = Owner::new().with(|| card(&places).to_html());
+        let places = vec![place("This server", Some(200)), place("fra-1", None)];
+        let html = Owner::new().with(|| card(&Looked { places, left_out: 0 }).to_html());
         for words in
             ["200 ready", "connection refused", "31 ms", "ready from This server; not reachable from fra-1"]
         {

@@ -30,6 +30,35 @@ pub struct PlaceAnswer {
     pub caches: Option<Vec<Judged>>,
 }
 
+/// What the places that were asked see.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Looked<T> {
+    /// Each place, this server first.
+    pub places: Vec<T>,
+    /// Points of presence that were not asked, as one look asks only so many.
+    pub left_out: usize,
+}
+
+impl<T> Looked<T> {
+    /// A sentence with what it leaves out.
+    pub(crate) fn and_left_out(&self, mut sentence: String) -> String {
+        if self.left_out > 0 {
+            let (asked, all) = (self.places.len() - 1, self.places.len() - 1 + self.left_out);
+            sentence.push_str(&format!(
+                " {asked} of {all} points of presence were asked, spread over their regions."
+            ));
+        }
+        sentence
+    }
+}
+
+impl Looked<PlaceAnswer> {
+    /// What they come to.
+    pub fn sentence(&self) -> String {
+        self.and_left_out(places_sentence(&self.places))
+    }
+}
+
 /// The places as a page shows them: a browser need not judge, nor read what it does not show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlacesView {
@@ -69,7 +98,8 @@ pub struct CachesView {
 
 impl PlacesView {
     /// Of these places.
-    pub fn of(places: &[PlaceAnswer]) -> Self {
+    pub fn of(looked: &Looked<PlaceAnswer>) -> Self {
+        let places = &looked.places;
         let caches = |p: &PlaceAnswer| {
             let (answered, differ) = caches_at(p)?;
             let shown = |j: &&Judged| (j.resolver.name.clone(), j.shows.clone(), j.short.clone());
@@ -85,7 +115,7 @@ impl PlacesView {
             times: p.authority.as_ref().map(server_times).unwrap_or_default(),
             caches: caches(p),
         };
-        PlacesView { sentence: places_sentence(places), places: places.iter().map(view).collect() }
+        PlacesView { sentence: looked.sentence(), places: places.iter().map(view).collect() }
     }
 }
 
@@ -156,7 +186,7 @@ fn ms(ms: f64) -> String {
 }
 
 /// What the places come to, in a sentence or two.
-pub fn places_sentence(places: &[PlaceAnswer]) -> String {
+fn places_sentence(places: &[PlaceAnswer]) -> String {
     let Some(first) = places.first() else { return String::new() };
     let of = |wanted| -> Vec<&str> {
         let found = places.iter().skip(1).filter(|p| place_verdict(first, p) == wanted);

@@ -1,6 +1,7 @@
 //! What a web server answers when asked from several places. In: the answer seen from each place. Out: whether the host is
 //! ready there, and a sentence where places differ.
 
+use super::places::Looked;
 use crate::certificate::HttpObservation;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,13 @@ pub struct WebPlace {
     pub seen: Option<WebAnswer>,
     /// Why it could not look.
     pub error: Option<String>,
+}
+
+impl Looked<WebPlace> {
+    /// Whether the host is ready, and where it is not.
+    pub fn sentence(&self) -> String {
+        self.and_left_out(web_sentence(&self.places))
+    }
 }
 
 /// Whether a host serves over one scheme.
@@ -92,7 +100,7 @@ fn end(seen: &HttpObservation) -> &str {
 }
 
 /// What the places come to, in a sentence or two.
-pub fn web_sentence(places: &[WebPlace]) -> String {
+fn web_sentence(places: &[WebPlace]) -> String {
     let looked: Vec<(&str, &WebAnswer)> =
         places.iter().filter_map(|p| Some((p.label.as_str(), p.seen.as_ref()?))).collect();
     if looked.is_empty() {

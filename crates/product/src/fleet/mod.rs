@@ -25,7 +25,7 @@ use jiff::SignedDuration;
 use model::Timestamp;
 use model::account::Actor;
 use model::ids::{Caller, LogPosition, OrgId};
-use model::places::PlaceAnswer;
+use model::places::{Looked, PlaceAnswer};
 use model::third_party::ThirdPartyLook;
 use model::web_places::WebPlace;
 use service::policy::{Action, authorize};
@@ -308,12 +308,12 @@ impl FleetBackend for Services {
             .ok_or_else(|| ApiError::not_found(format!("There is no point of presence {shown}.")))
     }
 
-    async fn ask_places(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Vec<PlaceAnswer>> {
+    async fn ask_places(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Looked<PlaceAnswer>> {
         authorize(caller, Action::AskPlaces)?;
         self.places(caller, name, rtype).await
     }
 
-    async fn ask_web(&self, caller: &Caller, name: &str, path: &str) -> ApiResult<Vec<WebPlace>> {
+    async fn ask_web(&self, caller: &Caller, name: &str, path: &str) -> ApiResult<Looked<WebPlace>> {
         authorize(caller, Action::AskWeb)?;
         self.web_from_places(caller, name, path).await
     }

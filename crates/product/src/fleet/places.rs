@@ -12,8 +12,9 @@ use model::compare::{Authority, Earlier, Judged, ResolverAnswer, Stopped, judge}
 use model::fqdn::{VantageAnswer, VantageKind};
 use model::ids::Caller;
 use model::names::Fqdn;
-use model::places::PlaceAnswer;
+use model::places::{Looked, PlaceAnswer};
 use service::{ApiError, ApiResult};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Agent;
@@ -21,7 +22,24 @@ use store::Agent;
 /// How long an agent may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// Places that one look asks.
-pub(super) const PLACES_MAX: usize = 16;
+const PLACES_MAX: usize = 16;
+
+/// The points of presence that one look asks, as many of each region as of the others, and how many it leaves out.
+pub(super) fn chosen(agents: Vec<Agent>) -> (Vec<Agent>, usize) {
+    let left_out = agents.len().saturating_sub(PLACES_MAX);
+    let mut of_region = HashMap::<String, usize>::new();
+    let rank = |agent: Agent| {
+        let rank = of_region.entry(agent.region.clone()).or_default();
+        *rank += 1;
+        (*rank, agent)
+    };
+    let mut ranked: Vec<_> = agents.into_iter().map(rank).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.truncate(PLACES_MAX);
+    let mut chosen: Vec<Agent> = ranked.into_iter().map(|(_, agent)| agent).collect();
+    chosen.sort_by(|a, b| a.id.cmp(&b.id));
+    (chosen, left_out)
+}
 
 /// A point of presence as a place of the analyzer.
 pub(crate) struct Remote {
@@ -77,7 +95,7 @@ impl Services {
         // Without them the look is made from here alone.
         let agents = self.online_agents().await.unwrap_or_default();
         let remote = |agent| Arc::new(Remote { services: self.clone(), agent }) as Arc<dyn Vantage>;
-        agents.into_iter().take(PLACES_MAX).map(remote).collect()
+        chosen(agents).0.into_iter().map(remote).collect()
     }
 
     pub(super) async fn places(
@@ -85,13 +103,13 @@ impl Services {
         caller: &Caller,
         name: &str,
         rtype: &str,
-    ) -> ApiResult<Vec<PlaceAnswer>> {
+    ) -> ApiResult<Looked<PlaceAnswer>> {
         let name = Fqdn::read(name).map_err(|e| ApiError::invalid(e.to_string()))?.name;
         let rtype = if rtype.trim().is_empty() { "A" } else { rtype.trim() };
         dns::known_type(rtype).map_err(|e| query_error(&e))?;
-        let agents: Vec<Agent> = self.online_agents().await?.into_iter().take(PLACES_MAX).collect();
+        let (agents, left_out) = chosen(self.online_agents().await?);
         if agents.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Looked { places: Vec::new(), left_out });
         }
         let _permit = self.tools.limits.enter(caller, Work::Authority).await?;
         let here = self.tools.comparer.authority(&name, rtype).await;
@@ -106,7 +124,7 @@ impl Services {
             authority: here.ok(),
             caches: None,
         };
-        Ok(std::iter::once(here).chain(remote).collect())
+        Ok(Looked { places: std::iter::once(here).chain(remote).collect(), left_out })
     }
 
     /// What an agent sees; `here` is what this server saw, where the resolvers are to be asked too.
@@ -198,5 +216,36 @@ pub async fn answer(place: &AgentEngine, question: &Question, now: Timestamp) ->
         Question::Unknown => {
             failed(format!("the agent speaks protocol {PROTOCOL} and does not know this question: update it"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(id: usize, region: &str) -> Agent {
+        Agent {
+            id: format!("a-{id:02}"),
+            region: region.into(),
+            key: String::new(),
+            version: String::new(),
+            protocol: PROTOCOL,
+            joined_at: Timestamp::UNIX_EPOCH,
+            seen_at: Timestamp::UNIX_EPOCH,
+            latency_ms: None,
+            running: 0,
+            draining: false,
+        }
+    }
+
+    #[test]
+    fn a_look_asks_so_many_and_leaves_no_region_out() {
+        let many = (0..30).map(|n| agent(n, "eu")).chain([agent(30, "sa"), agent(31, "sa"), agent(32, "")]);
+        let (asked, left_out) = chosen(many.collect());
+        assert_eq!((asked.len(), left_out), (PLACES_MAX, 33 - PLACES_MAX));
+        let ids: Vec<_> = asked.iter().map(|a| a.id.as_str()).collect();
+        assert!(["a-00", "a-12", "a-30", "a-31", "a-32"].iter().all(|id| ids.contains(id)), "{ids:?}");
+        assert!(ids.is_sorted());
+        assert_eq!(chosen(vec![agent(1, "eu")]), (vec![agent(1, "eu")], 0));
     }
 }

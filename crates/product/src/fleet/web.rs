@@ -1,13 +1,14 @@
 //! Whether a web server is ready, from all places: this server and every point of presence that is online.
 
 use super::agents::{ask, online};
-use super::places::{PATIENCE, PLACES_MAX};
+use super::places::{PATIENCE, chosen};
 use crate::{Services, Work, unavailable};
 use ::fleet::{Answer, Question};
 use futures::future::{join, join_all};
 use model::Timestamp;
 use model::ids::Caller;
 use model::names::Fqdn;
+use model::places::Looked;
 use model::web_places::{WebAnswer, WebPlace, checked_path};
 use monitor::{Clock, Observer};
 use service::{ApiError, ApiResult};
@@ -35,10 +36,10 @@ pub async fn web_places(
     observer: &dyn Observer,
     here: &str,
     (name, path): (&Fqdn, &str),
-) -> ApiResult<Vec<WebPlace>> {
-    let mut agents = online(store, clock.now()).await.map_err(unavailable)?;
-    agents.truncate(PLACES_MAX);
-    Ok(web_answers(store, clock, observer, here, &agents, (name, path)).await)
+) -> ApiResult<Looked<WebPlace>> {
+    let (agents, left_out) = chosen(online(store, clock.now()).await.map_err(unavailable)?);
+    let places = web_answers(store, clock, observer, here, &agents, (name, path)).await;
+    Ok(Looked { places, left_out })
 }
 
 async fn web_answers(
@@ -85,14 +86,14 @@ impl Services {
         caller: &Caller,
         name: &str,
         path: &str,
-    ) -> ApiResult<Vec<WebPlace>> {
+    ) -> ApiResult<Looked<WebPlace>> {
         let (name, path) = web_question(name, path)?;
-        let mut agents = self.online_agents().await?;
-        agents.truncate(PLACES_MAX);
+        let (agents, left_out) = chosen(self.online_agents().await?);
         let _permit = self.tools.limits.enter(caller, Work::Authority).await?;
         let (store, clock) = (&**self.store(), &*self.scanner.clock);
         let observer = self.scanner.observer.as_ref();
-        Ok(web_answers(store, clock, observer, "This server", &agents, (&name, &path)).await)
+        let places = web_answers(store, clock, observer, "This server", &agents, (&name, &path)).await;
+        Ok(Looked { places, left_out })
     }
 }
 
