@@ -288,7 +288,7 @@ async fn nginx_is_probed_with_http2_its_header_fields_and_redirects() {
     let (tls, plain) = (free(), free());
     let at = dir.path().display();
     let config = format!(
-        "daemon off; pid {at}/pid; error_log {at}/error.log; worker_processes 1; events {{}}\n\
+        "daemon off; master_process off; pid {at}/pid; error_log {at}/error.log; events {{}}\n\
          http {{ access_log off; client_body_temp_path {at}/b; proxy_temp_path {at}/p; fastcgi_temp_path {at}/f; \
          uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;\n\
          server {{ listen 127.0.0.1:{plain}; return 301 https://{host}:{tls}/; }}\n\

@@ -222,18 +222,12 @@ fn named_config(folder: &Path, port: u16) -> PathBuf {
 
 fn nginx_config(folder: &Path, port: u16) -> PathBuf {
     let dir = folder.display();
-    // The tests may run as root in a folder only root can read; the worker then must be root too.
-    let user = if std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0)
-    {
-        "user root;"
-    } else {
-        ""
-    };
+    // One process: a worker would outlive a parent that is killed, and could not read a folder of root.
     write(
         folder,
         "nginx.conf",
         &format!(
-            "{user} daemon off; worker_processes 1; pid {dir}/nginx.pid; error_log stderr warn;\n\
+            "daemon off; master_process off; pid {dir}/nginx.pid; error_log stderr warn;\n\
          events {{ worker_connections 64; }}\n\
          http {{ access_log off; default_type application/rdap+json;\n\
          client_body_temp_path {dir}/t1; proxy_temp_path {dir}/t2; fastcgi_temp_path {dir}/t3; uwsgi_temp_path {dir}/t4; scgi_temp_path {dir}/t5;\n\

@@ -43,7 +43,9 @@ impl<T> Looked<T> {
     /// A sentence with what it leaves out.
     pub(crate) fn and_left_out(&self, mut sentence: String) -> String {
         if self.left_out > 0 {
-            let (asked, all) = (self.places.len() - 1, self.places.len() - 1 + self.left_out);
+            // The first place is this server.
+            let asked = self.places.len().saturating_sub(1);
+            let all = asked + self.left_out;
             sentence.push_str(&format!(
                 " {asked} of {all} points of presence were asked, spread over their regions."
             ));
