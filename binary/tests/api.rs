@@ -12,6 +12,13 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 /// Left out besides DELETE, which would take away what the other calls read: calls that make the server send messages.
 const SENDING: &str = "^/(channels|messages/resend)";
 
+/// One domain of the demo has a kept service and name servers that can't be reached, which that call says with 503.
+const SETTINGS: &str = r#"
+[[operations]]
+include-path = "/domains/{name}/services/{id}"
+checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", "503"]
+"#;
+
 /// The demo, with data that is thrown away.
 struct Demo {
     server: Child,
@@ -118,6 +125,7 @@ fn the_description_is_valid_and_the_server_keeps_it() {
     let file = folder.path().join("openapi.json");
     std::fs::write(&file, get(&document)).unwrap();
     run(&validator, folder.path(), &["--schema", "3.1", file.to_str().unwrap()]);
+    std::fs::write(folder.path().join("schemathesis.toml"), SETTINGS).unwrap();
     // A member's token meets refusals too; an admin's gets to everything.
     for scope in ["write", "admin"] {
         let bearer = format!("Authorization: Bearer {}", token(&demo.url, scope));

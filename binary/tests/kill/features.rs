@@ -123,16 +123,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A name with which a further process leads none of the features, unless it is the only one.
-    async fn follower(&self) -> String {
-        let live: Vec<_> = self.live().await.into_iter().map(|p| p.id).collect();
-        let leads = |id: &str| {
-            let all = || live.iter().map(String::as_str).chain([id]);
-            self.group.iter().any(|s| leader(s.name, all()) == Some(id))
-        };
-        (0..).map(|n| format!("holder-{n}")).find(|id| live.is_empty() || !leads(id)).unwrap()
-    }
-
     /// Kills the server that leads the first feature. Where it was the only one it starts again.
     async fn kill(&mut self, counts_as_dead: bool) {
         let live = self.live().await;
@@ -203,7 +193,7 @@ impl<'a> Walk<'a> {
     /// On again, with a kill while a process does not use it yet.
     async fn on(&mut self, counts_as_dead: bool) {
         self.staff().await;
-        let holder = Holder::start(&self.store, "holder".into(), BTreeMap::new()).await;
+        let holder = Holder::start(&self.store, vec![("holder".into(), BTreeMap::new())]).await;
         self.turn("on");
         self.until("turning on", |f| f.state == State::TurningOn).await;
         self.kill(counts_as_dead).await;
@@ -278,10 +268,19 @@ impl<'a> Walk<'a> {
         self.report(false).await;
     }
 
-    /// A further process that uses all features.
+    /// A further process for each feature that uses it and does not lead it, unless it is the only one. (One for all would
+    /// need a name that loses for each of them: with many features there is hardly any.)
     async fn user(&self) -> Holder {
-        let uses = self.group.iter().map(|s| (s.name.to_string(), true)).collect();
-        Holder::start(&self.store, self.follower().await, uses).await
+        let live: Vec<_> = self.live().await.into_iter().map(|p| p.id).collect();
+        let follows = |feature: &str, id: &str| {
+            live.is_empty() || leader(feature, live.iter().map(String::as_str).chain([id])) != Some(id)
+        };
+        let user = |spec: &Spec| {
+            let mut names = (0..).map(|n| format!("holder-{}-{n}", spec.name));
+            let id = names.find(|id| follows(spec.name, id)).unwrap();
+            (id, BTreeMap::from([(spec.name.to_string(), true)]))
+        };
+        Holder::start(&self.store, self.group.iter().map(user).collect()).await
     }
 
     /// Waits until a server is at the deletion of these data.

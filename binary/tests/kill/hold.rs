@@ -8,40 +8,49 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 
-/// A process that reports the old value of all features, for as long as it lives: a transition waits for it.
+/// Processes that report the old value of features, for as long as they live: transitions wait for them.
 pub struct Holder {
     task: tokio::task::JoinHandle<()>,
     store: Arc<dyn Store>,
-    id: String,
+    ids: Vec<String>,
 }
 
 impl Holder {
-    pub async fn start(store: &Arc<dyn Store>, id: String, uses: BTreeMap<String, bool>) -> Holder {
-        let mut process = ::features::Process {
-            id: id.clone(),
+    /// Of these names, each with what it reports.
+    pub async fn start(store: &Arc<dyn Store>, uses: Vec<(String, BTreeMap<String, bool>)>) -> Holder {
+        let ids = uses.iter().map(|(id, _)| id.clone()).collect();
+        let process = |(id, uses)| ::features::Process {
+            id,
             version: env!("CARGO_PKG_VERSION").into(),
             started_at: Timestamp::now(),
             seen_at: Timestamp::now(),
             uses,
             lacks: BTreeSet::new(),
         };
-        store.announce(&process).await.unwrap();
+        let mut processes: Vec<_> = uses.into_iter().map(process).collect();
+        for process in &processes {
+            store.announce(process).await.unwrap();
+        }
         let to = store.clone();
         let task = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                process.seen_at = Timestamp::now();
-                to.announce(&process).await.unwrap();
+                for process in &mut processes {
+                    process.seen_at = Timestamp::now();
+                    to.announce(process).await.unwrap();
+                }
             }
         });
-        Holder { task, store: store.clone(), id }
+        Holder { task, store: store.clone(), ids }
     }
 
     pub async fn end(self) {
         self.task.abort();
         // An announcement that has begun would bring it back.
         let _ = self.task.await;
-        self.store.retire(Some(&self.id), Timestamp::UNIX_EPOCH).await.unwrap();
+        for id in &self.ids {
+            self.store.retire(Some(id), Timestamp::UNIX_EPOCH).await.unwrap();
+        }
     }
 }
 
