@@ -205,7 +205,13 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
     let value = |v: &Option<String>, class: &'static str, sign: &'static str, said: &'static str| {
         v.as_ref().map(|v| view! { <span class=class><b aria-hidden="true">{sign}</b><span class="wrap"><span class="sr-only">{said}" "</span>{v.clone()}</span></span> })
     };
-    let note = (!c.note.is_empty()).then(|| view! { <p class="hint">{c.note.clone()}</p> });
+    let what = if c.kind.shows_values() {
+        view! { <div class="grid justify-items-start gap-0.5 py-1">{value(&c.old, "diff diff-del", "−", "was")}{value(&c.new, "diff diff-add", "+", "is now")}</div> }
+            .into_any()
+    } else {
+        view! { <p class="wrap">{c.headline()}</p> }.into_any()
+    };
+    let note = c.note_sentence().map(|note| view! { <p class="hint">{note}</p> });
     let during = e.maintenance.as_ref().map(|note| {
         delivery(
             "text-muted",
@@ -240,8 +246,7 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
             <div class="event-when">{instant(e.at)}<small class="text-muted text-xs"><Ago at=e.at now=now/></small></div>
             <div class="event-what">
                 <div class="flex items-center gap-2 flex-wrap">{link}<span class="font-semibold">{c.kind.label()}</span><span class="text-muted text-xs mono wrap">{c.field.clone()}</span></div>
-                <div class="grid justify-items-start gap-0.5 py-1">{value(&c.old, "diff diff-del", "−", "was")}{value(&c.new, "diff diff-add", "+", "is now")}</div>
-                {note}
+                {what}{note}
                 <p class="hint wrap">{format!("Source: {}", c.source)}</p>
                 {during}{sent}
             </div>

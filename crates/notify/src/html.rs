@@ -44,12 +44,12 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// Class, fill, line and text colour of a severity, and its sign.
+/// Class, fill, line and text colour of a severity, and its sign: shapes that practically every font has (WGL4).
 fn tone(severity: Severity) -> (&'static str, &'static str, &'static str, &'static str, &'static str) {
     match severity {
-        Severity::Critical => ("critical", "#fdeeed", "#f2bfbc", "#b3211d", "&#9940;&#xFE0E;"),
-        Severity::Warning => ("warn", "#fdf3de", "#efd79f", "#835100", "&#9651;&#xFE0E;"),
-        Severity::Notice | Severity::Info => ("info", "#e9f3fb", "#bcdaf0", "#0b5a91", "&#8505;&#xFE0E;"),
+        Severity::Critical => ("critical", "#fdeeed", "#f2bfbc", "#b3211d", "&#9632;"),
+        Severity::Warning => ("warn", "#fdf3de", "#efd79f", "#835100", "&#9650;"),
+        Severity::Notice | Severity::Info => ("info", "#e9f3fb", "#bcdaf0", "#0b5a91", "&#9679;"),
     }
 }
 
@@ -83,10 +83,10 @@ fn reminder(e: &Event) -> String {
         "<tr><td style=\"padding:0 24px 20px\">{TABLE} class=\"{class}\" style=\"background-color:{fill};border:1px solid \
          {border};border-radius:8px;border-collapse:separate\"><tr><td style=\"padding:12px 16px\">\n\
          <p class=\"text\" style=\"margin:0;font-size:14px;line-height:20px;font-weight:600;color:#14171c\">{}</p>\n\
-         <p class=\"text\" style=\"margin:4px 0 0;font-size:13px;line-height:20px;color:#14171c\">{}.</p>\
+         <p class=\"text\" style=\"margin:4px 0 0;font-size:13px;line-height:20px;color:#14171c\">{}</p>\
          </td></tr></table></td></tr>\n",
         escape(&e.change.headline()),
-        escape(&e.change.note)
+        escape(&e.change.note_sentence().unwrap_or_default())
     )
 }
 
@@ -107,7 +107,7 @@ fn event(e: &Event) -> String {
             new.unwrap_or_default()
         ));
     }
-    let note = if c.note.is_empty() { String::new() } else { format!("{}. ", c.note) };
+    let note = c.note_sentence().map_or_else(String::new, |note| note + " ");
     let words = format!("{note}Source: {}", c.source);
     inner.push_str(&format!(
         "<p class=\"muted\" style=\"margin:8px 0 0;font-size:13px;line-height:20px;color:#59616e\">{}</p>",

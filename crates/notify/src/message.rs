@@ -161,8 +161,8 @@ impl Message {
                         }
                     }
                 }
-                if !c.note.is_empty() {
-                    out.push_str(&format!("    {}.\n", c.note));
+                if let Some(note) = c.note_sentence() {
+                    out.push_str(&format!("    {note}\n"));
                 }
             }
             if part.events.len() > part.listed().len() {

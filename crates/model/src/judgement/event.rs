@@ -185,12 +185,14 @@ impl EventKind {
     /// True when the values before and after say more than the headline does.
     pub fn shows_values(self) -> bool {
         !self.is_reminder()
+            && !self.is_about_ownership()
             && !matches!(
                 self,
                 EventKind::StatusAdded
                     | EventKind::StatusRemoved
                     | EventKind::Registered
                     | EventKind::Released
+                    | EventKind::CertificateEnds
             )
     }
 
@@ -275,6 +277,15 @@ impl Change {
             _ => format!("{} went from {old} to {new}", self.kind.label().trim_end_matches(" changed")),
         }
     }
+
+    /// The note as a sentence with its full stop; `None` where there is none.
+    pub fn note_sentence(&self) -> Option<String> {
+        let note = self.note.trim_end();
+        match note.chars().last()? {
+            '.' | '!' | '?' => Some(note.to_string()),
+            _ => Some(format!("{note}.")),
+        }
+    }
 }
 
 /// A stated time as people read it; anything else as it is.
@@ -344,4 +355,37 @@ pub struct EventPage {
     pub page: u32,
     /// Rows a page.
     pub per_page: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(kind: EventKind, note: &str) -> Change {
+        Change {
+            kind,
+            field: "ownership".into(),
+            old: None,
+            new: Some("Ownership of a.example was verified".into()),
+            severity: Severity::Info,
+            source: "TXT".into(),
+            note: note.into(),
+        }
+    }
+
+    #[test]
+    fn a_note_ends_with_one_full_stop() {
+        let note = |text| change(EventKind::OwnershipVerified, text).note_sentence();
+        assert_eq!(note("Keep the record").as_deref(), Some("Keep the record."));
+        assert_eq!(note("Keep the record.").as_deref(), Some("Keep the record."));
+        assert_eq!(note(""), None);
+    }
+
+    #[test]
+    fn what_is_the_headline_is_no_value_beside_it() {
+        for kind in EventKind::ALL.into_iter().filter(|k| k.shows_values()) {
+            let c = change(kind, "");
+            assert_ne!(Some(c.headline()), c.new, "{kind:?}");
+        }
+    }
 }

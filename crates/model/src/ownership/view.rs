@@ -111,7 +111,7 @@ impl Claim {
                     ContestReason::RegistrarChanged => "The domain moved to another registrar.",
                 };
                 format!(
-                    "{why} Replace the record by the new value below before {}, or the claim lapses.",
+                    "{why} Replace the record by the new value (tab Ownership) before {}, or the claim lapses.",
                     day(*until)
                 )
             }
