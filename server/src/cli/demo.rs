@@ -2,6 +2,7 @@
 
 mod alerts;
 mod claims;
+mod history;
 mod networks;
 
 use crate::settings::EngineArgs;
@@ -112,7 +113,7 @@ async fn services_of(services: &Services) -> Result<()> {
 pub(super) use alerts::mail;
 
 /// Fills an empty demo inventory; an existing one is kept.
-pub(super) async fn inventory(services: &Services, lab: &lab::Lab) -> Result<()> {
+pub(super) async fn inventory(services: &Services, engine: &EngineArgs, lab: &lab::Lab) -> Result<()> {
     use model::inventory::ListQuery;
     use model::item::Ownership;
     let operator = Caller::system();
@@ -139,6 +140,7 @@ pub(super) async fn inventory(services: &Services, lab: &lab::Lab) -> Result<()>
     for ((ownership, tag), names) in groups {
         services.add(&operator, &names.join("\n"), ownership, &[tag.to_string()]).await?;
     }
+    history::start(services, engine, lab).await?;
     services_of(services).await?;
     networks::start(services).await?;
     alerts::start(services, lab).await?;

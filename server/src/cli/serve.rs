@@ -288,7 +288,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     };
     let services = args.open.open(services, &engine, args.demo, &budgets)?;
     if let Some(lab) = &lab {
-        demo::inventory(&services, lab).await?;
+        demo::inventory(&services, &engine, lab).await?;
     }
 
     let metrics = super::exposition::install()?;
