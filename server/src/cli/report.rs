@@ -146,8 +146,9 @@ fn registration(out: &mut String, r: &Registration, now: jiff::Timestamp) {
     line(out, "Created", &stated(r.created, now, false));
     line(out, "Modified", &stated(r.updated, now, false));
     line(out, "Expiration", &stated(r.expires, now, true));
-    if r.registrar_expires.is_some() {
-        line(out, "  at registrar", &stated(r.registrar_expires, now, true));
+    let by_registrar = r.differing_registrar_expires();
+    if by_registrar.is_some() {
+        line(out, "  at registrar", &stated(by_registrar, now, true));
     }
     let list = |items: Option<Vec<String>>| match items {
         None => "not stated".dimmed().to_string(),

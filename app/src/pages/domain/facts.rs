@@ -46,10 +46,8 @@ pub(crate) fn facts(
         None => text(label, field, None),
     };
     let registrar_date = r
-        .registrar_expires
-        .as_ref()
-        .filter(|e| r.expires.as_ref() != Some(*e))
-        .map(|e| date("Expiration (registrar)", "registrar_expires", Some(e)));
+        .differing_registrar_expires()
+        .map(|e| date("Expiration (registrar)", "registrar_expires", Some(&e)));
     let others: Vec<_> = r
         .disagreements
         .iter()

@@ -96,6 +96,11 @@ impl StatedTime {
         }
     }
 
+    /// True when it is another, later moment.
+    pub fn is_later_than(&self, other: &StatedTime) -> bool {
+        self.nominal() > other.nominal() && !self.agrees_with(other)
+    }
+
     /// Whole days from `now` until the stated day, negative when it is past. Counted between calendar days in UTC.
     pub fn days_from(&self, now: Timestamp) -> i64 {
         let today = Offset::UTC.to_datetime(now).date();

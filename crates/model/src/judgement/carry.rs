@@ -2,10 +2,12 @@
 //!
 //! A part that failed keeps its last good value; a field that a source stopped stating is kept and marked.
 
+use crate::base::time::{DAY, plus};
 use crate::dns::latency::merge_latency;
 use crate::dns::{DnssecStatus, RrSet, ZoneSnapshot};
 use crate::observation::{Observation, Part, PartError};
 use crate::registration::{Registration, RegistrationState};
+use jiff::Timestamp;
 
 /// What is known after a new attempt: each part as it was read now, or its last good value with the error of now.
 /// Fields that the newest good answer no longer states are carried on from the one before.
@@ -52,10 +54,11 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
     keep(previous.map(|p| &p.certificates), &mut current.certificates);
     if let Some(p) = previous
         && current.registration.error.is_none()
+        && let Some(at) = current.registration.observed_at
         && let Some(RegistrationState::Registered(old)) = &p.registration.value
         && let Some(RegistrationState::Registered(new)) = &mut current.registration.value
     {
-        carry_fields(old, new);
+        carry_fields(old, new, at);
     }
     current
 }
@@ -77,8 +80,8 @@ fn carry_unanswered(old: &ZoneSnapshot, new: &mut ZoneSnapshot) {
     }
 }
 
-/// Copies what `old` stated and `new` does not, unless the name was registered again in between.
-fn carry_fields(old: &Registration, new: &mut Registration) {
+/// Copies what `old` stated and `new`, which was read at `at`, does not, unless the name was registered again in between.
+fn carry_fields(old: &Registration, new: &mut Registration, at: Timestamp) {
     if let (Some(a), Some(b)) = (old.created, new.created)
         && !a.agrees_with(&b)
     {
@@ -93,7 +96,7 @@ fn carry_fields(old: &Registration, new: &mut Registration) {
             }
         )*};
     }
-    carry!(created, updated, expires, registrar_expires, statuses, nameservers, dnssec, registry_id);
+    carry!(created, updated, expires, statuses, nameservers, dnssec, registry_id);
     if new.registrar.is_empty() && !old.registrar.is_empty() {
         new.registrar = old.registrar.clone();
         carried.push("registrar");
@@ -102,9 +105,54 @@ fn carry_fields(old: &Registration, new: &mut Registration) {
         if let Some(p) = old.provenance.get(field) {
             new.provenance.insert(field.to_string(), p.clone());
         }
-        let words = format!("{field} is not stated any more; the last stated value is kept");
-        if !new.warnings.contains(&words) {
-            new.warnings.push(words);
+        warn(new, format!("{field} is not stated any more; the last stated value is kept"));
+    }
+    carry_registrar_expires(old, new, at);
+}
+
+fn warn(registration: &mut Registration, words: String) {
+    if !registration.warnings.contains(&words) {
+        registration.warnings.push(words);
+    }
+}
+
+/// Seconds that a registrar's date is kept after a renewal overtook it: what fails for a while answers again by then, and
+/// says whether it has followed.
+const OVERTAKEN_KEPT_S: i64 = 3 * DAY;
+/// Seconds after the expiration within which a registrar may delete the name (the auto-renew grace period).
+const GRACE_S: i64 = 45 * DAY;
+
+/// Copies the registrar's date where the registrar did not state one now. It is believed until the registry's date shows
+/// that it is from before a renewal; a registrar that the name has left has no say.
+fn carry_registrar_expires(old: &Registration, new: &mut Registration, at: Timestamp) {
+    let (Some(date), None) = (old.registrar_expires, new.registrar_expires) else { return };
+    if old.registrar.differs_from(&new.registrar) {
+        return;
+    }
+    new.registrar_expires = Some(date);
+    if new.registrar_lags() && !new.has("autoRenewPeriod") && !new.is_being_deleted() {
+        let moved_on = old.expires.zip(new.expires).is_some_and(|(x, y)| y.is_later_than(&x));
+        let is_over = moved_on || old.has("autoRenewPeriod") || plus(date.nominal(), GRACE_S) <= at;
+        new.registrar_expires_overtaken = old.registrar_expires_overtaken.or(is_over.then_some(at));
+    }
+    match new.registrar_expires_overtaken {
+        Some(since) if plus(since, OVERTAKEN_KEPT_S) <= at => {
+            (new.registrar_expires, new.registrar_expires_overtaken) = (None, None);
+            return;
         }
+        Some(_) => warn(
+            new,
+            format!(
+                "The registrar states no expiration now; its last one, {date}, is older than the renewal, and alerts \
+                 follow the registry's"
+            ),
+        ),
+        None if new.differing_registrar_expires().is_some() => {
+            warn(new, "registrar_expires is not stated any more; the last stated value is kept".into());
+        }
+        None => {}
+    }
+    if let Some(p) = old.provenance.get("registrar_expires") {
+        new.provenance.insert("registrar_expires".into(), p.clone());
     }
 }

@@ -3,13 +3,13 @@
 //! Order, case, formatting and a switch of source are not changes. A part whose last attempt failed is not
 //! compared; a field that a source stopped stating is not a change to "none".
 
-use crate::base::time::StatedTime;
 use crate::certificate;
 use crate::dns::{Delegation, DnssecStatus, RrSet, ServerHealth, ServerState, ZoneSnapshot};
 use crate::judgement::confirm::Pending;
 use crate::judgement::event::{Change, EventKind, Severity};
+use crate::judgement::renewal;
 use crate::observation::{Observation, Part};
-use crate::registration::{DnssecStated, Ds, Registrar, Registration, RegistrationState, same_company};
+use crate::registration::{DnssecStated, Ds, Registrar, Registration, RegistrationState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All changes between two observations of the same name. Both sides of every change come from a part that was
@@ -66,7 +66,7 @@ fn comparable<'a, T>(a: &'a Part<T>, b: &'a Part<T>) -> Option<(&'a T, &'a T)> {
     a.value.as_ref().zip(b.value.as_ref())
 }
 
-fn change(
+pub(super) fn change(
     kind: EventKind,
     severity: Severity,
     field: &str,
@@ -121,12 +121,12 @@ fn registration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<
         let (old, new) = (Some(x.to_string()), Some(y.to_string()));
         out.push(change(EventKind::CreationChanged, Severity::Critical, "created", old, new, source));
     }
-    if registrar_differs(&a.registrar, &b.registrar) {
+    if a.registrar.differs_from(&b.registrar) {
         let name = |r: &Registrar| r.name.clone().or_else(|| r.iana_id.as_ref().map(|i| format!("IANA {i}")));
         let (old, new) = (name(&a.registrar), name(&b.registrar));
         out.push(change(EventKind::RegistrarChanged, Severity::Critical, "registrar", old, new, source));
     }
-    expiration(a, b, source, out);
+    out.extend(renewal::expiration(a, b, source));
     if let (Some(x), Some(y)) = (a.updated, b.updated)
         && !x.agrees_with(&y)
     {
@@ -134,59 +134,6 @@ fn registration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<
         out.push(change(EventKind::ModifiedChanged, Severity::Info, "updated", old, new, source));
     }
     statuses(a, b, source, out);
-}
-
-/// Two registrars differ when their IANA ids do, or, where one states none, when their names do after folding
-/// case, punctuation and the legal form.
-fn registrar_differs(a: &Registrar, b: &Registrar) -> bool {
-    match (&a.iana_id, &b.iana_id, &a.name, &b.name) {
-        (Some(x), Some(y), ..) => x != y,
-        (_, _, Some(x), Some(y)) => !same_company(x, y),
-        _ => false,
-    }
-}
-
-/// Statuses of a name on its way to deletion (RFC 3915 section 3.1): whatever its date, it was not renewed.
-const DELETION_FLAGS: [&str; 3] = ["redemptionPeriod", "pendingDelete", "pendingRestore"];
-
-fn is_being_deleted(r: &Registration) -> bool {
-    DELETION_FLAGS.iter().any(|flag| r.has(flag))
-}
-
-fn expiration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<Change>) {
-    let day = |t: StatedTime| Some(t.to_string());
-    let unpaid = |r: &Registration| {
-        r.has("autoRenewPeriod")
-            || matches!((r.expires, r.registrar_expires), (Some(x), Some(y)) if y.nominal() < x.nominal() && !y.agrees_with(&x))
-    };
-    if let (Some(x), Some(y)) = (a.expires, b.expires) {
-        if !x.agrees_with(&y) {
-            let later = y.nominal() > x.nominal();
-            let renewed = later && !unpaid(b) && !is_being_deleted(b);
-            let kind = if renewed { EventKind::Renewed } else { EventKind::ExpirationChanged };
-            let severity = if later { Severity::Info } else { Severity::Warning };
-            let mut c = change(kind, severity, "expires", day(x), day(y), source);
-            if later && unpaid(b) {
-                c.note = "The registry moved the date on by itself; that does not say anybody paid".into();
-            } else if later && is_being_deleted(b) {
-                c.note = "The name is being deleted: the later date is no renewal".into();
-            }
-            out.push(c);
-        } else if a.has("autoRenewPeriod") && b.statuses.is_some() && !unpaid(b) && !is_being_deleted(b) {
-            // The grace period ended with the name still there: only now the renewal is a fact. A registrar that deletes
-            // the name ends the period too, with the date as it was.
-            let mut c = change(EventKind::Renewed, Severity::Info, "expires", day(x), day(y), source);
-            c.note = "The auto-renew grace period has ended".into();
-            out.push(c);
-        }
-    }
-    if let (Some(x), Some(y)) = (a.registrar_expires, b.registrar_expires)
-        && !x.agrees_with(&y)
-    {
-        let kind = EventKind::ExpirationChanged;
-        let severity = if y.nominal() > x.nominal() { Severity::Info } else { Severity::Warning };
-        out.push(change(kind, severity, "registrar_expires", day(x), day(y), source));
-    }
 }
 
 fn statuses(a: &Registration, b: &Registration, source: &str, out: &mut Vec<Change>) {

@@ -269,6 +269,9 @@ impl Change {
                 format!("{}, new among the name servers: {new}", self.field)
             }
             EventKind::DelegationHealthChanged => format!("{} went from {old} to {new}", self.field),
+            EventKind::ExpirationChanged if self.field == "registrar_expires" => {
+                format!("Expiration at the registrar went from {old} to {new}")
+            }
             EventKind::RecordChanged => match (&self.old, &self.new) {
                 (None, Some(n)) => format!("{} was added: {n}", self.field),
                 (Some(o), None) => format!("{} was removed: {o}", self.field),

@@ -17,6 +17,7 @@ pub mod judge;
 pub mod latency;
 pub mod maintenance;
 pub mod notify;
+mod renewal;
 pub mod rotation;
 pub mod status;
 pub mod verdict;

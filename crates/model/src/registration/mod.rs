@@ -3,8 +3,9 @@
 
 pub mod epp;
 
-use crate::base::time::StatedTime;
+use crate::base::time::{DAY, StatedTime};
 use epp::EppStatus;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,6 +103,16 @@ impl Registrar {
     pub fn is_empty(&self) -> bool {
         *self == Registrar::default()
     }
+
+    /// True when it is another registrar: their IANA ids differ, or, where one states none, their names do after folding
+    /// case, punctuation and the legal form.
+    pub fn differs_from(&self, other: &Registrar) -> bool {
+        match (&self.iana_id, &other.iana_id, &self.name, &other.name) {
+            (Some(x), Some(y), ..) => x != y,
+            (_, _, Some(x), Some(y)) => !same_company(x, y),
+            _ => false,
+        }
+    }
 }
 
 /// A delegation signer record (RFC 4034 section 5), as registries publish it.
@@ -149,6 +160,10 @@ pub struct Registration {
     pub expires: Option<StatedTime>,
     /// Expiration as the registrar states it; may legitimately differ.
     pub registrar_expires: Option<StatedTime>,
+    /// Since when `registrar_expires` is out of date: a renewal overtook it, and the registrar has stated none since. It is
+    /// shown, and alerts do not follow it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registrar_expires_overtaken: Option<Timestamp>,
     /// EPP status codes in camelCase (RFC 8056). `None`: not published; empty: published as none.
     pub statuses: Option<BTreeSet<EppStatus>>,
     /// Name servers: lower case, no final dot, sorted, no addresses.
@@ -167,13 +182,46 @@ pub struct Registration {
     pub warnings: Vec<String>,
 }
 
+/// Seconds by which a registrar's date may be earlier than the registry's and still follow it: some count in another time
+/// zone, or show the day on which they charge. One that has not followed a renewal is a year behind.
+const REGISTRAR_LAG_S: i64 = 30 * DAY;
+
+/// Status codes of a name on its way to deletion (RFC 3915 section 3.1): whatever its date, it was not renewed.
+const DELETION_FLAGS: [&str; 3] = ["redemptionPeriod", "pendingDelete", "pendingRestore"];
+
 impl Registration {
-    /// The expiration that alerts follow: the earlier of the registry's and the registrar's.
+    /// The expiration that alerts follow: the earlier of the registry's and the registrar's, unless a renewal overtook the
+    /// registrar's.
     pub fn effective_expires(&self) -> Option<StatedTime> {
         match (self.expires, self.registrar_expires) {
-            (Some(a), Some(b)) => Some(if b.nominal() < a.nominal() { b } else { a }),
+            (Some(a), Some(b)) => {
+                let follows = self.registrar_expires_overtaken.is_none() && !b.agrees_with(&a);
+                Some(if follows && b.nominal() < a.nominal() { b } else { a })
+            }
             (a, b) => a.or(b),
         }
+    }
+
+    /// The registrar's expiration, where it is not the registry's.
+    pub fn differing_registrar_expires(&self) -> Option<StatedTime> {
+        self.registrar_expires.filter(|own| self.expires.is_none_or(|e| !own.agrees_with(&e)))
+    }
+
+    /// True when the registrar's date has not followed that of the registry.
+    pub fn registrar_lags(&self) -> bool {
+        self.expires
+            .zip(self.registrar_expires)
+            .is_some_and(|(e, own)| e.nominal().as_second() - own.nominal().as_second() > REGISTRAR_LAG_S)
+    }
+
+    /// True while the registry's date does not say that the name was renewed: the registrar may still delete it.
+    pub fn awaits_renewal(&self) -> bool {
+        self.has("autoRenewPeriod") || self.registrar_lags()
+    }
+
+    /// True when the name is on its way to deletion.
+    pub fn is_being_deleted(&self) -> bool {
+        DELETION_FLAGS.iter().any(|flag| self.has(flag))
     }
 
     /// True when `status` is published as set.

@@ -95,7 +95,11 @@ fn registration(out: &mut Collector, r: &Registration) {
     out.one("created", "Created", r.created.as_ref().map(stated));
     out.one("updated", "Modified", r.updated.as_ref().map(stated));
     out.one("expires", "Expiration", r.expires.as_ref().map(stated));
-    out.one("registrar_expires", "Expiration (registrar)", r.registrar_expires.as_ref().map(stated));
+    out.one(
+        "registrar_expires",
+        "Expiration (registrar)",
+        r.differing_registrar_expires().as_ref().map(stated),
+    );
     if let Some(s) = &r.statuses {
         out.many("statuses", "Status Flags", s.iter().map(|s| s.as_str().to_string()));
     }

@@ -7,6 +7,7 @@ mod month;
 mod new_servers;
 mod notify;
 mod properties;
+mod registrar_dates;
 mod rotation;
 mod statuses;
 mod unanswered;

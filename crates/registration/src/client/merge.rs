@@ -63,11 +63,6 @@ pub(super) fn merge(mut found: Vec<Found>) -> Registration {
         m.fill("redacted", |x| &mut x.redacted, r.redacted);
         out.warnings.extend(r.warnings);
     }
-    // Equal dates are one statement, not two.
-    if out.registrar_expires.is_some() && out.expires == out.registrar_expires {
-        out.registrar_expires = None;
-        out.provenance.remove("registrar_expires");
-    }
     out
 }
 

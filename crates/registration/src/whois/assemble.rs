@@ -37,7 +37,7 @@ pub(crate) fn registration(
     let by_registrar = time(facts, Field::RegistrarExpires, dates, warnings);
     match (r.expires, by_registrar) {
         (None, some) => r.expires = some,
-        (Some(a), Some(b)) if a != b => r.registrar_expires = Some(b),
+        (Some(_), Some(b)) => r.registrar_expires = Some(b),
         _ => {}
     }
     r.expires = r.expires.or_else(|| ok_until(facts));
