@@ -118,7 +118,7 @@ impl Reach {
             let Some(address) = server.address else { continue };
             let silent = match server.health {
                 ServerHealth::NotAsked | ServerHealth::Unresolvable => continue,
-                ServerHealth::Dead if ceased.contains(&field(server)) => true,
+                ServerHealth::Dead if ceased.contains(&server.field()) => true,
                 // Silent before too, and reported as such: it says nothing about the network.
                 ServerHealth::Dead => continue,
                 _ => false,
@@ -241,12 +241,6 @@ fn networks_of(servers: &[String]) -> impl Iterator<Item = Network> {
 
 fn is_within(at: Timestamp, span_s: i64, now: Timestamp) -> bool {
     now.as_second().abs_diff(at.as_second()) <= span_s.unsigned_abs()
-}
-
-/// A server as events name it.
-fn field(server: &ServerState) -> String {
-    let address = server.address.map(|a| format!(" {a}")).unwrap_or_default();
-    format!("{}{address}", server.name)
 }
 
 /// Who runs each server: its known provider. The names of the others tell nothing apart, since one operator may name

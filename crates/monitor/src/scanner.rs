@@ -5,7 +5,8 @@ use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
 use model::carry::carry_forward;
 use model::confirm::{
-    CONFIRM_S, Confirmed, ceased_servers, confirm, confirm_but_silence, keep_answering, silent_servers,
+    CONFIRM_S, Confirmed, baseline, ceased_servers, confirm, confirm_but_silence, keep_answering,
+    silent_servers,
 };
 use model::detail::RawAnswer;
 use model::event::Change;
@@ -235,8 +236,9 @@ impl Scanner {
                     confirm_but_silence(b, current, attempted, self.policy.confirm_s, now)
                 }
                 Some(b) => confirm(b, current, attempted, self.policy.confirm_s, now),
-                // The first look is a baseline.
-                None => Confirmed { observation: current, changes: vec![], look_again_at: None },
+                None => {
+                    Confirmed { observation: baseline(current, now), changes: vec![], look_again_at: None }
+                }
             };
             self.hub.own_faults().note_held(&mut changes);
             let look_again_at = look_again_at.into_iter().chain(held_until).min();

@@ -68,3 +68,11 @@ pub struct ServerState {
     /// What was wrong or odd, in words.
     pub notes: Vec<String>,
 }
+
+impl ServerState {
+    /// Its name and address, as events name it; the name alone when it has no address.
+    pub fn field(&self) -> String {
+        let address = self.address.map(|a| format!(" {a}")).unwrap_or_default();
+        format!("{}{address}", self.name)
+    }
+}

@@ -9,12 +9,12 @@
 use super::diff::diff;
 use super::event::{Change, EventKind};
 use super::latency::OURS;
+use super::put_back::put_back;
 use super::rotation::{self, Rotation};
 use crate::base::time::plus;
-use crate::dns::{ServerHealth, ServerState};
+use crate::dns::{DnssecStatus, ServerHealth, ServerState};
 use crate::finding::Finding;
 use crate::observation::{Observation, Part, PartKind};
-use crate::registration::RegistrationState;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,11 @@ impl Pending {
     /// True when it changes too often to be reported one by one.
     pub fn is_flapping(&self) -> bool {
         self.flips.len() > FLIPS
+    }
+
+    /// True for a failure that only the first look saw: a second look has not confirmed it.
+    fn is_first_failure(&self) -> bool {
+        self.change.is_none() && self.flips.is_empty() && self.rotation.is_empty()
     }
 
     fn is_about(&self, change: &Change) -> bool {
@@ -151,15 +156,52 @@ pub fn confirm_but_silence(
     confirm_s: i64,
     now: Timestamp,
 ) -> Confirmed {
-    let mut confirmed = confirm_all(previous, current, attempted, confirm_s, now, true);
-    let observation = &mut confirmed.observation;
-    if observation.pending.iter().filter_map(|p| p.change.as_ref()).any(is_silence) {
-        // Checks of our own judge the answers that came: the chain of trust, record sets, speed.
-        let by_answers = |f: &Finding| f.test_case == OURS;
-        observation.findings.retain(by_answers);
-        observation.findings.extend(previous.findings.iter().filter(|f| !by_answers(f)).cloned());
+    confirm_all(previous, current, attempted, confirm_s, now, true)
+}
+
+/// What a first look is stored with: its state is the baseline, no change. A failure that only this look sees is noted, so
+/// that it is not reported as mended when the next one does not see it.
+pub fn baseline(mut current: Observation, now: Timestamp) -> Observation {
+    let nothing = Observation::empty(current.name.clone(), current.vantage.clone());
+    current.pending.extend(first_failures(&nothing, &current, now));
+    current
+}
+
+/// Failures that the first good reading of a part sees.
+fn first_failures(previous: &Observation, current: &Observation, now: Timestamp) -> Vec<Pending> {
+    let failure = |kind, field| Pending {
+        kind,
+        field,
+        change: None,
+        since: now,
+        flips: Vec::new(),
+        rotation: Rotation::default(),
+    };
+    let mut failures = Vec::new();
+    if let (None, Some(d)) = (&previous.delegation.value, &current.delegation.value) {
+        let fails = |s: &&ServerState| {
+            !matches!(s.health, ServerHealth::Authoritative | ServerHealth::Slow | ServerHealth::NotAsked)
+        };
+        let servers = d.servers.iter().filter(fails);
+        failures.extend(servers.map(|s| failure(EventKind::DelegationHealthChanged, s.field())));
     }
-    confirmed
+    if let (None, Some(d)) = (&previous.dnssec.value, &current.dnssec.value)
+        && d.status == DnssecStatus::Bogus
+    {
+        failures.push(failure(EventKind::DnssecStatusChanged, "dnssec_status".into()));
+    }
+    failures
+}
+
+/// True when a server answers again, or a chain of trust is no longer broken.
+fn is_mended(change: &Change) -> bool {
+    match change.kind {
+        EventKind::DelegationHealthChanged => {
+            change.new.as_deref() == Some(ServerHealth::Authoritative.label())
+        }
+        EventKind::DnssecStatusChanged => change.old.as_deref() == Some(DnssecStatus::Bogus.label()),
+        _ => false,
+    }
 }
 
 fn confirm_all(
@@ -177,8 +219,12 @@ fn confirm_all(
         PartKind::Dnssec => was_read(&o.dnssec, attempted(part)),
         PartKind::Certificates => was_read(&o.certificates, attempted(part)),
     };
+    let (first, known): (Vec<&Pending>, Vec<&Pending>) =
+        previous.pending.iter().partition(|p| p.is_first_failure());
+    // Seen in the first look and never again.
+    let is_accident = |c: &Change| is_mended(c) && first.iter().any(|p| p.is_about(c));
     let (waiting, mut changes): (Vec<Change>, Vec<Change>) =
-        diff(previous, &current).into_iter().partition(waits);
+        diff(previous, &current).into_iter().filter(|c| !is_accident(c)).partition(waits);
     let unanswered = |p: &Pending| {
         let zone = current.zone.value.as_ref();
         p.kind == EventKind::RecordChanged
@@ -186,16 +232,18 @@ fn confirm_all(
     };
     let mut pending = Vec::new();
     // Not looked at now: neither confirmed nor refuted.
-    let mut untouched = Vec::new();
+    let mut untouched: Vec<Pending> =
+        first.iter().filter(|p| !read(part(p.kind), &current)).map(|p| (*p).clone()).collect();
+    untouched.extend(first_failures(previous, &current, now));
     let mut held = Vec::new();
-    for old in &previous.pending {
+    for old in &known {
         let seen = waiting.iter().find(|c| old.is_about(c));
         if seen.is_none() && (unanswered(old) || !read(part(old.kind), &current)) {
-            untouched.push(old.clone());
+            untouched.push((*old).clone());
             continue;
         }
         let new = seen.map(|c| &c.new);
-        let mut p = old.clone();
+        let mut p = (*old).clone();
         // Of a clock that was wrong: it would wait for as long.
         p.since = p.since.min(now);
         p.flips.retain(|at| *at <= now);
@@ -207,7 +255,7 @@ fn confirm_all(
         pending.push(p);
     }
     for change in &waiting {
-        if !previous.pending.iter().any(|p| p.is_about(change)) {
+        if !known.iter().any(|p| p.is_about(change)) {
             let (kind, field) = key(change);
             let (field, change, rotation) = (field.to_string(), Some(change.clone()), Rotation::default());
             pending.push(Pending { kind, field, change, since: now, flips: vec![now], rotation });
@@ -236,7 +284,7 @@ fn confirm_all(
     pending.retain(|p| p.change.is_some() || !p.flips.is_empty() || !p.rotation.is_empty());
     pending.extend(untouched);
     for change in &held {
-        hold(previous, &mut current, change);
+        put_back(previous, &mut current, change);
     }
     changes.sort_by_key(|c| std::cmp::Reverse(c.severity));
     let soon = pending
@@ -247,6 +295,17 @@ fn confirm_all(
         .map(|at| if at > now { at } else { plus(now, confirm_s) })
         .min();
     current.pending = pending;
+    // What the checks that count on every server found stays as it was until the loss of one is confirmed.
+    let is_held = |p: &Pending| {
+        let is_lost = |c: &Change| c.new.as_deref() == Some(ServerHealth::Unresolvable.label());
+        p.change.as_ref().is_some_and(|c| silence_waits && is_silence(c) || is_lost(c) && !p.takes_long())
+    };
+    if current.pending.iter().any(is_held) {
+        // Checks of our own judge the answers that came: the chain of trust, record sets, speed.
+        let by_answers = |f: &Finding| f.test_case == OURS;
+        current.findings.retain(by_answers);
+        current.findings.extend(previous.findings.iter().filter(|f| !by_answers(f)).cloned());
+    }
     Confirmed { observation: current, changes, look_again_at: soon }
 }
 
@@ -302,56 +361,8 @@ pub fn is_silence(c: &Change) -> bool {
 pub fn keep_answering(previous: &Observation, current: &mut Observation, place: &str, answering: &[String]) {
     for change in silences(previous, current) {
         if answering.contains(&change.field) {
-            hold(previous, current, &change);
+            put_back(previous, current, &change);
             current.elsewhere.push(AnswersElsewhere { server: change.field, place: place.to_string() });
         }
-    }
-}
-
-/// Puts back what was stored where a change is held.
-fn hold(previous: &Observation, current: &mut Observation, change: &Change) {
-    match change.kind {
-        EventKind::RecordChanged => {
-            let about =
-                |name: &str, rtype: &str| format!("{} {rtype}", name.to_ascii_lowercase()) == change.field;
-            if let (Some(old), Some(new)) = (&previous.zone.value, &mut current.zone.value) {
-                new.rrsets.retain(|r| !about(&r.name, &r.rtype));
-                new.rrsets.extend(old.rrsets.iter().filter(|r| about(&r.name, &r.rtype)).cloned());
-                new.rrsets.sort_by(|a, b| (&a.name, &a.rtype).cmp(&(&b.name, &b.rtype)));
-            }
-        }
-        EventKind::DelegationHealthChanged => {
-            if let (Some(old), Some(new)) = (&previous.delegation.value, &mut current.delegation.value) {
-                for server in &mut new.servers {
-                    let address = server.address.map(|a| format!(" {a}")).unwrap_or_default();
-                    let same = |s: &&ServerState| s.name == server.name && s.address == server.address;
-                    if format!("{}{address}", server.name) == change.field {
-                        match old.servers.iter().find(same) {
-                            Some(before) => *server = before.clone(),
-                            // New: until a second look nothing is known of it.
-                            None => server.health = ServerHealth::NotAsked,
-                        }
-                    }
-                }
-            }
-        }
-        EventKind::StatusAdded => {
-            if let Some(RegistrationState::Registered(r)) = &mut current.registration.value
-                && let (Some(flags), Some(new)) = (&mut r.statuses, &change.new)
-            {
-                flags.retain(|f| f.as_str() != new);
-            }
-        }
-        EventKind::CertificateChanged => {
-            if let (Some(old), Some(new)) = (&previous.certificates.value, &mut current.certificates.value)
-                && let Some(before) = old.of(&change.field)
-            {
-                for host in new.hosts.iter_mut().filter(|h| h.host == change.field) {
-                    *host = before.clone();
-                }
-            }
-        }
-        EventKind::DnssecStatusChanged => current.dnssec.value.clone_from(&previous.dnssec.value),
-        _ => current.registration.value.clone_from(&previous.registration.value),
     }
 }

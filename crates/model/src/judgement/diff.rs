@@ -4,10 +4,9 @@
 //! compared; a field that a source stopped stating is not a change to "none".
 
 use crate::certificate;
-use crate::dns::{Delegation, DnssecStatus, RrSet, ServerHealth, ServerState, ZoneSnapshot};
-use crate::judgement::confirm::Pending;
+use crate::dns::{Delegation, DnssecStatus, RrSet, ZoneSnapshot};
 use crate::judgement::event::{Change, EventKind, Severity};
-use crate::judgement::renewal;
+use crate::judgement::{renewal, server_health};
 use crate::observation::{Observation, Part};
 use crate::registration::{DnssecStated, Ds, Registrar, Registration, RegistrationState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +55,7 @@ pub fn diff(previous: &Observation, current: &Observation) -> Vec<Change> {
     out
 }
 
-const DNS: &str = "authoritative servers";
+pub(super) const DNS: &str = "authoritative servers";
 
 /// Both values, when the current one was read well.
 fn comparable<'a, T>(a: &'a Part<T>, b: &'a Part<T>) -> Option<(&'a T, &'a T)> {
@@ -281,46 +280,7 @@ fn delegation(a: &Delegation, b: &Delegation, previous: &Observation, out: &mut 
         let (old, new) = (Some(x.name.clone()), Some(y.name.clone()));
         out.push(change(EventKind::ProviderChanged, Severity::Notice, "provider", old, new, DNS));
     }
-    // A server that is listed on both sides and began or ceased to answer, or that is new and fails: else its recovery
-    // would be told without its failure. Slow is not a change: it flaps.
-    let field = |s: &ServerState| {
-        let address = s.address.map(|a| format!(" {a}")).unwrap_or_default();
-        format!("{}{address}", s.name)
-    };
-    let listed: BTreeSet<String> = a.servers.iter().map(field).collect();
-    // A name that lost its address is no new server; one of its addresses may be new.
-    let known: BTreeSet<&str> = a.servers.iter().map(|s| s.name.as_str()).collect();
-    // New in an earlier look, which was held back because it was the first, or because the server answers elsewhere.
-    let waits = |server: &String| {
-        let change = |p: &Pending| p.change.as_ref().is_some_and(|c| c.old.is_none());
-        let is_about =
-            |p: &Pending| p.kind == EventKind::DelegationHealthChanged && p.field == *server && change(p);
-        previous.pending.iter().any(is_about) || previous.elsewhere.iter().any(|e| e.server == *server)
-    };
-    let health = |d: &Delegation| -> BTreeMap<String, ServerHealth> {
-        d.servers
-            .iter()
-            .filter(|s| s.health != ServerHealth::NotAsked)
-            .map(|s| {
-                let health =
-                    if s.health == ServerHealth::Slow { ServerHealth::Authoritative } else { s.health };
-                (field(s), health)
-            })
-            .collect()
-    };
-    let (x, y) = (health(a), health(b));
-    for (server, new) in &y {
-        let better = *new == ServerHealth::Authoritative;
-        let old = x.get(server);
-        let is_listed = listed.contains(server) || known.contains(server.as_str());
-        let is_new = !better && (!is_listed || waits(server));
-        if old == Some(new) || (old.is_none() && !is_new) {
-            continue;
-        }
-        let severity = if better { Severity::Info } else { Severity::Warning };
-        let (old, new) = (old.map(|o| o.label().to_string()), Some(new.label().to_string()));
-        out.push(change(EventKind::DelegationHealthChanged, severity, server, old, new, DNS));
-    }
+    server_health::changes(a, b, previous, out);
 }
 
 /// The questions that no look ever had an answer to.

@@ -1,6 +1,7 @@
 //! The judgement: what counts as a change, and which status follows from it. Examples first, then properties.
 //! Here: the observations that all of them start from.
 
+mod addresses;
 mod changes;
 mod confirm;
 mod month;

@@ -4,7 +4,7 @@
 //! rule of confirmation allows; nothing else is.
 
 use super::*;
-use model::confirm::{CONFIRM_S, confirm};
+use model::confirm::{CONFIRM_S, baseline, confirm};
 use model::event::Change;
 use model::expiry::{REMINDER_DAYS, remind};
 use model::observation::PartKind;
@@ -21,8 +21,14 @@ enum Truth {
     GraceEnds,
     /// The same, but the registrar deletes the name in the grace period: redemptionPeriod, then pendingDelete.
     Redemption,
-    /// Renewed by its owner.
+    /// Renewed by its owner; the registrar states the new date at once.
     Renewal,
+    /// The registry moves the date on, and sets no flag; the registrar's date follows later.
+    RegistrarFollows,
+    /// The same, and the registrar is silent from then on.
+    RegistrarSilent,
+    /// The registrar's date is a year behind when the name leaves that registrar.
+    LeavesRegistrar,
     Transfer,
     /// A transfer that is pending first.
     PendingTransfer,
@@ -32,6 +38,8 @@ enum Truth {
     KeyRollover,
     Bogus,
     ServerDies,
+    /// The host name of a name server has no address any more, and later another one.
+    AddressLost,
     RecordMoves,
     /// It ends this many days after the start of the month.
     Expires(i64),
@@ -40,12 +48,17 @@ enum Truth {
 
 use Truth::*;
 
+/// Hours after which a renewal is believed though the registrar states no date.
+const OVERTAKEN: i64 = 72;
+
 /// Hours between the steps of what happens in several: more than the longest outage, so that each step is seen.
 const STEP: i64 = 45;
 
 impl Truth {
     fn of(domain: u64) -> Truth {
         match domain % 20 {
+            0 if domain.is_multiple_of(40) => RegistrarSilent,
+            0 => AddressLost,
             1 => AutoRenew,
             2 => Renewal,
             3 => Transfer,
@@ -62,6 +75,8 @@ impl Truth {
             15 => GraceEnds,
             16 => Redemption,
             17 => PendingTransfer,
+            18 => RegistrarFollows,
+            19 => LeavesRegistrar,
             _ => Quiet,
         }
     }
@@ -103,11 +118,16 @@ fn dns_answers(hour: i64) -> bool {
     !(300..305).contains(&hour)
 }
 
-/// Packets are lost: one look in a hundred sees a server silent, and a record missing. Not the first look at a server: it
-/// is the baseline, and what recovers from it is a change.
+/// Whether the registrar answers: it fails one time in ten.
+fn registrar_answers(domain: u64, hour: i64) -> bool {
+    let is_silent = Truth::of(domain) == RegistrarSilent && hour >= happens(domain);
+    !chance(domain, hour, 5).is_multiple_of(10) && !is_silent
+}
+
+/// Packets are lost: one look in a hundred sees a server silent or its name without an address, and a record missing; in
+/// the first look, too.
 fn loses_packets(domain: u64, hour: i64) -> bool {
-    let moved = || Truth::of(domain) == NameserverMove && hour == seen(domain, happens(domain), false);
-    chance(domain, hour, 3).is_multiple_of(100) && hour > 0 && !moved()
+    chance(domain, hour, 3).is_multiple_of(100)
 }
 
 /// The first hour from this one on at which the registry, or the DNS, answers.
@@ -155,8 +175,25 @@ fn due(domain: u64) -> Vec<Due> {
             no_flag("redemptionPeriod", happens + 2 * STEP),
             flag("pendingDelete", happens + 2 * STEP),
         ],
-        Renewal => vec![moved_on(K::Renewed)],
-        Transfer => vec![moved(K::RegistrarChanged, "NAMECHEAP INC", "Lantern Registrar", happens)],
+        Renewal | RegistrarFollows | RegistrarSilent => {
+            // Announced when the registrar says the same, or says nothing for long enough.
+            let first = seen(domain, happens, true);
+            let both = |from: i64| {
+                (from..).find(|h| registry_answers(domain, *h) && registrar_answers(domain, *h)).unwrap()
+            };
+            let said = match Truth::of(domain) {
+                Renewal => both(happens),
+                RegistrarFollows => both(happens + STEP),
+                _ => seen(domain, first + OVERTAKEN, true),
+            };
+            if said == first {
+                return vec![moved_on(K::Renewed)];
+            }
+            vec![moved_on(K::ExpirationChanged), moved(K::Renewed, MOVED_ON, MOVED_ON, said)]
+        }
+        Transfer | LeavesRegistrar => {
+            vec![moved(K::RegistrarChanged, "NAMECHEAP INC", "Lantern Registrar", happens)]
+        }
         PendingTransfer => vec![
             flag("pendingTransfer", happens),
             no_flag("pendingTransfer", happens + STEP),
@@ -181,6 +218,12 @@ fn due(domain: u64) -> Vec<Due> {
         ServerDies => {
             let (old, new) = (ServerHealth::Authoritative.label(), ServerHealth::Dead.label());
             vec![confirmed(K::DelegationHealthChanged, old, new, false)]
+        }
+        AddressLost => {
+            let (has, none) = (ServerHealth::Authoritative.label(), ServerHealth::Unresolvable.label());
+            let back = at(seen(domain, happens + STEP, false), 6);
+            let due = confirmed(K::DelegationHealthChanged, has, none, false);
+            vec![due.clone(), Due { old: due.new, new: due.old, from: back, until: back, ..due }]
         }
         RecordMoves => {
             let moved = confirmed(K::RecordChanged, "192.0.2.1", "192.0.2.2", false);
@@ -241,16 +284,30 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
     let mut flags = vec!["clientTransferProhibited"];
     let mut servers = vec!["ns1.digitalocean.com", "ns2.digitalocean.com"];
     let (mut registered, mut secure, mut dead, mut www) = (true, true, false, "192.0.2.1".to_string());
+    let mut second = Some("192.0.2.1");
     let mut key = 1_u16;
     if let Expires(days) = truth {
         let end = start().checked_add((24 * days).hours()).unwrap();
         r.expires = Some(model::time::StatedTime::utc(end));
     }
-    if after && matches!(truth, AutoRenew | GraceEnds | Redemption | Renewal) {
-        r.expires = Some(MOVED_ON.parse().unwrap());
+    let moved_on = MOVED_ON.parse().unwrap();
+    if after
+        && matches!(truth, AutoRenew | GraceEnds | Redemption | Renewal | RegistrarFollows | RegistrarSilent)
+        || truth == LeavesRegistrar
+    {
+        r.expires = Some(moved_on);
     }
+    let own = match truth {
+        Renewal if after => moved_on,
+        RegistrarFollows if hour >= happens + STEP => moved_on,
+        // The registrar that it moves to states none.
+        _ => EXPIRES.parse().unwrap(),
+    };
+    let states_own =
+        matches!(truth, Renewal | RegistrarFollows | RegistrarSilent) || truth == LeavesRegistrar && !after;
+    r.registrar_expires = (states_own && registrar_answers(domain, hour)).then_some(own);
     let transferred = match truth {
-        Transfer => after,
+        Transfer | LeavesRegistrar => after,
         PendingTransfer => hour >= happens + STEP,
         _ => false,
     };
@@ -281,6 +338,7 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
         KeyRollover if after => key = 2,
         Bogus => secure = !after,
         ServerDies => dead = after,
+        AddressLost if after => second = (hour >= happens + STEP).then_some("198.51.100.7"),
         RecordMoves if after => www = "192.0.2.2".into(),
         Released => registered = !after,
         _ => {}
@@ -299,13 +357,20 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
     if dead {
         d.servers[1].health = ServerHealth::Dead;
     }
+    d.servers[1].address = second.map(|a| a.parse().unwrap());
+    if second.is_none() {
+        d.servers[1].health = ServerHealth::Unresolvable;
+    }
     let odd = loses_packets(domain, hour) && minute == 0;
-    if odd {
+    if odd && chance(domain, hour, 6).is_multiple_of(2) {
         d.servers[0].health = ServerHealth::Dead;
+    } else if odd {
+        (d.servers[0].health, d.servers[0].address) = (ServerHealth::Unresolvable, None);
     }
     o.delegation = Part::good(d, at, "dns");
     let rrsets = vec![RrSet { name: "www.q7.io".into(), rtype: "A".into(), ttl: 300, data: vec![www] }];
-    let rrsets = if odd { vec![] } else { rrsets };
+    // A record that the first look does not see is new in the next one.
+    let rrsets = if odd && hour > 0 { vec![] } else { rrsets };
     o.zone = Part::good(ZoneSnapshot { rrsets, ..ZoneSnapshot::default() }, at, "dns");
     let status = if secure { DnssecStatus::Secure } else { DnssecStatus::Bogus };
     o.dnssec = Part::good(
@@ -353,7 +418,7 @@ fn month(domain: u64) -> Vec<(Timestamp, Change)> {
                     again = c.look_again_at.is_some();
                     c.observation
                 }
-                None => current,
+                None => baseline(current, at),
             };
             let reminder = remind(&mut item, &current, &REMINDER_DAYS, &Thresholds::default(), at);
             reported.extend(reminder.map(|c| (at, c)));

@@ -96,24 +96,6 @@ fn a_server_that_could_not_be_asked_from_here_is_not_new() {
     }
 }
 
-/// The name of a known server has no address for a while, and is found again.
-#[test]
-fn a_server_whose_name_has_no_address_is_not_new() {
-    let mut w = Watch { stored: look(NEW, ServerHealth::Authoritative, now()), at: now() };
-    for _ in 0..2 {
-        let at = w.at.checked_add(5.minutes()).unwrap();
-        let mut seen = look(NEW, ServerHealth::Unresolvable, at);
-        seen.delegation.value.as_mut().unwrap().servers[1].address = None;
-        let seen = confirm(&w.stored, carry_forward(Some(&w.stored), seen), |_| Some(at), CONFIRM_S, at);
-        let about = |c: &&model::event::Change| c.kind == EventKind::DelegationHealthChanged;
-        assert!(seen.changes.iter().find(about).is_none(), "{:?}", seen.changes);
-        (w.stored, w.at) = (seen.observation, at);
-    }
-    for _ in 0..3 {
-        assert!(w.look(5, NEW, ServerHealth::Authoritative).is_empty(), "nothing was said of its loss");
-    }
-}
-
 #[test]
 fn a_new_server_that_is_silent_did_not_cease_to_answer() {
     let w = Watch::new();

@@ -53,7 +53,7 @@ fn passed(minute: i64) -> Instant {
 }
 
 fn silent(servers: &[ServerState]) -> Vec<String> {
-    servers.iter().filter(|s| s.health == ServerHealth::Dead).map(field).collect()
+    servers.iter().filter(|s| s.health == ServerHealth::Dead).map(ServerState::field).collect()
 }
 
 /// A scan of a zone with these servers, those that are silent having answered before.

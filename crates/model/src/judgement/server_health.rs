@@ -1,0 +1,77 @@
+//! How each name server of a delegation does, compared with the look before.
+
+use super::confirm::Pending;
+use super::diff::{DNS, change};
+use super::event::{Change, EventKind, Severity};
+use crate::dns::{Delegation, ServerHealth, ServerState};
+use crate::observation::Observation;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The health that is compared: slow is not a change, it flaps.
+fn calm(health: ServerHealth) -> ServerHealth {
+    if health == ServerHealth::Slow { ServerHealth::Authoritative } else { health }
+}
+
+/// Of each name, how its best address does; `Unresolvable` when it has none.
+fn best_health(d: &Delegation) -> BTreeMap<&str, ServerHealth> {
+    let rank = |h: ServerHealth| match h {
+        ServerHealth::Authoritative | ServerHealth::Slow => 4,
+        ServerHealth::Lame => 3,
+        ServerHealth::Dead => 2,
+        ServerHealth::NotAsked => 1,
+        ServerHealth::Unresolvable => 0,
+    };
+    let mut best = BTreeMap::new();
+    for s in &d.servers {
+        let known = best.entry(s.name.as_str()).or_insert(s.health);
+        if rank(s.health) > rank(*known) {
+            *known = s.health;
+        }
+    }
+    best
+}
+
+/// A server that is listed on both sides and began or ceased to answer or to have an address, or that is new and fails:
+/// else its recovery would be told without its failure.
+pub(super) fn changes(a: &Delegation, b: &Delegation, previous: &Observation, out: &mut Vec<Change>) {
+    let mut told = |server: &str, old: Option<ServerHealth>, new: ServerHealth| {
+        let fails = matches!(new, ServerHealth::Lame | ServerHealth::Dead | ServerHealth::Unresolvable);
+        let severity = if fails { Severity::Warning } else { Severity::Info };
+        let (old, new) = (old.map(|o| o.label().to_string()), Some(new.label().to_string()));
+        out.push(change(EventKind::DelegationHealthChanged, severity, server, old, new, DNS));
+    };
+    let (before, now) = (best_health(a), best_health(b));
+    let has_address =
+        |d: &Delegation, name: &str| d.servers.iter().any(|s| s.name == name && s.address.is_some());
+    // The name lost all of its addresses, or has some again: one change, however many there are.
+    let mut by_name = BTreeSet::new();
+    for (name, new) in &now {
+        let Some(old) = before.get(name) else { continue };
+        let lost = *new == ServerHealth::Unresolvable && has_address(a, name);
+        let back = *old == ServerHealth::Unresolvable && has_address(b, name);
+        if lost || back {
+            by_name.insert(*name);
+            told(name, Some(calm(*old)), calm(*new));
+        }
+    }
+    let listed: BTreeSet<String> = a.servers.iter().map(ServerState::field).collect();
+    // New in an earlier look, which was held back because it was the first, or because the server answers elsewhere.
+    let waits = |server: &String| {
+        let change = |p: &Pending| p.change.as_ref().is_some_and(|c| c.old.is_none());
+        let is_about =
+            |p: &Pending| p.kind == EventKind::DelegationHealthChanged && p.field == *server && change(p);
+        previous.pending.iter().any(is_about) || previous.elsewhere.iter().any(|e| e.server == *server)
+    };
+    let health = |d: &Delegation| -> BTreeMap<String, ServerHealth> {
+        let servers = d.servers.iter().filter(|s| s.health != ServerHealth::NotAsked);
+        servers.filter(|s| !by_name.contains(s.name.as_str())).map(|s| (s.field(), calm(s.health))).collect()
+    };
+    let (x, y) = (health(a), health(b));
+    for (server, new) in &y {
+        let old = x.get(server);
+        let is_new = *new != ServerHealth::Authoritative && (!listed.contains(server) || waits(server));
+        if old != Some(new) && (old.is_some() || is_new) {
+            told(server, old.copied(), *new);
+        }
+    }
+}
