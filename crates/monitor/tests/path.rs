@@ -188,6 +188,36 @@ async fn a_baseline_a_change_a_failure_and_its_end() {
     assert_eq!(row.status.kind, StatusKind::Normal);
 }
 
+/// The registrar fails just after the renewal: its date of before is kept, and not followed.
+#[tokio::test]
+async fn a_renewed_domain_does_not_expire_by_what_its_registrar_stated_before() {
+    let s = Stage::new().await;
+    let (old, new) = ("2026-11-24T10:00:00Z", "2027-11-24T10:00:00Z");
+    let stated = |registry: &str, registrar: Option<&str>| {
+        let registrar_expires = registrar.map(|date| date.parse().unwrap());
+        Ok(Registration { registrar_expires, ..registration(registry) })
+    };
+    let row = async || s.scanner.store.item(OrgId::BUILT_IN, &s.name).await.unwrap().unwrap().1;
+    s.world_is(stated(old, Some(old)));
+    s.scanner.scan(&s.name, true).await.unwrap();
+    assert_eq!(row().await.status.kind, StatusKind::Critical, "four days are left");
+
+    for hours in [6, 48] {
+        s.later(hours);
+        s.world_is(stated(new, None));
+        s.scanner.scan(&s.name, true).await.unwrap();
+        let now = row().await;
+        assert_eq!((now.status.kind, now.expires), (StatusKind::Normal, Some(new.parse().unwrap())));
+        let told = s.events().await;
+        assert!(!told.contains(&EventKind::Renewed) && !told.contains(&EventKind::Expired), "{told:?}");
+    }
+    s.later(6);
+    s.world_is(stated(new, Some(new)));
+    let last = s.scanner.scan(&s.name, true).await.unwrap();
+    assert_eq!(last.changes.len(), 1, "{last:?}");
+    assert_eq!(s.events().await.iter().filter(|k| **k == EventKind::Renewed).count(), 1);
+}
+
 #[tokio::test]
 async fn two_workers_that_see_the_same_change_record_it_once() {
     let s = Stage::new().await;

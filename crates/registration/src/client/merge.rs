@@ -207,6 +207,19 @@ mod tests {
         assert_eq!(fields, ["created", "nameservers"]);
     }
 
+    /// One that is left out because it is the same would look as if the registrar had not stated it.
+    #[test]
+    fn an_expiration_that_both_state_is_kept_of_both() {
+        let stated = || Registration { expires: time("2031-02-03T04:05:06Z"), ..Registration::default() };
+        let out = merge(vec![
+            found(Protocol::Rdap, Party::Registry, stated()),
+            found(Protocol::Rdap, Party::Registrar, stated()),
+        ]);
+        assert_eq!((out.registrar_expires, out.differing_registrar_expires()), (out.expires, None));
+        assert_eq!(out.provenance["registrar_expires"].party, Party::Registrar);
+        assert!(out.disagreements.is_empty());
+    }
+
     #[test]
     fn the_same_said_differently_is_no_disagreement() {
         let a = Registration { created: time("2001-02-03T04:05:06Z"), ..Registration::default() };
