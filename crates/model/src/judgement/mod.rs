@@ -11,6 +11,7 @@ pub mod delivery;
 pub mod diff;
 pub mod event;
 pub mod expiry;
+mod flapping;
 pub mod hold;
 pub mod item;
 pub mod judge;

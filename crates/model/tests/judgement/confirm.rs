@@ -240,3 +240,60 @@ fn a_server_that_answers_at_another_place_is_not_dead() {
     assert_eq!(w.look(5, down), (1, false));
     assert_eq!(w.look(60, down), (0, false));
 }
+
+/// Servers of a registry, or of a parent zone, that state different things in turn.
+#[test]
+fn what_is_reported_at_once_is_reported_a_few_times_a_day_at_most_too() {
+    type Change = fn(&mut Registration);
+    let changes: [Change; 5] = [
+        |r| r.expires = Some("2030-07-06T13:58:57Z".parse().unwrap()),
+        |r| r.updated = Some("2026-11-19T10:00:00Z".parse().unwrap()),
+        |r| r.registrar.iana_id = Some("9994".into()),
+        |r| r.statuses = Some(["clientTransferProhibited", "serverHold"].map(EppStatus::from).into()),
+        |r| r.nameservers = Some(vec!["ns1.meridian-dns.example".into()]),
+    ];
+    for change in changes {
+        let look = |changed: bool, at: Timestamp| {
+            let mut r = registration();
+            if changed {
+                change(&mut r);
+            }
+            let mut o = observe(r);
+            (o.registration.observed_at, o.registration.attempted_at) = (Some(at), Some(at));
+            o
+        };
+        let mut at = now();
+        let (mut stored, mut reported) = (look(false, at), Vec::new());
+        let mut scan = |stored: &mut Observation, changed: Option<bool>| {
+            at = at.checked_add(60.minutes()).unwrap();
+            let mut seen = look(changed == Some(true), at);
+            if changed.is_none() {
+                seen.registration = part(None, at);
+            }
+            let seen = carry_forward(Some(stored), seen);
+            let c = confirm(stored, seen, |_: PartKind| Some(at), CONFIRM_S, at);
+            *stored = c.observation;
+            assert_eq!(c.look_again_at, None, "an hourly look is soon enough");
+            c.changes
+        };
+        for hour in 0..24 * 14 {
+            reported.extend(scan(&mut stored, Some(hour % 2 == 0)));
+        }
+        assert_eq!(reported.len(), 3, "of a fortnight: {reported:#?}");
+        let word = |c: &model::event::Change| (c.old.clone(), c.new.clone());
+        let last = word(&reported[2]);
+        // It was last reported as changed, and stays as it was at first: said once, a day later, and not by a look that
+        // failed.
+        for _ in 0..22 {
+            assert_eq!(scan(&mut stored, Some(false)), vec![]);
+        }
+        for _ in 0..5 {
+            assert_eq!(scan(&mut stored, None), vec![]);
+        }
+        let end: Vec<_> = (0..50).flat_map(|_| scan(&mut stored, Some(false))).collect();
+        assert_eq!(end.iter().map(word).collect::<Vec<_>>(), [(last.1, last.0)]);
+        assert!(stored.pending.is_empty());
+        // The next change of a calm value is said at once.
+        assert_eq!(scan(&mut stored, Some(true)).len(), 1);
+    }
+}
