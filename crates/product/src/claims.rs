@@ -56,6 +56,8 @@ impl Services {
         for claim in self.store().claims_among(org, &names).await.map_err(unavailable)? {
             if let Some(row) = rows.iter_mut().find(|r| r.name.as_str() == claim.name) {
                 row.claim = Some(claim.claim.standing());
+                // A row of an earlier version did not note it.
+                row.transitions.verified = row.transitions.verified.or(claim.claim.turned_at());
             }
         }
         Ok(())

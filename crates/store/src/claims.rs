@@ -9,7 +9,7 @@ use crate::db::{Cells, Db, Tx, args};
 use crate::job::{Job, Priority};
 use crate::jobs;
 use crate::log::Line;
-use crate::record::append_events;
+use crate::record::{append_events, locked};
 use crate::store::Database;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -120,13 +120,38 @@ async fn write(tx: &mut Tx, claim: &StoredClaim) -> Result<()> {
     if tx.execute(sql, values).await? == 1 { Ok(()) } else { Err(Error::Conflict) }
 }
 
+async fn stored(tx: &mut Tx, org: OrgId, name: &str) -> Result<Option<StoredClaim>> {
+    let sql = format!("SELECT {COLUMNS} FROM claims WHERE org = $1 AND name = $2");
+    tx.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()
+}
+
+/// Notes in the row of the holding when a claim to its name begins or ends to count.
+async fn turned(
+    db: &Db,
+    tx: &mut Tx,
+    before: Option<&StoredClaim>,
+    after: Option<&StoredClaim>,
+    now: Timestamp,
+) -> Result<()> {
+    let counts = |claim: Option<&StoredClaim>| claim.is_some_and(|c| c.claim.counts());
+    let Some(claim) = after.or(before).filter(|_| counts(before) != counts(after)) else { return Ok(()) };
+    let name = DomainName::trusted(&claim.name);
+    // Claims to names below a holding say nothing about it.
+    let Some((_, mut row)) = locked(db, tx, claim.org, &name).await? else { return Ok(()) };
+    row.transitions.verified = Some(now);
+    let sql = "UPDATE items SET row_json = $3 WHERE org = $1 AND name = $2";
+    tx.execute(sql, args![claim.org.0, name.as_str(), json(&row)?]).await.map(drop)
+}
+
 async fn write_all(db: &Db, writes: &[ClaimWrite], now: Timestamp) -> Result<()> {
     let mut sorted: Vec<&ClaimWrite> = writes.iter().collect();
     sorted.sort_by(|a, b| (a.claim.org, &a.claim.name).cmp(&(b.claim.org, &b.claim.name)));
     let mut tx = db.begin().await?;
     let mut checks = Vec::new();
     for one in &sorted {
+        let before = stored(&mut tx, one.claim.org, &one.claim.name).await?;
         write(&mut tx, &one.claim).await?;
+        turned(db, &mut tx, before.as_ref(), Some(&one.claim), now).await?;
         checks.extend(one.claim.claim.next_check_at.map(|at| (Job::Claim(one.claim.id.clone()), at)));
     }
     jobs::put(&mut tx, &checks, Priority::Scheduled).await?;
@@ -186,6 +211,7 @@ impl ClaimStore for Database {
         let sql = format!("DELETE FROM claims WHERE org = $1 AND name = $2 RETURNING {COLUMNS}");
         let Some(gone) = tx.row(sql, args![org.0, name]).await? else { return Ok(false) };
         let gone = read(&gone)?;
+        turned(&self.db, &mut tx, Some(&gone), None, now).await?;
         let domain = gone.domain();
         append_events(&mut tx, &domain, vec![Line::item(org, domain.as_str(), Op::Update)], &[], now).await?;
         tx.commit().await?;

@@ -6,13 +6,15 @@ use futures::stream::BoxStream;
 use model::ids::{Caller, OrgId, Role};
 use model::item::Ownership;
 use model::names::DomainName;
+use model::ownership::claim::LapseReason;
+use model::ownership::{Claim, ClaimPolicy, ClaimState, Method, Nonce};
 use product::Services;
 use resources::{Api, Reply, Request, TailLimits, WatchLine};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use store::NewItem;
+use store::{ClaimWrite, NewItem, StoredClaim};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 const KINDS: &str = "/apis/datumapis.com/v1alpha";
@@ -115,6 +117,62 @@ fn follow(services: &Services) -> DropGuard {
 
 fn added(from: u8, to: u8) -> Vec<String> {
     (from..=to).map(|n| format!("ADDED c{n:02}")).collect()
+}
+
+/// The condition `Verified` in a change of a domain: its status, reason and last transition.
+fn verified(event: &Value) -> (String, String, String) {
+    assert_eq!(event["type"], "MODIFIED", "{event}");
+    let conditions = event["object"]["status"]["conditions"].as_array().unwrap();
+    let found = conditions.iter().find(|c| c["type"] == "Verified").unwrap();
+    let word = |key: &str| found[key].as_str().unwrap().to_string();
+    (word("status"), word("reason"), word("lastTransitionTime"))
+}
+
+#[tokio::test]
+async fn a_watch_sees_the_proof_of_ownership_come_and_go() {
+    let site = site(false).await;
+    let _follow = follow(&site.services);
+    let client = Client::new(&site.services, OrgId::BUILT_IN);
+    let domain = json!({ "metadata": { "name": "q7.io" }, "spec": { "name": "q7.io" } });
+    let added = client.send("POST", "domains", &domain).await;
+    let from = added["metadata"]["resourceVersion"].as_str().unwrap();
+    let mut events = client.watch("domains", &format!("resourceVersion={from}")).await;
+    let at = |minute: i64| model::Timestamp::now() + jiff::SignedDuration::from_mins(minute);
+    let text = |at: model::Timestamp| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let (proven, lapsed, withdrawn) = (at(1), at(2), at(3));
+    let policy = ClaimPolicy::default();
+    let mut claim = StoredClaim {
+        id: "c1".into(),
+        org: OrgId::BUILT_IN,
+        name: "q7.io".into(),
+        claim: Claim::new("q7.io", Nonce::new([1; 20]), Method::Txt, at(0), &policy),
+        round: None,
+        created_at: at(0),
+        reviewed_at: at(0),
+        version: 0,
+    };
+    let first = added["metadata"]["creationTimestamp"].as_str().unwrap().to_string();
+    let states = [
+        (ClaimState::Pending, at(0), ("False", "Pending", first)),
+        (ClaimState::Verified { since: proven }, proven, ("True", "Verified", text(proven))),
+        (ClaimState::Grace { since: proven, until: lapsed }, proven, ("True", "Lapsing", text(proven))),
+        (
+            ClaimState::Lapsed { at: lapsed, reason: LapseReason::ProofGone },
+            lapsed,
+            ("False", "Lapsed", text(lapsed)),
+        ),
+        (ClaimState::Verified { since: withdrawn }, withdrawn, ("True", "Verified", text(withdrawn))),
+    ];
+    let store = &site.scanner.store;
+    for (state, now, (status, reason, since)) in states {
+        claim.claim.state = state;
+        store.write_claims(&[ClaimWrite { claim: claim.clone(), changes: vec![] }], now).await.unwrap();
+        claim.version += 1;
+        assert_eq!(verified(&events.next().await), (status.into(), reason.into(), since));
+    }
+    let gone = at(4);
+    assert!(store.remove_claim(OrgId::BUILT_IN, "q7.io", gone).await.unwrap());
+    assert_eq!(verified(&events.next().await), ("False".into(), "NotClaimed".into(), text(gone)));
 }
 
 #[tokio::test]

@@ -201,6 +201,17 @@ impl Claim {
         )
     }
 
+    /// Since when it counts, or counts no more; `None` when it never did.
+    pub fn turned_at(&self) -> Option<Timestamp> {
+        match self.state {
+            ClaimState::Verified { since }
+            | ClaimState::Grace { since, .. }
+            | ClaimState::Contested { since, .. } => Some(since),
+            ClaimState::Lapsed { at, .. } => Some(at),
+            ClaimState::Pending | ClaimState::Waiting { .. } | ClaimState::Closed { .. } => None,
+        }
+    }
+
     /// True when nothing will happen to it any more.
     pub fn is_over(&self) -> bool {
         matches!(self.state, ClaimState::Lapsed { .. } | ClaimState::Closed { .. })

@@ -78,6 +78,9 @@ pub struct Transitions {
     /// [`StatusKind::is_healthy`](crate::status::StatusKind::is_healthy) of its status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub healthy: Option<Timestamp>,
+    /// Whether the organisation's ownership claim [counts](Standing::counts).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Timestamp>,
 }
 
 impl Transitions {
@@ -99,6 +102,7 @@ impl Row {
         Transitions {
             observed: self.transitions.observed.or(self.last_scan_at.filter(|_| self.is_observed())),
             healthy: self.transitions.healthy.or(self.last_scan_at.filter(|_| is_judged)),
+            verified: self.transitions.verified,
         }
     }
 
@@ -110,6 +114,8 @@ impl Row {
         self.transitions = Transitions {
             observed: if is_same { known.observed } else { Some(now) },
             healthy: if is_alike { known.healthy } else { Some(now) },
+            // No scan changes it: written with the claim.
+            verified: known.verified,
         };
     }
 

@@ -234,6 +234,8 @@ fn domain_conditions(d: &DomainObject) -> Vec<Value> {
         (Some(false), _) => ("False", "Warning"),
         (None, _) => ("Unknown", "Unknown"),
     };
+    // A claim may be older than the holding.
+    let verified_since = since.verified.unwrap_or(d.item.added_at).max(d.item.added_at);
     let verified = match d.row.claim {
         None => ("False", "NotClaimed", "No proof of ownership was started."),
         Some(s) if s.counts() => ("True", reason(s), "Control of the domain is proven."),
@@ -243,6 +245,6 @@ fn domain_conditions(d: &DomainObject) -> Vec<Value> {
         condition("Accepted", "True", "Held", "The organisation holds the name.", d.item.added_at),
         condition("Observed", observed.0, observed.1, &observed.2, observed_since),
         condition("Healthy", healthy.0, healthy.1, &sentences.join(" "), healthy_since),
-        condition("Verified", verified.0, verified.1, verified.2, d.item.added_at),
+        condition("Verified", verified.0, verified.1, verified.2, verified_since),
     ]
 }

@@ -1,6 +1,6 @@
 //! Claims of organisations to domains: written together or not at all, with their events and their next checks.
 
-use crate::world::{ONE, Place, TWO, add, later, now};
+use crate::world::{ONE, Place, TWO, add, later, name, now, scan};
 use jiff::Timestamp;
 use model::event::{EventKind, EventQuery};
 use model::ids::OrgId;
@@ -80,6 +80,42 @@ pub async fn a_claim_is_written_with_its_events_and_its_next_check(place: &Place
         s.lease(JobKind::Scan, "w", 5, later(1)).await.unwrap().len() == 1,
         "scans are a queue of their own"
     );
+}
+
+pub async fn a_holding_notes_since_when_its_claim_counts(place: &Place) {
+    const DAY: i64 = 24 * 60;
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example"]).await;
+    let object = async || s.domain_object(ONE, &name("a.example")).await.unwrap().unwrap();
+    let noted = async || object().await.row.transitions.verified;
+    write(&*s, &[new_claim(ONE, "a.example", "c1", 1), new_claim(ONE, "shop.a.example", "c2", 2)])
+        .await
+        .unwrap();
+    assert_eq!(noted().await, None);
+    // A claim to a name below says nothing about the holding.
+    round(&*s, "c2", Outcome::Proven, later(1)).await;
+    assert_eq!(noted().await, None);
+    let before = object().await.rv;
+    round(&*s, "c1", Outcome::Proven, later(2)).await;
+    assert_eq!(noted().await, Some(later(2)));
+    assert!(object().await.rv > before, "a watch reports it");
+    // It stays through scans, checks, and the days that the proof may be gone.
+    s.record(&scan(&*s, "a.example", &[], later(3)).await).await.unwrap();
+    round(&*s, "c1", Outcome::Proven, later(4)).await;
+    for at in [5, 66] {
+        round(&*s, "c1", Outcome::Denied, later(at)).await;
+    }
+    let standing = async || s.claims_to("a.example").await.unwrap()[0].claim.standing();
+    assert_eq!((standing().await, noted().await), (Standing::Lapsing, Some(later(2))));
+    round(&*s, "c1", Outcome::Denied, later(8 * DAY)).await;
+    assert_eq!((standing().await, noted().await), (Standing::Lapsed, Some(later(8 * DAY))));
+    // Withdrawn while it counts.
+    assert!(s.remove_claim(ONE, "a.example", later(9 * DAY)).await.unwrap());
+    assert_eq!(noted().await, Some(later(8 * DAY)), "it did not count");
+    write(&*s, &[new_claim(ONE, "a.example", "c3", 3)]).await.unwrap();
+    round(&*s, "c3", Outcome::Proven, later(10 * DAY)).await;
+    assert!(s.remove_claim(ONE, "a.example", later(11 * DAY)).await.unwrap());
+    assert_eq!(noted().await, Some(later(11 * DAY)));
 }
 
 pub async fn claims_of_rivals_change_together_and_each_sees_its_own(place: &Place) {

@@ -78,6 +78,7 @@ stories! {
     checks::a_reminder_without_a_scan_is_recorded_once,
     claims::a_claim_is_written_with_its_events_and_its_next_check,
     claims::claims_of_rivals_change_together_and_each_sees_its_own,
+    claims::a_holding_notes_since_when_its_claim_counts,
     features::each_feature_goes_on_off_and_on_again_and_leaves_nothing,
     features::a_process_that_dies_in_a_transition_is_replaced,
     features::third_parties_register_their_own,

@@ -25,6 +25,7 @@ pub async fn a_transition_is_when_the_word_changes(place: &Place) {
     let at = |observed: Option<i64>, healthy: Option<i64>| Transitions {
         observed: observed.map(later),
         healthy: healthy.map(later),
+        ..Transitions::default()
     };
     assert_eq!(scanned(&*s, 1, StatusKind::Unknown, Some("silent")).await, at(None, None));
     assert_eq!(scanned(&*s, 2, StatusKind::Normal, None).await, at(Some(2), Some(2)));
