@@ -311,8 +311,9 @@ pub struct AuditPage {
 }
 
 /// What the audit log is about: first parts of its actions' words, with their titles.
-pub const AUDIT_SUBJECTS: [(&str, &str); 7] = [
+pub const AUDIT_SUBJECTS: [(&str, &str); 8] = [
     ("domain", "Domains"),
+    ("network", "Address space"),
     ("event", "Events"),
     ("member", "Members"),
     ("token", "API tokens"),
@@ -363,6 +364,10 @@ pub fn action_label(action: &str) -> &str {
         "agent.token" => "Join token made",
         "agent.join" => "Point of presence joined",
         "agent.revoke" => "Point of presence revoked",
+        "network.claim" => "Address space claimed",
+        "network.change" => "Claim of address space changed",
+        "network.release" => "Claim of address space released",
+        "feature.change" => "Labels, annotations or finalizers of a feature changed",
         "feature.delete" => "Feature of a third party deleted",
         "feature.register" => "Feature of a third party registered",
         "feature.set" => "Feature turned on or off",

@@ -250,6 +250,7 @@ fn reverse(address: IpAddr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::account::Actor;
 
     fn request(prefix: Option<&str>, from: Option<&str>, len: Option<u8>) -> numbers::AddressRequest {
         numbers::AddressRequest {
@@ -287,14 +288,25 @@ mod tests {
             dry_run: false,
         };
         let block = claim("block", request(None, Some("10.0.0.0/16"), Some(30)));
-        s.write_network_claim(&block, now).await.unwrap();
+        s.write_network_claim(&Actor::system(), &block, now).await.unwrap();
         let old = s
-            .write_network_claim(&claim("old", request(Some("192.0.2.0/24"), None, None)), now)
+            .write_network_claim(
+                &Actor::system(),
+                &claim("old", request(Some("192.0.2.0/24"), None, None)),
+                now,
+            )
             .await
             .unwrap();
-        s.delete_network_claim(OrgId::BUILT_IN, "old", Some(old.rv), &numbers::Policy::default(), now)
-            .await
-            .unwrap();
+        s.delete_network_claim(
+            &Actor::system(),
+            OrgId::BUILT_IN,
+            "old",
+            Some(old.rv),
+            &numbers::Policy::default(),
+            now,
+        )
+        .await
+        .unwrap();
         let set = |owner: &str, data: Vec<String>| model::dns::RrSet {
             name: owner.into(),
             rtype: "A".into(),

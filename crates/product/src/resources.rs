@@ -112,7 +112,8 @@ impl ResourceBackend for Services {
     ) -> ApiResult<()> {
         authorize(caller, Action::SetDomainMetadata)?;
         let name = read_name(name.as_str())?;
-        let write = self.store().set_domain_metadata(caller.org, &name, expected, metadata, self.now());
+        let by = caller.actor();
+        let write = self.store().set_domain_metadata(&by, caller.org, &name, expected, metadata, self.now());
         write.await.map_err(changed(name.as_str()))?;
         self.scanner.hub.recorded();
         Ok(())
@@ -166,7 +167,7 @@ impl ResourceBackend for Services {
             limit: self.quotas.network_claims,
             dry_run: draft.dry_run,
         };
-        let written = self.store().write_network_claim(&write, self.now()).await;
+        let written = self.store().write_network_claim(&caller.actor(), &write, self.now()).await;
         let written = written.map_err(|e| match e {
             store::Error::Full { limit } => ApiError::forbidden(format!(
                 "The quota of {limit} claims of address space of this organisation is used up. Release claims, or ask the \
@@ -185,8 +186,9 @@ impl ResourceBackend for Services {
         expected: Option<LogPosition>,
     ) -> ApiResult<Claim> {
         authorize(caller, Action::DeleteNetworkClaim)?;
+        let (by, now) = (caller.actor(), self.now());
         let gone =
-            self.store().delete_network_claim(caller.org, name, expected, &self.overlap, self.now()).await;
+            self.store().delete_network_claim(&by, caller.org, name, expected, &self.overlap, now).await;
         let gone = gone.map_err(changed(name))?;
         self.scanner.hub.recorded();
         Ok(claim(gone))

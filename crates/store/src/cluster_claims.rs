@@ -7,7 +7,7 @@ use crate::codec::{instant, json, micros};
 use crate::db::{Cells, Db, Tx, args};
 use crate::fleet::{ClaimsUsed, ClusterClaimWrite, IdentityRule, StoredClusterClaim, agents_in};
 use crate::log::{self, CLUSTER_CLAIM, Line};
-use crate::resources::tombstone_rows;
+use crate::resources::{differences, metadata_parts, tombstone_rows};
 use ::fleet::{CLAIMS_MAX, CLUSTERSET_CLAIM, ID_CLAIM, VALUE_MAX};
 use jiff::Timestamp;
 use model::account::Actor;
@@ -155,8 +155,16 @@ pub(crate) async fn write(
         return Err(Error::Conflict);
     }
     let op = if old.is_some() { Op::Update } else { Op::Create };
-    let line = (name.to_string(), old.map(|o| o.value), Some(claim.value.clone()));
-    audit::append(&mut tx, (OrgId::BUILT_IN, by, now), "cluster.claim", &[line]).await?;
+    let mut lines = Vec::new();
+    if old.as_ref().is_none_or(|o| o.value != claim.value) {
+        lines.push((name.to_string(), old.as_ref().map(|o| o.value.clone()), Some(claim.value.clone())));
+    }
+    let before = old.map(|o| metadata_parts(&o.metadata)).unwrap_or_default();
+    let (was, is) = differences(&before, &metadata_parts(&claim.metadata));
+    if was.is_some() || is.is_some() {
+        lines.push((name.to_string(), was, is));
+    }
+    audit::append(&mut tx, (OrgId::BUILT_IN, by, now), "cluster.claim", &lines).await?;
     claim.rv = logged(&mut tx, name, op, now).await?;
     tx.commit().await?;
     Ok(Ok(claim))

@@ -9,6 +9,7 @@ use crate::api::{Error, Result};
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, Tx, args};
 use crate::log::{self, FEATURE, Line};
+use crate::resources::{differences, metadata_parts};
 use crate::store::Database;
 use ::features::{
     Declared, Feature, FeatureStore, Left, Process, Reported, ReportedLeft, ReportedUse, StoreError, Stored,
@@ -171,6 +172,11 @@ impl FeatureRows for Database {
         if before != after {
             let line = (write.name.clone(), Some(before), Some(after));
             audit::append(&mut tx, (org, by, now), "feature.set", &[line]).await?;
+        }
+        let (was, is) = differences(&metadata_parts(&old.metadata), &metadata_parts(&metadata));
+        if was.is_some() || is.is_some() {
+            let line = (write.name.clone(), was, is);
+            audit::append(&mut tx, (org, by, now), "feature.change", &[line]).await?;
         }
         let rv = logged(&mut tx, org, &write.name, Op::Update, now).await?;
         tx.commit().await?;

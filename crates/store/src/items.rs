@@ -182,7 +182,10 @@ async fn hold_part(
     let entries: Vec<_> = items
         .iter()
         .filter(|(item, _)| held.contains(item.name.as_str()))
-        .map(|(item, _)| (item.name.as_str().to_string(), None, Some(facts(item).join("; "))))
+        .map(|(item, _)| {
+            let parts = [facts(item), metadata.map(resources::metadata_parts).unwrap_or_default()].concat();
+            (item.name.as_str().to_string(), None, Some(parts.join("; ")))
+        })
         .collect();
     audit::append(&mut tx, (org, by.actor, now), action, &entries).await?;
     tx.commit().await?;
@@ -303,12 +306,8 @@ pub(crate) async fn patch(db: &Db, by: &By<'_>, name: &DomainName, patch: &ItemP
         outbox::release_held(&mut tx, org, Some(name), now).await?;
     }
     log::append(&mut tx, vec![Line::item(org, name.as_str(), Op::Update)], now).await?;
-    let (old, new) = (facts(&before), facts(&item));
-    let only = |these: &[String], others: &[String]| {
-        let parts: Vec<_> = these.iter().filter(|part| !others.contains(part)).cloned().collect();
-        (!parts.is_empty()).then(|| parts.join("; "))
-    };
-    let entry = (name.as_str().to_string(), only(&old, &new), only(&new, &old));
+    let (was, is) = resources::differences(&facts(&before), &facts(&item));
+    let entry = (name.as_str().to_string(), was, is);
     audit::append(&mut tx, (org, by.actor, now), "domain.change", &[entry]).await?;
     tx.commit().await?;
     Ok(item)

@@ -1,5 +1,6 @@
 //! Claims: each write decides about the claim in the transaction that stores it, under the one lock of the address space.
 
+use super::audited::noted;
 use super::domains::not_held;
 use super::retry::retry_refused;
 use super::space::{Cached, SpaceCache};
@@ -7,8 +8,10 @@ use super::{NetworkClaimWrite, StoredNetworkClaim, held};
 use crate::api::{Error, Result};
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Arg, Cells, Db, Tx, args};
+use crate::items::By;
 use crate::log::{self, Line};
 use jiff::Timestamp;
+use model::account::Actor;
 use model::ids::{LogPosition, OrgId};
 use model::scan::Op;
 use numbers::prefix::parse;
@@ -83,6 +86,7 @@ pub(super) struct Changes {
 pub(super) async fn write(
     db: &Db,
     cache: &SpaceCache,
+    by: &Actor,
     write: &NetworkClaimWrite,
     now: Timestamp,
 ) -> Result<StoredNetworkClaim> {
@@ -119,6 +123,8 @@ pub(super) async fn write(
     if !changes.released.is_empty() {
         retry_refused(&mut tx, known(&mut cached)?, &write.policy, version, &mut changes, now).await?;
     }
+    let action = if before.is_some() { "network.change" } else { "network.claim" };
+    noted(&mut tx, &By { actor: by, org: write.org, now }, action, (before.as_ref(), Some(&claim))).await?;
     claim.rv = commit(tx, &mut cached, version, changes, now).await?;
     Ok(claim)
 }
@@ -126,11 +132,11 @@ pub(super) async fn write(
 pub(super) async fn delete(
     db: &Db,
     cache: &SpaceCache,
-    (org, name): (OrgId, &str),
-    expected: Option<LogPosition>,
+    by: &By<'_>,
+    (name, expected): (&str, Option<LogPosition>),
     policy: &Policy,
-    now: Timestamp,
 ) -> Result<StoredNetworkClaim> {
+    let (org, now) = (by.org, by.now);
     let mut cached = cache.0.lock().await;
     let mut tx = db.begin().await?;
     let version = SpaceCache::lock_table(&mut tx, &mut cached).await?;
@@ -152,6 +158,7 @@ pub(super) async fn delete(
         "spec": claim.spec, "status": claim.status, "created_at": claim.created_at,
     });
     retry_refused(&mut tx, known(&mut cached)?, policy, version, &mut changes, now).await?;
+    noted(&mut tx, by, "network.release", (Some(&claim), None)).await?;
     // The deletion is the first line, so its position is known before it is appended only by being first.
     let position = commit_with(tx, &mut cached, version, changes, now, Some(kept.to_string())).await?;
     claim.rv = position;

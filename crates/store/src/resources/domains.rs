@@ -1,12 +1,14 @@
 //! Holdings as objects: with their position in the log, what was observed, and metadata written through the API.
 
 use super::StoredDomain;
+use super::audited::{differences, metadata_parts};
+use crate::accounts::audit;
 use crate::api::{Error, Result};
 use crate::codec::{ITEM, ITEM_LEN, micros, read_item, read_json};
 use crate::db::{Cells, Db, Tx, args};
+use crate::items::By;
 use crate::log::{self, Line};
 use crate::stored;
-use jiff::Timestamp;
 use model::ids::{LogPosition, OrgId, Vantage};
 use model::item::Item;
 use model::names::DomainName;
@@ -49,24 +51,32 @@ pub(super) async fn read_one(db: &Db, org: OrgId, name: &DomainName) -> Result<O
 
 pub(super) async fn set_metadata(
     db: &Db,
-    org: OrgId,
+    by: &By<'_>,
     name: &DomainName,
     expected: LogPosition,
     json: &str,
-    now: Timestamp,
 ) -> Result<()> {
+    let (org, now) = (by.org, by.now);
     let mut tx = db.begin().await?;
     let sql = format!("SELECT rv FROM items WHERE org = $1 AND name = $2{}", db.for_update());
     let rv = tx.row(sql, args![org.0, name.as_str()]).await?.ok_or(Error::NotFound)?.int(0)?;
     if rv != expected.0 {
         return Err(Error::Conflict);
     }
+    let sql = "SELECT json FROM object_metadata WHERE org = $1 AND kind = 'item' AND name = $2";
+    let old =
+        tx.row(sql, args![org.0, name.as_str()]).await?.map_or_else(|| Ok("{}".into()), |r| r.text(0))?;
     tx.execute(
         "INSERT INTO object_metadata (org, kind, name, json) VALUES ($1, 'item', $2, $3) \
          ON CONFLICT (org, kind, name) DO UPDATE SET json = excluded.json",
         args![org.0, name.as_str(), json],
     )
     .await?;
+    let (was, is) = differences(&metadata_parts(&old), &metadata_parts(json));
+    if was.is_some() || is.is_some() {
+        let line = (name.as_str().to_string(), was, is);
+        audit::append(&mut tx, (org, by.actor, now), "domain.change", &[line]).await?;
+    }
     log::append(&mut tx, vec![Line::item(org, name.as_str(), Op::Update)], now).await?;
     tx.commit().await
 }

@@ -1,6 +1,7 @@
 //! What the resource API needs of the store: claims with their allocation, holdings as objects, tombstones.
 
 mod addresses;
+mod audited;
 mod claims;
 mod domains;
 mod linked;
@@ -8,6 +9,7 @@ mod retry;
 mod space;
 
 pub(crate) use addresses::{keep as keep_addresses, of as addresses_of};
+pub(crate) use audited::{differences, metadata_parts};
 pub(crate) use claims::tombstone_rows;
 pub(crate) use domains::{check_finalizers, forget, tombstones_of_items};
 pub(crate) use space::SpaceCache;
@@ -115,17 +117,19 @@ pub trait ResourceStore: Send + Sync + 'static {
     async fn network_claims(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredNetworkClaim>>;
     /// One claim.
     async fn network_claim(&self, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>>;
-    /// Writes a claim and decides about it in the same transaction; one at a time, whatever process. `Conflict` when it is
-    /// not at the expected position.
+    /// Writes a claim, decides about it and notes what changed in the audit log, in one transaction; one at a time,
+    /// whatever process. `Conflict` when it is not at the expected position.
     async fn write_network_claim(
         &self,
+        by: &Actor,
         write: &NetworkClaimWrite,
         now: Timestamp,
     ) -> Result<StoredNetworkClaim>;
-    /// Deletes a claim that has no finalizer ([`Error::Held`](crate::Error::Held)), releases its prefixes, and decides again about refused claims, oldest first. Returns it as it was
-    /// with the position of its deletion.
+    /// Deletes a claim that has no finalizer ([`Error::Held`](crate::Error::Held)) with an entry of the audit log, releases its
+    /// prefixes, and decides again about refused claims, oldest first. Returns it as it was with the position of its deletion.
     async fn delete_network_claim(
         &self,
+        by: &Actor,
         org: OrgId,
         name: &str,
         expected: Option<LogPosition>,
@@ -154,9 +158,10 @@ pub trait ResourceStore: Send + Sync + 'static {
         metadata: &str,
         now: Timestamp,
     ) -> Result<bool>;
-    /// Writes the metadata of a holding that is still at the expected position.
+    /// Writes the metadata of a holding that is still at the expected position, with an entry of the audit log.
     async fn set_domain_metadata(
         &self,
+        by: &Actor,
         org: OrgId,
         name: &DomainName,
         expected: LogPosition,
@@ -195,20 +200,22 @@ impl ResourceStore for Database {
     }
     async fn write_network_claim(
         &self,
+        by: &Actor,
         write: &NetworkClaimWrite,
         now: Timestamp,
     ) -> Result<StoredNetworkClaim> {
-        claims::write(&self.db, &self.space, write, now).await
+        claims::write(&self.db, &self.space, by, write, now).await
     }
     async fn delete_network_claim(
         &self,
+        by: &Actor,
         org: OrgId,
         name: &str,
         expected: Option<LogPosition>,
         policy: &Policy,
         now: Timestamp,
     ) -> Result<StoredNetworkClaim> {
-        claims::delete(&self.db, &self.space, (org, name), expected, policy, now).await
+        claims::delete(&self.db, &self.space, &By { actor: by, org, now }, (name, expected), policy).await
     }
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>> {
         space::covering(&self.db, &self.space, org, addresses).await
@@ -240,13 +247,14 @@ impl ResourceStore for Database {
     }
     async fn set_domain_metadata(
         &self,
+        by: &Actor,
         org: OrgId,
         name: &DomainName,
         expected: LogPosition,
         json: &str,
         now: Timestamp,
     ) -> Result<()> {
-        domains::set_metadata(&self.db, org, name, expected, json, now).await
+        domains::set_metadata(&self.db, &By { actor: by, org, now }, name, expected, json).await
     }
     async fn event_objects(
         &self,

@@ -4,6 +4,7 @@
 //! its own database.
 
 mod accounts;
+mod audited;
 mod budgets;
 mod checks;
 mod claims;
@@ -71,6 +72,8 @@ stories! {
     accounts::failures_count_together_and_audit_is_kept_apart,
     accounts::every_change_is_in_the_audit_log_with_old_and_new,
     accounts::a_request_with_a_key_is_carried_out_once,
+    audited::claims_of_address_space_are_audited,
+    audited::metadata_of_domains_and_cluster_claims_is_audited,
     budgets::replicas_change_a_budget_one_after_the_other,
     budgets::a_budget_nobody_needs_is_forgotten_and_begins_anew,
     checks::checks_are_said_of_a_domain_and_of_an_organisation,

@@ -44,7 +44,7 @@ fn write(
 }
 
 async fn claim(s: &dyn Store, org: OrgId, name: &str, requests: &[AddressRequest]) -> StoredNetworkClaim {
-    s.write_network_claim(&write(org, name, None, requests), now()).await.expect("writes")
+    s.write_network_claim(&Actor::system(), &write(org, name, None, requests), now()).await.expect("writes")
 }
 
 fn prefixes(c: &StoredNetworkClaim) -> Vec<String> {
@@ -62,12 +62,22 @@ pub async fn claims_are_allocated_whole_and_released(place: &Place) {
         dry_run: true,
         ..write(ONE, "trial", None, &[request(None, Some("10.20.4.0/23"), Some(26))])
     };
-    assert_eq!(prefixes(&s.write_network_claim(&trial, now()).await.unwrap()), ["10.20.4.0/26"]);
+    assert_eq!(
+        prefixes(&s.write_network_claim(&Actor::system(), &trial, now()).await.unwrap()),
+        ["10.20.4.0/26"]
+    );
     assert_eq!(s.network_claim(ONE, "trial").await.unwrap(), None);
-    let again = s.write_network_claim(&write(ONE, "web", None, &[exact("10.9.0.0/24")]), now()).await;
+    let again = s
+        .write_network_claim(&Actor::system(), &write(ONE, "web", None, &[exact("10.9.0.0/24")]), now())
+        .await;
     assert!(matches!(again, Err(Error::Conflict)), "{again:?}");
-    let stale =
-        s.write_network_claim(&write(ONE, "web", Some(LogPosition(0)), &[exact("10.9.0.0/24")]), now()).await;
+    let stale = s
+        .write_network_claim(
+            &Actor::system(),
+            &write(ONE, "web", Some(LogPosition(0)), &[exact("10.9.0.0/24")]),
+            now(),
+        )
+        .await;
     assert!(matches!(stale, Err(Error::Conflict)), "{stale:?}");
     // Refused as a whole: the free half is not taken.
     let edge = claim(&*s, ONE, "edge", &[exact("10.20.5.128/25"), exact("2001:db8::/48")]).await;
@@ -78,7 +88,7 @@ pub async fn claims_are_allocated_whole_and_released(place: &Place) {
     assert_eq!(prefixes(&claim(&*s, TWO, "six", &[exact("2001:db8::/48")]).await), ["2001:db8::/48"]);
     // An update moves; a new process sees the same.
     let moved = write(ONE, "web", Some(web.rv), &[exact("10.20.6.0/24"), exact("10.20.7.0/24")]);
-    let moved = s.write_network_claim(&moved, later(1)).await.unwrap();
+    let moved = s.write_network_claim(&Actor::system(), &moved, later(1)).await.unwrap();
     assert!(moved.rv > web.rv && moved.created_at == web.created_at);
     let other = place.open().await;
     let addresses =
@@ -94,12 +104,14 @@ pub async fn claims_are_allocated_whole_and_released(place: &Place) {
     let covers = other.covering(TWO, &addresses).await.unwrap();
     assert_eq!(covers[4].as_ref().map(|c| c.claim.as_str()), Some("six"));
     // Deleted: the position is that of the tombstone, which keeps what it was.
-    let gone =
-        other.delete_network_claim(ONE, "web", Some(moved.rv), &Policy::default(), later(2)).await.unwrap();
+    let gone = other
+        .delete_network_claim(&Actor::system(), ONE, "web", Some(moved.rv), &Policy::default(), later(2))
+        .await
+        .unwrap();
     assert_eq!(s.network_claim(ONE, "web").await.unwrap(), None);
     let kept = s.tombstones(&[gone.rv]).await.unwrap();
     assert!(kept[0].1.contains("10.20.6.0/24") && kept[0].1.contains("story"), "{kept:?}");
-    let deleted = s.delete_network_claim(ONE, "web", None, &Policy::default(), now()).await;
+    let deleted = s.delete_network_claim(&Actor::system(), ONE, "web", None, &Policy::default(), now()).await;
     assert!(matches!(deleted, Err(Error::NotFound)));
     assert_eq!(s.released(ONE, 10).await.unwrap().len(), 3);
     let entries = log(&*s, Some(ONE), LogPosition(0), 100).await;
@@ -125,9 +137,16 @@ pub async fn replicas_that_claim_at_once_never_overlap(place: &Place) {
                 assert!(made.status.is_allocated(), "{:?}", made.status);
                 // Every third is released again, so that gaps appear under the others' feet.
                 if i % 3 == 2 {
-                    s.delete_network_claim(org, &name, Some(made.rv), &Policy::default(), now())
-                        .await
-                        .expect("releases");
+                    s.delete_network_claim(
+                        &Actor::system(),
+                        org,
+                        &name,
+                        Some(made.rv),
+                        &Policy::default(),
+                        now(),
+                    )
+                    .await
+                    .expect("releases");
                 }
             }
         });
@@ -160,11 +179,19 @@ pub async fn a_released_prefix_goes_to_the_claim_that_waited(place: &Place) {
     let s = place.open().await;
     let first = claim(&*s, ONE, "first", &[exact("10.0.0.0/24")]).await;
     for (name, at) in [("second", 1), ("third", 2)] {
-        let refused =
-            s.write_network_claim(&write(ONE, name, None, &[exact("10.0.0.0/25")]), later(at)).await.unwrap();
+        let refused = s
+            .write_network_claim(
+                &Actor::system(),
+                &write(ONE, name, None, &[exact("10.0.0.0/25")]),
+                later(at),
+            )
+            .await
+            .unwrap();
         assert!(!refused.status.is_allocated());
     }
-    s.delete_network_claim(ONE, "first", Some(first.rv), &Policy::default(), later(3)).await.unwrap();
+    s.delete_network_claim(&Actor::system(), ONE, "first", Some(first.rv), &Policy::default(), later(3))
+        .await
+        .unwrap();
     let second = s.network_claim(ONE, "second").await.unwrap().unwrap();
     assert_eq!(prefixes(&second), ["10.0.0.0/25"], "the older one");
     assert_eq!(second.status.address_space[0].date, later(3));
@@ -182,8 +209,13 @@ pub async fn released_prefixes_are_listed_once_and_not_while_they_are_held(place
         found.into_iter().map(|c| format!("{} {}", c.prefix, c.claim)).collect::<Vec<_>>()
     };
     let round = async |name: &str, prefix: &str, at| {
-        let made = s.write_network_claim(&write(ONE, name, None, &[exact(prefix)]), later(at)).await.unwrap();
-        s.delete_network_claim(ONE, name, Some(made.rv), &Policy::default(), later(at + 1)).await.unwrap();
+        let made = s
+            .write_network_claim(&Actor::system(), &write(ONE, name, None, &[exact(prefix)]), later(at))
+            .await
+            .unwrap();
+        s.delete_network_claim(&Actor::system(), ONE, name, Some(made.rv), &Policy::default(), later(at + 1))
+            .await
+            .unwrap();
     };
     round("once", "10.0.0.0/24", 1).await;
     for i in 0..5 {
@@ -199,8 +231,10 @@ pub async fn hopeless_claims_starve_no_other(place: &Place) {
     claim(&*s, TWO, "keeper", &[exact("192.168.0.0/16")]).await;
     let first = claim(&*s, ONE, "first", &[exact("10.0.0.0/24")]).await;
     let refused = async |org, name: String, requests: &[AddressRequest], at| {
-        let made =
-            s.write_network_claim(&write(org, &name, None, requests), later(at)).await.expect("writes");
+        let made = s
+            .write_network_claim(&Actor::system(), &write(org, &name, None, requests), later(at))
+            .await
+            .expect("writes");
         assert!(!made.status.is_allocated());
     };
     // More than one page of older claims that stay refused; some of them touch what is released.
@@ -212,7 +246,9 @@ pub async fn hopeless_claims_starve_no_other(place: &Place) {
     }
     refused(ONE, "exact".into(), &[exact("10.0.0.0/26")], 2).await;
     refused(TWO, "any".into(), &[request(None, Some("10.0.0.0/24"), Some(25))], 3).await;
-    s.delete_network_claim(ONE, "first", Some(first.rv), &Policy::default(), later(4)).await.unwrap();
+    s.delete_network_claim(&Actor::system(), ONE, "first", Some(first.rv), &Policy::default(), later(4))
+        .await
+        .unwrap();
     let held = async |org, name: &str| prefixes(&s.network_claim(org, name).await.unwrap().unwrap());
     assert_eq!(held(ONE, "exact").await, ["10.0.0.0/26"]);
     assert_eq!(held(TWO, "any").await, ["10.0.0.128/25"]);
@@ -239,13 +275,13 @@ pub async fn blocks_are_those_of_all_claims_of_an_organisation(place: &Place) {
     let y = claim(&*s, ONE, "y", &[request(None, Some("10.30.0.0/16"), Some(26))]).await;
     assert_eq!(blocks(ONE, 100).await, ["10.20.0.0/16", "10.30.0.0/16", "2001:db8::/48"]);
     let moved = write(ONE, "y", Some(y.rv), &[request(None, Some("10.40.0.0/16"), Some(26))]);
-    s.write_network_claim(&moved, now()).await.unwrap();
+    s.write_network_claim(&Actor::system(), &moved, now()).await.unwrap();
     assert_eq!(blocks(ONE, 100).await, ["10.20.0.0/16", "10.40.0.0/16", "2001:db8::/48"]);
     let (other, policy) = (place.open().await, Policy::default());
     claim(&*other, ONE, "x", &[request(None, Some("10.50.0.0/16"), Some(26))]).await;
-    other.delete_network_claim(ONE, "z", None, &policy, now()).await.unwrap();
+    other.delete_network_claim(&Actor::system(), ONE, "z", None, &policy, now()).await.unwrap();
     assert_eq!(blocks(ONE, 100).await, ["10.40.0.0/16", "10.50.0.0/16", "2001:db8::/48"]);
-    s.delete_network_claim(ONE, "y", None, &policy, now()).await.unwrap();
+    s.delete_network_claim(&Actor::system(), ONE, "y", None, &policy, now()).await.unwrap();
     assert_eq!(blocks(ONE, 100).await, ["10.50.0.0/16", "2001:db8::/48"]);
 }
 
@@ -254,21 +290,21 @@ pub async fn claims_beyond_the_quota_are_refused_whichever_process_made_the_othe
     let limited =
         |org, name: &str| NetworkClaimWrite { limit: 2, ..write(org, name, None, &[exact("10.0.0.0/24")]) };
     let is_full = |e: Result<StoredNetworkClaim, Error>| matches!(e, Err(Error::Full { limit: 2 }));
-    s.write_network_claim(&limited(ONE, "a"), now()).await.unwrap();
+    s.write_network_claim(&Actor::system(), &limited(ONE, "a"), now()).await.unwrap();
     // The second is refused its prefix, and counts all the same.
-    let b = other.write_network_claim(&limited(ONE, "b"), now()).await.unwrap();
+    let b = other.write_network_claim(&Actor::system(), &limited(ONE, "b"), now()).await.unwrap();
     assert!(!b.status.is_allocated());
-    assert!(is_full(s.write_network_claim(&limited(ONE, "c"), now()).await));
-    assert!(is_full(other.write_network_claim(&limited(ONE, "c"), now()).await));
+    assert!(is_full(s.write_network_claim(&Actor::system(), &limited(ONE, "c"), now()).await));
+    assert!(is_full(other.write_network_claim(&Actor::system(), &limited(ONE, "c"), now()).await));
     let trial = NetworkClaimWrite { dry_run: true, ..limited(ONE, "c") };
-    assert!(is_full(s.write_network_claim(&trial, now()).await));
+    assert!(is_full(s.write_network_claim(&Actor::system(), &trial, now()).await));
     // Others are not counted, a change of what exists is none, and a deletion makes room.
-    s.write_network_claim(&limited(TWO, "a"), now()).await.unwrap();
+    s.write_network_claim(&Actor::system(), &limited(TWO, "a"), now()).await.unwrap();
     let changed = NetworkClaimWrite { expected: Some(b.rv), metadata: "{}".into(), ..limited(ONE, "b") };
-    s.write_network_claim(&changed, now()).await.unwrap();
-    other.delete_network_claim(ONE, "a", None, &Policy::default(), now()).await.unwrap();
-    s.write_network_claim(&limited(ONE, "c"), now()).await.unwrap();
-    assert!(is_full(other.write_network_claim(&limited(ONE, "d"), now()).await));
+    s.write_network_claim(&Actor::system(), &changed, now()).await.unwrap();
+    other.delete_network_claim(&Actor::system(), ONE, "a", None, &Policy::default(), now()).await.unwrap();
+    s.write_network_claim(&Actor::system(), &limited(ONE, "c"), now()).await.unwrap();
+    assert!(is_full(other.write_network_claim(&Actor::system(), &limited(ONE, "d"), now()).await));
 }
 
 pub async fn what_has_a_finalizer_is_not_deleted(place: &Place) {
@@ -276,23 +312,27 @@ pub async fn what_has_a_finalizer_is_not_deleted(place: &Place) {
     let s = place.open().await;
     add(&*s, ONE, &["a.example", "b.example"]).await;
     let object = async || s.domain_object(ONE, &name("b.example")).await.unwrap().unwrap();
-    s.set_domain_metadata(ONE, &name("b.example"), object().await.rv, HELD, now()).await.unwrap();
+    s.set_domain_metadata(&Actor::system(), ONE, &name("b.example"), object().await.rv, HELD, now())
+        .await
+        .unwrap();
     let is_held = |e: &Error, of: &str| matches!(e, Error::Held { name, finalizer } if name == of && finalizer == "story.example/hold");
     let e = s.remove(ONE, &[name("a.example"), name("b.example")], now()).await.unwrap_err();
     assert!(is_held(&e, "b.example"), "{e:?}");
     assert_eq!(s.domain_objects(ONE, "", 10).await.unwrap().len(), 2, "none of them was removed");
     let write =
         NetworkClaimWrite { metadata: HELD.into(), ..write(ONE, "web", None, &[exact("10.0.0.0/24")]) };
-    let made = s.write_network_claim(&write, now()).await.unwrap();
+    let made = s.write_network_claim(&Actor::system(), &write, now()).await.unwrap();
     let policy = Policy::default();
-    let e = s.delete_network_claim(ONE, "web", None, &policy, now()).await.unwrap_err();
+    let e = s.delete_network_claim(&Actor::system(), ONE, "web", None, &policy, now()).await.unwrap_err();
     assert!(is_held(&e, "web"), "{e:?}");
     // Without the finalizer they go.
-    s.set_domain_metadata(ONE, &name("b.example"), object().await.rv, "{}", now()).await.unwrap();
+    s.set_domain_metadata(&Actor::system(), ONE, &name("b.example"), object().await.rv, "{}", now())
+        .await
+        .unwrap();
     assert_eq!(s.remove(ONE, &[name("a.example"), name("b.example")], now()).await.unwrap(), 2);
     let bare = NetworkClaimWrite { metadata: "{}".into(), expected: Some(made.rv), ..write };
-    s.write_network_claim(&bare, now()).await.unwrap();
-    s.delete_network_claim(ONE, "web", None, &policy, now()).await.unwrap();
+    s.write_network_claim(&Actor::system(), &bare, now()).await.unwrap();
+    s.delete_network_claim(&Actor::system(), ONE, "web", None, &policy, now()).await.unwrap();
 }
 
 pub async fn objects_that_name_owners_or_wait_are_found_without_the_others(place: &Place) {
@@ -303,12 +343,12 @@ pub async fn objects_that_name_owners_or_wait_are_found_without_the_others(place
     add(&*s, ONE, &["a.example", "b.example", "c.example"]).await;
     for (name_of, metadata) in [("a.example", OWNED), ("b.example", "{}"), ("c.example", WAITS)] {
         let rv = s.domain_object(ONE, &name(name_of)).await.unwrap().unwrap().rv;
-        s.set_domain_metadata(ONE, &name(name_of), rv, metadata, now()).await.unwrap();
+        s.set_domain_metadata(&Actor::system(), ONE, &name(name_of), rv, metadata, now()).await.unwrap();
     }
     for (org, of, metadata) in [(TWO, "web", r#"{"finalizers":["orphan"]}"#), (TWO, "db", "{}")] {
         let block = format!("10.{}.0.0/24", of.len());
         let write = NetworkClaimWrite { metadata: metadata.into(), ..write(org, of, None, &[exact(&block)]) };
-        s.write_network_claim(&write, now()).await.unwrap();
+        s.write_network_claim(&Actor::system(), &write, now()).await.unwrap();
     }
     let mut orgs = s.linked_orgs().await.unwrap();
     orgs.sort();
@@ -357,7 +397,15 @@ pub async fn holdings_have_positions_metadata_and_tombstones(place: &Place) {
     let write = |rv| {
         let s: Arc<dyn Store> = s.clone();
         async move {
-            s.set_domain_metadata(ONE, &name("b.example"), rv, r#"{"labels":{"team":"web"}}"#, now()).await
+            s.set_domain_metadata(
+                &Actor::system(),
+                ONE,
+                &name("b.example"),
+                rv,
+                r#"{"labels":{"team":"web"}}"#,
+                now(),
+            )
+            .await
         }
     };
     assert!(matches!(write(before.rv).await, Err(Error::Conflict)));

@@ -3,6 +3,7 @@
 
 use crate::cluster::Cluster;
 use crate::world::{ONE, Place, now};
+use model::account::Actor;
 use model::ids::LogPosition;
 use numbers::prefix::overlaps;
 use numbers::{AddressRequest, ClaimSpec, IpNet, Policy, Reference};
@@ -61,8 +62,10 @@ impl Claims {
         loop {
             let claim = self.store.network_claim(ONE, &name).await.expect("reads").expect("is there");
             Self::note(&claim, &mut noted);
-            let gone =
-                self.store.delete_network_claim(ONE, &name, Some(claim.rv), &Policy::default(), now()).await;
+            let gone = self
+                .store
+                .delete_network_claim(&Actor::system(), ONE, &name, Some(claim.rv), &Policy::default(), now())
+                .await;
             match gone {
                 Ok(gone) => {
                     for (prefix, _) in gone.status.allocated() {
@@ -91,7 +94,11 @@ async fn claim_for(url: &str, who: &str, time: Duration) {
         let name = format!("{who}-{i}");
         let start = Instant::now();
         let request = out_of_the_block(26 + u8::try_from(i % 4).expect("small"));
-        let made = claims.store.write_network_claim(&draft(&name, request), now()).await.expect("decides");
+        let made = claims
+            .store
+            .write_network_claim(&Actor::system(), &draft(&name, request), now())
+            .await
+            .expect("decides");
         times.push(start.elapsed());
         let mut noted = false;
         Claims::note(&made, &mut noted);
@@ -189,10 +196,14 @@ async fn two_processes(time: Duration) {
             prefix: Some(prefix.to_string()),
             ..AddressRequest { from: None, prefix_length: None, ..out_of_the_block(32) }
         };
-        let rest = s.write_network_claim(&draft(&format!("rest-{i}"), request), now()).await.unwrap();
+        let rest = s
+            .write_network_claim(&Actor::system(), &draft(&format!("rest-{i}"), request), now())
+            .await
+            .unwrap();
         assert!(rest.status.is_allocated(), "{prefix} is free: {:?}", rest.status);
     }
-    let full = s.write_network_claim(&draft("full", out_of_the_block(32)), now()).await.unwrap();
+    let full =
+        s.write_network_claim(&Actor::system(), &draft("full", out_of_the_block(32)), now()).await.unwrap();
     assert!(!full.status.is_allocated(), "the whole block is held");
 }
 

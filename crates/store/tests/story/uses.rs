@@ -37,7 +37,7 @@ pub async fn use_it(s: &dyn Store, data: &str) {
                 limit: u64::MAX,
                 dry_run: false,
             };
-            s.write_network_claim(&write, now()).await.unwrap();
+            s.write_network_claim(&Actor::system(), &write, now()).await.unwrap();
         }
         ("channels", kind) => {
             let channel = Channel {
@@ -100,7 +100,9 @@ pub async fn use_it(s: &dyn Store, data: &str) {
 pub async fn remove_it(s: &dyn Store, data: &str) {
     match data.split_once('/').unwrap_or((data, "")) {
         ("network-claims", _) => {
-            s.delete_network_claim(ONE, "office", None, &Policy::default(), now()).await.unwrap();
+            s.delete_network_claim(&Actor::system(), ONE, "office", None, &Policy::default(), now())
+                .await
+                .unwrap();
         }
         ("agents", _) => assert!(s.revoke_agent(&Actor::system(), "fra-1", now()).await.unwrap()),
         ("channels", kind) => {
