@@ -66,12 +66,47 @@ pub(crate) fn duplicate(fields: Vec<String>) -> Vec<(String, &'static str)> {
 /// Refuses what is no object, or has metadata that is none.
 pub(crate) fn is_object(body: &Value) -> Result<(), Failure> {
     if !body.is_object() {
-        return Err(Failure::bad_request("the body is not an object"));
+        return Err(Failure::bad_body("the body is not an object"));
     }
     match body.get("metadata") {
-        Some(m) if !m.is_object() => Err(Failure::bad_request("metadata is not an object")),
+        Some(m) if !m.is_object() => Err(Failure::bad_body("metadata is not an object")),
         _ => Ok(()),
     }
+}
+
+/// Refuses an object that says of itself that it belongs to another address: another kind, namespace or, when the address
+/// has one, name. What it does not say is taken from the address.
+pub(crate) fn belongs(objects: &Objects, name: Option<&str>, object: &Value) -> Result<(), Failure> {
+    let mut fields = Vec::new();
+    for (key, expected) in [("apiVersion", Kind::api_version()), ("kind", objects.kind.name.to_string())] {
+        if object.get(key).is_some_and(|v| *v != expected) {
+            let words = format!("{key} is {}, at this address it must be {expected:?}", shown(&object[key]));
+            fields.push((key, words));
+        }
+    }
+    let metadata = &object["metadata"];
+    if let Some(name) = name
+        && metadata["name"].as_str().is_some_and(|n| n != name)
+    {
+        let words = "the name of the object does not match the name on the URL";
+        fields.push(("metadata.name", format!("{words}: {} and {name:?}", shown(&metadata["name"]))));
+    }
+    let ns = metadata["namespace"].as_str().unwrap_or_default();
+    if objects.kind.is_namespaced && !ns.is_empty() && ns != objects.namespace {
+        let words = "the namespace of the provided object does not match the namespace sent on the request";
+        let words = format!("{words}: {} and {:?}", shown(&metadata["namespace"]), objects.namespace);
+        fields.push(("metadata.namespace", words));
+    }
+    if fields.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::elsewhere(objects.kind, name.unwrap_or_default(), &fields))
+    }
+}
+
+/// A value as JSON for an error, cut.
+fn shown(value: &Value) -> String {
+    value.to_string().chars().take(FIELD_MAX).collect()
 }
 
 /// Warns of new references to owners of other APIs: whether they are there is not known here.
@@ -119,16 +154,9 @@ pub(crate) fn admit(
 ) -> Result<(Value, Vec<String>), Failure> {
     let kind = objects.kind;
     is_object(&new)?;
-    for (key, expected) in [("apiVersion", Kind::api_version()), ("kind", kind.name.to_string())] {
-        match new.get(key).and_then(Value::as_str) {
-            Some(v) if v == expected => {}
-            None if new.get(key).is_none() => new[key] = expected.into(),
-            _ => {
-                let message = format!("{key} is {}, at this address it must be {expected:?}", new[key]);
-                return Err(Failure::bad_request(message));
-            }
-        }
-    }
+    belongs(objects, None, &new)?;
+    new["apiVersion"] = Kind::api_version().into();
+    new["kind"] = kind.name.into();
     if let Some(map) = new.as_object_mut() {
         // Only the server writes the status.
         map.remove("status");
@@ -140,11 +168,6 @@ pub(crate) fn admit(
     let mut unknown = Vec::new();
     let mut violations = schema::check(&whole, &mut new, "", &mut unknown);
     let mut warnings = decoded(objects, &name, &self::unknown(unknown), options)?;
-    let is_foreign = |ns: &&str| objects.kind.is_namespaced && *ns != objects.namespace;
-    if let Some(ns) = new["metadata"]["namespace"].as_str().filter(is_foreign) {
-        let words = "the namespace of the provided object does not match the namespace sent on the request";
-        return Err(Failure::bad_request(format!("{words}: {ns:?} and {:?}", objects.namespace)));
-    }
     violations.extend(meta::check(&new));
     violations.extend(owner_rules(kind, &new));
     if violations.is_empty() {

@@ -4,8 +4,13 @@ use crate::failure::Failure;
 use crate::repeated;
 use serde_json::{Value, json};
 
-/// Longest body, octets. The server's own limit is larger.
-pub(crate) const BODY_MAX: usize = 3 << 20;
+/// Longest body that is read, octets.
+pub const BODY_MAX: usize = 3 << 20;
+/// Objects and lists within each other, in a body and in what a patch makes of an object.
+pub(crate) const DEPTH_MAX: usize = 64;
+
+/// Values of a YAML text, those that aliases stand for included.
+const NODES_MAX: usize = 100_000;
 
 /// Reads a body as one value.
 pub(crate) fn read(body: &[u8], content_type: &str) -> Result<Value, Failure> {
@@ -25,13 +30,27 @@ pub(crate) fn read_noting(body: &[u8], content_type: &str) -> Result<(Value, Vec
         return Err(Failure::new(415, "UnsupportedMediaType", message));
     }
     if media.contains("yaml") {
-        let text = std::str::from_utf8(body).map_err(|_| Failure::bad_request("the body is not UTF-8"))?;
-        let value = serde_saphyr::from_str(text).map_err(|e| {
-            Failure::bad_request(format!("the body is not YAML: {}", first_line(&e.to_string())))
-        });
-        return Ok((value?, Vec::new()));
+        let text = std::str::from_utf8(body).map_err(|_| Failure::bad_body("the body is not UTF-8"))?;
+        return Ok((yaml(text)?, Vec::new()));
     }
-    repeated::read(body).map_err(|e| Failure::bad_request(format!("the body is not JSON: {e}")))
+    repeated::read(body).map_err(|e| Failure::bad_body(format!("the body is not JSON that is accepted: {e}")))
+}
+
+/// Reads YAML. What aliases stand for counts each time, so that a few lines can't become gigabytes.
+fn yaml(text: &str) -> Result<Value, Failure> {
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        budget: serde_saphyr::budget! {
+            max_depth: DEPTH_MAX,
+            max_nodes: NODES_MAX,
+            max_events: 2 * NODES_MAX,
+            max_total_scalar_bytes: BODY_MAX,
+            max_recorded_anchor_bytes: BODY_MAX,
+        },
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|e| {
+        Failure::bad_body(format!("the body is not YAML that is accepted: {}", first_line(&e.to_string())))
+    })
 }
 
 fn first_line(text: &str) -> &str {
@@ -130,15 +149,29 @@ mod tests {
     fn bodies_that_cannot_be_read_say_why() {
         let yaml = read(b"kind: Domain\nspec: { name: q7.io }\n", "application/yaml").unwrap();
         assert_eq!(yaml["spec"]["name"], "q7.io");
+        let nested = "[".repeat(100_000);
+        // 9 levels of 9 aliases each: 387 million values.
+        let level = |n: usize| format!("l{n}: &l{n} [{}]\n", vec![format!("*l{}", n - 1); 9].join(","));
+        let many: String = (1..10).map(level).collect();
+        let many = format!("l0: &l0 [x,x,x,x,x,x,x,x,x]\n{many}");
+        // A text of 1 MB, ten thousand times.
+        let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), vec!["*a"; 10_000].join(","));
         for (body, media, code, words) in [
             (&b"{"[..], "application/json", 400, "is not JSON"),
             (b"a: [", "application/yaml", 400, "is not YAML"),
+            (nested.as_bytes(), "application/json", 400, "64 levels deep"),
+            (nested.as_bytes(), "application/yaml", 400, "is not YAML"),
+            (many.as_bytes(), "application/yaml", 400, "is not YAML"),
+            (long.as_bytes(), "application/yaml", 400, "is not YAML"),
             (b"", "application/vnd.kubernetes.protobuf", 415, "application/json or application/yaml"),
             (&vec![b' '; BODY_MAX + 1], "application/json", 413, "the limit is 3145728"),
         ] {
+            let began = std::time::Instant::now();
             let e = read(body, media).unwrap_err();
             assert_eq!(e.code, code);
-            assert!(e.message.contains(words), "{}", e.message);
+            assert!(e.message.contains(words) && e.message.len() < 500, "{}", e.message);
+            assert!(code == 415 || e.details["causes"][0]["field"] == "body", "{e:?}");
+            assert!(began.elapsed() < std::time::Duration::from_secs(20), "{media}: {:?}", began.elapsed());
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::body::BODY_MAX;
 use crate::kind::{GROUP, Kind};
 use crate::schema::Violation;
+use crate::write::OBJECT_MAX;
 use serde_json::{Value, json};
 use service::{ApiError, ErrorKind};
 
@@ -41,6 +42,13 @@ impl Failure {
         Failure::new(400, "BadRequest", message)
     }
 
+    /// The body can't be read, or is not what it must be here.
+    pub(crate) fn bad_body(message: impl Into<String>) -> Self {
+        let message = message.into();
+        let causes = json!([{ "reason": "FieldValueInvalid", "message": message, "field": "body" }]);
+        Failure { details: json!({ "causes": causes }), ..Failure::bad_request(message) }
+    }
+
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
         let message = format!("{}.{GROUP} \"{name}\" not found", kind.plural);
         Failure::new(404, "NotFound", message).about(kind, name)
@@ -65,7 +73,11 @@ impl Failure {
     pub(crate) fn outdated(kind: &Kind, name: &str) -> Self {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
-        Failure::conflict(kind, name, why)
+        let mut failure = Failure::conflict(kind, name, why);
+        let rule = "must be that of the stored object";
+        failure.details["causes"] =
+            json!([{ "reason": "FieldValueInvalid", "message": rule, "field": "metadata.resourceVersion" }]);
+        failure
     }
 
     pub(crate) fn exists(kind: &Kind, name: &str) -> Self {
@@ -99,6 +111,31 @@ impl Failure {
         let rule = format!("must have at most {BODY_MAX} octets");
         failure.details["causes"] =
             json!([{ "reason": "FieldValueTooLong", "message": rule, "field": "body" }]);
+        failure
+    }
+
+    /// What clients write of an object, metadata and spec, is longer than the API stores.
+    pub(crate) fn object_too_large(kind: &Kind, name: &str, octets: usize) -> Self {
+        let message = format!(
+            "{}.{GROUP} \"{name}\": Request entity too large: limit is {OBJECT_MAX} octets, metadata and spec would have \
+             {octets}",
+            kind.plural
+        );
+        let mut failure = Failure::new(413, "RequestEntityTooLarge", message).about(kind, name);
+        let rule = format!("metadata and spec must have at most {OBJECT_MAX} octets of JSON together");
+        failure.details["causes"] =
+            json!([{ "reason": "FieldValueTooLong", "message": rule, "field": "metadata" }]);
+        failure
+    }
+
+    /// An object that does not belong to the address it was sent to: fields with what they must be.
+    pub(crate) fn elsewhere(kind: &Kind, name: &str, fields: &[(&str, String)]) -> Self {
+        let words: Vec<&str> = fields.iter().map(|(_, words)| words.as_str()).collect();
+        let mut failure = Failure::bad_request(words.join("; ")).about(kind, name);
+        let causes = fields
+            .iter()
+            .map(|(f, words)| json!({ "reason": "FieldValueInvalid", "message": words, "field": f }));
+        failure.details["causes"] = causes.collect();
         failure
     }
 

@@ -23,6 +23,7 @@ pub mod kinds;
 mod list;
 mod meta;
 mod openapi;
+mod patch;
 mod paths;
 mod protobuf;
 mod repeated;
@@ -36,6 +37,7 @@ mod watch;
 mod write;
 
 pub use api::Api;
+pub use body::BODY_MAX;
 pub use collect::{Collected, Linked};
 pub use crd::definitions;
 pub use failure::Failure;

@@ -1,5 +1,7 @@
-//! JSON with the keys that an object has more than once: parsers agree to take the last, people rarely mean it.
+//! JSON with the keys that an object has more than once: parsers agree to take the last, people rarely mean it. Nesting has
+//! a bound, so that what was read can be walked and written with the stack of a worker.
 
+use crate::body::DEPTH_MAX;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::cell::RefCell;
@@ -15,7 +17,7 @@ const PATH_MAX: usize = 200;
 pub(crate) fn read(text: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
     let repeated = RefCell::default();
     let mut parser = serde_json::Deserializer::from_slice(text);
-    let value = Seed { path: None, repeated: &repeated }.deserialize(&mut parser)?;
+    let value = Seed { path: None, depth: 0, repeated: &repeated }.deserialize(&mut parser)?;
     parser.end()?;
     Ok((value, repeated.into_inner().paths))
 }
@@ -83,7 +85,27 @@ impl Path<'_> {
 /// Reads the value at a path; `None` is the whole text.
 struct Seed<'a> {
     path: Option<&'a Path<'a>>,
+    /// Objects and lists around it.
+    depth: usize,
     repeated: &'a RefCell<Repeated>,
+}
+
+impl<'a> Seed<'a> {
+    /// The seed of a value in this one.
+    fn within<'b>(&self, path: &'b Path<'b>) -> Seed<'b>
+    where
+        'a: 'b,
+    {
+        Seed { path: Some(path), depth: self.depth + 1, repeated: self.repeated }
+    }
+
+    fn check_depth<E: Error>(&self) -> Result<(), E> {
+        if self.depth < DEPTH_MAX {
+            Ok(())
+        } else {
+            Err(E::custom(format!("it is nested more than {DEPTH_MAX} levels deep")))
+        }
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
@@ -130,24 +152,25 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        self.check_depth()?;
         let mut values = Vec::new();
         loop {
             let path = Path { above: self.path, part: Part::Index(values.len()) };
-            let seed = Seed { path: Some(&path), repeated: self.repeated };
-            let Some(value) = list.next_element_seed(seed)? else { break };
+            let Some(value) = list.next_element_seed(self.within(&path))? else { break };
             values.push(value);
         }
         Ok(Value::Array(values))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        self.check_depth()?;
         let mut values = Map::new();
         while let Some(key) = map.next_key::<String>()? {
             let path = Path { above: self.path, part: Part::Key(&key) };
             if values.contains_key(&key) {
                 self.repeated.borrow_mut().note(&path);
             }
-            let value = map.next_value_seed(Seed { path: Some(&path), repeated: self.repeated })?;
+            let value = map.next_value_seed(self.within(&path))?;
             values.insert(key, value);
         }
         Ok(Value::Object(values))
@@ -170,9 +193,18 @@ mod tests {
         }
         let many = format!("{{{}}}", vec!["\"k\":1"; 500].join(","));
         assert_eq!(read(many.as_bytes()).unwrap().1, ["k"]);
-        // Depth has the parser's own bound.
-        assert!(read("[".repeat(100_000).as_bytes()).is_err());
     }
+
+    #[test]
+    fn nesting_has_a_bound() {
+        let nested = |n: usize| format!("{}1{}", "[{\"a\":".repeat(n / 2), "}]".repeat(n / 2));
+        assert!(read(nested(DEPTH_MAX).as_bytes()).is_ok());
+        for text in [nested(DEPTH_MAX + 2), nested(100_000), "[".repeat(100_000)] {
+            let e = read(text.as_bytes()).unwrap_err().to_string();
+            assert!(e.contains("nested more than 64 levels deep"), "{e}");
+        }
+    }
+
     /// With the path written for each element this would copy 500 GB.
     #[test]
     fn a_long_key_costs_nothing_for_each_element_below_it() {

@@ -1,10 +1,11 @@
 //! Writing: create, update, patches and server-side apply, each with validation, dry run and field managers.
 
-use crate::admit::{admit, decoded, duplicate, is_object, unknown};
+use crate::admit::{admit, belongs, decoded, duplicate, is_object, unknown};
 use crate::apply;
 use crate::body;
 use crate::failure::Failure;
 use crate::meta;
+use crate::patch as json_patches;
 use crate::request::{Options, Request};
 use crate::schema::{self, Violation};
 use crate::store::{Objects, position};
@@ -14,8 +15,11 @@ use serde_json::{Value, json};
 
 /// How often a write without a `resourceVersion` is tried when others write at the same time.
 pub(crate) const TRIES: usize = 5;
-/// Most operations of one JSON patch.
-const OPERATIONS_MAX: usize = 1_000;
+/// Octets of JSON that metadata and spec of an object may have together, the bookkeeping of field managers included: what
+/// Kubernetes stores of an object at most.
+pub(crate) const OBJECT_MAX: usize = 3 << 19;
+/// Longest name of a field manager, in characters.
+const MANAGER_MAX: usize = 128;
 
 /// An object that was written, and what the client is warned of.
 pub(crate) struct Written {
@@ -37,8 +41,23 @@ fn manager(options: &Options, request: &Request) -> String {
     let named = options.get("fieldManager");
     let agent = request.user_agent.split('/').next().unwrap_or("");
     let name = if named.is_empty() { agent } else { named };
-    let name: String = name.chars().filter(|c| !c.is_control()).take(128).collect();
+    let name: String = name.chars().filter(|c| !c.is_control()).take(MANAGER_MAX).collect();
     if name.is_empty() { "unknown".into() } else { name }
+}
+
+/// Octets of JSON of what clients write of an object.
+fn octets(object: &Value) -> usize {
+    ["metadata", "spec"].iter().map(|key| object[*key].to_string().len()).sum()
+}
+
+/// Refuses an object that is too large. One that is so already may be changed unless that makes it larger.
+fn check_size(objects: &Objects, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
+    let size = octets(object);
+    if size <= OBJECT_MAX || old.is_some_and(|old| size <= octets(old)) {
+        return Ok(());
+    }
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    Err(Failure::object_too_large(objects.kind, name, size))
 }
 
 pub(crate) async fn create(
@@ -95,6 +114,7 @@ async fn create_object(
     if !is_apply {
         apply::updated(None, &mut new, &manager(options, request), now);
     }
+    check_size(objects, &new, None)?;
     let object = objects.create(&new, options.dry_run()?).await?;
     Ok(Written { object, created: true, warnings })
 }
@@ -108,10 +128,8 @@ pub(crate) async fn update(
 ) -> Result<Written, Failure> {
     let (sent, repeated) = body::read_noting(&request.body, &request.content_type)?;
     let warnings = decoded(objects, name, &duplicate(repeated), options)?;
-    if sent["metadata"]["name"].as_str().is_some_and(|n| n != name) {
-        let message = "the name of the object does not match the name on the URL";
-        return Err(Failure::bad_request(format!("{message}: {} and {name:?}", sent["metadata"]["name"])));
-    }
+    is_object(&sent)?;
+    belongs(objects, Some(name), &sent)?;
     warned(warnings, change(objects, name, request, options, now, &|_| Ok(sent.clone())).await)
 }
 
@@ -137,21 +155,9 @@ pub(crate) async fn patch(
         "application/json-patch+json" => {
             let (patch, repeated) = body::read_noting(&request.body, "application/json")?;
             let warnings = decoded(objects, name, &duplicate(repeated), options)?;
-            let patch: json_patch::Patch = serde_json::from_value(patch)
-                .map_err(|e| Failure::bad_request(format!("the body is not a JSON patch (RFC 6902): {e}")))?;
-            if patch.0.len() > OPERATIONS_MAX {
-                let message =
-                    format!("the patch has {} operations, the limit is {OPERATIONS_MAX}", patch.0.len());
-                return Err(Failure::new(413, "RequestEntityTooLarge", message));
-            }
-            let edit = |old: &Value| {
-                let mut new = old.clone();
-                json_patch::patch(&mut new, &patch).map_err(|e| {
-                    Failure::new(422, "Invalid", format!("the patch does not apply: {e}"))
-                        .about(objects.kind, name)
-                })?;
-                Ok(new)
-            };
+            let patch = json_patches::read(patch).map_err(|e| e.about(objects.kind, name))?;
+            let edit =
+                |old: &Value| json_patches::apply(old, &patch).map_err(|e| e.about(objects.kind, name));
             warned(warnings, change(objects, name, request, options, now, &edit).await)
         }
         "application/apply-patch+yaml" => apply_patch(objects, name, request, options, now).await,
@@ -186,9 +192,7 @@ pub(crate) async fn status(
         }
     };
     is_object(&sent)?;
-    if sent["metadata"]["name"].as_str().is_some_and(|n| n != name) {
-        return Err(Failure::bad_request("the name of the object does not match the name on the URL"));
-    }
+    belongs(objects, Some(name), &sent)?;
     let named = sent["metadata"]["resourceVersion"].as_str().filter(|v| !v.is_empty());
     let expected = match named.map(str::parse) {
         None => None,
@@ -231,6 +235,7 @@ async fn change(
         }
         let (mut new, warnings) = admit(objects, edited, Some(&old), options)?;
         apply::updated(Some(&old), &mut new, &manager(options, request), now);
+        check_size(objects, &new, Some(&old))?;
         match store(objects, &old, new, options.dry_run()?).await {
             // What a patch names is the version it was made from; one that names none may be repeated.
             Err(e) if e.reason == "Conflict" && request.method != "PUT" => last = e,
@@ -252,14 +257,17 @@ async fn apply_patch(
     if manager.is_empty() {
         return Err(Failure::bad_request("fieldManager is required for apply patch"));
     }
+    if manager.chars().count() > MANAGER_MAX || manager.chars().any(char::is_control) {
+        let rule = format!("must have at most {MANAGER_MAX} characters that are printable");
+        let violation = Violation::invalid("fieldManager", manager, rule);
+        return Err(Failure::invalid(objects.kind, name, &[violation]));
+    }
     let mut intent = body::read(&request.body, "application/yaml")?;
     is_object(&intent)?;
     if intent["metadata"]["managedFields"].as_array().is_some_and(|m| !m.is_empty()) {
         return Err(Failure::bad_request("metadata.managedFields must be nil"));
     }
-    if intent["metadata"]["name"].as_str().is_some_and(|n| n != name) {
-        return Err(Failure::bad_request("the name of the object does not match the name on the URL"));
-    }
+    belongs(objects, Some(name), &intent)?;
     intent["metadata"]["name"] = name.into();
     let who = (manager, options.is_set("force"));
     let mut last = Failure::outdated(objects.kind, name);
@@ -277,16 +285,18 @@ async fn apply_patch(
         let mut own = whole.clone();
         own["required"] = json!([]);
         schema::check(&own, &mut checked, "", &mut strange);
-        let warnings = decoded(objects, name, &unknown(strange), options)?;
+        let mut warnings = decoded(objects, name, &unknown(strange), options)?;
         let new = apply::applied(objects.kind, name, old.as_ref(), &checked, who, now)?;
         let Some(old) = old else {
             match create_object(objects, new, request, options, now, true).await {
                 Err(e) if e.reason == "AlreadyExists" => last = e,
-                other => return other.map(|w| Written { warnings, ..w }),
+                other => return warned(warnings, other),
             }
             continue;
         };
-        let (new, _) = admit(objects, new, Some(&old), options)?;
+        let (new, more) = admit(objects, new, Some(&old), options)?;
+        warnings.extend(more);
+        check_size(objects, &new, Some(&old))?;
         match store(objects, &old, new, options.dry_run()?).await {
             Err(e) if e.reason == "Conflict" => last = e,
             other => return other.map(|stored| Written::changed(stored, warnings)),
