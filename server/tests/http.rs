@@ -18,6 +18,10 @@ mod open_tools;
 mod owners;
 #[path = "http/registered.rs"]
 mod registered;
+#[path = "http/resource_bounds.rs"]
+mod resource_bounds;
+#[path = "http/resource_refusals.rs"]
+mod resource_refusals;
 #[path = "http/resource_rules.rs"]
 mod resource_rules;
 #[path = "http/resources.rs"]

@@ -2,7 +2,7 @@
 
 use crate::access;
 use crate::body::{self, Form};
-use crate::delete;
+use crate::delete::{self, Wishes};
 use crate::discovery;
 use crate::failure::Failure;
 use crate::kind::{Kind, Verb};
@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use model::ids::Caller;
 use serde_json::Value;
 use service::SharedBackend;
+use service::policy::authorize;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
@@ -61,11 +62,20 @@ impl Api {
         self.links.notified().await;
     }
 
+    /// Refuses what address and method alone say that the caller may not do, so that the body of such a request need not be
+    /// read. [`answer`](Api::answer) refuses it too.
+    ///
+    /// # Errors
+    /// The reply to send.
+    pub fn precheck(caller: &Caller, method: &str, path: &str) -> Result<(), Reply> {
+        permitted(caller, method, path).map(drop).map_err(|failure| failed(&failure))
+    }
+
     /// Answers a request of a caller.
     pub async fn answer(&self, caller: &Caller, request: Request) -> Reply {
         let options = Options::read(&request.query);
         let is_watch = request.method == "GET" && options.is_set("watch");
-        let target = match target(&request.path, caller) {
+        let target = match permitted(caller, &request.method, &request.path) {
             Ok(target) => target,
             Err(failure) => return failed(&failure),
         };
@@ -125,13 +135,12 @@ impl Api {
         let method = request.method.as_str();
         let now = Timestamp::now();
         match target {
-            Target::AccessReview if method == "POST" => Ok(Answer {
+            Target::AccessReview => Ok(Answer {
                 status: 201,
                 value: access::review(caller, request)?,
                 kind: None,
                 warnings: vec![],
             }),
-            Target::AccessReview => Err(Failure::method_not_allowed(method)),
             Target::Document(_) => Err(Failure::no_such_path()),
             Target::Collection(c, ns) => {
                 let objects = self.objects(caller, c, &ns);
@@ -144,12 +153,8 @@ impl Api {
                         )?;
                         Ok(of(c.kind, list::list(&objects, &selector, options).await?))
                     }
-                    "POST" if allows(c, Verb::Create) => {
-                        written(c.kind, write::create(&objects, request, options, now).await?)
-                    }
-                    "DELETE" if allows(c, Verb::DeleteCollection) => {
-                        delete_all(&objects, request, options, now).await.map(|v| of(c.kind, v))
-                    }
+                    "POST" => written(c.kind, write::create(&objects, request, options, now).await?),
+                    "DELETE" => delete_all(&objects, request, options, now).await.map(|v| of(c.kind, v)),
                     _ => Err(Failure::method_not_allowed(method)),
                 }
             }
@@ -160,14 +165,11 @@ impl Api {
                         let object = objects.get(&name).await?;
                         Ok(of(c.kind, object.ok_or_else(|| Failure::not_found(c.kind, &name))?))
                     }
-                    "PUT" if allows(c, Verb::Update) => {
-                        written(c.kind, write::update(&objects, &name, request, options, now).await?)
-                    }
-                    "PATCH" if allows(c, Verb::Patch) => {
-                        written(c.kind, write::patch(&objects, &name, request, options, now).await?)
-                    }
-                    "DELETE" if allows(c, Verb::Delete) => {
-                        let value = delete::delete(&objects, &name, request, options, now).await?;
+                    "PUT" => written(c.kind, write::update(&objects, &name, request, options, now).await?),
+                    "PATCH" => written(c.kind, write::patch(&objects, &name, request, options, now).await?),
+                    "DELETE" => {
+                        let wishes = Wishes::read(request, options)?;
+                        let value = delete::run(&objects, &name, &wishes, now).await?;
                         let kind = (value["kind"] != "Status").then_some(c.kind);
                         Ok(Answer { status: 200, value, kind, warnings: vec![] })
                     }
@@ -178,19 +180,44 @@ impl Api {
                 let object = self.objects(caller, c, &ns).get(&name).await?;
                 Ok(of(c.kind, object.ok_or_else(|| Failure::not_found(c.kind, &name))?))
             }
-            Target::Status(c, ns, name)
-                if c.kind.status_action.is_some() && matches!(method, "PUT" | "PATCH") =>
-            {
+            Target::Status(c, ns, name) => {
                 written(c.kind, write::status(&self.objects(caller, c, &ns), &name, request, options).await?)
             }
-            // The status is what was observed or decided: only the server writes it.
-            Target::Status(..) => Err(Failure::method_not_allowed(method)),
         }
     }
 }
 
-fn allows(c: Collection, verb: Verb) -> bool {
-    (c.kind.action)(verb).is_some()
+/// What a path names, if the caller may do this with it.
+fn permitted(caller: &Caller, method: &str, path: &str) -> Result<Target, Failure> {
+    let target = target(path, caller)?;
+    let verb = |in_collection: bool| match method {
+        "GET" if in_collection => Some(Verb::List),
+        "GET" => Some(Verb::Get),
+        "POST" if in_collection => Some(Verb::Create),
+        "PUT" if !in_collection => Some(Verb::Update),
+        "PATCH" if !in_collection => Some(Verb::Patch),
+        "DELETE" if in_collection => Some(Verb::DeleteCollection),
+        "DELETE" => Some(Verb::Delete),
+        _ => None,
+    };
+    let (kind, name, action) = match &target {
+        Target::AccessReview if method != "POST" => return Err(Failure::method_not_allowed(method)),
+        Target::Document(_) if !matches!(method, "GET" | "HEAD") => {
+            return Err(Failure::method_not_allowed(method));
+        }
+        Target::Document(_) | Target::AccessReview => return Ok(target),
+        Target::Collection(c, _) => (c.kind, "", verb(true).and_then(c.kind.action)),
+        Target::Object(c, _, name) => (c.kind, name.as_str(), verb(false).and_then(c.kind.action)),
+        // Without an action of its own it is what was observed or decided: only the server writes it.
+        Target::Status(c, _, name) => match method {
+            "GET" => (c.kind, name.as_str(), (c.kind.action)(Verb::Get)),
+            "PUT" | "PATCH" => (c.kind, name.as_str(), c.kind.status_action),
+            _ => (c.kind, name.as_str(), None),
+        },
+    };
+    let action = action.ok_or_else(|| Failure::method_not_allowed(method))?;
+    authorize(caller, action).map_err(|e| Failure::from(e).about(kind, name))?;
+    Ok(target)
 }
 
 fn of(kind: &'static Kind, value: Value) -> Answer {
@@ -211,10 +238,11 @@ async fn delete_all(
     now: Timestamp,
 ) -> Result<Value, Failure> {
     let selector = Selector::read(objects.kind, options.get("labelSelector"), options.get("fieldSelector"))?;
+    let wishes = Wishes::read(request, options)?;
     let all = list::list(objects, &selector, options).await?;
     for object in all["items"].as_array().into_iter().flatten() {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        match delete::delete(objects, name, request, options, now).await {
+        match delete::run(objects, name, &wishes, now).await {
             Err(e) if e.code == 404 => {}
             other => drop(other?),
         }
@@ -243,9 +271,6 @@ fn failed(failure: &Failure) -> Reply {
 
 /// Discovery and descriptions, which only read.
 fn document(path: &[&str], request: &Request) -> Reply {
-    if request.method != "GET" && request.method != "HEAD" {
-        return failed(&Failure::method_not_allowed(&request.method));
-    }
     if path == ["openapi", "v2"] && request.accept.contains("proto-openapi") {
         let body = crate::protobuf::document(&openapi::v2());
         let content_type = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";

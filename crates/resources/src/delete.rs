@@ -23,24 +23,49 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    fn read(request: &Request, options: &Options) -> Result<Self, Failure> {
+    /// Reads the options in the query and in the body, if there is one.
+    pub(crate) fn read(request: &Request, options: &Options) -> Result<Self, Failure> {
         let body = if request.body.iter().all(u8::is_ascii_whitespace) {
-            json!({})
+            Value::Null
         } else {
             body::read(&request.body, &request.content_type)?
         };
+        if !body.is_object() && !body.is_null() {
+            return Err(Failure::bad_body("the body is not an object: send DeleteOptions, or nothing"));
+        }
+        if body.get("kind").is_some_and(|k| *k != "DeleteOptions") {
+            return Err(Failure::bad_body("kind must be \"DeleteOptions\" in the body of a deletion"));
+        }
         let policy = body["propagationPolicy"].as_str().unwrap_or(options.get("propagationPolicy"));
         if !["", "Orphan", "Background", "Foreground"].contains(&policy) {
             let message =
                 format!("propagationPolicy is {policy:?}, must be Orphan, Background or Foreground");
             return Err(Failure::bad_request(message));
         }
+        // What clients sent before there was a policy.
+        let orphans = match options.get("orphanDependents") {
+            "" => body["orphanDependents"].as_bool(),
+            word => Some(word == "true" || word == "1"),
+        };
+        let policy = match orphans {
+            None => policy,
+            Some(_) if !policy.is_empty() => {
+                return Err(Failure::bad_request("orphanDependents and propagationPolicy can't both be set"));
+            }
+            Some(true) => "Orphan",
+            Some(false) => "Background",
+        };
+        let is_dry = match body.get("dryRun") {
+            None | Some(Value::Null) => false,
+            Some(Value::Array(stages)) if stages.iter().all(|s| s == "All") => !stages.is_empty(),
+            Some(_) => return Err(Failure::bad_body("dryRun must be [\"All\"] in the body of a deletion")),
+        };
         let wanted = |key: &str| Some(&body["preconditions"][key]).filter(|v| v.is_string()).cloned();
         Ok(Wishes {
             policy: policy.to_string(),
             uid: wanted("uid"),
             version: wanted("resourceVersion"),
-            dry_run: options.dry_run()? || body["dryRun"].as_array().is_some_and(|d| !d.is_empty()),
+            dry_run: options.dry_run()? || is_dry,
         })
     }
 
@@ -57,17 +82,6 @@ impl Wishes {
         all.extend(added.map(Value::from));
         all
     }
-}
-
-/// Deletes one object as a request asks.
-pub(crate) async fn delete(
-    objects: &Objects,
-    name: &str,
-    request: &Request,
-    options: &Options,
-    now: Timestamp,
-) -> Result<Value, Failure> {
-    run(objects, name, &Wishes::read(request, options)?, now).await
 }
 
 /// Deletes one object. With finalizers it is marked, and goes when the last of them is taken out.
@@ -88,7 +102,11 @@ pub(crate) async fn run(
                     "Precondition failed: {key} in precondition: {wanted}, in object: {}",
                     old["metadata"][key]
                 );
-                return Err(Failure::conflict(objects.kind, name, &why));
+                let mut failure = Failure::conflict(objects.kind, name, &why);
+                let (rule, field) = ("must be that of the stored object", format!("preconditions.{key}"));
+                failure.details["causes"] =
+                    json!([{ "reason": "FieldValueInvalid", "message": rule, "field": field }]);
+                return Err(failure);
             }
         }
         let finalizers = wishes.finalizers(&old["metadata"]);

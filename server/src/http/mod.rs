@@ -60,6 +60,11 @@ pub use tls::{Encrypted, Tls};
 /// made once, before anything is rendered.
 static ROUTES: OnceLock<Vec<AxumRouteListing>> = OnceLock::new();
 
+/// Refuses bodies of more than 8 MiB.
+fn body_limit() -> tower_http::limit::RequestBodyLimitLayer {
+    tower_http::limit::RequestBodyLimitLayer::new(8 << 20)
+}
+
 /// What every handler may need. Cheap to clone.
 #[derive(Clone)]
 pub struct AppState {
@@ -193,17 +198,18 @@ impl AppState {
             .route("/networks.csv", get(network_export::csv))
             .route("/networks.json", get(network_export::json))
             .nest("/api/v1", api::router())
-            .merge(resources::router())
             // The pages, and every server function there is.
             .leptos_routes_with_context(&self, routes, context, shell)
             .fallback(not_found)
+            .layer(body_limit())
+            // It has a limit of its own, and says who may not write before it reads a body.
+            .merge(resources::router())
             .layer(middleware::map_response(response::function_status))
             .layer(middleware::from_fn_with_state(self.clone(), response::retry_after))
             .layer(middleware::from_fn_with_state(self.clone(), origin::confirm_queries))
             .layer(middleware::from_fn_with_state(self.clone(), access::caller))
             .layer(middleware::from_fn_with_state(self.clone(), visitors::cors));
         Router::new()
-            .merge(authenticated)
             .route("/sign-in", get(sign_in::sign_in_page).post(sign_in::sign_in))
             .merge(passkeys::sign_in())
             .merge(oidc::router())
@@ -227,10 +233,10 @@ impl AppState {
             .route("/livez", get(health::livez))
             .route("/readyz", get(health::readyz))
             .route("/metrics", get(health::metrics))
+            .layer(body_limit())
+            .merge(authenticated)
             .layer(middleware::from_fn_with_state(self.clone(), harden::harden))
             .layer(middleware::from_fn_with_state(self.clone(), origin::resolve))
-            .layer(tower_http::limit::RequestBodyLimitLayer::new(8 << 20))
-            .layer(middleware::from_fn(resources::refusals_as_status))
             .layer(
                 tower_http::compression::CompressionLayer::new().compress_when(
                     tower_http::compression::predicate::NotForContentType::new("text/event-stream")

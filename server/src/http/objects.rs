@@ -178,7 +178,7 @@ fn reasons(status: &Value) -> Vec<String> {
     let each: Vec<String> = causes
         .filter_map(|c| Some((c["field"].as_str().unwrap_or_default(), c["message"].as_str()?)))
         .map(|(field, message)| match field {
-            "" => message.to_string(),
+            "" | "body" => message.to_string(),
             field => format!("{field}: {message}"),
         })
         .collect();

@@ -8,20 +8,21 @@ use axum::http::header::{
     ACCEPT, CONTENT_TYPE, HeaderName, RETRY_AFTER, USER_AGENT, WARNING, WWW_AUTHENTICATE,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use futures::StreamExt as _;
 use model::ids::Caller;
-use resources::{Failure, Reply, WATCH_TYPE};
+use resources::{Api, BODY_MAX, Failure, Reply, WATCH_TYPE};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use tokio::sync::Semaphore;
 
 /// Watches of one process.
 const WATCHES_MAX: usize = 4_000;
-/// Longest body that is read, octets; the API has a lower limit of its own and says so.
-const BODY_MAX: usize = 8 << 20;
+
+/// Characters of a warning, and octets of all warnings of a reply: clients refuse replies whose headers are long.
+const WARNING_MAX: usize = 256;
+const WARNINGS_MAX: usize = 4 << 10;
 
 static WATCHES: Semaphore = Semaphore::const_new(WATCHES_MAX);
 
@@ -51,6 +52,11 @@ async fn answer(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
+    // Who may not do it is refused before the body is read.
+    let permitted = Api::precheck(&caller, parts.method.as_str(), parts.uri.path());
+    if let Err(reply) = permitted {
+        return response(reply);
+    }
     let Ok(body) = to_bytes(body, BODY_MAX).await else { return too_large() };
     let text = |name: HeaderName| header(&parts.headers, &name);
     let request = resources::Request {
@@ -62,14 +68,25 @@ async fn answer(
         user_agent: text(USER_AGENT),
         body: body.to_vec(),
     };
-    match state.resources.answer(&caller, request).await {
+    response(state.resources.answer(&caller, request).await)
+}
+
+fn response(reply: Reply) -> Response {
+    match reply {
         Reply::Whole { status, content_type, warnings, retry_after, body } => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             let mut response = (status, [(CONTENT_TYPE, content_type)], body).into_response();
+            let mut left = WARNINGS_MAX;
             for warning in warnings {
+                let cut: String = warning.chars().take(WARNING_MAX).collect();
                 // 299 - "text" (RFC 9110 leaves it to RFC 7234 section 5.5).
-                let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
-                if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
+                let text = cut.replace('\\', "\\\\").replace('"', "\\\"");
+                left = left.saturating_sub(text.len());
+                // As octets: a field's name may be of any script.
+                let value = HeaderValue::from_bytes(format!("299 - \"{text}\"").as_bytes());
+                if let Ok(value) = value
+                    && left > 0
+                {
                     response.headers_mut().append(WARNING, value);
                 }
             }
@@ -114,17 +131,4 @@ pub(super) fn unauthorized() -> Response {
     let words = "send an API token: Authorization: Bearer dst_…";
     let status = status_object(401, "Unauthorized", words);
     (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], axum::Json(status)).into_response()
-}
-
-/// Gives what outer layers refuse at these addresses the form that clients of the API read.
-pub(super) async fn refusals_as_status(request: Request, next: Next) -> Response {
-    let ours = is_resource(request.uri().path());
-    let response = next.run(request).await;
-    let is_json =
-        response.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"application/"));
-    if ours && response.status() == StatusCode::PAYLOAD_TOO_LARGE && !is_json {
-        too_large()
-    } else {
-        response
-    }
 }

@@ -49,7 +49,8 @@ async fn desire(site: &Site, value: &str) -> Value {
     set
 }
 
-async fn token(site: &Site, scope: TokenScope) -> String {
+/// The header of a new token with a scope.
+pub async fn token(site: &Site, scope: TokenScope) -> String {
     let secret = Secret::generate(SecretKind::ApiToken);
     let info = TokenInfo {
         id: scope.as_str().into(),
