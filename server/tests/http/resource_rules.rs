@@ -129,33 +129,27 @@ async fn a_full_quota_of_claims_names_its_setting_and_ends_with_a_release() {
     assert!(services.save_network_claim(&caller, &draft("d", 3, false)).await.is_err());
 }
 
+/// What clients sent before there was a policy of propagation.
 #[tokio::test]
-async fn openapi_describes_the_addresses_of_statuses_with_the_verbs_that_they_have() {
+async fn orphan_dependents_is_a_policy_of_propagation() {
     let site = site(false).await;
-    for document in ["/openapi/v2", "/openapi/v3/apis/datumapis.com/v1alpha"] {
-        let (_, api) = site.api("GET", document, Value::Null).await;
-        let methods = |plural: &str| {
-            let path =
-                format!("/apis/datumapis.com/v1alpha/namespaces/{{namespace}}/{plural}/{{name}}/status");
-            let found = api["paths"][&path].as_object().unwrap_or_else(|| panic!("{document}: {path}"));
-            let mut methods: Vec<_> = found.keys().cloned().collect();
-            methods.sort();
-            methods
-        };
-        assert_eq!(methods("networkclaims"), ["get"]);
-        assert_eq!(methods("features"), ["get", "patch", "put"]);
-        let mut ids: Vec<&str> = api["paths"]
-            .as_object()
-            .unwrap()
-            .values()
-            .flat_map(|path| path.as_object().unwrap().values())
-            .map(|operation| operation["operationId"].as_str().unwrap())
-            .collect();
-        let all = ids.len();
-        ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len(), all, "operations have names of their own");
+    for (n, query, body, finalizer) in [
+        (1, "?orphanDependents=true", Value::Null, json!(["orphan"])),
+        (2, "", json!({ "orphanDependents": true }), json!(["orphan"])),
+        (3, "?propagationPolicy=Foreground", Value::Null, json!(["foregroundDeletion"])),
+    ] {
+        let (name, prefix) = (format!("c{n}"), format!("10.0.{n}.0/24"));
+        let mut object = claim(&name, &prefix);
+        object["metadata"]["finalizers"] = json!(["story.example/hold"]);
+        site.api("POST", CLAIMS, object).await;
+        let (status, marked) = site.api("DELETE", &format!("{CLAIMS}/{name}{query}"), body).await;
+        assert_eq!(status.as_u16(), 200, "{marked}");
+        let added = marked["metadata"]["finalizers"].as_array().unwrap()[1..].to_vec();
+        assert_eq!(Value::Array(added), finalizer, "{marked}");
     }
+    let both = json!({ "orphanDependents": false, "propagationPolicy": "Orphan" });
+    let (status, e) = site.api("DELETE", &format!("{CLAIMS}/c1"), both).await;
+    assert_eq!((status.as_u16(), e["reason"].as_str()), (400, Some("BadRequest")), "{e}");
 }
 
 /// Status and body of a request with `dryRun=All`.
