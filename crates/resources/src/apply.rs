@@ -1,6 +1,6 @@
 //! Who manages which fields: server-side apply with its conflicts, and the bookkeeping of all other writes.
 
-use crate::failure::Failure;
+use crate::failure::{CAUSES_MAX, Failure, listed};
 use crate::fields::{Path, from_v1, leaves, set, split_finalizers, to_v1, unset, value, words};
 use crate::kind::Kind;
 use crate::meta::instant;
@@ -138,10 +138,11 @@ fn conflict(kind: &Kind, name: &str, conflicts: &[(String, String)]) -> Failure 
     let count = conflicts.len();
     let plural = if count == 1 { "conflict" } else { "conflicts" };
     let mut failure = Failure::conflict(kind, name, "");
-    let list: Vec<String> = conflicts.iter().map(|(m, f)| format!("conflict with {m:?}: {f}")).collect();
-    failure.message = format!("Apply failed with {count} {plural}: {}", list.join(", "));
+    let list = listed(conflicts, |(m, f)| format!("conflict with {m:?}: {f}"));
+    failure.message = format!("Apply failed with {count} {plural}: {list}");
     let causes = conflicts
         .iter()
+        .take(CAUSES_MAX)
         .map(|(m, f)| json!({ "reason": "FieldManagerConflict", "message": format!("conflict with {m:?}"), "field": f }));
     failure.details["causes"] = causes.collect();
     failure
@@ -177,6 +178,19 @@ mod tests {
         // git no longer names b, and lost a: both stay out of its reach or go.
         let less = apply(Some(&forced), &json!({ "c": "1" }), "git", false).unwrap();
         assert_eq!(less["metadata"]["labels"], json!({ "a": "2", "c": "1" }));
+    }
+
+    #[test]
+    fn a_conflict_over_many_fields_names_a_hundred_of_them() {
+        let labels = |value: &str| -> Value {
+            (0..250).map(|n| (format!("l{n:03}"), value.into())).collect::<serde_json::Map<_, _>>().into()
+        };
+        let first = apply(None, &labels("1"), "git", false).unwrap();
+        let e = apply(Some(&first), &labels("2"), "ops", false).unwrap_err();
+        assert!(
+            e.message.starts_with("Apply failed with 250 conflicts") && e.message.ends_with("and 150 more")
+        );
+        assert_eq!(e.details["causes"].as_array().map(Vec::len), Some(100));
     }
 
     #[test]

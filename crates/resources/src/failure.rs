@@ -11,7 +11,7 @@ use service::{ApiError, ErrorKind};
 pub(crate) const CAUSES_MAX: usize = 100;
 
 /// The words of each, joined with commas; of more than `CAUSES_MAX` the rest is a number.
-fn listed<T>(all: &[T], words: impl Fn(&T) -> String) -> String {
+pub(crate) fn listed<T>(all: &[T], words: impl Fn(&T) -> String) -> String {
     let mut shown: Vec<String> = all.iter().take(CAUSES_MAX).map(words).collect();
     if all.len() > CAUSES_MAX {
         shown.push(format!("and {} more", all.len() - CAUSES_MAX));
