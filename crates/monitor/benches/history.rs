@@ -286,7 +286,7 @@ async fn year(s: Arc<dyn Store>, size: Size<'_>, of: &[(Observation, Vec<RawAnsw
         if hour % 24 == 23 {
             let now = start() + (hour + 1).hours();
             for n in s.lease_notifications(10_000, now).await.expect("leases") {
-                s.notification_delivered(&n, "200 OK", now).await.expect("delivers");
+                s.notification_delivered(std::slice::from_ref(&n), "200 OK", now).await.expect("delivers");
             }
             while scanners[0].2.judge_due().await.expect("judges") > 0 {}
             s.prune(now, Policy::default().keep_days).await.expect("prunes");

@@ -133,9 +133,10 @@ impl Deliverer {
             // A message that is given up stays visible and can be sent again once the feature is on.
             Closed::Off => Failure::permanent(format!("The feature {feature} is turned off on this server")),
             // Another process takes it at one of the next attempts.
-            Closed::OffHere => {
-                Failure::temporary(format!("The feature {feature} is turned off in this process by a flag"))
-            }
+            Closed::OffHere => Failure {
+                is_off: true,
+                ..Failure::temporary(format!("The feature {feature} is turned off in this process by a flag"))
+            },
             Closed::NotNow => Failure::postponed(format!(
                 "The feature {feature} can't be used at this moment; it is tried again once its state is known"
             )),

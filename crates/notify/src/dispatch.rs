@@ -5,7 +5,6 @@
 
 use crate::deliver::Deliverer;
 use crate::message::{Message, Part};
-use futures::StreamExt;
 use jiff::Timestamp;
 use model::event::{Event, EventKind, EventQuery};
 use model::ids::OrgId;
@@ -22,12 +21,9 @@ pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Pause between two looks into the outbox when it is empty.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Rows taken at once.
-const BATCH: u32 = 64;
-/// Rows of a digest that are taken at once, and at most.
-const DIGEST: (u32, usize) = (500, 500);
-/// Messages sent at the same time.
-const AT_ONCE: usize = 16;
+/// Messages taken at once, which are all sent at the same time: one that waited for others would outlive its lease, and
+/// another process would send it too.
+const BATCH: u32 = 16;
 
 /// Events of a domain that are read to see what still holds.
 const FOLLOWED_BY: u32 = 200;
@@ -75,46 +71,57 @@ impl Dispatcher {
     /// When the store does not answer; what was not marked as delivered is delivered again.
     pub async fn deliver_due(&self) -> Result<usize, store::Error> {
         let due = self.store.lease_notifications(BATCH, (self.now)()).await?;
-        let mut n = due.len();
+        let n = due.len();
         let (to_route, to_send): (Vec<_>, Vec<_>) = due.into_iter().partition(|n| n.channel == LOG);
         let mut settings: HashMap<OrgId, (Vec<Rule>, Vec<Maintenance>)> = HashMap::new();
-        for row in &to_route {
-            if let std::collections::hash_map::Entry::Vacant(e) = settings.entry(row.org) {
-                e.insert((self.store.rules(row.org).await?, self.store.maintenance(row.org).await?));
+        for row in to_route {
+            if !settings.contains_key(&row.org) {
+                let read =
+                    async { Ok((self.store.rules(row.org).await?, self.store.maintenance(row.org).await?)) };
+                match read.await {
+                    Ok(read) => drop(settings.insert(row.org, read)),
+                    Err(e) => {
+                        self.unreadable(&[row], e).await?;
+                        continue;
+                    }
+                }
             }
-            self.route(row, &settings[&row.org]).await?;
+            self.route(&row, &settings[&row.org]).await?;
         }
         let mut channels: HashMap<OrgId, Vec<Channel>> = HashMap::new();
         let mut groups: BTreeMap<GroupKey, Vec<Notification>> = BTreeMap::new();
         for row in to_send {
-            if let std::collections::hash_map::Entry::Vacant(e) = channels.entry(row.org) {
-                e.insert(self.store.channels(row.org).await?);
-            }
             // What is sent by itself is a group of its own.
             let alone = row.batch.is_none().then_some(row.id.0);
             groups.entry((row.org, row.channel.clone(), row.batch, alone)).or_default().push(row);
         }
-        // A digest leaves whole, up to what its lease outlives.
-        for group in groups.values_mut().filter(|g| g[0].batch.is_some()) {
-            while group.len() < DIGEST.1 {
-                let more = self.store.lease_batch(&group[0], DIGEST.0, (self.now)()).await?;
-                let is_last = more.len() < DIGEST.0 as usize;
-                n += more.len();
-                group.extend(more);
-                if is_last {
-                    break;
+        let mut ready = Vec::with_capacity(groups.len());
+        for group in groups.into_values() {
+            let org = group[0].org;
+            if !channels.contains_key(&org) {
+                match self.store.channels(org).await {
+                    Ok(read) => drop(channels.insert(org, read)),
+                    Err(e) => {
+                        self.unreadable(&group, e).await?;
+                        continue;
+                    }
                 }
             }
-            group.sort_by_key(|n| n.id);
+            ready.push(group);
         }
         let channels = &channels;
-        let sent = futures::stream::iter(groups.into_values())
-            .map(|group| async move { self.send(group, channels).await })
-            .buffer_unordered(AT_ONCE)
-            .collect::<Vec<_>>()
-            .await;
+        let sent = futures::future::join_all(ready.into_iter().map(|group| self.send(group, channels))).await;
         sent.into_iter().collect::<Result<Vec<()>, _>>()?;
         Ok(n)
+    }
+
+    /// Ends the attempt of rows whose organisation's settings can't be read: the messages of others go on.
+    async fn unreadable(&self, rows: &[Notification], e: store::Error) -> Result<(), store::Error> {
+        let store::Error::Broken(reason) = e else { return Err(e) };
+        let org = rows.first().map_or(0, |n| n.org.0);
+        tracing::error!(org, reason, "the notification settings of an organisation can't be read");
+        let why = Failure::temporary(format!("The notification settings can't be read: {reason}"));
+        self.store.notification_failed(rows, &why, (self.now)()).await.map(drop)
     }
 
     /// Applies the rules to the events of a scan. Each is also a line of the log, for installations that watch that.
@@ -193,10 +200,7 @@ impl Dispatcher {
             Some(_) => None,
         };
         let (Some(channel), None) = (channel, skipped) else {
-            for n in &group {
-                self.store.notification_skipped(n, skipped.unwrap_or_default(), (self.now)()).await?;
-            }
-            return Ok(());
+            return self.store.notification_skipped(&group, skipped.unwrap_or_default(), (self.now)()).await;
         };
         let limit = store::DELIVERY.lease / 2;
         let sending = self.deliverer.send(channel, &message, &first.accepted, (self.now)());
@@ -204,21 +208,17 @@ impl Dispatcher {
             .await
             .unwrap_or_else(|_| Err(Failure::temporary(format!("no answer within {} s", limit.as_secs()))));
         let (kind, now) = (channel.target.kind(), (self.now)());
-        let oldest = group.iter().flat_map(|n| n.events.iter().map(|e| e.at)).min().unwrap_or(now);
-        let mut words = "delivered";
-        for n in &group {
-            match &outcome {
-                Ok(answer) => self.store.notification_delivered(n, answer, now).await?,
-                Err(why) => {
-                    let retry = self.store.notification_failed(n, why, now).await?;
-                    words = match retry {
-                        Retry::GivenUp => "given_up",
-                        _ if why.postponed => "postponed",
-                        _ => "failed",
-                    };
-                }
+        let words = match &outcome {
+            Ok(answer) => {
+                self.store.notification_delivered(&group, answer, now).await?;
+                "delivered"
             }
-        }
+            Err(why) => match self.store.notification_failed(&group, why, now).await? {
+                Retry::GivenUp => "given_up",
+                _ if why.postponed => "postponed",
+                _ => "failed",
+            },
+        };
         if let Err(why) = &outcome {
             let (key, attempt, reason) = (first.dedupe_key(), first.attempt, why.reason.as_str());
             if words == "given_up" {
@@ -232,9 +232,10 @@ impl Dispatcher {
                     "a notification failed; it is tried again"
                 );
             }
-        } else if first.batch.is_none() {
+        } else {
+            let since = group.iter().map(|n| n.since).min().unwrap_or(now);
             metrics::histogram!("domainscope_notification_delivery_seconds", "channel" => kind)
-                .record(seconds_between(oldest, now));
+                .record(seconds_between(since, now));
         }
         metrics::counter!("domainscope_notifications_total", "channel" => kind, "outcome" => words)
             .increment(1);
@@ -247,16 +248,18 @@ impl Dispatcher {
         group: Vec<Notification>,
     ) -> Result<Vec<Notification>, store::Error> {
         let mut out = Vec::with_capacity(group.len());
+        let mut acknowledged: BTreeMap<String, Vec<Notification>> = BTreeMap::new();
         for mut n in group {
             let by = n.events.iter().find_map(|e| e.acknowledged.as_ref()).map(|a| a.by.clone());
             n.events.retain(|e| e.acknowledged.is_none());
             match by {
-                Some(by) if n.events.is_empty() => {
-                    let reason = format!("{by} acknowledged it before it was sent");
-                    self.store.notification_skipped(&n, &reason, (self.now)()).await?;
-                }
+                Some(by) if n.events.is_empty() => acknowledged.entry(by).or_default().push(n),
                 _ => out.push(n),
             }
+        }
+        for (by, rows) in acknowledged {
+            let reason = format!("{by} acknowledged it before it was sent");
+            self.store.notification_skipped(&rows, &reason, (self.now)()).await?;
         }
         Ok(out)
     }

@@ -25,21 +25,31 @@ use serde::de::DeserializeOwned;
 /// The outbox, channels, rules, maintenance windows and feeds.
 #[async_trait]
 pub trait AlertStore: Send + Sync + 'static {
-    /// Takes due messages of the outbox, oldest first, each for one deliverer at a time.
+    /// Takes due messages of the outbox, oldest first, at most `limit` of them, each for one deliverer at a time. A digest is
+    /// one message of several rows, which are taken together.
     async fn lease_notifications(&self, limit: u32, now: Timestamp) -> Result<Vec<Notification>>;
-    /// Takes the other due messages of a batch, at most `limit`: they are sent as one.
-    async fn lease_batch(&self, n: &Notification, limit: u32, now: Timestamp) -> Result<Vec<Notification>>;
     /// Replaces the events of a scan by the messages that the rules make of them, in one transaction. False when the
     /// lease was lost: another process has routed them.
     async fn route_notification(&self, n: &Notification, routing: &Routing, now: Timestamp) -> Result<bool>;
-    /// Marks a message as delivered, with what the other side answered.
-    async fn notification_delivered(&self, n: &Notification, answer: &str, now: Timestamp) -> Result<()>;
-    /// Closes a message that is not sent, with the reason.
-    async fn notification_skipped(&self, n: &Notification, reason: &str, now: Timestamp) -> Result<()>;
-    /// Ends a failed attempt; says when the next one is, or that the message is given up.
-    async fn notification_failed(&self, n: &Notification, why: &Failure, now: Timestamp) -> Result<Retry>;
+    /// Marks the rows of one message as delivered, together, with what the other side answered.
+    async fn notification_delivered(&self, rows: &[Notification], answer: &str, now: Timestamp)
+    -> Result<()>;
+    /// Closes rows of messages that are not sent, together, with the reason.
+    async fn notification_skipped(&self, rows: &[Notification], reason: &str, now: Timestamp) -> Result<()>;
+    /// Ends a failed attempt of one message, for its rows together; says when the next one is, or that the message is given
+    /// up.
+    async fn notification_failed(
+        &self,
+        rows: &[Notification],
+        why: &Failure,
+        now: Timestamp,
+    ) -> Result<Retry>;
     /// Messages that were given up, oldest first; of all organisations when `org` is `None`.
     async fn failed_notifications(&self, org: Option<OrgId>, limit: u32) -> Result<Vec<FailedNotification>>;
+    /// How many messages of an organisation were given up.
+    async fn count_failed_notifications(&self, org: OrgId) -> Result<u64>;
+    /// Closes given-up messages of the entry's organisation for good, one or all, with that entry of the audit log. How many.
+    async fn drop_notifications(&self, which: Option<(EventId, String)>, log: &Audit) -> Result<u64>;
     /// Makes given-up messages due again from their first attempt on: one, or all of an organisation, or all. How many.
     async fn retry_notifications(
         &self,
@@ -188,28 +198,42 @@ impl AlertStore for Database {
         outbox::lease(&self.db, limit, now).await
     }
 
-    async fn lease_batch(&self, n: &Notification, limit: u32, now: Timestamp) -> Result<Vec<Notification>> {
-        outbox::lease_batch(&self.db, n, limit, now).await
-    }
-
     async fn route_notification(&self, n: &Notification, routing: &Routing, now: Timestamp) -> Result<bool> {
         outbox::route(&self.db, n, routing, now).await
     }
 
-    async fn notification_delivered(&self, n: &Notification, answer: &str, now: Timestamp) -> Result<()> {
-        outbox::delivered(&self.db, n, answer, now, false).await
+    async fn notification_delivered(
+        &self,
+        rows: &[Notification],
+        answer: &str,
+        now: Timestamp,
+    ) -> Result<()> {
+        outbox::delivered(&self.db, rows, answer, now, false).await
     }
 
-    async fn notification_skipped(&self, n: &Notification, reason: &str, now: Timestamp) -> Result<()> {
-        outbox::delivered(&self.db, n, reason, now, true).await
+    async fn notification_skipped(&self, rows: &[Notification], reason: &str, now: Timestamp) -> Result<()> {
+        outbox::delivered(&self.db, rows, reason, now, true).await
     }
 
-    async fn notification_failed(&self, n: &Notification, why: &Failure, now: Timestamp) -> Result<Retry> {
-        outbox::failed(&self.db, n, why, now).await
+    async fn notification_failed(
+        &self,
+        rows: &[Notification],
+        why: &Failure,
+        now: Timestamp,
+    ) -> Result<Retry> {
+        outbox::failed(&self.db, rows, why, now).await
     }
 
     async fn failed_notifications(&self, org: Option<OrgId>, limit: u32) -> Result<Vec<FailedNotification>> {
         outbox::list_failed(&self.db, org, limit).await
+    }
+
+    async fn count_failed_notifications(&self, org: OrgId) -> Result<u64> {
+        outbox::count_failed(&self.db, org).await
+    }
+
+    async fn drop_notifications(&self, which: Option<(EventId, String)>, log: &Audit) -> Result<u64> {
+        outbox::drop_failed(&self.db, which, log).await
     }
 
     async fn retry_notifications(

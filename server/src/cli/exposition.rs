@@ -74,7 +74,7 @@ const METRICS: &[(&str, Kind, &str)] = &[
     (
         "domainscope_notification_delivery_seconds",
         Histogram,
-        "Time from an event to the delivery of its message, by channel",
+        "Time from when a message could be sent to its delivery, by channel",
     ),
     ("domainscope_notifications_failed", Gauge, "Messages that were given up"),
     (

@@ -53,7 +53,7 @@ pub struct MessageStatus {
     pub domain: String,
     /// The events it is about.
     pub events: Vec<EventId>,
-    /// When it was planned.
+    /// Since when it could be sent: the time of the scan, the end of a wait that was asked for, or when it was sent again.
     pub at: Timestamp,
     /// How it stands.
     pub state: DeliveryState,

@@ -4,7 +4,9 @@ use crate::smtp::Server;
 use crate::world::World;
 use jiff::ToSpan;
 use model::event::Severity;
+use model::item::ItemPatch;
 use model::maintenance::NO_RULE;
+use model::names::DomainName;
 use model::notify::{Delivery, DeliveryState, Rule};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,4 +75,35 @@ async fn a_digest_of_many_domains_is_one_mail() {
     let subject = mails[0]["headers"]["subject"].as_str().unwrap();
     assert_eq!(subject, "[Warning] 100 domains: 100 events");
     assert_eq!(w.messages().await.len(), 100);
+}
+
+/// Part of a digest is acknowledged between two attempts, and the domain of another part muted: the receiver sees one id.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_attempt_of_a_digest_has_the_same_id() {
+    let busy = Server::start("cut").await;
+    let w = World::new(&busy.url("?tls=none"), "2026-12-20").await;
+    w.rule(Rule { delivery: Delivery::Daily { hour: 7 }, at_least: Severity::Notice, ..Rule::default() })
+        .await;
+    w.scan().await;
+    w.scan_others(3).await;
+    assert_eq!(w.deliver().await, 4, "routed");
+    w.seconds(24 * 3600);
+    // Taken by the server, which ends before it says so.
+    assert_eq!(w.deliver().await, 4);
+    let events = w.events().await;
+    w.acknowledge_one(events[0].id).await;
+    let mute = ItemPatch { muted_until: Some(Some(w.now() + 240.hours())), ..ItemPatch::default() };
+    w.store.patch(crate::world::ORG, &DomainName::trusted("d1.example"), &mute, w.now()).await.unwrap();
+    let server = Server::start("accept").await;
+    w.server(&server.url("?tls=none"));
+    w.seconds(60);
+    assert_eq!(w.deliver().await, 4);
+    let id = |mails: &[serde_json::Value]| mails[0]["headers"]["message-id"].as_str().unwrap().to_string();
+    let (first, second) = (busy.mails().await, server.mails().await);
+    assert_eq!((first.len(), second.len(), id(&first)), (1, 1, id(&second)));
+    assert_eq!(
+        second[0]["headers"]["subject"], "[Warning] 3 domains: 3 events",
+        "without what was acknowledged"
+    );
+    assert_eq!(w.store.outbox_stats().await.unwrap(), store::OutboxStats::default());
 }

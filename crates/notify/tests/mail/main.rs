@@ -7,7 +7,8 @@ mod smtp;
 mod world;
 
 use model::event::EventKind;
-use model::notify::DeliveryState;
+use model::ids::OrgId;
+use model::notify::{Channel, DeliveryState, Rule, Target};
 use smtp::{Mailbox, Server};
 use world::World;
 
@@ -203,7 +204,10 @@ async fn a_process_killed_while_it_delivers_delivers_again_under_the_same_id() {
     assert_eq!(id, format!("<{}@alder.example>", lost[0].dedupe_key()));
     // The dead one comes back to life: it has lost the message.
     let late = store::Failure::temporary("late");
-    assert_eq!(w.store.notification_failed(&lost[0], &late, w.now()).await.unwrap(), store::Retry::LeaseLost);
+    assert_eq!(
+        w.store.notification_failed(std::slice::from_ref(&lost[0]), &late, w.now()).await.unwrap(),
+        store::Retry::LeaseLost
+    );
     assert_eq!(w.status().await, "delivered");
 }
 
@@ -291,6 +295,31 @@ async fn one_bad_recipient_does_not_keep_a_mail_from_the_others() {
     w.seconds(60);
     w.deliver().await;
     assert_eq!((w.status().await.as_str(), server.mails().await.len()), ("delivered", 2));
+}
+
+/// The channels of one organisation were encrypted with another key: its messages fail with the reason, others are sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_that_cannot_be_read_stop_no_other_organisation() {
+    let server = Server::start("accept").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    let other = OrgId(2);
+    w.add_to(other).await;
+    let key = store::SecretKey::parse("//79/Pv6+fj39vX08/Lx8O/u7ezr6uno5+bl5OPi4eA=").unwrap();
+    let replica = store::open_with(&w.place(), Some(key)).await.unwrap();
+    let target = Target::Email { to: vec!["ops@other.example".into()] };
+    let channel = Channel { id: "theirs".into(), name: "Theirs".into(), target, created_at: w.now() };
+    replica.save_channel(other, &channel, w.now()).await.unwrap();
+    let rule = Rule { id: "o".into(), channels: vec!["theirs".into()], ..Rule::default() };
+    replica.save_rule(other, &rule, w.now()).await.unwrap();
+    w.scan().await;
+    for _ in 0..store::DELIVERY.max_attempts {
+        w.deliver().await;
+        w.seconds(12 * 3600);
+    }
+    assert_eq!((w.status().await.as_str(), server.mails().await.len()), ("delivered", 1));
+    let failed = w.store.failed_notifications(None, 9).await.unwrap();
+    assert_eq!((failed.len(), failed[0].org), (1, other));
+    assert!(failed[0].reason.contains("another key"), "{}", failed[0].reason);
 }
 
 #[tokio::test(flavor = "multi_thread")]

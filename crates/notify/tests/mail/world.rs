@@ -66,7 +66,7 @@ pub struct World {
     pub cluster: notify::Cluster,
     smtp: Mutex<Smtp>,
     name: DomainName,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 fn smtp(url: &str, extra_ca: Option<Vec<u8>>) -> Smtp {
@@ -115,20 +115,28 @@ impl World {
         store.save_rule(ORG, &rule, now).await.unwrap();
         let gates = features::Gates::default();
         let cluster = notify::Cluster { id: "alder-main".into(), set: "alder-fleet".into() };
-        World {
-            store,
-            registry,
-            scanner,
-            gates,
-            cluster,
-            smtp: Mutex::new(smtp(url, ca)),
-            name,
-            _folder: folder,
-        }
+        World { store, registry, scanner, gates, cluster, smtp: Mutex::new(smtp(url, ca)), name, folder }
     }
 
     pub fn now(&self) -> Timestamp {
         self.registry.now()
+    }
+
+    /// Where the database is.
+    pub fn place(&self) -> String {
+        self.folder.path().to_string_lossy().into_owned()
+    }
+
+    /// Another organisation holds the domain too.
+    pub async fn add_to(&self, org: OrgId) {
+        let item = NewItem {
+            unicode: self.name.unicode(),
+            name: self.name.clone(),
+            ownership: Ownership::Owned,
+            tags: vec![],
+            note: String::new(),
+        };
+        self.store.add(org, &[item], self.now()).await.unwrap();
     }
 
     /// Other recipients from now on.
@@ -144,6 +152,11 @@ impl World {
     pub async fn acknowledge(&self) {
         let ids: Vec<_> = self.events().await.iter().map(|e| e.id).collect();
         self.store.acknowledge(ORG, &ids, "Mira Holt", self.now()).await.unwrap();
+    }
+
+    /// Acknowledges one event.
+    pub async fn acknowledge_one(&self, id: model::ids::EventId) {
+        self.store.acknowledge(ORG, &[id], "Mira Holt", self.now()).await.unwrap();
     }
 
     /// Another server from now on.

@@ -146,6 +146,8 @@ stories! {
     outbox::what_is_not_sent_says_why,
     outbox::what_is_held_waits_together_and_is_released_early,
     outbox::a_batch_is_in_the_hands_of_one_process_and_whole,
+    outbox::every_attempt_of_a_digest_has_the_same_rows_and_name,
+    outbox::failed_messages_are_dropped_one_or_all_with_an_entry,
     outbox::secrets_of_channels_are_not_stored_in_clear,
     prune::many_old_rows_go_in_short_statements_and_after_an_interruption,
     saved::a_database_of_schema_13_reads_as_it_did,

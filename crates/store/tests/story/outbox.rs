@@ -9,7 +9,7 @@ use model::ids::EventId;
 use model::item::ItemPatch;
 use model::maintenance::{Closed, Held, Maintenance, Routing, Scope};
 use model::notify::{Channel, DeliveryState, Planned, Rule, Target};
-use store::{DELIVERY, Failure, LOG, Notification, Retry, SecretKey, Store};
+use store::{Audit, DELIVERY, Failure, LOG, Notification, Retry, SecretKey, Store};
 
 async fn lease(s: &dyn Store, at: Timestamp) -> Vec<Notification> {
     s.lease_notifications(9, at).await.unwrap()
@@ -73,11 +73,11 @@ pub async fn a_scan_with_events_is_routed_once_for_each_holder(place: &Place) {
     let n = lease(&*s, now()).await.remove(0);
     assert_eq!((n.channel.as_str(), n.events.len(), n.batch), ("mail", 3, None));
     assert_eq!(n.rules, ["Everything"]);
-    s.notification_delivered(&n, "250 OK", now()).await.unwrap();
+    s.notification_delivered(std::slice::from_ref(&n), "250 OK", now()).await.unwrap();
     let n = lease(&*s, later(61)).await.remove(0);
     assert_eq!((n.channel.as_str(), n.events.len()), ("pager", 2));
-    assert_eq!(n.batch, Some(later(60).as_microsecond()));
-    s.notification_delivered(&n, "202 Accepted", later(61)).await.unwrap();
+    assert_eq!((n.batch, n.since), (Some(-n.id.0), later(60)), "a digest is named after its first row");
+    s.notification_delivered(std::slice::from_ref(&n), "202 Accepted", later(61)).await.unwrap();
     assert_eq!(s.outbox_stats().await.unwrap(), store::OutboxStats::default());
     assert!(lease(&*s, later(9999)).await.is_empty());
 
@@ -108,11 +108,14 @@ pub async fn a_deliverer_that_dies_delivers_again_under_the_same_key(place: &Pla
     assert_eq!(second.dedupe_key(), first.dedupe_key());
     assert_eq!((second.attempt, &second.events), (2, &first.events));
     // The first comes back to life: it has lost the message.
-    s.notification_delivered(&first, "", later(2)).await.unwrap();
+    s.notification_delivered(std::slice::from_ref(&first), "", later(2)).await.unwrap();
     let late = Failure::temporary("late");
-    assert_eq!(s.notification_failed(&first, &late, later(2)).await.unwrap(), Retry::LeaseLost);
+    assert_eq!(
+        s.notification_failed(std::slice::from_ref(&first), &late, later(2)).await.unwrap(),
+        Retry::LeaseLost
+    );
     assert_eq!(s.outbox_stats().await.unwrap().waiting, 1);
-    s.notification_delivered(&second, "", later(2)).await.unwrap();
+    s.notification_delivered(std::slice::from_ref(&second), "", later(2)).await.unwrap();
     // The next message has another key.
     one_message(&*s, later(3)).await;
     assert_ne!(lease(&*s, later(3)).await[0].dedupe_key(), first.dedupe_key());
@@ -127,7 +130,7 @@ pub async fn failures_back_off_are_given_up_visibly_and_can_be_retried(place: &P
         let n = lease(&*s, at).await.remove(0);
         assert_eq!(n.attempt, attempt);
         let why = Failure::temporary(format!("refused {attempt}"));
-        match s.notification_failed(&n, &why, at).await.unwrap() {
+        match s.notification_failed(std::slice::from_ref(&n), &why, at).await.unwrap() {
             Retry::At(next) => {
                 assert!(next > at && attempt < DELIVERY.max_attempts);
                 assert!(lease(&*s, at).await.is_empty(), "it waits");
@@ -150,19 +153,26 @@ pub async fn failures_back_off_are_given_up_visibly_and_can_be_retried(place: &P
     let n = lease(&*s, at).await.remove(0);
     assert_eq!(n.attempt, 1);
     // What will not pass is given up at once; what the other side asks for is kept.
-    assert_eq!(s.notification_failed(&n, &Failure::permanent("gone"), at).await.unwrap(), Retry::GivenUp);
+    assert_eq!(
+        s.notification_failed(std::slice::from_ref(&n), &Failure::permanent("gone"), at).await.unwrap(),
+        Retry::GivenUp
+    );
     assert_eq!(s.retry_notifications(None, None, at).await.unwrap(), 1);
     let n = lease(&*s, at).await.remove(0);
     let hour = std::time::Duration::from_secs(3600);
     let asked = Failure { retry_after: Some(hour), ..Failure::temporary("slower") };
-    let retry = s.notification_failed(&n, &asked, at).await.unwrap();
+    let retry = s.notification_failed(std::slice::from_ref(&n), &asked, at).await.unwrap();
     assert_eq!(retry, Retry::At(at + hour));
     // What this installation could not attempt counts for nothing, however often.
     let mut due = at + hour;
     for _ in 0..DELIVERY.max_attempts * 2 {
         let n = lease(&*s, due).await.remove(0);
         assert_eq!(n.attempt, 2, "the one after “slower”");
-        match s.notification_failed(&n, &Failure::postponed("the state is not known"), due).await.unwrap() {
+        match s
+            .notification_failed(std::slice::from_ref(&n), &Failure::postponed("the state is not known"), due)
+            .await
+            .unwrap()
+        {
             Retry::At(next) if next > due && next <= due + DELIVERY.lease => due = next,
             other => panic!("{other:?}"),
         }
@@ -206,7 +216,9 @@ pub async fn channels_and_rules_belong_to_one_organisation(place: &Place) {
     let second = lease(&*s, now()).await.into_iter().find(|m| m.channel == LOG).unwrap();
     s.route_notification(&second, &routing(&[planned(&second, "a", now())]), now()).await.unwrap();
     for message in lease(&*s, now()).await.iter().filter(|m| m.id == second.id) {
-        s.notification_failed(message, &Failure::permanent("404"), now()).await.unwrap();
+        s.notification_failed(std::slice::from_ref(message), &Failure::permanent("404"), now())
+            .await
+            .unwrap();
     }
     assert_eq!(s.failed_notifications(Some(ONE), 9).await.unwrap().len(), 1);
     assert!(s.delete_channel(&Actor::system(), ONE, "a", now()).await.unwrap());
@@ -306,15 +318,15 @@ pub async fn what_is_not_sent_says_why(place: &Place) {
     one_message(&*s, now()).await;
     let n = lease(&*s, now()).await.remove(0);
     let why = Failure { accepted: vec!["a@x.example".into()], ..Failure::temporary("half") };
-    s.notification_failed(&n, &why, now()).await.unwrap();
+    s.notification_failed(std::slice::from_ref(&n), &why, now()).await.unwrap();
     let n = lease(&*s, later(60)).await.remove(0);
     assert_eq!(n.accepted, ["a@x.example"]);
     let why = Failure { accepted: vec!["b@x.example".into()], ..Failure::permanent("half") };
-    s.notification_failed(&n, &why, later(60)).await.unwrap();
+    s.notification_failed(std::slice::from_ref(&n), &why, later(60)).await.unwrap();
     s.retry_notifications(None, None, later(61)).await.unwrap();
     let n = lease(&*s, later(61)).await.remove(0);
     assert_eq!(n.accepted, ["a@x.example", "b@x.example"]);
-    s.notification_skipped(&n, "The channel was removed", later(61)).await.unwrap();
+    s.notification_skipped(std::slice::from_ref(&n), "The channel was removed", later(61)).await.unwrap();
     assert!(matches!(
         s.last_message(ONE, "mail").await.unwrap().unwrap().state,
         DeliveryState::Skipped { .. }
@@ -368,7 +380,7 @@ pub async fn what_is_held_waits_together_and_is_released_early(place: &Place) {
     let waits = |due_at| DeliveryState::Waiting { due_at, attempts: 0, error: Some("Muted".into()) };
     assert_eq!((state(ids[2]).await.state, state(ids[2]).await.channel), (waits(later(60)), LOG.to_string()));
     let sent = lease(&*s, now()).await.remove(0);
-    s.notification_delivered(&sent, "250 OK", now()).await.unwrap();
+    s.notification_delivered(std::slice::from_ref(&sent), "250 OK", now()).await.unwrap();
     assert_eq!(s.outbox_stats().await.unwrap().waiting, 0, "what is held is not late");
 
     // The next scan joins it, and the earlier end counts; another domain waits by itself.
@@ -379,6 +391,7 @@ pub async fn what_is_held_waits_together_and_is_released_early(place: &Place) {
     }
     assert!(lease(&*s, later(29)).await.is_empty());
     let b = lease(&*s, later(30)).await;
+    assert_eq!(b[0].since, later(30), "the wait is no time of delivery");
     assert_eq!(b.iter().map(|n| (n.domain.as_str(), n.held)).collect::<Vec<_>>(), [("b.example", true)]);
     assert!(
         lease(&*s, later(59)).await.iter().all(|n| n.domain.as_str() == "b.example"),
@@ -394,6 +407,7 @@ pub async fn what_is_held_waits_together_and_is_released_early(place: &Place) {
     let a = lease(&*s, later(40)).await.remove(0);
     let new: Vec<_> = a.events.iter().filter_map(|e| e.change.new.as_deref()).collect();
     assert_eq!((new, a.id, a.held), (vec!["three", "four"], ids[2], true));
+    assert_eq!(a.since, later(40));
     // Still held for another reason; the end of that window releases it too.
     assert!(s.route_notification(&a, &held(&a, 0, later(300)), later(40)).await.unwrap());
     let window = Maintenance {
@@ -418,41 +432,154 @@ fn routing_of(n: &Notification, channel: &str) -> Routing {
     routing(&[planned(n, channel, now())])
 }
 
-pub async fn a_batch_is_in_the_hands_of_one_process_and_whole(place: &Place) {
-    let s = place.open().await;
-    let names: Vec<_> = (0..150).map(|n| format!("d{n}.example")).collect();
-    add(&*s, ONE, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
-    for n in &names {
-        record(&*s, n, &["one"]).await;
-    }
+/// Routes all events that are recorded into a digest of this hour.
+async fn digest(s: &dyn Store, due_at: Timestamp) {
     loop {
         let rows = s.lease_notifications(64, now()).await.unwrap();
         for n in &rows {
-            let plan = Planned { batch: true, ..planned(n, "mail", later(60)) };
+            let plan = Planned { batch: true, ..planned(n, "mail", due_at) };
             assert!(s.route_notification(n, &routing(&[plan]), now()).await.unwrap());
         }
         if rows.is_empty() {
-            break;
+            return;
         }
     }
+}
+
+async fn with_changes(s: &dyn Store, count: usize) {
+    let names: Vec<_> = (0..count).map(|n| format!("d{n}.example")).collect();
+    add(s, ONE, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    for n in &names {
+        record(s, n, &["one"]).await;
+    }
+}
+
+fn keys(rows: &[Notification]) -> Vec<String> {
+    let mut keys: Vec<_> = rows.iter().map(Notification::dedupe_key).collect();
+    keys.dedup();
+    keys
+}
+
+pub async fn a_batch_is_in_the_hands_of_one_process_and_whole(place: &Place) {
+    let s = place.open().await;
+    with_changes(&*s, 150).await;
+    digest(&*s, later(60)).await;
     let other = place.open().await;
     assert!(s.lease_notifications(64, later(59)).await.unwrap().is_empty());
-    let head = s.lease_notifications(64, later(60)).await.unwrap();
-    assert_eq!(head.len(), 1, "who has the first has all");
+    let all = s.lease_notifications(1, later(60)).await.unwrap();
+    assert_eq!((all.len(), keys(&all).len()), (150, 1), "one message, however many rows");
     assert!(other.lease_notifications(64, later(60)).await.unwrap().is_empty());
-    let rest = s.lease_batch(&head[0], 100, later(60)).await.unwrap();
-    assert_eq!(rest.len(), 100);
-    let rest = s.lease_batch(&head[0], 100, later(60)).await.unwrap();
-    assert_eq!(rest.len(), 49);
-    assert!(rest.iter().all(|n| n.id > head[0].id && n.events.len() == 1 && n.batch == head[0].batch));
-    // The process dies: another one gets the same first message.
+    // The process dies: another one gets the same message.
     let again = other.lease_notifications(64, later(62)).await.unwrap();
-    assert_eq!(again.iter().map(Notification::dedupe_key).collect::<Vec<_>>(), [head[0].dedupe_key()]);
-    assert_eq!(other.lease_batch(&again[0], 500, later(62)).await.unwrap().len(), 149);
+    assert_eq!((again.len(), keys(&again)), (150, keys(&all)));
     // All 150 events are found on one page of the event log, by their ids.
     let query = EventQuery { per_page: 200, ..EventQuery::default() };
     let ids: Vec<_> = s.events(ONE, &query).await.unwrap().events.iter().map(|e| e.id).collect();
     assert_eq!((ids.len(), s.message_statuses(ONE, &ids).await.unwrap().len()), (150, 150));
+}
+
+/// More rows than one digest takes, and one that is routed late: each digest keeps its rows and its name over all attempts.
+pub async fn every_attempt_of_a_digest_has_the_same_rows_and_name(place: &Place) {
+    let s = place.open().await;
+    with_changes(&*s, 510).await;
+    digest(&*s, later(60)).await;
+    let both = s.lease_notifications(9, later(60)).await.unwrap();
+    assert_eq!((both.len(), keys(&both).len()), (500, 1));
+    let rest = s.lease_notifications(9, later(60)).await.unwrap();
+    assert_eq!((rest.len(), keys(&rest).len()), (10, 1));
+    assert_ne!(keys(&rest), keys(&both));
+    // A row of the same hour that another process routed meanwhile.
+    record(&*s, "d0.example", &["late"]).await;
+    digest(&*s, later(60)).await;
+    let late = s.lease_notifications(9, later(60)).await.unwrap();
+    assert_eq!((late.len(), late[0].dedupe_key() == both[0].dedupe_key()), (1, false));
+    let ok = "250 OK";
+    s.notification_delivered(&late, ok, later(60)).await.unwrap();
+
+    // One part fails, and its first row is acknowledged before the next attempt.
+    s.notification_delivered(&rest, ok, later(60)).await.unwrap();
+    let why = Failure::temporary("421");
+    let Retry::At(due) = s.notification_failed(&both, &why, later(60)).await.unwrap() else { panic!() };
+    let second = s.lease_notifications(9, due).await.unwrap();
+    assert_eq!((second.len(), keys(&second)), (500, keys(&both)));
+    let first = second.iter().position(|n| n.id == both[0].id).unwrap();
+    s.notification_skipped(&second[first..=first], "Mira acknowledged it", due).await.unwrap();
+    let Retry::At(due) = s.notification_failed(&second, &why, due).await.unwrap() else { panic!() };
+    let third = s.lease_notifications(9, due).await.unwrap();
+    assert_eq!((third.len(), keys(&third)), (499, keys(&both)), "the same name without its first row");
+    // Nothing is counted or delayed for a part only.
+    assert!(third.iter().all(|n| n.attempt == 3 && n.since == later(60)));
+    let postponed = Failure::postponed("the state is not known");
+    let Retry::At(due) = s.notification_failed(&third, &postponed, due).await.unwrap() else { panic!() };
+    let third = s.lease_notifications(9, due).await.unwrap();
+    assert!(third.iter().all(|n| n.attempt == 3 && n.since == later(60) + DELIVERY.first_delay));
+    assert_eq!(s.notification_failed(&third, &Failure::permanent("550"), due).await.unwrap(), Retry::GivenUp);
+
+    // It is one failed message, which is sent again whole.
+    let failed = s.failed_notifications(Some(ONE), 9).await.unwrap();
+    assert_eq!((failed.len(), failed[0].domains, failed[0].attempts), (1, 499, 3));
+    assert_eq!(s.outbox_stats().await.unwrap(), store::OutboxStats { waiting: 0, failed: 1 });
+    let which = (failed[0].id, failed[0].channel.clone());
+    assert_eq!(s.retry_notifications(Some(ONE), Some(which), later(99)).await.unwrap(), 1);
+    let again = s.lease_notifications(9, later(99)).await.unwrap();
+    assert_eq!((again.len(), keys(&again), again[0].since), (499, keys(&both), later(99)));
+    // A deliverer that lost its lease marks no row, and none of another message.
+    s.notification_delivered(&third, "late", later(99)).await.unwrap();
+    assert_eq!(s.outbox_stats().await.unwrap().waiting, 499);
+    s.notification_delivered(&again, ok, later(99)).await.unwrap();
+    assert_eq!(s.outbox_stats().await.unwrap(), store::OutboxStats::default());
+}
+
+pub async fn failed_messages_are_dropped_one_or_all_with_an_entry(place: &Place) {
+    let s = place.open().await;
+    with_changes(&*s, 3).await;
+    digest(&*s, later(60)).await;
+    add(&*s, ONE, &["a.example"]).await;
+    for minute in 0..2 {
+        one_message(&*s, later(minute)).await;
+        let n = lease(&*s, later(minute)).await;
+        s.notification_failed(&n, &Failure::permanent("404"), later(minute)).await.unwrap();
+    }
+    let rows = lease(&*s, later(60)).await;
+    s.notification_failed(&rows, &Failure::permanent("404"), later(60)).await.unwrap();
+    assert_eq!(s.count_failed_notifications(ONE).await.unwrap(), 3, "two messages and a digest");
+    assert_eq!(s.failed_notifications(Some(ONE), 1).await.unwrap().len(), 1);
+    let by = Actor { who: "Mira".into(), ..Actor::system() };
+    let log = |org| Audit {
+        org,
+        by: by.clone(),
+        at: later(61),
+        action: "message.drop",
+        object: String::new(),
+        old: None,
+        new: None,
+    };
+    // Those of another organisation stay.
+    let which = s.failed_notifications(Some(ONE), 1).await.unwrap().remove(0);
+    let which = Some((which.id, which.channel));
+    assert_eq!(s.drop_notifications(which.clone(), &log(TWO)).await.unwrap(), 0);
+    assert_eq!(s.drop_notifications(None, &log(TWO)).await.unwrap(), 0);
+    assert_eq!(s.drop_notifications(which.clone(), &log(ONE)).await.unwrap(), 1);
+    assert_eq!(s.drop_notifications(which, &log(ONE)).await.unwrap(), 0, "it is gone");
+    assert_eq!(s.count_failed_notifications(ONE).await.unwrap(), 2);
+    let digest = s.failed_notifications(Some(ONE), 9).await.unwrap().pop().unwrap();
+    assert_eq!(digest.domains, 3);
+    assert_eq!(s.drop_notifications(None, &log(ONE)).await.unwrap(), 2);
+    assert_eq!(s.retry_notifications(None, None, later(62)).await.unwrap(), 0);
+    assert!(lease(&*s, later(9999)).await.is_empty());
+    assert_eq!(s.outbox_stats().await.unwrap(), store::OutboxStats::default());
+    let reason = "Mira dropped it after it had failed".to_string();
+    let state = s.message_statuses(ONE, &[digest.id]).await.unwrap().remove(0).state;
+    assert_eq!(state, DeliveryState::Skipped { at: later(61), reason });
+    let query = AuditQuery { limit: 50, ..AuditQuery::default() };
+    let entries = s.audit_log(ONE, &query).await.unwrap().entries;
+    let found: Vec<_> = entries
+        .iter()
+        .filter(|e| e.action == "message.drop")
+        .map(|e| (e.object.as_str(), e.old.as_deref().unwrap_or_default()))
+        .collect();
+    assert_eq!(found, [("all failed messages", "2 messages"), ("a.example", "1 message")]);
+    assert!(s.audit_log(TWO, &query).await.unwrap().entries.is_empty());
 }
 
 /// What a database holds, all of it.
