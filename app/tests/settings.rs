@@ -149,7 +149,8 @@ async fn notification_settings_read_and_change_without_javascript() {
     );
     says(&t, &["Test delivered at 14:05", "Test failed at 14:05", "Retrying, next at 14:09 UTC", "whsec_"]);
     says(&t, &["All kinds, Warning or more, owned", "quiet 22:00 to 07:00", "3 messages in the last 7 days"]);
-    says(&t, &["Failed messages", "tidewater.example", "Send again"]);
+    says(&t, &["Failed messages", "tidewater.example and 2 more", "Send again", "Drop"]);
+    says(&t, &["1,234", "The oldest 1 are listed", "1,234 failed messages will not be sent any more"]);
     assert!(!t.contains("Edit rule"));
     for part in
         ["Maintenance", "Domains tagged prod", "Move to the new name servers", "End now", "Plan maintenance"]
@@ -192,11 +193,17 @@ async fn notification_settings_read_and_change_without_javascript() {
     post("save_channel", "id=teams&kind=teams&name=Teams&url=https%3A%2F%2Fnew.example%2Fx").await;
     let (_, to) = post("resend", "id=2&channel=teams").await;
     assert_eq!(to, "/settings/notifications?done=resent.1");
+    let (_, to) = post("drop_failed", "id=2&channel=teams").await;
+    assert_eq!(to, "/settings/notifications?done=dropped.1");
+    post("drop_failed", "channel=*").await;
+    let (status, _) = post("drop_failed", "").await;
+    assert_ne!(status, 200, "an incomplete form drops nothing");
     let calls = calls.lock().unwrap();
     assert_eq!(calls[0], "save_rule Prod [Expired] [\"mail\"]");
     assert_eq!(calls[1], "save_channel email Mail ops@alder.example");
     assert_eq!(calls[3], "save_channel teams Teams ");
     assert_eq!([&calls[2], &calls[4]], ["test_channel hook", "resend Some((EventId(2), \"teams\"))"]);
+    assert_eq!(calls[5..], ["drop_failed Some((EventId(2), \"teams\"))", "drop_failed None"]);
 }
 
 #[tokio::test]

@@ -146,3 +146,13 @@ pub async fn resend(#[server(default)] id: i64, #[server(default)] channel: Stri
     context::done("resent", n);
     Ok(n)
 }
+
+/// Drops one failed message, or all with `channel` “*”.
+#[server(prefix = "/api/fn", endpoint = "drop_failed", output = Json)]
+pub async fn drop_failed(#[server(default)] id: i64, channel: String) -> Result<u64, ApiError> {
+    let (backend, caller) = context::backend()?;
+    let which = (channel != "*").then_some((model::ids::EventId(id), channel));
+    let n = backend.drop_failed(&caller, which).await?;
+    context::done("dropped", n);
+    Ok(n)
+}

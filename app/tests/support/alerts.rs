@@ -133,10 +133,13 @@ pub fn settings() -> NotificationSettings {
             channel: "teams".into(),
             channel_name: "Microsoft Teams".into(),
             domain: "tidewater.example".into(),
+            domains: 3,
             failed_at: now(),
             reason: "404 Not Found. The address does not exist any more.".into(),
             attempts: 1,
         }],
+        failed_total: 1234,
+        may_resend: true,
         maintenance: vec![window()],
         may_maintain: true,
         mail: true,
@@ -183,6 +186,11 @@ impl AlertBackend for Sample {
 
     async fn resend(&self, _: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64> {
         self.note(format!("resend {which:?}"));
+        Ok(1)
+    }
+
+    async fn drop_failed(&self, _: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64> {
+        self.note(format!("drop_failed {which:?}"));
         Ok(1)
     }
 

@@ -343,6 +343,7 @@ pub fn action_label(action: &str) -> &str {
         "rule.remove" => "Notification rule removed",
         "maintenance.save" => "Maintenance window saved",
         "maintenance.remove" => "Maintenance window removed",
+        "message.drop" => "Failed messages dropped",
         "template.save" => "Template saved",
         "template.remove" => "Template removed",
         "feed.create" => "Feed created",

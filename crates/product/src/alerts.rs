@@ -26,7 +26,7 @@ use service::{
 };
 use std::collections::HashMap;
 use std::time::Duration;
-use store::JobKind;
+use store::{Audit, JobKind};
 
 /// Days that a preview looks back.
 const PREVIEW_DAYS: i64 = 7;
@@ -198,6 +198,7 @@ impl AlertBackend for Services {
         let rules = rules.into_iter().map(|rule| RuleView { preview: lately.preview(&rule), rule }).collect();
         let name = |id: &str| channels.iter().find(|c| c.id == id).map(|c| c.name.clone());
         let failed = self.store().failed_notifications(Some(org), FAILED).await.map_err(unavailable)?;
+        let failed_total = self.store().count_failed_notifications(org).await.map_err(unavailable)?;
         let failed = failed
             .into_iter()
             .map(|f| FailedView {
@@ -205,6 +206,7 @@ impl AlertBackend for Services {
                 channel_name: name(&f.channel).unwrap_or_else(|| "a removed channel".into()),
                 channel: f.channel,
                 domain: f.domain.unicode(),
+                domains: f.domains,
                 failed_at: f.failed_at,
                 reason: f.reason,
                 attempts: f.attempts,
@@ -220,6 +222,8 @@ impl AlertBackend for Services {
             channels: views,
             rules,
             failed,
+            failed_total,
+            may_resend: caller.role >= Action::Resend.rule().least,
             mail: self.deliverer.has_mail(),
             may_change: caller.role >= Action::SaveChannel.rule().least,
             now,
@@ -365,6 +369,20 @@ impl AlertBackend for Services {
     async fn resend(&self, caller: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64> {
         authorize(caller, Action::Resend)?;
         self.store().retry_notifications(Some(caller.org), which, self.now()).await.map_err(unavailable)
+    }
+
+    async fn drop_failed(&self, caller: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64> {
+        authorize(caller, Action::DropFailed)?;
+        let log = Audit {
+            org: caller.org,
+            by: caller.actor(),
+            at: self.now(),
+            action: "message.drop",
+            object: String::new(),
+            old: None,
+            new: None,
+        };
+        self.store().drop_notifications(which, &log).await.map_err(unavailable)
     }
 
     async fn save_maintenance(&self, caller: &Caller, draft: &MaintenanceDraft) -> ApiResult<Maintenance> {

@@ -197,6 +197,7 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::RemoveRule => s.remove_rule(caller, "r").await,
         Action::PreviewRule => s.preview_rule(caller, &Rule::default()).await.map(drop),
         Action::Resend => s.resend(caller, None).await.map(drop),
+        Action::DropFailed => s.drop_failed(caller, None).await.map(drop),
         Action::ClusterClaims => s.cluster_claims(caller, "", 9).await.map(drop),
         Action::SaveClusterClaim => {
             let draft = ClusterClaimDraft {

@@ -29,6 +29,8 @@ pub trait AlertBackend: Send + Sync + 'static {
     async fn preview_rule(&self, caller: &Caller, rule: &Rule) -> ApiResult<RulePreview>;
     /// Sends given-up messages again: one (its first event and channel), or all; how many.
     async fn resend(&self, caller: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64>;
+    /// Closes given-up messages for good: one (its first event and channel), or all; how many.
+    async fn drop_failed(&self, caller: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64>;
     /// Adds a maintenance window.
     async fn save_maintenance(&self, caller: &Caller, draft: &MaintenanceDraft) -> ApiResult<Maintenance>;
     /// Ends a maintenance window that lasts, or removes one that has not begun.
@@ -84,14 +86,16 @@ pub struct RuleView {
 /// A message that was given up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedView {
-    /// First event of its scan.
+    /// First event of its scan, or of the digest.
     pub id: EventId,
     /// Identity of its channel.
     pub channel: String,
     /// Name of its channel.
     pub channel_name: String,
-    /// The domain.
+    /// The domain; of a digest one of several.
     pub domain: String,
+    /// How many domains it is about.
+    pub domains: u64,
     /// When it was given up.
     pub failed_at: Timestamp,
     /// Why the last attempt failed.
@@ -121,6 +125,10 @@ pub struct NotificationSettings {
     pub rules: Vec<RuleView>,
     /// Oldest first, at most 200.
     pub failed: Vec<FailedView>,
+    /// How many there are in all.
+    pub failed_total: u64,
+    /// Whether the caller may send them again or drop them.
+    pub may_resend: bool,
     /// Maintenance windows, the newest first; those that ended over a month ago are left out.
     pub maintenance: Vec<Maintenance>,
     /// Whether the caller may add and end maintenance windows.

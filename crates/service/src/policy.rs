@@ -72,6 +72,7 @@ pub enum Action {
     RemoveRule,
     PreviewRule,
     Resend,
+    DropFailed,
     SaveMaintenance,
     EndMaintenance,
     Feeds,
@@ -149,7 +150,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 109] = [
+    pub const ALL: [Action; 110] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -186,6 +187,7 @@ impl Action {
         Action::RemoveRule,
         Action::PreviewRule,
         Action::Resend,
+        Action::DropFailed,
         Action::SaveMaintenance,
         Action::EndMaintenance,
         Action::Feeds,
@@ -302,6 +304,7 @@ impl Action {
             Action::RemoveRule => ("remove_rule", Admin, Write, "remove notification rules"),
             Action::PreviewRule => ("preview_rule", Viewer, Read, "preview notification rules"),
             Action::Resend => ("resend", Member, Write, "send messages again"),
+            Action::DropFailed => ("drop_failed", Member, Write, "drop failed messages"),
             Action::SaveMaintenance => ("save_maintenance", Member, Write, "plan maintenance"),
             Action::EndMaintenance => ("end_maintenance", Member, Write, "end maintenance"),
             Action::Feeds => ("feeds", Admin, Read, "see feeds"),

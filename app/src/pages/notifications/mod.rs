@@ -221,28 +221,74 @@ fn rule(r: &RuleView, s: &NotificationSettings) -> AnyView {
 }
 
 fn failed(s: &NotificationSettings) -> AnyView {
-    let rows: Vec<_> = s.failed.iter().map(failed_row).collect();
-    let n = grouped(s.failed.len() as u64);
+    let rows: Vec<_> = s.failed.iter().map(|f| failed_row(f, s.may_resend)).collect();
+    let n = grouped(s.failed_total);
+    let listed = s.failed.len();
+    let only = (s.failed_total > listed as u64).then(
+        || view! { <span class="text-muted text-xs">{format!("The oldest {listed} are listed.")}</span> },
+    );
+    let actions = s.may_resend.then(|| {
+        let drop_all = drop_failed(
+            "Drop all",
+            "Drop all failed messages".into(),
+            format!("{n} failed messages will not be sent any more. Their events stay in the event log."),
+            || view! { <input type="hidden" name="channel" value="*"/> }.into_any(),
+        );
+        view! {
+            <form method="post" action="/api/fn/resend"><button class="btn btn-sm" type="submit">{icon("refresh")}"Send all again"</button></form>
+            {drop_all}
+        }
+    });
     view! {
         <section class="card tbl-wrap" id="failed">
-            <div class="card-head"><h2>"Failed messages"</h2><span class="text-muted">{n}</span>
-                <div class="aside"><form method="post" action="/api/fn/resend"><button class="btn btn-sm" type="submit">{icon("refresh")}"Send all again"</button></form></div></div>
+            <div class="card-head"><h2>"Failed messages"</h2><span class="text-muted">{n}</span>{only}
+                <div class="aside flex items-center gap-2">{actions}</div></div>
             <ol>{rows}</ol>
         </section>
     }
     .into_any()
 }
 
-fn failed_row(f: &FailedView) -> AnyView {
-    let label = format!("Send again: {} to {}", f.domain, f.channel_name);
+/// A button that asks before it drops what the hidden fields name.
+fn drop_failed(word: &'static str, label: String, hint: String, fields: impl Fn() -> AnyView) -> AnyView {
+    view! {
+        <details class="menu">
+            <summary class="btn btn-sm btn-ghost" aria-label=label>{icon("trash")}{word}</summary>
+            <form class="menu-list menu-right menu-form" method="post" action="/api/fn/drop_failed">
+                {fields()}
+                <p class="hint">{hint}</p>
+                <button class="btn btn-sm" type="submit">{word}</button>
+            </form>
+        </details>
+    }
+    .into_any()
+}
+
+fn failed_row(f: &FailedView, may_resend: bool) -> AnyView {
+    let about = match f.domains {
+        0 | 1 => f.domain.clone(),
+        n => format!("{} and {} more", f.domain, grouped(n - 1)),
+    };
+    let fields = || {
+        view! { <input type="hidden" name="id" value=f.id.0.to_string()/><input type="hidden" name="channel" value=f.channel.clone()/> }
+            .into_any()
+    };
+    let actions = may_resend.then(|| {
+        let label = format!("Send again: {about} to {}", f.channel_name);
+        let gone = format!("Drop: {about} to {}", f.channel_name);
+        let hint = "The message will not be sent any more. Its events stay in the event log.".to_string();
+        view! {
+            <form method="post" action="/api/fn/resend">{fields()}
+                <button class="btn btn-sm" type="submit" aria-label=label>{icon("refresh")}"Send again"</button></form>
+            {drop_failed("Drop", gone, hint, fields)}
+        }
+    });
     view! {
         <li class="event">
             <div class="event-when">{instant(f.failed_at)}<small class="text-muted text-xs">{count(usize::try_from(f.attempts).unwrap_or(0), "attempt")}</small></div>
-            <div class="event-what"><div class="flex items-center gap-2 flex-wrap"><span class="mono">{f.domain.clone()}</span><span class="text-xs text-muted">{format!("to {}", f.channel_name)}</span></div>
+            <div class="event-what"><div class="flex items-center gap-2 flex-wrap"><span class="mono">{about.clone()}</span><span class="text-xs text-muted">{format!("to {}", f.channel_name)}</span></div>
                 <p class="text-critical text-xs wrap">{f.reason.clone()}</p></div>
-            <div class="event-side"><form method="post" action="/api/fn/resend">
-                <input type="hidden" name="id" value=f.id.0.to_string()/><input type="hidden" name="channel" value=f.channel.clone()/>
-                <button class="btn btn-sm" type="submit" aria-label=label>{icon("refresh")}"Send again"</button></form></div>
+            <div class="event-side flex items-center gap-2 flex-wrap">{actions}</div>
         </li>
     }
     .into_any()

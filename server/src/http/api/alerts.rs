@@ -25,6 +25,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(health))
         .routes(routes!(failed))
         .routes(routes!(resend))
+        .routes(routes!(drop_failed))
 }
 
 type Services = State<AppState>;
@@ -102,7 +103,7 @@ async fn remove_rule(
     respond(state.services.remove_rule(&caller, &id).await)
 }
 
-/// Messages that were given up, oldest first, at most 200.
+/// Messages that were given up, oldest first, at most 200. A digest is one message.
 #[utoipa::path(get, path = "/messages/failed", tag = "notifications", operation_id = "failed_messages", responses((status = 200, body = Vec<v1::FailedMessageV1>)))]
 async fn failed(State(state): Services, Extension(caller): Extension<Caller>) -> Response {
     respond(state.services.notifications(&caller).await.map(|n| all::<_, v1::FailedMessageV1>(n.failed)))
@@ -177,6 +178,25 @@ async fn resend(
     Extension(caller): Extension<Caller>,
     Json(which): Json<v1::ResendRequest>,
 ) -> Response {
-    let resent = state.services.resend(&caller, which.message()).await;
+    let which = match which.message() {
+        Ok(which) => which,
+        Err(e) => return respond::<()>(Err(e)),
+    };
+    let resent = state.services.resend(&caller, which).await;
     respond(resent.map(|resent| v1::Resent { resent }))
+}
+
+/// Drops one given-up message, or all of them when the body is `{"all": true}`: they are not sent any more.
+#[utoipa::path(post, path = "/messages/drop", tag = "notifications", operation_id = "drop_messages", request_body = v1::DropRequest, responses((status = 200, body = v1::Dropped)))]
+async fn drop_failed(
+    State(state): Services,
+    Extension(caller): Extension<Caller>,
+    Json(which): Json<v1::DropRequest>,
+) -> Response {
+    let which = match which.message() {
+        Ok(which) => which,
+        Err(e) => return respond::<()>(Err(e)),
+    };
+    let dropped = state.services.drop_failed(&caller, which).await;
+    respond(dropped.map(|dropped| v1::Dropped { dropped }))
 }

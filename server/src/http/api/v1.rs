@@ -27,7 +27,8 @@ mod requests;
 mod services;
 pub(super) mod words;
 pub use alerts::{
-    ChannelRequest, ChannelV1, FailedMessageV1, ResendRequest, Resent, RulePreviewV1, RuleV1, TestResultV1,
+    ChannelRequest, ChannelV1, DropRequest, Dropped, FailedMessageV1, ResendRequest, Resent, RulePreviewV1,
+    RuleV1, TestResultV1,
 };
 pub use claims::{ClaimDetail, ClaimEntry, ClaimRequest};
 pub use events::EventList;

@@ -46,6 +46,7 @@ pub(super) const FUNCTIONS: &[Line] = &[
     ("POST", "/api/fn/save_maintenance", Least(Member), "", "from=x&to=x&note=x"),
     ("POST", "/api/fn/end_maintenance", Least(Member), "", "id=none"),
     ("POST", "/api/fn/resend", Least(Member), "", "id=1&channel=none"),
+    ("POST", "/api/fn/drop_failed", Least(Member), "", "id=1&channel=none"),
     ("POST", "/api/fn/add", Least(Member), "", "text=a..b"),
     ("POST", "/api/fn/remove", Least(Member), "", "names[]=NAME"),
     ("POST", "/api/fn/restore", Least(Member), "", "{\"items\":[]}"),

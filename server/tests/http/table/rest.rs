@@ -103,6 +103,7 @@ pub(super) const REST: &[Line] = &[
     ("GET", "/api/v1/health", Least(Viewer), "", ""),
     ("GET", "/api/v1/messages/failed", Least(Viewer), "", ""),
     ("POST", "/api/v1/messages/resend", Least(Member), "", "{\"id\":1,\"channel\":\"none\"}"),
+    ("POST", "/api/v1/messages/drop", Least(Member), "", "{\"id\":1,\"channel\":\"none\"}"),
     // --- resource API: each kind and verb names its own action; discovery needs an account ---
     ("ANY", "/api", Least(Viewer), "", ""),
     ("ANY", "/api/v1", Least(Viewer), "", ""),

@@ -7,7 +7,7 @@ use model::ids::EventId;
 use model::item::Ownership;
 use model::notify::{Delivery, DeliveryState, MessageStatus, Quiet, Rule, RulePreview, TestResult};
 use serde::{Deserialize, Serialize};
-use service::{ChannelDraft, ChannelView, FailedView};
+use service::{ApiError, ApiResult, ChannelDraft, ChannelView, FailedView};
 use utoipa::ToSchema;
 
 /// A channel to add or change. Which keys count depends on the kind; on a change an empty secret keeps the old one.
@@ -100,6 +100,7 @@ struct MessageV1 {
     domain: String,
     /// Identifiers of the events it is about.
     events: Vec<i64>,
+    /// Since when it could be sent: the time of the scan, or the end of a wait that was asked for.
     at: Timestamp,
     state: MessageStateV1,
 }
@@ -302,7 +303,10 @@ pub struct FailedMessageV1 {
     /// Identifier of its channel.
     channel: String,
     channel_name: String,
+    /// The domain; of a digest one of several.
     domain: String,
+    /// How many domains it is about.
+    domains: u64,
     failed_at: Timestamp,
     /// Why the last attempt failed.
     reason: String,
@@ -316,6 +320,7 @@ impl From<FailedView> for FailedMessageV1 {
             channel: f.channel,
             channel_name: f.channel_name,
             domain: f.domain,
+            domains: f.domains,
             failed_at: f.failed_at,
             reason: f.reason,
             attempts: f.attempts,
@@ -334,9 +339,13 @@ pub struct ResendRequest {
 }
 
 impl ResendRequest {
-    /// The message, unless all are meant.
-    pub fn message(self) -> Option<(EventId, String)> {
-        self.id.map(EventId).zip(self.channel)
+    /// The message; `None` for all.
+    pub fn message(self) -> ApiResult<Option<(EventId, String)>> {
+        match (self.id, self.channel) {
+            (Some(id), Some(channel)) => Ok(Some((EventId(id), channel))),
+            (None, None) => Ok(None),
+            _ => Err(ApiError::invalid("A message is named by both `id` and `channel`.")),
+        }
     }
 }
 
@@ -345,4 +354,34 @@ impl ResendRequest {
 pub struct Resent {
     /// The number.
     pub resent: u64,
+}
+
+/// One failed message, or all.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DropRequest {
+    /// The first event of its scan.
+    id: Option<i64>,
+    /// Identifier of its channel.
+    channel: Option<String>,
+    /// True to drop all of them.
+    all: bool,
+}
+
+impl DropRequest {
+    /// The message; `None` for all.
+    pub fn message(self) -> ApiResult<Option<(EventId, String)>> {
+        match (self.id, self.channel, self.all) {
+            (Some(id), Some(channel), false) => Ok(Some((EventId(id), channel))),
+            (None, None, true) => Ok(None),
+            _ => Err(ApiError::invalid("Name a message by `id` and `channel`, or set `all`.")),
+        }
+    }
+}
+
+/// How many messages were dropped.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Dropped {
+    /// The number.
+    pub dropped: u64,
 }
