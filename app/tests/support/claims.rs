@@ -43,6 +43,7 @@ pub fn sample(name: &str) -> ApiResult<ClaimView> {
         round: Some(round),
     };
     Ok(ClaimView {
+        suspended: None,
         name: name.into(),
         unicode: name.into(),
         domain: DomainName::trusted(name),

@@ -13,7 +13,7 @@ use model::time::human_instant;
 use monitor::Checked;
 use monitor::claims::nonce;
 use service::{ApiError, ApiResult};
-use store::{ClaimWrite, StoredClaim};
+use store::{ClaimWrite, Job, JobPhase, StoredClaim};
 
 /// Claims of one list.
 const LISTED: u32 = 1000;
@@ -104,6 +104,9 @@ impl Services {
         let methods = Method::ALL
             .into_iter()
             .filter(|m| (suffix.is_some() || *m != Method::Cname) && claimable(name.as_str(), *m).is_ok());
+        let job = stored.iter().map(|stored| Job::Claim(stored.id.clone()));
+        let suspended = self.suspended_checks(job.collect()).await?.pop();
+        let suspended = suspended.map(|(_, why)| format!("{why} “Check now” starts them again."));
         let claim = stored.map(|stored| ClaimRecord {
             offers: offers(&stored.claim.challenge, domain.as_str(), provider.as_ref(), suffix, &stored.id),
             id: stored.id,
@@ -118,6 +121,7 @@ impl Services {
             provider: provider.filter(|p| p.kind == model::dns::ProviderKind::Known).map(|p| p.name),
             domain,
             claim,
+            suspended,
             now: self.now(),
         })
     }
@@ -183,6 +187,21 @@ impl Services {
         self.scanner.hub.recorded();
         let stored = self.own_claim(org, &name).await?;
         self.view(org, &name, domain, stored).await
+    }
+
+    /// Which of these checks, all of one kind, are suspended; with the reason in a sentence.
+    pub(super) async fn suspended_checks(&self, jobs: Vec<Job>) -> ApiResult<Vec<(Job, String)>> {
+        let Some(kind) = jobs.first().map(Job::kind) else { return Ok(Vec::new()) };
+        let keys = jobs.iter().map(|job| job.key().to_string()).collect();
+        let states = self.store().job_states(kind, keys).await.map_err(unavailable)?;
+        let parked = states.into_iter().filter(|s| matches!(s.phase, JobPhase::Parked { .. }));
+        Ok(parked
+            .map(|s| {
+                let reason = s.last_error.unwrap_or_else(|| "the reason is not known".into());
+                let reason = reason.trim_end_matches('.');
+                (s.job, format!("Checks are suspended after {} failed attempts: {reason}.", s.attempts))
+            })
+            .collect())
     }
 
     /// Asks the authoritative servers now, whatever the schedule says.

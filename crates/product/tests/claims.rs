@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use model::configure::{ServiceKind, ServiceSpec};
 use model::detail::RawAnswer;
 use model::dns::DnssecStatus;
 use model::ids::{Caller, OrgId, Role};
@@ -222,6 +223,56 @@ async fn pending_claims_have_a_quota() {
     assert!(e.detail.contains("at most 100"), "{e}");
     s.withdraw_claim(&ann, "h7.q7.io").await.unwrap();
     s.start_claim(&ann, "q7.io", Method::Txt).await.unwrap();
+}
+
+/// Lets every attempt of a job fail until it is suspended.
+async fn suspend(s: &Services, kind: JobKind) {
+    let (store, mut at) = (&s.scanner.store, s.scanner.clock.now());
+    loop {
+        at += SignedDuration::from_hours(48);
+        let job = store.lease(kind, "test", 1, at).await.unwrap().remove(0);
+        if store.fail(&job, "the database was away", at).await.unwrap() == store::Retry::GivenUp {
+            return;
+        }
+    }
+}
+
+async fn suspended(s: &Services, kind: JobKind) -> u64 {
+    s.scanner.store.queue_stats(kind, s.scanner.clock.now()).await.unwrap().parked
+}
+
+#[tokio::test]
+async fn suspended_checks_are_shown_and_started_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (s, _) = stage(&folder).await;
+    let ann = caller(1);
+    s.add(&ann, "q7.io", Ownership::Owned, &[]).await.unwrap();
+    s.start_claim(&ann, "q7.io", Method::Txt).await.unwrap();
+    assert_eq!(s.claim(&ann, "q7.io").await.unwrap().suspended, None);
+    suspend(&s, JobKind::Claim).await;
+    assert_eq!(suspended(&s, JobKind::Claim).await, 1);
+    let why = s.claim(&ann, "q7.io").await.unwrap().suspended.unwrap();
+    assert!(
+        why.contains("after 5 failed attempts: the database was away.") && why.contains("Check now"),
+        "{why}"
+    );
+    // A look by a person puts it back on the schedule.
+    assert_eq!(s.check_claim(&ann, "q7.io").await.unwrap().suspended, None);
+    assert_eq!(suspended(&s, JobKind::Claim).await, 0);
+    // What is withdrawn counts no longer.
+    suspend(&s, JobKind::Claim).await;
+    s.withdraw_claim(&ann, "q7.io").await.unwrap();
+    assert_eq!(suspended(&s, JobKind::Claim).await, 0);
+
+    let spec = ServiceSpec::new(ServiceKind::Caa, "", [("issuers", "letsencrypt.org")]).unwrap();
+    let name = DomainName::trusted("q7.io");
+    let kept = s.add_service(&ann, "q7.io", &spec).await.unwrap();
+    suspend(&s, JobKind::Service).await;
+    let listed = s.services(&ann, &name).await.unwrap();
+    assert!(listed[0].error.contains("suspended after 5 failed attempts"), "{}", listed[0].error);
+    assert_eq!(suspended(&s, JobKind::Service).await, 1);
+    s.remove_service(&ann, &name, &kept.id).await.unwrap();
+    assert_eq!(suspended(&s, JobKind::Service).await, 0);
 }
 
 /// Scans the domain while two registries say that it is this time.

@@ -212,6 +212,7 @@ impl ClaimStore for Database {
         let Some(gone) = tx.row(sql, args![org.0, name]).await? else { return Ok(false) };
         let gone = read(&gone)?;
         turned(&self.db, &mut tx, Some(&gone), None, now).await?;
+        jobs::forget_parked(&mut tx, &Job::Claim(gone.id.clone())).await?;
         let domain = gone.domain();
         append_events(&mut tx, &domain, vec![Line::item(org, domain.as_str(), Op::Update)], &[], now).await?;
         tx.commit().await?;

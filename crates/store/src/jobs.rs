@@ -338,6 +338,12 @@ pub(crate) async fn forget_parked_scans(db: &Db, tx: &mut Tx, names: Vec<String>
     tx.execute(sql, args![JobKind::Scan.as_str(), names]).await
 }
 
+/// Deletes the parked job of something that is removed: nothing else would end it.
+pub(crate) async fn forget_parked(tx: &mut Tx, job: &Job) -> Result<u64> {
+    let sql = "DELETE FROM jobs WHERE kind = $1 AND key = $2 AND parked_at IS NOT NULL";
+    tx.execute(sql, args![job.kind().as_str(), job.key()]).await
+}
+
 pub(crate) async fn far_future(db: &Db, kind: JobKind, after: Timestamp, limit: u32) -> Result<Vec<Job>> {
     let sql =
         "SELECT key FROM jobs WHERE kind = $1 AND due_at > $2 AND parked_at IS NULL ORDER BY due_at LIMIT $3";

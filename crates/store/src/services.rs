@@ -5,6 +5,8 @@ use crate::api::{Error, Result};
 use crate::cluster_claims::cluster_id;
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, args};
+use crate::job::Job;
+use crate::jobs;
 use crate::log::{self, Line};
 use crate::outbox;
 use crate::record::severity_rank;
@@ -99,6 +101,7 @@ pub(crate) async fn remove(db: &Db, org: OrgId, name: &DomainName, id: &str, now
     let sql = "DELETE FROM services WHERE id = $1 AND org = $2 AND name = $3";
     let gone = tx.execute(sql, args![id, org.0, name.as_str()]).await? == 1;
     if gone {
+        jobs::forget_parked(&mut tx, &Job::Service(id.to_string())).await?;
         log::append(&mut tx, vec![Line::item(org, name.as_str(), Op::Update)], now).await?;
     }
     tx.commit().await?;

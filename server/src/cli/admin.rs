@@ -72,9 +72,9 @@ enum Action {
         #[arg(long, default_value_t = 90, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=366))]
         days: u16,
     },
-    /// List domains whose scans are suspended after repeated failures, with the reason
+    /// List domains whose scans, or checks of claims and services, are suspended after repeated failures, with the reason
     Jobs {
-        /// Scan these domains again, or “all” that are suspended
+        /// Scan and check these domains again, or “all” that are suspended
         #[arg(long, value_name = "DOMAIN", num_args = 1..)]
         retry: Vec<String>,
     },
@@ -217,15 +217,21 @@ async fn token(store: &dyn Store, name: &str, scope: &str, days: u16, json: bool
 }
 
 async fn jobs(store: &dyn Store, retry: &[String], json: bool) -> Result<()> {
-    let parked = store.parked_jobs(JobKind::Scan, LISTED).await?;
+    let mut parked = Vec::new();
+    for kind in JobKind::ALL {
+        for state in store.parked_jobs(kind, LISTED).await? {
+            parked.push((subject(store, &state.job).await?, state));
+        }
+    }
     let all = retry == ["all"];
     let mut names = Vec::new();
     for text in retry.iter().filter(|_| !all) {
         names.push(DomainName::read(text).map_err(|e| Wrong(format!("--retry {text}: {e}")))?.name);
     }
     let now = jiff::Timestamp::now();
-    let chosen = |job: &Job| all || matches!(job, Job::Scan(name) if names.contains(name));
-    let retried: Vec<_> = parked.iter().filter(|s| chosen(&s.job)).map(|s| (s.job.clone(), now)).collect();
+    let chosen = |subject: &Subject| all || names.contains(&subject.domain);
+    let retried: Vec<_> =
+        parked.iter().filter(|(of, _)| chosen(of)).map(|(_, s)| (s.job.clone(), now)).collect();
     store.enqueue(&retried, Priority::Requested).await?;
     let since = |s: &JobState| match s.phase {
         JobPhase::Parked { at } => at,
@@ -235,14 +241,15 @@ async fn jobs(store: &dyn Store, retry: &[String], json: bool) -> Result<()> {
     if json {
         let rows: Vec<_> = parked
             .iter()
-            .map(|s| {
+            .map(|(of, s)| {
                 serde_json::json!({
                     "kind": s.job.kind().as_str(),
-                    "domain": s.job.key(),
+                    "domain": of.domain.as_str(),
+                    "what": of.what,
                     "attempts": s.attempts,
                     "parked_at": since(s),
                     "reason": s.last_error,
-                    "retried": chosen(&s.job),
+                    "retried": chosen(of),
                 })
             })
             .collect();
@@ -252,15 +259,46 @@ async fn jobs(store: &dyn Store, retry: &[String], json: bool) -> Result<()> {
         );
     }
     let mut lines = vec![format!("{} scans due, {} domains suspended", queue.due, queue.parked)];
-    for s in &parked {
+    let checks = parked.iter().filter(|(_, s)| s.job.kind() != JobKind::Scan).count();
+    if checks > 0 {
+        lines[0].push_str(&format!(", {checks} checks of claims and services suspended"));
+    }
+    for (of, s) in &parked {
         let reason = s.last_error.as_deref().unwrap_or("reason unknown");
-        let again = if chosen(&s.job) { " (queued again)" } else { "" };
-        lines.push(format!("  {}  since {}  {reason}{again}", s.job.key(), second(since(s))));
+        let again = if chosen(of) { " (queued again)" } else { "" };
+        let (domain, what) = (&of.domain, &of.what);
+        lines.push(format!("  {domain}  {what}  since {}  {reason}{again}", second(since(s))));
     }
     if retry.is_empty() && !parked.is_empty() {
-        lines.push("Scan again: domainscope admin jobs --retry DOMAIN, or --retry all".into());
+        lines.push("Start again: domainscope admin jobs --retry DOMAIN, or --retry all".into());
     }
     print(&lines.join("\n"))
+}
+
+/// What a job is about.
+struct Subject {
+    domain: DomainName,
+    /// `scan`, `claim NAME` or `service TITLE`.
+    what: String,
+}
+
+async fn subject(store: &dyn Store, job: &Job) -> Result<Subject> {
+    // What is gone has no domain; its job ends when it is started again.
+    let gone = |word: &str| Subject { domain: DomainName::trusted("-"), what: format!("{word} (removed)") };
+    Ok(match job {
+        Job::Scan(name) => Subject { domain: name.clone(), what: "scan".into() },
+        Job::Claim(id) => store.claim_of_id(id).await?.map_or_else(
+            || gone("claim"),
+            |c| Subject { domain: c.domain(), what: format!("claim {}", c.name) },
+        ),
+        Job::Service(id) => store.service(id).await?.map_or_else(
+            || gone("service"),
+            |s| Subject {
+                domain: DomainName::trusted(&s.service.domain),
+                what: format!("service {}", s.service.title),
+            },
+        ),
+    })
 }
 
 async fn claims(store: &dyn Store, json: bool) -> Result<()> {
@@ -304,6 +342,7 @@ async fn notifications(store: &dyn Store, retry: bool, json: bool) -> Result<()>
                     "event": n.id.0,
                     "channel": n.channel,
                     "domain": n.domain.as_str(),
+                    "domains": n.domains,
                     "failed_at": n.failed_at,
                     "reason": n.reason,
                 })
@@ -316,7 +355,8 @@ async fn notifications(store: &dyn Store, retry: bool, json: bool) -> Result<()>
     let mut lines = vec![format!("{} notifications waiting, {} failed", stats.waiting, stats.failed)];
     for n in &failed {
         let (channel, at) = (&n.channel, second(n.failed_at));
-        lines.push(format!("  {}  {channel}  failed {at}  {}", n.domain.as_str(), n.reason));
+        let more = if n.domains > 1 { format!(" and {} more", n.domains - 1) } else { String::new() };
+        lines.push(format!("  {}{more}  {channel}  failed {at}  {}", n.domain.as_str(), n.reason));
     }
     if retry {
         lines.push(format!("{retried} queued for delivery"));

@@ -29,6 +29,11 @@ const METRICS: &[(&str, Kind, &str)] = &[
         "Requests of points of presence that were refused, by reason",
     ),
     ("domainscope_agents", Gauge, "Points of presence, by state"),
+    (
+        "domainscope_checks_suspended",
+        Gauge,
+        "Checks of ownership claims and services that are suspended, by kind",
+    ),
     ("domainscope_claim_checks_total", Counter, "Checks of ownership claims, by outcome"),
     (
         "domainscope_cluster_claims_refused_total",

@@ -64,6 +64,12 @@ async fn text(state: &AppState) -> String {
         metrics::gauge!("domainscope_queue_lag_seconds").set(queue.lag_seconds);
         metrics::gauge!("domainscope_queue_parked").set(queue.parked as f64);
     }
+    for kind in [JobKind::Claim, JobKind::Service] {
+        #[expect(clippy::cast_precision_loss, reason = "gauges of queue lengths")]
+        if let Ok(queue) = store.queue_stats(kind, state.services.scanner.clock.now()).await {
+            metrics::gauge!("domainscope_checks_suspended", "kind" => kind.as_str()).set(queue.parked as f64);
+        }
+    }
     #[expect(clippy::cast_precision_loss, reason = "gauges of queue lengths")]
     if let Ok(outbox) = store.outbox_stats().await {
         metrics::gauge!("domainscope_notifications_waiting").set(outbox.waiting as f64);

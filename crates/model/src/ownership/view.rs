@@ -228,6 +228,9 @@ pub struct ClaimView {
     pub covered_by: Option<String>,
     /// Who runs the name servers, where that is known.
     pub provider: Option<String>,
+    /// Why scheduled checks are suspended and how they start again, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended: Option<String>,
     /// The server's clock when this was read.
     pub now: Timestamp,
 }

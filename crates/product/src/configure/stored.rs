@@ -37,7 +37,14 @@ impl Services {
     ) -> ApiResult<Vec<StoredService>> {
         let name = read_name(name.as_str())?;
         let all = self.store().services(caller.org, &name).await.map_err(unavailable)?;
-        Ok(all.into_iter().map(|s| s.service).collect())
+        let mut all: Vec<_> = all.into_iter().map(|s| s.service).collect();
+        let jobs = all.iter().map(|s| Job::Service(s.id.clone())).collect();
+        for (job, why) in self.suspended_checks(jobs).await? {
+            if let Some(service) = all.iter_mut().find(|s| s.id == job.key()) {
+                service.error = format!("{why} Opening the service starts them again.");
+            }
+        }
+        Ok(all)
     }
 
     pub(crate) async fn keep_service(
@@ -106,8 +113,14 @@ impl Services {
         let (inspector, now) = (&self.tools.inspector, self.now());
         let report = inspector.inspect_and_return(name, &kept.service.spec, back, now).await?;
         match record_look(&self.scanner, kept, Ok(report.clone())).await {
+            Ok(after) => {
+                // Checks that are suspended start again; others come no later for it.
+                let next = (Job::Service(after.id.clone()), after.next_check(self.now()));
+                self.store().enqueue(&[next], Priority::Scheduled).await.map_err(unavailable)?;
+                Ok(report)
+            }
             // The schedule looked at the same time: its result stands.
-            Ok(_) | Err(store::Error::Conflict) => Ok(report),
+            Err(store::Error::Conflict) => Ok(report),
             Err(e) => Err(unavailable(e)),
         }
     }

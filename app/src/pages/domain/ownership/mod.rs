@@ -153,7 +153,9 @@ fn open(state: ClaimState, v: &ClaimView, r: &ClaimRecord) -> AnyView {
         }
     };
     let is_checking = move || state.busy.get();
+    let suspended = v.suspended.clone().map(|why| banner(Tone::Warn, "Scheduled checks are suspended", why));
     view! {
+        {suspended}
         <div class=tone_class(tone(standing)) role="status">
             {icon(tone_icon(tone(standing)))}
             <div class="flex-1 min-w-0">

@@ -60,6 +60,8 @@ pub struct ClaimDetail {
     challenge_expires_at: Option<Timestamp>,
     next_check_at: Option<Timestamp>,
     last_proven_at: Option<Timestamp>,
+    /// Why scheduled checks are suspended after repeated failures, and how they start again.
+    suspended: Option<String>,
     records: Vec<RecordV1>,
     round: Option<RoundV1>,
 }
@@ -171,6 +173,7 @@ impl From<ClaimView> for ClaimDetail {
             challenge_expires_at: claim.map(|c| c.challenge.expires_at),
             next_check_at: claim.and_then(|c| c.next_check_at),
             last_proven_at: claim.and_then(|c| c.last_proven_at),
+            suspended: v.suspended,
             name: v.name,
             records: v
                 .claim
