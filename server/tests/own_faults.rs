@@ -216,6 +216,28 @@ async fn faults_of_ours_are_shown_as_ours_and_are_no_events() {
     assert_eq!((w.events().await, w.shown().await), (before, shown));
 }
 
+/// One domain is enough to see that the network is down, and is not judged by it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_network_that_is_down_shows_with_one_domain() {
+    let w = World::start_with("", &["plain.example"]).await;
+    let hub = Hub::default();
+    assert_eq!(w.scan_as(&hub, &w.args, 2, None).await, []);
+    let (before, shown, status) = (w.events().await, w.shown().await, w.status("plain.example").await);
+
+    let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let down = EngineArgs { dns_port: Some(closed), ..w.args.clone() };
+    assert_eq!(w.scan_as(&hub, &down, 1, None).await, [FaultKind::NetworkDown]);
+    let fault = hub.faults().remove(0);
+    assert!(fault.sentence.contains("root") && !fault.sentence.contains("Several"), "{}", fault.sentence);
+    assert_eq!(w.scan_as(&hub, &down, 2, None).await, [FaultKind::NetworkDown]);
+    assert_eq!((w.events().await, w.shown().await), (before, shown.clone()));
+    assert_eq!(w.status("plain.example").await, status);
+
+    // It is back: the fault ends with the next scan.
+    assert_eq!(w.scan_as(&hub, &w.args, 1, None).await, []);
+    assert_eq!((w.events().await, w.shown().await), (before, shown));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_a_month_fast_is_a_fault_of_ours_and_reminds_of_nothing() {
     let domain = |name: &str, expires: &str| {

@@ -1,5 +1,8 @@
 //! What can go wrong with a whole operation. A server that fails is not an error: it is an answer kind in the result.
 
+/// [`Error::label`] of the errors that are those of this machine's network, whatever was asked for.
+pub const OWN_NETWORK: &str = "own_network";
+
 /// Why an operation gave no result at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -20,6 +23,12 @@ pub enum Error {
     Unreachable {
         /// The zone whose servers were asked.
         zone: String,
+        /// What the servers did.
+        detail: String,
+    },
+    /// Not one root server said anything of worth: this network leads nowhere. Worth a retry once the operator mended it.
+    #[error("no server of the root could be reached: {detail}")]
+    NoRoot {
         /// What the servers did.
         detail: String,
     },
@@ -63,7 +72,8 @@ impl Error {
     pub fn label(&self) -> &'static str {
         match self {
             Error::Name(..) | Error::Type(_) | Error::Hints(_) | Error::Anchor(..) => "internal",
-            Error::Unreachable { .. } | Error::Intercepted { .. } => "unreachable",
+            Error::Unreachable { .. } => "unreachable",
+            Error::NoRoot { .. } | Error::Intercepted { .. } => OWN_NETWORK,
             Error::NotFound(_) => "no_server",
             Error::Exhausted { .. } => "timeout",
             Error::TooMuchData { .. } => "malformed",

@@ -31,7 +31,7 @@ pub mod wire;
 
 pub use delegation::provider::provider;
 pub use engine::{Engine, Fetched, QuestionBudget, Resolution, ZoneScan};
-pub use error::Error;
+pub use error::{Error, OWN_NETWORK};
 pub use input::known_type;
 pub use net::AddressMap;
 pub use settings::{RootHints, Settings, TrustAnchors};

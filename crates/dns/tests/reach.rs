@@ -63,7 +63,7 @@ async fn an_intercepted_port_is_named_and_no_zone_is_judged() {
     ];
     for failure in failures {
         assert_eq!(failure, dns::Error::Intercepted { servers: 3 });
-        assert_eq!(failure.label(), "unreachable");
+        assert_eq!(failure.label(), dns::OWN_NETWORK);
     }
     let dnssec = engine.dnssec(zone, now).await.unwrap();
     assert_eq!(dnssec.status, model::dns::DnssecStatus::Indeterminate, "{dnssec:?}");
@@ -74,6 +74,18 @@ async fn a_root_that_is_silent_is_no_verdict_on_a_zone() {
     let w = world(&V4_ROOTS, V4_ROOTS.map(|a| faulty(a, &[ROOT], Fault::Drop)).into()).await;
     let failure = w.engine().check("test", &CheckOptions::new(jiff::Timestamp::now())).await.unwrap_err();
     assert!(failure.to_string().contains("is port 53 blocked on the way?"), "{failure}");
+}
+
+#[tokio::test]
+async fn silence_is_ours_where_the_root_is_silent_too_and_the_zones_where_it_is_not() {
+    let now = [(Fault::Drop, Fault::Drop, dns::OWN_NETWORK), (Fault::None, Fault::Drop, "unreachable")];
+    for (root, tld, label) in now {
+        let mut servers: Vec<Server> = V4_ROOTS.iter().map(|a| faulty(a, &[ROOT], root)).collect();
+        servers.push(faulty("192.0.2.11", &[TLD], tld));
+        let w = world(&V4_ROOTS, servers).await;
+        let failure = w.engine().delegation("www.test").await.map(drop).unwrap_err();
+        assert_eq!(failure.label(), label, "{failure}");
+    }
 }
 
 /// A world whose root servers have both families; those of IPv6 have this fault.

@@ -31,6 +31,8 @@ struct Streak {
     /// Up to [`DOMAINS`].
     domains: BTreeSet<String>,
     sentence: String,
+    /// The last failure is one of our network whatever the domain is: one is enough.
+    is_ours: bool,
 }
 
 /// The faults of this process.
@@ -134,14 +136,17 @@ impl Faults {
             since: now,
             domains: BTreeSet::new(),
             sentence: String::new(),
+            is_ours: false,
         });
+        streak.is_ours = error.label == dns::OWN_NETWORK;
         streak.sentence.clone_from(&error.sentence);
         if streak.domains.len() < DOMAINS {
             streak.domains.insert(domain.to_string());
         }
     }
 
-    /// The faults that last. A root that does not validate is one at once.
+    /// The faults that last. A root that does not validate, or of which no server is in reach, is one at once: an
+    /// installation may have a single domain.
     pub(crate) fn list(&self) -> Vec<OwnFault> {
         let reach = lock(&self.reach).fault(Instant::now());
         let reach =
@@ -156,19 +161,26 @@ impl Faults {
 
     fn failing(&self) -> Vec<OwnFault> {
         let streaks = lock(&self.streaks);
-        let is_fault =
-            |kind: FaultKind, s: &Streak| kind == FaultKind::RootInvalid || s.domains.len() >= DOMAINS;
+        let is_fault = |kind: FaultKind, s: &Streak| {
+            kind == FaultKind::RootInvalid
+                || kind == FaultKind::NetworkDown && s.is_ours
+                || s.domains.len() >= DOMAINS
+        };
         let found = streaks.iter().filter(|((kind, _), s)| is_fault(*kind, s));
         found
             .map(|((kind, scope), s)| {
                 let stop = if s.sentence.ends_with('.') { "" } else { "." };
                 let sentence = match kind {
                     FaultKind::RootInvalid => s.sentence.clone(),
-                    FaultKind::NetworkDown => format!(
-                        "{}{stop} Several domains in a row failed in this way: check the network of this machine and \
-                         that UDP and TCP port 53 are open. What was known of domains is kept.",
-                        s.sentence
-                    ),
+                    FaultKind::NetworkDown => {
+                        let several = s.domains.len() >= DOMAINS;
+                        let several = if several { " Several domains in a row failed in this way." } else { "" };
+                        format!(
+                            "{}{stop}{several} Check the network of this machine and that UDP and TCP port 53 are open. \
+                             What was known of domains is kept.",
+                            s.sentence
+                        )
+                    }
                     FaultKind::RegistryDown => format!(
                         "The registration of several .{scope} domains in a row could not be read: {}{stop} What was \
                          known of them is kept.",

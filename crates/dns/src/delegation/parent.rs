@@ -5,7 +5,7 @@ use crate::delegation::trace::{self, Step, descend, ds_of};
 use crate::error::Error;
 use crate::present;
 use crate::resolve::classify::ns_names;
-use crate::resolve::reach::intercepted;
+use crate::resolve::reach::{intercepted, root_is_there};
 use crate::resolve::{MAX_SERVERS, glued};
 use crate::session::{QueryMode, Session};
 use crate::wire::{Name, Question, Reply, Rtype};
@@ -104,8 +104,14 @@ pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<Parent
         TraceOutcome::Lame | TraceOutcome::Loop => {
             let asked = last.replies.iter().filter_map(|s| s.asked.as_deref());
             let question = trace::question(zone, Rtype::NS);
-            Err(intercepted(&last.zone, &question, asked)
-                .unwrap_or_else(|| Error::Unreachable { zone: last.zone.to_string(), detail: tally(last) }))
+            if let Some(e) = intercepted(&last.zone, &question, asked) {
+                return Err(e);
+            }
+            // The way down begins at a zone of which the servers are known: where they are silent, so may all others be.
+            if outcome == TraceOutcome::Lame {
+                root_is_there(session).await?;
+            }
+            Err(Error::Unreachable { zone: last.zone.to_string(), detail: tally(last) })
         }
     }
 }
