@@ -70,6 +70,15 @@ async fn what_was_detected_here_is_told_apart_from_what_the_registry_states() {
 }
 
 #[tokio::test]
+async fn the_strip_follows_the_thresholds() {
+    let thresholds = model::judge::Thresholds { critical_days: 14, warning_days: 60, stale_days: 3 };
+    let (_, html) = page(&router(Sample { thresholds, ..Sample::story() }, ""), "/domains").await;
+    says(&text(&html), &["3 Expire in 60 days"]);
+    assert!(html.contains("expires=next-60d"));
+    assert!(html.contains(">60 days<") && !html.contains(">30 days<"));
+}
+
+#[tokio::test]
 async fn an_old_value_says_its_age_and_why() {
     let t = read(&story(), "/domains/meadow.example").await;
     says(&t, &["Unknown", "read", "Registration: rate limited by the server", "asks for fewer questions"]);

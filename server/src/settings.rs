@@ -4,6 +4,7 @@
 mod oidc;
 mod shared_space;
 mod third_party;
+mod thresholds;
 
 pub use oidc::OidcArgs;
 pub(crate) use shared_space::shared_space;
@@ -149,6 +150,27 @@ pub struct EngineArgs {
     /// Minimum milliseconds between two queries to a registry host [default: 200]
     #[arg(long, global = true, env = "DOMAINSCOPE_REGISTRY_SPACING", value_name = "MS", hide = true)]
     pub registry_spacing: Option<u64>,
+    /// Days before its expiration from which a domain is Critical [default: 7]
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_CRITICAL_DAYS",
+        value_name = "DAYS",
+        hide_short_help = true
+    )]
+    pub critical_days: Option<i64>,
+    /// Days before its expiration from which a domain is at least Warning, at most 90 [default: 30]
+    #[arg(
+        long,
+        global = true,
+        env = "DOMAINSCOPE_WARNING_DAYS",
+        value_name = "DAYS",
+        hide_short_help = true
+    )]
+    pub warning_days: Option<i64>,
+    /// Days after which registration data that could not be read again is too old to judge by [default: 3]
+    #[arg(long, global = true, env = "DOMAINSCOPE_STALE_DAYS", value_name = "DAYS", hide_short_help = true)]
+    pub stale_days: Option<i64>,
     /// Tools for visitors without an account; flags of `serve` go before it.
     #[arg(skip)]
     pub open_tools: Vec<String>,
@@ -198,6 +220,9 @@ impl EngineArgs {
             registry_limits: self.registry_limits.or(file.registry_limits),
             freshness: self.freshness.or(file.freshness),
             registry_spacing: self.registry_spacing.or(file.registry_spacing),
+            critical_days: self.critical_days.or(file.critical_days),
+            warning_days: self.warning_days.or(file.warning_days),
+            stale_days: self.stale_days.or(file.stale_days),
             open_tools: file.open_tools,
             open_origins: file.open_origins,
             open_rate: file.open_rate,

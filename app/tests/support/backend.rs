@@ -35,6 +35,7 @@ pub struct Sample {
     pub review: service::addresses::AddressReview,
     pub broken: bool,
     pub health: service::Health,
+    pub thresholds: model::judge::Thresholds,
     pub calls: std::sync::Arc<Mutex<Vec<String>>>,
 }
 
@@ -48,6 +49,7 @@ impl Sample {
             review: service::addresses::AddressReview::default(),
             broken: false,
             health: service::Health::default(),
+            thresholds: model::judge::Thresholds::default(),
             calls: std::sync::Arc::default(),
         }
     }
@@ -213,6 +215,7 @@ impl Backend for Sample {
             dns_changed: 1,
             calendar: vec![day(3, 1), day(14, 1), day(23, 2), day(48, 1), day(62, 4), day(85, 2)],
             open_events: self.events.len() as u64,
+            thresholds: self.thresholds,
         })
     }
 

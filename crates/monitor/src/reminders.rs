@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use model::expiry::{next_reminder, remind};
 use model::inventory::Row;
 use model::item::Item;
+use model::judge::Thresholds;
 use model::observation::Observation;
 use std::collections::{BTreeSet, HashSet};
 use std::time::Instant;
@@ -13,6 +14,9 @@ use store::{ItemOutcome, JobKind, JobPhase};
 
 /// Seconds for which a reminder waits for the scan that makes it.
 const OVERDUE_S: i64 = 7200;
+
+/// The setting that keeps what was judged by.
+const THRESHOLDS: &str = "status-thresholds";
 
 /// True when a reminder that is due at an instant can't wait for the next scan.
 fn is_far_off(item: &Item, at: Timestamp) -> bool {
@@ -56,6 +60,28 @@ impl Scanner {
             self.hub.recorded();
         }
         Ok(count)
+    }
+
+    /// Makes the judgement of all holdings due when the thresholds of the status are not those of the last start. True when
+    /// they are not.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn judge_by_new_thresholds(&self) -> Result<bool, store::Error> {
+        let (org, now) = (model::ids::OrgId::BUILT_IN, self.clock.now());
+        let set = &self.policy.thresholds;
+        let before = self.store.setting(org, THRESHOLDS).await?;
+        // Without a note of it an earlier version judged, which knew the defaults only.
+        let before = before.map_or(Some(Thresholds::default()), |text| serde_json::from_str(&text).ok());
+        if before.as_ref() == Some(set) {
+            return Ok(false);
+        }
+        let holdings = self.store.judge_all_again(now).await?;
+        // Noted afterwards: a process that ends in between begins again.
+        let text = serde_json::to_string(set).map_err(|e| store::Error::Broken(e.to_string()))?;
+        self.store.set_setting(org, THRESHOLDS, &text, now).await?;
+        tracing::info!(holdings, "the thresholds of the status changed; all domains are judged again");
+        Ok(true)
     }
 
     /// The names among those of some holdings whose scans are suspended.

@@ -9,9 +9,11 @@ use model::detail::RawAnswer;
 use model::event::{EventKind, EventQuery};
 use model::ids::OrgId;
 use model::item::{ItemPatch, Ownership};
+use model::judge::Thresholds;
 use model::names::DomainName;
 use model::observation::Part;
 use model::registration::{Registration, RegistrationState};
+use model::status::StatusKind;
 use monitor::observer::Progress;
 use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner};
 use std::sync::{Arc, Mutex};
@@ -344,4 +346,32 @@ async fn a_scan_in_time_says_it_itself() {
         s.next().await;
     }
     assert_eq!(s.events().await.len(), 1, "30 days before");
+}
+
+/// The thresholds of a start that differ from those of the start before judge every domain again, without a scan.
+#[tokio::test]
+async fn other_thresholds_judge_every_domain_again_once() {
+    let mut s = Stage::new().await;
+    s.add(TWO).await;
+    s.next().await;
+    let status = async |s: &Stage, org| {
+        s.judge().await;
+        s.scanner.store.item(org, &s.name).await.unwrap().unwrap().1.status.kind
+    };
+    assert!(!s.scanner.judge_by_new_thresholds().await.unwrap(), "the defaults, as an earlier version had");
+    assert_ne!(status(&s, ONE).await, StatusKind::Warning, "49 days are left");
+    s.scanner.policy.thresholds = Thresholds { critical_days: 14, warning_days: 60, stale_days: 3 };
+    assert!(s.scanner.judge_by_new_thresholds().await.unwrap());
+    for org in [ONE, TWO] {
+        assert_eq!(status(&s, org).await, StatusKind::Warning);
+    }
+    assert!(!s.scanner.judge_by_new_thresholds().await.unwrap(), "once");
+    s.scanner.policy.thresholds = Thresholds { critical_days: 50, warning_days: 60, stale_days: 3 };
+    assert!(s.scanner.judge_by_new_thresholds().await.unwrap());
+    assert_eq!(status(&s, ONE).await, StatusKind::Critical);
+    // Back to the defaults is a change too.
+    s.scanner.policy.thresholds = Thresholds::default();
+    assert!(s.scanner.judge_by_new_thresholds().await.unwrap());
+    assert_ne!(status(&s, TWO).await, StatusKind::Critical);
+    assert!(!s.scanner.judge_by_new_thresholds().await.unwrap());
 }

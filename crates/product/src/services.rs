@@ -56,7 +56,14 @@ impl Backend for Services {
 
     async fn summary(&self, caller: &Caller) -> ApiResult<Summary> {
         authorize(caller, Action::Summary)?;
-        self.store().summary(caller.org, self.now()).await.map_err(unavailable)
+        let now = self.now();
+        let summary = self.store().summary(caller.org, now).await.map_err(unavailable)?;
+        let thresholds = self.scanner.policy.thresholds;
+        // The calendar reaches as far as the thresholds may.
+        let today = model::time::StatedTime::utc(now).date();
+        let within = |day| model::time::days_between(today, day) <= thresholds.warning_days;
+        let expiring = summary.calendar.iter().filter(|c| within(c.day)).map(|c| c.count).sum();
+        Ok(Summary { expiring, thresholds, ..summary })
     }
 
     async fn suggest(&self, caller: &Caller, text: &str) -> ApiResult<Vec<Row>> {

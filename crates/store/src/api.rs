@@ -347,6 +347,8 @@ pub trait Store:
     async fn checks_of(&self, orgs: &[OrgId]) -> Result<BTreeMap<OrgId, Checks>>;
     /// Sets it; the entry of the audit log gets the values.
     async fn set_checks(&self, org: OrgId, checks: &Checks, log: &Audit) -> Result<()>;
+    /// Makes the judgement of all holdings of all organisations due: what they are judged by changed. How many there were.
+    async fn judge_all_again(&self, now: Timestamp) -> Result<u64>;
     /// The longest interval that an organisation says, of all its domains or of one.
     async fn longest_interval(&self) -> Result<Option<i64>>;
     /// Records a reminder that no scan found, with the holding as it is judged; false when the holding changed since

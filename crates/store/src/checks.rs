@@ -117,6 +117,30 @@ async fn judge_again(db: &Db, tx: &mut Tx, org: OrgId, now: Timestamp) -> Result
     }
 }
 
+/// Makes the judgement of all holdings due, in steps of bounded size; how many there are.
+pub(crate) async fn judge_all_again(db: &Db, now: Timestamp) -> Result<u64> {
+    let page = format!(
+        "SELECT name FROM items WHERE org = $1 AND name > $2 ORDER BY name LIMIT $3{}",
+        db.for_update()
+    );
+    let mark = "UPDATE items SET judge_again_at = $4 WHERE org = $1 AND name > $2 AND name <= $3 \
+                AND (judge_again_at IS NULL OR judge_again_at > $4)";
+    let mut marked = 0;
+    for r in db.rows("SELECT DISTINCT org FROM items ORDER BY org", args![]).await? {
+        let (org, mut after) = (r.int(0)?, String::new());
+        loop {
+            let mut tx = db.begin().await?;
+            let rows = tx.rows(page.clone(), args![org, after.as_str(), MARKED]).await?;
+            let Some(last) = rows.last() else { break };
+            let last = last.text(0)?;
+            marked += tx.execute(mark, args![org, after.as_str(), last.as_str(), micros(now)]).await?;
+            tx.commit().await?;
+            after = last;
+        }
+    }
+    Ok(marked)
+}
+
 /// The longest interval that anything says.
 pub(crate) async fn longest_interval(db: &Db) -> Result<Option<i64>> {
     let mut longest = None;

@@ -337,6 +337,10 @@ impl Store for Database {
         checks::set(&self.db, org, said, log).await
     }
 
+    async fn judge_all_again(&self, now: Timestamp) -> Result<u64> {
+        checks::judge_all_again(&self.db, now).await
+    }
+
     async fn longest_interval(&self) -> Result<Option<i64>> {
         checks::longest_interval(&self.db).await
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use model::carry::carry_forward;
 use model::ids::{OrgId, Vantage};
 use model::item::{Item, Ownership};
-use model::judge::{Thresholds, judge};
+use model::judge::judge;
 use model::names::DomainName;
 use model::observation::{Observation, Part, PartKind};
 use monitor::Observer;
@@ -52,6 +52,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
         Err(e) => return Ok(usage(&e.to_string())),
     };
     let internet = wiring::internet(engine)?;
+    let thresholds = engine.thresholds()?;
     let name = understood.name;
     // Before the look-ups, which take a moment: a wrong folder is said at once.
     if let Some(data) = &args.data {
@@ -81,7 +82,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
         },
     );
     let item = Item::new(OrgId::BUILT_IN, name, Ownership::Watched, now);
-    let status = judge(&item, &observation, &Thresholds::default(), now);
+    let status = judge(&item, &observation, &thresholds, now);
     let placed = match &args.data {
         Some(data) => Some(placed(data, Some(&observation)).await?),
         None => None,

@@ -154,6 +154,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         (None, None) => PathBuf::from("data"),
     };
     let open_origins = args.open.origins(&engine)?;
+    let thresholds = engine.thresholds()?;
     let overlap = crate::settings::shared_space(&crate::settings::list(
         std::mem::take(&mut args.shared_space),
         std::mem::take(&mut engine.shared_space),
@@ -239,6 +240,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         concurrency: usize::from(args.concurrency),
         claim_suffix: args.claim_suffix.clone(),
         freshness_s: engine.freshness.unwrap_or(Policy::default().freshness_s),
+        thresholds,
         reminder_days: args.mail.expiry_days.0.clone(),
         keep_days: args.keep_days,
         confirm_s: if args.demo { demo::CONFIRM_S } else { Policy::default().confirm_s },
@@ -257,6 +259,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         hub: hub.clone(),
         policy,
     };
+    scanner.judge_by_new_thresholds().await?;
     let process = format!("{}-{}", std::process::id(), &random_id()[..6]);
     let runner = features::Runner::new(
         store.clone(),

@@ -19,7 +19,7 @@ pub(crate) fn Strip(inv: InventoryState) -> impl IntoView {
                 view! {
                     <section class="card strip" aria-label="Needs attention, owned domains">
                         {figures(&f.summary)}
-                        <div class="strip-cal pic">{calendar::calendar(&f.summary.calendar, today)}</div>
+                        <div class="strip-cal pic">{calendar::calendar(&f.summary.calendar, today, f.summary.thresholds)}</div>
                     </section>
                 }
             })}
@@ -33,9 +33,10 @@ fn figures(s: &Summary) -> impl IntoView + use<> {
     let status = |k| ListQuery { status: vec![k], ..owned() };
     let expires = |e| ListQuery { expires: Some(e), ..owned() };
     let days = u32::try_from(model::inventory::RECENT_DAYS).unwrap_or(7);
+    let soon = u32::try_from(s.thresholds.warning_days).unwrap_or(30);
     let dns = ListQuery { dns_changed_days: Some(days), ..owned() };
     let changed = ListQuery { changed_days: Some(days), sort: SortKey::Change, descending: true, ..owned() };
-    let one = |class: &'static str, picture: &'static str, n: u64, label: &'static str, q: &ListQuery| {
+    let one = |class: &'static str, picture: &'static str, n: u64, label: String, q: &ListQuery| {
         let title = q.changed_days.or(q.dns_changed_days).map(|d| format!("Detected in the last {d} days"));
         let class = if n == 0 { "i text-muted" } else { class };
         view! {
@@ -45,12 +46,12 @@ fn figures(s: &Summary) -> impl IntoView + use<> {
         }
     };
     view! {
-        {one("i text-critical", "critical", s.critical, "Critical", &status(StatusKind::Critical))}
-        {one("i text-warn", "warning", s.warning, "Warning", &status(StatusKind::Warning))}
-        {(s.expired > 0).then(|| one("i text-critical", "clock", s.expired, "Expired", &expires(ExpiryFilter::Expired)))}
-        {one("i text-muted", "calendar", s.expiring, "Expire in 30 days", &expires(ExpiryFilter::Next(30)))}
-        {one("i text-muted", "pulse", s.changed, "Registration changes, 7\u{a0}d", &changed)}
-        {one("i text-muted", "network", s.dns_changed, "DNS changes, 7\u{a0}d", &dns)}
+        {one("i text-critical", "critical", s.critical, "Critical".into(), &status(StatusKind::Critical))}
+        {one("i text-warn", "warning", s.warning, "Warning".into(), &status(StatusKind::Warning))}
+        {(s.expired > 0).then(|| one("i text-critical", "clock", s.expired, "Expired".into(), &expires(ExpiryFilter::Expired)))}
+        {one("i text-muted", "calendar", s.expiring, format!("Expire in {soon} days"), &expires(ExpiryFilter::Next(soon)))}
+        {one("i text-muted", "pulse", s.changed, "Registration changes, 7\u{a0}d".into(), &changed)}
+        {one("i text-muted", "network", s.dns_changed, "DNS changes, 7\u{a0}d".into(), &dns)}
     }
     .into_any()
 }

@@ -8,6 +8,7 @@ pub use crate::base::url::percent;
 use crate::certificate::hosts::Certificates;
 use crate::dns::Provider;
 use crate::judgement::item::{Item, ItemPatch, Ownership};
+use crate::judgement::judge::Thresholds;
 use crate::judgement::status::Status;
 use crate::observation::Observation;
 use crate::ownership::Standing;
@@ -216,6 +217,9 @@ pub struct CalendarDay {
     pub count: u64,
 }
 
+/// Days that the calendar of the strip shows after today, and most days before an expiration that are a threshold.
+pub const CALENDAR_DAYS: i64 = 90;
+
 /// The strip that answers "is anything on fire?"; watched domains stay out of all but the totals.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -232,7 +236,7 @@ pub struct Summary {
     pub warning: u64,
     /// Owned and expired: the expiration is before today, UTC.
     pub expired: u64,
-    /// Owned and expiring in 30 days, today included.
+    /// Owned and expiring within the days of a warning, today included.
     pub expiring: u64,
     /// Owned and with a registration change detected in the last 7 days.
     pub changed: u64,
@@ -242,6 +246,8 @@ pub struct Summary {
     pub calendar: Vec<CalendarDay>,
     /// Events not acknowledged yet, of severity warning or more.
     pub open_events: u64,
+    /// The thresholds that domains are judged by.
+    pub thresholds: Thresholds,
 }
 
 /// What became of one line of a list of names to add.

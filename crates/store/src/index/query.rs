@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
 use model::inventory::{
-    CalendarDay, CertificateFilter, ExpiryFilter, Facet, Facets, ListQuery, RECENT_DAYS, SortKey, Summary,
+    CALENDAR_DAYS, CalendarDay, CertificateFilter, ExpiryFilter, Facet, Facets, ListQuery, RECENT_DAYS,
+    SortKey, Summary,
 };
 use model::item::Ownership;
 use model::status::StatusKind;
@@ -14,10 +15,6 @@ const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
 /// Most values a facet lists.
 const FACET_MAX: usize = 100;
-/// Days the calendar strip shows after today.
-const CALENDAR_DAYS: i64 = 90;
-/// "Expiring" of the strip above the inventory: within so many days.
-const EXPIRING_DAYS: i64 = 30;
 
 /// Filters that have a facet, as bits of what an entry fails.
 const STATUS: u8 = 1;
@@ -202,7 +199,7 @@ impl Plan {
         matching.take(limit).map(|e| e.name.to_string()).collect()
     }
 
-    /// The strip above the inventory, all but the open events.
+    /// The strip above the inventory, all but the open events and what the thresholds count.
     pub(crate) fn summary(&self, entries: &Entries) -> Summary {
         let mut s = Summary { total: entries.all.len() as u64, ..Summary::default() };
         let mut calendar = vec![0u64; usize::try_from(CALENDAR_DAYS).unwrap_or(0) + 1];
@@ -215,7 +212,6 @@ impl Plan {
             if e.expires != NONE {
                 let left = self.days_left(e);
                 s.expired += u64::from(left < 0);
-                s.expiring += u64::from((0..=EXPIRING_DAYS).contains(&left));
                 if let Some(n) = usize::try_from(left).ok().and_then(|i| calendar.get_mut(i)) {
                     *n += 1;
                 }
