@@ -10,6 +10,7 @@ use model::event::{Event, EventKind, EventQuery};
 use model::ids::OrgId;
 use model::maintenance::{self, Maintenance, Routing, route};
 use model::notify::{Channel, Rule};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,11 +76,13 @@ impl Dispatcher {
         let (to_route, to_send): (Vec<_>, Vec<_>) = due.into_iter().partition(|n| n.channel == LOG);
         let mut settings: HashMap<OrgId, (Vec<Rule>, Vec<Maintenance>)> = HashMap::new();
         for row in to_route {
-            if !settings.contains_key(&row.org) {
+            if let Entry::Vacant(unread) = settings.entry(row.org) {
                 let read =
                     async { Ok((self.store.rules(row.org).await?, self.store.maintenance(row.org).await?)) };
                 match read.await {
-                    Ok(read) => drop(settings.insert(row.org, read)),
+                    Ok(read) => {
+                        unread.insert(read);
+                    }
                     Err(e) => {
                         self.unreadable(&[row], e).await?;
                         continue;
@@ -98,9 +101,11 @@ impl Dispatcher {
         let mut ready = Vec::with_capacity(groups.len());
         for group in groups.into_values() {
             let org = group[0].org;
-            if !channels.contains_key(&org) {
+            if let Entry::Vacant(unread) = channels.entry(org) {
                 match self.store.channels(org).await {
-                    Ok(read) => drop(channels.insert(org, read)),
+                    Ok(read) => {
+                        unread.insert(read);
+                    }
                     Err(e) => {
                         self.unreadable(&group, e).await?;
                         continue;
