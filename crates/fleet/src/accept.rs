@@ -41,8 +41,12 @@ const NAMES: [&str; 8] = ["name", "owner", "zone", "target", "server", "wildcard
 /// Longest text of an answer that is no name, in octets: a TXT record of the largest message.
 const LONGEST: usize = 4 * 65_535;
 
-/// Refuses names that can't be, and control characters in any text: answers are shown to people and written to logs.
-fn accept_texts(key: &str, value: &serde_json::Value) -> Result<(), AnswerError> {
+/// Longest time of an answer, in milliseconds: no question waits that long.
+const MS_MAX: f64 = 1e6;
+
+/// Refuses names and times that can't be, and control characters in any text: answers are shown to people and written to
+/// logs.
+fn accept_values(key: &str, value: &serde_json::Value) -> Result<(), AnswerError> {
     use serde_json::Value;
     match value {
         Value::String(text) if text.chars().any(char::is_control) => {
@@ -51,16 +55,23 @@ fn accept_texts(key: &str, value: &serde_json::Value) -> Result<(), AnswerError>
         Value::String(text) if text.len() > if NAMES.contains(&key) { NAME } else { LONGEST } => {
             Err(AnswerError::TooMuch("characters in a name or text"))
         }
-        Value::Array(list) => list.iter().try_for_each(|v| accept_texts(key, v)),
-        Value::Object(map) => map.iter().try_for_each(|(k, v)| accept_texts(k, v)),
+        Value::Number(ms) if key == "latency_ms" && !ms.as_f64().is_some_and(is_time) => {
+            Err(AnswerError::TooMuch("milliseconds"))
+        }
+        Value::Array(list) => list.iter().try_for_each(|v| accept_values(key, v)),
+        Value::Object(map) => map.iter().try_for_each(|(k, v)| accept_values(k, v)),
         _ => Ok(()),
     }
 }
 
+fn is_time(ms: f64) -> bool {
+    (0.0..=MS_MAX).contains(&ms)
+}
+
 /// The same of anything that is stored as JSON.
-fn accept_all_texts(seen: &impl Serialize) -> Result<(), AnswerError> {
+fn accept_all_values(seen: &impl Serialize) -> Result<(), AnswerError> {
     let value = serde_json::to_value(seen).map_err(|_| AnswerError::OtherKind)?;
-    accept_texts("", &value)
+    accept_values("", &value)
 }
 
 /// Most requests of an answer, redirects included.
@@ -115,7 +126,7 @@ pub fn accept(question: &Question, answer: Answer) -> Result<Answer, AnswerError
             if seen.chain.len() > MANY || seen.chain.iter().any(|s| s.servers.len() > MANY) {
                 return Err(AnswerError::TooMuch("steps or servers"));
             }
-            accept_all_texts(&seen)?;
+            accept_all_values(&seen)?;
             Ok(Answer::Host { seen })
         }
         (Question::Authority { name, rtype }, Answer::Authority { seen }) => {
@@ -126,14 +137,14 @@ pub fn accept(question: &Question, answer: Answer) -> Result<Answer, AnswerError
             if seen.servers.len() > MANY || seen.records.len() > MANY {
                 return Err(AnswerError::TooMuch("servers or records"));
             }
-            accept_all_texts(&seen)?;
+            accept_all_values(&seen)?;
             Ok(Answer::Authority { seen })
         }
         (Question::Caches { .. }, Answer::Caches { seen }) => {
             if seen.len() > RESOLVERS || seen.iter().any(|a| a.records.len() > MANY) {
                 return Err(AnswerError::TooMuch("resolvers or records"));
             }
-            accept_all_texts(&seen)?;
+            accept_all_values(&seen)?;
             Ok(Answer::Caches { seen })
         }
         (Question::Web { name, path }, Answer::Web { seen }) => {
@@ -143,7 +154,7 @@ pub fn accept(question: &Question, answer: Answer) -> Result<Answer, AnswerError
             }
             accept_web(&seen.https, "https", name, path)?;
             accept_web(&seen.http, "http", name, path)?;
-            if seen.latency_ms.is_some_and(|ms| !(0.0..=1e6).contains(&ms)) {
+            if seen.latency_ms.is_some_and(|ms| !is_time(ms)) {
                 return Err(AnswerError::TooMuch("milliseconds"));
             }
             Ok(Answer::Web { seen })
@@ -253,6 +264,11 @@ mod tests {
         let taken = |seen| accept(&asked, Answer::Caches { seen });
         assert!(taken(vec![one.clone(); RESOLVERS]).is_ok());
         assert!(matches!(taken(vec![one.clone(); RESOLVERS + 1]), Err(AnswerError::TooMuch(_))));
+        for ms in [-1.0, 1e7] {
+            let wrong = ResolverAnswer { latency_ms: Some(ms), ..one.clone() };
+            assert_eq!(taken(vec![wrong]), Err(AnswerError::TooMuch("milliseconds")));
+        }
+        assert!(taken(vec![ResolverAnswer { latency_ms: Some(12.5), ..one.clone() }]).is_ok());
         let harmful = ResolverAnswer { error: Some("\u{1b}[2J".into()), ..one };
         assert_eq!(taken(vec![harmful]), Err(AnswerError::TooMuch("control characters")));
         let host: VantageAnswer = serde_json::from_str(HOST).unwrap();

@@ -5,7 +5,7 @@ use crate::accounts::audit;
 use crate::api::Result;
 use crate::cluster_claims;
 use crate::codec::{instant, json, micros, read_json};
-use crate::db::{Tx, args};
+use crate::db::{Cells, Tx, args};
 use crate::store::Database;
 use ::fleet::ID_CLAIM;
 use async_trait::async_trait;
@@ -164,6 +164,8 @@ pub trait FleetStore: Send + Sync + 'static {
     async fn agent(&self, id: &str) -> Result<Option<Agent>>;
     /// Writes what an agent reports, if `stamp` is newer than that of its last request; false when it is not.
     async fn agent_seen(&self, agent: &Agent, stamp: i64) -> Result<bool>;
+    /// The same where an agent reports nothing about itself: what it reported meanwhile stays.
+    async fn agent_heard(&self, id: &str, stamp: i64, now: Timestamp) -> Result<bool>;
     /// Removes an agent and what it was asked; false when there is none.
     async fn revoke_agent(&self, by: &Actor, id: &str, now: Timestamp) -> Result<bool>;
     /// Asks an agent; it has until `until`.
@@ -185,6 +187,13 @@ pub trait FleetStore: Send + Sync + 'static {
     async fn end_agent_work(&self, id: &str, now: Timestamp) -> Result<()>;
     /// Questions of each agent that wait or run: identity and number.
     async fn agent_queues(&self, now: Timestamp) -> Result<Vec<(String, u64)>>;
+}
+
+const AGENT: &str = "json, seen_at";
+
+fn read_agent(r: &Cells) -> Result<Agent> {
+    let agent: Agent = read_json(&r.text(0)?)?;
+    Ok(Agent { seen_at: instant(r.int(1)?)?, ..agent })
 }
 
 pub(crate) async fn agents_in(tx: &mut Tx) -> Result<u64> {
@@ -279,19 +288,24 @@ impl FleetStore for Database {
     }
 
     async fn agents(&self) -> Result<Vec<Agent>> {
-        let rows = self.db.rows("SELECT json FROM agents ORDER BY id", args![]).await?;
-        rows.iter().map(|r| read_json(&r.text(0)?)).collect()
+        let rows = self.db.rows(format!("SELECT {AGENT} FROM agents ORDER BY id"), args![]).await?;
+        rows.iter().map(read_agent).collect()
     }
 
     async fn agent(&self, id: &str) -> Result<Option<Agent>> {
-        let row = self.db.row("SELECT json FROM agents WHERE id = $1", args![id]).await?;
-        row.map(|r| read_json(&r.text(0)?)).transpose()
+        let row = self.db.row(format!("SELECT {AGENT} FROM agents WHERE id = $1"), args![id]).await?;
+        row.as_ref().map(read_agent).transpose()
     }
 
     async fn agent_seen(&self, agent: &Agent, stamp: i64) -> Result<bool> {
         let sql = "UPDATE agents SET version = $2, seen_at = $3, json = $4 WHERE id = $1 AND version < $2";
         let values = args![agent.id.as_str(), stamp, micros(agent.seen_at), json(agent)?];
         Ok(self.db.write(sql, values).await? == 1)
+    }
+
+    async fn agent_heard(&self, id: &str, stamp: i64, now: Timestamp) -> Result<bool> {
+        let sql = "UPDATE agents SET version = $2, seen_at = $3 WHERE id = $1 AND version < $2";
+        Ok(self.db.write(sql, args![id, stamp, micros(now)]).await? == 1)
     }
 
     async fn revoke_agent(&self, by: &Actor, id: &str, now: Timestamp) -> Result<bool> {

@@ -68,6 +68,12 @@ fn stranger(network: &str, refusal: Refusal) -> ApiError {
     if pace::may_fail_to_join(network) { refusal.noted() } else { flood() }
 }
 
+/// Refuses a request that is not newer than the last one of its agent.
+fn newest(is_newest: bool) -> ApiResult<()> {
+    let words = "A newer request of this agent came before: send it with a new stamp.";
+    if is_newest { Ok(()) } else { Err(refuse("stamp", ApiError::conflict(words))) }
+}
+
 impl Services {
     fn fleet_is_on(&self) -> ApiResult<::features::Use> {
         self.using(FEATURE).map_err(|e| refuse("feature_off", e))
@@ -206,14 +212,6 @@ impl Services {
         Ok(is_signed())
     }
 
-    async fn seen(&self, agent: &Agent, stamp: i64) -> ApiResult<()> {
-        if self.store().agent_seen(agent, stamp).await.map_err(unavailable)? {
-            return Ok(());
-        }
-        let words = "A newer request of this agent came before: send it with a new stamp.";
-        Err(refuse("stamp", ApiError::conflict(words)))
-    }
-
     /// Hands out work; waits for some.
     ///
     /// # Errors
@@ -232,7 +230,7 @@ impl Services {
             draining: poll.draining,
             ..agent
         };
-        self.seen(&seen, signed.request.stamp).await?;
+        newest(self.store().agent_seen(&seen, signed.request.stamp).await.map_err(unavailable)?)?;
         let limit = if poll.draining { 0 } else { poll.capacity.min(HANDED_OUT) };
         let until = tokio::time::Instant::now() + Duration::from_millis(poll.wait_ms.into()).min(POLL_MAX);
         if limit == 0 {
@@ -265,7 +263,8 @@ impl Services {
         let _use = self.fleet_is_on()?;
         let sent: AnswerSent = read(signed.request.body)?;
         let now = self.now();
-        self.seen(&Agent { seen_at: now, ..agent.clone() }, signed.request.stamp).await?;
+        let heard = self.store().agent_heard(&agent.id, signed.request.stamp, now).await;
+        newest(heard.map_err(unavailable)?)?;
         let question = match self.store().agent_work(&agent.id, &sent.work, now).await.map_err(unavailable)? {
             WorkState::Open(question) => question,
             WorkState::Over => {

@@ -92,6 +92,17 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     assert!(s.agent_seen(&agent("fra-1"), 7).await.unwrap());
     assert!(!other.agent_seen(&agent("fra-1"), 7).await.unwrap());
     assert!(!s.agent_seen(&agent("fra-9"), 8).await.unwrap());
+    // An answer says that the agent lives, and leaves what it reported of itself.
+    let drains = store::Agent { draining: true, ..agent("fra-1") };
+    assert!(s.agent_seen(&drains, 8).await.unwrap());
+    assert!(other.agent_heard("fra-1", 9, later(1)).await.unwrap());
+    assert!(
+        !other.agent_heard("fra-1", 9, later(2)).await.unwrap()
+            && !s.agent_heard("x", 9, now()).await.unwrap()
+    );
+    let found = s.agent("fra-1").await.unwrap().unwrap();
+    assert_eq!((found.draining, found.seen_at), (true, later(1)));
+    assert!(s.agent_seen(&agent("fra-1"), 10).await.unwrap());
     // Asked on one replica, taken and answered on the other.
     s.ask_agent("fra-1", "q1", "question", later(2)).await.unwrap();
     assert_eq!(s.agent_queues(now()).await.unwrap(), [("fra-1".to_string(), 1)]);
