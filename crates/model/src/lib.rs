@@ -44,6 +44,7 @@ pub use views::{detail, feed, fields, health, inventory, list_query, paste, row,
 /// Latency of the servers in a chain of delegation: what was measured, and the findings about it.
 pub mod latency {
     pub use crate::dns::latency::*;
+    pub use crate::dns::place_latency::*;
     pub use crate::dns::spread::*;
     pub use crate::judgement::latency::*;
 }

@@ -9,6 +9,7 @@ mod faults;
 pub mod hub;
 mod observe;
 pub mod observer;
+mod places;
 mod progress;
 mod reach;
 mod record_sets;

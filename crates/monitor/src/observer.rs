@@ -7,6 +7,7 @@ use model::certificate::hosts::Certificates;
 use model::detail::RawAnswer;
 use model::dns::{Delegation, Dnssec, DnssecStatus, ServerHealth, ServerSet, ZoneSnapshot};
 use model::finding::Finding;
+use model::latency::PlaceLooks;
 use model::names::{DomainName, Fqdn};
 use model::observation::{Part, PartError};
 use model::ownership::{Challenge, ExpectedRecord, Method, Observed};
@@ -67,11 +68,14 @@ pub struct Elsewhere {
     pub answering: Vec<String>,
 }
 
-/// Another place to look from.
+/// Other places to look from.
 #[async_trait]
 pub trait SecondPlace: Send + Sync + 'static {
-    /// Asks the authoritative servers of a domain from there; `None` when no place is connected or it does not answer.
+    /// Asks the authoritative servers of a domain from one of them; `None` when none is connected or it does not answer.
     async fn answering(&self, name: &DomainName) -> Option<Elsewhere>;
+
+    /// How fast the authoritative servers of a domain answer at each of them; `None` when none is connected or answers.
+    async fn latencies(&self, name: &DomainName) -> Option<PlaceLooks>;
 }
 
 /// Observes a name. Never fails as a whole: a part that could not be read carries its error.
@@ -119,6 +123,12 @@ pub trait Observer: Send + Sync + 'static {
 
     /// What another place sees of the domain's servers, if there is one: asked before a server counts as dead.
     async fn elsewhere(&self, name: &DomainName) -> Option<Elsewhere> {
+        let _ = name;
+        None
+    }
+
+    /// How fast the domain's servers answer at each point of presence, if there are any.
+    async fn place_latencies(&self, name: &DomainName) -> Option<PlaceLooks> {
         let _ = name;
         None
     }
@@ -279,6 +289,10 @@ impl Observer for NetworkObserver {
 
     async fn elsewhere(&self, name: &DomainName) -> Option<Elsewhere> {
         self.second.as_ref()?.answering(name).await
+    }
+
+    async fn place_latencies(&self, name: &DomainName) -> Option<PlaceLooks> {
+        self.second.as_ref()?.latencies(name).await
     }
 
     async fn web(&self, host: &Fqdn, path: &str, now: Timestamp) -> Result<WebAnswer, String> {

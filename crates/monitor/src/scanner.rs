@@ -15,6 +15,7 @@ use model::ids::Vantage;
 use model::inventory::Row;
 use model::item::Item;
 use model::judge::{Thresholds, judge};
+use model::latency::LatencyHistory;
 use model::names::DomainName;
 use model::observation::{Observation, PartKind};
 use model::ownership::ClaimPolicy;
@@ -86,6 +87,8 @@ pub struct Scanned {
     pub recorded: bool,
     /// Seconds to its next scheduled scan, on average.
     pub interval_s: i64,
+    /// True when points of presence are to be asked about it ([`Scanner::sample_places`]).
+    pub places_due: bool,
 }
 
 /// Scans domains. Cheap to clone.
@@ -164,14 +167,14 @@ impl Scanner {
             let sentence = "Waiting for the registry's rate limit; nothing else was due".to_string();
             let result = ScanResult { changes: vec![], sentence, failed: false };
             self.hub.finished(name, self.clock.now(), result.clone());
-            return Ok(Scanned { result, again_at, recorded: false, interval_s });
+            return Ok(Scanned { result, again_at, recorded: false, interval_s, places_due: false });
         }
 
         self.hub.stage_started(name, self.clock.now(), Stage::Compare);
         let result = self.record(name, (grounds, previous), seen.observation, seen.raw).await;
         let at = self.clock.now();
         match &result {
-            Ok((r, _)) => {
+            Ok((r, ..)) => {
                 let ms = u64::try_from(at.as_millisecond() - began.as_millisecond()).unwrap_or(0);
                 metrics::histogram!("domainscope_scan_seconds")
                     .record(std::time::Duration::from_millis(ms).as_secs_f64());
@@ -190,9 +193,10 @@ impl Scanner {
                 self.hub.finished(name, at, ScanResult { changes: vec![], sentence, failed: true });
             }
         }
-        let (result, confirm_at) = result?;
+        let (result, confirm_at, asked_places_at) = result?;
         let again_at = again_at.into_iter().chain(confirm_at).min();
-        Ok(Scanned { result, again_at, recorded: true, interval_s })
+        let places_due = schedule::places_are_due(name, interval_s, asked_places_at, at);
+        Ok(Scanned { result, again_at, recorded: true, interval_s, places_due })
     }
 
     /// Observes a name that need not be held; records nothing.
@@ -206,14 +210,15 @@ impl Scanner {
         self.store.observation(name, &Vantage::local()).await
     }
 
-    /// What the scan read before it looked is read again only when it no longer holds.
+    /// What the scan read before it looked is read again only when it no longer holds. Returns the result, when to look
+    /// again, and when points of presence were asked last.
     async fn record(
         &self,
         name: &DomainName,
         (mut grounds, mut previous): (ScanGrounds, Option<Versioned>),
         seen: Observation,
         raw: Vec<RawAnswer>,
-    ) -> Result<(ScanResult, Option<Timestamp>), ScanError> {
+    ) -> Result<(ScanResult, Option<Timestamp>, Option<Timestamp>), ScanError> {
         let failed = failures(&seen);
         let mut elsewhere = None;
         for _ in 0..CONFLICTS {
@@ -242,6 +247,8 @@ impl Scanner {
             };
             self.hub.own_faults().note_held(&mut changes);
             let look_again_at = look_again_at.into_iter().chain(held_until).min();
+            let latency = current.delegation.value.as_ref().map(|d| &d.latency);
+            let asked_places_at = latency.and_then(LatencyHistory::places_asked_at);
             let waiting = current.pending.iter().filter(|p| p.change.is_some()).count();
             let first = previous.is_none();
             let plan = self.plan(grounds.holdings);
@@ -278,7 +285,7 @@ impl Scanner {
                         };
                         result.sentence.push_str(&format!("; {n} being confirmed"));
                     }
-                    return Ok((result, look_again_at));
+                    return Ok((result, look_again_at, asked_places_at));
                 }
                 Err(store::Error::Conflict) => {
                     grounds = self.store.scan_grounds(name).await?;

@@ -4,6 +4,8 @@
 use jiff::{Timestamp, ToSpan};
 use model::names::DomainName;
 
+const DAY: i64 = 86_400;
+
 /// The next instant of a name's schedule that is later than `now` by at least half an interval: a manual scan
 /// just now counts for the scheduled one that would follow at once.
 pub fn next_scan(name: &DomainName, interval_s: i64, now: Timestamp) -> Timestamp {
@@ -14,10 +16,33 @@ pub fn next_scan(name: &DomainName, interval_s: i64, now: Timestamp) -> Timestam
     now.checked_add((next - now.as_second()).seconds()).unwrap_or(Timestamp::MAX)
 }
 
+/// The latest instant of a name's place in the day that is not after `now`. The scan of its schedule that follows comes at
+/// once where the interval is a part of a day.
+pub(crate) fn day_began(name: &DomainName, now: Timestamp) -> Timestamp {
+    let phase = i64::try_from(hash(name.as_str()) % DAY.unsigned_abs()).unwrap_or(0);
+    let age = (now.as_second() - phase).rem_euclid(DAY);
+    Timestamp::from_second(now.as_second() - age).unwrap_or(now)
+}
+
+/// True when points of presence are to be asked about a name that is scanned now: once in its day. A name that was never
+/// asked about waits for its place in the day, so that a new point of presence is not asked about all names at once.
+pub(crate) fn places_are_due(
+    name: &DomainName,
+    interval_s: i64,
+    asked_at: Option<Timestamp>,
+    now: Timestamp,
+) -> bool {
+    let began = day_began(name, now);
+    match asked_at.filter(|at| *at <= now) {
+        Some(at) => at < began,
+        None => now.as_second() - began.as_second() < interval_s.max(60),
+    }
+}
+
 /// No scan is due later than that: twice the interval, and at least a day, so that replicas with other settings (or
 /// clocks that are a little off) move nothing of each other's.
 pub fn furthest(interval_s: i64, now: Timestamp) -> Timestamp {
-    let ahead = interval_s.max(60).saturating_mul(2).max(86_400);
+    let ahead = interval_s.max(60).saturating_mul(2).max(DAY);
     now.checked_add(ahead.seconds()).unwrap_or(Timestamp::MAX)
 }
 
@@ -53,5 +78,32 @@ mod tests {
         }
         let max = f64::from(*per_minute.iter().max().unwrap());
         assert!(max / 500.0 <= 1.5, "{max}");
+    }
+
+    #[test]
+    fn places_are_asked_once_in_the_day_of_each_name_and_evenly() {
+        let start: Timestamp = "2026-11-20T14:05:00Z".parse().unwrap();
+        let mut per_hour = [0_u32; 24];
+        for i in 0..2_400 {
+            let name = DomainName::trusted(&format!("name-{i}.example"));
+            let (mut at, mut asked) = (next_scan(&name, 3600, start), Vec::new());
+            // Three days of hourly scans, each a few seconds late.
+            for _ in 0..72 {
+                let scanned = at + 3.seconds();
+                if places_are_due(&name, 3600, asked.last().copied(), scanned) {
+                    asked.push(scanned);
+                }
+                at = next_scan(&name, 3600, scanned);
+            }
+            assert_eq!(asked.len(), 3, "{asked:?}");
+            per_hour[usize::try_from(asked[0].as_second() / 3600 % 24).unwrap()] += 1;
+            // A rescan by a person is not another one; a clock that was wrong does not stop them.
+            assert!(!places_are_due(&name, 3600, asked.last().copied(), asked[2] + 60.seconds()));
+            let wrong = asked[2] + 9_000_000.seconds();
+            assert!(places_are_due(&name, 3600, Some(wrong), asked[2]));
+        }
+        assert!(per_hour.iter().all(|n| (60..=140).contains(n)), "{per_hour:?}");
+        let rare = DomainName::trusted("rare.example");
+        assert!(places_are_due(&rare, 7 * DAY, None, start), "scanned less often than daily: at each scan");
     }
 }

@@ -1,5 +1,6 @@
 //! The loop that works off the queue: leases scans, runs them within their deadline, and says how each ended.
 
+use crate::places;
 use crate::scanner::ScanError;
 use crate::services::{self, ServiceInspector};
 use crate::upkeep::{self, Upkeep};
@@ -36,13 +37,16 @@ pub struct Worker {
     wake: Arc<Notify>,
     inspector: Option<Arc<dyn ServiceInspector>>,
     upkeep: Duty,
+    /// Names that points of presence are asked about.
+    places: Arc<Semaphore>,
 }
 
 impl Worker {
     /// A worker; `name` tells it from others in the lease table.
     pub fn new(scanner: Scanner, name: impl Into<String>) -> Self {
         let upkeep = Duty::alone(UPKEEP);
-        Worker { scanner, name: name.into(), wake: Arc::default(), inspector: None, upkeep }
+        let places = Arc::new(Semaphore::new(places::AT_ONCE));
+        Worker { scanner, name: name.into(), wake: Arc::default(), inspector: None, upkeep, places }
     }
 
     /// The same that deletes old rows only while the duty ([`UPKEEP`]) is its process's.
@@ -100,14 +104,23 @@ impl Worker {
             let more = !jobs.is_empty();
             for job in jobs {
                 let Ok(slot) = slots.clone().acquire_owned().await else { return };
-                let (worker, hurry) = (self.clone(), hurry.clone());
+                let (worker, hurry, stop) = (self.clone(), hurry.clone(), stop.clone());
                 tasks.spawn(async move {
-                    tokio::select! {
-                        () = worker.one(&job) => {}
-                        () = hurry.cancelled() => worker.release(&job).await,
-                    }
+                    let places_due = tokio::select! {
+                        due = worker.one(&job) => due,
+                        () = hurry.cancelled() => {
+                            worker.release(&job).await;
+                            false
+                        }
+                    };
                     drop(slot);
                     worker.wake();
+                    if places_due {
+                        tokio::select! {
+                            () = worker.ask_places(&job) => {}
+                            () = stop.cancelled() => {}
+                        }
+                    }
                 });
             }
             // After taking some, look again at once unless all slots are busy; then a finished scan wakes us.
@@ -124,14 +137,24 @@ impl Worker {
         }
     }
 
-    async fn one(&self, job: &LeasedJob) {
-        let Job::Scan(name) = &job.job else { return };
+    /// Asks the points of presence about a name after its scan, unless they are asked about others already.
+    async fn ask_places(&self, job: &LeasedJob) {
+        if let (Job::Scan(name), Ok(_turn)) = (&job.job, self.places.try_acquire()) {
+            self.scanner.sample_places_quietly(name).await;
+        }
+    }
+
+    /// Scans a name; true when points of presence are to be asked about it then.
+    async fn one(&self, job: &LeasedJob) -> bool {
+        let Job::Scan(name) = &job.job else { return false };
         let deadline = JobKind::Scan.policy().deadline;
         let scan = self.scanner.scan_in_turn(name, job.priority == Priority::Requested);
         // A scan that panics is a failed attempt like any other; nothing it held outlives it.
         let scan = AssertUnwindSafe(scan).catch_unwind();
+        let mut places_due = false;
         let (next, outcome) = match tokio::time::timeout(deadline, scan).await {
             Ok(Ok(Ok(scanned))) => {
+                places_due = scanned.places_due;
                 let outcome = if scanned.recorded { "recorded" } else { "waiting" };
                 metrics::counter!("domainscope_scans_total", "outcome" => outcome).increment(1);
                 let now = self.scanner.clock.now();
@@ -142,17 +165,22 @@ impl Worker {
             }
             Ok(Ok(Err(ScanError::NotHeld))) => (None, None),
             Ok(Ok(Err(ScanError::Store(e)))) => {
-                return self
-                    .failed(job, name, "not_recorded", &format!("the result could not be recorded: {e}"))
+                self.failed(job, name, "not_recorded", &format!("the result could not be recorded: {e}"))
                     .await;
+                return false;
             }
-            Ok(Err(panic)) => return self.failed(job, name, "panicked", &panic_message(&*panic)).await,
+            Ok(Err(panic)) => {
+                self.failed(job, name, "panicked", &panic_message(&*panic)).await;
+                return false;
+            }
             Err(_) => {
                 let reason = format!("it took longer than {} s", deadline.as_secs());
-                return self.failed(job, name, "deadline", &reason).await;
+                self.failed(job, name, "deadline", &reason).await;
+                return false;
             }
         };
         self.complete(job, name, next, outcome).await;
+        places_due
     }
 
     /// Takes a finished scan off the queue. A database that is busy for a moment would otherwise keep the name, and a

@@ -229,6 +229,9 @@ pub trait Store:
     // ---- observations and history --------------------------------------------------------------
     /// The stored observation of a name from a vantage.
     async fn observation(&self, name: &DomainName, vantage: &Vantage) -> Result<Option<Versioned>>;
+    /// Writes an observation in place of the one with the same version; false when it was written meanwhile. Nothing else
+    /// changes: neither history nor log nor the holdings.
+    async fn amend_observation(&self, amended: &Versioned) -> Result<bool>;
     /// Writes a scan: observation, snapshot, raw answers, items, events and log entries in one transaction.
     async fn record(&self, record: &Record) -> Result<LogPosition>;
     /// Kept states of a name, newest first. Only for organisations that hold the name.

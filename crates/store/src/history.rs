@@ -21,6 +21,15 @@ pub(crate) async fn observation(db: &Db, name: &DomainName, vantage: &Vantage) -
     row.map(|r| Ok(Versioned { version: r.int(0)?, observation: stored::observation(&r, 1)? })).transpose()
 }
 
+pub(crate) async fn amend_observation(db: &Db, amended: &Versioned) -> Result<bool> {
+    let o = &amended.observation;
+    let packed = stored::Text::of(o)?.pack(None)?;
+    let sql = "UPDATE observations SET version = version + 1, json = '', packed = $4 \
+               WHERE name = $1 AND vantage = $2 AND version = $3";
+    let values = args![o.name.as_str(), o.vantage.0.as_str(), amended.version, packed];
+    Ok(db.write(sql, values).await? == 1)
+}
+
 pub(crate) async fn snapshots(
     db: &Db,
     org: OrgId,

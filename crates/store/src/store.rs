@@ -203,6 +203,10 @@ impl Store for Database {
         history::observation(&self.db, name, vantage).await
     }
 
+    async fn amend_observation(&self, amended: &Versioned) -> Result<bool> {
+        history::amend_observation(&self.db, amended).await
+    }
+
     async fn record(&self, record: &Record) -> Result<LogPosition> {
         self.recorder.record(record).await
     }

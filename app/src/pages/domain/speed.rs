@@ -8,7 +8,10 @@ use crate::components::time::millis;
 use leptos::prelude::*;
 use model::Timestamp;
 use model::finding::{Finding, Level};
-use model::latency::{ChainServer, LatencyHistory, MIN_LOOKS, SLOW_MS, SLOW_PARENT, SLOW_UNICAST};
+use model::latency::{
+    ChainServer, LatencyHistory, MIN_LOOKS, PlaceLatency, SLOW_MS, SLOW_PARENT, SLOW_UNICAST,
+};
+use model::places::SLOW_MS as SLOW_AT_PLACE_MS;
 
 /// Size of a line of latencies, in pixels.
 const LINE: (f32, f32) = (120.0, 20.0);
@@ -28,7 +31,7 @@ pub(crate) fn speed(
         slowest.as_ref().is_some_and(|(z, n, a)| (z, n, a) == (&s.zone, &s.server, &s.address))
     };
     let rows = |servers: &[&ChainServer], zones| {
-        servers.iter().map(|s| row(s, top, is_slowest(s), zones)).collect_view()
+        servers.iter().map(|s| row(s, top, (is_slowest(s), chain.is_anycast(s)), zones)).collect_view()
     };
     let above = (!above.is_empty()).then(|| {
         view! {
@@ -41,6 +44,7 @@ pub(crate) fn speed(
             </details>
         }
     });
+    let places = (!chain.places.is_empty()).then(|| places(chain));
     let slow = findings.iter().filter(|f| f.tag == SLOW_UNICAST || f.tag == SLOW_PARENT).map(|f| {
         let tone = if f.level >= Level::Warning { Tone::Warn } else { Tone::Info };
         banner(tone, f.message.clone(), f.fix.clone())
@@ -59,6 +63,7 @@ pub(crate) fn speed(
                 </div>
                 <div class="card-body empty:hidden [&_>_.banner:last-child]:mb-0">{slow}{summary}</div>
                 {(!own.is_empty()).then(|| table("Servers of the zone", false, rows(&own, false)))}
+                {places}
                 {above}
             </section>
         }
@@ -109,7 +114,35 @@ fn table(label: &'static str, zones: bool, rows: impl IntoView + 'static) -> Any
     .into_any()
 }
 
-fn row(s: &ChainServer, top: f32, slowest: bool, zones: bool) -> AnyView {
+/// What each point of presence measured, about once a day.
+fn places(chain: &LatencyHistory) -> AnyView {
+    let of_place = |p: &PlaceLatency| {
+        let from = if p.region.is_empty() { p.id.clone() } else { format!("{} · {}", p.id, p.region) };
+        let row = |s: &ChainServer| {
+            let stats = s.stats();
+            let time = stats.map_or_else(|| "no answer".to_string(), |st| millis(st.median));
+            let slow = stats.is_some_and(|st| st.median >= SLOW_AT_PLACE_MS);
+            let class = if slow { "num text-warn" } else { "num" };
+            view! {
+                <tr class="text-inherit"><th scope="row" class="mono">{from.clone()}</th><td class="mono">{format!("{} {}", s.server, s.address)}</td>
+                    <td class=class>{time}</td><td class="num">{stats.map_or(0, |st| st.looks)}</td><td class="mono wrap">{s.ids.join(", ")}</td></tr>
+            }
+        };
+        p.seen.servers.iter().map(row).collect_view()
+    };
+    let rows = chain.places.iter().map(of_place).collect_view();
+    view! {
+        <div class="tbl-scroll" tabindex="0" role="region" aria-label="Servers of the zone from each point of presence">
+            <table class="tbl tbl-tight">
+                <thead><tr><th scope="col">"From"</th><th scope="col">"Server"</th><th scope="col" class="num">"Median"</th><th scope="col" class="num">"Samples"</th><th scope="col">"Identifier"</th></tr></thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}
+
+fn row(s: &ChainServer, top: f32, (slowest, anycast): (bool, bool), zones: bool) -> AnyView {
     let zone = zones.then(|| view! { <td class="mono">{s.zone.clone()}</td> });
     let stats = s.stats();
     let number = |pick: fn(&model::latency::LatencyStats) -> f64| match &stats {
@@ -125,7 +158,7 @@ fn row(s: &ChainServer, top: f32, slowest: bool, zones: bool) -> AnyView {
     };
     let mark = slowest.then(|| view! { <span class="tag">"slowest"</span> });
     let ids = s.ids.join(", ");
-    let anycast = s.is_anycast().then(|| view! { <span class="tag" title=ids>"anycast"</span> });
+    let anycast = anycast.then(|| view! { <span class="tag" title=ids>"anycast"</span> });
     view! {
         <tr class="text-inherit">
             {zone}
@@ -208,6 +241,10 @@ mod tests {
     }
 
     fn html(n: usize, ms: f32) -> String {
+        html_with(n, ms, vec![])
+    }
+
+    fn html_with(n: usize, ms: f32, places: Vec<PlaceLatency>) -> String {
         let now = Timestamp::from_second(1_800_000_000).unwrap();
         let mut own = vec![Some(ms); n];
         own[0] = None;
@@ -217,6 +254,7 @@ mod tests {
                 server("io", "a.nic.io", "192.0.2.1", vec![Some(9.0); n]),
                 server("q7.io", "ns1.q7.io", "192.0.2.2", own),
             ],
+            places,
         };
         let owner = Owner::new();
         owner.with(|| speed(&chain, "q7.io", &chain.findings("q7.io"), now).unwrap().to_html())
@@ -246,6 +284,23 @@ mod tests {
             "{quick}"
         );
         assert!(quick.contains("p95 20 ms"), "{quick}");
+    }
+
+    #[test]
+    fn each_place_stands_with_its_figures_and_other_identifiers_are_anycast() {
+        let place = |id: &str, ms: f32, nsid: &str| {
+            let mut one = server("q7.io", "ns1.q7.io", "192.0.2.2", vec![Some(ms)]);
+            one.ids.push(nsid.into());
+            let seen = LatencyHistory { servers: vec![one], ..LatencyHistory::default() };
+            PlaceLatency { id: id.into(), region: "ap-southeast".into(), seen }
+        };
+        let html = html_with(14, 180.0, vec![place("sin-1", 412.0, "m1")]);
+        assert!(html.contains("sin-1 · ap-southeast") && html.contains("412 ms"), "{html}");
+        assert!(html.contains("Median from the points of presence: sin-1 412 ms"), "{html}");
+        assert!(html.contains("text-warn") && !html.contains(">anycast<"), "{html}");
+        let html = html_with(14, 180.0, vec![place("sin-1", 412.0, "m1"), place("fra-1", 9.0, "m2")]);
+        assert!(html.contains(">anycast<") && !html.contains("no sign of anycast"), "{html}");
+        assert!(!self::html(14, 180.0).contains("From</th>"));
     }
 
     #[test]

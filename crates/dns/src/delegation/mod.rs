@@ -40,7 +40,7 @@ pub(crate) async fn delegation(session: &Session, zone: &Name) -> Result<Delegat
             negative_soa: side.enclosing_soa.clone(),
             soa: side.enclosing_soa,
             provider: None,
-            latency: LatencyHistory { looks: Vec::new(), servers: side.chain },
+            latency: LatencyHistory { servers: side.chain, ..LatencyHistory::default() },
             notes,
         });
     }
@@ -65,7 +65,7 @@ pub(crate) async fn delegation(session: &Session, zone: &Name) -> Result<Delegat
     let mut chain = side.chain;
     chain.extend(states.iter().filter_map(|s| latency_sample(zone, s)));
     Ok(Delegation {
-        latency: LatencyHistory { looks: Vec::new(), servers: chain },
+        latency: LatencyHistory { servers: chain, ..LatencyHistory::default() },
         provider: provider::provider(&names, &zone.to_string()),
         zone: zone.to_string(),
         parent: side.parent.to_string(),

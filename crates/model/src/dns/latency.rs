@@ -4,10 +4,11 @@
 //!
 //! To show it (DNS tab): one table per zone of the chain, a row per server address with [`ChainServer::stats`]
 //! (median and p95 of so many looks), a line of [`ChainServer::ms`] over [`LatencyHistory::looks`] (gaps where a look got no
-//! answer), prefix and AS from `network`, and the ids; "anycast" where [`ChainServer::is_anycast`]. Mark the row of
+//! answer), prefix and AS from `network`, and the ids; "anycast" where [`LatencyHistory::is_anycast`]. Mark the row of
 //! [`LatencyHistory::slowest`]; above the table, [`LatencyHistory::spread`] in words. Say "not enough looks yet" below
 //! [`MIN_LOOKS`] answers.
 
+use super::place_latency::PlaceLatency;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -78,6 +79,10 @@ pub struct LatencyHistory {
     pub looks: Vec<Timestamp>,
     /// Every server × address of the chain, from the top down.
     pub servers: Vec<ChainServer>,
+    /// What points of presence see of the zone's own servers, by identity, at most
+    /// [`MAX_PLACES`](super::place_latency::MAX_PLACES).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<PlaceLatency>,
 }
 
 impl ChainServer {
@@ -116,8 +121,24 @@ pub fn anycast(views: &[&LatencyHistory], address: IpAddr) -> bool {
 }
 
 /// The newest look laid after the looks before it. Servers that left the chain are dropped; what a look does not tell
-/// (network, identifiers) is kept from before.
-pub fn merge_latency(previous: Option<&LatencyHistory>, mut current: LatencyHistory) -> LatencyHistory {
+/// (network, identifiers, places) is kept from before.
+pub fn merge_latency(previous: Option<&LatencyHistory>, current: LatencyHistory) -> LatencyHistory {
+    let mut merged = merge(previous, current, (MAX_LOOKS, MAX_IDS));
+    if let Some(previous) = previous {
+        merged.places.clone_from(&previous.places);
+    }
+    if let Some(now) = merged.looks.last().copied() {
+        merged.drop_old_places(now);
+    }
+    merged
+}
+
+/// The same without places, with the most looks and identifiers that are kept.
+pub(super) fn merge(
+    previous: Option<&LatencyHistory>,
+    mut current: LatencyHistory,
+    (most_looks, most_ids): (usize, usize),
+) -> LatencyHistory {
     let Some(previous) = previous else { return current };
     if current.looks.is_empty() {
         return previous.clone();
@@ -126,7 +147,7 @@ pub fn merge_latency(previous: Option<&LatencyHistory>, mut current: LatencyHist
     let first = current.looks.first().copied();
     let kept = previous.looks.iter().take_while(|at| first.is_none_or(|first| **at < first)).count();
     let total = kept + current.looks.len();
-    let drop = total.saturating_sub(MAX_LOOKS);
+    let drop = total.saturating_sub(most_looks);
     for server in &mut current.servers {
         let same = |s: &&ChainServer| {
             s.zone == server.zone && s.server == server.server && s.address == server.address
@@ -138,22 +159,22 @@ pub fn merge_latency(previous: Option<&LatencyHistory>, mut current: LatencyHist
             server.network = server.network.take().or_else(|| before.network.clone());
             let mut ids = before.ids.clone();
             ids.append(&mut server.ids);
-            server.ids = distinct(ids);
+            server.ids = distinct(ids, most_ids);
         }
     }
     current.looks = previous.looks[..kept].iter().chain(&current.looks).skip(drop).copied().collect();
     current
 }
 
-/// Each once, the newest [`MAX_IDS`], in the order of their first appearance.
-fn distinct(ids: Vec<String>) -> Vec<String> {
+/// Each once, the newest `most`, in the order of their first appearance.
+fn distinct(ids: Vec<String>, most: usize) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for id in ids {
         if !out.contains(&id) {
             out.push(id);
         }
     }
-    let extra = out.len().saturating_sub(MAX_IDS);
+    let extra = out.len().saturating_sub(most);
     out.split_off(extra)
 }
 
@@ -169,7 +190,7 @@ impl LatencyHistory {
         for server in &mut self.servers {
             let Some(network) = networks.iter().find(|n| n.address == server.address) else { continue };
             server.ids.extend(network.id.clone());
-            server.ids = distinct(std::mem::take(&mut server.ids));
+            server.ids = distinct(std::mem::take(&mut server.ids), MAX_IDS);
             if network.prefix.is_some() {
                 server.network = Some(network.clone());
             }

@@ -8,6 +8,7 @@ mod denial;
 mod dnssec;
 pub mod latency;
 pub mod nameserver;
+pub mod place_latency;
 mod problem;
 mod record;
 mod server_state;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::dns::latency::{MAX_LOOKS, MIN_LOOKS, ServerNetwork, anycast, merge_latency};
+use crate::dns::place_latency::PlaceLatency;
 use crate::finding::{Finding, Level};
 use jiff::Timestamp;
 
@@ -28,7 +29,7 @@ fn placed(mut s: ChainServer, prefix: &str, asn: u32) -> ChainServer {
 
 fn chain(servers: Vec<ChainServer>) -> LatencyHistory {
     let looks = servers.iter().map(|s| s.ms.len()).max().unwrap_or(0);
-    LatencyHistory { looks: (0..looks as i64).map(at).collect(), servers }
+    LatencyHistory { looks: (0..looks as i64).map(at).collect(), servers, places: vec![] }
 }
 
 fn one_place(ms: &[f32]) -> LatencyHistory {
@@ -134,6 +135,73 @@ fn servers_in_several_systems_weigh_less_and_unknown_places_are_said_to_be_unkno
     c.servers[1] = placed(c.servers[1].clone(), "203.0.113.0/24", 64500);
     assert_eq!(c.spread("a.example"), Spread::OneSystem { asn: 64500 });
     assert_eq!(c.spread("nothing.example"), Spread::Unknown);
+}
+
+/// The same chain with the median of each place for ns2, after so many looks, and what the server calls itself there.
+fn with_places(mut c: LatencyHistory, places: &[(&str, f32, &str)], looks: usize) -> LatencyHistory {
+    let place = |(id, ms, nsid): &(&str, f32, &str)| {
+        let mut one = server("a.example", "ns2.a.example", "198.51.100.2", &vec![*ms; looks]);
+        one.ids.extend((!nsid.is_empty()).then(|| (*nsid).to_string()));
+        PlaceLatency { id: (*id).into(), region: "eu".into(), seen: chain(vec![one]) }
+    };
+    c.places = places.iter().map(place).collect();
+    c
+}
+
+#[test]
+fn a_slow_server_is_told_with_the_figure_of_each_place() {
+    let places = [("fra-1", 12.34, "m1"), ("sin-1", 412.0, "m1")];
+    let found = with_places(one_place(&[180.0; 24]), &places, 1).findings("a.example");
+    let f = &found[0];
+    assert_eq!((found.len(), f.level), (1, Level::Warning));
+    assert_eq!(f.args["places"], serde_json::json!({ "fra-1": 12.3, "sin-1": 412.0 }));
+    assert_eq!((f.args["routing"].as_str(), f.args["nsid"].as_str()), (Some("unicast"), Some("m1")));
+    for part in ["unicast, as it is m1 from every place", "sin-1 412 ms, fra-1 12 ms"] {
+        assert!(f.message.contains(part), "{part}: {}", f.message);
+    }
+    // Without identifiers it is not known.
+    let silent = [("fra-1", 12.0, ""), ("sin-1", 412.0, "")];
+    let f = &with_places(one_place(&[180.0; 24]), &silent, 1).findings("a.example")[0];
+    assert_eq!((f.args["routing"].as_str(), f.args.get("nsid")), (Some("unknown"), None));
+    assert!(f.message.contains("no sign of anycast"), "{}", f.message);
+    // Without places nothing is said of them.
+    let f = &one_place(&[180.0; 24]).findings("a.example")[0];
+    assert!(!f.args.contains_key("places") && !f.message.contains("presence"), "{f:?}");
+}
+
+#[test]
+fn identifiers_that_differ_between_places_are_anycast_and_no_finding() {
+    let places = [("fra-1", 12.0, "m1"), ("sin-1", 412.0, "m2")];
+    assert_eq!(with_places(one_place(&[180.0; 24]), &places, 9).findings("a.example"), Vec::new());
+}
+
+#[test]
+fn a_server_that_is_fast_here_and_slow_at_a_place_is_told_after_three_looks() {
+    let near = || one_place(&[20.0; 24]);
+    let places = [("fra-1", 12.0, ""), ("sin-1", 412.0, "")];
+    assert_eq!(with_places(near(), &places, 2).findings("a.example"), Vec::new());
+    let found = with_places(near(), &places, 3).findings("a.example");
+    assert_eq!((found.len(), found[0].tag.as_str(), found[0].level), (1, SLOW_UNICAST, Level::Notice));
+    assert!(
+        found[0].message.starts_with("ns2.a.example/198.51.100.2 takes 412 ms from sin-1"),
+        "{}",
+        found[0].message
+    );
+    assert_eq!(
+        (found[0].args["median"].as_f64(), found[0].args["places"]["sin-1"].as_f64()),
+        (Some(20.0), Some(412.0))
+    );
+    let fast = [("fra-1", 12.0, ""), ("sin-1", 199.0, "")];
+    assert_eq!(with_places(near(), &fast, 9).findings("a.example"), Vec::new());
+}
+
+#[test]
+fn a_scan_keeps_what_places_said_and_drops_it_after_a_week() {
+    let before = with_places(one_place(&[20.0]), &[("fra-1", 12.0, "")], 1);
+    let later = |s: i64| LatencyHistory { looks: vec![at(s)], ..one_place(&[20.0]) };
+    let merged = merge_latency(Some(&before), later(3600));
+    assert_eq!(merged.places, before.places);
+    assert_eq!(merge_latency(Some(&merged), later(8 * 86_400)).places, []);
 }
 
 #[test]

@@ -3,6 +3,9 @@
 
 use super::compare::{Authority, AuthorityOutcome, Judged, VerdictKind};
 use super::rdata::same_rrset;
+use crate::dns::latency::{ChainServer, LatencyHistory};
+use crate::dns::place_latency::PlaceLatency;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,6 +54,26 @@ impl<T> Looked<T> {
             ));
         }
         sentence
+    }
+}
+
+impl PlaceLatency {
+    /// One look of a place: what it saw of the servers of the zone.
+    pub fn of(id: String, region: String, seen: &Authority, at: Timestamp) -> Self {
+        let own = seen.servers.iter().filter(|s| s.zone == seen.zone);
+        let servers = own.filter_map(|s| {
+            Some(ChainServer {
+                zone: s.zone.clone(),
+                server: s.server.clone(),
+                address: s.address?,
+                ms: vec![s.latency_ms.map(|ms| ms as f32)],
+                network: None,
+                ids: s.nsid.iter().cloned().collect(),
+            })
+        });
+        let seen =
+            LatencyHistory { looks: vec![at], servers: servers.collect(), ..LatencyHistory::default() };
+        PlaceLatency { id, region, seen }
     }
 }
 

@@ -330,12 +330,21 @@ impl Services {
 /// Agents that are online and have room for another question.
 pub(super) async fn online(store: &dyn Store, now: Timestamp) -> Result<Vec<Agent>, store::Error> {
     let queues = store.agent_queues(now).await?;
-    let mut agents = store.agents().await?;
+    Ok(with_room(store.agents().await?, &queues, QUEUE_MAX, now))
+}
+
+/// Those of the agents that are online and have fewer than `most` questions.
+pub(super) fn with_room(
+    mut agents: Vec<Agent>,
+    queues: &[(String, u64)],
+    most: u64,
+    now: Timestamp,
+) -> Vec<Agent> {
     agents.retain(|a| {
         let waiting = queues.iter().find(|(id, _)| *id == a.id).map_or(0, |(_, n)| *n);
-        state(a, now) == AgentState::Online && waiting < QUEUE_MAX
+        state(a, now) == AgentState::Online && waiting < most
     });
-    Ok(agents)
+    agents
 }
 
 /// Asks an agent and waits for its answer.

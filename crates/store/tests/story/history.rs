@@ -146,6 +146,32 @@ pub async fn states_are_kept_with_their_answers(place: &Place) {
     assert!(matches!(s.raw(ONE, &name("b.example"), kept[0].id).await, Err(Error::NotFound)));
 }
 
+pub async fn an_observation_is_amended_unless_it_was_written_meanwhile(place: &Place) {
+    let (s, other) = (place.open().await, place.open().await);
+    add(&*s, ONE, &["a.example"]).await;
+    let n = name("a.example");
+    let mut r = scan(&*s, "a.example", &[change("X")], later(1)).await;
+    (r.snapshot, r.raw) = (Some(vec![]), vec![raw("first")]);
+    s.record(&r).await.unwrap();
+    let (head, counts) = (s.head().await.unwrap(), s.counts(ONE, &n).await.unwrap());
+    let mut amended = other.observation(&n, &Vantage::local()).await.unwrap().unwrap();
+    amended.observation.certificates.attempted_at = Some(later(5));
+    let scanned = scan(&*s, "a.example", &[], later(6)).await;
+    assert!(other.amend_observation(&amended).await.unwrap());
+    assert!(!s.amend_observation(&amended).await.unwrap(), "of an older version");
+    assert!(matches!(s.record(&scanned).await, Err(Error::Conflict)), "the scan reads it again");
+    let found = s.observation(&n, &Vantage::local()).await.unwrap().unwrap();
+    assert_eq!((found.version, &found.observation), (2, &amended.observation));
+    assert_eq!((s.head().await.unwrap(), s.counts(ONE, &n).await.unwrap()), (head, counts));
+    let scanned = scan(&*s, "a.example", &[], later(6)).await;
+    s.record(&scanned).await.unwrap();
+    // What is not there is not made.
+    s.remove(ONE, std::slice::from_ref(&n), later(7)).await.unwrap();
+    s.prune(later(7), 400).await.unwrap();
+    assert!(!s.amend_observation(&amended).await.unwrap());
+    assert!(s.observation(&n, &Vantage::local()).await.unwrap().is_none());
+}
+
 pub async fn pruning_keeps_the_newest_change(place: &Place) {
     let s = place.open().await;
     add(&*s, ONE, &["a.example", "gone.example"]).await;

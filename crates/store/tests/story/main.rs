@@ -97,6 +97,7 @@ stories! {
     history::two_scans_of_one_name_conflict,
     history::what_was_said_meanwhile_is_kept,
     history::states_are_kept_with_their_answers,
+    history::an_observation_is_amended_unless_it_was_written_meanwhile,
     history::pruning_keeps_the_newest_change,
     history::organisations_see_only_their_own,
     history::events_are_selected_and_acknowledged_once,

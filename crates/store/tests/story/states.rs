@@ -42,6 +42,7 @@ fn observed(n: &str, round: i64) -> Observation {
                 network: None,
                 ids: vec![],
             }],
+            places: vec![],
         },
         notes: vec![],
     };
