@@ -14,8 +14,12 @@ use model::tools::chain::AuthorityServer;
 use model::web_places::{WebAnswer, WebPlace};
 use service::{
     AgentState, AgentToken, AgentView, ApiError, ApiResult, ClusterClaim, ClusterClaimDraft, FleetBackend,
-    FleetReport, RefusedJoin, ThirdPartyView,
+    FleetReport, LatencyHour, RefusedJoin, ThirdPartyView,
 };
+
+fn hour((ago, median, p95): (i64, u32, u32)) -> LatencyHour {
+    LatencyHour { at: now() - ago.hours(), median, p95 }
+}
 
 fn agent(id: &str, region: &str, state: AgentState) -> AgentView {
     AgentView {
@@ -27,6 +31,10 @@ fn agent(id: &str, region: &str, state: AgentState) -> AgentView {
         joined_at: now(),
         seen_at: if state == AgentState::Offline { now() - 143.minutes() } else { now() },
         latency_ms: (state == AgentState::Online).then_some(14),
+        hours: match state {
+            AgentState::Online => [(2, 12, 30), (0, 14, 90)].map(hour).into(),
+            _ => vec![],
+        },
         queue: 3,
     }
 }

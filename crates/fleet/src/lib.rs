@@ -4,6 +4,7 @@ mod accept;
 mod claim;
 mod keys;
 mod protocol;
+mod series;
 
 pub use accept::{AnswerError, accept};
 pub use claim::{
@@ -15,3 +16,4 @@ pub use protocol::{
     ANSWER_MAX, Answer, AnswerSent, Join, JoinToken, Joined, OLDEST_PROTOCOL, PROTOCOL, Poll, PollReply,
     Question, SignedRequest, Work,
 };
+pub use series::{HourLatency, LatencySeries};

@@ -70,8 +70,22 @@ pub struct AgentView {
     pub seen_at: Timestamp,
     /// Time of a short request to this server, in milliseconds.
     pub latency_ms: Option<u32>,
+    /// The hours of the last day in which it was measured, oldest first.
+    #[serde(default)]
+    pub hours: Vec<LatencyHour>,
     /// Questions that wait for it or that it works on.
     pub queue: u64,
+}
+
+/// How far a point of presence was away from this server in an hour.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatencyHour {
+    /// When the hour began.
+    pub at: Timestamp,
+    /// Half of the requests were shorter, in milliseconds.
+    pub median: u32,
+    /// 95 of 100 were shorter, in milliseconds.
+    pub p95: u32,
 }
 
 /// A request to join that was refused although its token was valid.

@@ -33,6 +33,6 @@ pub use features::{
 };
 pub use fleet::{
     AgentState, AgentToken, AgentView, ClusterClaim, ClusterClaimDraft, FleetBackend, FleetReport,
-    RefusedJoin, ThirdPartyView,
+    LatencyHour, RefusedJoin, ThirdPartyView,
 };
 pub use types::{CheckOutcome, ConnectRequest, ConnectView, CreatedLink, ScanReport, Session, TemplateDraft};

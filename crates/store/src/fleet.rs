@@ -7,7 +7,7 @@ use crate::cluster_claims;
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Tx, args};
 use crate::store::Database;
-use ::fleet::ID_CLAIM;
+use ::fleet::{ID_CLAIM, LatencySeries};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -90,6 +90,9 @@ pub struct Agent {
     pub seen_at: Timestamp,
     /// The time of its last short request, in milliseconds.
     pub latency_ms: Option<u32>,
+    /// The times of its short requests over the last day.
+    #[serde(default, skip_serializing_if = "LatencySeries::is_empty")]
+    pub latency: LatencySeries,
     /// Questions it works on.
     pub running: u32,
     /// True when it is about to stop.

@@ -196,6 +196,7 @@ async fn a_flood_before_the_first_request_of_an_agent_does_not_keep_it_out() {
         joined_at: now,
         seen_at: now,
         latency_ms: None,
+        latency: Default::default(),
         running: 0,
         draining: false,
     };

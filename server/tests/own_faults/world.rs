@@ -219,6 +219,7 @@ impl PointOfPresence {
             joined_at: now,
             seen_at: now,
             latency_ms: None,
+            latency: Default::default(),
             running: 0,
             draining: false,
         };

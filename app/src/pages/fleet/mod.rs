@@ -1,6 +1,7 @@
 //! Fleet: the identity of this installation and its points of presence. Adding and revoking are forms to the page's own
 //! address.
 
+mod day;
 mod join;
 
 use crate::components::banner::{Tone, banner, page_failure};
@@ -87,7 +88,7 @@ fn finding(a: &AgentView, f: &FleetReport) -> Option<AnyView> {
         (AgentState::Online, Some(ms)) if ms > SLOW_MS => (
             "slow",
             "i text-warn",
-            format!("{} is {ms} ms away", a.id),
+            slower(a, ms),
             "Measured to this server, not to name servers: its results arrive later and are not wrong.".to_string(),
         ),
         _ => return None,
@@ -99,6 +100,16 @@ fn finding(a: &AgentView, f: &FleetReport) -> Option<AnyView> {
         }
         .into_any(),
     )
+}
+
+/// How far away it is, and how far it was a day ago where that is much less.
+fn slower(a: &AgentView, ms: u32) -> String {
+    match a.hours.first().map(|h| h.median) {
+        Some(before) if ms > before.saturating_mul(3) / 2 => {
+            format!("{} is {ms} ms away, was {before} ms in the first hour of the last day", a.id)
+        }
+        _ => format!("{} is {ms} ms away", a.id),
+    }
 }
 
 /// A request to join with an identity that a member has.
@@ -145,7 +156,7 @@ fn agents(f: &FleetReport) -> AnyView {
             <div class="card-head"><h2>"Points of presence"</h2><span class="text-muted">{f.agents.len()}</span><div class="aside">"by region · latency to this server"</div></div>
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Points of presence">
                 <table class="tbl">
-                    <thead><tr><th scope="col"><span class="mono">"id.k8s.io"</span></th><th scope="col" class="max-sm:hidden">"Version"</th><th scope="col">"State"</th><th scope="col" class="num max-sm:hidden">"Latency"</th><th scope="col" class="num max-sm:hidden">"Queue"</th><th scope="col" class="num">"Last seen"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
+                    <thead><tr><th scope="col"><span class="mono">"id.k8s.io"</span></th><th scope="col" class="max-sm:hidden">"Version"</th><th scope="col">"State"</th><th scope="col" class="num max-sm:hidden">"Latency, 24 h"</th><th scope="col" class="num max-sm:hidden">"Queue"</th><th scope="col" class="num">"Last seen"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
@@ -195,7 +206,7 @@ fn row(a: &AgentView, f: &FleetReport) -> AnyView {
             <th scope="row"><span class="two"><span class="mono">{a.id.clone()}</span><small>{region}</small></span></th>
             <td class="max-sm:hidden">{version}</td>
             <td>{pill(a.state)}</td>
-            <td class="num max-sm:hidden">{latency}</td>
+            <td class="num max-sm:hidden"><span class="flex items-center justify-end gap-2">{day::line(&a.hours, f.now, SLOW_MS)}{latency}</span></td>
             <td class="num max-sm:hidden">{a.queue}</td>
             <td class="num"><Ago at=a.seen_at now=f.now/></td>
             <td class="num">{f.may_change.then(|| revoke(&a.id))}</td>

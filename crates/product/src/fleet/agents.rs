@@ -120,6 +120,7 @@ impl Services {
             joined_at: now,
             seen_at: now,
             latency_ms: None,
+            latency: Default::default(),
             running: 0,
             draining: false,
         };
@@ -221,7 +222,12 @@ impl Services {
         let _use = self.fleet_is_on()?;
         let poll: Poll = read(signed.request.body)?;
         let now = self.now();
+        let mut latency = agent.latency.clone();
+        if let Some(ms) = poll.latency_ms {
+            latency.note(now, ms);
+        }
         let seen = Agent {
+            latency,
             version: poll.version.chars().filter(|c| !c.is_control()).take(40).collect(),
             protocol: poll.protocol.min(PROTOCOL),
             seen_at: now,

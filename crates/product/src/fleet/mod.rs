@@ -31,7 +31,7 @@ use model::web_places::WebPlace;
 use service::policy::{Action, authorize};
 use service::{
     AgentState, AgentToken, AgentView, ApiError, ApiResult, ClusterClaim, ClusterClaimDraft, FleetBackend,
-    FleetReport,
+    FleetReport, LatencyHour,
 };
 use store::{Agent, ClusterClaimWrite, IdentityRule, Store, StoredClusterClaim};
 
@@ -164,6 +164,10 @@ async fn server_key(store: &dyn Store, now: Timestamp) -> ApiResult<KeyPair> {
     KeyPair::read(&text).map_err(broken)
 }
 
+fn hour(h: ::fleet::HourLatency) -> LatencyHour {
+    LatencyHour { at: h.at, median: h.median, p95: h.p95 }
+}
+
 fn state(agent: &Agent, now: Timestamp) -> AgentState {
     if now.duration_since(agent.seen_at) > SignedDuration::from_secs(ONLINE_SECONDS) {
         AgentState::Offline
@@ -195,6 +199,7 @@ pub async fn report(store: &dyn Store, now: Timestamp) -> ApiResult<FleetReport>
         joined_at: a.joined_at,
         seen_at: a.seen_at,
         latency_ms: a.latency_ms,
+        hours: a.latency.hours(now).into_iter().map(hour).collect(),
     });
     Ok(FleetReport {
         id: of(ID_CLAIM).await?.unwrap_or_default(),

@@ -233,6 +233,7 @@ mod tests {
             joined_at: Timestamp::UNIX_EPOCH,
             seen_at: Timestamp::UNIX_EPOCH,
             latency_ms: None,
+            latency: Default::default(),
             running: 0,
             draining: false,
         }

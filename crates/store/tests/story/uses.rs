@@ -123,6 +123,7 @@ pub fn agent(id: &str) -> Agent {
         joined_at: now(),
         seen_at: now(),
         latency_ms: None,
+        latency: Default::default(),
         running: 0,
         draining: false,
     }
