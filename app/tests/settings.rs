@@ -92,6 +92,25 @@ async fn the_fleet_says_who_is_where_and_how_to_add_a_place() {
 }
 
 #[tokio::test]
+async fn one_server_is_asked_from_each_place_without_script() {
+    let (_, html) = page(&story(), "/fleet").await;
+    assert!(html.contains("action=\"/fleet#server\"") && html.contains("the slowest"), "{html}");
+    let (status, html) = page(&story(), "/fleet?name=www.alder.example").await;
+    assert_eq!(status, 200);
+    let t = text(&html);
+    says(&t, &["One server from each place", "412 ms", "12 ms from This server and in 412 ms from sin-1"]);
+    says(&t, &["one machine, unicast", "1 of 4 points of presence were asked", "Ask from each place"]);
+    assert!(
+        html.contains("<option") && html.contains("value=\"ns1.alder.example\""),
+        "its servers are a choice"
+    );
+    let t = read(&story(), "/fleet?name=www.alder.example&server=ns9.other.example").await;
+    says(&t, &["ns9.other.example is no name server of this zone; this is ns1.alder.example"]);
+    let t = read(&story(), "/fleet?name=q7.io").await;
+    says(&t, &["No point of presence is online."]);
+}
+
+#[tokio::test]
 async fn a_claim_says_what_to_publish_where_and_why_it_does_not_count_yet() {
     let t = read(&story(), "/domains/q7.io/ownership").await;
     says(

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use model::compare::Comparison;
 use model::configure::ServiceReport;
 use model::fqdn::FqdnReport;
+use model::one_server::ServerFromPlaces;
 use model::places::{Looked, PlacesView};
 use model::resolvers::PublicResolver;
 use model::third_party::ThirdPartyLook;
@@ -36,6 +37,16 @@ pub async fn compare(
 pub async fn ask_places(name: String, rtype: String) -> Result<PlacesView, ApiError> {
     let (backend, caller) = context::backend()?;
     Ok(PlacesView::of(&backend.ask_places(&caller, &name, &rtype).await?))
+}
+
+/// One name server of a zone from every place: the one that is named, or the slowest.
+#[server(name = AskServer, prefix = "/api/fn", endpoint = "ask-server", output = Json)]
+pub async fn ask_server(
+    name: String,
+    #[server(default)] server: String,
+) -> Result<ServerFromPlaces, ApiError> {
+    let (backend, caller) = context::backend()?;
+    Ok(ServerFromPlaces::of(&name, &server, &backend.ask_places(&caller, &name, "SOA").await?))
 }
 
 /// What a web server answers from every place.

@@ -37,7 +37,8 @@ pub use judgement::{
 };
 pub use registration::epp;
 pub use tools::{
-    address_space, compare, configure, doh_json, flush, fqdn, places, resolvers, third_party, web_places,
+    address_space, compare, configure, doh_json, flush, fqdn, one_server, places, resolvers, third_party,
+    web_places,
 };
 pub use views::{detail, feed, fields, health, inventory, list_query, paste, row, scan, timeline};
 

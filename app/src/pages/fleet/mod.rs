@@ -3,6 +3,7 @@
 
 mod day;
 mod join;
+mod one_server;
 
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::icon;
@@ -54,6 +55,7 @@ fn page(p: &SettingsPage<FleetReport>) -> AnyView {
             {join::made(f, outcome)}
             {attention(f)}
             {agents(f)}
+            {(!f.agents.is_empty()).then(|| view! { <one_server::OneServer/> })}
             {third_parties(f)}
             <div class="cols">
                 {identity(f)}

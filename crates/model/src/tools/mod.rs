@@ -8,6 +8,7 @@ pub mod configure;
 pub mod doh_json;
 pub mod flush;
 pub mod fqdn;
+pub mod one_server;
 pub mod places;
 pub mod rdata;
 pub mod resolver_answer;

@@ -294,13 +294,13 @@ fn anycast(places: &[PlaceAnswer]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::compare::Verdict;
     use crate::dns::{AnswerKind, Record};
     use crate::tools::chain::AuthorityServer;
 
-    fn place(label: &str, data: &str, ms: f64, nsid: &str) -> PlaceAnswer {
+    pub(in super::super) fn place(label: &str, data: &str, ms: f64, nsid: &str) -> PlaceAnswer {
         let record = Record { name: "www.q7.io".into(), ttl: 60, rtype: "A".into(), data: data.into() };
         let server = AuthorityServer {
             zone: "q7.io".into(),

@@ -64,6 +64,7 @@ pub(super) const FUNCTIONS: &[Line] = &[
     ("POST", "/api/fn/authority", Least(Member), "", "name=a..b&rtype=A"),
     ("POST", "/api/fn/compare", Least(Member), "", "name=a..b&rtype=A"),
     ("POST", "/api/fn/ask-places", Least(Member), "", "name=a..b&rtype=A"),
+    ("POST", "/api/fn/ask-server", Least(Member), "", "name=a..b"),
     ("POST", "/api/fn/ask-web", Least(Member), "", "name=a..b&path=/"),
     ("POST", "/api/fn/ask-third-parties", Least(Member), "", "name=a..b&rtype=A"),
     ("POST", "/api/fn/fqdn", Least(Member), "", "name=a..b"),
