@@ -2,6 +2,7 @@
 
 mod support;
 
+use service::addresses::{Pointer, Ptr};
 use service::numbers::{AddressRequest, ClaimSpec, Reference};
 use service::resources::Claim;
 use support::backend::Sample;
@@ -224,4 +225,42 @@ async fn what_is_refused_names_the_claim_and_the_conflict() {
     // The refused prefix is drawn below what it overlaps; the free one is not.
     assert!(html.contains("aria-label=\"10.20.80.0/24, unavailable for edge\""), "{html}");
     assert!(!html.contains("aria-label=\"10.20.0.0/24, unavailable"), "{html}");
+}
+
+#[tokio::test]
+async fn names_go_on_and_what_was_not_asked_is_not_what_had_no_answer() {
+    let pointer = |i: u8, ptr| Pointer {
+        domain: "q7.io".into(),
+        name: format!("n{i}.q7.io"),
+        address: std::net::Ipv4Addr::new(10, 20, 0, i).into(),
+        ptr,
+        seen_at: None,
+    };
+    let mut claims = Vec::new();
+    claim(&mut claims, "web", request(Some("10.20.0.0/24"), None, None));
+    let pointers = vec![
+        pointer(1, Ptr::NoAnswer),
+        pointer(2, Ptr::NotAsked),
+        pointer(3, Ptr::Agrees),
+        pointer(4, Ptr::Missing),
+        pointer(5, Ptr::Missing),
+    ];
+    let app = router(Sample { claims, pointers, ..Sample::of(Vec::new()) }, "");
+    let (_, html) = page(&app, "/networks?q=web").await;
+    let t = text(&html);
+    says(
+        &t,
+        &["first 2", "n1.q7.io A 10.20.0.1 no answer", "n2.q7.io A 10.20.0.2 not looked up", "More names"],
+    );
+    assert!(!t.contains("n3.q7.io") && !t.contains("First names"), "{t}");
+    let next = "/networks?block=10.20.0.0%2F24&amp;q=web&amp;names=10.20.0.2,q7.io,n2.q7.io#names";
+    assert!(html.contains(&format!("href=\"{next}\"")), "{html}");
+    let address = next.replace("&amp;", "&").replace("#names", "");
+    let (_, html) = page(&app, &address).await;
+    says(&text(&html), &["next 2", "n3.q7.io A 10.20.0.3 agrees", "n4.q7.io A 10.20.0.4 none", "More names"]);
+    assert!(html.contains("href=\"/networks?block=10.20.0.0%2F24&amp;q=web#names\""), "{html}");
+    let t = read(&app, "/networks?names=10.20.0.4,q7.io,n4.q7.io").await;
+    says(&t, &["last 1", "n5.q7.io", "First names"]);
+    assert!(!t.contains("More names"), "{t}");
+    says(&read(&app, "/networks?names=nowhere").await, &["“nowhere” is no place in this list"]);
 }

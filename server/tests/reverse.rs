@@ -15,13 +15,14 @@ use service::resources::ResourceBackend;
 
 /// Each name that points into a prefix with its PTR records in short.
 async fn pointing(services: &Services, prefix: &str) -> Vec<String> {
-    let found = services.pointing(&Caller::system(), &prefix.parse().unwrap()).await.unwrap();
+    let found = services.pointing(&Caller::system(), &prefix.parse().unwrap(), None).await.unwrap();
     let words = found.pointers.iter().map(|p| {
         let ptr = match &p.ptr {
             Ptr::Agrees => "agrees".to_string(),
             Ptr::Differs { names } => format!("is {}", names.join(" ")),
             Ptr::Missing => "is missing".to_string(),
-            Ptr::Unknown => "is unknown".to_string(),
+            Ptr::NoAnswer => "has no answer".to_string(),
+            Ptr::NotAsked => "was not asked".to_string(),
         };
         format!("{} {} {ptr}", p.name, p.address)
     });

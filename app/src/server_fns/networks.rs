@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use service::ApiError;
 use service::addresses::{PlacedAddress, Pointers};
 use service::json::Json;
+pub use service::space::PrefixState;
 
 /// A block of address space as the list shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -139,41 +140,6 @@ pub struct Space {
     pub grid: Option<Grid>,
 }
 
-/// The state of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RowState {
-    /// A claim was refused it.
-    Unavailable,
-    /// A claim holds it.
-    Allocated,
-    /// A claim held it and released it.
-    Released,
-}
-
-impl RowState {
-    /// All of them, in the order of the list.
-    pub const ALL: [RowState; 3] = [RowState::Unavailable, RowState::Allocated, RowState::Released];
-
-    /// The word in addresses and exports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RowState::Unavailable => "unavailable",
-            RowState::Allocated => "allocated",
-            RowState::Released => "released",
-        }
-    }
-
-    /// The word for people.
-    pub fn label(self) -> &'static str {
-        match self {
-            RowState::Unavailable => "Unavailable",
-            RowState::Allocated => "Allocated",
-            RowState::Released => "Released",
-        }
-    }
-}
-
 /// A record of a claim, or a prefix that a claim released.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClaimRow {
@@ -184,7 +150,7 @@ pub struct ClaimRow {
     /// The component.
     pub reference: String,
     /// Its state.
-    pub state: RowState,
+    pub state: PrefixState,
     /// What it is for.
     pub description: String,
     /// Why it is unavailable.
@@ -252,8 +218,8 @@ pub struct Networks {
     /// The prefix or address that was searched for.
     pub searched: Option<String>,
     /// The state that the list is limited to.
-    pub state: Option<RowState>,
-    /// Records by state, in the order of [`RowState::ALL`], before the list is limited to one.
+    pub state: Option<PrefixState>,
+    /// Records by state, in the order of [`PrefixState::ALL`], before the list is limited to one.
     pub counts: [usize; 3],
     /// Records of claims in the block or that match the search, refused ones first, at most [`ROWS_MAX`].
     pub claims: Vec<ClaimRow>,
@@ -357,10 +323,11 @@ pub async fn addresses(name: String) -> Result<Vec<PlacedAddress>, ApiError> {
     backend.addresses(&caller, &context::name(&name)?).await
 }
 
-/// The names that point into a block.
+/// The names that point into a block: the first part, or the one that begins after a place in the list.
 #[server(name = ReadPointing, prefix = "/api/fn", endpoint = "pointing", output = Json)]
-pub async fn pointing(block: String) -> Result<Pointers, ApiError> {
+pub async fn pointing(block: String, #[server(default)] after: String) -> Result<Pointers, ApiError> {
     let (backend, caller) = context::backend()?;
     let prefix = service::numbers::prefix::parse(&block).map_err(|e| ApiError::invalid(e.to_string()))?;
-    backend.pointing(&caller, &prefix).await
+    let after = Some(after).filter(|a| !a.is_empty()).map(|a| a.parse()).transpose()?;
+    backend.pointing(&caller, &prefix, after.as_ref()).await
 }

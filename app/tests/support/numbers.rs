@@ -5,9 +5,10 @@ use async_trait::async_trait;
 use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition};
 use model::names::DomainName;
-use service::addresses::{AddressReview, PlacedAddress, Pointers};
+use service::addresses::{AddressReview, PlacedAddress, PointerCursor, Pointers};
 use service::numbers::{ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, Space, allocate};
 use service::resources::{Changes, Claim, ClaimDraft, DomainObject, ResourceBackend};
+use service::space::PrefixSpace;
 use service::{ApiError, ApiResult};
 use std::time::Duration;
 
@@ -84,7 +85,23 @@ impl ResourceBackend for Sample {
     async fn address_review(&self, _: &Caller) -> ApiResult<AddressReview> {
         Ok(self.review.clone())
     }
-    async fn pointing(&self, _: &Caller, prefix: &IpNet) -> ApiResult<Pointers> {
-        Ok(Pointers { prefix: *prefix, pointers: Vec::new(), more: false })
+    async fn prefix_space(&self, _: &Caller, _: &IpNet) -> ApiResult<PrefixSpace> {
+        none()
+    }
+    /// Two at once.
+    async fn pointing(
+        &self,
+        _: &Caller,
+        prefix: &IpNet,
+        after: Option<&PointerCursor>,
+    ) -> ApiResult<Pointers> {
+        let later = self.pointers.iter().skip_while(|p| after.is_some_and(|a| p.address <= a.address));
+        let mut pointers: Vec<_> = later.take(3).cloned().collect();
+        let more = pointers.len() > 2;
+        pointers.truncate(2);
+        let next = pointers.last().filter(|_| more).map(|p| {
+            PointerCursor { address: p.address, domain: p.domain.clone(), name: p.name.clone() }.to_string()
+        });
+        Ok(Pointers { prefix: *prefix, pointers, next })
     }
 }

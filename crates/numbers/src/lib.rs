@@ -19,4 +19,4 @@ pub use claim::{AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, RecordSta
 pub use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 pub use prefix::PrefixError;
 pub use ranges::RangeSet;
-pub use space::{Holder, Holding, Overlap, Policy, Space, Tenant};
+pub use space::{Holder, Holding, Overlap, Policy, Space, Survey, Tenant};

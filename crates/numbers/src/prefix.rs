@@ -118,3 +118,35 @@ pub(crate) fn of_range(v4: bool, first: u128, last: u128) -> Vec<IpNet> {
     }
     prefixes
 }
+
+/// How many prefixes [`of_range`] returns.
+pub(crate) fn count_of_range(first: u128, last: u128) -> u32 {
+    let end = last.wrapping_add(1);
+    if end == 0 {
+        return first.wrapping_neg().count_ones().max(1);
+    }
+    // Up to the largest power of two that both ends are on the sides of, blocks grow; behind it, they shrink.
+    let split = end & (u128::MAX << (first ^ end).ilog2());
+    (split - first).count_ones() + (end - split).count_ones()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prefixes_of_a_range_are_counted_without_making_them() {
+        for base in [0u128, u128::MAX - 63] {
+            for first in 0..64 {
+                for last in first..64 {
+                    let (first, last) = (base + first, base + last);
+                    let made = of_range(false, first, last);
+                    assert_eq!(count_of_range(first, last) as usize, made.len(), "{first} {last}");
+                }
+            }
+        }
+        assert_eq!(count_of_range(0, u128::MAX), 1);
+        assert_eq!(count_of_range(1, u128::MAX), 128);
+        assert_eq!(count_of_range(0, u32::MAX.into()), 1);
+    }
+}

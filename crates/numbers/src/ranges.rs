@@ -1,6 +1,6 @@
 //! Sets of addresses as disjoint ranges.
 
-use crate::prefix::{bounds, from_bounds, is_v4, of_range};
+use crate::prefix::{bounds, count_of_range, from_bounds, is_v4, of_range};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 
@@ -105,6 +105,23 @@ impl RangeSet {
     pub fn free(&self, block: &IpNet) -> Vec<IpNet> {
         let v4 = is_v4(block);
         self.gaps(block).flat_map(|(f, l)| of_range(v4, f, l)).collect()
+    }
+
+    /// The first of [`RangeSet::free`], at most `limit`, and how many more there are. Those beyond are counted and not made: a
+    /// wide block with many small holes has millions.
+    pub fn first_free(&self, block: &IpNet, limit: usize) -> (Vec<IpNet>, u64) {
+        let v4 = is_v4(block);
+        let (mut free, mut more) = (Vec::new(), 0);
+        for (first, last) in self.gaps(block) {
+            if free.len() < limit {
+                free.extend(of_range(v4, first, last));
+            } else {
+                more += u64::from(count_of_range(first, last));
+            }
+        }
+        more += free.len().saturating_sub(limit) as u64;
+        free.truncate(limit);
+        (free, more)
     }
 
     /// The shortest free prefix of a block, the one at the lowest address where several are as short.

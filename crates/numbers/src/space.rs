@@ -58,6 +58,27 @@ impl Policy {
     }
 }
 
+/// What a tenant can know of a prefix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// The tenant's allocation that contains the prefix and more.
+    pub covering: Option<Holding>,
+    /// Its allocations inside, the prefix itself included, by address; the first of them.
+    pub held: Vec<Holding>,
+    /// How many more.
+    pub more_held: usize,
+    /// The fewest prefixes that hold what it could claim, by address; the first of them.
+    pub free: Vec<IpNet>,
+    /// How many more.
+    pub more_free: u64,
+    /// The shortest of them.
+    pub largest_free: Option<IpNet>,
+    /// Addresses that it can't claim.
+    pub used: u128,
+    /// True when other tenants hold some of those, of which nothing else is shown.
+    pub has_foreign: bool,
+}
+
 /// IPv4 before IPv6, then by first address, then the shorter prefix first.
 type Key = (bool, u128, u8);
 
@@ -164,15 +185,53 @@ impl Space {
         used
     }
 
-    /// A free prefix of a length in a block for a tenant ([`RangeSet::smallest_fit`]).
-    pub fn smallest_fit(&self, tenant: Tenant, block: &IpNet, len: u8, policy: &Policy) -> Option<IpNet> {
+    /// Calls `f` with the addresses of a block that a tenant can't claim; of addresses outside of it, the set says nothing.
+    fn with_used<R>(
+        &self,
+        tenant: Tenant,
+        block: &IpNet,
+        policy: &Policy,
+        f: impl FnOnce(&RangeSet) -> R,
+    ) -> R {
         // One tenant alone needs no copy of its ranges.
         let alone = self.by_tenant.iter().all(|(t, set)| *t == tenant || !set.intersects(block));
-        if alone {
-            let none = RangeSet::default();
-            return self.by_tenant.get(&tenant).unwrap_or(&none).smallest_fit(block, len);
+        if !alone {
+            return f(&self.used(tenant, block, policy));
         }
-        self.used(tenant, block, policy).smallest_fit(block, len)
+        match self.by_tenant.get(&tenant) {
+            Some(own) => f(own),
+            None => f(&RangeSet::default()),
+        }
+    }
+
+    /// A free prefix of a length in a block for a tenant ([`RangeSet::smallest_fit`]).
+    pub fn smallest_fit(&self, tenant: Tenant, block: &IpNet, len: u8, policy: &Policy) -> Option<IpNet> {
+        self.with_used(tenant, block, policy, |used| used.smallest_fit(block, len))
+    }
+
+    /// True when a tenant holds an address of a prefix.
+    pub fn is_held(&self, tenant: Tenant, prefix: &IpNet) -> bool {
+        self.by_tenant.get(&tenant).is_some_and(|own| own.intersects(prefix))
+    }
+
+    /// Who holds what of a prefix and what is free, as far as a tenant may know; lists have at most `limit` entries.
+    pub fn survey(&self, tenant: Tenant, prefix: &IpNet, policy: &Policy, limit: usize) -> Survey {
+        let is_own = |h: &&Holding| h.holder.tenant == tenant;
+        let covering = self.containing(prefix).filter(is_own).find(|h| h.prefix != *prefix).cloned();
+        let mut inside = self.within(prefix).filter(is_own);
+        let held: Vec<Holding> = inside.by_ref().take(limit).cloned().collect();
+        let more_held = inside.count();
+        let own = self.by_tenant.get(&tenant).map_or(0, |own| own.count_within(prefix));
+        self.with_used(tenant, prefix, policy, |set| {
+            let (free, more_free) = set.first_free(prefix, limit);
+            let largest_free = if more_free == 0 {
+                free.iter().min_by_key(|p| (p.prefix_len(), **p)).copied()
+            } else {
+                set.largest_free(prefix)
+            };
+            let used = set.count_within(prefix);
+            Survey { covering, held, more_held, free, more_free, largest_free, used, has_foreign: used > own }
+        })
     }
 
     /// Checks what [`Space::remove`] relies on: the allocations of a tenant are disjoint.

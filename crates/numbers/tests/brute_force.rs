@@ -68,6 +68,11 @@ proptest! {
         let left: BTreeSet<u8> = members(w, &block).difference(&union(w, &list)).copied().collect();
         prop_assert_eq!(&union(w, &free), &left);
         prop_assert_eq!(free.iter().map(size).sum::<u128>(), left.len() as u128, "disjoint");
+        for limit in [0, 1, 3, 64] {
+            let (first, more) = set.first_free(&block, limit);
+            prop_assert_eq!(&first[..], &free[..limit.min(free.len())]);
+            prop_assert_eq!(more, (free.len() - first.len()) as u64);
+        }
         let mut fewest = aggregate(&free);
         fewest.sort();
         prop_assert_eq!(&fewest, &free);

@@ -54,6 +54,58 @@ fn prefixes(status: &ClaimStatus) -> Vec<String> {
 }
 
 #[test]
+fn a_survey_says_who_holds_what_and_what_is_free_of_ones_own() {
+    let (mut space, alone) = (Space::default(), Policy::default());
+    claim(&mut space, &alone, 1, "web", &spec(&[exact("10.0.0.0/24"), exact("10.0.2.0/25")]));
+    claim(&mut space, &alone, 2, "theirs", &spec(&[exact("10.0.1.0/24")]));
+    let words = |tenant, prefix: &str, policy: &Policy, limit| {
+        let s = space.survey(tenant, &prefix.parse().unwrap(), policy, limit);
+        let held: Vec<_> = s.held.iter().map(|h| format!("{} {}", h.prefix, h.holder.claim)).collect();
+        let free: Vec<_> = s.free.iter().map(ToString::to_string).collect();
+        let around = s.covering.as_ref().map(|h| h.prefix.to_string()).unwrap_or_default();
+        let largest = s.largest_free.map(|p| p.to_string()).unwrap_or_default();
+        format!(
+            "around {around}; {} +{}; free {} +{}, largest {largest}; {} used, others {}",
+            held.join(" "),
+            s.more_held,
+            free.join(" "),
+            s.more_free,
+            s.used,
+            s.has_foreign
+        )
+    };
+    // The other one's is neither named nor free.
+    assert_eq!(
+        words(1, "10.0.0.0/22", &alone, 9),
+        "around ; 10.0.0.0/24 web 10.0.2.0/25 web +0; free 10.0.2.128/25 10.0.3.0/24 +0, largest 10.0.3.0/24; 640 used, others true"
+    );
+    // Where organisations may overlap, it is free.
+    let shared = Policy { shared: vec!["10.0.0.0/8".parse().unwrap()] };
+    assert_eq!(
+        words(1, "10.0.0.0/23", &shared, 9),
+        "around ; 10.0.0.0/24 web +0; free 10.0.1.0/24 +0, largest 10.0.1.0/24; 256 used, others false"
+    );
+    // Lists end at the limit; the rest is counted, and the largest free prefix found all the same.
+    assert_eq!(
+        words(1, "10.0.0.0/22", &alone, 1),
+        "around ; 10.0.0.0/24 web +1; free 10.0.2.128/25 +1, largest 10.0.3.0/24; 640 used, others true"
+    );
+    // Inside an allocation there is nothing but what contains it; the prefix itself is inside.
+    assert_eq!(
+        words(1, "10.0.0.7/32", &alone, 9),
+        "around 10.0.0.0/24;  +0; free  +0, largest ; 1 used, others false"
+    );
+    assert_eq!(
+        words(1, "10.0.0.0/24", &alone, 9),
+        "around ; 10.0.0.0/24 web +0; free  +0, largest ; 256 used, others false"
+    );
+    assert_eq!(words(2, "10.0.0.7/32", &alone, 9), "around ;  +0; free  +0, largest ; 1 used, others true");
+    // The whole of a family is one free prefix.
+    let s = space.survey(1, &"::/0".parse().unwrap(), &alone, 9);
+    assert_eq!((s.free.len(), s.more_free, s.used), (1, 0, 0));
+}
+
+#[test]
 fn dates_move_only_when_the_decision_does() {
     let (mut space, policy) = (Space::default(), Policy::default());
     let at = |minutes: i64| now() + jiff::SignedDuration::from_mins(minutes);

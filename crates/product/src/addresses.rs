@@ -9,11 +9,14 @@ use model::names::Fqdn;
 use model::observation::Observation;
 use numbers::IpNet;
 use numbers::prefix::{aggregate, host};
-use service::ApiResult;
-use service::addresses::{AddressReview, Place, PlacedAddress, Pointer, Pointers, Ptr, StrayAddress};
+use service::addresses::{
+    AddressReview, Place, PlacedAddress, Pointer, PointerCursor, Pointers, Ptr, StrayAddress,
+};
 use service::policy::{Action, authorize};
+use service::{ApiError, ApiResult};
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{Pointing, Store, StoredCover};
 
@@ -76,6 +79,14 @@ async fn place_all(
     if !claims && store.released(org, 1).await?.is_empty() {
         return Ok(Vec::new());
     }
+    placed(store, org, found).await
+}
+
+async fn placed(
+    store: &dyn Store,
+    org: OrgId,
+    found: Vec<(&str, &'static str, IpAddr)>,
+) -> Result<Vec<PlacedAddress>, store::Error> {
     let addresses: Vec<IpAddr> = found.iter().map(|(.., a)| *a).collect();
     let covers = store.covering(org, &addresses).await?;
     let is_covered = covers.iter().all(Option::is_some);
@@ -143,7 +154,7 @@ async fn strays(
         if left == 0 {
             break;
         }
-        found.extend(store.pointing_into(org, area, left).await?);
+        found.extend(store.pointing_into(org, area, None, left).await?);
     }
     let mut stray = Vec::new();
     for part in found.chunks(LOOKED_UP) {
@@ -163,6 +174,46 @@ async fn strays(
     Ok((stray, areas.len() > AREAS_MAX || found.len() == REVIEWED_MAX))
 }
 
+/// A part of the names that point into a prefix, behind one of them, and where the next part begins.
+async fn part_into(
+    store: &dyn Store,
+    org: OrgId,
+    prefix: &IpNet,
+    after: Option<&PointerCursor>,
+) -> ApiResult<(Vec<Pointing>, Option<PointerCursor>)> {
+    if let Some(after) = after.filter(|a| !prefix.contains(&a.address)) {
+        return Err(ApiError::invalid(format!("“{after}” is no place in the list of {prefix}.")));
+    }
+    let key = after.map(|a| (a.address, a.domain.as_str(), a.name.as_str()));
+    let limit = u32::try_from(POINTERS_MAX + 1).unwrap_or(u32::MAX);
+    let mut found = store.pointing_into(org, prefix, key, limit).await.map_err(unavailable)?;
+    let is_last = found.len() <= POINTERS_MAX;
+    found.truncate(POINTERS_MAX);
+    let next = found.last().filter(|_| !is_last).map(|p| PointerCursor {
+        address: p.address,
+        domain: p.domain.as_str().into(),
+        name: p.owner.clone(),
+    });
+    Ok((found, next))
+}
+
+/// A part of the names that point into a prefix, each as its domain and where its address lies; and where the next part begins.
+///
+/// # Errors
+/// Those of the store, and a place to go on from that is not in the prefix.
+pub async fn names_into(
+    store: &dyn Store,
+    org: OrgId,
+    prefix: &IpNet,
+    after: Option<&PointerCursor>,
+) -> ApiResult<(Vec<(String, PlacedAddress)>, Option<PointerCursor>)> {
+    let (found, next) = part_into(store, org, prefix, after).await?;
+    let rtype = |a: &IpAddr| if a.is_ipv4() { "A" } else { "AAAA" };
+    let addresses = found.iter().map(|p| (p.owner.as_str(), rtype(&p.address), p.address)).collect();
+    let places = placed(store, org, addresses).await.map_err(unavailable)?;
+    Ok((found.iter().map(|p| p.domain.as_str().to_string()).zip(places).collect(), next))
+}
+
 impl Services {
     /// An observation with what its addresses mean in an organisation; what is stored is the same for all of them.
     pub(super) async fn with_address_findings(
@@ -176,52 +227,57 @@ impl Services {
     }
 
     /// The names of an organisation that point into a prefix, with their PTR records where the caller may query.
-    pub(super) async fn pointers(&self, caller: &Caller, prefix: IpNet) -> ApiResult<Pointers> {
-        let limit = u32::try_from(POINTERS_MAX + 1).unwrap_or(u32::MAX);
-        let found = self.store().pointing_into(caller.org, &prefix, limit).await.map_err(unavailable)?;
-        let more = found.len() > POINTERS_MAX;
-        let addresses: BTreeSet<IpAddr> = found.iter().take(POINTERS_MAX).map(|p| p.address).collect();
+    pub(super) async fn pointers(
+        &self,
+        caller: &Caller,
+        prefix: IpNet,
+        after: Option<&PointerCursor>,
+    ) -> ApiResult<Pointers> {
+        let (found, next) = part_into(&**self.store(), caller.org, &prefix, after).await?;
+        let addresses: BTreeSet<IpAddr> = found.iter().map(|p| p.address).collect();
         let names = self.reverse_names(caller, addresses).await;
         let mut seen = HashMap::new();
-        for domain in found.iter().take(POINTERS_MAX).map(|p| p.domain.clone()).collect::<BTreeSet<_>>() {
+        for domain in found.iter().map(|p| p.domain.clone()).collect::<BTreeSet<_>>() {
             let read = self.store().observation(&domain, &Vantage::local()).await.map_err(unavailable)?;
             seen.insert(domain, read.and_then(|v| v.observation.zone.observed_at));
         }
-        let pointers = found.into_iter().take(POINTERS_MAX).map(|p| {
+        let pointers = found.into_iter().map(|p| {
             let ptr = match names.get(&p.address) {
-                None => Ptr::Unknown,
-                Some(names) if names.is_empty() => Ptr::Missing,
-                Some(names) if names.contains(&p.owner) => Ptr::Agrees,
-                Some(names) => Ptr::Differs { names: names.clone() },
+                None => Ptr::NotAsked,
+                Some(None) => Ptr::NoAnswer,
+                Some(Some(names)) if names.is_empty() => Ptr::Missing,
+                Some(Some(names)) if names.contains(&p.owner) => Ptr::Agrees,
+                Some(Some(names)) => Ptr::Differs { names: names.clone() },
             };
             let seen_at = seen.get(&p.domain).copied().flatten();
             Pointer { domain: p.domain.as_str().into(), name: p.owner, address: p.address, ptr, seen_at }
         });
-        Ok(Pointers { prefix, pointers: pointers.collect(), more })
+        Ok(Pointers { prefix, pointers: pointers.collect(), next: next.map(|c| c.to_string()) })
     }
 
-    /// PTR records by address; what was not answered in time is left out.
+    /// PTR records of the addresses that were looked up; `None` of one without a usable answer in time.
     async fn reverse_names(
         &self,
         caller: &Caller,
         addresses: BTreeSet<IpAddr>,
-    ) -> HashMap<IpAddr, Vec<String>> {
-        let mut found = HashMap::new();
+    ) -> HashMap<IpAddr, Option<Vec<String>>> {
         if addresses.is_empty() || authorize(caller, Action::LookUp).is_err() {
-            return found;
+            return HashMap::new();
         }
-        let Ok(_permit) = self.tools.limits.enter(caller, Work::Trace).await else { return found };
-        let ask = |address: IpAddr| async move { (address, self.reverse_name(address).await) };
-        let mut answers =
-            futures::stream::iter(addresses.into_iter().take(PTR_MAX).map(ask)).buffer_unordered(PTR_AT_ONCE);
-        let collect = async {
-            while let Some((address, names)) = answers.next().await {
-                found.extend(names.map(|names| (address, names)));
-            }
+        let Ok(_permit) = self.tools.limits.enter(caller, Work::Trace).await else { return HashMap::new() };
+        let found = Mutex::new(HashMap::new());
+        let keep = |address: IpAddr, names: Option<Vec<String>>| {
+            found.lock().unwrap_or_else(PoisonError::into_inner).insert(address, names);
         };
+        let keep = &keep;
+        let ask = |address: IpAddr| async move {
+            keep(address, None);
+            keep(address, self.reverse_name(address).await);
+        };
+        let answers = futures::stream::iter(addresses.into_iter().take(PTR_MAX).map(ask));
         // What came until then counts.
-        let _ = tokio::time::timeout(PTR_TIME, collect).await;
-        found
+        let _ = tokio::time::timeout(PTR_TIME, answers.buffer_unordered(PTR_AT_ONCE).collect::<()>()).await;
+        found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn reverse_name(&self, address: IpAddr) -> Option<Vec<String>> {

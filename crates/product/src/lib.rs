@@ -15,6 +15,7 @@ mod limits;
 mod members;
 mod resources;
 mod services;
+mod space;
 mod tools;
 pub mod undelegated;
 mod visitors;
@@ -25,7 +26,7 @@ use service::{ApiError, ApiResult};
 use std::sync::Arc;
 use store::Store;
 
-pub use addresses::{place_addresses, place_report};
+pub use addresses::{names_into, place_addresses, place_report};
 pub use features::{ask_feature, features_report};
 pub use fleet::{
     AgentEngine, SecondLook, ThirdParties, ThirdPartyKind, ThirdPartyNetwork, agents, answer_question,
@@ -34,6 +35,7 @@ pub use fleet::{
 pub use limits::{Bounds, Limits, Permit, Work};
 pub use members::Quotas;
 pub use numbers::Policy as OverlapPolicy;
+pub use space::prefix_space;
 pub use tools::{LiveComparison, Tools};
 pub use visitors::{ToolPermit, Visitors};
 

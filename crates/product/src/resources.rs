@@ -7,9 +7,10 @@ use model::ids::{Caller, EventId, LogPosition, OrgId};
 use model::names::DomainName;
 use model::scan::{Live, LogEntry, Op};
 use numbers::IpNet;
-use service::addresses::{AddressReview, PlacedAddress, Pointers};
+use service::addresses::{AddressReview, PlacedAddress, PointerCursor, Pointers};
 use service::policy::{Action, authorize};
 use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
+use service::space::PrefixSpace;
 use service::{ApiError, ApiResult, ErrorKind};
 use std::time::Duration;
 use store::{LogRead, NetworkClaimWrite, StoredCover, StoredDomain, StoredNetworkClaim};
@@ -206,9 +207,20 @@ impl ResourceBackend for Services {
         crate::addresses::review(&**self.store(), caller.org).await.map_err(unavailable)
     }
 
-    async fn pointing(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<Pointers> {
+    async fn prefix_space(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<PrefixSpace> {
+        authorize(caller, Action::PrefixSpace)?;
+        let found = crate::prefix_space(&**self.store(), caller.org, *prefix, &self.overlap).await;
+        found.map_err(unavailable)
+    }
+
+    async fn pointing(
+        &self,
+        caller: &Caller,
+        prefix: &IpNet,
+        after: Option<&PointerCursor>,
+    ) -> ApiResult<Pointers> {
         authorize(caller, Action::Pointing)?;
-        self.pointers(caller, *prefix).await
+        self.pointers(caller, *prefix, after).await
     }
 }
 

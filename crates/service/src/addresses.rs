@@ -1,6 +1,7 @@
 //! Names meet numbers: where the addresses of a domain lie in the registry of address space, and which domains point
 //! into a prefix.
 
+use crate::ApiError;
 use crate::resources::Cover;
 use model::address_space::AddressSpace;
 pub use model::address_space::Place;
@@ -131,8 +132,10 @@ pub enum Ptr {
     },
     /// The address has no PTR record.
     Missing,
-    /// Not looked up, or no usable answer.
-    Unknown,
+    /// It was looked up, and there was no usable answer in time.
+    NoAnswer,
+    /// It was not looked up: the caller may not query servers, or there are more addresses than one call looks up.
+    NotAsked,
 }
 
 /// A name that points into a prefix.
@@ -156,8 +159,68 @@ pub struct Pointer {
 pub struct Pointers {
     /// The prefix.
     pub prefix: IpNet,
-    /// The first of them.
+    /// A part of them.
     pub pointers: Vec<Pointer>,
-    /// True when there are more.
-    pub more: bool,
+    /// Where the next part begins, as a [`PointerCursor`]; `None` on the last.
+    pub next: Option<String>,
+}
+
+/// Where a list of names that point into a prefix goes on: behind this record. As text `10.20.5.7,q7.io,www.q7.io`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointerCursor {
+    /// The address.
+    pub address: IpAddr,
+    /// The domain in the inventory.
+    pub domain: String,
+    /// Owner name of the record.
+    pub name: String,
+}
+
+/// Longest domain and owner name in presentation format (RFC 1035: 255 octets, each at most four characters).
+const NAME_MAX: usize = 1020;
+
+impl std::fmt::Display for PointerCursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{},{},{}", self.address, self.domain, self.name)
+    }
+}
+
+impl std::str::FromStr for PointerCursor {
+    type Err = ApiError;
+
+    fn from_str(text: &str) -> Result<Self, ApiError> {
+        // The owner is the last part: it may contain a comma.
+        let mut parts = text.splitn(3, ',');
+        let address = parts.next().and_then(|a| a.parse().ok());
+        let mut name =
+            || parts.next().filter(|n| !n.is_empty() && n.len() <= NAME_MAX).map(ToString::to_string);
+        match (address, name(), name()) {
+            (Some(address), Some(domain), Some(name)) => Ok(PointerCursor { address, domain, name }),
+            _ => {
+                let shown: String = text.chars().take(80).collect();
+                Err(ApiError::invalid(format!(
+                    "“{shown}” is no place in this list: use “next” of the part before."
+                )))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written() {
+        for text in ["10.20.5.7,q7.io,www.q7.io", "2001:db8::7,q7.io,a\\,b.q7.io"] {
+            assert_eq!(text.parse::<PointerCursor>().unwrap().to_string(), text);
+        }
+        let long = format!("10.20.5.7,q7.io,{}", "a".repeat(NAME_MAX + 1));
+        for bad in
+            ["", "10.20.5.7", "10.20.5.7,q7.io", "10.20.5.7,,www.q7.io", "10.20.5,q7.io,www.q7.io", &long]
+        {
+            let e = bad.parse::<PointerCursor>().unwrap_err().detail;
+            assert!(e.contains("next") && e.chars().count() < 200, "{bad}: {e}");
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod fleet;
 pub mod json;
 pub mod policy;
 pub mod resources;
+pub mod space;
 mod types;
 
 /// The lifecycle of features: states, stages, tasks.

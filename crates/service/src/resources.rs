@@ -2,7 +2,8 @@
 //! as objects with positions in the change log.
 
 use crate::ApiResult;
-use crate::addresses::{AddressReview, PlacedAddress, Pointers};
+use crate::addresses::{AddressReview, PlacedAddress, PointerCursor, Pointers};
+use crate::space::PrefixSpace;
 use async_trait::async_trait;
 use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition};
@@ -133,6 +134,13 @@ pub trait ResourceBackend: Send + Sync + 'static {
     async fn addresses(&self, caller: &Caller, name: &DomainName) -> ApiResult<Vec<PlacedAddress>>;
     /// Released prefixes, and the addresses in DNS that no claim covers although they lie in registered space.
     async fn address_review(&self, caller: &Caller) -> ApiResult<AddressReview>;
-    /// The names that point into a prefix, with their PTR records where the caller may query servers.
-    async fn pointing(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<Pointers>;
+    /// Who holds what of a prefix, and what of it is free.
+    async fn prefix_space(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<PrefixSpace>;
+    /// The names that point into a prefix behind one of them, with their PTR records where the caller may query servers.
+    async fn pointing(
+        &self,
+        caller: &Caller,
+        prefix: &IpNet,
+        after: Option<&PointerCursor>,
+    ) -> ApiResult<Pointers>;
 }

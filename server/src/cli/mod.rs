@@ -15,6 +15,7 @@ mod fqdn;
 mod gauges;
 mod lab;
 mod mail;
+mod networks;
 mod open;
 mod output;
 mod parse_whois;
@@ -77,6 +78,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Say which records a service needs on a domain, and check them at every authoritative server
     Configure(configure::ConfigureArgs),
+    /// Show who holds a prefix or address in the registry of address space, what is free, and which names point into it
+    Networks(networks::NetworksArgs),
     /// Parse WHOIS texts from standard input into fields
     ParseWhois(parse_whois::ParseWhoisArgs),
     /// Run a simulated Internet on loopback, or change a running one
@@ -145,6 +148,7 @@ async fn run(cli: Cli, files: BuiltIn) -> Result<Outcome> {
         Command::Probe(args) => probe::run(&args, &engine, cli.json).await,
         Command::Check(args) => check::run(&args, &engine, cli.json).await,
         Command::Configure(args) => configure::run(&args, &engine, cli.json).await,
+        Command::Networks(args) => networks::run(args, engine, cli.json).await,
         Command::ParseWhois(args) => parse_whois::run(&args, cli.json),
         Command::Lab(args) => lab::run(args, cli.json).await,
         Command::Agent(args) => agent::run(args, &engine).await,

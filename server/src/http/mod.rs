@@ -50,7 +50,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use access::Access;
 pub(crate) use agents::{AGENT, SIGNATURE, STAMP};
-pub(crate) use api::v1::AddressV1;
+pub(crate) use api::v1::{AddressV1, SpaceV1};
 pub use assets::{BuiltIn, Bundle};
 pub use listen::{Limits, Served, serve};
 pub use origin::ProxyNetwork;

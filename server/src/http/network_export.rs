@@ -5,7 +5,7 @@ use super::AppState;
 use super::export::{download, lines};
 use super::response::problem;
 use app::server_fns::rows::{self, ClaimFilter};
-use app::server_fns::{ClaimRow, RowState};
+use app::server_fns::{ClaimRow, PrefixState};
 use axum::Extension;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
@@ -72,7 +72,7 @@ impl Reading {
             Next::After(name) => services.network_claims(&self.caller, &name, PART).await?,
             Next::Released => {
                 let mut released = Vec::new();
-                if self.filter.state.is_none_or(|state| state == RowState::Released) {
+                if self.filter.state.is_none_or(|state| state == PrefixState::Released) {
                     released = services.address_review(&self.caller).await?.released;
                 }
                 let mut rows = rows::of_released(&released, |p| self.used.intersects(p));

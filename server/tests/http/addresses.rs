@@ -7,6 +7,7 @@ use model::ids::Vantage;
 use model::names::DomainName;
 use model::observation::Observation;
 use serde_json::{Value, json};
+use service::resources::ResourceBackend as _;
 use store::Record;
 
 #[tokio::test]
@@ -58,8 +59,9 @@ async fn addresses_lie_in_claims_released_prefixes_unclaimed_blocks_or_elsewhere
     assert_eq!(found["names"][1]["name"], "ns1.q7.io", "{found}");
     assert_eq!(
         (&found["names"][0]["name"], &found["names"][0]["ptr"]),
-        (&json!("www.q7.io"), &json!("unknown"))
+        (&json!("www.q7.io"), &json!("no_answer"))
     );
+    assert_eq!((&found["more"], &found["next"]), (&json!(false), &Value::Null), "{found}");
     assert!(found["names"][0]["seen_at"].is_string(), "{found}");
     // The last claim goes; what points into its prefix is still found.
     for name in ["web", "pool"] {
@@ -69,6 +71,143 @@ async fn addresses_lie_in_claims_released_prefixes_unclaimed_blocks_or_elsewhere
     assert_eq!(tags().await, ["ADDRESS_IN_RELEASED_SPACE"; 3]);
     let (status, e) = site.api("GET", "/api/v1/networks/names?prefix=10.0.0.1/23", Value::Null).await;
     assert!(status.as_u16() == 422 && e["detail"].as_str().unwrap().contains("host bits"), "{e}");
+}
+
+/// More names than one answer holds are read in parts, none twice and none left out; of each part 64 addresses are looked up.
+#[tokio::test]
+async fn names_that_point_into_a_prefix_go_on_in_parts() {
+    let site = site(false).await;
+    let domains = "/apis/datumapis.com/v1alpha/namespaces/default/domains";
+    for name in ["q7.io", "birch.example"] {
+        let domain = json!({ "metadata": { "name": name }, "spec": { "name": name } });
+        assert_eq!(site.api("POST", domains, domain).await.0.as_u16(), 201);
+    }
+    let many = |third: u8, count: u8| (0..count).map(|i| format!("10.0.{third}.{i}")).collect::<Vec<_>>();
+    let (a, b) = (many(1, 240), many(1, 10));
+    observed(&site, "q7.io", "www.q7.io", &a.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    observed(&site, "birch.example", "www.birch.example", &b.iter().map(String::as_str).collect::<Vec<_>>())
+        .await;
+    let part = async |after: &str| {
+        let path = format!("/api/v1/networks/names?prefix=10.0.1.0/24{after}");
+        let (status, found) = site.api("GET", &path, Value::Null).await;
+        assert_eq!(status.as_u16(), 200, "{found}");
+        found
+    };
+    let first = part("").await;
+    assert_eq!((first["names"].as_array().unwrap().len(), &first["more"]), (200, &json!(true)));
+    let of = |state: &str| {
+        first["names"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|n| n["ptr"] == state)
+            .map(|n| n["address"].as_str().unwrap().to_string())
+            .collect::<std::collections::BTreeSet<_>>()
+            .len()
+    };
+    // What was asked without an answer is one thing, what was not asked another: beyond 64 addresses nothing is.
+    let (asked, not_asked) = (of("no_answer"), of("not_asked"));
+    assert!((1..=64).contains(&asked) && asked + not_asked == 190, "{asked} {not_asked}");
+    let next = first["next"].as_str().unwrap();
+    assert_eq!(next, "10.0.1.189,q7.io,www.q7.io");
+    let second = part(&format!("&after={next}")).await;
+    assert_eq!((second["names"].as_array().unwrap().len(), &second["next"]), (50, &Value::Null));
+    let mut all: Vec<String> = [&first, &second]
+        .iter()
+        .flat_map(|p| p["names"].as_array().unwrap())
+        .map(|n| format!("{} {}", n["address"], n["name"]))
+        .collect();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 250);
+    // A place of another prefix, or none, is refused with the reason; a read-only caller gets names without look-ups.
+    for after in ["192.0.2.1,q7.io,www.q7.io", "x", ""] {
+        let path = format!("/api/v1/networks/names?prefix=10.0.1.0/24&after={after}");
+        let (status, e) = site.api("GET", &path, Value::Null).await;
+        assert!(status.as_u16() == 422 && e["detail"].as_str().unwrap().contains("place in"), "{after}: {e}");
+    }
+    let viewer = model::ids::Caller::new(model::ids::OrgId::BUILT_IN, "test", model::ids::Role::Viewer);
+    let found = site.services.pointing(&viewer, &"10.0.1.0/30".parse().unwrap(), None).await.unwrap();
+    assert!(found.pointers.iter().all(|p| p.ptr == service::addresses::Ptr::NotAsked), "{found:?}");
+}
+
+#[tokio::test]
+async fn the_space_of_a_prefix_is_what_is_held_refused_released_and_free() {
+    let site = site(false).await;
+    for made in [claim("web", "10.0.0.0/24"), claim("late", "10.0.0.128/25"), claim("old", "10.0.1.0/25")] {
+        assert_eq!(site.api("POST", CLAIMS, made).await.0.as_u16(), 201);
+    }
+    assert_eq!(site.api("DELETE", &format!("{CLAIMS}/old"), Value::Null).await.0.as_u16(), 200);
+    let space = async |prefix: &str| {
+        let (status, found) =
+            site.api("GET", &format!("/api/v1/networks/space?prefix={prefix}"), Value::Null).await;
+        assert_eq!(status.as_u16(), 200, "{found}");
+        found
+    };
+    let short = |list: &Value| {
+        let all = list.as_array().unwrap().iter();
+        all.map(|c| format!("{} {} {}", c["prefix"], c["claim"], c["state"]).replace('"', ""))
+            .collect::<Vec<_>>()
+    };
+    let found = space("10.0.0.0/23").await;
+    assert_eq!(
+        short(&found["claims"]),
+        ["10.0.0.0/24 web allocated", "10.0.0.128/25 late unavailable", "10.0.1.0/25 old released"]
+    );
+    assert_eq!(found["free"], json!(["10.0.1.0/24"]));
+    assert_eq!(
+        (
+            &found["largest_free"],
+            &found["used_percent"],
+            &found["allocated"],
+            &found["more_claims"],
+            &found["partial"]
+        ),
+        (&json!("10.0.1.0/24"), &json!(50.0), &json!(1), &json!(0), &json!(false))
+    );
+    assert!(
+        found["claims"][0]["since"].is_string() && found["claims"][2]["released_at"].is_string(),
+        "{found}"
+    );
+    assert!(found["claims"][1]["message"].as_str().unwrap().contains("held by web"), "{found}");
+    assert_eq!(found["claims"][0]["component"], "services", "{found}");
+    // An address, as a prefix: what covers it.
+    let found = space("10.0.0.200/32").await;
+    assert_eq!(short(&found["covering"]), ["10.0.0.0/24 web allocated", "10.0.0.128/25 late unavailable"]);
+    assert_eq!((&found["claims"], &found["free"]), (&json!([]), &json!([])));
+    assert!(
+        found["sentence"]
+            .as_str()
+            .unwrap()
+            .starts_with("10.0.0.200/32 lies in 10.0.0.0/24, which claim web holds"),
+        "{found}"
+    );
+    assert_eq!(space("2001:db8::/32").await["sentence"], "2001:db8::/32 is free.");
+    // More than one answer lists: the first by address, the rest counted; so with what is free.
+    let entry = |i: u32| json!({ "prefix": format!("10.9.{}.{}/32", i / 128, i % 128 * 2), "reference": { "resource": "x" } });
+    let many = json!({ "metadata": { "name": "many" }, "spec": { "addressSpace": (0..256).map(entry).collect::<Vec<_>>() } });
+    assert_eq!(site.api("POST", CLAIMS, many).await.0.as_u16(), 201);
+    let found = space("10.9.0.0/16").await;
+    assert_eq!(
+        (found["claims"].as_array().unwrap().len(), &found["more_claims"], &found["allocated"]),
+        (200, &json!(56), &json!(256))
+    );
+    assert_eq!(found["claims"][199]["prefix"], "10.9.1.142/32");
+    assert_eq!(
+        (found["free"].as_array().unwrap().len(), &found["more_free"], &found["largest_free"]),
+        (200, &json!(63), &json!("10.9.128.0/17"))
+    );
+    // Wrong input names the rule.
+    for (prefix, rule) in [
+        ("10.0.0.1/23", "has host bits set: the prefix is 10.0.0.0/23"),
+        ("10.0.0.0", "is not a prefix"),
+        ("10.0.0.0/33", "is not a prefix"),
+    ] {
+        let (status, e) =
+            site.api("GET", &format!("/api/v1/networks/space?prefix={prefix}"), Value::Null).await;
+        assert!(status.as_u16() == 422 && e["detail"].as_str().unwrap().contains(rule), "{prefix}: {e}");
+    }
+    assert_eq!(site.api("GET", "/api/v1/networks/space", Value::Null).await.0.as_u16(), 400);
 }
 
 /// A scan of a domain found these addresses.

@@ -4,7 +4,7 @@ use super::listing;
 use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::components::time::Ago;
-use crate::server_fns::{ClaimRow, Networks, RowState};
+use crate::server_fns::{ClaimRow, Networks, PrefixState};
 use leptos::prelude::*;
 use model::Timestamp;
 
@@ -65,15 +65,16 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
 
 /// The search, which is a plain form, and the states as links.
 fn filters(n: &Networks, shown: &str) -> AnyView {
-    let chip = |label: &'static str, picture: Option<&'static str>, count: usize, state: Option<RowState>| {
-        let on = n.state == state;
-        let href = format!("/networks{}", listing(shown, &n.search, state));
-        view! {
-            <a class="chip" class:on=on href=href aria-current=on.then_some("true") data-noscroll="true">
-                {picture.map(icon)}{label}" "<span class="n">{grouped(count as u64)}</span></a>
-        }
-    };
-    let states: Vec<_> = RowState::ALL
+    let chip =
+        |label: &'static str, picture: Option<&'static str>, count: usize, state: Option<PrefixState>| {
+            let on = n.state == state;
+            let href = format!("/networks{}", listing(shown, &n.search, state));
+            view! {
+                <a class="chip" class:on=on href=href aria-current=on.then_some("true") data-noscroll="true">
+                    {picture.map(icon)}{label}" "<span class="n">{grouped(count as u64)}</span></a>
+            }
+        };
+    let states: Vec<_> = PrefixState::ALL
         .into_iter()
         .zip(n.counts)
         .map(|(state, count)| chip(state.label(), Some(picture(state)), count, Some(state)))
@@ -98,23 +99,23 @@ fn filters(n: &Networks, shown: &str) -> AnyView {
     .into_any()
 }
 
-fn picture(state: RowState) -> &'static str {
+fn picture(state: PrefixState) -> &'static str {
     match state {
-        RowState::Unavailable => "critical",
-        RowState::Allocated => "ok",
-        RowState::Released => "clock",
+        PrefixState::Unavailable => "critical",
+        PrefixState::Allocated => "ok",
+        PrefixState::Released => "clock",
     }
 }
 
 fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
     let class = match r.state {
-        RowState::Unavailable => "pill pill-critical",
-        RowState::Allocated => "pill pill-normal",
-        RowState::Released => "pill pill-unknown",
+        PrefixState::Unavailable => "pill pill-critical",
+        PrefixState::Allocated => "pill pill-normal",
+        PrefixState::Released => "pill pill-unknown",
     };
     let (label, yaml) = (format!("Release {}", r.claim), format!("{} as YAML", r.claim));
     // A released prefix has no claim any more, or one that holds something else.
-    let actions = (r.state != RowState::Released).then(|| {
+    let actions = (r.state != PrefixState::Released).then(|| {
         view! {
             <span class="flex items-center gap-2">
                 <a class="btn btn-sm" href=object(&r.claim) rel="external" aria-label=yaml>"YAML"</a>
@@ -127,7 +128,7 @@ fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
     });
     let words = r.message.clone().unwrap_or_else(|| r.description.clone());
     view! {
-        <tr class:bad=r.state == RowState::Unavailable>
+        <tr class:bad=r.state == PrefixState::Unavailable>
             <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{r.claim.clone()}</small></span></th>
             <td class="max-sm:hidden"><span class="mono text-xs">{r.reference.clone()}</span></td>
             <td class="wrap"><span class=class>{icon(picture(r.state))}<span>{r.state.label()}</span></span>" "<span class="text-xs">{words}</span></td>

@@ -11,8 +11,9 @@ mod space;
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::icon;
 use crate::components::pager::grouped;
+use crate::query;
 use crate::resource::json_resource;
-use crate::server_fns::{self, Block, CLAIMS_MAX, Networks, RowState};
+use crate::server_fns::{self, Block, CLAIMS_MAX, Networks, PrefixState};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
@@ -44,8 +45,8 @@ fn showing(prefix: &str) -> String {
 }
 
 /// What of a page's address the list depends on: the block, the search and the state, as a query. A search covers all blocks.
-fn listing(block: &str, search: &str, state: Option<RowState>) -> String {
-    let pairs = [("block", block), ("q", search), ("state", state.map_or("", RowState::as_str))];
+fn listing(block: &str, search: &str, state: Option<PrefixState>) -> String {
+    let pairs = [("block", block), ("q", search), ("state", state.map_or("", PrefixState::as_str))];
     let given = pairs.iter().filter(|(_, value)| !value.is_empty());
     let query: Vec<String> = given.map(|(key, value)| format!("{key}={}", percent(value))).collect();
     if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) }
@@ -78,8 +79,10 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
     let list = claims::card(n, &shown);
     let pointed_at = n.searched.clone().unwrap_or_else(|| shown.clone());
     let now = n.now;
-    let pointers =
-        (!pointed_at.is_empty()).then(|| view! { <pointers::PointersCard block=pointed_at now=now/> });
+    let here = format!("/networks{}", listing(&shown, &n.search, n.state));
+    let after = query::value(search, "names").unwrap_or_default();
+    let pointers = (!pointed_at.is_empty())
+        .then(|| view! { <pointers::PointersCard block=pointed_at here=here after=after now=now/> });
     let exports = (n.total > 0 || n.counts[2] > 0).then(|| {
         let query = listing(&shown, &n.search, n.state);
         let link = |kind: &str, words: &'static str| {

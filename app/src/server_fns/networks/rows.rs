@@ -1,6 +1,6 @@
 //! Records of claims as rows, and which of them a list or an export holds.
 
-use super::{ClaimRow, RowState};
+use super::{ClaimRow, PrefixState};
 use service::addresses::component;
 use service::numbers::prefix::{host, overlaps, parse};
 use service::numbers::{IpNet, RecordState};
@@ -21,7 +21,7 @@ pub struct ClaimFilter {
     /// The prefix or address that was searched for.
     pub place: Option<IpNet>,
     /// Only records of this state.
-    pub state: Option<RowState>,
+    pub state: Option<PrefixState>,
 }
 
 impl ClaimFilter {
@@ -37,7 +37,7 @@ impl ClaimFilter {
         };
         let state = match value("state").as_str() {
             "" => None,
-            word => Some(RowState::ALL.into_iter().find(|s| s.as_str() == word).ok_or_else(|| {
+            word => Some(PrefixState::ALL.into_iter().find(|s| s.as_str() == word).ok_or_else(|| {
                 let shown: String = word.chars().take(40).collect();
                 ApiError::invalid(format!(
                     "“{shown}” is not a state: use unavailable, allocated or released."
@@ -89,8 +89,8 @@ pub fn of_claims(claims: &[Claim]) -> Vec<ClaimRow> {
                 prefix: record.prefix.clone().unwrap_or_else(asked),
                 reference: component(&record.reference),
                 state: match record.status {
-                    RecordState::Allocated => RowState::Allocated,
-                    RecordState::Unavailable => RowState::Unavailable,
+                    RecordState::Allocated => PrefixState::Allocated,
+                    RecordState::Unavailable => PrefixState::Unavailable,
                 },
                 description: record.description.clone(),
                 message: record.message.clone(),
@@ -98,7 +98,7 @@ pub fn of_claims(claims: &[Claim]) -> Vec<ClaimRow> {
             });
         }
     }
-    all.sort_by_key(|r| r.state == RowState::Allocated);
+    all.sort_by_key(|r| r.state == PrefixState::Allocated);
     all
 }
 
@@ -110,7 +110,7 @@ pub fn of_released(released: &[Cover], is_used: impl Fn(&IpNet) -> bool) -> Vec<
         claim: c.claim.clone(),
         prefix: c.prefix.to_string(),
         reference: component(&c.reference),
-        state: RowState::Released,
+        state: PrefixState::Released,
         description: String::new(),
         message: None,
         date: c.released_at.unwrap_or(c.since),
@@ -127,7 +127,7 @@ mod tests {
             claim: "web-front".into(),
             prefix: prefix.into(),
             reference: "apps/Shop".into(),
-            state: RowState::Allocated,
+            state: PrefixState::Allocated,
             description: "Public web servers".into(),
             message: None,
             date: jiff::Timestamp::UNIX_EPOCH,
@@ -169,6 +169,6 @@ mod tests {
         assert_eq!(wrong("state=held"), "“held” is not a state: use unavailable, allocated or released.");
         let filter = ClaimFilter::read("state=released").unwrap();
         assert!(!filter.holds(&row("10.0.0.0/8")));
-        assert!(filter.holds(&ClaimRow { state: RowState::Released, ..row("10.0.0.0/8") }));
+        assert!(filter.holds(&ClaimRow { state: PrefixState::Released, ..row("10.0.0.0/8") }));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::rows::ClaimFilter;
 use super::space::Registry;
-use super::{Networks, Preview, ROWS_MAX, RowState, attention, rows};
+use super::{Networks, PrefixState, Preview, ROWS_MAX, attention, rows};
 use model::Timestamp;
 use service::addresses::AddressReview;
 use service::numbers::prefix::parse;
@@ -146,7 +146,7 @@ pub(super) fn page(
     let mut rows = rows::of_claims(claims);
     rows.extend(rows::of_released(&review.released, |p| used.intersects(p)));
     rows.retain(|r| filter.matches(r));
-    let counts = RowState::ALL.map(|state| rows.iter().filter(|r| r.state == state).count());
+    let counts = PrefixState::ALL.map(|state| rows.iter().filter(|r| r.state == state).count());
     rows.retain(|r| filter.state.is_none_or(|state| r.state == state));
     let more_claims = rows.len().saturating_sub(ROWS_MAX);
     rows.truncate(ROWS_MAX);

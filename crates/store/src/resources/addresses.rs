@@ -1,6 +1,6 @@
 //! Which domains point into a prefix: the addresses of A and AAAA records and of name servers, written with each observation.
 
-use super::Pointing;
+use super::{Pointing, PointingKey};
 use crate::api::{Error, Result};
 use crate::db::{Db, Tx, args};
 use model::ids::{OrgId, Vantage};
@@ -77,13 +77,33 @@ pub(crate) async fn keep(
     tx.insert("INSERT INTO observed_addresses (address, name, owner)", rows, "").await.map(drop)
 }
 
-pub(super) async fn pointing_into(db: &Db, org: OrgId, prefix: &IpNet, limit: u32) -> Result<Vec<Pointing>> {
+pub(super) async fn pointing_into(
+    db: &Db,
+    org: OrgId,
+    prefix: &IpNet,
+    after: Option<PointingKey<'_>>,
+    limit: u32,
+) -> Result<Vec<Pointing>> {
     let (first, last) = keys(prefix);
+    let (address_after, domain, owner) = match after {
+        Some((address, domain, owner)) => (keys(&host(address)).0, domain, owner),
+        None => (String::new(), "", ""),
+    };
     let rows = db
         .rows(
             "SELECT a.address, a.name, a.owner FROM observed_addresses a JOIN items i ON i.name = a.name AND i.org = $1 \
-             WHERE a.address BETWEEN $2 AND $3 ORDER BY a.address, a.name, a.owner LIMIT $4",
-            args![org.0, first, last, i64::from(limit)],
+             WHERE a.address BETWEEN $2 AND $3 AND (a.address, a.name, a.owner) > ($5, $6, $7) \
+             ORDER BY a.address, a.name, a.owner LIMIT $4",
+            // Begins where the part before ended, so that each part costs what it holds.
+            args![
+                org.0,
+                first.max(address_after.clone()),
+                last,
+                i64::from(limit),
+                address_after,
+                domain,
+                owner
+            ],
         )
         .await?;
     let pointing = |r: &crate::db::Cells| {

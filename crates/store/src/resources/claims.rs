@@ -38,6 +38,13 @@ pub(super) async fn list(db: &Db, org: OrgId, after: &str, limit: u32) -> Result
     db.rows(sql, args![org.0, after, i64::from(limit)]).await?.iter().map(read).collect()
 }
 
+/// The first refused claims of an organisation, by name.
+pub(super) async fn refused(db: &Db, org: OrgId, limit: u32) -> Result<Vec<StoredNetworkClaim>> {
+    let sql =
+        format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND refused = 1 ORDER BY name LIMIT $2");
+    db.rows(sql, args![org.0, i64::from(limit)]).await?.iter().map(read).collect()
+}
+
 pub(super) async fn read_one(db: &Db, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
     let sql = format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name = $2");
     db.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()

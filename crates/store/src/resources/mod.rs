@@ -26,7 +26,7 @@ use model::inventory::Row;
 use model::item::Item;
 use model::names::DomainName;
 use model::observation::Observation;
-use numbers::{AddressRecord, ClaimSpec, ClaimStatus, IpNet, Policy};
+use numbers::{AddressRecord, ClaimSpec, ClaimStatus, IpNet, Policy, Survey};
 use std::net::IpAddr;
 
 /// A claim as it is stored.
@@ -95,6 +95,22 @@ pub struct Pointing {
     pub owner: String,
 }
 
+/// Where a list of [`Pointing`] goes on: behind this address, domain and owner.
+pub type PointingKey<'a> = (IpAddr, &'a str, &'a str);
+
+/// What an organisation can know of a prefix.
+#[derive(Debug, Clone)]
+pub struct StoredSurvey {
+    /// Its allocations and what is free.
+    pub survey: Survey,
+    /// Its refused claims, by name.
+    pub refused: Vec<StoredNetworkClaim>,
+    /// Prefixes that overlap this one, were released, and of which no address is held again; the newest release first.
+    pub released: Vec<StoredCover>,
+    /// True when not all refused claims or released prefixes were read.
+    pub is_partial: bool,
+}
+
 /// A holding with all that is known of it.
 #[derive(Debug, Clone)]
 pub struct StoredDomain {
@@ -139,8 +155,17 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// What covers each of these addresses in the organisation: the claim that holds it, else the one that released it
     /// last.
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>>;
-    /// Names of an organisation's domains that point into a prefix, by address, at most `limit`.
-    async fn pointing_into(&self, org: OrgId, prefix: &IpNet, limit: u32) -> Result<Vec<Pointing>>;
+    /// Who holds what of a prefix and what is free of it; at most `limit` of each.
+    async fn survey(&self, org: OrgId, prefix: &IpNet, policy: &Policy, limit: usize)
+    -> Result<StoredSurvey>;
+    /// Names of an organisation's domains that point into a prefix, by address, domain and owner, at most `limit`.
+    async fn pointing_into(
+        &self,
+        org: OrgId,
+        prefix: &IpNet,
+        after: Option<PointingKey<'_>>,
+        limit: u32,
+    ) -> Result<Vec<Pointing>>;
     /// The distinct blocks that an organisation's claims take prefixes out of, at most `limit`.
     async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>>;
     /// Prefixes that an organisation released inside a block, newest first, at most `limit`.
@@ -220,8 +245,23 @@ impl ResourceStore for Database {
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>> {
         space::covering(&self.db, &self.space, org, addresses).await
     }
-    async fn pointing_into(&self, org: OrgId, prefix: &IpNet, limit: u32) -> Result<Vec<Pointing>> {
-        addresses::pointing_into(&self.db, org, prefix, limit).await
+    async fn survey(
+        &self,
+        org: OrgId,
+        prefix: &IpNet,
+        policy: &Policy,
+        limit: usize,
+    ) -> Result<StoredSurvey> {
+        space::survey(&self.db, &self.space, org, prefix, policy, limit).await
+    }
+    async fn pointing_into(
+        &self,
+        org: OrgId,
+        prefix: &IpNet,
+        after: Option<PointingKey<'_>>,
+        limit: u32,
+    ) -> Result<Vec<Pointing>> {
+        addresses::pointing_into(&self.db, org, prefix, after, limit).await
     }
     async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
         space::blocks(&self.db, &self.space, org, limit).await

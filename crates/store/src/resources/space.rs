@@ -1,13 +1,14 @@
 //! The index of allocated prefixes: in memory, brought forward from the table by version, so that an allocation reads
 //! what changed since the last one and not all there is.
 
-use super::StoredCover;
+use super::{StoredCover, StoredSurvey};
 use crate::api::{Error, Result};
 use crate::codec::instant;
 use crate::db::{Cells, Db, Tx, args};
 use jiff::Timestamp;
 use model::ids::OrgId;
-use numbers::{Holder, Holding, IpNet, Reference, Space};
+use numbers::prefix::overlaps;
+use numbers::{Holder, Holding, IpNet, Policy, Reference, Space};
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use tokio::sync::Mutex;
@@ -174,6 +175,27 @@ pub(super) async fn blocks(db: &Db, cache: &SpaceCache, org: OrgId, limit: u32) 
         cached.blocks.insert(org, found);
     }
     Ok(first)
+}
+
+/// Refused claims and released prefixes that a survey reads.
+const SURVEYED: u32 = 1_000;
+
+pub(super) async fn survey(
+    db: &Db,
+    cache: &SpaceCache,
+    org: OrgId,
+    prefix: &IpNet,
+    policy: &Policy,
+    limit: usize,
+) -> Result<StoredSurvey> {
+    let refused = super::claims::refused(db, org, SURVEYED).await?;
+    let mut released = released(db, org, SURVEYED).await?;
+    let is_full = |read: usize| read == SURVEYED as usize;
+    let is_partial = is_full(refused.len()) || is_full(released.len());
+    let mut cached = cache.0.lock().await;
+    let space = &refresh(db, &mut cached).await?.space;
+    released.retain(|r| overlaps(&r.prefix, prefix) && !space.is_held(org.0, &r.prefix));
+    Ok(StoredSurvey { survey: space.survey(org.0, prefix, policy, limit), refused, released, is_partial })
 }
 
 fn cover(h: &Holding, released_at: Option<Timestamp>) -> StoredCover {

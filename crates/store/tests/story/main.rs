@@ -131,6 +131,7 @@ stories! {
     numbers::replicas_that_claim_at_once_never_overlap,
     numbers::a_released_prefix_goes_to_the_claim_that_waited,
     numbers::released_prefixes_are_listed_once_and_not_while_they_are_held,
+    numbers::a_prefix_is_surveyed,
     numbers::hopeless_claims_starve_no_other,
     numbers::blocks_are_those_of_all_claims_of_an_organisation,
     numbers::claims_beyond_the_quota_are_refused_whichever_process_made_the_others,

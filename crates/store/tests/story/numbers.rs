@@ -226,6 +226,49 @@ pub async fn released_prefixes_are_listed_once_and_not_while_they_are_held(place
     assert_eq!(released().await, ["10.0.0.0/24 once"]);
 }
 
+/// What an organisation sees of a prefix, whichever process wrote it: its own claims in all their states and what is free.
+pub async fn a_prefix_is_surveyed(place: &Place) {
+    let (s, policy) = (place.open().await, Policy::default());
+    let web = claim(&*s, ONE, "web", &[exact("10.0.0.0/24"), exact("2001:db8::/48")]).await;
+    let other = place.open().await;
+    let survey = async |org, prefix: &str, limit| {
+        s.survey(org, &prefix.parse().unwrap(), &policy, limit).await.expect("reads")
+    };
+    assert_eq!(survey(ONE, "10.0.0.0/22", 9).await.survey.held.len(), 1);
+    let old = claim(&*other, ONE, "old", &[exact("10.0.2.0/24"), exact("10.0.3.0/25")]).await;
+    claim(&*other, ONE, "late", &[exact("10.0.0.128/25")]).await;
+    claim(&*other, TWO, "theirs", &[exact("10.0.1.0/25")]).await;
+    other.delete_network_claim(ONE, "old", Some(old.rv), &policy, later(1)).await.unwrap();
+    // A part of what was released is held again: then it is no longer released.
+    claim(&*other, ONE, "again", &[exact("10.0.3.64/26")]).await;
+    let found = survey(ONE, "10.0.0.0/22", 9).await;
+    let held: Vec<_> = found.survey.held.iter().map(|h| format!("{} {}", h.prefix, h.holder.claim)).collect();
+    assert_eq!(held, ["10.0.0.0/24 web", "10.0.3.64/26 again"]);
+    let free: Vec<_> = found.survey.free.iter().map(ToString::to_string).collect();
+    assert_eq!(free, ["10.0.1.128/25", "10.0.2.0/24", "10.0.3.0/26", "10.0.3.128/25"]);
+    assert!(found.survey.has_foreign && !found.is_partial);
+    assert_eq!(found.refused.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["late"]);
+    let released: Vec<_> =
+        found.released.iter().map(|r| (r.prefix.to_string(), r.released_at == Some(later(1)))).collect();
+    assert_eq!(released, [("10.0.2.0/24".to_string(), true)]);
+    // Of an address: what contains it. Of another organisation's: that it is not free, and nothing else.
+    let found = survey(ONE, "10.0.0.7/32", 9).await;
+    assert_eq!(
+        found.survey.covering.map(|h| (h.prefix, h.holder.since)),
+        Some(("10.0.0.0/24".parse().unwrap(), now()))
+    );
+    assert!(found.survey.free.is_empty() && found.released.is_empty());
+    let found = survey(TWO, "10.0.0.0/24", 9).await;
+    assert!(found.survey.held.is_empty() && found.survey.free.is_empty() && found.refused.is_empty());
+    // The other family, and lists that end at the limit.
+    assert_eq!(survey(ONE, "2001:db8::/47", 9).await.survey.free.len(), 1);
+    let found = survey(ONE, "10.0.0.0/22", 1).await.survey;
+    assert_eq!((found.held.len(), found.more_held, found.free.len(), found.more_free), (1, 1, 1, 3));
+    // What is moved away is seen at once.
+    s.write_network_claim(&write(ONE, "web", Some(web.rv), &[exact("10.9.0.0/24")]), later(2)).await.unwrap();
+    assert_eq!(survey(ONE, "10.9.0.0/16", 9).await.survey.held.len(), 1);
+}
+
 pub async fn hopeless_claims_starve_no_other(place: &Place) {
     let s = place.open().await;
     claim(&*s, TWO, "keeper", &[exact("192.168.0.0/16")]).await;
@@ -435,7 +478,7 @@ pub async fn names_are_found_by_the_prefix_they_point_into(place: &Place) {
         s.record(&record).await.expect("records");
     };
     let found = async |org, prefix: &str| {
-        let found = s.pointing_into(org, &prefix.parse().unwrap(), 10).await.expect("reads");
+        let found = s.pointing_into(org, &prefix.parse().unwrap(), None, 10).await.expect("reads");
         found.iter().map(|p| format!("{} {}", p.owner, p.address)).collect::<Vec<_>>().join(", ")
     };
     add(&*s, ONE, &["q7.io", "alder.example"]).await;
@@ -447,7 +490,27 @@ pub async fn names_are_found_by_the_prefix_they_point_into(place: &Place) {
     assert_eq!(found(ONE, "0.0.0.0/0").await, "q7.io 9.255.0.1, mx.alder.example 10.20.5.1, q7.io 10.20.5.7");
     assert_eq!(found(ONE, "::/0").await, "www.q7.io 2001:db8::7");
     assert_eq!(found(TWO, "10.20.0.0/16").await, "mx.alder.example 10.20.5.1");
-    assert_eq!(s.pointing_into(ONE, &"0.0.0.0/0".parse().unwrap(), 2).await.unwrap().len(), 2);
+    // In parts, each behind the last of the one before: also between names of one address, and none twice.
+    let both = |owner: &str| rrset(owner, "A", &["10.20.5.1"]);
+    scanned("alder.example", Some(vec![both("mx.alder.example"), both("a.alder.example")])).await;
+    let everything: IpNet = "0.0.0.0/0".parse().unwrap();
+    let (mut parts, mut last) = (Vec::new(), None::<store::Pointing>);
+    loop {
+        let after = last.as_ref().map(|p| (p.address, p.domain.as_str(), p.owner.as_str()));
+        let mut part = s.pointing_into(ONE, &everything, after, 1).await.unwrap();
+        let Some(found) = part.pop() else { break };
+        assert!(part.is_empty());
+        parts.push(format!("{} {}", found.owner, found.address));
+        last = Some(found);
+    }
+    let expected =
+        ["q7.io 9.255.0.1", "a.alder.example 10.20.5.1", "mx.alder.example 10.20.5.1", "q7.io 10.20.5.7"];
+    assert_eq!(parts, expected);
+    // What lies before the prefix is not read, wherever the part before ended.
+    let after = Some(("10.20.5.1".parse().unwrap(), "alder.example", "a.alder.example"));
+    let part = s.pointing_into(ONE, &"10.20.5.4/30".parse().unwrap(), after, 9).await.unwrap();
+    assert_eq!(part.iter().map(|p| p.owner.as_str()).collect::<Vec<_>>(), ["q7.io"]);
+    scanned("alder.example", Some(vec![both("mx.alder.example")])).await;
     // The addresses of name servers too.
     let mut record = scan(&*s, "alder.example", &[], now()).await;
     record.observation.zone.value = Some(ZoneSnapshot {

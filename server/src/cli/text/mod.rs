@@ -3,6 +3,7 @@
 
 pub mod compare;
 pub mod fqdn;
+pub(super) mod networks;
 pub mod trace;
 
 use model::event::Severity;

@@ -82,6 +82,7 @@ pub(super) const REST: &[Line] = &[
         "{\"brand\":\"x\"}",
     ),
     ("GET", "/api/v1/domains/{name}/addresses", Least(Viewer), "/api/v1/domains/NAME/addresses", ""),
+    ("GET", "/api/v1/networks/space", Least(Viewer), "/api/v1/networks/space?prefix=10.0.0.0/8", ""),
     ("GET", "/api/v1/networks/names", Least(Viewer), "/api/v1/networks/names?prefix=10.0.0.0/8", ""),
     ("GET", "/api/v1/templates", Least(Viewer), "", ""),
     ("POST", "/api/v1/templates", Least(Member), "", "{\"json\":\"{\"}"),

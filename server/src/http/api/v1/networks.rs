@@ -3,6 +3,7 @@
 use model::Timestamp;
 use serde::Serialize;
 use service::addresses::{Place, PlacedAddress, Pointer, Pointers, Ptr, component};
+use service::space::{ClaimedPrefix, PrefixSpace};
 use utoipa::ToSchema;
 
 /// An address of a domain and where it lies.
@@ -55,6 +56,8 @@ pub struct PointersV1 {
     names: Vec<PointerV1>,
     /// True when there are more.
     more: bool,
+    /// Where the next part begins (`after`); `null` on the last.
+    next: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -63,7 +66,8 @@ struct PointerV1 {
     domain: String,
     name: String,
     address: String,
-    /// `agrees`, `differs`, `missing`, or `unknown`: not looked up, or no usable answer.
+    /// `agrees`, `differs`, `missing`, `no_answer` (none that is usable, in time), or `not_asked` (the caller may not query
+    /// servers, or there are more than 64 addresses in the part).
     ptr: &'static str,
     /// Names of PTR records that differ.
     ptr_names: Vec<String>,
@@ -77,7 +81,8 @@ impl From<Pointer> for PointerV1 {
             Ptr::Agrees => ("agrees", Vec::new()),
             Ptr::Differs { names } => ("differs", names),
             Ptr::Missing => ("missing", Vec::new()),
-            Ptr::Unknown => ("unknown", Vec::new()),
+            Ptr::NoAnswer => ("no_answer", Vec::new()),
+            Ptr::NotAsked => ("not_asked", Vec::new()),
         };
         PointerV1 {
             domain: p.domain,
@@ -93,6 +98,87 @@ impl From<Pointer> for PointerV1 {
 impl From<Pointers> for PointersV1 {
     fn from(p: Pointers) -> Self {
         let names = p.pointers.into_iter().map(PointerV1::from).collect();
-        PointersV1 { prefix: p.prefix.to_string(), names, more: p.more }
+        PointersV1 { prefix: p.prefix.to_string(), names, more: p.next.is_some(), next: p.next }
+    }
+}
+
+/// Who holds what of a prefix, and what of it the organisation could claim.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Space)]
+pub struct SpaceV1 {
+    prefix: String,
+    /// What holds it, in words.
+    sentence: String,
+    /// What contains the prefix and more; a claim that holds it comes first.
+    covering: Vec<ClaimedPrefixV1>,
+    /// How many more.
+    more_covering: usize,
+    /// What lies inside the prefix, by address; the prefix itself, too.
+    claims: Vec<ClaimedPrefixV1>,
+    /// How many more.
+    more_claims: usize,
+    /// How many prefixes inside are allocated, with those that are not listed.
+    allocated: usize,
+    /// The fewest prefixes that hold what is free, by address.
+    free: Vec<String>,
+    /// How many more.
+    more_free: u64,
+    /// The shortest free prefix.
+    largest_free: Option<String>,
+    /// Part that is not free, per cent.
+    used_percent: f64,
+    /// True when other organisations hold some of it.
+    other_organisations: bool,
+    /// True when there are more refused claims or released prefixes than were compared (1,000 of each).
+    partial: bool,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ClaimedPrefix)]
+struct ClaimedPrefixV1 {
+    prefix: String,
+    claim: String,
+    /// The component that the claim names: `group/resource`.
+    component: String,
+    /// `allocated`, `unavailable` or `released`.
+    state: &'static str,
+    /// When it was allocated or refused.
+    since: Timestamp,
+    released_at: Option<Timestamp>,
+    /// Why it is unavailable.
+    message: Option<String>,
+}
+
+impl From<ClaimedPrefix> for ClaimedPrefixV1 {
+    fn from(c: ClaimedPrefix) -> Self {
+        ClaimedPrefixV1 {
+            prefix: c.prefix.to_string(),
+            component: component(&c.reference),
+            state: c.state.as_str(),
+            since: c.since,
+            released_at: c.released_at,
+            claim: c.claim,
+            message: c.message,
+        }
+    }
+}
+
+impl From<PrefixSpace> for SpaceV1 {
+    fn from(p: PrefixSpace) -> Self {
+        SpaceV1 {
+            sentence: p.sentence(),
+            prefix: p.prefix.to_string(),
+            covering: p.covering.into_iter().map(Into::into).collect(),
+            more_covering: p.more_covering,
+            claims: p.claims.into_iter().map(Into::into).collect(),
+            more_claims: p.more_claims,
+            allocated: p.allocated,
+            free: p.free.iter().map(ToString::to_string).collect(),
+            more_free: p.more_free,
+            largest_free: p.largest_free.map(|f| f.to_string()),
+            used_percent: p.used,
+            other_organisations: p.has_foreign,
+            partial: p.is_partial,
+        }
     }
 }
