@@ -228,6 +228,40 @@ async fn what_is_refused_names_the_claim_and_the_conflict() {
 }
 
 #[tokio::test]
+async fn of_many_blocks_the_first_are_listed_and_a_search_finds_the_others() {
+    let mut claims: Vec<Claim> = (0..10_000)
+        .map(|i| {
+            let prefix = format!("10.{}.{}.0/24", i / 128, i % 128 * 2);
+            let spec = ClaimSpec { address_space: vec![request(Some(&prefix), None, None)] };
+            decided(&[], &format!("c-{i:05}"), &spec)
+        })
+        .collect();
+    claims.push(decided(
+        &[],
+        "six",
+        &ClaimSpec { address_space: vec![request(Some("2001:db8::/48"), None, None)] },
+    ));
+    let app = app(claims);
+    let (_, html) = page(&app, "/networks").await;
+    let t = text(&html);
+    says(
+        &t,
+        &["10,001 blocks, 10,001 claims", "Blocks 10,001", "9,801 more blocks are not listed. Search for"],
+    );
+    assert!(t.contains("10.1.142.0/24") && !t.contains("10.1.144.0/24"), "the first 200 by address");
+    // The switch of the family leads to a block that is not listed.
+    assert!(html.contains("block=2001:db8::%2F48"), "{html}");
+    for (search, block) in
+        [("10.77.2.9", "10.77.2.0/24"), ("c-09857", "10.77.2.0/24"), ("2001:db8::/32", "2001:db8::/48")]
+    {
+        let t = read(&app, &format!("/networks?q={search}")).await;
+        says(&t, &["10,001 blocks, 10,001 claims", "Blocks 1 ", block]);
+        assert!(!t.contains("not listed"), "{search}: {t}");
+    }
+    says(&read(&app, "/networks?q=nothing-like-this").await, &["No block matches the search."]);
+}
+
+#[tokio::test]
 async fn names_go_on_and_what_was_not_asked_is_not_what_had_no_answer() {
     let pointer = |i: u8, ptr| Pointer {
         domain: "q7.io".into(),

@@ -176,6 +176,30 @@ test("claims are searched, limited to a state and exported", async ({ page }) =>
   await expect(claims(page).locator("tbody tr")).toHaveCount(2);
 });
 
+test("of many blocks the first are listed, and a search finds the others", async ({ page }) => {
+  test.setTimeout(180_000);
+  const entry = (i: number) => ({ prefix: `10.97.${i}.0/25`, reference: { resource: "many" } });
+  const made = await page.request.post(`${own.url}${api}`, {
+    data: {
+      apiVersion: "datumapis.com/v1alpha",
+      kind: "NetworkClaim",
+      metadata: { name: "many-blocks" },
+      spec: { addressSpace: Array.from({ length: 250 }, (_, i) => entry(i)) },
+    },
+  });
+  expect(made.status(), await made.text()).toBe(201);
+  await page.goto(shows(block));
+  await hydrated(page);
+  const blocks = page.getByRole("region", { name: "Blocks, table" });
+  await expect(blocks.locator("tbody tr")).toHaveCount(200);
+  await expect(page.getByText("more blocks are not listed.")).toBeVisible();
+  await page.goto(`${own.url}/networks?q=10.97.249.7`);
+  await expect(blocks.locator("tbody tr")).toHaveCount(1);
+  await expect(blocks).toContainText("10.97.249.0/25");
+  await expect(page.getByText("more blocks are not listed.")).toHaveCount(0);
+  expect((await page.request.delete(`${own.url}${api}/many-blocks`)).status()).toBe(200);
+});
+
 test.describe("without script", () => {
   test.use({ javaScriptEnabled: false });
 

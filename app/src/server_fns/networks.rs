@@ -205,8 +205,17 @@ pub struct Preview {
 /// All of the page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Networks {
-    /// Blocks, IPv4 first.
+    /// Blocks that match the search, IPv4 first, at most [`BLOCKS_MAX`].
     pub blocks: Vec<Block>,
+    /// How many more.
+    #[serde(default)]
+    pub more_blocks: usize,
+    /// All blocks there are.
+    #[serde(default)]
+    pub total_blocks: usize,
+    /// The first block of each address family that has one, IPv4 first.
+    #[serde(default)]
+    pub families: Vec<String>,
     /// The block that is shown.
     pub space: Option<Space>,
     /// What needs attention, at most [`ATTENTION_EACH`] of each kind.
@@ -242,6 +251,8 @@ pub struct Networks {
     pub now: Timestamp,
 }
 
+/// Blocks that are listed.
+pub const BLOCKS_MAX: usize = 200;
 /// Parts of a block that are drawn and listed.
 pub const CELLS_MAX: usize = 256;
 /// Refused prefixes that are drawn.

@@ -63,6 +63,18 @@ pub fn aggregate(prefixes: &[IpNet]) -> Vec<IpNet> {
     IpNet::aggregate(&prefixes.to_vec())
 }
 
+/// The prefixes that lie in no other one of them, in order. All are without host bits.
+pub fn outermost(prefixes: Vec<IpNet>) -> Vec<IpNet> {
+    outermost_by(prefixes, |a, b| a.contains(b))
+}
+
+fn outermost_by(mut prefixes: Vec<IpNet>, mut contains: impl FnMut(&IpNet, &IpNet) -> bool) -> Vec<IpNet> {
+    // In order, what lies in a prefix follows it at once: each is compared with the last one that was kept.
+    prefixes.sort_unstable();
+    prefixes.dedup_by(|p, kept| contains(kept, p));
+    prefixes
+}
+
 /// The subnets of a length, from the lowest address up; none when the length is shorter than the prefix's own or longer
 /// than its family allows. Lazy: a /0 has many.
 pub fn split(prefix: IpNet, len: u8) -> impl Iterator<Item = IpNet> {
@@ -148,5 +160,35 @@ mod tests {
         assert_eq!(count_of_range(0, u128::MAX), 1);
         assert_eq!(count_of_range(1, u128::MAX), 128);
         assert_eq!(count_of_range(0, u32::MAX.into()), 1);
+    }
+
+    #[test]
+    fn the_outermost_of_many_prefixes_are_found_with_one_comparison_each() {
+        let block = |i: u32| IpNet::new(std::net::Ipv4Addr::from(i << 8).into(), 24).unwrap();
+        let mut many: Vec<IpNet> = (0..10_000).rev().map(block).collect();
+        // Inside of others, or the same once more.
+        many.extend(
+            (0..10_000).map(|i| IpNet::new(block(i).addr(), 24 + u8::try_from(i % 9).unwrap()).unwrap()),
+        );
+        let mut compared = 0;
+        let found = outermost_by(many, |a, b| {
+            compared += 1;
+            a.contains(b)
+        });
+        assert_eq!(found, (0..10_000).map(block).collect::<Vec<_>>());
+        assert_eq!(compared, 19_999);
+        let all: Vec<IpNet> = [
+            "2001:db8::/48",
+            "10.0.0.0/8",
+            "10.0.0.0/16",
+            "10.0.0.0/8",
+            "11.0.0.0/8",
+            "2001:db8::/64",
+            "0.0.0.0/32",
+        ]
+        .map(|p| p.parse().unwrap())
+        .to_vec();
+        let words: Vec<_> = outermost(all).iter().map(ToString::to_string).collect();
+        assert_eq!(words, ["0.0.0.0/32", "10.0.0.0/8", "11.0.0.0/8", "2001:db8::/48"]);
     }
 }

@@ -14,7 +14,7 @@ use service::addresses::{
 };
 use service::policy::{Action, authorize};
 use service::{ApiError, ApiResult};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use store::{Pointing, Store, StoredCover};
 
 /// Addresses of a domain that are placed.
 const PLACED_MAX: usize = 200;
-/// Blocks that are compared with addresses that no claim covers.
+/// Blocks in which addresses that no claim covers are looked for.
 const BLOCKS_MAX: u32 = 10_000;
 /// Released prefixes that are reviewed.
 const RELEASED_MAX: u32 = 1_000;
@@ -90,11 +90,33 @@ async fn placed(
     let addresses: Vec<IpAddr> = found.iter().map(|(.., a)| *a).collect();
     let covers = store.covering(org, &addresses).await?;
     let is_covered = covers.iter().all(Option::is_some);
-    let blocks = if is_covered { Vec::new() } else { store.network_blocks(org, BLOCKS_MAX).await? };
+    let blocks = if is_covered {
+        Blocks::default()
+    } else {
+        Blocks::of(&store.network_blocks(org, BLOCKS_MAX).await?)
+    };
     let placed = found.into_iter().zip(covers).map(|((name, rtype, address), cover)| {
         place(name.to_string(), rtype.to_string(), address, cover, &blocks)
     });
     Ok(placed.collect())
+}
+
+/// The blocks that an organisation allocates out of. Finding the one around an address takes as many steps as there are
+/// lengths of prefixes, not as there are blocks.
+#[derive(Default)]
+struct Blocks(HashSet<IpNet>);
+
+impl Blocks {
+    fn of(blocks: &[IpNet]) -> Self {
+        Blocks(blocks.iter().copied().collect())
+    }
+
+    /// The longest block that holds an address.
+    fn around(&self, address: IpAddr) -> Option<IpNet> {
+        let lengths = (0..=host(address).max_prefix_len()).rev();
+        let mut around = lengths.filter_map(|len| Some(IpNet::new(address, len).ok()?.trunc()));
+        around.find(|prefix| self.0.contains(prefix))
+    }
 }
 
 /// Where an address lies, from what covers it and from the blocks that the organisation allocates out of.
@@ -103,23 +125,16 @@ fn place(
     rtype: String,
     address: IpAddr,
     cover: Option<StoredCover>,
-    blocks: &[IpNet],
+    blocks: &Blocks,
 ) -> PlacedAddress {
-    let block = blocks.iter().filter(|b| b.contains(&host(address))).max_by_key(|b| b.prefix_len());
+    let block = if cover.is_some() { None } else { blocks.around(address) };
     let place = match (&cover, block) {
         (Some(c), _) if c.released_at.is_none() => Place::Claimed,
         (Some(_), _) => Place::Released,
         (None, Some(_)) => Place::Unclaimed,
         (None, None) => Place::Elsewhere,
     };
-    PlacedAddress {
-        name,
-        rtype,
-        address,
-        place,
-        cover: cover.map(super::resources::cover),
-        block: block.copied().filter(|_| place == Place::Unclaimed),
-    }
+    PlacedAddress { name, rtype, address, place, cover: cover.map(super::resources::cover), block }
 }
 
 /// Released prefixes, and the addresses in released or unclaimed space that names of the organisation point to. Each kind
@@ -131,7 +146,7 @@ pub(super) async fn review(store: &dyn Store, org: OrgId) -> Result<AddressRevie
     let mut review =
         AddressReview { is_partial: released.len() == RELEASED_MAX as usize, ..Default::default() };
     for (kind, prefixes) in [(Place::Released, &prefixes), (Place::Unclaimed, &blocks)] {
-        let (stray, is_partial) = strays(store, org, kind, prefixes, &blocks).await?;
+        let (stray, is_partial) = strays(store, org, kind, prefixes, &Blocks::of(&blocks)).await?;
         review.stray.extend(stray);
         review.is_partial |= is_partial;
     }
@@ -145,7 +160,7 @@ async fn strays(
     org: OrgId,
     kind: Place,
     prefixes: &[IpNet],
-    blocks: &[IpNet],
+    blocks: &Blocks,
 ) -> Result<(Vec<StrayAddress>, bool), store::Error> {
     let areas = aggregate(prefixes);
     let mut found: Vec<Pointing> = Vec::new();
@@ -391,6 +406,21 @@ mod tests {
         let found = review(&*s, OrgId::BUILT_IN).await.unwrap();
         let of = |kind| found.stray.iter().filter(|s| s.address.place == kind).count();
         assert_eq!((of(Place::Released), of(Place::Unclaimed), found.is_partial), (1, STRAY_MAX, true));
+    }
+
+    #[test]
+    fn the_longest_block_around_an_address_is_found_among_many() {
+        let mut blocks: Vec<IpNet> = (0..10_000u32)
+            .map(|i| IpNet::new(std::net::Ipv4Addr::from(i << 16).into(), 16).unwrap())
+            .collect();
+        blocks.extend(["10.20.5.0/24", "2001:db8::/32", "::/0"].map(|p| p.parse::<IpNet>().unwrap()));
+        let blocks = Blocks::of(&blocks);
+        let around = |a: &str| blocks.around(a.parse().unwrap()).map(|p| p.to_string());
+        assert_eq!(around("10.20.5.7").as_deref(), Some("10.20.5.0/24"));
+        assert_eq!(around("10.20.6.7").as_deref(), Some("10.20.0.0/16"));
+        assert_eq!(around("2001:db8::1").as_deref(), Some("2001:db8::/32"));
+        assert_eq!(around("2001:db9::1").as_deref(), Some("::/0"));
+        assert_eq!(around("192.0.2.1"), None);
     }
 
     #[test]

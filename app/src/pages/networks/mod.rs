@@ -13,7 +13,7 @@ use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::query;
 use crate::resource::json_resource;
-use crate::server_fns::{self, Block, CLAIMS_MAX, Networks, PrefixState};
+use crate::server_fns::{self, CLAIMS_MAX, Networks, PrefixState};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
@@ -56,7 +56,7 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
     let more = if n.is_cut { "more than " } else { "" };
     let counts = format!(
         "registry of address space · {} blocks, {more}{} claims",
-        n.blocks.len(),
+        grouped(n.total_blocks as u64),
         grouped(n.total as u64)
     );
     let cut = n.is_cut.then(|| {
@@ -68,7 +68,7 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
         banner(Tone::Warn, "Not all claims are shown", words)
     });
     let wrong = n.error.clone().map(|e| banner(Tone::Warn, "This address of the page can't be shown", e));
-    let space = n.space.as_ref().map(|s| space::card(s, &n.blocks, zoom));
+    let space = n.space.as_ref().map(|s| space::card(s, &n.families, zoom));
     let shown = n.space.as_ref().map(|s| s.block.prefix.clone()).unwrap_or_default();
     // The picture is as wide as the page where something else stands beside the blocks.
     let (beside, below) = match attention::card(n) {
@@ -98,7 +98,7 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
             {cut}
             <div class="cols">
                 <div class="grid grid-cols-1 gap-4 content-start">{beside}</div>
-                <div class="grid grid-cols-1 gap-4 content-start">{blocks(&n.blocks, &shown)}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{blocks(n, &shown)}</div>
             </div>
             {below}
             <div class="cols">
@@ -110,11 +110,21 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
     .into_any()
 }
 
-fn blocks(all: &[Block], shown: &str) -> AnyView {
-    if all.is_empty() {
+fn blocks(n: &Networks, shown: &str) -> AnyView {
+    if n.total_blocks == 0 {
         return ().into_any();
     }
-    let rows: Vec<_> = all
+    let count = grouped((n.blocks.len() + n.more_blocks) as u64);
+    let more = (n.more_blocks > 0).then(|| {
+        let words = format!(
+            "{} more blocks are not listed. Search for a prefix, an address or a claim to find them.",
+            grouped(n.more_blocks as u64)
+        );
+        view! { <p class="card-body text-xs text-muted">{words}</p> }
+    });
+    let none = n.blocks.is_empty().then(|| view! { <p class="card-body">"No block matches the search."</p> });
+    let rows: Vec<_> = n
+        .blocks
         .iter()
         .map(|b| {
             let full = b.used >= 90.0;
@@ -134,13 +144,15 @@ fn blocks(all: &[Block], shown: &str) -> AnyView {
         .collect();
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Blocks"</h2><span class="text-muted">{all.len()}</span></div>
+            <div class="card-head"><h2>"Blocks"</h2><span class="text-muted">{count}</span></div>
+            {none}
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Blocks, table">
                 <table class="tbl">
                     <thead><tr><th scope="col">"Block"</th><th scope="col">"Used"</th><th scope="col" class="max-sm:hidden num">"Claims"</th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
+            {more}
         </section>
     }
     .into_any()

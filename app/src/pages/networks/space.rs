@@ -7,7 +7,7 @@ use crate::browser;
 use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::navigate::{Navigator, use_navigator};
-use crate::server_fns::{Block, Cell, RefusedPart, Space};
+use crate::server_fns::{Cell, RefusedPart, Space};
 use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::prelude::*;
 use leptos::svg;
@@ -80,7 +80,7 @@ impl Zoom {
 const NARROW: f64 = 7.0;
 
 /// The card.
-pub(super) fn card(s: &Space, blocks: &[Block], zoom: Zoom) -> AnyView {
+pub(super) fn card(s: &Space, first_blocks: &[String], zoom: Zoom) -> AnyView {
     let crumbs: Vec<_> = s
         .parents
         .iter()
@@ -111,7 +111,7 @@ pub(super) fn card(s: &Space, blocks: &[Block], zoom: Zoom) -> AnyView {
     let key = move |e: KeyboardEvent| zoom.pressed(&e, out.as_deref());
     view! {
         <section class="card">
-            <div class="card-head"><h2>"Space"</h2><div class="aside"><span>{used}</span>{families(s, blocks)}</div></div>
+            <div class="card-head"><h2>"Space"</h2><div class="aside"><span>{used}</span>{families(s, first_blocks)}</div></div>
             <div class="card-body grid grid-cols-1 gap-4 content-start">
                 <div class="flex items-center gap-2 flex-wrap">
                     <nav class="crumbs" aria-label="Zoom">{crumbs}<span class="mono font-semibold" aria-current="true">{s.block.prefix.clone()}</span></nav>
@@ -132,11 +132,10 @@ pub(super) fn card(s: &Space, blocks: &[Block], zoom: Zoom) -> AnyView {
 }
 
 /// A switch between the first blocks of both address families, where there are both.
-fn families(s: &Space, blocks: &[Block]) -> Option<AnyView> {
-    let is_v6 = |prefix: &str| prefix.contains(':');
-    let first = |v6: bool| blocks.iter().map(|b| &b.prefix).find(|p| is_v6(p) == v6).map(|p| showing(p));
-    let (v4, v6) = (first(false)?, first(true)?);
-    let shows_v6 = is_v6(&s.block.prefix);
+fn families(s: &Space, first_blocks: &[String]) -> Option<AnyView> {
+    let [v4, v6] = first_blocks else { return None };
+    let (v4, v6) = (showing(v4), showing(v6));
+    let shows_v6 = s.block.prefix.contains(':');
     let link = |label: &'static str, href: String, on: bool| {
         view! { <a href=href class:on=on aria-current=on.then_some("true") data-noscroll="true">{label}</a> }
     };

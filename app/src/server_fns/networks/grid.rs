@@ -2,8 +2,8 @@
 
 use super::space::Registry;
 use super::{Grid, GridPart, GridState};
-use service::numbers::IpNet;
 use service::numbers::prefix::{size, split};
+use service::numbers::{IpNet, RangeSet};
 
 /// Bits below the block's length that a cell has: 16 columns of 16 cells.
 const BITS: u8 = 8;
@@ -18,13 +18,13 @@ impl Registry<'_> {
         let rows = bits / 2;
         let cell_length = shown.prefix_len() + bits;
         let column_length = cell_length - rows;
-        let refused: Vec<IpNet> = self.conflicts(shown).into_iter().map(|(p, _)| p).collect();
+        let refused = RangeSet::of(self.conflicts(shown).iter().map(|(p, _)| p));
         let mut parts = Vec::new();
         for (at, cell) in split(*shown, cell_length).enumerate() {
             let used = self.used.count_within(&cell);
             let state = match used {
                 // A refused prefix that has room is shown where it would lie, else what it overlaps hides it.
-                _ if refused.iter().any(|r| cell.contains(r) || r.contains(&cell)) => GridState::Refused,
+                _ if refused.intersects(&cell) => GridState::Refused,
                 0 => continue,
                 n if n == size(&cell) => GridState::Allocated,
                 _ => GridState::Partly,

@@ -52,11 +52,7 @@ impl ClaimFilter {
 
     /// Whether a record is in the block or matches the search, whatever its state.
     pub fn matches(&self, row: &ClaimRow) -> bool {
-        // What was asked of a block ends with the block: `/26 from 10.20.0.0/16`.
-        let lies_in = |place: &IpNet| {
-            let prefix = row.prefix.rsplit(' ').next().and_then(|t| t.parse::<IpNet>().ok());
-            prefix.is_none_or(|p| overlaps(place, &p))
-        };
+        let lies_in = |place: &IpNet| place_of(row).is_none_or(|p| overlaps(place, &p));
         if self.text.is_empty() {
             return self.block.as_ref().is_none_or(lies_in);
         }
@@ -73,6 +69,11 @@ impl ClaimFilter {
     pub fn holds(&self, row: &ClaimRow) -> bool {
         self.state.is_none_or(|state| state == row.state) && self.matches(row)
     }
+}
+
+/// The prefix of a record, or the block that it asks for one of: `/26 from 10.20.0.0/16` ends with it.
+pub(super) fn place_of(row: &ClaimRow) -> Option<IpNet> {
+    row.prefix.rsplit(' ').next()?.parse().ok()
 }
 
 /// Records of claims, refused ones first.

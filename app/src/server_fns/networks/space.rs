@@ -22,7 +22,7 @@ impl Registry<'_> {
             prefix: prefix.to_string(),
             used: percent(self.used.count_within(prefix), size(prefix)),
             largest_free: self.used.largest_free(prefix).map(|p| p.to_string()),
-            claims: self.held.iter().filter(|(p, _)| prefix.contains(p)).count(),
+            claims: within(self.held, prefix).len(),
         }
     }
 
@@ -111,8 +111,43 @@ impl Registry<'_> {
     }
 }
 
+/// Allocated prefixes inside a block: they are in order, so that they need not be compared with the block one by one.
+fn within<'a>(held: &'a [(IpNet, String)], block: &IpNet) -> &'a [(IpNet, String)] {
+    let first = held.partition_point(|(p, _)| p < block);
+    let last = held.partition_point(|(p, _)| p.network() <= block.broadcast());
+    held.get(first..last).unwrap_or_default()
+}
+
 /// Where a prefix begins in a block that holds it, and how much of the block it is, both per cent.
 fn extent(prefix: &IpNet, block: &IpNet) -> (f64, f64) {
     let whole = size(block);
     (percent(bounds(prefix).0 - bounds(block).0, whole), percent(size(prefix), whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_inside_a_block_is_a_range_of_what_is_held() {
+        let texts =
+            ["10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/25", "10.1.0.0/16", "2001:db8::/48", "2001:db8:1::/64"];
+        let held: Vec<(IpNet, String)> = texts.iter().map(|p| (p.parse().unwrap(), String::new())).collect();
+        let blocks = [
+            "0.0.0.0/0",
+            "10.0.0.0/23",
+            "10.0.0.0/24",
+            "10.0.2.0/24",
+            "10.0.0.0/25",
+            "10.0.3.0/24",
+            "11.0.0.0/8",
+            "::/0",
+            "2001:db8::/47",
+            "ffff::/16",
+        ];
+        for block in blocks.map(|b| b.parse::<IpNet>().unwrap()) {
+            let expected: Vec<_> = held.iter().filter(|(p, _)| block.contains(p)).cloned().collect();
+            assert_eq!(within(&held, &block), expected, "{block}");
+        }
+    }
 }

@@ -2,10 +2,10 @@
 
 use super::rows::ClaimFilter;
 use super::space::Registry;
-use super::{Networks, PrefixState, Preview, ROWS_MAX, attention, rows};
+use super::{BLOCKS_MAX, ClaimRow, Networks, PrefixState, Preview, ROWS_MAX, attention, rows};
 use model::Timestamp;
 use service::addresses::AddressReview;
-use service::numbers::prefix::parse;
+use service::numbers::prefix::{is_v4, outermost, parse};
 use service::numbers::{AddressRequest, ClaimSpec, IpNet, RangeSet, RecordState, Reference};
 use service::resources::{Claim, ClaimDraft};
 use service::{ApiError, ApiResult};
@@ -112,15 +112,22 @@ fn blocks(claims: &[Claim], held: &[(IpNet, String)]) -> Vec<IpNet> {
     let requests = claims.iter().flat_map(|c| &c.spec.address_space);
     let mut all: Vec<IpNet> = requests.filter_map(|r| parse(r.from.as_deref()?).ok()).collect();
     all.extend(held.iter().map(|(p, _)| *p));
-    all.sort_by_key(IpNet::prefix_len);
-    let mut kept: Vec<IpNet> = Vec::new();
-    for p in all {
-        if !kept.iter().any(|k| k.contains(&p)) {
-            kept.push(p);
-        }
+    outermost(all)
+}
+
+/// The blocks that match a search, with the records that do.
+fn matching(blocks: &[IpNet], filter: &ClaimFilter, rows: &[ClaimRow]) -> Vec<IpNet> {
+    if filter.text.is_empty() {
+        return blocks.to_vec();
     }
-    kept.sort();
-    kept
+    let text = filter.text.to_lowercase();
+    let places: Vec<IpNet> = match filter.place {
+        Some(place) => vec![place],
+        None => rows.iter().filter_map(rows::place_of).collect(),
+    };
+    let found = RangeSet::of(&places);
+    let is_match = |b: &&IpNet| found.intersects(b) || b.to_string().contains(&text);
+    blocks.iter().filter(is_match).copied().collect()
 }
 
 pub(super) fn page(
@@ -146,13 +153,18 @@ pub(super) fn page(
     let mut rows = rows::of_claims(claims);
     rows.extend(rows::of_released(&review.released, |p| used.intersects(p)));
     rows.retain(|r| filter.matches(r));
+    let matching = matching(&all, &filter, &rows);
     let counts = PrefixState::ALL.map(|state| rows.iter().filter(|r| r.state == state).count());
     rows.retain(|r| filter.state.is_none_or(|state| r.state == state));
     let more_claims = rows.len().saturating_sub(ROWS_MAX);
     rows.truncate(ROWS_MAX);
     let (attention, more) = attention::entries(claims, review);
+    let first = |v4: bool| all.iter().find(|p| is_v4(p) == v4).map(ToString::to_string);
     Networks {
-        blocks: all.iter().map(|p| registry.block(p)).collect(),
+        blocks: matching.iter().take(BLOCKS_MAX).map(|p| registry.block(p)).collect(),
+        more_blocks: matching.len().saturating_sub(BLOCKS_MAX),
+        total_blocks: all.len(),
+        families: [true, false].into_iter().filter_map(first).collect(),
         space,
         attention,
         more_attention: (more, review.is_partial),
