@@ -262,6 +262,33 @@ async fn of_many_blocks_the_first_are_listed_and_a_search_finds_the_others() {
 }
 
 #[tokio::test]
+async fn a_release_says_what_goes_before_it_is_confirmed() {
+    let mut claims = Vec::new();
+    claim(&mut claims, "web", request(Some("10.20.0.0/24"), None, None));
+    claim(&mut claims, "xerox", request(Some("10.20.0.0/25"), None, None));
+    let two = [request(Some("10.21.0.0/24"), None, None), request(Some("10.22.0.0/24"), None, None)];
+    claims.push(decided(&claims, "yew", &ClaimSpec { address_space: two.to_vec() }));
+    let app = app(claims);
+    let (_, html) = page(&app, "/networks?q=apps").await;
+    says(
+        &text(&html),
+        &[
+            "Release web and its prefix",
+            "Release xerox, which holds no prefix",
+            "Release yew and its 2 prefixes",
+        ],
+    );
+    // The second step names the claim and the position at which it was shown.
+    let form = html.split_once("aria-label=\"Release yew\"").unwrap().1;
+    let form = form.split_once("</form>").unwrap().0;
+    assert!(form.contains("action=\"/api/fn/release\""), "{form}");
+    assert!(
+        form.contains("name=\"name\" value=\"yew\"") && form.contains("name=\"position\" value=\"1\""),
+        "{form}"
+    );
+}
+
+#[tokio::test]
 async fn names_go_on_and_what_was_not_asked_is_not_what_had_no_answer() {
     let pointer = |i: u8, ptr| Pointer {
         domain: "q7.io".into(),

@@ -92,7 +92,9 @@ test("a conflict names who holds the addresses, before and after the claim", asy
   await expect(first).toContainText(words);
   await looked(page, "numbers-conflict");
 
-  await press(page, "Release shop-edge");
+  // In two steps: the second says what goes.
+  await page.getByLabel("Release shop-edge", { exact: true }).click();
+  await press(page, "Release shop-edge, which holds no prefix");
   await expect(page.getByText("Claim released")).toBeVisible();
   expect((await page.request.get(`${own.url}${api}/shop-edge`)).status()).toBe(404);
 });
@@ -174,6 +176,21 @@ test("claims are searched, limited to a state and exported", async ({ page }) =>
   expect((await downloading).suggestedFilename()).toBe("networks.json");
   await page.goBack();
   await expect(claims(page).locator("tbody tr")).toHaveCount(2);
+});
+
+test("a claim that changed since it was shown is not released", async ({ page }) => {
+  const at = `${own.url}${api}/mail-pool`;
+  await page.goto(shows("10.90.0.0/24"));
+  await hydrated(page);
+  const held = await (await page.request.get(at)).json();
+  held.spec.addressSpace[0].description = "Changed meanwhile";
+  const changed = await page.request.put(at, { data: held });
+  expect(changed.status(), await changed.text()).toBe(200);
+  const open = page.getByLabel("Release mail-pool", { exact: true });
+  await open.click();
+  await press(page, "Release mail-pool and its prefix");
+  await expect(page.getByText("mail-pool was changed meanwhile, and nothing was released.")).toBeVisible();
+  expect((await page.request.get(at)).status()).toBe(200);
 });
 
 test("of many blocks the first are listed, and a search finds the others", async ({ page }) => {

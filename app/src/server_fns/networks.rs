@@ -157,6 +157,18 @@ pub struct ClaimRow {
     pub message: Option<String>,
     /// When it was allocated, refused or released.
     pub date: Timestamp,
+    /// What releasing the claim takes; `None` of a prefix that was released.
+    #[serde(default)]
+    pub release: Option<Release>,
+}
+
+/// What releasing a claim takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Release {
+    /// Position of the claim's newest change; the release is refused when it has changed since.
+    pub position: i64,
+    /// How many prefixes it holds.
+    pub prefixes: usize,
 }
 
 /// What an entry of the card *Needs attention* is about.
@@ -318,11 +330,11 @@ pub async fn claim_prefix(
     rows::of_claims(std::slice::from_ref(&saved)).pop().ok_or_else(ApiError::internal)
 }
 
-/// Releases a claim.
+/// Releases a claim that is as it was shown: at this position of the change log.
 #[server(name = ReleaseClaim, prefix = "/api/fn", endpoint = "release", output = Json)]
-pub async fn release_claim(name: String) -> Result<(), ApiError> {
+pub async fn release_claim(name: String, position: i64) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
-    backend.delete_network_claim(&caller, &name, None).await?;
+    backend.delete_network_claim(&caller, &name, Some(model::ids::LogPosition(position))).await?;
     context::go_back(&[("done", "released.1".into())]);
     Ok(())
 }

@@ -190,7 +190,12 @@ impl ResourceBackend for Services {
         let (by, now) = (caller.actor(), self.now());
         let gone =
             self.store().delete_network_claim(&by, caller.org, name, expected, &self.overlap, now).await;
-        let gone = gone.map_err(changed(name))?;
+        let gone = gone.map_err(|e| match e {
+            store::Error::Conflict => ApiError::conflict(format!(
+                "{name} was changed meanwhile, and nothing was released. See what it holds now, then release it again."
+            )),
+            e => changed(name)(e),
+        })?;
         self.scanner.hub.recorded();
         Ok(claim(gone))
     }

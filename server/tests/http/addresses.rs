@@ -210,6 +210,46 @@ async fn the_space_of_a_prefix_is_what_is_held_refused_released_and_free() {
     assert_eq!(site.api("GET", "/api/v1/networks/space", Value::Null).await.0.as_u16(), 400);
 }
 
+/// *Release* names how many prefixes go, and releases nothing of a claim that is not as it was shown.
+#[tokio::test]
+async fn a_claim_that_changed_since_it_was_shown_is_not_released() {
+    let site = site(false).await;
+    let two = json!([
+        { "prefix": "10.0.0.0/24", "reference": { "resource": "x" } },
+        { "prefix": "10.0.1.0/24", "reference": { "resource": "x" } },
+    ]);
+    let mut made = json!({ "metadata": { "name": "web" }, "spec": { "addressSpace": two } });
+    assert_eq!(site.api("POST", CLAIMS, made.clone()).await.0.as_u16(), 201);
+    let shown = async || {
+        let (_, html) = site.ask("GET", "/networks", &[("authorization", BEARER)], "").await;
+        let position = html.split_once("name=\"position\" value=\"").and_then(|(_, t)| t.split_once('"'));
+        (position.map(|(p, _)| p.to_string()).unwrap_or_else(|| panic!("{html}")), html)
+    };
+    let release = async |position: &str| {
+        let headers = [("authorization", BEARER), ("content-type", "application/x-www-form-urlencoded")];
+        site.ask("POST", "/api/fn/release", &headers, &format!("name=web&position={position}")).await
+    };
+    let (before, html) = shown().await;
+    assert!(html.contains("Release web and its 2 prefixes"), "{html}");
+    // Meanwhile it gets another prefix.
+    made["spec"]["addressSpace"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "prefix": "10.0.2.0/24", "reference": { "resource": "x" } }));
+    let (_, stored) = site.api("GET", &format!("{CLAIMS}/web"), Value::Null).await;
+    made["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
+    let (status, e) = site.api("PUT", &format!("{CLAIMS}/web"), made).await;
+    assert_eq!(status.as_u16(), 200, "{e}");
+    let (status, e) = release(&before).await;
+    assert_eq!(status.as_u16(), 409, "{e}");
+    assert!(e.contains("web was changed meanwhile, and nothing was released."), "{e}");
+    let (position, html) = shown().await;
+    assert!(html.contains("Release web and its 3 prefixes"), "{html}");
+    let (status, e) = release(&position).await;
+    assert_eq!(status.as_u16(), 200, "{e}");
+    assert_eq!(site.api("GET", &format!("{CLAIMS}/web"), Value::Null).await.0.as_u16(), 404);
+}
+
 /// A scan of a domain found these addresses.
 async fn observed(site: &Site, name: &str, owner: &str, addresses: &[&str]) {
     let (store, domain) = (&site.scanner.store, DomainName::trusted(name));

@@ -4,7 +4,7 @@ use super::listing;
 use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::components::time::Ago;
-use crate::server_fns::{ClaimRow, Networks, PrefixState};
+use crate::server_fns::{ClaimRow, Networks, PrefixState, Release};
 use leptos::prelude::*;
 use model::Timestamp;
 
@@ -107,22 +107,40 @@ fn picture(state: PrefixState) -> &'static str {
     }
 }
 
+/// Releasing a claim, in two steps: the second says how many prefixes go, and is refused when the claim has changed since.
+fn release(claim: &str, what: Release) -> AnyView {
+    let label = format!("Release {claim}");
+    let words = match what.prefixes {
+        0 => format!("{label}, which holds no prefix"),
+        1 => format!("{label} and its prefix"),
+        n => format!("{label} and its {n} prefixes"),
+    };
+    view! {
+        <details class="confirm">
+            <summary class="btn btn-sm" aria-label=label>"Release"</summary>
+            <form method="post" action="/api/fn/release">
+                <input type="hidden" name="name" value=claim.to_string()/>
+                <input type="hidden" name="position" value=what.position/>
+                <button class="btn btn-sm btn-danger" type="submit">{words}</button>
+            </form>
+        </details>
+    }
+    .into_any()
+}
+
 fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
     let class = match r.state {
         PrefixState::Unavailable => "pill pill-critical",
         PrefixState::Allocated => "pill pill-normal",
         PrefixState::Released => "pill pill-unknown",
     };
-    let (label, yaml) = (format!("Release {}", r.claim), format!("{} as YAML", r.claim));
+    let yaml = format!("{} as YAML", r.claim);
     // A released prefix has no claim any more, or one that holds something else.
-    let actions = (r.state != PrefixState::Released).then(|| {
+    let actions = r.release.map(|what| {
         view! {
-            <span class="flex items-center gap-2">
+            <span class="flex items-start gap-2">
                 <a class="btn btn-sm" href=object(&r.claim) rel="external" aria-label=yaml>"YAML"</a>
-                <form method="post" action="/api/fn/release">
-                    <input type="hidden" name="name" value=r.claim.clone()/>
-                    <button class="btn btn-sm" type="submit" aria-label=label>"Release"</button>
-                </form>
+                {release(&r.claim, what)}
             </span>
         }
     });

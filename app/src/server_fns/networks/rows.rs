@@ -1,6 +1,6 @@
 //! Records of claims as rows, and which of them a list or an export holds.
 
-use super::{ClaimRow, PrefixState};
+use super::{ClaimRow, PrefixState, Release};
 use service::addresses::component;
 use service::numbers::prefix::{host, overlaps, parse};
 use service::numbers::{IpNet, RecordState};
@@ -80,6 +80,7 @@ pub(super) fn place_of(row: &ClaimRow) -> Option<IpNet> {
 pub fn of_claims(claims: &[Claim]) -> Vec<ClaimRow> {
     let mut all: Vec<ClaimRow> = Vec::new();
     for c in claims {
+        let release = Some(Release { position: c.rv.0, prefixes: c.status.allocated().count() });
         for (record, request) in c.status.address_space.iter().zip(&c.spec.address_space) {
             let asked = || {
                 let len = request.prefix_length.map(|l| format!("/{l} from ")).unwrap_or_default();
@@ -96,6 +97,7 @@ pub fn of_claims(claims: &[Claim]) -> Vec<ClaimRow> {
                 description: record.description.clone(),
                 message: record.message.clone(),
                 date: record.date,
+                release,
             });
         }
     }
@@ -115,6 +117,7 @@ pub fn of_released(released: &[Cover], is_used: impl Fn(&IpNet) -> bool) -> Vec<
         description: String::new(),
         message: None,
         date: c.released_at.unwrap_or(c.since),
+        release: None,
     };
     free.map(row).collect()
 }
@@ -132,6 +135,7 @@ mod tests {
             description: "Public web servers".into(),
             message: None,
             date: jiff::Timestamp::UNIX_EPOCH,
+            release: None,
         }
     }
 
