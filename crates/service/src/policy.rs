@@ -151,7 +151,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 110] = [
+    pub const ALL: [Action; 111] = [
         Action::Session,
         Action::List,
         Action::Summary,

@@ -129,6 +129,7 @@ pub(super) async fn run(args: NetworksArgs, engine: EngineArgs, json: bool) -> R
 mod tests {
     use super::*;
     use clap::Parser;
+    use model::account::Actor;
     use std::collections::BTreeSet;
     use std::path::Path;
 
@@ -166,7 +167,10 @@ mod tests {
             limit: u64::MAX,
             dry_run: false,
         };
-        store.write_network_claim(&write, "2026-11-20T12:00:00Z".parse().unwrap()).await.unwrap()
+        store
+            .write_network_claim(&Actor::system(), &write, "2026-11-20T12:00:00Z".parse().unwrap())
+            .await
+            .unwrap()
     }
 
     /// An installation with claims in all states, and a domain whose names point into them.
@@ -176,7 +180,14 @@ mod tests {
         claim(&*store, "web", "10.20.5.0/24", Some("10.20.0.0/16")).await;
         let old = claim(&*store, "old", "10.20.7.64/26", None).await;
         store
-            .delete_network_claim(OrgId::BUILT_IN, "old", Some(old.rv), &OverlapPolicy::default(), at)
+            .delete_network_claim(
+                &Actor::system(),
+                OrgId::BUILT_IN,
+                "old",
+                Some(old.rv),
+                &OverlapPolicy::default(),
+                at,
+            )
             .await
             .unwrap();
         let name = model::names::DomainName::trusted("q7.io");

@@ -238,7 +238,7 @@ pub async fn a_prefix_is_surveyed(place: &Place) {
     let old = claim(&*other, ONE, "old", &[exact("10.0.2.0/24"), exact("10.0.3.0/25")]).await;
     claim(&*other, ONE, "late", &[exact("10.0.0.128/25")]).await;
     claim(&*other, TWO, "theirs", &[exact("10.0.1.0/25")]).await;
-    other.delete_network_claim(ONE, "old", Some(old.rv), &policy, later(1)).await.unwrap();
+    other.delete_network_claim(&Actor::system(), ONE, "old", Some(old.rv), &policy, later(1)).await.unwrap();
     // A part of what was released is held again: then it is no longer released.
     claim(&*other, ONE, "again", &[exact("10.0.3.64/26")]).await;
     let found = survey(ONE, "10.0.0.0/22", 9).await;
@@ -265,7 +265,13 @@ pub async fn a_prefix_is_surveyed(place: &Place) {
     let found = survey(ONE, "10.0.0.0/22", 1).await.survey;
     assert_eq!((found.held.len(), found.more_held, found.free.len(), found.more_free), (1, 1, 1, 3));
     // What is moved away is seen at once.
-    s.write_network_claim(&write(ONE, "web", Some(web.rv), &[exact("10.9.0.0/24")]), later(2)).await.unwrap();
+    s.write_network_claim(
+        &Actor::system(),
+        &write(ONE, "web", Some(web.rv), &[exact("10.9.0.0/24")]),
+        later(2),
+    )
+    .await
+    .unwrap();
     assert_eq!(survey(ONE, "10.9.0.0/16", 9).await.survey.held.len(), 1);
 }
 
