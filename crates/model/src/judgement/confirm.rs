@@ -8,7 +8,6 @@
 
 use super::diff::diff;
 use super::event::{Change, EventKind};
-use super::flapping;
 use super::latency::OURS;
 use super::put_back::put_back;
 use super::rotation::{self, Rotation};
@@ -24,9 +23,9 @@ pub const CONFIRM_S: i64 = 5 * 60;
 /// Changes of one value within a day that are still reported one by one.
 const FLIPS: usize = 3;
 /// Seconds of a day.
-pub(super) const DAY_S: i64 = 86_400;
+const DAY_S: i64 = 86_400;
 /// Instants that are remembered of one value.
-pub(super) const REMEMBERED: usize = 8;
+const REMEMBERED: usize = 8;
 
 /// A value that waits for its confirmation, or changed lately.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,16 +223,8 @@ fn confirm_all(
         previous.pending.iter().partition(|p| p.is_first_failure());
     // Seen in the first look and never again.
     let is_accident = |c: &Change| is_mended(c) && first.iter().any(|p| p.is_about(c));
-    let (waiting, at_once): (Vec<Change>, Vec<Change>) =
+    let (waiting, mut changes): (Vec<Change>, Vec<Change>) =
         diff(previous, &current).into_iter().filter(|c| !is_accident(c)).partition(waits);
-    let (restless, known): (Vec<&Pending>, Vec<&Pending>) =
-        known.into_iter().partition(|p| flapping::is_of(p));
-    let can_be_seen = |kind| {
-        // The parent zone states these too.
-        let by_parent = matches!(kind, EventKind::NameserversChanged | EventKind::DnssecChanged);
-        read(part(kind), &current) || by_parent && read(PartKind::Delegation, &current)
-    };
-    let (mut changes, restless) = flapping::settle(&restless, at_once, can_be_seen, now);
     let unanswered = |p: &Pending| {
         let zone = current.zone.value.as_ref();
         p.kind == EventKind::RecordChanged
@@ -292,7 +283,6 @@ fn confirm_all(
     }
     pending.retain(|p| p.change.is_some() || !p.flips.is_empty() || !p.rotation.is_empty());
     pending.extend(untouched);
-    pending.extend(restless);
     for change in &held {
         put_back(previous, &mut current, change);
     }

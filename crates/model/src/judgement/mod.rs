@@ -11,7 +11,6 @@ pub mod delivery;
 pub mod diff;
 pub mod event;
 pub mod expiry;
-mod flapping;
 pub mod hold;
 pub mod item;
 pub mod judge;

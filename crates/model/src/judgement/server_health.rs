@@ -34,12 +34,11 @@ fn best_health(d: &Delegation) -> BTreeMap<&str, ServerHealth> {
 /// A server that is listed on both sides and began or ceased to answer or to have an address, or that is new and fails:
 /// else its recovery would be told without its failure.
 pub(super) fn changes(a: &Delegation, b: &Delegation, previous: &Observation, out: &mut Vec<Change>) {
-    let mut told = |server: &str, old: Option<ServerHealth>, new: ServerHealth, note: &str| {
+    let mut told = |server: &str, old: Option<ServerHealth>, new: ServerHealth| {
         let fails = matches!(new, ServerHealth::Lame | ServerHealth::Dead | ServerHealth::Unresolvable);
         let severity = if fails { Severity::Warning } else { Severity::Info };
         let (old, new) = (old.map(|o| o.label().to_string()), Some(new.label().to_string()));
-        let c = change(EventKind::DelegationHealthChanged, severity, server, old, new, DNS);
-        out.push(Change { note: note.into(), ..c });
+        out.push(change(EventKind::DelegationHealthChanged, severity, server, old, new, DNS));
     };
     let (before, now) = (best_health(a), best_health(b));
     let has_address =
@@ -52,10 +51,7 @@ pub(super) fn changes(a: &Delegation, b: &Delegation, previous: &Observation, ou
         let back = *old == ServerHealth::Unresolvable && has_address(b, name);
         if lost || back {
             by_name.insert(*name);
-            // Why it was not resolved.
-            let state = b.servers.iter().find(|s| lost && s.name == *name);
-            let why = state.and_then(|s| s.notes.first()).map(|why| format!("Reason: {why}"));
-            told(name, Some(calm(*old)), calm(*new), &why.unwrap_or_default());
+            told(name, Some(calm(*old)), calm(*new));
         }
     }
     let listed: BTreeSet<String> = a.servers.iter().map(ServerState::field).collect();
@@ -75,7 +71,7 @@ pub(super) fn changes(a: &Delegation, b: &Delegation, previous: &Observation, ou
         let old = x.get(server);
         let is_new = *new != ServerHealth::Authoritative && (!listed.contains(server) || waits(server));
         if old != Some(new) && (old.is_some() || is_new) {
-            told(server, old.copied(), *new, "");
+            told(server, old.copied(), *new);
         }
     }
 }
