@@ -323,5 +323,5 @@ async fn names_go_on_and_what_was_not_asked_is_not_what_had_no_answer() {
     let t = read(&app, "/networks?names=10.20.0.4,q7.io,n4.q7.io").await;
     says(&t, &["last 1", "n5.q7.io", "First names"]);
     assert!(!t.contains("More names"), "{t}");
-    says(&read(&app, "/networks?names=nowhere").await, &["“nowhere” is no place in this list"]);
+    says(&read(&app, "/networks?names=nowhere").await, &["“nowhere” is not a position in this list"]);
 }

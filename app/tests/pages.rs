@@ -260,7 +260,16 @@ async fn tabs_are_addresses() {
 async fn events_have_severity_values_and_source() {
     let r = story();
     let t = read(&r, "/events").await;
-    says(&t, &["3 events", "Status flag removed", "was clientTransferProhibited", "Critical", "Acknowledge"]);
+    says(
+        &t,
+        &[
+            "3 events",
+            "Status flag removed",
+            "Status flag clientTransferProhibited was removed",
+            "Critical",
+            "Acknowledge",
+        ],
+    );
     let worst = read(&r, "/events?severity=critical").await;
     assert!(worst.contains("1 events") || worst.contains("1 event"));
     assert!(!worst.contains("is now Lantern Registrar"), "{worst}");

@@ -195,7 +195,7 @@ test("a claim that changed since it was shown is not released", async ({ page })
 
 test("of many blocks the first are listed, and a search finds the others", async ({ page }) => {
   test.setTimeout(180_000);
-  const entry = (i: number) => ({ prefix: `10.97.${i}.0/25`, reference: { resource: "many" } });
+  const entry = (i: number) => ({ prefix: `10.140.${i}.0/25`, reference: { resource: "many" } });
   const made = await page.request.post(`${own.url}${api}`, {
     data: {
       apiVersion: "datumapis.com/v1alpha",
@@ -210,9 +210,9 @@ test("of many blocks the first are listed, and a search finds the others", async
   const blocks = page.getByRole("region", { name: "Blocks, table" });
   await expect(blocks.locator("tbody tr")).toHaveCount(200);
   await expect(page.getByText("more blocks are not listed.")).toBeVisible();
-  await page.goto(`${own.url}/networks?q=10.97.249.7`);
+  await page.goto(`${own.url}/networks?q=10.140.249.7`);
   await expect(blocks.locator("tbody tr")).toHaveCount(1);
-  await expect(blocks).toContainText("10.97.249.0/25");
+  await expect(blocks).toContainText("10.140.249.0/25");
   await expect(page.getByText("more blocks are not listed.")).toHaveCount(0);
   expect((await page.request.delete(`${own.url}${api}/many-blocks`)).status()).toBe(200);
 });

@@ -137,11 +137,29 @@ pub async fn end_maintenance(id: String) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// One failed message by its id and channel; all where the id is absent and the channel is `all`. Half a name is refused: it
+/// would mean all.
+#[cfg(feature = "ssr")]
+fn one_or_all(
+    id: i64,
+    channel: String,
+    all: &str,
+) -> Result<Option<(model::ids::EventId, String)>, ApiError> {
+    match (id, channel == all) {
+        (0, true) => Ok(None),
+        (0, false) | (_, true) => Err(ApiError::invalid("Name one message by its id and its channel.")),
+        (id, false) if channel.is_empty() || channel == "*" => {
+            Err(ApiError::invalid(format!("Message {id} needs the name of its channel.")))
+        }
+        (id, false) => Ok(Some((model::ids::EventId(id), channel))),
+    }
+}
+
 /// Sends one failed message again, or all when `channel` is empty.
 #[server(prefix = "/api/fn", endpoint = "resend", output = Json)]
 pub async fn resend(#[server(default)] id: i64, #[server(default)] channel: String) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
-    let which = (!channel.is_empty()).then_some((model::ids::EventId(id), channel));
+    let which = one_or_all(id, channel, "")?;
     let n = backend.resend(&caller, which).await?;
     context::done("resent", n);
     Ok(n)
@@ -151,7 +169,7 @@ pub async fn resend(#[server(default)] id: i64, #[server(default)] channel: Stri
 #[server(prefix = "/api/fn", endpoint = "drop_failed", output = Json)]
 pub async fn drop_failed(#[server(default)] id: i64, channel: String) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
-    let which = (channel != "*").then_some((model::ids::EventId(id), channel));
+    let which = one_or_all(id, channel, "*")?;
     let n = backend.drop_failed(&caller, which).await?;
     context::done("dropped", n);
     Ok(n)

@@ -138,11 +138,24 @@ impl Faults {
             sentence: String::new(),
             is_ours: false,
         });
-        streak.is_ours = error.label == dns::OWN_NETWORK;
+        // Where the root was asked and answered it is not. Another failure, of time that ran out, says nothing of it.
+        match error.label.as_str() {
+            dns::OWN_NETWORK => streak.is_ours = true,
+            "unreachable" => streak.is_ours = false,
+            _ => {}
+        }
         streak.sentence.clone_from(&error.sentence);
         if streak.domains.len() < DOMAINS {
             streak.domains.insert(domain.to_string());
         }
+    }
+
+    /// True for the first domains that could not be looked at because our network is down: they are looked at again soon, so
+    /// that the fault is seen to end.
+    pub(crate) fn shows_network_down(&self, domain: &str) -> bool {
+        let streaks = lock(&self.streaks);
+        let down = streaks.iter().filter(|((kind, _), s)| *kind == FaultKind::NetworkDown && s.is_ours);
+        down.into_iter().any(|(_, s)| s.domains.contains(domain))
     }
 
     /// The faults that last. A root that does not validate, or of which no server is in reach, is one at once: an

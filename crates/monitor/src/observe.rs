@@ -13,6 +13,10 @@ use model::registration::{Registration, RegistrationState};
 use model::scan::{Stage, StageResult};
 use store::Versioned;
 
+/// Days before an expiration from which every scan reads the registration. Not the threshold of a warning, which is a matter
+/// of taste: this one decides how often registries are asked.
+const NEAR_DAYS: i64 = 30;
+
 /// What a scan observed.
 pub(crate) struct Observed {
     pub observation: Observation,
@@ -131,7 +135,7 @@ impl Scanner {
             .and_then(RegistrationState::registration)
             .and_then(Registration::effective_expires)
             .map(|e| e.days_from(now));
-        let near = days_left.is_some_and(|d| d <= self.policy.thresholds.warning_days);
+        let near = days_left.is_some_and(|d| d <= NEAR_DAYS);
         age < if near { self.policy.freshness_s } else { self.policy.registration_interval_s }
     }
 }

@@ -1,6 +1,7 @@
 //! How fast a domain's servers answer at the points of presence, about once a day. In: a name whose scan is over. Out: its
 //! newest observation with the looks of the places; the next scan judges them. It is no part of a scan: it neither delays
-//! one nor makes it fail, and while too many are under way it is left out until the next one.
+//! one nor makes it fail. While too many are under way it is left out; when it is tried again is
+//! [`schedule::places_are_due`](crate::schedule).
 
 use crate::Scanner;
 use model::ids::Vantage;
@@ -27,7 +28,11 @@ impl Scanner {
                 return Ok(false);
             };
             let Some(d) = &mut stored.observation.delegation.value else { return Ok(false) };
+            let before = d.latency.places.clone();
             d.latency.add_places(&d.zone, &looks);
+            if d.latency.places == before {
+                return Ok(false);
+            }
             if self.store.amend_observation(&stored).await? {
                 return Ok(true);
             }
@@ -35,7 +40,7 @@ impl Scanner {
         Ok(false)
     }
 
-    /// The same for a worker: what fails is written to the log and tried again after a later scan.
+    /// The same for a worker: what fails is written to the log.
     pub(crate) async fn sample_places_quietly(&self, name: &DomainName) {
         let outcome = match self.sample_places(name).await {
             Ok(true) => "kept",

@@ -3,6 +3,7 @@
 use crate::observer::{Elsewhere, Observer, Progress};
 use crate::{Clock, Hub, schedule};
 use jiff::Timestamp;
+use model::base::time::plus;
 use model::carry::carry_forward;
 use model::confirm::{
     CONFIRM_S, Confirmed, baseline, ceased_servers, confirm, confirm_but_silence, keep_answering,
@@ -106,6 +107,9 @@ pub struct Scanner {
     pub policy: Policy,
 }
 
+/// Seconds until a domain is looked at again that showed that our network is down.
+const NETWORK_AGAIN_S: i64 = 60;
+
 /// Attempts to record while other workers record the same name.
 const CONFLICTS: usize = 5;
 
@@ -160,6 +164,8 @@ impl Scanner {
         let known = previous.as_ref().and_then(|p| p.observation.registration.error.as_ref()?.retry_at);
         let tried = seen.observation.registration.attempted_at.is_some();
         let again_at = seen.later.or(if tried { waits } else { known });
+        let network_at =
+            self.hub.own_faults().shows_network_down(name.as_str()).then(|| plus(began, NETWORK_AGAIN_S));
         // A holding that is new needs its row even when nothing new was observed.
         let newly_held =
             grounds.holdings.iter().any(|(i, _)| i.next_scan_at.is_none_or(|at| at <= i.added_at));
@@ -194,7 +200,7 @@ impl Scanner {
             }
         }
         let (result, confirm_at, asked_places_at) = result?;
-        let again_at = again_at.into_iter().chain(confirm_at).min();
+        let again_at = again_at.into_iter().chain(confirm_at).chain(network_at).min();
         let places_due = schedule::places_are_due(name, interval_s, asked_places_at, at);
         Ok(Scanned { result, again_at, recorded: true, interval_s, places_due })
     }

@@ -25,7 +25,9 @@ pub(crate) fn day_began(name: &DomainName, now: Timestamp) -> Timestamp {
 }
 
 /// True when points of presence are to be asked about a name that is scanned now: once in its day. A name that was never
-/// asked about waits for its place in the day, so that a new point of presence is not asked about all names at once.
+/// asked about waits for its place in the day, so that a new point of presence is not asked about all names at once. Where
+/// its turn is missed or the places give nothing, one more scan may ask (two intervals, as a rescan by a person may have
+/// moved the first), then none until the next day: places that never answer are not asked at every scan.
 pub(crate) fn places_are_due(
     name: &DomainName,
     interval_s: i64,
@@ -33,9 +35,10 @@ pub(crate) fn places_are_due(
     now: Timestamp,
 ) -> bool {
     let began = day_began(name, now);
+    let (age, interval) = (now.as_second() - began.as_second(), interval_s.max(60));
     match asked_at.filter(|at| *at <= now) {
-        Some(at) => at < began,
-        None => now.as_second() - began.as_second() < interval_s.max(60),
+        Some(at) => at < began && age < interval.saturating_mul(2),
+        None => age < interval,
     }
 }
 
@@ -103,6 +106,14 @@ mod tests {
             assert!(places_are_due(&name, 3600, Some(wrong), asked[2]));
         }
         assert!(per_hour.iter().all(|n| (60..=140).contains(n)), "{per_hour:?}");
+        // Places that give nothing are asked by two scans in a day at most.
+        let name = DomainName::trusted("silent.example");
+        let before = day_began(&name, start);
+        for asked_at in [None, Some(before - 60.seconds())] {
+            let due = |hour: i64| places_are_due(&name, 3600, asked_at, before + (hour * 3600 + 3).seconds());
+            let tries = (0..24).filter(|hour| due(*hour)).count();
+            assert_eq!(tries, if asked_at.is_some() { 2 } else { 1 });
+        }
         let rare = DomainName::trusted("rare.example");
         assert!(places_are_due(&rare, 7 * DAY, None, start), "scanned less often than daily: at each scan");
     }

@@ -13,7 +13,7 @@ use model::notify::{Channel, Rule};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{Failure, LOG, Notification, Retry, Store};
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +25,14 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// Messages taken at once, which are all sent at the same time: one that waited for others would outlive its lease, and
 /// another process would send it too.
 const BATCH: u32 = 16;
+
+/// Takings at the same time in one process. A receiver that does not answer holds up the one that its message is in, and
+/// neither the others nor the routing of events.
+const LANES: usize = 4;
+/// What is left of a lease when the longest send ends: its outcome has to be written before another process takes the rows.
+const MARGIN: Duration = Duration::from_secs(5);
+/// Shortest time that a send is given.
+const SHORTEST: Duration = Duration::from_secs(5);
 
 /// Events of a domain that are read to see what still holds.
 const FOLLOWED_BY: u32 = 200;
@@ -46,8 +54,12 @@ impl Dispatcher {
         Dispatcher { store, now, deliverer }
     }
 
-    /// Delivers until cancelled; a delivery under way ends first.
+    /// Delivers until cancelled; deliveries under way end first.
     pub async fn run(self, stop: CancellationToken) {
+        futures::future::join_all((0..LANES).map(|_| self.lane(&stop))).await;
+    }
+
+    async fn lane(&self, stop: &CancellationToken) {
         loop {
             let pause = match self.deliver_due().await {
                 Ok(n) if n > 0 => Duration::ZERO,
@@ -71,6 +83,7 @@ impl Dispatcher {
     /// # Errors
     /// When the store does not answer; what was not marked as delivered is delivered again.
     pub async fn deliver_due(&self) -> Result<usize, store::Error> {
+        let leased = Instant::now();
         let due = self.store.lease_notifications(BATCH, (self.now)()).await?;
         let n = due.len();
         let (to_route, to_send): (Vec<_>, Vec<_>) = due.into_iter().partition(|n| n.channel == LOG);
@@ -115,7 +128,8 @@ impl Dispatcher {
             ready.push(group);
         }
         let channels = &channels;
-        let sent = futures::future::join_all(ready.into_iter().map(|group| self.send(group, channels))).await;
+        let sends = ready.into_iter().map(|group| self.send(group, channels, leased));
+        let sent = futures::future::join_all(sends).await;
         sent.into_iter().collect::<Result<Vec<()>, _>>()?;
         Ok(n)
     }
@@ -194,6 +208,7 @@ impl Dispatcher {
         &self,
         group: Vec<Notification>,
         channels: &HashMap<OrgId, Vec<Channel>>,
+        leased: Instant,
     ) -> Result<(), store::Error> {
         let group = self.without_acknowledged(group).await?;
         let Some(first) = group.first() else { return Ok(()) };
@@ -207,11 +222,15 @@ impl Dispatcher {
         let (Some(channel), None) = (channel, skipped) else {
             return self.store.notification_skipped(&group, skipped.unwrap_or_default(), (self.now)()).await;
         };
-        let limit = store::DELIVERY.lease / 2;
-        let sending = self.deliverer.send(channel, &message, &first.accepted, (self.now)());
-        let outcome = tokio::time::timeout(limit, sending)
-            .await
-            .unwrap_or_else(|_| Err(Failure::temporary(format!("no answer within {} s", limit.as_secs()))));
+        let left = store::DELIVERY.lease.saturating_sub(leased.elapsed() + MARGIN);
+        let limit = left.min(store::DELIVERY.lease / 2);
+        let outcome = if limit < SHORTEST {
+            Err(Failure::postponed("reading what to send took too long"))
+        } else {
+            let sending = self.deliverer.send(channel, &message, &first.accepted, (self.now)());
+            let silent = || Err(Failure::temporary(format!("no answer within {} s", limit.as_secs())));
+            tokio::time::timeout(limit, sending).await.unwrap_or_else(|_| silent())
+        };
         let (kind, now) = (channel.target.kind(), (self.now)());
         let words = match &outcome {
             Ok(answer) => {

@@ -197,7 +197,9 @@ async fn part_into(
     after: Option<&PointerCursor>,
 ) -> ApiResult<(Vec<Pointing>, Option<PointerCursor>)> {
     if let Some(after) = after.filter(|a| !prefix.contains(&a.address)) {
-        return Err(ApiError::invalid(format!("“{after}” is no place in the list of {prefix}.")));
+        return Err(ApiError::invalid(format!(
+            "“{after}” is not a position in the list of {prefix}. Start again from the first names."
+        )));
     }
     let key = after.map(|a| (a.address, a.domain.as_str(), a.name.as_str()));
     let limit = u32::try_from(POINTERS_MAX + 1).unwrap_or(u32::MAX);

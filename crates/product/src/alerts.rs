@@ -203,7 +203,10 @@ impl AlertBackend for Services {
             .into_iter()
             .map(|f| FailedView {
                 id: f.id,
-                channel_name: name(&f.channel).unwrap_or_else(|| "a removed channel".into()),
+                channel_name: match f.channel.as_str() {
+                    store::LOG => "not yet routed".into(),
+                    id => name(id).unwrap_or_else(|| "a removed channel".into()),
+                },
                 channel: f.channel,
                 domain: f.domain.unicode(),
                 domains: f.domains,

@@ -1,10 +1,10 @@
 //! Who holds what of a prefix and what of it is free.
 
 use model::ids::OrgId;
-use numbers::prefix::{overlaps, size};
-use numbers::{Holding, IpNet, Policy, RecordState};
+use numbers::prefix::size;
+use numbers::{Holding, IpNet, Policy};
 use service::space::{ClaimedPrefix, PrefixSpace, PrefixState};
-use store::{Store, StoredCover, StoredNetworkClaim, StoredSurvey};
+use store::{RefusedPrefix, Store, StoredCover, StoredSurvey};
 
 /// Entries of each list of one answer.
 const LISTED_MAX: usize = 200;
@@ -27,7 +27,7 @@ pub async fn prefix_space(
         .into_iter()
         .chain(survey.held)
         .map(held)
-        .chain(refused.iter().flat_map(unavailable_of).filter(|c| overlaps(&c.prefix, &prefix)))
+        .chain(refused.into_iter().map(unavailable))
         .chain(released.into_iter().map(gone))
         .collect();
     let (mut covering, mut claims): (Vec<_>, Vec<_>) =
@@ -86,18 +86,14 @@ fn gone(c: StoredCover) -> ClaimedPrefix {
     }
 }
 
-/// The exact prefixes that a claim was refused.
-fn unavailable_of(claim: &StoredNetworkClaim) -> impl Iterator<Item = ClaimedPrefix> {
-    let records = claim.status.address_space.iter().filter(|r| r.status == RecordState::Unavailable);
-    records.filter_map(|r| {
-        Some(ClaimedPrefix {
-            prefix: r.prefix.as_deref()?.parse().ok()?,
-            claim: claim.name.clone(),
-            reference: r.reference.clone(),
-            state: PrefixState::Unavailable,
-            since: r.date,
-            released_at: None,
-            message: r.message.clone(),
-        })
-    })
+fn unavailable(r: RefusedPrefix) -> ClaimedPrefix {
+    ClaimedPrefix {
+        prefix: r.prefix,
+        claim: r.claim,
+        reference: r.record.reference,
+        state: PrefixState::Unavailable,
+        since: r.record.date,
+        released_at: None,
+        message: r.record.message,
+    }
 }

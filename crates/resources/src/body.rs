@@ -53,8 +53,9 @@ fn yaml(text: &str) -> Result<Value, Failure> {
     })
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+/// The first line of a text, as much of it as a message needs: it may repeat a key of the body.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(200).collect()
 }
 
 /// The form of an answer.
@@ -156,8 +157,11 @@ mod tests {
         let many = format!("l0: &l0 [x,x,x,x,x,x,x,x,x]\n{many}");
         // A text of 1 MB, ten thousand times.
         let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), vec!["*a"; 10_000].join(","));
+        // A key of 1 MB, twice.
+        let keys = format!("? {0}\n: 1\n? {0}\n: 2\n", "k".repeat(1 << 20));
         for (body, media, code, words) in [
             (&b"{"[..], "application/json", 400, "is not JSON"),
+            (keys.as_bytes(), "application/yaml", 400, "is not YAML"),
             (b"a: [", "application/yaml", 400, "is not YAML"),
             (nested.as_bytes(), "application/json", 400, "64 levels deep"),
             (nested.as_bytes(), "application/yaml", 400, "is not YAML"),

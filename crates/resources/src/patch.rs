@@ -78,7 +78,8 @@ pub(crate) fn read(patch: Value) -> Result<Vec<PatchOperation>, Failure> {
     let read = |(n, operation): (usize, Value)| {
         let shown: String = operation.to_string().chars().take(80).collect();
         serde_json::from_value(operation).map_err(|e| {
-            let words = format!("{shown} is not an operation of a JSON patch (RFC 6902): {e}");
+            let reason: String = e.to_string().chars().take(200).collect();
+            let words = format!("{shown} is not an operation of a JSON patch (RFC 6902): {reason}");
             refused(400, "BadRequest", n, &words)
         })
     };
@@ -109,7 +110,8 @@ pub(crate) fn apply(old: &Value, patch: &[PatchOperation]) -> Result<Value, Fail
             return Err(invalid(format!("an object is nested at most {DEPTH_MAX} levels deep")));
         }
         let after = (octets + comes.octets).saturating_sub(goes.octets);
-        if after > DOCUMENT_MAX {
+        // One that was too large before may become smaller.
+        if after > DOCUMENT_MAX && after > octets {
             let rule = format!("the object may have at most {DOCUMENT_MAX} octets after each operation");
             let message = format!("{}: {rule}", words(operation));
             return Err(refused(413, "RequestEntityTooLarge", n, &message));
@@ -277,6 +279,21 @@ mod tests {
             assert!(e.details["causes"][0]["message"].as_str().unwrap().contains(rule), "{}", e.message);
             assert!(began.elapsed() < Duration::from_secs(10), "{rule}: {:?}", began.elapsed());
         }
+    }
+
+    #[test]
+    fn a_refusal_repeats_little_of_the_patch() {
+        let e = patched(&json!({}), json!([{"op":"x".repeat(2 << 20),"path":"/a"}])).unwrap_err();
+        assert!(e.code == 400 && e.message.len() < 1_000, "{}", e.message.len());
+    }
+
+    /// Written before there was a limit.
+    #[test]
+    fn what_is_too_large_already_may_become_smaller() {
+        let large = json!({"a":"x".repeat(4 << 20),"b":1});
+        assert_eq!(patched(&large, json!([{"op":"remove","path":"/a"}])).unwrap(), json!({"b":1}));
+        assert!(patched(&large, json!([{"op":"remove","path":"/b"}])).is_ok());
+        assert_eq!(patched(&large, json!([{"op":"add","path":"/c","value":1}])).unwrap_err().code, 413);
     }
 
     #[test]

@@ -134,7 +134,8 @@ pub enum Ptr {
     Missing,
     /// It was looked up, and there was no usable answer in time.
     NoAnswer,
-    /// It was not looked up: the caller may not query servers, or there are more addresses than one call looks up.
+    /// It was not looked up: the caller may not query servers, there are more addresses than one call looks up, or time or
+    /// capacity ran out first.
     NotAsked,
 }
 
@@ -199,7 +200,7 @@ impl std::str::FromStr for PointerCursor {
             _ => {
                 let shown: String = text.chars().take(80).collect();
                 Err(ApiError::invalid(format!(
-                    "“{shown}” is no place in this list: use “next” of the part before."
+                    "“{shown}” is not a position in this list. Start again from the first names."
                 )))
             }
         }

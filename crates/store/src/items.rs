@@ -234,7 +234,8 @@ pub(crate) async fn delete_returning(db: &Db, by: &By<'_>, names: &[DomainName])
         let lines = gone.iter().map(|i| Line::item(org, i.name.as_str(), Op::Delete)).collect();
         jobs::forget_parked_scans(db, &mut tx, gone.iter().map(|i| i.name.as_str().to_string()).collect())
             .await?;
-        let names = gone.iter().map(|i| i.name.as_str().to_string()).collect();
+        let names: Vec<_> = gone.iter().map(|i| i.name.as_str().to_string()).collect();
+        jobs::forget_parked_services(db, &mut tx, org, names.clone()).await?;
         let metadata = resources::forget(db, &mut tx, org, names).await?;
         let first = log::append(&mut tx, lines, now).await?;
         let kept = resources::tombstones_of_items(first, &gone, &metadata);

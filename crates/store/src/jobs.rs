@@ -13,6 +13,7 @@ use crate::retry::Retry;
 use crate::together::{Shared, Together};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use model::ids::OrgId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -336,6 +337,21 @@ pub(crate) async fn forget_parked_scans(db: &Db, tx: &mut Tx, names: Vec<String>
         db.any("key", 2)
     );
     tx.execute(sql, args![JobKind::Scan.as_str(), names]).await
+}
+
+/// Deletes the parked checks of services on domains that an organisation removes: the pages that start them again go, too.
+pub(crate) async fn forget_parked_services(
+    db: &Db,
+    tx: &mut Tx,
+    org: OrgId,
+    names: Vec<String>,
+) -> Result<u64> {
+    let sql = format!(
+        "DELETE FROM jobs WHERE kind = $1 AND parked_at IS NOT NULL \
+         AND key IN (SELECT s.id FROM services s WHERE s.org = $2 AND {})",
+        db.any("s.name", 3)
+    );
+    tx.execute(sql, args![JobKind::Service.as_str(), org.0, names]).await
 }
 
 /// Deletes the parked job of something that is removed: nothing else would end it.

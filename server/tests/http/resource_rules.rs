@@ -242,11 +242,14 @@ async fn a_finalizer_holds_whichever_way_a_deletion_comes() {
         assert_eq!(status.as_u16(), 201, "{made}");
     }
     assert_eq!(site.api("POST", DOMAINS, domain("q8.io")).await.0.as_u16(), 201);
+    let (_, held) = site.api("GET", &format!("{CLAIMS}/web"), Value::Null).await;
+    let release =
+        format!("name=web&position={}", held["metadata"]["resourceVersion"].as_str().expect("a version"));
     let form = "application/x-www-form-urlencoded";
     for (method, path, body) in [
         ("DELETE", "/api/v1/domains/q7.io", ""),
         ("POST", "/api/fn/remove", "names[0]=q8.io&names[1]=q7.io"),
-        ("POST", "/api/fn/release", "name=web"),
+        ("POST", "/api/fn/release", release.as_str()),
     ] {
         let headers = [
             ("authorization", BEARER),

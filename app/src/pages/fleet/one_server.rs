@@ -75,7 +75,7 @@ fn table(seen: &ServerFromPlaces) -> AnyView {
     view! {
         <div class="tbl-scroll" tabindex="0" role="region" aria-label=label>
             <table class="tbl tbl-tight">
-                <thead><tr><th scope="col">"From"</th><th scope="col" class="num">"Answer time"</th><th scope="col">"Identifier"</th><th scope="col" class="num">"Serial"</th></tr></thead>
+                <thead><tr><th scope="col">"From"</th><th scope="col" class="max-sm:hidden">"Address"</th><th scope="col" class="num">"Answer time"</th><th scope="col">"Identifier"</th><th scope="col" class="num">"Serial"</th></tr></thead>
                 <tbody>{rows}</tbody>
             </table>
         </div>
@@ -93,9 +93,10 @@ fn row(r: &ServerAtPlace) -> AnyView {
         }
         None => view! { <span class="text-critical">{r.error.clone()}</span> }.into_any(),
     };
+    let address = r.address.map_or_else(none, |a| a.to_string());
     let serial = r.serial.map_or_else(none, |s| s.to_string());
     view! {
-        <tr><th scope="row" class="mono">{r.place.clone()}</th><td class="num">{time}</td><td class="mono wrap">{r.nsid.clone().unwrap_or_else(none)}</td><td class="num">{serial}</td></tr>
+        <tr><th scope="row" class="mono">{r.place.clone()}</th><td class="mono wrap max-sm:hidden">{address}</td><td class="num">{time}</td><td class="mono wrap">{r.nsid.clone().unwrap_or_else(none)}</td><td class="num">{serial}</td></tr>
     }
     .into_any()
 }

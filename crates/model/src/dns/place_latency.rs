@@ -57,7 +57,9 @@ pub struct PlaceFigure<'a> {
 
 impl LatencyHistory {
     /// Lays looks of places after those before. Places that are no members any more are dropped, and so are servers that
-    /// are not among this zone's own: what a place adds by itself does not count.
+    /// are not among this zone's own: what a place adds by itself does not count. An answer without any of the zone's own
+    /// servers is no look (the place could not follow the delegation): nothing is added and nothing is lost. A server that
+    /// is missing from an answer keeps its history, with a sample without an answer.
     pub fn add_places(&mut self, zone: &str, new: &PlaceLooks) {
         let is_own = |s: &ChainServer| {
             let same = |own: &ChainServer| own.address == s.address && own.server == s.server;
@@ -67,6 +69,16 @@ impl LatencyHistory {
         for look in new.looks.iter().take(MAX_PLACES) {
             let mut seen = look.seen.clone();
             seen.servers.retain(is_own);
+            if seen.servers.is_empty() {
+                continue;
+            }
+            let before = self.places.iter().find(|p| p.id == look.id).map(|p| &p.seen);
+            for server in before.iter().flat_map(|b| &b.servers).filter(|s| is_own(s)) {
+                if !seen.servers.iter().any(|s| s.address == server.address && s.server == server.server) {
+                    let ms = vec![None; seen.looks.len()];
+                    seen.servers.push(ChainServer { ms, ids: Vec::new(), ..server.clone() });
+                }
+            }
             seen.servers.truncate(MAX_SERVERS);
             for server in &mut seen.servers {
                 server.zone = zone.to_string();
@@ -77,8 +89,7 @@ impl LatencyHistory {
                     *ms = ms.filter(believed).map(|ms| (ms * 10.0).round() / 10.0);
                 }
             }
-            let before = self.places.iter().find(|p| p.id == look.id);
-            let seen = merge(before.map(|p| &p.seen), seen, (MAX_PLACE_LOOKS, MAX_IDS));
+            let seen = merge(before, seen, (MAX_PLACE_LOOKS, MAX_IDS));
             places.push(PlaceLatency { seen, ..look.clone() });
         }
         let is_kept =
@@ -126,15 +137,16 @@ impl LatencyHistory {
         server.is_anycast() || anycast(&self.views(), server.address)
     }
 
+    /// Number of places at which a server gave an identifier, this one included.
+    pub(crate) fn identified_at(&self, server: &ChainServer) -> usize {
+        let gave = |s: &ChainServer| s.address == server.address && !s.ids.is_empty();
+        self.views().iter().filter(|view| view.servers.iter().any(gave)).count()
+    }
+
     /// The identifier that a server gave wherever it was asked, if it gave one here and to a place, or to two places: one
     /// machine answers.
     pub fn one_machine(&self, server: &ChainServer) -> Option<&str> {
-        let of = |view: &&LatencyHistory| -> bool {
-            view.servers.iter().any(|s| s.address == server.address && !s.ids.is_empty())
-        };
-        let views = self.views();
-        let saying = views.iter().filter(|view| of(view)).count();
-        if saying < 2 || self.is_anycast(server) {
+        if self.identified_at(server) < 2 || self.is_anycast(server) {
             return None;
         }
         let servers =
@@ -211,6 +223,36 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_without_own_servers_is_no_look_and_a_missing_server_keeps_its_history() {
+        let mut c = here();
+        c.servers.push(server("ns2.a.example", "192.0.2.2", &[9.0]));
+        let both = |day, ms| {
+            let mut look = look("fra-1", day, ms, "a");
+            look.seen.servers.push(server("ns2.a.example", "192.0.2.2", &[ms]));
+            look
+        };
+        add(&mut c, vec![both(0, 1.0)], &["fra-1"]);
+        add(&mut c, vec![both(1, 2.0)], &["fra-1"]);
+        let before = c.clone();
+        // The place could not resolve the delegation and names the servers of the parent zone.
+        let mut parent = look("fra-1", 2, 5.0, "");
+        parent.seen.servers = vec![server("a.nic.example", "203.0.113.1", &[5.0])];
+        add(&mut c, vec![parent], &["fra-1"]);
+        assert_eq!((&c, c.places_asked_at()), (&before, Some(at(1))));
+        add(&mut c, vec![look("fra-1", 3, 3.0, "a")], &["fra-1"]);
+        let samples = |c: &LatencyHistory, name: &str| {
+            let seen = &c.places[0].seen;
+            seen.servers.iter().find(|s| s.server == name).map(|s| s.ms.clone())
+        };
+        assert_eq!(samples(&c, "ns1.a.example"), Some(vec![Some(1.0), Some(2.0), Some(3.0)]));
+        assert_eq!(samples(&c, "ns2.a.example"), Some(vec![Some(1.0), Some(2.0), None]));
+        // A server that left the zone goes with the next look.
+        c.servers.pop();
+        add(&mut c, vec![look("fra-1", 4, 4.0, "a")], &["fra-1"]);
+        assert_eq!(samples(&c, "ns2.a.example"), None);
+    }
+
+    #[test]
     fn a_revoked_place_goes_with_the_next_look_and_a_silent_one_after_a_week() {
         let mut c = here();
         add(&mut c, vec![look("fra-1", 0, 9.0, ""), look("sin-1", 0, 400.0, "")], &["fra-1", "sin-1"]);
@@ -233,6 +275,7 @@ mod tests {
         add(&mut c, vec![look("fra-1", 0, 9.0, "a"), look("sin-1", 0, 400.0, "a")], &["fra-1", "sin-1"]);
         let own = c.servers[0].clone();
         assert_eq!((c.is_anycast(&own), c.one_machine(&own)), (false, Some("a")));
+        assert_eq!(c.identified_at(&own), 2, "here it gave none");
         let figures: Vec<_> = c.figures(&own).iter().map(|f| (f.place.id.as_str(), f.median)).collect();
         assert_eq!(figures, [("fra-1", 9.0), ("sin-1", 400.0)]);
         add(&mut c, vec![look("sin-1", 1, 400.0, "b")], &["fra-1", "sin-1"]);

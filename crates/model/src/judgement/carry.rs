@@ -116,11 +116,18 @@ fn warn(registration: &mut Registration, words: String) {
     }
 }
 
-/// Seconds that a registrar's date is kept after a renewal overtook it: what fails for a while answers again by then, and
-/// says whether it has followed.
+/// Seconds that a registrar's date is kept at least after a renewal overtook it: what fails for a while answers again by
+/// then, and says whether it has followed.
 const OVERTAKEN_KEPT_S: i64 = 3 * DAY;
 /// Seconds after the expiration within which a registrar may delete the name (the auto-renew grace period).
 const GRACE_S: i64 = 45 * DAY;
+
+/// Until when a registrar's date is kept that a renewal overtook at `since`. A registry moves the date on by itself when it
+/// has passed, and the registrar may still delete the name then; before, somebody renewed.
+fn kept_until(date: Timestamp, since: Timestamp) -> Timestamp {
+    let soon = plus(since, OVERTAKEN_KEPT_S);
+    if since < date { soon } else { soon.max(plus(date, GRACE_S)) }
+}
 
 /// Copies the registrar's date where the registrar did not state one now. It is believed until the registry's date shows
 /// that it is from before a renewal; a registrar that the name has left has no say.
@@ -136,7 +143,7 @@ fn carry_registrar_expires(old: &Registration, new: &mut Registration, at: Times
         new.registrar_expires_overtaken = old.registrar_expires_overtaken.or(is_over.then_some(at));
     }
     match new.registrar_expires_overtaken {
-        Some(since) if plus(since, OVERTAKEN_KEPT_S) <= at => {
+        Some(since) if kept_until(date.nominal(), since) <= at => {
             (new.registrar_expires, new.registrar_expires_overtaken) = (None, None);
             return;
         }

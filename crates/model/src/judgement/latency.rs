@@ -161,7 +161,10 @@ impl LatencyHistory {
     /// Whether one machine answers, for the end of a sentence.
     fn machines(&self, server: &ChainServer) -> String {
         match self.one_machine(server) {
-            Some(id) => format!("unicast, as it is {id} from every place"),
+            Some(id) => {
+                let places = self.identified_at(server);
+                format!("unicast, as it is {id} at all {places} places that gave an identifier")
+            }
             None => "no sign of anycast".into(),
         }
     }

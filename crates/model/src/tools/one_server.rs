@@ -1,11 +1,13 @@
 //! One name server of a zone as each place sees it. In: what the authoritative servers said at each place when asked for the
-//! SOA. Out: answer time, identifier (RFC 5001) and serial of one of them at each place, and a sentence.
+//! SOA. Out: answer time, identifier (RFC 5001) and serial of one address of one of them at each place, and a sentence. Two
+//! addresses of a server may be two machines, so only what one address gave is compared.
 
 use super::chain::AuthorityServer;
 use super::compare::Authority;
 use super::places::{Looked, PlaceAnswer};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 /// One server from each place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +29,8 @@ pub struct ServerFromPlaces {
 pub struct ServerAtPlace {
     /// The place, with its region.
     pub place: String,
+    /// The address that answered, the same at each place; `None` without an answer.
+    pub address: Option<IpAddr>,
     /// Milliseconds of its fastest answer.
     pub ms: Option<f64>,
     /// What it calls itself.
@@ -59,12 +63,25 @@ impl ServerFromPlaces {
         let asked = plain(server);
         let chosen = if asked.is_empty() { is(name).or_else(slowest) } else { is(&asked) };
         let chosen = chosen.or_else(|| servers.first().cloned()).unwrap_or_default();
-        let rows: Vec<_> = looked.places.iter().map(|p| row(p, &chosen)).collect();
+        let answering = answering_addresses(looked, &chosen);
+        let mut by_places: Vec<_> = answering.iter().collect();
+        // A stable sort: of those that equally many places answer for, the first, which is IPv4.
+        by_places.sort_by_key(|(_, places)| std::cmp::Reverse(**places));
+        let address = by_places.first().and_then(|(address, _)| **address);
+        let rows: Vec<_> = looked.places.iter().map(|p| row(p, &chosen, address)).collect();
         let mut words = Vec::new();
         if !asked.is_empty() && asked != plain(&chosen) && !chosen.is_empty() {
             words.push(format!("{asked} is no name server of this zone; this is {chosen}."));
         }
         words.extend(sentences(&rows));
+        if let Some(address) = address
+            && answering.len() > 1
+        {
+            words.push(format!(
+                "Only {address} is compared, of the {} addresses that answer.",
+                answering.len()
+            ));
+        }
         ServerFromPlaces {
             zone: seen().map(|a| a.zone.clone()).next().unwrap_or_default(),
             server: chosen,
@@ -75,17 +92,36 @@ impl ServerFromPlaces {
     }
 }
 
-fn row(p: &PlaceAnswer, server: &str) -> ServerAtPlace {
-    let of_server = p.authority.iter().flat_map(own).filter(|s| s.server == server);
-    let timed = of_server.filter_map(|s| Some((s.latency_ms?, s)));
-    let fastest = timed.min_by(|a, b| a.0.total_cmp(&b.0));
-    let error = match (&fastest, &p.error) {
-        (Some(_), _) => String::new(),
-        (None, Some(error)) => error.clone(),
-        (None, None) => "no answer".into(),
+/// The answers of a server at one place, with their milliseconds.
+fn timed<'a>(p: &'a PlaceAnswer, server: &'a str) -> impl Iterator<Item = (f64, &'a AuthorityServer)> {
+    let of_server = p.authority.iter().flat_map(own).filter(move |s| s.server == server);
+    of_server.filter_map(|s| Some((s.latency_ms?, s)))
+}
+
+/// The addresses of a server that answered, with the number of places where each did.
+fn answering_addresses(looked: &Looked<PlaceAnswer>, server: &str) -> BTreeMap<Option<IpAddr>, usize> {
+    let mut places = BTreeMap::new();
+    for place in &looked.places {
+        let here: BTreeSet<_> = timed(place, server).map(|(_, s)| s.address).collect();
+        for address in here {
+            *places.entry(address).or_default() += 1;
+        }
+    }
+    places
+}
+
+fn row(p: &PlaceAnswer, server: &str, address: Option<IpAddr>) -> ServerAtPlace {
+    let of_address = timed(p, server).filter(|(_, s)| s.address == address);
+    let fastest = of_address.min_by(|a, b| a.0.total_cmp(&b.0));
+    let error = match (&fastest, &p.error, address) {
+        (Some(_), _, _) => String::new(),
+        (None, Some(error), _) => error.clone(),
+        (None, None, Some(address)) => format!("no answer from {address}"),
+        (None, None, None) => "no answer".into(),
     };
     ServerAtPlace {
         place: if p.region.is_empty() { p.label.clone() } else { format!("{} · {}", p.label, p.region) },
+        address: fastest.and_then(|(_, s)| s.address),
         ms: fastest.map(|(ms, _)| ms),
         nsid: fastest.and_then(|(_, s)| s.nsid.clone()),
         serial: fastest.and_then(|(_, s)| s.serial),
@@ -114,12 +150,13 @@ fn sentences(rows: &[ServerAtPlace]) -> Vec<String> {
     if serials.len() > 1 {
         out.push("Serials differ: some places get an older copy of the zone.".into());
     }
-    let given = rows.iter().filter_map(|r| r.nsid.as_ref());
-    let ids: BTreeSet<&String> = given.clone().collect();
+    let given: Vec<&String> = rows.iter().filter_map(|r| r.nsid.as_ref()).collect();
+    let ids: BTreeSet<&String> = given.iter().copied().collect();
     if ids.len() > 1 {
         out.push("Its identifier differs from place to place: a sign of anycast.".into());
-    } else if given.count() > 1 {
-        out.push("It has the same identifier at each place: one machine, unicast.".into());
+    } else if let [id, _, ..] = given[..] {
+        let places = given.len();
+        out.push(format!("It is {id} at all {places} places that gave an identifier: one machine, unicast."));
     }
     out
 }
@@ -147,9 +184,11 @@ mod tests {
         let rows: Vec<_> = view.rows.iter().map(|r| (r.place.as_str(), r.ms, r.error.as_str())).collect();
         let silent = ("iad-1", None, "no answer within 20 s");
         assert_eq!(rows, [("fra-1", Some(12.0), ""), ("sin-1", Some(412.0), ""), silent]);
-        for part in
-            ["12 ms from fra-1 and in 412 ms from sin-1", "No answer from 1 place", "one machine, unicast"]
-        {
+        for part in [
+            "12 ms from fra-1 and in 412 ms from sin-1",
+            "No answer from 1 place",
+            "It is m1 at all 2 places that gave an identifier: one machine, unicast.",
+        ] {
             assert!(view.sentence.contains(part), "{part}: {}", view.sentence);
         }
         let mut other = place("sin-1", "192.0.2.1", 9.0, "m2");
@@ -162,6 +201,45 @@ mod tests {
             "{}",
             view.sentence
         );
+    }
+
+    #[test]
+    fn only_the_address_that_most_places_answer_for_is_compared() {
+        let (v4, v6) = ("192.0.2.53", "2001:db8::53");
+        // A place where the name has these addresses: milliseconds, identifier and serial of each.
+        let at = |label: &str, answers: &[(&str, Option<f64>, &str, u32)]| {
+            let mut p = place(label, "192.0.2.1", 0.0, "");
+            let servers = &mut p.authority.as_mut().unwrap().servers;
+            let one = servers.remove(0);
+            for (ip, ms, nsid, serial) in answers {
+                let (address, nsid) = (ip.parse().ok(), Some((*nsid).to_string()));
+                let serial = Some(*serial);
+                servers.push(AuthorityServer { address, latency_ms: *ms, nsid, serial, ..one.clone() });
+            }
+            p
+        };
+        // IPv6 is faster at one place, and is another machine with an older copy of the zone.
+        let fra = at("fra-1", &[(v4, Some(12.0), "m1", 8), (v6, Some(9.0), "m2", 7)]);
+        let sin = at("sin-1", &[(v4, Some(412.0), "m1", 8), (v6, None, "m2", 7)]);
+        let iad = at("iad-1", &[(v4, None, "m1", 8), (v6, Some(80.0), "m2", 7)]);
+        let view = ServerFromPlaces::of("q7.io", "ns1.q7.io", &looked(vec![fra.clone(), sin.clone()]));
+        let rows: Vec<_> = view.rows.iter().map(|r| (r.address, r.ms, r.serial)).collect();
+        assert_eq!(rows, [(v4.parse().ok(), Some(12.0), Some(8)), (v4.parse().ok(), Some(412.0), Some(8))]);
+        assert!(view.sentence.contains("It is m1 at all 2 places"), "{}", view.sentence);
+        assert!(
+            view.sentence.contains("Only 192.0.2.53 is compared, of the 2 addresses"),
+            "{}",
+            view.sentence
+        );
+        assert!(!view.sentence.contains("differ"), "{}", view.sentence);
+        // Of two that equally many places answer for, IPv4; a place with the other alone has no answer.
+        let view = ServerFromPlaces::of("q7.io", "ns1.q7.io", &looked(vec![fra, sin, iad.clone()]));
+        let last = &view.rows[2];
+        assert_eq!((last.address, last.ms, last.error.as_str()), (None, None, "no answer from 192.0.2.53"));
+        assert!(!view.sentence.contains("differ"), "{}", view.sentence);
+        // Where IPv6 alone answers, it is shown.
+        let view = ServerFromPlaces::of("q7.io", "ns1.q7.io", &looked(vec![iad]));
+        assert_eq!(view.rows[0].address, v6.parse().ok());
     }
 
     #[test]

@@ -150,7 +150,8 @@ fn the_grace_period_holds_the_renewal_back_whatever_the_registrar_says() {
     assert_eq!(w.kinds(24 * 30, Stated { registrar: None, ..GRACE }), NOTHING);
     assert_eq!(w.kinds(1, SILENT), [EventKind::StatusRemoved]);
     assert_eq!((w.status(), w.followed().as_str()), (StatusKind::Normal, NEW));
-    let told: Vec<_> = (0..20).flat_map(|_| w.kinds(6, SILENT)).collect();
+    // Not before the 45 days in which the registrar may delete the name have passed.
+    let told: Vec<_> = (0..96).flat_map(|_| w.kinds(6, SILENT)).collect();
     assert_eq!(told, [EventKind::Renewed]);
     // It follows within the period: the change of its date is one event, the renewal another when the period ends.
     let mut w = Watch::new(GRACE);
@@ -185,6 +186,19 @@ fn a_transfer_is_no_renewal() {
             assert_eq!(later, NOTHING);
         }
     }
+}
+
+/// A registry that publishes no grace period moved the date on by itself while the registrar did not answer: that it is back
+/// with its old date is no second renewal.
+#[test]
+fn a_registrar_that_is_back_after_days_had_renewed_nothing() {
+    let mut w = Watch::new(BEFORE);
+    assert_eq!(w.kinds(24 * 5, SILENT), [EventKind::ExpirationChanged]);
+    let told: Vec<_> = (0..20).flat_map(|_| w.kinds(6, SILENT)).collect();
+    assert_eq!(told, NOTHING);
+    assert_eq!(w.kinds(6, MOVED), NOTHING);
+    assert_eq!((w.status(), w.followed().as_str()), (StatusKind::Critical, OLD));
+    assert_eq!(w.kinds(6, FOLLOWED), [EventKind::Renewed]);
 }
 
 /// A registrar that fell silent with an old date must not keep the name expired for years.

@@ -72,6 +72,9 @@ impl SecondPlace for SecondLook {
         let _use = self.gates.enter(FEATURE)?;
         let now = self.clock.now();
         let members = self.store.agents().await.ok()?;
+        if members.is_empty() {
+            return None;
+        }
         let queues = self.store.agent_queues(now).await.ok()?;
         let ids = members.iter().map(|a| a.id.clone()).collect();
         let (agents, _) = chosen(with_room(members, &queues, BUSY, now));

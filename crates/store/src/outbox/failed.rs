@@ -1,5 +1,6 @@
 //! Messages that were given up: listed, sent again, or dropped. A digest is one of them, whole.
 
+use super::LOG;
 use crate::accounts::Audit;
 use crate::accounts::audit::note;
 use crate::api::Result;
@@ -112,7 +113,8 @@ pub(crate) async fn retry(
     messages(&rows)
 }
 
-/// Closes messages for good, with an entry of the audit log when there was any.
+/// Closes messages for good, with an entry of the audit log when there was any. Events that are not yet routed
+/// ([`LOG`]) stay: dropping them would lose them for every channel.
 pub(crate) async fn drop(db: &Db, which: Option<(EventId, String)>, log: &Audit) -> Result<u64> {
     let mut values = args![micros(log.at), format!("{} dropped it after it had failed", log.by.who)];
     let object = match &which {
@@ -121,7 +123,8 @@ pub(crate) async fn drop(db: &Db, which: Option<(EventId, String)>, log: &Audit)
     };
     let chosen = chosen(Some(log.org), which, &mut values);
     let sql = format!(
-        "UPDATE outbox SET delivered_at = $1, skipped = 1, answer = $2, failed_at = NULL WHERE {chosen} \
+        "UPDATE outbox SET delivered_at = $1, skipped = 1, answer = $2, failed_at = NULL \
+         WHERE {chosen} AND channel <> '{LOG}' \
          RETURNING {MESSAGE}"
     );
     let mut tx: Tx = db.begin().await?;

@@ -170,8 +170,10 @@ pub(crate) async fn lease(db: &Db, limit: u32, now: Timestamp) -> Result<Vec<Not
             let named = if batch < 0 { batch } else { -head.id.0 };
             let name = "UPDATE outbox SET batch = $3 WHERE id = $1 AND channel = $2";
             tx.execute(name, args![head.id.0, head.channel.as_str(), named]).await?;
+            // PostgreSQL evaluates only the outer conditions again after it waited for the lock of a row.
             let others = format!(
-                "{TAKE}, batch = $3 WHERE channel = $4 AND id IN (SELECT id FROM outbox WHERE {OPEN} AND due_at <= $1 \
+                "{TAKE}, batch = $3 WHERE {OPEN} AND due_at <= $1 AND org = $5 AND channel = $4 AND batch = $6 \
+                 AND id IN (SELECT id FROM outbox WHERE {OPEN} AND due_at <= $1 \
                  AND org = $5 AND channel = $4 AND batch = $6 ORDER BY id LIMIT $7) {LEASED}"
             );
             let channel = head.channel.as_str();

@@ -91,8 +91,10 @@ pub(super) async fn pointing_into(
     };
     let rows = db
         .rows(
-            "SELECT a.address, a.name, a.owner FROM observed_addresses a JOIN items i ON i.name = a.name AND i.org = $1 \
-             WHERE a.address BETWEEN $2 AND $3 AND (a.address, a.name, a.owner) > ($5, $6, $7) \
+            // Addresses first, in their order: SQLite keeps the order of a cross join, and would else sort all names of
+            // the organisation for each part.
+            "SELECT a.address, a.name, a.owner FROM observed_addresses a CROSS JOIN items i \
+             WHERE i.name = a.name AND i.org = $1 AND a.address BETWEEN $2 AND $3 AND (a.address, a.name, a.owner) > ($5, $6, $7) \
              ORDER BY a.address, a.name, a.owner LIMIT $4",
             // Begins where the part before ended, so that each part costs what it holds.
             args![

@@ -10,6 +10,8 @@ use std::collections::HashSet;
 
 /// Characters of a part in an entry; the rest is cut.
 const PART_MAX: usize = 200;
+/// Octets of the parts of an entry, which the log would cut at 1,000 characters; the others are counted.
+const ENTRY_MAX: usize = 960;
 /// What the client-side apply of kubectl keeps for itself: a copy of all the rest.
 const BOOKKEEPING: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -59,7 +61,16 @@ pub(crate) fn differences(old: &[String], new: &[String]) -> (Option<String>, Op
         let others: HashSet<&String> = others.iter().collect();
         let cut = |part: &String| part.chars().take(PART_MAX).collect::<String>();
         let parts: Vec<_> = these.iter().filter(|part| !others.contains(part)).map(cut).collect();
-        (!parts.is_empty()).then(|| parts.join("; "))
+        let mut text = String::new();
+        for (n, part) in parts.iter().enumerate() {
+            if text.len() + part.len() > ENTRY_MAX {
+                text.push_str(&format!("; and {} more", parts.len() - n));
+                break;
+            }
+            text.push_str(if n == 0 { "" } else { "; " });
+            text.push_str(part);
+        }
+        (!text.is_empty()).then_some(text)
     };
     (only(old, new), only(new, old))
 }
@@ -94,5 +105,10 @@ mod tests {
         assert_eq!(differences(&metadata_parts(old), &metadata_parts(old)), (None, None));
         let long = metadata_parts(&format!(r#"{{"annotations":{{"a":"{}"}}}}"#, "x".repeat(5000)));
         assert_eq!(differences(&[], &long).1.unwrap().len(), PART_MAX);
+        let many: Vec<String> = (0..256).map(|n| format!("holds 10.20.{n}.0/24")).collect();
+        let (was, _) = differences(&many, &[]);
+        let was = was.unwrap();
+        let listed = was.matches("holds ").count();
+        assert!(was.len() < 1_000 && was.ends_with(&format!("; and {} more", 256 - listed)), "{was}");
     }
 }

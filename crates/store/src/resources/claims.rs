@@ -4,7 +4,7 @@ use super::audited::noted;
 use super::domains::not_held;
 use super::retry::retry_refused;
 use super::space::{Cached, SpaceCache};
-use super::{NetworkClaimWrite, StoredNetworkClaim, held};
+use super::{NetworkClaimWrite, RefusedPrefix, StoredNetworkClaim, held};
 use crate::api::{Error, Result};
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Arg, Cells, Db, Tx, args};
@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::{LogPosition, OrgId};
 use model::scan::Op;
-use numbers::prefix::parse;
-use numbers::{AddressRecord, ClaimStatus, Holder, Holding, IpNet, Policy};
+use numbers::prefix::{overlaps, parse};
+use numbers::{AddressRecord, ClaimStatus, Holder, Holding, IpNet, Policy, RecordState};
 use std::collections::BTreeSet;
 
 pub(super) const CLAIM: &str = "org, name, rv, metadata, spec, status, created_at";
@@ -38,11 +38,38 @@ pub(super) async fn list(db: &Db, org: OrgId, after: &str, limit: u32) -> Result
     db.rows(sql, args![org.0, after, i64::from(limit)]).await?.iter().map(read).collect()
 }
 
-/// The first refused claims of an organisation, by name.
-pub(super) async fn refused(db: &Db, org: OrgId, limit: u32) -> Result<Vec<StoredNetworkClaim>> {
-    let sql =
-        format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND refused = 1 ORDER BY name LIMIT $2");
-    db.rows(sql, args![org.0, i64::from(limit)]).await?.iter().map(read).collect()
+/// Exact prefixes of an organisation's refused claims that overlap a prefix, oldest claims first, and whether those are all:
+/// at most `limit` claims are read and as many prefixes kept.
+pub(super) async fn refused_in(
+    db: &Db,
+    org: OrgId,
+    prefix: &IpNet,
+    limit: u32,
+) -> Result<(Vec<RefusedPrefix>, bool)> {
+    // The index of refused claims, not that of all claims of the organisation.
+    let sql = "SELECT name, status FROM network_claims WHERE +org = $1 AND refused = 1 \
+               ORDER BY created_at LIMIT $2";
+    let (mut found, mut claims, max) = (Vec::new(), 0_u32, limit as usize);
+    let mut is_all = true;
+    db.each(sql, args![org.0, i64::from(limit)], |r| {
+        claims += 1;
+        let (claim, status): (String, ClaimStatus) = (r.text(0)?, read_json(&r.text(1)?)?);
+        let unavailable = status.address_space.into_iter().filter(|r| r.status == RecordState::Unavailable);
+        for record in unavailable {
+            let Some(exact) = record.prefix.as_deref().and_then(|p| p.parse().ok()) else { continue };
+            if !overlaps(&exact, prefix) {
+                continue;
+            }
+            if found.len() >= max {
+                is_all = false;
+                break;
+            }
+            found.push(RefusedPrefix { prefix: exact, claim: claim.clone(), record });
+        }
+        Ok(())
+    })
+    .await?;
+    Ok((found, is_all && claims < limit))
 }
 
 pub(super) async fn read_one(db: &Db, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {

@@ -103,12 +103,23 @@ pub type PointingKey<'a> = (IpAddr, &'a str, &'a str);
 pub struct StoredSurvey {
     /// Its allocations and what is free.
     pub survey: Survey,
-    /// Its refused claims, by name.
-    pub refused: Vec<StoredNetworkClaim>,
+    /// Prefixes that overlap this one and were refused.
+    pub refused: Vec<RefusedPrefix>,
     /// Prefixes that overlap this one, were released, and of which no address is held again; the newest release first.
     pub released: Vec<StoredCover>,
     /// True when not all refused claims or released prefixes were read.
     pub is_partial: bool,
+}
+
+/// An exact prefix that a claim was refused.
+#[derive(Debug, Clone)]
+pub struct RefusedPrefix {
+    /// The prefix.
+    pub prefix: IpNet,
+    /// The claim that asks for it.
+    pub claim: String,
+    /// Its record, with the reason.
+    pub record: AddressRecord,
 }
 
 /// A holding with all that is known of it.

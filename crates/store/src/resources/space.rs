@@ -188,10 +188,9 @@ pub(super) async fn survey(
     policy: &Policy,
     limit: usize,
 ) -> Result<StoredSurvey> {
-    let refused = super::claims::refused(db, org, SURVEYED).await?;
+    let (refused, is_all) = super::claims::refused_in(db, org, prefix, SURVEYED).await?;
     let mut released = released(db, org, SURVEYED).await?;
-    let is_full = |read: usize| read == SURVEYED as usize;
-    let is_partial = is_full(refused.len()) || is_full(released.len());
+    let is_partial = !is_all || released.len() == SURVEYED as usize;
     let mut cached = cache.0.lock().await;
     let space = &refresh(db, &mut cached).await?.space;
     released.retain(|r| overlaps(&r.prefix, prefix) && !space.is_held(org.0, &r.prefix));

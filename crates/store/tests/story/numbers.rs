@@ -247,7 +247,7 @@ pub async fn a_prefix_is_surveyed(place: &Place) {
     let free: Vec<_> = found.survey.free.iter().map(ToString::to_string).collect();
     assert_eq!(free, ["10.0.1.128/25", "10.0.2.0/24", "10.0.3.0/26", "10.0.3.128/25"]);
     assert!(found.survey.has_foreign && !found.is_partial);
-    assert_eq!(found.refused.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["late"]);
+    assert_eq!(found.refused.iter().map(|c| c.claim.as_str()).collect::<Vec<_>>(), ["late"]);
     let released: Vec<_> =
         found.released.iter().map(|r| (r.prefix.to_string(), r.released_at == Some(later(1)))).collect();
     assert_eq!(released, [("10.0.2.0/24".to_string(), true)]);

@@ -67,7 +67,7 @@ struct PointerV1 {
     name: String,
     address: String,
     /// `agrees`, `differs`, `missing`, `no_answer` (none that is usable, in time), or `not_asked` (the caller may not query
-    /// servers, or there are more than 64 addresses in the part).
+    /// servers, there are more than 64 addresses in the part, or time or capacity ran out first).
     ptr: &'static str,
     /// Names of PTR records that differ.
     ptr_names: Vec<String>,
