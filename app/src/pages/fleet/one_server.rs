@@ -27,15 +27,15 @@ pub(super) fn OneServer() -> impl IntoView {
     view! {
         <section class="card tbl-wrap" id="server">
             <div class="card-head"><h2>"One server from each place"</h2><div class="aside">"uncached, now"</div></div>
-            <Suspense fallback=move || form(&asked.get(), &[])>
+            <Suspense fallback=move || form(&asked.get_untracked(), &[])>
                 {move || data.get().map(|answer| match answer {
-                    None => form(&asked.get(), &[]),
+                    None => form(&asked.get_untracked(), &[]),
                     Some(Ok(seen)) => {
-                        let (name, _) = asked.get();
+                        let (name, _) = asked.get_untracked();
                         view! { {form(&(name, seen.server.clone()), &seen.servers)}{table(&seen)} }.into_any()
                     }
                     Some(Err(e)) => {
-                        view! { {form(&asked.get(), &[])}<div class="card-body">{page_failure("The server could not be asked", &e)}</div> }.into_any()
+                        view! { {form(&asked.get_untracked(), &[])}<div class="card-body">{page_failure("The server could not be asked", &e)}</div> }.into_any()
                     }
                 })}
             </Suspense>
