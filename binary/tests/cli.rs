@@ -179,7 +179,7 @@ fn wrong_input_is_said_on_standard_error_with_exit_code_two() {
         (&["compare", "q7.io", "--expect", "192.0.2.1"], "--watch"),
         (&["networks", "10.20.0.1/16"], "has host bits set: the prefix is 10.20.0.0/16"),
         (&["networks", "10.20.0"], "is not a prefix"),
-        (&["networks", "10.20.0.0/16", "--after", "x"], "use “next” of the part before"),
+        (&["networks", "10.20.0.0/16", "--after", "x"], "is not a position in this list"),
         (&["parse-whois", "--domain", "q7.io"], "standard input is empty"),
         (&["parse-whois", "--batch"], "standard input is empty"),
         (&["serve", "--listen", "8080"], "127.0.0.1:8080"),

@@ -221,7 +221,7 @@ mod tests {
             ["", "10.20.5.7", "10.20.5.7,q7.io", "10.20.5.7,,www.q7.io", "10.20.5,q7.io,www.q7.io", &long]
         {
             let e = bad.parse::<PointerCursor>().unwrap_err().detail;
-            assert!(e.contains("next") && e.chars().count() < 200, "{bad}: {e}");
+            assert!(e.contains("not a position in this list") && e.chars().count() < 200, "{bad}: {e}");
         }
     }
 }

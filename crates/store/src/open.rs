@@ -20,6 +20,8 @@ use std::time::Duration;
 const ACQUIRE: Duration = Duration::from_secs(30);
 /// Longest wait for another process's lock on a SQLite file.
 const BUSY: Duration = Duration::from_secs(10);
+/// Between two attempts to open a SQLite file that is locked.
+const PAUSE: Duration = Duration::from_millis(20);
 /// Connections that read a SQLite file at the same time.
 const SQLITE_READERS: u32 = 4;
 /// Pages that each connection to a SQLite file keeps, as negative kilobytes: what it does not keep, the system's cache of
@@ -117,14 +119,34 @@ pub(crate) async fn sqlite(path: &Path) -> Result<Db> {
             // and would refuse every later one on this connection. Such a connection is replaced.
             .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
     };
-    let writer = pool().max_connections(1).connect_with(options.clone()).await?;
-    let readers = pool()
-        .max_connections(SQLITE_READERS)
-        .connect_with(options.create_if_missing(false).pragma("query_only", "ON"))
-        .await?;
+    let writer = patient(|| pool().max_connections(1).connect_with(options.clone())).await?;
+    let reading = options.clone().create_if_missing(false).pragma("query_only", "ON");
+    let readers = patient(|| pool().max_connections(SQLITE_READERS).connect_with(reading.clone())).await?;
     let db = Db::Sqlite { readers, writer };
     migrate::run(&db, migrate::MIGRATIONS).await?;
     Ok(db)
+}
+
+/// Connects, and again while the file is locked, for as long as `BUSY`: of two that convert a new file to WAL at the same
+/// time SQLite refuses one at once, without the wait that was set.
+async fn patient<T, F>(connect: impl Fn() -> F) -> Result<T>
+where
+    F: Future<Output = sqlx::Result<T>>,
+{
+    let start = tokio::time::Instant::now();
+    loop {
+        match connect().await {
+            Err(sqlx::Error::Database(e)) if is_busy(&*e) && start.elapsed() < BUSY => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            connected => return Ok(connected?),
+        }
+    }
+}
+
+/// Whether SQLite says `SQLITE_BUSY`, the low octet of its extended result codes.
+fn is_busy(e: &dyn sqlx::error::DatabaseError) -> bool {
+    e.code().and_then(|c| c.parse::<i32>().ok()).is_some_and(|c| c & 0xff == 5)
 }
 
 pub(crate) async fn postgres(url: &str) -> Result<Db> {
@@ -190,6 +212,22 @@ mod tests {
         tx.commit().await.unwrap();
         let rows = db.rows("SELECT t FROM heap", vec![]).await.unwrap();
         assert_eq!(rows.len(), 1);
+    }
+
+    /// A new file is converted to WAL by whoever opens it; the others wait until it is.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_new_file_can_be_opened_by_many_at_once() {
+        for _ in 0..4 {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("new.db");
+            let opened = futures::future::join_all((0..16).map(|_| {
+                let file = file.clone();
+                tokio::spawn(async move { sqlite(&file).await.map(drop) })
+            }));
+            for one in opened.await {
+                one.unwrap().unwrap();
+            }
+        }
     }
 
     #[tokio::test]
