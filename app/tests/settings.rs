@@ -172,7 +172,12 @@ async fn notification_settings_read_and_change_without_javascript() {
     says(&t, &["Test delivered at 14:05", "Test failed at 14:05", "Retrying, next at 14:09 UTC", "whsec_"]);
     says(&t, &["All kinds, Warning or more, owned", "quiet 22:00 to 07:00", "3 messages in the last 7 days"]);
     says(&t, &["Failed messages", "tidewater.example and 2 more", "Send again", "Drop"]);
-    says(&t, &["1,234", "The oldest 1 are listed", "1,234 failed messages will not be sent any more"]);
+    // Events without a message yet can be tried again, not dropped.
+    says(&t, &["cinder.example", "before any rule was applied"]);
+    assert!(
+        t.contains("Drop: tidewater.example and 2 more to Microsoft Teams") && !t.contains("Drop: cinder")
+    );
+    says(&t, &["1,234", "The oldest 2 are listed", "1,234 failed messages will not be sent any more"]);
     assert!(!t.contains("Edit rule"));
     for part in
         ["Maintenance", "Domains tagged prod", "Move to the new name servers", "End now", "Plan maintenance"]

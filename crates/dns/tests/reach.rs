@@ -88,6 +88,16 @@ async fn silence_is_ours_where_the_root_is_silent_too_and_the_zones_where_it_is_
     }
 }
 
+#[tokio::test]
+async fn silence_says_nothing_of_our_network_where_no_time_was_left_to_answer() {
+    let mut servers: Vec<Server> = V4_ROOTS.iter().map(|a| faulty(a, &[ROOT], Fault::Drop)).collect();
+    servers.push(faulty("192.0.2.11", &[TLD], Fault::Drop));
+    let w = world(&V4_ROOTS, servers).await;
+    let hurried = dns::Settings { budget: w.settings().timeout / 2, ..w.settings() };
+    let failure = dns::Engine::new(hurried).delegation("www.test").await.map(drop).unwrap_err();
+    assert_ne!(failure.label(), dns::OWN_NETWORK, "{failure}");
+}
+
 /// A world whose root servers have both families; those of IPv6 have this fault.
 async fn two_families(fault: Fault, tld_v6: Fault) -> fake::World {
     let mut servers: Vec<Server> = V4_ROOTS.iter().map(|a| server(a, &[ROOT])).collect();

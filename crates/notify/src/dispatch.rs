@@ -97,12 +97,14 @@ impl Dispatcher {
                         unread.insert(read);
                     }
                     Err(e) => {
-                        self.unreadable(&[row], e).await?;
+                        self.unreadable(&[row], "The notification settings", e).await?;
                         continue;
                     }
                 }
             }
-            self.route(&row, &settings[&row.org]).await?;
+            if let Err(e) = self.route(&row, &settings[&row.org]).await {
+                self.unreadable(&[row], "The domain or its events", e).await?;
+            }
         }
         let mut channels: HashMap<OrgId, Vec<Channel>> = HashMap::new();
         let mut groups: BTreeMap<GroupKey, Vec<Notification>> = BTreeMap::new();
@@ -120,7 +122,7 @@ impl Dispatcher {
                         unread.insert(read);
                     }
                     Err(e) => {
-                        self.unreadable(&group, e).await?;
+                        self.unreadable(&group, "The notification settings", e).await?;
                         continue;
                     }
                 }
@@ -128,18 +130,27 @@ impl Dispatcher {
             ready.push(group);
         }
         let channels = &channels;
-        let sends = ready.into_iter().map(|group| self.send(group, channels, leased));
+        let sends =
+            ready.into_iter().map(async |group| match self.send(group.clone(), channels, leased).await {
+                Err(e) => self.unreadable(&group, "What the message is about", e).await,
+                Ok(()) => Ok(()),
+            });
         let sent = futures::future::join_all(sends).await;
         sent.into_iter().collect::<Result<Vec<()>, _>>()?;
         Ok(n)
     }
 
-    /// Ends the attempt of rows whose organisation's settings can't be read: the messages of others go on.
-    async fn unreadable(&self, rows: &[Notification], e: store::Error) -> Result<(), store::Error> {
+    /// Ends the attempt of rows for which something stored can't be read: the messages of others go on.
+    async fn unreadable(
+        &self,
+        rows: &[Notification],
+        what: &str,
+        e: store::Error,
+    ) -> Result<(), store::Error> {
         let store::Error::Broken(reason) = e else { return Err(e) };
         let org = rows.first().map_or(0, |n| n.org.0);
-        tracing::error!(org, reason, "the notification settings of an organisation can't be read");
-        let why = Failure::temporary(format!("The notification settings can't be read: {reason}"));
+        tracing::error!(org, what, reason, "a notification can't be made of what is stored");
+        let why = Failure::temporary(format!("{what} can't be read: {reason}"));
         self.store.notification_failed(rows, &why, (self.now)()).await.map(drop)
     }
 
@@ -225,7 +236,7 @@ impl Dispatcher {
         let left = store::DELIVERY.lease.saturating_sub(leased.elapsed() + MARGIN);
         let limit = left.min(store::DELIVERY.lease / 2);
         let outcome = if limit < SHORTEST {
-            Err(Failure::postponed("reading what to send took too long"))
+            Err(Failure::temporary("reading what to send took too long"))
         } else {
             let sending = self.deliverer.send(channel, &message, &first.accepted, (self.now)());
             let silent = || Err(Failure::temporary(format!("no answer within {} s", limit.as_secs())));

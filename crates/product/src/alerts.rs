@@ -203,10 +203,11 @@ impl AlertBackend for Services {
             .into_iter()
             .map(|f| FailedView {
                 id: f.id,
-                channel_name: match f.channel.as_str() {
-                    store::LOG => "not yet routed".into(),
-                    id => name(id).unwrap_or_else(|| "a removed channel".into()),
-                },
+                is_unrouted: f.channel == store::LOG,
+                channel_name: name(&f.channel).unwrap_or_else(|| match f.channel.as_str() {
+                    store::LOG => String::new(),
+                    _ => "a removed channel".into(),
+                }),
                 channel: f.channel,
                 domain: f.domain.unicode(),
                 domains: f.domains,

@@ -102,6 +102,8 @@ pub struct FailedView {
     pub reason: String,
     /// Attempts that were made.
     pub attempts: u32,
+    /// True for events to which the rules could not be applied: there is no message yet, so none can be dropped.
+    pub is_unrouted: bool,
 }
 
 /// How a message about events stands.

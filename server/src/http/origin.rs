@@ -184,9 +184,20 @@ fn is_tool_page(path: &str) -> bool {
     path.starts_with("/tools/") || visitors::is_embedded(path)
 }
 
+/// True for a page that asks servers of other parties when its address names what to ask about.
+fn is_asking_page(path: &str, query: &str) -> bool {
+    let names =
+        |key: &str| url::form_urlencoded::parse(query.as_bytes()).any(|(k, v)| k == key && !v.is_empty());
+    match path {
+        "/fleet" => names("name"),
+        // Names that point into a prefix are shown with their reverse look-ups, also those of the first prefix.
+        "/networks" => !query.is_empty(),
+        _ => is_tool_page(path) && !query.is_empty(),
+    }
+}
+
 /// True for an address that sends questions to servers of other parties when it is opened.
 fn is_query_address(path: &str, query: &str) -> bool {
-    let is_tool = is_tool_page(path) && !query.is_empty();
     let calls = [
         "/live/compare",
         "/api/v1/scan",
@@ -197,8 +208,9 @@ fn is_query_address(path: &str, query: &str) -> bool {
         "/api/v1/third-parties",
         "/api/v1/compare",
         "/api/v1/trace",
+        "/api/v1/networks/names",
     ];
-    is_tool || calls.contains(&path)
+    is_asking_page(path, query) || calls.contains(&path)
 }
 
 /// A link on another site spends none of the caller's look-ups: the person confirms first, programs are refused.
@@ -211,7 +223,7 @@ pub async fn confirm_queries(State(state): State<AppState>, request: Request, ne
     if has_bearer || is_listed || !is_query_address(path, query) || !is_from_elsewhere(request.headers()) {
         return next.run(request).await;
     }
-    if !is_tool_page(path) {
+    if !is_asking_page(path, query) {
         return cross_site_refusal();
     }
     let pairs: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();

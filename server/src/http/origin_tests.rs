@@ -96,4 +96,8 @@ fn other_sites_change_nothing_and_spend_nothing() {
     }
     assert!(is_query_address("/tools/scan", "name=q7.io") && !is_query_address("/tools/scan", ""));
     assert!(is_query_address("/api/v1/fqdn", "name=q7.io") && !is_query_address("/domains", "q=a"));
+    // Points of presence are asked about the name, reverse look-ups made for a prefix.
+    assert!(is_query_address("/fleet", "server=&name=q7.io") && !is_query_address("/fleet", "name="));
+    assert!(is_query_address("/networks", "block=10.0.0.0%2F8") && !is_query_address("/networks", ""));
+    assert!(is_query_address("/api/v1/networks/names", "prefix=10.0.0.0/8"));
 }

@@ -231,7 +231,7 @@ fn failed(s: &NotificationSettings) -> AnyView {
         let drop_all = drop_failed(
             "Drop all",
             "Drop all failed messages".into(),
-            format!("{n} failed messages will not be sent any more. Their events stay in the event log."),
+            drop_all_hint(s),
             || view! { <input type="hidden" name="channel" value="*"/> }.into_any(),
         );
         view! {
@@ -247,6 +247,16 @@ fn failed(s: &NotificationSettings) -> AnyView {
         </section>
     }
     .into_any()
+}
+
+fn drop_all_hint(s: &NotificationSettings) -> String {
+    let n = grouped(s.failed_total);
+    let kept = if s.failed.iter().any(|f| f.is_unrouted) {
+        " Events to which no rule was applied yet stay in the list."
+    } else {
+        ""
+    };
+    format!("{n} failed messages will not be sent any more. Their events stay in the event log.{kept}")
 }
 
 /// A button that asks before it drops what the hidden fields name.
@@ -273,20 +283,26 @@ fn failed_row(f: &FailedView, may_resend: bool) -> AnyView {
         view! { <input type="hidden" name="id" value=f.id.0.to_string()/><input type="hidden" name="channel" value=f.channel.clone()/> }
             .into_any()
     };
+    let to = match f.is_unrouted {
+        true => "before any rule was applied".to_string(),
+        false => format!("to {}", f.channel_name),
+    };
     let actions = may_resend.then(|| {
-        let label = format!("Send again: {about} to {}", f.channel_name);
-        let gone = format!("Drop: {about} to {}", f.channel_name);
-        let hint = "The message will not be sent any more. Its events stay in the event log.".to_string();
+        let label = format!("Send again: {about} {to}");
+        let drop = (!f.is_unrouted).then(|| {
+            let hint = "The message will not be sent any more. Its events stay in the event log.".to_string();
+            drop_failed("Drop", format!("Drop: {about} {to}"), hint, fields)
+        });
         view! {
             <form method="post" action="/api/fn/resend">{fields()}
                 <button class="btn btn-sm" type="submit" aria-label=label>{icon("refresh")}"Send again"</button></form>
-            {drop_failed("Drop", gone, hint, fields)}
+            {drop}
         }
     });
     view! {
         <li class="event">
             <div class="event-when">{instant(f.failed_at)}<small class="text-muted text-xs">{count(usize::try_from(f.attempts).unwrap_or(0), "attempt")}</small></div>
-            <div class="event-what"><div class="flex items-center gap-2 flex-wrap"><span class="mono">{about.clone()}</span><span class="text-xs text-muted">{format!("to {}", f.channel_name)}</span></div>
+            <div class="event-what"><div class="flex items-center gap-2 flex-wrap"><span class="mono">{about.clone()}</span><span class="text-xs text-muted">{to.clone()}</span></div>
                 <p class="text-critical text-xs wrap">{f.reason.clone()}</p></div>
             <div class="event-side flex items-center gap-2 flex-wrap">{actions}</div>
         </li>

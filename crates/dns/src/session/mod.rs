@@ -230,6 +230,11 @@ impl Session {
         notes
     }
 
+    /// True when a question asked now is given as long as any.
+    pub(crate) fn has_time_for_a_question(&self) -> bool {
+        self.left() >= self.settings.timeout
+    }
+
     fn left(&self) -> Duration {
         self.settings.budget.saturating_sub(self.start.elapsed())
     }

@@ -71,7 +71,7 @@ impl ServerFromPlaces {
         let rows: Vec<_> = looked.places.iter().map(|p| row(p, &chosen, address)).collect();
         let mut words = Vec::new();
         if !asked.is_empty() && asked != plain(&chosen) && !chosen.is_empty() {
-            words.push(format!("{asked} is no name server of this zone; this is {chosen}."));
+            words.push(format!("{asked} is no name server of this zone; showing {chosen} instead."));
         }
         words.extend(sentences(&rows));
         if let Some(address) = address
@@ -139,24 +139,29 @@ fn sentences(rows: &[ServerAtPlace]) -> Vec<String> {
             out.push(format!("It answers in {near:.0} ms from {at} and in {far:.0} ms from {to}."));
         }
         (Some((ms, at)), _) => out.push(format!("It answers in {ms:.0} ms from {at}.")),
-        _ => return vec!["It answers at no place.".into()],
+        _ => return vec!["No point of presence got an answer.".into()],
     }
     let silent = rows.iter().filter(|r| r.ms.is_none()).count();
     if silent > 0 {
-        let places = if silent == 1 { "1 place".to_string() } else { format!("{silent} places") };
+        let places = match silent {
+            1 => "1 point of presence".to_string(),
+            n => format!("{n} points of presence"),
+        };
         out.push(format!("No answer from {places}."));
     }
     let serials: BTreeSet<u32> = rows.iter().filter_map(|r| r.serial).collect();
     if serials.len() > 1 {
-        out.push("Serials differ: some places get an older copy of the zone.".into());
+        out.push("Serials differ: some points of presence get an older copy of the zone.".into());
     }
     let given: Vec<&String> = rows.iter().filter_map(|r| r.nsid.as_ref()).collect();
     let ids: BTreeSet<&String> = given.iter().copied().collect();
     if ids.len() > 1 {
-        out.push("Its identifier differs from place to place: a sign of anycast.".into());
+        out.push("Its identifier differs between points of presence: a sign of anycast.".into());
     } else if let [id, _, ..] = given[..] {
         let places = given.len();
-        out.push(format!("It is {id} at all {places} places that gave an identifier: one machine, unicast."));
+        out.push(format!(
+            "It is {id} at all {places} points of presence that gave an identifier: one machine, unicast."
+        ));
     }
     out
 }
@@ -186,8 +191,8 @@ mod tests {
         assert_eq!(rows, [("fra-1", Some(12.0), ""), ("sin-1", Some(412.0), ""), silent]);
         for part in [
             "12 ms from fra-1 and in 412 ms from sin-1",
-            "No answer from 1 place",
-            "It is m1 at all 2 places that gave an identifier: one machine, unicast.",
+            "No answer from 1 point of presence",
+            "It is m1 at all 2 points of presence that gave an identifier: one machine, unicast.",
         ] {
             assert!(view.sentence.contains(part), "{part}: {}", view.sentence);
         }
@@ -225,7 +230,7 @@ mod tests {
         let view = ServerFromPlaces::of("q7.io", "ns1.q7.io", &looked(vec![fra.clone(), sin.clone()]));
         let rows: Vec<_> = view.rows.iter().map(|r| (r.address, r.ms, r.serial)).collect();
         assert_eq!(rows, [(v4.parse().ok(), Some(12.0), Some(8)), (v4.parse().ok(), Some(412.0), Some(8))]);
-        assert!(view.sentence.contains("It is m1 at all 2 places"), "{}", view.sentence);
+        assert!(view.sentence.contains("It is m1 at all 2 points of presence"), "{}", view.sentence);
         assert!(
             view.sentence.contains("Only 192.0.2.53 is compared, of the 2 addresses"),
             "{}",
@@ -266,6 +271,9 @@ mod tests {
     #[test]
     fn without_an_answer_it_says_so() {
         let view = ServerFromPlaces::of("q7.io", "", &looked(vec![]));
-        assert_eq!((view.server.as_str(), view.sentence.as_str()), ("", "It answers at no place."));
+        assert_eq!(
+            (view.server.as_str(), view.sentence.as_str()),
+            ("", "No point of presence got an answer.")
+        );
     }
 }

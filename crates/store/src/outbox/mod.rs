@@ -22,7 +22,7 @@ pub(crate) use route::{release_held, route};
 pub use status::OutboxStats;
 pub(crate) use status::{last_of, stats, statuses};
 
-use crate::api::Result;
+use crate::api::{Error, Result};
 use crate::codec::{instant, json, micros, read_json, span};
 use crate::db::{Arg, Cells, Db, Tx, args};
 use crate::events;
@@ -31,6 +31,7 @@ use jiff::Timestamp;
 use model::event::Event;
 use model::ids::{EventId, OrgId};
 use model::names::DomainName;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// How deliveries are retried: twelve attempts within about a day.
@@ -193,16 +194,65 @@ pub(crate) async fn lease(db: &Db, limit: u32, now: Timestamp) -> Result<Vec<Not
         let why = Failure::permanent("the process that delivered it ended every time");
         failed(db, &lost, &why, now).await?;
     }
-    let mut out = Vec::with_capacity(rows.len());
+    let known = named_events(db, &rows).await?;
+    let (mut out, mut unreadable) = (Vec::with_capacity(rows.len()), Vec::new());
     for (mut n, r) in rows {
-        n.events = match r.text_or_null(7)? {
-            Some(ids) => events::by_id(db, n.org, &read_json::<Vec<EventId>>(&ids)?).await?,
-            None => events::between(db, n.org, &n.domain, n.id, EventId(r.int(4)?)).await?,
+        match events_of(db, &known, &n, &r).await {
+            Ok(events) => {
+                n.events = events;
+                out.push(n);
+            }
+            Err(Error::Broken(reason)) => unreadable.push((n, reason)),
+            Err(e) => return Err(e),
+        }
+    }
+    // The messages of others go on. These are tried again, of a digest all rows together, and given up visibly.
+    for (n, reason) in unreadable {
+        let is_of_it = |o: &Notification| {
+            (o.org, &o.channel, o.batch) == (n.org, &n.channel, n.batch) && n.batch.is_some()
         };
-        out.push(n);
+        let (mut group, rest): (Vec<_>, Vec<_>) = out.into_iter().partition(is_of_it);
+        out = rest;
+        group.push(n);
+        let why = Failure::temporary(format!("The events can't be read: {reason}"));
+        failed(db, &group, &why, now).await?;
     }
     out.sort_by(|a, b| (a.id, &a.channel).cmp(&(b.id, &b.channel)));
     Ok(out)
+}
+
+/// The events that rows name, read together: a digest may have hundreds of rows. Empty where one can't be read.
+async fn named_events(db: &Db, rows: &[(Notification, Cells)]) -> Result<HashMap<(OrgId, EventId), Event>> {
+    let mut ids: BTreeMap<OrgId, Vec<EventId>> = BTreeMap::new();
+    for (n, r) in rows {
+        if let Some(named) = r.text_or_null(7)?.and_then(|t| read_json::<Vec<EventId>>(&t).ok()) {
+            ids.entry(n.org).or_default().extend(named);
+        }
+    }
+    let mut known = HashMap::new();
+    for (org, ids) in ids {
+        match events::by_id(db, org, &ids).await {
+            Ok(events) => known.extend(events.into_iter().map(|e| ((org, e.id), e))),
+            Err(Error::Broken(_)) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(known)
+}
+
+/// The events that a row is about; those that were pruned are left out.
+async fn events_of(
+    db: &Db,
+    known: &HashMap<(OrgId, EventId), Event>,
+    n: &Notification,
+    r: &Cells,
+) -> Result<Vec<Event>> {
+    let Some(ids) = r.text_or_null(7)? else {
+        return events::between(db, n.org, &n.domain, n.id, EventId(r.int(4)?)).await;
+    };
+    let ids = read_json::<Vec<EventId>>(&ids)?;
+    let found: Vec<Event> = ids.iter().filter_map(|id| known.get(&(n.org, *id)).cloned()).collect();
+    if found.len() == ids.len() { Ok(found) } else { events::by_id(db, n.org, &ids).await }
 }
 
 fn message(r: &Cells) -> Result<Notification> {

@@ -150,6 +150,7 @@ stories! {
     outbox::a_batch_is_in_the_hands_of_one_process_and_whole,
     outbox::every_attempt_of_a_digest_has_the_same_rows_and_name,
     outbox::failed_messages_are_dropped_one_or_all_with_an_entry,
+    outbox::what_cannot_be_read_holds_up_no_other_message,
     outbox::secrets_of_channels_are_not_stored_in_clear,
     prune::many_old_rows_go_in_short_statements_and_after_an_interruption,
     saved::a_database_of_schema_13_reads_as_it_did,

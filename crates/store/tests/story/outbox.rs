@@ -582,6 +582,35 @@ pub async fn failed_messages_are_dropped_one_or_all_with_an_entry(place: &Place)
     assert!(s.audit_log(TWO, &query).await.unwrap().entries.is_empty());
 }
 
+/// A damaged event ends the attempts of its own message, of a digest whole, and those of no other.
+pub async fn what_cannot_be_read_holds_up_no_other_message(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example", "b.example", "c.example"]).await;
+    for n in ["a.example", "b.example", "c.example"] {
+        record(&*s, n, &["one"]).await;
+    }
+    let digest = later(60);
+    for n in lease(&*s, now()).await {
+        let plans = match n.domain.as_str() {
+            "c.example" => vec![planned(&n, "pager", now())],
+            _ => vec![Planned { batch: true, ..planned(&n, "mail", digest) }],
+        };
+        assert!(s.route_notification(&n, &routing(&plans), now()).await.unwrap());
+    }
+    crate::saved::execute(place, "UPDATE events SET json = '{' WHERE name = 'a.example'").await;
+    let rows = lease(&*s, digest).await;
+    assert_eq!(rows.iter().map(|n| n.domain.as_str()).collect::<Vec<_>>(), ["c.example"]);
+    s.notification_delivered(&rows, "", digest).await.unwrap();
+    let mut at = digest;
+    while s.outbox_stats().await.unwrap().failed == 0 {
+        at = at.checked_add(jiff::Span::new().hours(7)).unwrap();
+        assert!(lease(&*s, at).await.is_empty() && at < later(60 * 24 * 7), "it is given up");
+    }
+    let failed = s.failed_notifications(Some(ONE), 9).await.unwrap();
+    assert_eq!((failed.len(), failed[0].domains), (1, 2), "the digest is one message");
+    assert!(failed[0].reason.starts_with("The events can't be read: "), "{}", failed[0].reason);
+}
+
 /// What a database holds, all of it.
 async fn octets(place: &Place) -> Vec<u8> {
     match place {
