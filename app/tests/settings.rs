@@ -105,7 +105,7 @@ async fn one_server_is_asked_from_each_place_without_script() {
         "its servers are a choice"
     );
     let t = read(&story(), "/fleet?name=www.alder.example&server=ns9.other.example").await;
-    says(&t, &["ns9.other.example is no name server of this zone; this is ns1.alder.example"]);
+    says(&t, &["ns9.other.example is no name server of this zone; showing ns1.alder.example instead"]);
     let t = read(&story(), "/fleet?name=q7.io").await;
     says(&t, &["No point of presence is online."]);
 }
