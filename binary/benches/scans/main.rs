@@ -5,9 +5,11 @@
 //! what grows with the number of names shows; the peak memory of the server; and the time from a Rescan, as a page or
 //! another replica queues it, to its start while all others wait. `-- --names N` takes another number than 10,000 (100,000
 //! takes a while), `-- --concurrency N` other than 16 scans at a time, `-- --only sqlite` or `postgres` one database,
-//! `-- --rounds 24` scans each name that often, as a day of hourly checks does, and prints the memory after each round.
+//! `-- --rounds 24` scans each name that often, as a day of hourly checks does, and prints the memory after each round;
+//! `-- --agents 50` has that many simulated points of presence joined meanwhile, which are asked about each name.
 
-#[path = "../../crates/store/tests/story/cluster.rs"]
+mod agents;
+#[path = "../../../crates/store/tests/story/cluster.rs"]
 #[allow(dead_code, reason = "the store's tests use more of it")]
 mod cluster;
 
@@ -51,13 +53,14 @@ fn number(name: &str, default: usize) -> usize {
 /// The server as a process of its own, killed at the end.
 struct Server {
     child: Child,
+    listen: SocketAddr,
     metrics: SocketAddr,
 }
 
 impl Server {
     fn spawn(folder: &Path, engine: &Path, place: &[&str]) -> Server {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let metrics = free.local_addr().expect("its number");
+        let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let [listen, metrics] = free.each_ref().map(|l| l.local_addr().expect("its number"));
         drop(free);
         let log = std::fs::File::create(folder.join("server.log")).expect("a log");
         let mut command = Command::new(env!("CARGO_BIN_EXE_domainscope"));
@@ -70,7 +73,7 @@ impl Server {
             .args([
                 "serve",
                 "--listen",
-                "127.0.0.1:0",
+                &listen.to_string(),
                 "--interval",
                 "86400",
                 "--registry-limits",
@@ -86,7 +89,7 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log);
-        Server { child: command.spawn().expect("the server starts"), metrics }
+        Server { child: command.spawn().expect("the server starts"), listen, metrics }
     }
 
     /// Scans that were recorded so far.
@@ -101,6 +104,16 @@ impl Server {
             |l: &&str| l.starts_with("domainscope_scans_total{") && l.contains("outcome=\"recorded\"");
         let (_, found) = text.lines().find(is_recorded)?.rsplit_once(' ')?;
         found.trim().parse::<f64>().ok().map(|n| n as usize)
+    }
+
+    /// Seconds of CPU that it has used; none where the system does not tell.
+    fn cpu(&self) -> f64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        let after = text.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
+        let field =
+            |n: usize| after.split_whitespace().nth(n).and_then(|v| v.parse::<f64>().ok()).unwrap_or(0.0);
+        // utime and stime are fields 14 and 15 of proc_pid_stat(5), in hundredths of a second.
+        (field(11) + field(12)) / 100.0
     }
 
     /// Resident memory in megabytes, now (`VmRSS:`) or at its peak (`VmHWM:`), where the system tells.
@@ -160,15 +173,22 @@ async fn measure(what: &str, folder: &Path, engine: &Path, names: &Arc<Vec<Domai
         note: String::new(),
     };
     let items: Vec<NewItem> = names.iter().map(item).collect();
-    store.add(OrgId::BUILT_IN, &items, Timestamp::now()).await.expect("adds");
 
     let server = Server::spawn(folder, engine, place);
+    let begin = Instant::now();
+    while TcpStream::connect(server.listen).is_err() {
+        assert!(begin.elapsed() < LIMIT, "the server does not listen");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let agents = agents::Agents::join(number("--agents", 0), server.listen, place, KEY).await;
+    store.add(OrgId::BUILT_IN, &items, Timestamp::now()).await.expect("adds");
     let begin = Instant::now();
     while server.recorded().is_none_or(|n| n == 0) {
         let log = std::fs::read_to_string(folder.join("server.log")).unwrap_or_default();
         assert!(begin.elapsed() < LIMIT, "no scan was recorded: {log}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    let cpu = server.cpu();
     let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let asking = tokio::spawn(rescans(store.clone(), names.clone(), stop.clone()));
     let (begin, first) = (Instant::now(), server.recorded().unwrap_or(0));
@@ -211,6 +231,11 @@ async fn measure(what: &str, folder: &Path, engine: &Path, names: &Arc<Vec<Domai
         word(all >= TARGET_RATE),
         fifths.join(", ")
     );
+    let spent = (server.cpu() - cpu) * 1000.0 / total as f64;
+    println!(
+        "  {spent:.2} ms of CPU of the server for a scan; {} questions answered by agents",
+        agents.answered()
+    );
     if let Some(peak) = server.memory("VmHWM:") {
         memory.extend(server.memory("VmRSS:"));
         println!("  peak memory {peak} MB; after each round {memory:?}");
@@ -236,7 +261,7 @@ async fn main() {
             count / 2
         )
     };
-    let small = include_str!("../../crates/lab/scenarios/small.toml");
+    let small = include_str!("../../../crates/lab/scenarios/small.toml");
     let text = format!("{small}\n{}{}", bulk("plain-", "none"), bulk("signed-", "nsec"));
     let scenario = lab::Scenario::parse(&text, "scans.toml").expect("a scenario");
     let options = lab::Options::new(scenario, folder.path().join("lab"), Timestamp::now());
