@@ -1,6 +1,8 @@
 //! What a kind declares. Discovery, OpenAPI, tables, validation and custom resource definitions are derived from it.
 
 use crate::kinds;
+use crate::schema::Violation;
+use crate::store::Storage;
 use serde_json::Value;
 use service::policy::Action;
 
@@ -106,7 +108,9 @@ pub struct Kind {
     /// The action that writing the status subresource needs; `None`: only the server writes it.
     pub status_action: Option<Action>,
     /// Rules that the schema can't state, about a new object and the one before it.
-    pub validate: fn(&Value, Option<&Value>) -> Vec<crate::schema::Violation>,
+    pub validate: fn(&Value, Option<&Value>) -> Vec<Violation>,
+    /// How its objects are read and written.
+    pub(crate) storage: &'static dyn Storage,
 }
 
 impl Kind {

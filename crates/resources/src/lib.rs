@@ -3,7 +3,7 @@
 //!
 //! In: a caller and an HTTP request without its framework ([`Request`]). Out: a [`Reply`]. Every read and write goes
 //! through [`service::Backend`], which authorises it. Kinds are declared in [`kinds`], one file each: schema, columns,
-//! validation, and how a stored thing becomes an object; everything else is derived from these declarations.
+//! validation, and how their objects are stored; everything else is derived from these declarations.
 //! Conventions: <https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md>
 
 mod access;
@@ -15,7 +15,6 @@ mod collect;
 mod crd;
 mod delete;
 mod discovery;
-mod domains;
 mod failure;
 mod fields;
 mod kind;

@@ -8,7 +8,7 @@ use crate::meta;
 use crate::patch as json_patches;
 use crate::request::{Options, Request};
 use crate::schema::{self, Violation};
-use crate::store::{Objects, position};
+use crate::store::{Objects, Report, position};
 use jiff::Timestamp;
 use model::ids::LogPosition;
 use serde_json::{Value, json};
@@ -211,7 +211,8 @@ pub(crate) async fn status(
     }
     let strange = [duplicate(repeated), unknown(strange)].concat();
     let warnings = decoded(objects, name, &strange, options)?;
-    let object = objects.report(name, &status, is_whole, expected, options.dry_run()?).await?;
+    let report = Report { status: &status, is_whole, expected, dry_run: options.dry_run()? };
+    let object = objects.report(name, report).await?;
     Ok(Written { object, created: false, warnings })
 }
 

@@ -1,10 +1,14 @@
 //! `DomainEvent`: an entry of the event log. Read-only.
 
+use crate::failure::Failure;
 use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity, instant};
 use crate::schema::text;
+use crate::store::{Objects, Storage};
+use async_trait::async_trait;
 use model::event::Event;
 use model::ids::{EventId, LogPosition, OrgId};
+use model::scan::LogEntry;
 use serde_json::{Value, json};
 use service::policy::Action;
 
@@ -34,6 +38,7 @@ pub static DOMAIN_EVENT: Kind = Kind {
     },
     status_action: None,
     validate: |_, _| Vec::new(),
+    storage: &Events,
 };
 
 fn schema() -> Value {
@@ -77,13 +82,13 @@ fn name(id: EventId) -> String {
 }
 
 /// The identifier in the name of an event's object.
-pub(crate) fn id(name: &str) -> Option<EventId> {
+fn id(name: &str) -> Option<EventId> {
     let digits = name.strip_prefix("event-").filter(|d| !d.starts_with(['+', '-', '0']))?;
     digits.parse().ok().map(EventId)
 }
 
 /// The object of an event; `rv` is the position of its newest log entry.
-pub(crate) fn object(org: OrgId, namespace: &str, event: &Event, rv: LogPosition) -> Value {
+fn object(org: OrgId, namespace: &str, event: &Event, rv: LogPosition) -> Value {
     let name = name(event.id);
     let identity = Identity { kind: &DOMAIN_EVENT, org, namespace, name: &name, rv, created: event.at };
     let mut object = json!({
@@ -111,4 +116,31 @@ pub(crate) fn object(org: OrgId, namespace: &str, event: &Event, rv: LogPosition
         object["status"] = json!({ "acknowledgedBy": seen.by, "acknowledgedTime": instant(seen.at) });
     }
     object
+}
+
+struct Events;
+
+#[async_trait]
+impl Storage for Events {
+    async fn get(&self, objects: &Objects, name: &str) -> Result<Option<Value>, Failure> {
+        let Some(id) = id(name) else { return Ok(None) };
+        let mut found = objects.backend.event_objects(&objects.caller, EventId(id.0 - 1), 1).await?;
+        let event = found.pop().filter(|(e, _)| e.id == id);
+        Ok(event.map(|(e, rv)| object(objects.caller.org, &objects.namespace, &e, rv)))
+    }
+
+    async fn after(&self, objects: &Objects, after: &str, limit: u32) -> Result<Vec<Value>, Failure> {
+        let after = id(after).unwrap_or(EventId(0));
+        let found = objects.backend.event_objects(&objects.caller, after, limit).await?;
+        Ok(found.iter().map(|(e, rv)| object(objects.caller.org, &objects.namespace, e, *rv)).collect())
+    }
+
+    fn name_of(&self, entry: &LogEntry) -> String {
+        format!("event-{}", entry.name)
+    }
+
+    /// Of an event its name is left.
+    fn deleted(&self, _: &Objects, _: &str, _: LogPosition, _: Value) -> Option<Value> {
+        None
+    }
 }

@@ -1,14 +1,17 @@
 //! `Feature`: what can be turned on and off. Of a feature of this program clients write `spec.desired`, all else is the
 //! server's. Others register features of their own, declare them in `spec`, and report uses and leftovers in `status`.
 
+use crate::failure::Failure;
 use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity, instant};
 use crate::schema::{Violation, conditions, text};
+use crate::store::{Change, Objects, Report, Storage, name_of, position};
+use async_trait::async_trait;
 use model::ids::{LogPosition, OrgId};
 use serde_json::{Value, json};
 use service::lifecycle::{Declared, Left, ReportedLeft, Stage, State, check_name, is_registered_name};
 use service::policy::Action;
-use service::{FeatureReport, FeatureView};
+use service::{FeatureDraft, FeatureReport, FeatureView};
 
 /// The kind.
 pub static FEATURE: Kind = Kind {
@@ -46,6 +49,7 @@ pub static FEATURE: Kind = Kind {
     },
     status_action: Some(Action::ReportFeature),
     validate,
+    storage: &Features,
 };
 
 fn schema() -> Value {
@@ -126,12 +130,12 @@ fn word(on: bool) -> &'static str {
 }
 
 /// What an object that has passed the schema asks for.
-pub(crate) fn desired(object: &Value) -> Option<bool> {
+fn desired(object: &Value) -> Option<bool> {
     object["spec"]["desired"].as_str().map(|v| v == "On")
 }
 
 /// What an object that has passed the schema declares of a registered feature; `None` for one of the program.
-pub(crate) fn declared(object: &Value) -> Option<Declared> {
+fn declared(object: &Value) -> Option<Declared> {
     let spec = &object["spec"];
     let word = |key: &str| spec[key].as_str().unwrap_or_default().to_string();
     let stages = [Stage::Alpha, Stage::Beta, Stage::Ga];
@@ -144,7 +148,7 @@ pub(crate) fn declared(object: &Value) -> Option<Declared> {
 }
 
 /// What a written status that has passed the schema reports.
-pub(crate) fn report(
+fn report(
     name: &str,
     status: &Value,
     is_whole: bool,
@@ -203,7 +207,7 @@ fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {
 }
 
 /// The last state of a deleted feature, from its tombstone.
-pub(crate) fn deleted(org: OrgId, namespace: &str, rv: LogPosition, kept: &Value) -> Option<Value> {
+fn deleted(org: OrgId, namespace: &str, rv: LogPosition, kept: &Value) -> Option<Value> {
     let view = FeatureView {
         rv,
         metadata: kept["metadata"].as_str().unwrap_or("{}").to_string(),
@@ -220,7 +224,7 @@ pub(crate) fn deleted(org: OrgId, namespace: &str, rv: LogPosition, kept: &Value
 }
 
 /// The object of a feature.
-pub(crate) fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
+fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
     let f = &view.feature;
     let identity =
         Identity { kind: &FEATURE, org, namespace, name: &f.name, rv: view.rv, created: view.created_at };
@@ -282,4 +286,76 @@ pub(crate) fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
     }
     object["metadata"] = metadata;
     object
+}
+
+struct Features;
+
+impl Features {
+    fn shown(objects: &Objects, view: &FeatureView) -> Value {
+        object(objects.caller.org, &objects.namespace, view)
+    }
+}
+
+#[async_trait]
+impl Storage for Features {
+    async fn get(&self, objects: &Objects, name: &str) -> Result<Option<Value>, Failure> {
+        let report = objects.backend.features(&objects.caller).await?;
+        let found = report.features.iter().find(|f| f.feature.name == name);
+        Ok(found.map(|f| Self::shown(objects, f)))
+    }
+
+    async fn after(&self, objects: &Objects, after: &str, limit: u32) -> Result<Vec<Value>, Failure> {
+        let report = objects.backend.features(&objects.caller).await?;
+        let next = report.features.iter().filter(|f| f.feature.name.as_str() > after);
+        Ok(next.take(limit as usize).map(|f| Self::shown(objects, f)).collect())
+    }
+
+    async fn save(&self, objects: &Objects, change: Change<'_>) -> Result<Value, Failure> {
+        let name = name_of(change.object);
+        let draft = FeatureDraft {
+            name: name.to_string(),
+            expected: change.expected,
+            desired: desired(change.object),
+            metadata: Some(meta::stored(change.object)),
+            declared: declared(change.object),
+            dry_run: change.dry_run,
+            ..FeatureDraft::default()
+        };
+        let saved = match change.expected {
+            None => objects.backend.register_feature(&objects.caller, &draft).await,
+            Some(_) => objects.backend.set_feature(&objects.caller, &draft).await,
+        };
+        Ok(Self::shown(objects, &saved.map_err(|e| objects.failure(e, name))?))
+    }
+
+    async fn report(&self, objects: &Objects, name: &str, reported: Report<'_>) -> Result<Value, Failure> {
+        let read = report(name, reported.status, reported.is_whole, reported.expected);
+        let read = read.map_err(|violations| Failure::invalid(objects.kind, name, &violations))?;
+        let report = FeatureReport { dry_run: reported.dry_run, ..read };
+        let written = objects.backend.report_feature(&objects.caller, &report).await;
+        Ok(Self::shown(objects, &written.map_err(|e| objects.failure(e, name))?))
+    }
+
+    async fn delete(&self, objects: &Objects, object: &Value) -> Result<(), Failure> {
+        let (name, at) = (name_of(object), Some(position(object)));
+        objects.backend.delete_feature(&objects.caller, name, at).await.map_err(|e| objects.failure(e, name))
+    }
+
+    /// Features of the program; names of registered ones end in a domain.
+    fn undeletable(&self, name: &str) -> Option<String> {
+        (!name.contains('.')).then(|| "came with the program: it is turned off, not deleted".into())
+    }
+
+    async fn holds(&self, _: &Objects, object: &Value) -> Result<Option<String>, Failure> {
+        let (state, leftovers) = (&object["status"]["state"], object["status"]["leftovers"].as_array());
+        Ok(if *state != "Off" {
+            Some(format!("is {}: set spec.desired to Off first", state.as_str().unwrap_or_default()))
+        } else {
+            leftovers.is_some_and(|l| !l.is_empty()).then(|| "is off, but leftovers exist".into())
+        })
+    }
+
+    fn deleted(&self, objects: &Objects, _: &str, rv: LogPosition, kept: Value) -> Option<Value> {
+        deleted(objects.caller.org, &objects.namespace, rv, &kept)
+    }
 }

@@ -1,4 +1,4 @@
-//! The kinds there are, each declared in its file.
+//! The kinds there are, each declared in its file with how it is stored.
 
 mod cluster_claim;
 mod domain;
@@ -9,18 +9,10 @@ mod network_claim;
 use crate::kind::Kind;
 
 pub use cluster_claim::CLUSTER_CLAIM;
-pub(crate) use cluster_claim::{object as cluster_claim, value as cluster_claim_value};
 pub use domain::DOMAIN;
-pub(crate) use domain::{holding, object as domain};
 pub use domain_event::DOMAIN_EVENT;
-pub(crate) use domain_event::{id as event_id, object as domain_event};
 pub use feature::FEATURE;
-pub(crate) use feature::{
-    declared as feature_declared, deleted as deleted_feature, desired as feature_desired, object as feature,
-    report as feature_report,
-};
 pub use network_claim::NETWORK_CLAIM;
-pub(crate) use network_claim::{object as network_claim, spec as claim_spec};
 
 /// All kinds, by plural.
 pub static ALL: [&Kind; 5] = [&CLUSTER_CLAIM, &DOMAIN_EVENT, &DOMAIN, &FEATURE, &NETWORK_CLAIM];

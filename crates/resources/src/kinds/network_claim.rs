@@ -1,14 +1,17 @@
 //! `NetworkClaim`: prefixes that a component claims, and what the registry decided.
 
+use crate::failure::Failure;
 use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity};
 use crate::schema::{Violation, conditions, text};
-use model::ids::OrgId;
+use crate::store::{Change, Objects, Storage, name_of, position};
+use async_trait::async_trait;
+use model::ids::{LogPosition, OrgId};
 use numbers::claim::{DESCRIPTION_MAX, REFERENCE_MAX, REQUESTS_MAX};
 use numbers::{ClaimSpec, RecordState};
 use serde_json::{Value, json};
 use service::policy::Action;
-use service::resources::Claim;
+use service::resources::{Claim, ClaimDraft};
 
 /// The kind.
 pub static NETWORK_CLAIM: Kind = Kind {
@@ -52,6 +55,7 @@ pub static NETWORK_CLAIM: Kind = Kind {
     },
     status_action: None,
     validate,
+    storage: &Claims,
 };
 
 fn schema() -> Value {
@@ -125,7 +129,7 @@ fn schema() -> Value {
 }
 
 /// The claim's spec in an object that has passed the schema.
-pub(crate) fn spec(object: &Value) -> ClaimSpec {
+fn spec(object: &Value) -> ClaimSpec {
     serde_json::from_value(object["spec"].clone()).unwrap_or_default()
 }
 
@@ -141,7 +145,7 @@ fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {
 }
 
 /// The object of a claim.
-pub(crate) fn object(org: OrgId, namespace: &str, claim: &Claim) -> Value {
+fn object(org: OrgId, namespace: &str, claim: &Claim) -> Value {
     let identity = Identity {
         kind: &NETWORK_CLAIM,
         org,
@@ -172,4 +176,50 @@ pub(crate) fn object(org: OrgId, namespace: &str, claim: &Claim) -> Value {
         },
         "metadata": metadata,
     })
+}
+
+struct Claims;
+
+impl Claims {
+    fn shown(objects: &Objects, claim: &Claim) -> Value {
+        object(objects.caller.org, &objects.namespace, claim)
+    }
+}
+
+#[async_trait]
+impl Storage for Claims {
+    async fn get(&self, objects: &Objects, name: &str) -> Result<Option<Value>, Failure> {
+        let found = objects.backend.network_claim(&objects.caller, name).await;
+        Ok(objects.found(found, name)?.map(|c| Self::shown(objects, &c)))
+    }
+
+    async fn after(&self, objects: &Objects, after: &str, limit: u32) -> Result<Vec<Value>, Failure> {
+        let found = objects.backend.network_claims(&objects.caller, after, limit).await?;
+        Ok(found.iter().map(|c| Self::shown(objects, c)).collect())
+    }
+
+    async fn save(&self, objects: &Objects, change: Change<'_>) -> Result<Value, Failure> {
+        let name = name_of(change.object);
+        let draft = ClaimDraft {
+            name: name.to_string(),
+            expected: change.expected,
+            metadata: meta::stored(change.object),
+            spec: spec(change.object),
+            dry_run: change.dry_run,
+        };
+        let saved = objects.backend.save_network_claim(&objects.caller, &draft).await;
+        Ok(Self::shown(objects, &saved.map_err(|e| objects.failure(e, name))?))
+    }
+
+    async fn delete(&self, objects: &Objects, object: &Value) -> Result<(), Failure> {
+        let (name, at) = (name_of(object), Some(position(object)));
+        let deleted = objects.backend.delete_network_claim(&objects.caller, name, at).await;
+        deleted.map(drop).map_err(|e| objects.failure(e, name))
+    }
+
+    fn deleted(&self, objects: &Objects, name: &str, rv: LogPosition, mut kept: Value) -> Option<Value> {
+        kept["name"] = name.into();
+        kept["rv"] = rv.0.into();
+        serde_json::from_value(kept).ok().map(|claim| Self::shown(objects, &claim))
+    }
 }

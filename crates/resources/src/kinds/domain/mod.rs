@@ -1,5 +1,7 @@
 //! `Domain`: a holding of an organisation with what was observed about it. Creating one starts its scan.
 
+mod storage;
+
 use crate::kind::{Kind, Verb, column};
 use crate::meta::{self, Identity, instant};
 use crate::schema::{Violation, conditions};
@@ -61,6 +63,7 @@ pub static DOMAIN: Kind = Kind {
     },
     status_action: None,
     validate,
+    storage: &storage::Holdings,
 };
 
 fn schema() -> Value {
@@ -130,7 +133,7 @@ fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {
 }
 
 /// The object of a holding.
-pub(crate) fn object(org: OrgId, namespace: &str, d: &DomainObject) -> Value {
+fn object(org: OrgId, namespace: &str, d: &DomainObject) -> Value {
     let metadata = d.metadata.as_deref().unwrap_or("{}");
     let mut object = holding(org, namespace, d.item.name.as_str(), d.rv, d.item.added_at, metadata);
     object["status"] = status(d);
@@ -138,7 +141,7 @@ pub(crate) fn object(org: OrgId, namespace: &str, d: &DomainObject) -> Value {
 }
 
 /// The same without what was observed: that is all a removed holding leaves.
-pub(crate) fn holding(
+fn holding(
     org: OrgId,
     namespace: &str,
     name: &str,
