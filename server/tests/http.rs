@@ -20,6 +20,8 @@ mod owners;
 mod registered;
 #[path = "http/resource_bounds.rs"]
 mod resource_bounds;
+#[path = "http/resource_clients.rs"]
+mod resource_clients;
 #[path = "http/resource_openapi.rs"]
 mod resource_openapi;
 #[path = "http/resource_refusals.rs"]

@@ -114,6 +114,9 @@ async fn domains_are_created_listed_explained_labelled_and_deleted() {
         assert!(resources.contains(word), "{resources}");
     }
     assert!(c.kubectl(&["version"]).await.contains("domainscope"));
+    let namespaces = c.kubectl(&["get", "ns"]).await;
+    assert!(namespaces.lines().any(|l| l.starts_with("default") && l.contains("Active")), "{namespaces}");
+    assert_eq!(c.kubectl(&["get", "namespace", "default", "-o", "name"]).await.trim(), "namespace/default");
     let domain = json!({ "apiVersion": "datumapis.com/v1alpha", "kind": "Domain",
         "metadata": { "name": "q7.io" }, "spec": { "name": "q7.io" } });
     let file = c.file("domain.json", &domain);

@@ -5,8 +5,9 @@ use crate::body::{self, Form};
 use crate::delete::{self, Wishes};
 use crate::discovery;
 use crate::failure::Failure;
-use crate::kind::{Kind, Verb};
+use crate::kind::{Column, Kind, Verb};
 use crate::list;
+use crate::namespaces;
 use crate::openapi;
 use crate::request::{Collection, Options, Reply, Request, Target, target};
 use crate::selector::Selector;
@@ -36,8 +37,8 @@ pub struct Api {
 struct Answer {
     status: u16,
     value: Value,
-    /// The kind of its objects, which have tables.
-    kind: Option<&'static Kind>,
+    /// The columns of its objects, where they have a table.
+    columns: Option<&'static [Column]>,
     warnings: Vec<String>,
 }
 
@@ -135,13 +136,17 @@ impl Api {
         let method = request.method.as_str();
         let now = Timestamp::now();
         match target {
-            Target::AccessReview => Ok(Answer {
+            Target::Review(review) => Ok(Answer {
                 status: 201,
-                value: access::review(caller, request)?,
-                kind: None,
+                value: access::answer(review, caller, request)?,
+                columns: None,
                 warnings: vec![],
             }),
             Target::Document(_) => Err(Failure::no_such_path()),
+            Target::Namespaces(name) => {
+                let value = namespaces::read(caller, name.as_deref(), options)?;
+                Ok(Answer { status: 200, value, columns: Some(&namespaces::COLUMNS), warnings: vec![] })
+            }
             Target::Collection(c, ns) => {
                 let objects = self.objects(caller, c, &ns);
                 match method {
@@ -170,8 +175,8 @@ impl Api {
                     "DELETE" => {
                         let wishes = Wishes::read(request, options)?;
                         let value = delete::run(&objects, &name, &wishes, now).await?;
-                        let kind = (value["kind"] != "Status").then_some(c.kind);
-                        Ok(Answer { status: 200, value, kind, warnings: vec![] })
+                        let columns = (value["kind"] != "Status").then_some(c.kind.columns);
+                        Ok(Answer { status: 200, value, columns, warnings: vec![] })
                     }
                     _ => Err(Failure::method_not_allowed(method)),
                 }
@@ -201,11 +206,12 @@ fn permitted(caller: &Caller, method: &str, path: &str) -> Result<Target, Failur
         _ => None,
     };
     let (kind, name, action) = match &target {
-        Target::AccessReview if method != "POST" => return Err(Failure::method_not_allowed(method)),
+        Target::Review(_) if method != "POST" => return Err(Failure::method_not_allowed(method)),
         Target::Document(_) if !matches!(method, "GET" | "HEAD") => {
             return Err(Failure::method_not_allowed(method));
         }
-        Target::Document(_) | Target::AccessReview => return Ok(target),
+        Target::Namespaces(_) if method != "GET" => return Err(Failure::method_not_allowed(method)),
+        Target::Document(_) | Target::Review(_) | Target::Namespaces(_) => return Ok(target),
         Target::Collection(c, _) => (c.kind, "", verb(true).and_then(c.kind.action)),
         Target::Object(c, _, name) => (c.kind, name.as_str(), verb(false).and_then(c.kind.action)),
         // Without an action of its own it is what was observed or decided: only the server writes it.
@@ -221,13 +227,13 @@ fn permitted(caller: &Caller, method: &str, path: &str) -> Result<Target, Failur
 }
 
 fn of(kind: &'static Kind, value: Value) -> Answer {
-    Answer { status: 200, value, kind: Some(kind), warnings: vec![] }
+    Answer { status: 200, value, columns: Some(kind.columns), warnings: vec![] }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "one form for all arms")]
 fn written(kind: &'static Kind, w: Written) -> Result<Answer, Failure> {
     let status = if w.created { 201 } else { 200 };
-    Ok(Answer { status, value: w.object, kind: Some(kind), warnings: w.warnings })
+    Ok(Answer { status, value: w.object, columns: Some(kind.columns), warnings: w.warnings })
 }
 
 /// Deletes all objects that the options select; those that were there.

@@ -1,7 +1,9 @@
 //! Discovery: which groups, versions and resources there are, one by one and aggregated.
 
+use crate::access::{REVIEW_VERSION, REVIEWS};
 use crate::kind::{GROUP, Kind, VERSION};
 use crate::kinds;
+use crate::namespaces;
 use serde_json::{Value, json};
 
 /// The answer for a path of discovery, if it is one; `accept` may ask for the aggregated form.
@@ -10,34 +12,55 @@ pub(crate) fn document(path: &[&str], accept: &str) -> Option<Value> {
     Some(match path {
         ["version"] => version(),
         ["api"] => match aggregated {
-            Some(range) => discovery_list(range, &[]),
-            // Clients take a server without a version of the core group for none; it has no resources.
+            Some(range) => discovery_list(range, &[core_discovery()]),
             None => json!({ "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [] }),
         },
         ["api", "v1"] => {
-            json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [] })
+            let namespaces = json!({
+                "name": namespaces::PLURAL, "singularName": "namespace", "namespaced": false, "kind": "Namespace",
+                "verbs": namespaces::VERBS, "shortNames": namespaces::SHORT,
+            });
+            json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [namespaces] })
         }
         ["apis"] => match aggregated {
-            Some(range) => discovery_list(range, &[group_discovery(), authorization_discovery()]),
-            None => json!({
-                "kind": "APIGroupList", "apiVersion": "v1", "groups": [group(GROUP, VERSION), group(AUTHORIZATION, "v1")],
-            }),
+            Some(range) => {
+                let reviews = review_groups().into_iter().map(review_discovery);
+                discovery_list(range, &std::iter::once(group_discovery()).chain(reviews).collect::<Vec<_>>())
+            }
+            None => {
+                let reviews = review_groups().into_iter().map(|g| group(g, REVIEW_VERSION));
+                let all: Vec<Value> = std::iter::once(group(GROUP, VERSION)).chain(reviews).collect();
+                json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": all })
+            }
         },
         ["apis", g] if *g == GROUP => with_type(group(GROUP, VERSION)),
-        ["apis", g] if *g == AUTHORIZATION => with_type(group(AUTHORIZATION, "v1")),
+        ["apis", g] if review_groups().contains(g) => with_type(group(g, REVIEW_VERSION)),
         ["apis", g, v] if (*g, *v) == (GROUP, VERSION) => resources(),
-        ["apis", g, "v1"] if *g == AUTHORIZATION => json!({
-            "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "authorization.k8s.io/v1",
-            "resources": [{
-                "name": "selfsubjectaccessreviews", "singularName": "", "namespaced": false,
-                "kind": "SelfSubjectAccessReview", "verbs": ["create"],
-            }],
-        }),
+        ["apis", g, v] if *v == REVIEW_VERSION && review_groups().contains(g) => reviews(g),
         _ => return None,
     })
 }
 
-const AUTHORIZATION: &str = "authorization.k8s.io";
+/// Groups of reviews, each once.
+fn review_groups() -> Vec<&'static str> {
+    let mut groups: Vec<&str> = REVIEWS.iter().map(|r| r.group).collect();
+    groups.dedup();
+    groups
+}
+
+/// The reviews of a group.
+fn reviews(group: &str) -> Value {
+    let of_group = REVIEWS.iter().filter(|r| r.group == group);
+    let list: Vec<Value> = of_group
+        .map(|r| {
+            json!({ "name": r.plural, "singularName": "", "namespaced": false, "kind": r.kind, "verbs": ["create"] })
+        })
+        .collect();
+    json!({
+        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{group}/{REVIEW_VERSION}"),
+        "resources": list,
+    })
+}
 
 /// The version of the conventions that are followed, with our own in `gitVersion`.
 fn version() -> Value {
@@ -97,15 +120,31 @@ fn group_discovery() -> Value {
     })
 }
 
-fn authorization_discovery() -> Value {
-    let kind = json!({ "group": AUTHORIZATION, "version": "v1", "kind": "SelfSubjectAccessReview" });
-    let resource = json!({
-        "resource": "selfsubjectaccessreviews", "responseKind": kind, "scope": "Cluster", "singularResource": "",
-        "verbs": ["create"],
+fn core_discovery() -> Value {
+    let namespaces = json!({
+        "resource": namespaces::PLURAL, "scope": "Cluster", "singularResource": "namespace",
+        "responseKind": { "group": "", "version": "v1", "kind": "Namespace" },
+        "verbs": namespaces::VERBS, "shortNames": namespaces::SHORT,
     });
     json!({
-        "metadata": { "name": AUTHORIZATION, "creationTimestamp": null },
-        "versions": [{ "version": "v1", "resources": [resource], "freshness": "Current" }],
+        "metadata": { "name": "", "creationTimestamp": null },
+        "versions": [{ "version": "v1", "resources": [namespaces], "freshness": "Current" }],
+    })
+}
+
+fn review_discovery(group: &str) -> Value {
+    let of_group = REVIEWS.iter().filter(|r| r.group == group);
+    let list: Vec<Value> = of_group
+        .map(|r| {
+            json!({
+                "resource": r.plural, "scope": "Cluster", "singularResource": "", "verbs": ["create"],
+                "responseKind": { "group": group, "version": REVIEW_VERSION, "kind": r.kind },
+            })
+        })
+        .collect();
+    json!({
+        "metadata": { "name": group, "creationTimestamp": null },
+        "versions": [{ "version": REVIEW_VERSION, "resources": list, "freshness": "Current" }],
     })
 }
 

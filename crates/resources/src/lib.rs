@@ -21,6 +21,7 @@ mod kind;
 pub mod kinds;
 mod list;
 mod meta;
+mod namespaces;
 mod openapi;
 mod patch;
 mod paths;

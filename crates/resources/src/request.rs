@@ -1,7 +1,9 @@
 //! Requests and replies without an HTTP framework, and what a path means.
 
+use crate::access::{REVIEW_VERSION, REVIEWS, Review};
 use crate::failure::Failure;
 use crate::kind::{GROUP, Kind, VERSION};
+use crate::namespaces;
 use crate::tail::WatchLine;
 use futures::stream::BoxStream;
 use model::ids::{Caller, OrgId};
@@ -96,8 +98,10 @@ pub(crate) struct Collection {
 pub(crate) enum Target {
     /// Discovery and descriptions.
     Document(Vec<String>),
-    /// `POST` of an access review.
-    AccessReview,
+    /// `POST` of a review.
+    Review(&'static Review),
+    /// All namespaces of the core group, or the one of this name.
+    Namespaces(Option<String>),
     /// All objects of a kind.
     Collection(Collection, String),
     /// One object.
@@ -119,11 +123,16 @@ pub(crate) fn target(path: &str, caller: &Caller) -> Result<Target, Failure> {
         .map(|p| percent_decode_str(p).decode_utf8_lossy().into_owned())
         .collect();
     let words: Vec<&str> = parts.iter().map(String::as_str).collect();
+    match &words[..] {
+        ["api", "v1", namespaces::PLURAL] => return Ok(Target::Namespaces(None)),
+        ["api", "v1", namespaces::PLURAL, name] => return Ok(Target::Namespaces(Some((*name).to_string()))),
+        _ => {}
+    }
     let [first, group, version, rest @ ..] = &words[..] else { return Ok(Target::Document(parts)) };
-    if (*first, *group, *version) == ("apis", "authorization.k8s.io", "v1")
-        && rest == ["selfsubjectaccessreviews"]
+    if let ("apis", REVIEW_VERSION, [plural]) = (*first, *version, rest)
+        && let Some(review) = REVIEWS.iter().find(|r| (r.group, r.plural) == (*group, *plural))
     {
-        return Ok(Target::AccessReview);
+        return Ok(Target::Review(review));
     }
     if (*first, *group, *version) != ("apis", GROUP, VERSION) || rest.is_empty() {
         return Ok(Target::Document(parts));

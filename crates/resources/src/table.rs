@@ -1,6 +1,6 @@
 //! Tables: objects as rows, for `kubectl get`.
 
-use crate::kind::{Column, Kind};
+use crate::kind::Column;
 use crate::paths;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -24,7 +24,13 @@ impl Include {
 }
 
 /// The table of a list or of one object.
-pub(crate) fn table(kind: &Kind, object: &Value, version: &str, include: Include, now: Timestamp) -> Value {
+pub(crate) fn table(
+    columns: &[Column],
+    object: &Value,
+    version: &str,
+    include: Include,
+    now: Timestamp,
+) -> Value {
     let name = json!({
         "name": "Name", "type": "string", "format": "name", "priority": 0,
         "description": "Name of the object, unique in its namespace.",
@@ -33,10 +39,10 @@ pub(crate) fn table(kind: &Kind, object: &Value, version: &str, include: Include
         let shown = if c.kind == "date" { "string" } else { c.kind };
         json!({ "name": c.name, "type": shown, "format": "", "description": c.description, "priority": c.priority })
     };
-    let columns: Vec<Value> = std::iter::once(name).chain(kind.columns.iter().map(column)).collect();
+    let definitions: Vec<Value> = std::iter::once(name).chain(columns.iter().map(column)).collect();
     let one = std::slice::from_ref(object);
     let items = object["items"].as_array().map_or(one, Vec::as_slice);
-    let rows: Vec<Value> = items.iter().map(|o| row(kind, o, version, include, now)).collect();
+    let rows: Vec<Value> = items.iter().map(|o| row(columns, o, version, include, now)).collect();
     let mut metadata = json!({ "resourceVersion": object["metadata"]["resourceVersion"] });
     for key in ["continue", "remainingItemCount"] {
         if let Some(value) = object["metadata"].get(key).filter(|v| !v.is_null()) {
@@ -45,13 +51,13 @@ pub(crate) fn table(kind: &Kind, object: &Value, version: &str, include: Include
     }
     json!({
         "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
-        "columnDefinitions": columns, "rows": rows,
+        "columnDefinitions": definitions, "rows": rows,
     })
 }
 
-fn row(kind: &Kind, object: &Value, version: &str, include: Include, now: Timestamp) -> Value {
+fn row(columns: &[Column], object: &Value, version: &str, include: Include, now: Timestamp) -> Value {
     let mut cells = vec![object["metadata"]["name"].clone()];
-    cells.extend(kind.columns.iter().map(|c| cell(c, object, now)));
+    cells.extend(columns.iter().map(|c| cell(c, object, now)));
     let carried = match include {
         Include::Nothing => Value::Null,
         Include::Object => object.clone(),

@@ -321,7 +321,8 @@ impl Watch {
         let event = event.as_str();
         let line = match self.form {
             Form::Table(version) => {
-                let mut rows = table(self.objects.kind, object, version, self.include, Timestamp::now());
+                let mut rows =
+                    table(self.objects.kind.columns, object, version, self.include, Timestamp::now());
                 // As API servers do: the columns once.
                 if !std::mem::take(&mut self.first_columns) {
                     rows["columnDefinitions"] = Value::Null;

@@ -26,12 +26,17 @@ const WARNINGS_MAX: usize = 4 << 10;
 
 static WATCHES: Semaphore = Semaphore::const_new(WATCHES_MAX);
 
+/// Namespaces of the core group, beside the REST API: it has no such address, and none of its addresses changes.
+const NAMESPACES: &str = "/api/v1/namespaces";
+
 /// Its addresses.
 pub(super) fn router() -> axum::Router<AppState> {
     axum::Router::new()
         .route("/api", any(answer))
         // The REST API begins at the slash behind it; clients of Kubernetes look here for the core group.
         .route("/api/v1", any(answer))
+        .route(NAMESPACES, any(answer))
+        .route("/api/v1/namespaces/{name}", any(answer))
         .route("/apis", any(answer))
         .route("/apis/", any(answer))
         .route("/apis/{*rest}", any(answer))
@@ -41,7 +46,8 @@ pub(super) fn router() -> axum::Router<AppState> {
 
 /// True for an address of the API.
 pub(super) fn is_resource(path: &str) -> bool {
-    matches!(path, "/api" | "/api/v1" | "/apis" | "/version")
+    matches!(path, "/api" | "/api/v1" | NAMESPACES | "/apis" | "/version")
+        || path.strip_prefix(NAMESPACES).is_some_and(|rest| rest.starts_with('/'))
         || path.starts_with("/apis/")
         || path.starts_with("/openapi/")
 }

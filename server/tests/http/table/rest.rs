@@ -108,6 +108,8 @@ pub(super) const REST: &[Line] = &[
     // --- resource API: each kind and verb names its own action; discovery needs an account ---
     ("ANY", "/api", Least(Viewer), "", ""),
     ("ANY", "/api/v1", Least(Viewer), "", ""),
+    ("ANY", "/api/v1/namespaces", Least(Viewer), "", ""),
+    ("ANY", "/api/v1/namespaces/{name}", Least(Viewer), "/api/v1/namespaces/default", ""),
     ("ANY", "/apis", Least(Viewer), "", ""),
     ("ANY", "/apis/", Least(Viewer), "", ""),
     ("ANY", "/apis/{*rest}", Least(Viewer), "/apis/datumapis.com/v1alpha", ""),
