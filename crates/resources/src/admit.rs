@@ -194,6 +194,7 @@ fn keep_fixed(new: &mut Value, old: &Value, violations: &mut Vec<Violation>) {
     }
     for key in [
         "name",
+        "generateName",
         "namespace",
         "uid",
         "resourceVersion",

@@ -2,6 +2,7 @@
 
 use crate::access;
 use crate::body::{self, Form};
+use crate::create;
 use crate::delete::{self, Wishes};
 use crate::discovery;
 use crate::failure::Failure;
@@ -158,7 +159,7 @@ impl Api {
                         )?;
                         Ok(of(c.kind, list::list(&objects, &selector, options).await?))
                     }
-                    "POST" => written(c.kind, write::create(&objects, request, options, now).await?),
+                    "POST" => written(c.kind, create::create(&objects, request, options, now).await?),
                     "DELETE" => delete_all(&objects, request, options, now).await.map(|v| of(c.kind, v)),
                     _ => Err(Failure::method_not_allowed(method)),
                 }

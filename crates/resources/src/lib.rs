@@ -13,6 +13,7 @@ mod apply;
 mod body;
 mod collect;
 mod crd;
+mod create;
 mod delete;
 mod discovery;
 mod failure;

@@ -8,7 +8,8 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 /// Keys of metadata that are stored; all others are computed or fixed.
-const STORED: [&str; 8] = [
+const STORED: [&str; 9] = [
+    "generateName",
     "labels",
     "annotations",
     "finalizers",
@@ -108,6 +109,11 @@ pub(crate) fn is_subdomain(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(label)
 }
 
+/// True for what the name of an object may begin with.
+fn is_prefix(prefix: &str) -> bool {
+    is_subdomain(&format!("{prefix}x"))
+}
+
 /// True for a label key: an optional DNS prefix, a slash, and up to 63 characters.
 fn is_key(key: &str) -> bool {
     let (prefix, name) = key.split_once('/').map_or((None, key), |(p, n)| (Some(p), n));
@@ -132,6 +138,11 @@ pub(crate) fn check(object: &Value) -> Vec<Violation> {
                     and must start and end with an alphanumeric character";
         out.push(Violation::invalid("metadata.name", name, rule));
     }
+    // A name is generated after the prefix, so that it may end in a hyphen.
+    if let Some(prefix) = meta["generateName"].as_str().filter(|p| !p.is_empty() && !is_prefix(p)) {
+        let rule = "must consist of lower case letters, digits, '-' or '.', and begin with a letter or digit";
+        out.push(Violation::invalid("metadata.generateName", prefix, rule));
+    }
     let texts = |key: &str| meta[key].as_object().cloned().unwrap_or_default();
     for (key, value) in texts("labels") {
         let value = value.as_str().unwrap_or_default().to_string();
@@ -154,12 +165,15 @@ pub(crate) fn check(object: &Value) -> Vec<Violation> {
     out
 }
 
-/// Letters and digits after the prefix of `generateName`, none of which forms words.
+/// Longest prefix that a name is generated after.
+const PREFIX_MAX: usize = 58;
+
+/// A name after the prefix of `generateName`: letters and digits that form no words.
 pub(crate) fn generated(prefix: &str) -> String {
     use rand::seq::IndexedRandom;
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut rng = rand::rng();
     let suffix: String = (0..5).filter_map(|_| LETTERS.choose(&mut rng)).map(|b| char::from(*b)).collect();
-    let prefix: String = prefix.chars().take(58).collect();
+    let prefix: String = prefix.chars().take(PREFIX_MAX).collect();
     format!("{prefix}{suffix}")
 }

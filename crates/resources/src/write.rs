@@ -1,8 +1,9 @@
-//! Writing: create, update, patches and server-side apply, each with validation, dry run and field managers.
+//! Writing: update, patches and server-side apply, each with validation, dry run and field managers.
 
 use crate::admit::{admit, belongs, decoded, duplicate, is_object, unknown};
 use crate::apply;
 use crate::body;
+use crate::create::create_object;
 use crate::failure::Failure;
 use crate::meta;
 use crate::patch as json_patches;
@@ -37,7 +38,7 @@ impl Written {
 }
 
 /// The manager that a write is noted under.
-fn manager(options: &Options, request: &Request) -> String {
+pub(crate) fn manager(options: &Options, request: &Request) -> String {
     let named = options.get("fieldManager");
     let agent = request.user_agent.split('/').next().unwrap_or("");
     let name = if named.is_empty() { agent } else { named };
@@ -51,7 +52,7 @@ fn octets(object: &Value) -> usize {
 }
 
 /// Refuses an object that is too large. One that is so already may be changed unless that makes it larger.
-fn check_size(objects: &Objects, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
+pub(crate) fn check_size(objects: &Objects, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
     let size = octets(object);
     if size <= OBJECT_MAX || old.is_some_and(|old| size <= octets(old)) {
         return Ok(());
@@ -60,63 +61,14 @@ fn check_size(objects: &Objects, object: &Value, old: Option<&Value>) -> Result<
     Err(Failure::object_too_large(objects.kind, name, size))
 }
 
-pub(crate) async fn create(
-    objects: &Objects,
-    request: &Request,
-    options: &Options,
-    now: Timestamp,
-) -> Result<Written, Failure> {
-    let (new, repeated) = body::read_noting(&request.body, &request.content_type)?;
-    let name = new["metadata"]["name"].as_str().unwrap_or_default();
-    let warnings = decoded(objects, name, &duplicate(repeated), options)?;
-    warned(warnings, create_object(objects, new, request, options, now, false).await)
-}
-
 /// What was written, with these warnings first.
-fn warned(mut warnings: Vec<String>, written: Result<Written, Failure>) -> Result<Written, Failure> {
+pub(crate) fn warned(
+    mut warnings: Vec<String>,
+    written: Result<Written, Failure>,
+) -> Result<Written, Failure> {
     let written = written?;
     warnings.extend(written.warnings);
     Ok(Written { warnings, ..written })
-}
-
-async fn create_object(
-    objects: &Objects,
-    mut new: Value,
-    request: &Request,
-    options: &Options,
-    now: Timestamp,
-    is_apply: bool,
-) -> Result<Written, Failure> {
-    is_object(&new)?;
-    if new["metadata"]["name"].is_null() {
-        let prefix = new["metadata"]["generateName"].as_str().unwrap_or_default().to_string();
-        if prefix.is_empty() {
-            let words = "name or generateName is required";
-            return Err(Failure::invalid(
-                objects.kind,
-                "",
-                &[Violation::invalid("metadata.name", "", words)],
-            ));
-        }
-        new["metadata"]["name"] = meta::generated(&prefix).into();
-    }
-    if let Some(rv) = new["metadata"]["resourceVersion"].as_str().filter(|v| !v.is_empty()) {
-        let message = format!("resourceVersion should not be set on objects to be created, it is {rv:?}");
-        return Err(Failure::bad_request(message));
-    }
-    let (mut new, warnings) = admit(objects, new, None, options)?;
-    for key in ["generation", "uid", "creationTimestamp", "deletionTimestamp", "selfLink"] {
-        if let Some(metadata) = new["metadata"].as_object_mut() {
-            metadata.remove(key);
-        }
-    }
-    new["metadata"]["generation"] = 1.into();
-    if !is_apply {
-        apply::updated(None, &mut new, &manager(options, request), now);
-    }
-    check_size(objects, &new, None)?;
-    let object = objects.create(&new, options.dry_run()?).await?;
-    Ok(Written { object, created: true, warnings })
 }
 
 pub(crate) async fn update(
