@@ -3,6 +3,7 @@
 use crate::collect;
 use crate::failure::{CAUSES_MAX, Failure};
 use crate::kind::Kind;
+use crate::managed;
 use crate::meta;
 use crate::request::Options;
 use crate::schema::{self, Violation};
@@ -169,6 +170,7 @@ pub(crate) fn admit(
     let mut violations = schema::check(&whole, &mut new, "", &mut unknown);
     let mut warnings = decoded(objects, &name, &self::unknown(unknown), options)?;
     violations.extend(meta::check(&new));
+    violations.extend(managed::check(&new, old));
     violations.extend(owner_rules(kind, &new));
     if violations.is_empty() {
         violations.extend((kind.validate)(&new, old));

@@ -1,71 +1,29 @@
 //! Who manages which fields: server-side apply with its conflicts, and the bookkeeping of all other writes.
 
 use crate::failure::{CAUSES_MAX, Failure, listed};
-use crate::fields::{Path, from_v1, leaves, set, split_finalizers, to_v1, unset, value, words};
+use crate::fields::{Path, leaves, set, unset, value, words};
 use crate::kind::Kind;
-use crate::meta::instant;
+use crate::managed::{Entry, Sent, entries, sent, write};
+use crate::meta::{ANNOTATIONS_MAX, annotations_size, instant};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Most managers of one object; the oldest that only updated are merged beyond.
-const MANAGERS_MAX: usize = 20;
+/// The manager of `kubectl apply --server-side`, which takes over what its client-side form applied.
+const KUBECTL: &str = "kubectl";
+/// Where the client-side form notes what it applied.
+const LAST_APPLIED: [&str; 3] =
+    ["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"];
 
-/// A manager's entry.
-#[derive(Debug, Clone)]
-struct Entry {
-    manager: String,
-    applies: bool,
-    time: Value,
-    fields: BTreeSet<Path>,
-}
-
-fn entries(object: &Value) -> Vec<Entry> {
-    let list = object["metadata"]["managedFields"].as_array();
-    list.into_iter()
-        .flatten()
-        .map(|e| {
-            let mut fields = from_v1(&e["fieldsV1"]);
-            split_finalizers(&mut fields, object);
-            Entry {
-                manager: e["manager"].as_str().unwrap_or_default().to_string(),
-                applies: e["operation"] == "Apply",
-                time: e["time"].clone(),
-                fields,
-            }
-        })
-        .collect()
-}
-
-fn write(object: &mut Value, mut entries: Vec<Entry>) {
-    entries.retain(|e| !e.fields.is_empty());
-    if entries.len() > MANAGERS_MAX {
-        let surplus = entries.len() - MANAGERS_MAX;
-        let mut left = surplus;
-        entries.retain(|e| {
-            let drop = left > 0 && !e.applies;
-            left -= usize::from(drop);
-            !drop
-        });
-    }
-    let list: Vec<Value> = entries
-        .into_iter()
-        .map(|e| {
-            json!({
-                "manager": e.manager, "operation": if e.applies { "Apply" } else { "Update" },
-                "apiVersion": Kind::api_version(), "time": e.time, "fieldsType": "FieldsV1",
-                "fieldsV1": to_v1(&e.fields),
-            })
-        })
-        .collect();
-    object["metadata"]["managedFields"] = list.into();
-}
-
-/// Notes what a create, update or patch by a manager changed.
+/// Notes what a create, update or patch by a manager changed. Entries that the client sent take the place of those there
+/// were: so tools move fields from one manager to another.
 pub(crate) fn updated(old: Option<&Value>, new: &mut Value, manager: &str, now: Timestamp) {
-    // A client that sends an empty list asks for the bookkeeping to begin again.
-    let reset = new["metadata"]["managedFields"].as_array().is_some_and(Vec::is_empty);
-    let mut list = old.filter(|_| !reset).map(entries).unwrap_or_default();
+    let mut list = match (old, sent(new)) {
+        // An object that is created is all its creator's.
+        (None, _) | (_, Sent::Reset) => Vec::new(),
+        (Some(old), Sent::Nothing) => entries(old),
+        (Some(_), Sent::Entries) => entries(new),
+    };
     let now_there = leaves(new);
     let changed: BTreeSet<Path> =
         now_there.iter().filter(|p| old.and_then(|o| value(o, p)) != value(new, p)).cloned().collect();
@@ -73,17 +31,12 @@ pub(crate) fn updated(old: Option<&Value>, new: &mut Value, manager: &str, now: 
         e.fields.retain(|p| now_there.contains(p) && !changed.contains(p));
     }
     if !changed.is_empty() {
-        match list.iter_mut().find(|e| e.manager == manager && !e.applies) {
+        match list.iter_mut().find(|e| e.is(manager, false)) {
             Some(own) => {
                 own.fields.extend(changed);
                 own.time = instant(now).into();
             }
-            None => list.push(Entry {
-                manager: manager.into(),
-                applies: false,
-                time: instant(now).into(),
-                fields: changed,
-            }),
+            None => list.push(Entry::new(manager, false, now, changed)),
         }
     }
     write(new, list);
@@ -101,25 +54,24 @@ pub(crate) fn applied(
     let wanted = leaves(intent);
     let mut list = old.map(entries).unwrap_or_default();
     let mut new = old.cloned().unwrap_or_else(|| intent.clone());
-    let mut conflicts: Vec<(String, String)> = Vec::new();
-    for path in &wanted {
-        if value(&new, path) == value(intent, path) {
-            continue;
-        }
-        for other in list.iter_mut().filter(|e| !(e.manager == manager && e.applies)) {
-            if other.fields.contains(path) {
-                if force {
-                    other.fields.remove(path);
-                } else {
-                    conflicts.push((other.manager.clone(), words(path)));
-                }
-            }
-        }
+    let differs = |new: &Value, path: &Path| value(new, path) != value(intent, path);
+    let lost: BTreeSet<Path> = wanted.iter().filter(|p| differs(&new, p)).cloned().collect();
+    let others = |e: &&mut Entry| !e.is(manager, true);
+    let mut conflicts: Vec<(String, &Path)> = Vec::new();
+    for other in list.iter_mut().filter(others) {
+        conflicts
+            .extend(lost.iter().filter(|p| other.fields.contains(*p)).map(|p| (other.manager.clone(), p)));
     }
-    if !conflicts.is_empty() {
-        return Err(conflict(kind, name, &conflicts));
+    let force = force || (manager == KUBECTL && old.is_some_and(|o| was_applied(o, &conflicts)));
+    if !conflicts.is_empty() && !force {
+        conflicts.sort_by(|a, b| a.1.cmp(b.1));
+        let named: Vec<_> = conflicts.into_iter().map(|(m, p)| (m, words(p))).collect();
+        return Err(conflict(kind, name, &named));
     }
-    let own = list.iter().position(|e| e.manager == manager && e.applies);
+    for other in list.iter_mut().filter(others) {
+        other.fields.retain(|p| !lost.contains(p));
+    }
+    let own = list.iter().position(|e| e.is(manager, true));
     let before = own.map(|i| list.remove(i).fields).unwrap_or_default();
     for path in before.difference(&wanted).filter(|p| !list.iter().any(|e| e.fields.contains(*p))) {
         unset(&mut new, path);
@@ -129,9 +81,35 @@ pub(crate) fn applied(
             set(&mut new, path, v.clone());
         }
     }
-    list.push(Entry { manager: manager.into(), applies: true, time: instant(now).into(), fields: wanted });
+    if manager == KUBECTL {
+        note_applied(&mut new, intent);
+    }
+    list.push(Entry::new(manager, true, now, wanted));
     write(&mut new, list);
     Ok(new)
+}
+
+/// True when the client-side form of `kubectl apply` set all these fields, as far as its annotation says.
+fn was_applied(old: &Value, conflicts: &[(String, &Path)]) -> bool {
+    let text = value(old, &LAST_APPLIED.map(String::from)).and_then(Value::as_str);
+    let Some(applied) = text.and_then(|t| serde_json::from_str::<Value>(t).ok()) else { return false };
+    let set = leaves(&applied);
+    conflicts.iter().all(|(_, path)| set.contains(*path))
+}
+
+/// Brings the annotation of the client-side form up to date, where there is one, so that it can go on from there.
+fn note_applied(new: &mut Value, intent: &Value) {
+    let path = LAST_APPLIED.map(String::from);
+    if value(new, &path).and_then(Value::as_str).is_none_or(str::is_empty) {
+        return;
+    }
+    let mut applied = intent.clone();
+    unset(&mut applied, &["metadata".into(), "managedFields".into()]);
+    unset(&mut applied, &path);
+    set(new, &path, applied.to_string().into());
+    if annotations_size(new) > ANNOTATIONS_MAX {
+        unset(new, &path);
+    }
 }
 
 fn conflict(kind: &Kind, name: &str, conflicts: &[(String, String)]) -> Failure {
@@ -237,5 +215,61 @@ mod tests {
         let mut same = edited.clone();
         updated(Some(&edited), &mut same, "other", now());
         assert_eq!(same, edited, "nothing changed, nothing is noted");
+    }
+
+    #[test]
+    fn entries_that_a_client_sends_take_the_place_of_those_there_were() {
+        let first = apply(None, &json!({ "a": "1", "b": "1" }), "git", false).unwrap();
+        let mut moved = first.clone();
+        moved["metadata"]["managedFields"][0]["manager"] = "flux".into();
+        moved["metadata"]["labels"]["b"] = "2".into();
+        updated(Some(&first), &mut moved, "patcher", now());
+        let of = |o: &Value| -> Vec<_> {
+            entries(o).into_iter().map(|e| (e.manager, e.applies, e.fields.len())).collect()
+        };
+        assert_eq!(of(&moved), [("flux".to_string(), true, 2), ("patcher".to_string(), false, 1)]);
+        for reset in [json!([]), json!([{}])] {
+            let mut new = moved.clone();
+            new["metadata"]["managedFields"] = reset;
+            updated(Some(&moved), &mut new, "patcher", now());
+            assert!(of(&new).is_empty());
+        }
+    }
+
+    #[test]
+    fn kubectl_takes_over_what_its_client_side_form_applied() {
+        let path = LAST_APPLIED.map(String::from);
+        let mut object = with_labels(&json!({ "a": "1" }));
+        set(&mut object, &path, with_labels(&json!({ "a": "1" })).to_string().into());
+        updated(None, &mut object, "kubectl-client-side-apply", now());
+        let labels = json!({ "a": "2" });
+        // Any other manager conflicts, and kubectl over what it did not apply.
+        assert_eq!(apply(Some(&object), &labels, "ops", false).unwrap_err().code, 409);
+        let mut edited = object.clone();
+        edited["metadata"]["labels"]["c"] = "1".into();
+        updated(Some(&object), &mut edited, "ops", now());
+        let both = json!({ "a": "2", "c": "2" });
+        assert_eq!(apply(Some(&edited), &both, KUBECTL, false).unwrap_err().code, 409);
+        let taken = apply(Some(&object), &labels, KUBECTL, false).unwrap();
+        assert_eq!(taken["metadata"]["labels"], labels);
+        // What the client-side form compares with next time.
+        let noted: Value = serde_json::from_str(value(&taken, &path).unwrap().as_str().unwrap()).unwrap();
+        assert_eq!(noted, with_labels(&labels));
+    }
+
+    #[test]
+    fn appliers_have_an_owner_each() {
+        let owner = |name: &str, uid: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid });
+        let apply = |old: Option<&Value>, owners: &[Value], manager: &str| {
+            let intent = json!({ "metadata": { "ownerReferences": owners }, "spec": { "name": "q7.io" } });
+            applied(&DOMAIN, "q7.io", old, &intent, (manager, false), now())
+        };
+        let of = |o: &Value| o["metadata"]["ownerReferences"].clone();
+        let first = apply(None, &[owner("x", "u1")], "a").unwrap();
+        let both = apply(Some(&first), &[owner("y", "u2")], "b").unwrap();
+        assert_eq!(of(&both), json!([owner("x", "u1"), owner("y", "u2")]));
+        let e = apply(Some(&both), &[owner("z", "u1")], "b").unwrap_err();
+        assert_eq!(e.details["causes"][0]["field"], ".metadata.ownerReferences[uid=\"u1\"]");
+        assert_eq!(of(&apply(Some(&both), &[], "a").unwrap()), json!([owner("y", "u2")]));
     }
 }

@@ -21,6 +21,7 @@ mod fields;
 mod kind;
 pub mod kinds;
 mod list;
+mod managed;
 mod meta;
 mod namespaces;
 mod openapi;

@@ -20,7 +20,7 @@ const STORED: [&str; 9] = [
     "deletionGracePeriodSeconds",
 ];
 /// Longest sum of all annotations of an object, octets.
-const ANNOTATIONS_MAX: usize = 256 << 10;
+pub(crate) const ANNOTATIONS_MAX: usize = 256 << 10;
 
 /// The identity of an object: the same name created again has another one.
 pub(crate) fn uid(kind: &str, org: OrgId, name: &str, created: Timestamp) -> String {
@@ -129,6 +129,12 @@ fn is_label_word(word: &str) -> bool {
         && edge(word.as_bytes().last())
 }
 
+/// Octets of all annotations of an object.
+pub(crate) fn annotations_size(object: &Value) -> usize {
+    let all = object["metadata"]["annotations"].as_object();
+    all.into_iter().flatten().map(|(k, v)| k.len() + v.as_str().map_or(0, str::len)).sum()
+}
+
 /// Rules that metadata breaks.
 pub(crate) fn check(object: &Value) -> Vec<Violation> {
     let mut out = Vec::new();
@@ -157,7 +163,7 @@ pub(crate) fn check(object: &Value) -> Vec<Violation> {
     for key in annotations.keys().filter(|k| !is_key(&k.to_lowercase())) {
         out.push(Violation::invalid("metadata.annotations", key, "is not a valid annotation key"));
     }
-    let size: usize = annotations.iter().map(|(k, v)| k.len() + v.as_str().map_or(0, str::len)).sum();
+    let size = annotations_size(object);
     if size > ANNOTATIONS_MAX {
         let rule = format!("annotations may have at most {ANNOTATIONS_MAX} octets together");
         out.push(Violation::invalid("metadata.annotations", &size.to_string(), rule));

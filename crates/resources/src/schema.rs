@@ -153,6 +153,7 @@ fn string(schema: &Value, text: &str, path: &str, out: &mut Vec<Violation>) {
 
 /// The schema of `metadata`, as far as clients may write it.
 pub(crate) fn metadata() -> Value {
+    let text = json!({ "type": "string" });
     let texts = json!({ "type": "object", "additionalProperties": { "type": "string" } });
     json!({
         "type": "object",
@@ -172,7 +173,12 @@ pub(crate) fn metadata() -> Value {
                     "controller": { "type": "boolean" }, "blockOwnerDeletion": { "type": "boolean" },
                 } } },
             "managedFields": { "type": "array", "items": {
-                "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
+                "type": "object",
+                "properties": {
+                    "manager": text, "operation": text, "apiVersion": text, "time": text, "fieldsType": text,
+                    "subresource": text,
+                    "fieldsV1": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
+                } } },
         },
     })
 }

@@ -5,7 +5,7 @@ use crate::apply;
 use crate::body;
 use crate::create::create_object;
 use crate::failure::Failure;
-use crate::meta;
+use crate::managed::MANAGER_MAX;
 use crate::patch as json_patches;
 use crate::request::{Options, Request};
 use crate::schema::{self, Violation};
@@ -19,8 +19,6 @@ pub(crate) const TRIES: usize = 5;
 /// Octets of JSON that metadata and spec of an object may have together, the bookkeeping of field managers included: what
 /// Kubernetes stores of an object at most.
 pub(crate) const OBJECT_MAX: usize = 3 << 19;
-/// Longest name of a field manager, in characters.
-const MANAGER_MAX: usize = 128;
 
 /// An object that was written, and what the client is warned of.
 pub(crate) struct Written {
