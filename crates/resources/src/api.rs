@@ -85,8 +85,10 @@ impl Api {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
             return document(&path, &request);
         }
+        // Before anything is written: what it came to could not be said.
+        let Some(form) = body::form(&request.accept) else { return failed(&Failure::not_acceptable()) };
         if let (true, Target::Collection(c, ns)) = (is_watch, &target) {
-            return match self.watch(caller, *c, ns, &options, &request).await {
+            return match self.watch(caller, *c, ns, &options, form).await {
                 Ok(reply) => reply,
                 Err(failure) => failed(&failure),
             };
@@ -97,7 +99,7 @@ impl Api {
                 if request.method == "DELETE" || (request.method != "GET" && names_owners) {
                     self.links.notify_one();
                 }
-                finished(answer, &request, &options)
+                finished(answer, form, &options)
             }
             Err(failure) => failed(&failure),
         }
@@ -118,13 +120,11 @@ impl Api {
         c: Collection,
         namespace: &str,
         options: &Options,
-        request: &Request,
+        form: Form,
     ) -> Result<Reply, Failure> {
         let selector = Selector::read(c.kind, options.get("labelSelector"), options.get("fieldSelector"))?;
         let objects = self.objects(caller, c, namespace);
-        Ok(Reply::Watch(
-            watch::watch(objects, &self.tails, selector, options, body::form(&request.accept)).await?,
-        ))
+        Ok(Reply::Watch(watch::watch(objects, &self.tails, selector, options, form).await?))
     }
 
     async fn act(
@@ -167,10 +167,7 @@ impl Api {
             Target::Object(c, ns, name) => {
                 let objects = self.objects(caller, c, &ns);
                 match method {
-                    "GET" => {
-                        let object = objects.get(&name).await?;
-                        Ok(of(c.kind, object.ok_or_else(|| Failure::not_found(c.kind, &name))?))
-                    }
+                    "GET" => Ok(of(c.kind, list::one(&objects, &name, options).await?)),
                     "PUT" => written(c.kind, write::update(&objects, &name, request, options, now).await?),
                     "PATCH" => written(c.kind, write::patch(&objects, &name, request, options, now).await?),
                     "DELETE" => {
@@ -183,8 +180,7 @@ impl Api {
                 }
             }
             Target::Status(c, ns, name) if method == "GET" => {
-                let object = self.objects(caller, c, &ns).get(&name).await?;
-                Ok(of(c.kind, object.ok_or_else(|| Failure::not_found(c.kind, &name))?))
+                Ok(of(c.kind, list::one(&self.objects(caller, c, &ns), &name, options).await?))
             }
             Target::Status(c, ns, name) => {
                 written(c.kind, write::status(&self.objects(caller, c, &ns), &name, request, options).await?)
@@ -257,12 +253,15 @@ async fn delete_all(
     Ok(all)
 }
 
-fn finished(answer: Answer, request: &Request, options: &Options) -> Reply {
-    let form = body::form(&request.accept);
-    let value = match (form, answer.kind) {
-        (Form::Table(version), Some(kind)) => {
-            table(kind, &answer.value, version, Include::read(options.get("includeObject")), Timestamp::now())
-        }
+fn finished(answer: Answer, form: Form, options: &Options) -> Reply {
+    let value = match (form, answer.columns) {
+        (Form::Table(version), Some(columns)) => table(
+            columns,
+            &answer.value,
+            version,
+            Include::read(options.get("includeObject")),
+            Timestamp::now(),
+        ),
         (Form::Partial, Some(_)) => body::partial(&answer.value),
         _ => answer.value,
     };

@@ -12,6 +12,9 @@ pub(crate) const DEPTH_MAX: usize = 64;
 /// Values of a YAML text, those that aliases stand for included.
 const NODES_MAX: usize = 100_000;
 
+/// Media types of YAML.
+const YAML: [&str; 4] = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
+
 /// Reads a body as one value.
 pub(crate) fn read(body: &[u8], content_type: &str) -> Result<Value, Failure> {
     read_noting(body, content_type).map(|(value, _)| value)
@@ -24,14 +27,18 @@ pub(crate) fn read_noting(body: &[u8], content_type: &str) -> Result<(Value, Vec
         return Err(Failure::body_too_large(Some(body.len())));
     }
     let media = content_type.split(';').next().unwrap_or("").trim();
-    if media.contains("protobuf") || media.contains("cbor") {
-        let message =
-            format!("the media type {media:?} is not supported: send application/json or application/yaml");
-        return Err(Failure::new(415, "UnsupportedMediaType", message));
-    }
-    if media.contains("yaml") {
+    if YAML.contains(&media.to_ascii_lowercase().as_str()) {
         let text = std::str::from_utf8(body).map_err(|_| Failure::bad_body("the body is not UTF-8"))?;
         return Ok((yaml(text)?, Vec::new()));
+    }
+    // Without a media type it is JSON, as API servers have it.
+    if !media.is_empty() && !media.eq_ignore_ascii_case("application/json") {
+        let shown: String = media.chars().take(100).collect();
+        let message = format!(
+            "the body of the request was in an unknown format ({shown:?}) - accepted media types include: application/json, \
+             application/yaml"
+        );
+        return Err(Failure::new(415, "UnsupportedMediaType", message));
     }
     repeated::read(body).map_err(|e| Failure::bad_body(format!("the body is not JSON that is accepted: {e}")))
 }
@@ -71,33 +78,34 @@ pub(crate) enum Form {
     Partial,
 }
 
-/// The first form of an `Accept` header that can be produced; JSON when there is none.
-pub(crate) fn form(accept: &str) -> Form {
+/// The first form of an `Accept` header that can be produced: JSON without a header, `None` when there is none.
+pub(crate) fn form(accept: &str) -> Option<Form> {
+    if accept.trim().is_empty() {
+        return Some(Form::Json);
+    }
     for range in accept.split(',') {
         let mut parts = range.split(';').map(str::trim);
         let media = parts.next().unwrap_or("");
         let parameters: Vec<_> = parts.collect();
         let has = |p: &str| parameters.contains(&p);
-        if media.ends_with("yaml") {
-            return Form::Yaml;
-        }
-        if media == "text/html" {
-            return Form::Text;
-        }
-        if media != "application/json" {
-            continue;
+        match media {
+            "application/json" => {}
+            "*/*" | "application/*" => return Some(Form::Json),
+            "text/html" | "text/plain" | "text/*" => return Some(Form::Text),
+            media if YAML.contains(&media) => return Some(Form::Yaml),
+            _ => continue,
         }
         if has("as=Table") && has("g=meta.k8s.io") {
-            return Form::Table(if has("v=v1beta1") { "v1beta1" } else { "v1" });
+            return Some(Form::Table(if has("v=v1beta1") { "v1beta1" } else { "v1" }));
         }
         if has("as=PartialObjectMetadata") || has("as=PartialObjectMetadataList") {
-            return Form::Partial;
+            return Some(Form::Partial);
         }
         if !parameters.iter().any(|p| p.starts_with("as=")) {
-            return Form::Json;
+            return Some(Form::Json);
         }
     }
-    Form::Json
+    None
 }
 
 /// The metadata of an object or of the objects of a list.
@@ -141,8 +149,16 @@ mod tests {
             ("application/json;as=Table;v=v1beta1;g=meta.k8s.io, application/json", Form::Table("v1beta1")),
             ("application/vnd.kubernetes.protobuf,application/json", Form::Json),
             ("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Form::Partial),
+            ("application/json;stream=watch", Form::Json),
+            ("application/xml, application/*;q=0.1", Form::Json),
+            ("text/x-yaml", Form::Yaml),
         ] {
-            assert_eq!(form(accept), expected, "{accept}");
+            assert_eq!(form(accept), Some(expected), "{accept}");
+        }
+        for accept in
+            ["application/xml", "application/vnd.kubernetes.protobuf", "image/*", "application/json;as=Graph"]
+        {
+            assert_eq!(form(accept), None, "{accept}");
         }
     }
 
@@ -167,7 +183,9 @@ mod tests {
             (nested.as_bytes(), "application/yaml", 400, "is not YAML"),
             (many.as_bytes(), "application/yaml", 400, "is not YAML"),
             (long.as_bytes(), "application/yaml", 400, "is not YAML"),
-            (b"", "application/vnd.kubernetes.protobuf", 415, "application/json or application/yaml"),
+            (b"{}", "application/vnd.kubernetes.protobuf", 415, "application/json, application/yaml"),
+            (b"{}", "application/x-www-form-urlencoded", 415, "application/json, application/yaml"),
+            (b"{}", "application/xml; charset=utf-8", 415, "application/json, application/yaml"),
             (&vec![b' '; BODY_MAX + 1], "application/json", 413, "the limit is 3145728"),
         ] {
             let began = std::time::Instant::now();

@@ -30,11 +30,14 @@ pub struct Failure {
     pub message: String,
     /// What it is about: name, kind, causes.
     pub details: Value,
+    /// How to go on with a list whose position was pruned.
+    pub continue_token: Option<String>,
 }
 
 impl Failure {
-    pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Failure { code, reason, message: message.into(), details: json!({}) }
+    /// An error that is about no object.
+    pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Failure { code, reason, message: message.into(), details: json!({}), continue_token: None }
     }
 
     /// The request itself can't be understood.
@@ -88,6 +91,33 @@ impl Failure {
     /// Positions that were pruned from the change log.
     pub(crate) fn expired() -> Self {
         Failure::new(410, "Expired", "the resourceVersion is too old: list again and watch from the new one")
+    }
+
+    /// The same for a list that goes on: with this token the client gets the rest of it as it is now.
+    pub(crate) fn expired_list(token: String) -> Self {
+        let words = "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+                     without the continue parameter, or use the continue token in this response to retrieve the remainder of \
+                     the results as they are now.";
+        Failure { continue_token: Some(token), ..Failure::new(410, "Expired", words) }
+    }
+
+    /// Options of a list or watch that do not go together: each with its rule.
+    pub(crate) fn list_options(violations: &[Violation]) -> Self {
+        let words = listed(violations, ToString::to_string);
+        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {words}");
+        let mut failure = Failure::new(422, "Invalid", message);
+        let causes = violations
+            .iter()
+            .map(|v| json!({ "reason": v.reason, "message": v.message(), "field": v.field }));
+        failure.details =
+            json!({ "group": "meta.k8s.io", "kind": "ListOptions", "causes": causes.collect::<Vec<_>>() });
+        failure
+    }
+
+    /// None of the media types that the client accepts can be produced.
+    pub(crate) fn not_acceptable() -> Self {
+        let words = "only the following media types are accepted: application/json, application/yaml";
+        Failure::new(406, "NotAcceptable", words)
     }
 
     /// A position that is ahead of the log.
@@ -178,8 +208,10 @@ impl Failure {
 
     /// The `Status` object.
     pub fn status(&self) -> Value {
+        let metadata =
+            self.continue_token.as_ref().map_or_else(|| json!({}), |token| json!({ "continue": token }));
         json!({
-            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure",
             "message": self.message, "reason": self.reason, "details": self.details, "code": self.code,
         })
     }

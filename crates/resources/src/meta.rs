@@ -115,12 +115,12 @@ fn is_prefix(prefix: &str) -> bool {
 }
 
 /// True for a label key: an optional DNS prefix, a slash, and up to 63 characters.
-fn is_key(key: &str) -> bool {
+pub(crate) fn is_key(key: &str) -> bool {
     let (prefix, name) = key.split_once('/').map_or((None, key), |(p, n)| (Some(p), n));
     prefix.is_none_or(is_subdomain) && is_label_word(name)
 }
 
-fn is_label_word(word: &str) -> bool {
+pub(crate) fn is_label_word(word: &str) -> bool {
     let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     let edge = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
     word.len() <= 63

@@ -26,6 +26,17 @@ impl Violation {
         Violation { reason: "FieldValueRequired", field, value: String::new(), rule: String::new() }
     }
 
+    pub(crate) fn forbidden(field: impl Into<String>, rule: impl Into<String>) -> Self {
+        let rule = rule.into();
+        Violation { reason: "FieldValueForbidden", field: field.into(), value: String::new(), rule }
+    }
+
+    /// A word that is none of those that are allowed.
+    pub(crate) fn not_supported(field: impl Into<String>, word: &str, allowed: &[&str]) -> Self {
+        let rule = format!("supported values: {}", allowed.join(", "));
+        Violation { reason: "FieldValueNotSupported", ..Violation::invalid(field, word, rule) }
+    }
+
     /// The cause without the field.
     pub fn message(&self) -> String {
         match self.reason {
@@ -145,9 +156,7 @@ fn string(schema: &Value, text: &str, path: &str, out: &mut Vec<Violation>) {
     }
     if let Some(allowed) = schema["enum"].as_array().filter(|a| !a.iter().any(|v| v == text)) {
         let words: Vec<_> = allowed.iter().filter_map(Value::as_str).collect();
-        let mut v = Violation::invalid(path, text, format!("supported values: {}", words.join(", ")));
-        v.reason = "FieldValueNotSupported";
-        out.push(v);
+        out.push(Violation::not_supported(path, text, &words));
     }
 }
 

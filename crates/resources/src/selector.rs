@@ -2,8 +2,10 @@
 
 use crate::failure::Failure;
 use crate::kind::Kind;
+use crate::meta::{is_key, is_label_word};
 use crate::paths;
 use serde_json::Value;
+use std::cmp::Ordering;
 
 /// A condition on a label or field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +16,8 @@ enum Test {
     NotIn(String, Vec<String>),
     Has(String),
     HasNot(String),
+    /// A whole number greater (or less) than this one.
+    Beyond(String, Ordering, i64),
 }
 
 /// What a list or watch is restricted to.
@@ -26,25 +30,30 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    /// Reads both selectors of a request.
+    /// Reads both selectors of a request about objects of a kind.
     pub(crate) fn read(kind: &Kind, labels: &str, fields: &str) -> Result<Self, Failure> {
-        let labels = split(labels).into_iter().map(|t| test(&t)).collect::<Result<_, _>>()?;
+        let selector = Selector::of(kind.selectable, labels, fields)?;
+        let Some(list) = kind.selectable_list else { return Ok(selector) };
+        let (entries, fields): (Vec<_>, Vec<_>) =
+            selector.fields.into_iter().partition(|t| t.within(list).is_some());
+        let entries = Some((list, entries)).filter(|(_, tests)| !tests.is_empty());
+        Ok(Selector { fields, entries, ..selector })
+    }
+
+    /// Reads both selectors of a request about objects with these fields to select by, besides name and namespace.
+    pub(crate) fn of(selectable: &[&str], labels: &str, fields: &str) -> Result<Self, Failure> {
+        let labels = split(labels).into_iter().map(|t| label_test(&t)).collect::<Result<_, _>>()?;
         let fields: Vec<Test> = split(fields).into_iter().map(|t| test(&t)).collect::<Result<_, _>>()?;
         for field in &fields {
             let (Test::Is(path, _) | Test::IsNot(path, _)) = field else {
                 return Err(Failure::bad_request("field selectors support =, == and != only"));
             };
             let known = ["metadata.name", "metadata.namespace"].contains(&path.as_str());
-            if !known && !kind.selectable.contains(&path.as_str()) {
+            if !known && !selectable.contains(&path.as_str()) {
                 return Err(Failure::bad_request(format!("field label not supported: {path}")));
             }
         }
-        let Some(list) = kind.selectable_list else {
-            return Ok(Selector { labels, fields, entries: None });
-        };
-        let (entries, fields): (Vec<_>, Vec<_>) = fields.into_iter().partition(|t| t.within(list).is_some());
-        let entries = Some((list, entries)).filter(|(_, tests)| !tests.is_empty());
-        Ok(Selector { labels, fields, entries })
+        Ok(Selector { labels, fields, entries: None })
     }
 
     /// The one name that can match, if the selector says so.
@@ -95,7 +104,8 @@ impl Test {
         | Test::In(path, _)
         | Test::NotIn(path, _)
         | Test::Has(path)
-        | Test::HasNot(path)) = self;
+        | Test::HasNot(path)
+        | Test::Beyond(path, ..)) = self;
         path.strip_prefix(list)?.strip_prefix('.')
     }
 
@@ -107,6 +117,9 @@ impl Test {
             Test::NotIn(k, list) => !values(k).iter().any(|v| list.contains(v)),
             Test::Has(k) => !values(k).is_empty(),
             Test::HasNot(k) => values(k).is_empty(),
+            Test::Beyond(k, order, bound) => {
+                values(k).iter().any(|v| v.parse::<i64>().is_ok_and(|v| v.cmp(bound) == *order))
+            }
         }
     }
 }
@@ -127,6 +140,39 @@ fn split(text: &str) -> Vec<String> {
         }
     }
     parts.iter().map(|p| p.trim().to_string()).filter(|p| !p.is_empty()).collect()
+}
+
+/// A condition on a label, whose key and values are those that labels can have.
+fn label_test(text: &str) -> Result<Test, Failure> {
+    let wrong = |field: &str, value: &str, rule: &str| {
+        let shown: String = value.chars().take(80).collect();
+        Failure::bad_request(format!(
+            "unable to parse requirement: {field}: Invalid value: {shown:?}: {rule}"
+        ))
+    };
+    let comparison = text.split_once(['>', '<']).filter(|(key, _)| !key.contains(['=', '(', '!']));
+    let test = match comparison {
+        Some((key, bound)) => {
+            let (key, bound) = (key.trim(), bound.trim());
+            let rule = "for 'Gt', 'Lt' operators, the value must be an integer";
+            let number = bound.parse().map_err(|_| wrong(&format!("values[0][{key}]"), bound, rule))?;
+            let order = if text.contains('>') { Ordering::Greater } else { Ordering::Less };
+            Test::Beyond(key.to_string(), order, number)
+        }
+        None => test(text)?,
+    };
+    let (key, values) = match &test {
+        Test::Is(key, value) | Test::IsNot(key, value) => (key, std::slice::from_ref(value)),
+        Test::In(key, values) | Test::NotIn(key, values) => (key, values.as_slice()),
+        Test::Has(key) | Test::HasNot(key) | Test::Beyond(key, ..) => (key, &[][..]),
+    };
+    if !is_key(key) {
+        return Err(wrong("key", key, "is not a valid label key"));
+    }
+    match values.iter().position(|v| !v.is_empty() && !is_label_word(v)) {
+        Some(i) => Err(wrong(&format!("values[{i}][{key}]"), &values[i], "is not a valid label value")),
+        None => Ok(test),
+    }
 }
 
 fn test(text: &str) -> Result<Test, Failure> {
@@ -201,7 +247,7 @@ mod tests {
     #[test]
     fn labels_and_fields_select() {
         let object = serde_json::json!({
-            "metadata": { "name": "a", "labels": { "app": "web", "tier": "1" } },
+            "metadata": { "name": "a", "labels": { "app": "web", "tier": "1", "size": "10" } },
             "spec": { "addressSpace": [{ "reference": { "group": "kube-apiserver", "resource": "services" } }] },
         });
         let matches = |labels: &str, fields: &str| {
@@ -216,18 +262,46 @@ mod tests {
             "app",
             "!other",
             "other!=x",
+            "size>9",
+            "size > 9, size<11",
         ] {
             assert!(matches(yes, ""), "{yes}");
         }
-        for no in ["app=db", "app!=web", "other", "!app", "app in (db)", "tier notin (1)", "app=web,tier=2"] {
+        for no in [
+            "app=db",
+            "app!=web",
+            "other",
+            "!app",
+            "app in (db)",
+            "tier notin (1)",
+            "app=web,tier=2",
+            "size>10",
+            "size<10",
+            "app>1",
+            "other<1",
+        ] {
             assert!(!matches(no, ""), "{no}");
         }
         let services =
             "spec.addressSpace.reference.group=kube-apiserver,spec.addressSpace.reference.resource=services";
         assert!(matches("", services) && matches("", "metadata.name=a") && !matches("", "metadata.name!=a"));
-        for (labels, fields) in
-            [("a b", ""), ("(", ""), ("x (a)", ""), ("", "spec.name=x"), ("", "metadata.name")]
-        {
+        let e = Selector::read(&kinds::NETWORK_CLAIM, "size>a", "").unwrap_err();
+        let words =
+            "values[0][size]: Invalid value: \"a\": for 'Gt', 'Lt' operators, the value must be an integer";
+        assert_eq!((e.code, e.message), (400, format!("unable to parse requirement: {words}")));
+        for (labels, fields) in [
+            ("a b", ""),
+            ("é=1", ""),
+            ("a=b c", ""),
+            ("a in (b$)", ""),
+            (">1", ""),
+            ("a>", ""),
+            ("a=b>1", ""),
+            ("(", ""),
+            ("x (a)", ""),
+            ("", "spec.name=x"),
+            ("", "metadata.name"),
+        ] {
             let e = Selector::read(&kinds::NETWORK_CLAIM, labels, fields).err();
             assert_eq!(e.map(|e| e.code), Some(400), "{labels} {fields}");
         }

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::kind::Verb;
 use crate::list::CHUNK;
 use crate::request::Options;
+use crate::schema::Violation;
 use crate::selector::Selector;
 use crate::store::{Objects, position};
 use crate::table::{Include, table};
@@ -117,17 +118,18 @@ pub(crate) async fn watch(
 
 /// Whether the watch begins with the state; `None` when the client leaves that to the position it names.
 fn initial_events(options: &Options) -> Result<Option<bool>, Failure> {
-    let asked = options.get("sendInitialEvents");
-    match (asked, options.get("resourceVersionMatch")) {
-        ("", "") => Ok(None),
-        ("", _) => Err(invalid("resourceVersionMatch", "is forbidden for a watch without sendInitialEvents")),
-        (_, "NotOlderThan") => Ok(Some(options.is_set("sendInitialEvents"))),
-        _ => Err(invalid("resourceVersionMatch", "must be NotOlderThan with sendInitialEvents")),
-    }
-}
-
-fn invalid(option: &str, rule: &str) -> Failure {
-    Failure::new(422, "Invalid", format!("ListOptions is invalid: {option}: {rule}"))
+    let (asked, how) = (options.get("sendInitialEvents"), options.get("resourceVersionMatch"));
+    let field = "resourceVersionMatch";
+    let broken = match (asked, how) {
+        ("", "") => return Ok(None),
+        ("", _) => {
+            Violation::forbidden(field, "is forbidden for a watch unless sendInitialEvents is provided")
+        }
+        (_, "NotOlderThan") => return Ok(Some(options.is_set("sendInitialEvents"))),
+        (_, "") => Violation::forbidden(field, "must be NotOlderThan where sendInitialEvents is provided"),
+        (_, other) => Violation::not_supported(field, other, &["NotOlderThan"]),
+    };
+    Err(Failure::list_options(&[broken]))
 }
 
 impl Watch {

@@ -13,7 +13,7 @@ use axum::routing::any;
 use futures::StreamExt as _;
 use model::ids::Caller;
 use resources::{Api, BODY_MAX, Failure, Reply, WATCH_TYPE};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::convert::Infallible;
 use tokio::sync::Semaphore;
 
@@ -124,7 +124,7 @@ fn header(headers: &HeaderMap, name: &HeaderName) -> String {
 }
 
 fn status_object(code: u16, reason: &'static str, message: &str) -> Value {
-    Failure { code, reason, message: message.into(), details: json!({}) }.status()
+    Failure::new(code, reason, message).status()
 }
 
 fn too_large() -> Response {

@@ -320,8 +320,8 @@ async fn a_watch_reports_each_change_once_and_says_when_its_position_was_pruned(
     assert_eq!((e["object"]["code"].as_i64(), e["object"]["reason"].as_str()), (Some(410), Some("Expired")));
     // What a watch may begin with is the client's choice.
     for (options, words) in [
-        ("sendInitialEvents=true", "resourceVersionMatch: must be NotOlderThan"),
-        ("resourceVersionMatch=NotOlderThan", "forbidden"),
+        ("sendInitialEvents=true", "resourceVersionMatch: Forbidden: must be NotOlderThan"),
+        ("resourceVersionMatch=NotOlderThan", "is forbidden for a watch"),
     ] {
         let (status, e) = site.api("GET", &format!("{CLAIMS}?watch=true&{options}"), Value::Null).await;
         assert_eq!((status.as_u16(), e["reason"].as_str()), (422, Some("Invalid")), "{e}");
