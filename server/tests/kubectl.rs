@@ -137,7 +137,7 @@ async fn domains_are_created_listed_explained_labelled_and_deleted() {
     let yaml = c.kubectl(&["get", "domain", "q7.io", "-o", "yaml"]).await;
     assert!(yaml.contains("kind: Domain") && yaml.contains("The network is down"), "{yaml}");
     let path = r#"jsonpath={.status.conditions[?(@.type=="Observed")].reason}"#;
-    assert_eq!(c.kubectl(&["get", "domain", "q7.io", "-o", path]).await, "LookupFailed");
+    assert_eq!(c.kubectl(&["get", "domain", "q7.io", "-o", path]).await, "Unreachable");
     c.kubectl(&["wait", "--for=condition=Accepted", "domain/q7.io", "--timeout=30s"]).await;
     assert!(c.refused(&["get", "domain", "other.io"]).await.contains("(NotFound)"));
     // Labels and annotations through patches; selectors see them.

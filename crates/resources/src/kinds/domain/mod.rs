@@ -11,7 +11,7 @@ use model::ids::{LogPosition, OrgId};
 use model::names::DomainName;
 use model::observation::Observation;
 use model::ownership::Standing;
-use model::registration::{Registration, RegistrationState};
+use model::registration::{Outcome, Registration, RegistrationState};
 use model::status::StatusKind;
 use serde_json::{Value, json};
 use service::policy::Action;
@@ -96,7 +96,11 @@ fn schema() -> Value {
                     "dnsProvider": { "type": "string", "description": "DNS provider, by its name servers." },
                     "DNSSEC": { "type": "string", "enum": ["secure", "insecure", "bogus", "indeterminate"], "description": "Result of DNSSEC validation." },
                     "statusFlags": { "type": "array", "items": { "type": "string" }, "description": "EPP status codes (RFC 5731, RFC 8056)." },
-                    "outcome": { "type": "string", "description": "Outcome of the last good look-up: registered, available or reserved." },
+                    "outcome": {
+                        "type": "string",
+                        "enum": ["registered", "available", "reserved", "throttled", "refused", "unknown"],
+                        "description": "Outcome of the last look-up. After throttled, refused and unknown all else is from the last good one.",
+                    },
                     "verification": { "type": "string", "description": "State of the proof of ownership." },
                     "lastScanTime": { "type": "string", "format": "date-time", "description": "When it was last scanned." },
                     "conditions": conditions(),
@@ -173,7 +177,7 @@ fn status(d: &DomainObject) -> Value {
         "dnsProvider": d.row.provider.as_ref().map(|p| p.name.clone()),
         "DNSSEC": observation.and_then(|o| o.dnssec.value.as_ref()).map(|v| dnssec_word(v.status)),
         "statusFlags": registration.and_then(|r| r.statuses.as_ref()).map(|s| s.iter().map(|f| f.as_str().to_string()).collect::<Vec<_>>()),
-        "outcome": d.row.outcome.map(model::registration::Outcome::as_str),
+        "outcome": outcome(d).map(Outcome::as_str),
         "verification": d.row.claim.map(Standing::as_str),
         "lastScanTime": d.row.last_scan_at.map(instant),
         "conditions": domain_conditions(d),
@@ -202,6 +206,40 @@ fn dnssec_word(status: DnssecStatus) -> &'static str {
     }
 }
 
+/// Why the last look-up of the registration failed, as a label of [`model::observation::PartError`].
+fn label(d: &DomainObject) -> &str {
+    let error = d.observation.as_ref().and_then(|o| o.registration.error.as_ref());
+    error.map_or("", |e| e.label.as_str())
+}
+
+/// The same as a reason.
+fn failure_reason(label: &str) -> &'static str {
+    match label {
+        "timeout" => "TimedOut",
+        "throttled" => "Throttled",
+        "refused" => "Refused",
+        "unparsable" => "Unparsable",
+        "unreachable" => "Unreachable",
+        "too_large" => "TooLarge",
+        "blocked" => "Blocked",
+        "no_server" => "NoServer",
+        "internal" => "InternalError",
+        "clock_wrong" => "ClockWrong",
+        "own_network" => "OwnNetworkDown",
+        _ => "LookupFailed",
+    }
+}
+
+/// What the last look-up came to; `None` before there was one.
+fn outcome(d: &DomainObject) -> Option<Outcome> {
+    match label(d) {
+        _ if d.row.error.is_none() => d.row.outcome,
+        "throttled" => Some(Outcome::Throttled),
+        "refused" => Some(Outcome::Refused),
+        _ => Some(Outcome::Unknown),
+    }
+}
+
 /// Where a claim of ownership stands, as a reason.
 fn reason(s: Standing) -> &'static str {
     match s {
@@ -226,7 +264,7 @@ fn domain_conditions(d: &DomainObject) -> Vec<Value> {
     };
     let observed = match (&d.row.error, d.row.last_scan_at) {
         (_, None) => ("False", "NotScanned", "The first scan has not ended yet.".to_string()),
-        (Some(error), _) => ("False", "LookupFailed", error.clone()),
+        (Some(error), _) => ("False", failure_reason(label(d)), error.clone()),
         (None, _) => ("True", "Scanned", "The last scan read the registration.".to_string()),
     };
     let sentences: Vec<&str> = d.row.status.reasons.iter().map(|r| r.sentence.as_str()).collect();
@@ -250,4 +288,56 @@ fn domain_conditions(d: &DomainObject) -> Vec<Value> {
         condition("Healthy", healthy.0, healthy.1, &sentences.join(" "), healthy_since),
         condition("Verified", verified.0, verified.1, verified.2, verified_since),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ids::Vantage;
+    use model::inventory::Row;
+    use model::item::{Item, Ownership};
+    use model::observation::{Part, PartError};
+
+    /// The object of a domain whose look-up failed so; `None`: it was not scanned.
+    fn status_after(label: Option<&str>) -> Value {
+        let now: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
+        let name = DomainName::trusted("q7.io");
+        let item = Item::new(OrgId::BUILT_IN, name.clone(), Ownership::Owned, now);
+        let observation = label.map(|label| {
+            let error = PartError { label: label.into(), sentence: "It failed".into(), retry_at: None };
+            let mut observation = Observation::empty(name.clone(), Vantage::local());
+            observation.registration = Part::failed(Part::default(), now, error);
+            observation
+        });
+        let row = Row::of(&item, "q7.io".into(), observation.as_ref());
+        status(&DomainObject { item, row, rv: LogPosition(1), observation, metadata: None })
+    }
+
+    #[test]
+    fn a_look_up_that_failed_says_so_in_the_reason_and_the_outcome() {
+        for (label, reason, outcome) in [
+            ("throttled", "Throttled", "throttled"),
+            ("refused", "Refused", "refused"),
+            ("timeout", "TimedOut", "unknown"),
+            ("unreachable", "Unreachable", "unknown"),
+            ("own_network", "OwnNetworkDown", "unknown"),
+            ("of_a_later_version", "LookupFailed", "unknown"),
+        ] {
+            let status = status_after(Some(label));
+            let observed = status["conditions"].as_array().unwrap().iter().find(|c| c["type"] == "Observed");
+            let observed = observed.unwrap();
+            assert_eq!(
+                (&observed["status"], &observed["reason"]),
+                (&json!("False"), &json!(reason)),
+                "{label}"
+            );
+            assert_eq!(
+                (&observed["message"], &status["outcome"]),
+                (&json!("It failed"), &json!(outcome)),
+                "{label}"
+            );
+        }
+        let fresh = status_after(None);
+        assert!(fresh.get("outcome").is_none(), "{fresh}");
+    }
 }
