@@ -1,7 +1,11 @@
 //! The resource API with Debian's `kubectl` (1.20), unchanged, against a running server.
 
+#[path = "kubectl/access.rs"]
+mod access;
 #[allow(dead_code, reason = "other tests use the rest")]
 mod cluster;
+#[path = "kubectl/edit.rs"]
+mod edit;
 #[path = "kubectl/owners.rs"]
 mod owners;
 
@@ -134,6 +138,8 @@ async fn domains_are_created_listed_explained_labelled_and_deleted() {
     );
     assert!(lines[1].starts_with("q7.io") && lines[1].contains("Unknown"), "{table}");
     assert!(c.kubectl(&["get", "dom", "q7.io", "-o", "wide"]).await.contains("NAMESERVERS"));
+    // It looks for events of the core group, too, of which there are none.
+    assert!(c.kubectl(&["describe", "domain", "q7.io"]).await.contains("datumapis.com/v1alpha"));
     let yaml = c.kubectl(&["get", "domain", "q7.io", "-o", "yaml"]).await;
     assert!(yaml.contains("kind: Domain") && yaml.contains("The network is down"), "{yaml}");
     let path = r#"jsonpath={.status.conditions[?(@.type=="Observed")].reason}"#;
@@ -264,22 +270,6 @@ async fn claims_are_applied_watched_refused_with_reasons_and_released() {
     c.kubectl(&["wait", "--for=condition=Allocated", "networkclaim/edge", "--timeout=30s"]).await;
     c.kubectl(&["delete", "networkclaims", "--all"]).await;
     assert_eq!(c.kubectl(&["get", "networkclaims", "-o", "name"]).await, "");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_token_says_what_it_may_over_tls() {
-    let Some(c) = Cluster::start(true).await else { return };
-    assert_eq!(c.kubectl(&["auth", "can-i", "create", "networkclaims.datumapis.com"]).await.trim(), "yes");
-    assert!(c.refused(&["auth", "can-i", "create", "domainevents.datumapis.com"]).await.contains("no"));
-    assert!(
-        c.refused(&["auth", "can-i", "get", "domains.datumapis.com", "-n", "org-999"]).await.contains("no")
-    );
-    assert!(c.kubectl(&["get", "domains", "-A"]).await.is_empty());
-    let forbidden = c.refused(&["get", "domains", "-n", "elsewhere"]).await;
-    assert!(forbidden.contains("Forbidden") && forbidden.contains("org-"), "{forbidden}");
-    let out = c.command(&["get", "domains", "--token=dst_wrong"]).output().await.unwrap();
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(!out.status.success() && (said.contains("Unauthorized") || said.contains("logged in")), "{said}");
 }
 
 /// A network that a worker can scan; its folder and its servers live as long as it.
