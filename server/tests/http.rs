@@ -10,6 +10,8 @@ mod feature_uses;
 mod feeds;
 #[path = "http/identity.rs"]
 mod identity;
+#[path = "http/joining.rs"]
+mod joining;
 #[path = "http/objects.rs"]
 mod objects;
 #[path = "http/open_tools.rs"]

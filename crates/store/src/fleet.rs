@@ -5,7 +5,8 @@ use crate::accounts::audit;
 use crate::api::Result;
 use crate::cluster_claims;
 use crate::codec::{instant, json, micros, read_json};
-use crate::db::{Cells, Tx, args};
+use crate::db::{Cells, Db, Tx, args};
+use crate::joining;
 use crate::store::Database;
 use ::fleet::{ID_CLAIM, LatencySeries};
 use async_trait::async_trait;
@@ -100,10 +101,14 @@ pub struct Agent {
 }
 
 /// What became of a request to join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JoinOutcome {
     /// It is a member now.
     Joined,
+    /// It is a member since an earlier request with the same key: this identity. Nothing was changed.
+    Repeated(String),
+    /// The token was made for this identity and not for the one asked for; it is still unused.
+    Bound(String),
     /// The token is unknown, used or expired.
     Token,
     /// The identity exists; the token is still unused.
@@ -151,15 +156,17 @@ pub trait FleetStore: Send + Sync + 'static {
         expected: Option<LogPosition>,
         now: Timestamp,
     ) -> Result<std::result::Result<StoredClusterClaim, IdentityRule>>;
-    /// Keeps a token to join with, by its hash.
+    /// Keeps a token to join with, by its hash; `id` is the identity that it is for, empty: any.
     async fn add_agent_token(
         &self,
         by: &Actor,
         hash: &str,
+        id: &str,
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<()>;
-    /// Makes an agent a member and uses the token up, or does neither.
+    /// Makes an agent a member and uses the token up, or does neither. Repeated with the same token and key, or with the key
+    /// of the member that has the identity, it finds the member.
     async fn join_agent(&self, token_hash: &str, agent: &Agent, now: Timestamp) -> Result<JoinOutcome>;
     /// All agents, by identity.
     async fn agents(&self) -> Result<Vec<Agent>>;
@@ -197,6 +204,12 @@ const AGENT: &str = "json, seen_at";
 fn read_agent(r: &Cells) -> Result<Agent> {
     let agent: Agent = read_json(&r.text(0)?)?;
     Ok(Agent { seen_at: instant(r.int(1)?)?, ..agent })
+}
+
+/// The agent with an identity.
+pub(crate) async fn agent(db: &Db, id: &str) -> Result<Option<Agent>> {
+    let row = db.row(format!("SELECT {AGENT} FROM agents WHERE id = $1"), args![id]).await?;
+    row.as_ref().map(read_agent).transpose()
 }
 
 pub(crate) async fn agents_in(tx: &mut Tx) -> Result<u64> {
@@ -246,48 +259,15 @@ impl FleetStore for Database {
         &self,
         by: &Actor,
         hash: &str,
+        id: &str,
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<()> {
-        let mut tx = self.db.begin().await?;
-        tx.execute("DELETE FROM agent_tokens WHERE expires_at < $1", args![micros(now)]).await?;
-        let sql = "INSERT INTO agent_tokens (token_hash, expires_at, json) VALUES ($1, $2, '{}')";
-        tx.execute(sql, args![hash, micros(expires_at)]).await?;
-        let line = ("join token".to_string(), None, None);
-        audit::append(&mut tx, (OrgId::BUILT_IN, by, now), "agent.token", &[line]).await?;
-        tx.commit().await
+        joining::add_token(&self.db, by, (hash, id), expires_at, now).await
     }
 
     async fn join_agent(&self, token_hash: &str, agent: &Agent, now: Timestamp) -> Result<JoinOutcome> {
-        const OPEN: &str = "token_hash = $1 AND used_at IS NULL AND expires_at > $2";
-        // Strangers do not get the writer's turn.
-        let sql = format!("SELECT token_hash FROM agent_tokens WHERE {OPEN}");
-        if self.db.row(sql, args![token_hash, micros(now)]).await?.is_none() {
-            return Ok(JoinOutcome::Token);
-        }
-        let mut tx = self.db.begin().await?;
-        let server = cluster_claims::lock_identity(&mut tx, &self.db).await?;
-        let sql = format!("UPDATE agent_tokens SET used_at = $2 WHERE {OPEN}");
-        if tx.execute(sql, args![token_hash, micros(now)]).await? != 1 {
-            return Ok(JoinOutcome::Token);
-        }
-        // Where it ends without a member, the transaction is dropped with the token unused.
-        if !cluster_claims::is_member(&mut tx).await? {
-            return Ok(JoinOutcome::NoSet);
-        }
-        let sql = "INSERT INTO agents (id, version, seen_at, json) VALUES ($1, 0, $2, $3) ON CONFLICT (id) DO NOTHING";
-        let is_new = tx.execute(sql, args![agent.id.as_str(), micros(now), json(agent)?]).await? == 1;
-        if !is_new || server.as_deref() == Some(agent.id.as_str()) {
-            return Ok(JoinOutcome::Exists);
-        }
-        if agents_in(&mut tx).await? > AGENTS_MAX {
-            return Ok(JoinOutcome::Full);
-        }
-        let by = Actor { who: format!("agent {}", agent.id), ..Actor::system() };
-        let line = (agent.id.clone(), None, Some(agent.region.clone()));
-        audit::append(&mut tx, (OrgId::BUILT_IN, &by, now), "agent.join", &[line]).await?;
-        tx.commit().await?;
-        Ok(JoinOutcome::Joined)
+        joining::join(&self.db, token_hash, agent, now).await
     }
 
     async fn agents(&self) -> Result<Vec<Agent>> {
@@ -296,8 +276,7 @@ impl FleetStore for Database {
     }
 
     async fn agent(&self, id: &str) -> Result<Option<Agent>> {
-        let row = self.db.row(format!("SELECT {AGENT} FROM agents WHERE id = $1"), args![id]).await?;
-        row.as_ref().map(read_agent).transpose()
+        agent(&self.db, id).await
     }
 
     async fn agent_seen(&self, agent: &Agent, stamp: i64) -> Result<bool> {

@@ -22,6 +22,7 @@ mod index;
 mod items;
 mod job;
 mod jobs;
+mod joining;
 mod log;
 mod migrate;
 mod notification_settings;

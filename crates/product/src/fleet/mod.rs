@@ -1,6 +1,7 @@
 //! The fleet: identity, points of presence, and the view of a name from all of them.
 
 pub mod agents;
+mod join;
 mod pace;
 mod places;
 mod refusals;
@@ -119,14 +120,15 @@ pub async fn identity(store: &dyn Store, named: Option<&str>, now: Timestamp) ->
     Err(ApiError::unavailable("The identity of the installation could not be written; start again."))
 }
 
-/// Makes a token with which one agent can join, and the set if there is none.
+/// Makes a token with which one agent can join, and the set if there is none. `id` is what the agent will be called; empty
+/// where that is open.
 ///
 /// # Errors
 /// `Unavailable` when the store does not answer.
-pub async fn join_token(store: &dyn Store, by: &Actor, now: Timestamp) -> ApiResult<AgentToken> {
+pub async fn join_token(store: &dyn Store, by: &Actor, id: &str, now: Timestamp) -> ApiResult<AgentToken> {
     if store.cluster_claim(CLUSTERSET_CLAIM).await.map_err(unavailable)?.is_none() {
-        let id = identity(store, None, now).await?;
-        let stem: String = id.chars().take(57).collect();
+        let server = identity(store, None, now).await?;
+        let stem: String = server.chars().take(57).collect();
         let write = ClusterClaimWrite {
             name: CLUSTERSET_CLAIM.into(),
             expected: None,
@@ -142,7 +144,7 @@ pub async fn join_token(store: &dyn Store, by: &Actor, now: Timestamp) -> ApiRes
     let key = server_key(store, now).await?;
     let secret = Secret::generate(SecretKind::AgentJoin);
     let expires_at = now + SignedDuration::from_mins(TOKEN_MINUTES);
-    store.add_agent_token(by, secret.hash().as_str(), expires_at, now).await.map_err(unavailable)?;
+    store.add_agent_token(by, secret.hash().as_str(), id, expires_at, now).await.map_err(unavailable)?;
     let token = JoinToken { secret: secret.expose().to_string(), server_key: key.public() };
     Ok(AgentToken { token: token.text(), expires_at })
 }
@@ -298,7 +300,7 @@ impl FleetBackend for Services {
             }
         }
         let _use = self.using(agents::FEATURE)?;
-        let made = join_token(&**self.store(), &caller.actor(), self.now()).await?;
+        let made = join_token(&**self.store(), &caller.actor(), id, self.now()).await?;
         self.scanner.hub.recorded();
         Ok(made)
     }

@@ -27,7 +27,7 @@ async fn put(
 }
 
 async fn token(s: &dyn Store, hash: &str) {
-    s.add_agent_token(&Actor::system(), hash, later(15), now()).await.unwrap();
+    s.add_agent_token(&Actor::system(), hash, "", later(15), now()).await.unwrap();
 }
 
 pub async fn claims_of_identity_follow_their_rules(place: &Place) {
@@ -80,9 +80,21 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     assert_eq!(join("none", "fra-1").await, JoinOutcome::Token);
     assert_eq!(join("one", "alder-main").await, JoinOutcome::Exists, "the server has this identity");
     assert_eq!(join("one", "fra-1").await, JoinOutcome::Joined, "the token was still unused");
-    assert_eq!(join("one", "fra-2").await, JoinOutcome::Token, "used");
+    assert_eq!(join("one", "fra-2").await, JoinOutcome::Repeated("fra-1".into()), "used by this key");
+    s.add_agent_token(&Actor::system(), "named", "gru-1", later(15), now()).await.unwrap();
+    assert_eq!(join("named", "gru-2").await, JoinOutcome::Bound("gru-1".into()));
+    assert_eq!(join("named", "gru-1").await, JoinOutcome::Joined, "it was still unused");
+    assert!(s.revoke_agent(&Actor::system(), "gru-1", later(1)).await.unwrap());
+    assert_eq!(join("named", "gru-1").await, JoinOutcome::Token, "revoked: repeating it does not help");
     token(&*s, "two").await;
-    assert_eq!(join("two", "fra-1").await, JoinOutcome::Exists);
+    let other_key = store::Agent { key: "other".into(), ..agent("fra-1") };
+    assert_eq!(s.join_agent("two", &other_key, later(1)).await.unwrap(), JoinOutcome::Exists);
+    // The same key: who joined before, whatever the token; an unused one stays so.
+    let repeated = JoinOutcome::Repeated("fra-1".into());
+    assert_eq!(join("two", "fra-1").await, repeated);
+    assert_eq!(join("one", "fra-1").await, repeated);
+    assert_eq!(s.join_agent("one", &other_key, later(1)).await.unwrap(), JoinOutcome::Token);
+    assert_eq!(s.join_agent("one", &agent("fra-1"), later(60)).await.unwrap(), repeated, "expired meanwhile");
     let late = s.join_agent("two", &agent("fra-2"), later(16)).await.unwrap();
     assert_eq!(late, JoinOutcome::Token, "expired");
     assert_eq!(other.agents().await.unwrap().len(), 1);

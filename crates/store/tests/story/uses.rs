@@ -63,7 +63,7 @@ pub async fn use_it(s: &dyn Store, data: &str) {
         ("agents", _) => {
             let end = now() + SignedDuration::from_mins(5);
             let token = format!("one-{}", s.head().await.unwrap().0);
-            s.add_agent_token(&Actor::system(), &token, end, now()).await.unwrap();
+            s.add_agent_token(&Actor::system(), &token, "", end, now()).await.unwrap();
             let set = ClusterClaimWrite {
                 name: CLUSTERSET_CLAIM.into(),
                 expected: None,
@@ -78,7 +78,7 @@ pub async fn use_it(s: &dyn Store, data: &str) {
         ("agent-tokens", _) => {
             let end = now() + SignedDuration::from_mins(5);
             let token = format!("two-{}", s.head().await.unwrap().0);
-            s.add_agent_token(&Actor::system(), &token, end, now()).await.unwrap();
+            s.add_agent_token(&Actor::system(), &token, "", end, now()).await.unwrap();
         }
         ("agent-questions", _) => {
             let id = format!("q-{}", s.head().await.unwrap().0);
