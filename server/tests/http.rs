@@ -18,6 +18,8 @@ mod objects;
 mod open_tools;
 #[path = "http/owners.rs"]
 mod owners;
+#[path = "http/polls.rs"]
+mod polls;
 #[path = "http/registered.rs"]
 mod registered;
 #[path = "http/resource_bounds.rs"]

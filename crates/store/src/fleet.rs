@@ -2,6 +2,7 @@
 //! built-in organisation. Work is short-lived: a question, taken by one agent, answered once.
 
 use crate::accounts::audit;
+use crate::agent_work;
 use crate::api::Result;
 use crate::cluster_claims;
 use crate::codec::{instant, json, micros, read_json};
@@ -187,6 +188,10 @@ pub trait FleetStore: Send + Sync + 'static {
         limit: u32,
         now: Timestamp,
     ) -> Result<Vec<(String, String, Timestamp)>>;
+    /// Numbers of the open questions that were handed out to an agent.
+    async fn agent_work_out(&self, agent: &str, now: Timestamp) -> Result<Vec<String>>;
+    /// Takes back an open question that was handed out: it waits for its agent again. False when it is not open.
+    async fn take_back_agent_work(&self, agent: &str, id: &str, now: Timestamp) -> Result<bool>;
     /// The state of a question that an agent wants to answer.
     async fn agent_work(&self, agent: &str, id: &str, now: Timestamp) -> Result<WorkState>;
     /// Keeps the answer to an open question, once; false when it was answered already.
@@ -313,21 +318,15 @@ impl FleetStore for Database {
         limit: u32,
         now: Timestamp,
     ) -> Result<Vec<(String, String, Timestamp)>> {
-        let waits = "SELECT id FROM agent_work WHERE agent = $1 AND taken_at IS NULL AND expires_at > $2";
-        if self.db.row(format!("{waits} LIMIT 1"), args![agent, micros(now)]).await?.is_none() {
-            return Ok(Vec::new());
-        }
-        let mut tx = self.db.begin().await?;
-        let sql = format!(
-            "UPDATE agent_work SET taken_at = $2 WHERE id IN ({waits} ORDER BY expires_at LIMIT $3{}) \
-             RETURNING id, question, expires_at",
-            self.db.skip_locked()
-        );
-        let rows = tx.rows(sql, args![agent, micros(now), i64::from(limit)]).await?;
-        let taken =
-            rows.iter().map(|r| Ok((r.text(0)?, r.text(1)?, instant(r.int(2)?)?))).collect::<Result<_>>()?;
-        tx.commit().await?;
-        Ok(taken)
+        agent_work::take(&self.db, agent, limit, now).await
+    }
+
+    async fn agent_work_out(&self, agent: &str, now: Timestamp) -> Result<Vec<String>> {
+        agent_work::out(&self.db, agent, now).await
+    }
+
+    async fn take_back_agent_work(&self, agent: &str, id: &str, now: Timestamp) -> Result<bool> {
+        agent_work::take_back(&self.db, agent, id, now).await
     }
 
     async fn agent_work(&self, agent: &str, id: &str, now: Timestamp) -> Result<WorkState> {

@@ -5,6 +5,7 @@
 //! one transaction; positions in the log (`rv`) increase in commit order.
 
 mod accounts;
+mod agent_work;
 mod alerts;
 mod api;
 mod budgets;

@@ -17,8 +17,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -68,6 +68,8 @@ pub(super) struct Agent {
     server_key: String,
     stamp: AtomicI64,
     place: product::AgentEngine,
+    /// Questions it works on, with the end of each: what a poll does not name is handed out again.
+    working: Mutex<Vec<(String, Timestamp)>>,
 }
 
 /// Why an exchange failed.
@@ -145,6 +147,7 @@ impl Agent {
                 engine: internet.engine,
                 web: internet.web,
             },
+            working: Mutex::default(),
         };
         let kept = state::read(&flags.state)?;
         match kept {

@@ -2,6 +2,7 @@
 //! taken. Whatever is refused is counted, with the reason, and leaves nothing behind.
 
 use super::refuse::{Refusal, flood, refuse};
+use super::turn::Turn;
 use super::{pace, server_key, state};
 use crate::{Services, unavailable};
 use ::fleet::{Answer, AnswerSent, PROTOCOL, Poll, PollReply, Question, SignedRequest, Work, accept, verify};
@@ -142,15 +143,31 @@ impl Services {
             ..agent
         };
         newest(self.store().agent_seen(&seen, signed.request.stamp).await.map_err(unavailable)?)?;
-        let limit = if poll.draining { 0 } else { poll.capacity.min(HANDED_OUT) };
-        let until = tokio::time::Instant::now() + Duration::from_millis(poll.wait_ms.into()).min(POLL_MAX);
-        if limit == 0 {
+        let turn = Turn::begin(&seen.id);
+        if let Some(working) = &poll.working {
+            self.take_back_unlisted(&seen.id, working).await?;
+        }
+        if poll.draining {
+            self.give_up_waiting(&seen.id).await?;
             return Ok(PollReply::default());
         }
-        loop {
+        let limit = poll.capacity.min(HANDED_OUT);
+        let until = tokio::time::Instant::now() + Duration::from_millis(poll.wait_ms.into()).min(POLL_MAX);
+        while limit > 0 && !turn.is_over() {
             let asked = ASKED.notified();
             let taken =
                 self.store().take_agent_work(&seen.id, limit, self.now()).await.map_err(unavailable)?;
+            if turn.is_over() {
+                // This response may reach nobody any more: the newer poll gets the work.
+                for (id, ..) in taken {
+                    self.store()
+                        .take_back_agent_work(&seen.id, &id, self.now())
+                        .await
+                        .map_err(unavailable)?;
+                }
+                ASKED.notify_waiters();
+                break;
+            }
             if !taken.is_empty() {
                 let work = taken.into_iter().filter_map(|(id, question, until)| {
                     Some(Work { id, until, question: serde_json::from_str(&question).ok()? })
@@ -159,10 +176,39 @@ impl Services {
             }
             // A feature that is turned off does not wait for the end of polls.
             if tokio::time::Instant::now() >= until || !self.gates.is_on(FEATURE) {
-                return Ok(PollReply::default());
+                break;
             }
-            let _ = tokio::time::timeout(LOOK, asked).await;
+            tokio::select! {
+                () = turn.over() => break,
+                _ = tokio::time::timeout(LOOK, asked) => {}
+            }
         }
+        Ok(PollReply::default())
+    }
+
+    /// Takes back what was handed out to an agent and did not arrive: what it does not say that it works on.
+    async fn take_back_unlisted(&self, agent: &str, working: &[String]) -> ApiResult<()> {
+        let out = self.store().agent_work_out(agent, self.now()).await.map_err(unavailable)?;
+        for id in out.iter().filter(|id| !working.contains(id)) {
+            let is_back = self.store().take_back_agent_work(agent, id, self.now()).await;
+            if is_back.map_err(unavailable)? {
+                metrics::counter!("domainscope_agent_work_taken_back_total").increment(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers what waits for an agent that stops, so that those who asked do not wait for it.
+    async fn give_up_waiting(&self, agent: &str) -> ApiResult<()> {
+        let failed = Answer::Failed { reason: "it is about to stop".into() };
+        let Ok(text) = serde_json::to_string(&failed) else { return Err(ApiError::internal()) };
+        let most = u32::try_from(QUEUE_MAX).unwrap_or(u32::MAX);
+        let waiting = self.store().take_agent_work(agent, most, self.now()).await.map_err(unavailable)?;
+        for (id, ..) in waiting {
+            self.store().answer_agent_work(agent, &id, &text, self.now()).await.map_err(unavailable)?;
+        }
+        ANSWERED.notify_waiters();
+        Ok(())
     }
 
     /// Takes an answer, if it is one to an open question that this agent was asked.

@@ -8,6 +8,7 @@ mod refusals;
 mod refuse;
 mod second;
 mod third;
+mod turn;
 mod web;
 
 pub use places::{AgentEngine, answer as answer_question};

@@ -123,6 +123,15 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     let taken = other.take_agent_work("fra-1", 9, now()).await.unwrap();
     assert_eq!(taken, [("q1".to_string(), "question".to_string(), later(2))]);
     assert!(s.take_agent_work("fra-1", 9, now()).await.unwrap().is_empty(), "once");
+    // It did not arrive: it waits again, for the same agent.
+    assert_eq!(s.agent_work_out("fra-1", now()).await.unwrap(), ["q1"]);
+    assert!(s.agent_work_out("fra-2", now()).await.unwrap().is_empty());
+    assert!(!s.take_back_agent_work("fra-2", "q1", now()).await.unwrap());
+    assert!(!s.take_back_agent_work("fra-1", "q1", later(3)).await.unwrap(), "its time is over");
+    assert!(s.take_back_agent_work("fra-1", "q1", now()).await.unwrap());
+    assert!(!other.take_back_agent_work("fra-1", "q1", now()).await.unwrap(), "once");
+    assert!(s.agent_work_out("fra-1", now()).await.unwrap().is_empty());
+    assert_eq!(other.take_agent_work("fra-1", 9, now()).await.unwrap(), taken);
     assert_eq!(s.agent_work("fra-2", "q1", now()).await.unwrap(), WorkState::Unknown, "of another agent");
     assert!(matches!(other.agent_work("fra-1", "q1", now()).await.unwrap(), WorkState::Open(_)));
     assert!(!other.answer_agent_work("fra-1", "q1", "late", later(3)).await.unwrap());
@@ -130,6 +139,7 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     assert!(other.answer_agent_work("fra-1", "q1", "answer", now()).await.unwrap());
     assert!(!other.answer_agent_work("fra-1", "q1", "again", now()).await.unwrap());
     assert_eq!(s.agent_work("fra-1", "q1", now()).await.unwrap(), WorkState::Over);
+    assert!(!s.take_back_agent_work("fra-1", "q1", now()).await.unwrap(), "answered");
     assert_eq!(s.agent_answer("q1").await.unwrap().as_deref(), Some("answer"));
     s.end_agent_work("q1", now()).await.unwrap();
     assert_eq!(s.agent_answer("q1").await.unwrap(), None);

@@ -3,7 +3,7 @@
 use super::{Agent, PAUSES};
 use fleet::{AnswerSent, PROTOCOL, Poll, PollReply, Work};
 use jiff::Timestamp;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +14,10 @@ const AT_ONCE: usize = 16;
 const WAIT: Duration = Duration::from_secs(15);
 /// How long work under way may take at the end.
 const DRAIN: Duration = Duration::from_secs(25);
+/// How long the server may take to hear that this agent stops.
+const SAY: Duration = Duration::from_secs(5);
+/// How long the reply to the open poll may take once the server knows that this agent stops.
+const LAST_REPLY: Duration = Duration::from_secs(2);
 /// Attempts to deliver an answer.
 const DELIVERIES: usize = 3;
 
@@ -21,18 +25,27 @@ impl Agent {
     /// Asks for work and does it until cancelled; then ends what is under way.
     pub(super) async fn work(self: Arc<Self>, stop: CancellationToken) {
         let slots = Arc::new(Semaphore::new(AT_ONCE));
-        let (mut pause, mut latency_ms) = (PAUSES.0, None);
-        loop {
+        let (mut pause, mut latency_ms, mut is_said) = (PAUSES.0, None, false);
+        while !stop.is_cancelled() {
             let capacity = slots.available_permits();
-            let poll = self.poll(capacity, latency_ms, false, WAIT);
             // With all hands full a poll only says that the agent lives.
             let wait = if capacity == 0 { Duration::ZERO } else { WAIT };
-            let poll = Poll { wait_ms: u32::try_from(wait.as_millis()).unwrap_or(u32::MAX), ..poll };
+            let poll = self.poll(capacity, latency_ms, false, wait);
             let began = Instant::now();
+            let open = self.exchange::<PollReply>("/agent/v1/poll", &poll);
+            tokio::pin!(open);
             let outcome = tokio::select! {
                 biased;
-                () = stop.cancelled() => break,
-                outcome = self.exchange::<PollReply>("/agent/v1/poll", &poll) => outcome,
+                outcome = &mut open => outcome,
+                () = stop.cancelled() => {
+                    // The server learns it while the poll is open and ends that, so that no work goes to a closed connection.
+                    self.say_draining(latency_ms).await;
+                    is_said = true;
+                    if let Ok(Ok(reply)) = tokio::time::timeout(LAST_REPLY, open).await {
+                        self.begin(reply.work, &slots);
+                    }
+                    break;
+                }
             };
             match outcome {
                 Ok(reply) => {
@@ -40,14 +53,7 @@ impl Agent {
                     if began.elapsed() < WAIT / 2 && reply.work.is_empty() {
                         tokio::time::sleep(Duration::from_millis(200)).await;
                     }
-                    for work in reply.work {
-                        let Ok(slot) = slots.clone().try_acquire_owned() else { break };
-                        let agent = self.clone();
-                        tokio::spawn(async move {
-                            agent.one(work).await;
-                            drop(slot);
-                        });
-                    }
+                    self.begin(reply.work, &slots);
                     // When nothing was asked for the length of a poll, and at the start.
                     if latency_ms.is_none() || began.elapsed() >= WAIT / 2 {
                         latency_ms = self.measure().await.or(latency_ms);
@@ -64,7 +70,7 @@ impl Agent {
                     let jitter = rand::random_range(0.75..1.25);
                     tokio::select! {
                         biased;
-                        () = stop.cancelled() => break,
+                        () = stop.cancelled() => {}
                         () = tokio::time::sleep(pause.mul_f64(jitter)) => {}
                     }
                     pause = (pause * 2).min(PAUSES.1);
@@ -72,11 +78,50 @@ impl Agent {
             }
         }
         tracing::info!("stopping: ending questions under way");
-        let _ = self
-            .exchange::<PollReply>("/agent/v1/poll", &self.poll(0, latency_ms, true, Duration::ZERO))
-            .await;
+        if !is_said {
+            self.say_draining(latency_ms).await;
+        }
         let all = u32::try_from(AT_ONCE).unwrap_or(u32::MAX);
         let _ = tokio::time::timeout(DRAIN, slots.acquire_many(all)).await;
+    }
+
+    async fn say_draining(&self, latency_ms: Option<u32>) {
+        let poll = self.poll(0, latency_ms, true, Duration::ZERO);
+        if let Err(e) = self.exchange::<PollReply>("/agent/v1/poll", &poll).await {
+            tracing::warn!(
+                reason = e.reason,
+                status = e.status,
+                "the server does not know that this agent stops"
+            );
+        }
+    }
+
+    /// Begins questions, as many as there are hands for; the others are handed out again.
+    fn begin(self: &Arc<Self>, work: Vec<Work>, slots: &Arc<Semaphore>) {
+        for work in work {
+            let Ok(slot) = slots.clone().try_acquire_owned() else { break };
+            let mut working = self.working();
+            if working.iter().any(|(id, _)| *id == work.id) {
+                continue;
+            }
+            working.push((work.id.clone(), work.until));
+            let agent = self.clone();
+            tokio::spawn(async move {
+                let (id, is_over) = (work.id.clone(), agent.one(work).await);
+                if is_over {
+                    agent.working().retain(|(other, _)| *other != id);
+                }
+                drop(slot);
+            });
+        }
+    }
+
+    /// Questions under way; those whose time is over are forgotten.
+    fn working(&self) -> MutexGuard<'_, Vec<(String, Timestamp)>> {
+        let mut working = self.working.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Timestamp::now();
+        working.retain(|(_, until)| *until > now);
+        working
     }
 
     fn poll(&self, capacity: usize, latency_ms: Option<u32>, draining: bool, wait: Duration) -> Poll {
@@ -88,6 +133,7 @@ impl Agent {
             latency_ms,
             draining,
             wait_ms: u32::try_from(wait.as_millis()).unwrap_or(u32::MAX),
+            working: Some(self.working().iter().map(|(id, _)| id.clone()).collect()),
         }
     }
 
@@ -99,13 +145,14 @@ impl Agent {
         u32::try_from(began.elapsed().as_millis()).ok()
     }
 
-    /// Answers a question, and tries again when the answer does not arrive.
-    async fn one(&self, work: Work) {
+    /// Answers a question, and tries again when the answer does not arrive. False when the server refuses the answer: to
+    /// look again would not help, so the question stays listed until its time is over.
+    async fn one(&self, work: Work) -> bool {
         let answer = product::answer_question(&self.place, &work.question, Timestamp::now()).await;
         let sent = AnswerSent { work: work.id, answer };
         for attempt in 1..=DELIVERIES {
             match self.exchange::<()>("/agent/v1/answer", &sent).await {
-                Ok(()) => return,
+                Ok(()) => return true,
                 // Another request overtook it, or the server was away.
                 Err(e)
                     if attempt < DELIVERIES
@@ -116,9 +163,10 @@ impl Agent {
                 }
                 Err(e) => {
                     tracing::warn!(reason = e.reason, status = e.status, "an answer was not taken");
-                    return;
+                    return !matches!(e.status, 400..=408);
                 }
             }
         }
+        true
     }
 }
