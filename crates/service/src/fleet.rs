@@ -47,7 +47,9 @@ pub enum AgentState {
     Online,
     /// It ends its work and stops.
     Draining,
-    /// It was not seen for 45 seconds.
+    /// It said that it stops, and was not seen for 45 seconds.
+    Stopped,
+    /// It was not seen for 45 seconds and did not say that it stops.
     Offline,
 }
 

@@ -98,3 +98,44 @@ async fn an_agent_that_stops_ends_its_open_poll_and_what_waits_for_it() {
     let answer = site.scanner.store.agent_answer("q1").await.unwrap();
     assert!(answer.unwrap().contains("about to stop"));
 }
+
+/// Answers what the agent is asked: that it could not look, or that no server answers.
+async fn answers(store: std::sync::Arc<dyn store::Store>, agent: &'static str, can_look: bool) {
+    loop {
+        for (work, question, _) in store.take_agent_work(agent, 9, Timestamp::now()).await.unwrap() {
+            let question: serde_json::Value = serde_json::from_str(&question).unwrap();
+            let seen = serde_json::json!({ "answer": "authority", "seen": {
+                "name": question["name"], "type": "SOA", "zone": question["name"], "outcome": "serves", "aliases": [],
+                "records": [], "ttl": null, "negative_ttl": null, "soa": null, "servers": [], "agree": true,
+                "asked_at": "2026-11-20T12:00:00Z", "notes": [], "sentence": "" } });
+            let failed = serde_json::json!({ "answer": "failed", "reason": "no route" });
+            let answer = if can_look { seen } else { failed }.to_string();
+            store.answer_agent_work(agent, &work, &answer, Timestamp::now()).await.unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_second_look_goes_on_to_the_next_place_when_one_could_not_look() {
+    use monitor::SecondPlace;
+    let site = site(false).await;
+    let store = site.scanner.store.clone();
+    let second = product::SecondLook {
+        store: store.clone(),
+        gates: features::Gates::default(),
+        clock: std::sync::Arc::new(monitor::SystemClock),
+    };
+    member(&site, "fra-1").await;
+    let task = tokio::spawn(answers(store.clone(), "fra-1", false));
+    let name = |n: u32| model::names::DomainName::trusted(&format!("name-{n}.example"));
+    assert!(second.answering(&name(0)).await.is_none(), "there is no other place");
+    member(&site, "gru-1").await;
+    let other = tokio::spawn(answers(store, "gru-1", true));
+    for n in 0..8 {
+        let seen = second.answering(&name(n)).await.unwrap_or_else(|| panic!("name-{n}"));
+        assert_eq!(seen.place, "gru-1 (eu-central)");
+    }
+    task.abort();
+    other.abort();
+}

@@ -134,6 +134,7 @@ fn pill(state: AgentState) -> AnyView {
     let (class, picture, word) = match state {
         AgentState::Online => ("pill pill-normal", "ok", "Online"),
         AgentState::Draining => ("pill pill-busy", "clock", "Draining"),
+        AgentState::Stopped => ("pill pill-unknown", "minus", "Stopped"),
         AgentState::Offline => ("pill pill-critical", "unlink", "Offline"),
     };
     view! { <span class=class>{icon(picture)}<span>{word}</span></span> }.into_any()

@@ -37,7 +37,7 @@ use service::{
 };
 use store::{Agent, ClusterClaimWrite, IdentityRule, Store, StoredClusterClaim};
 
-/// Seconds without a request after which an agent counts as offline: three polls.
+/// Seconds without a request after which an agent counts as offline, or as stopped if it said so: three polls.
 const ONLINE_SECONDS: i64 = 45;
 /// Minutes that a token to join with lives.
 const TOKEN_MINUTES: i64 = 15;
@@ -172,12 +172,12 @@ fn hour(h: ::fleet::HourLatency) -> LatencyHour {
 }
 
 fn state(agent: &Agent, now: Timestamp) -> AgentState {
-    if now.duration_since(agent.seen_at) > SignedDuration::from_secs(ONLINE_SECONDS) {
-        AgentState::Offline
-    } else if agent.draining {
-        AgentState::Draining
-    } else {
-        AgentState::Online
+    let is_gone = now.duration_since(agent.seen_at) > SignedDuration::from_secs(ONLINE_SECONDS);
+    match (is_gone, agent.draining) {
+        (true, true) => AgentState::Stopped,
+        (true, false) => AgentState::Offline,
+        (false, true) => AgentState::Draining,
+        (false, false) => AgentState::Online,
     }
 }
 
