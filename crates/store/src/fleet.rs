@@ -90,6 +90,9 @@ pub struct Agent {
     pub joined_at: Timestamp,
     /// When its last request came.
     pub seen_at: Timestamp,
+    /// When its first answer was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_answer_at: Option<Timestamp>,
     /// The time of its last short request, in milliseconds.
     pub latency_ms: Option<u32>,
     /// The times of its short requests over the last day.
@@ -177,6 +180,8 @@ pub trait FleetStore: Send + Sync + 'static {
     async fn agent_seen(&self, agent: &Agent, stamp: i64) -> Result<bool>;
     /// The same where an agent reports nothing about itself: what it reported meanwhile stays.
     async fn agent_heard(&self, id: &str, stamp: i64, now: Timestamp) -> Result<bool>;
+    /// Notes that an answer of an agent was accepted for the first time.
+    async fn agent_answered(&self, id: &str, now: Timestamp) -> Result<()>;
     /// Removes an agent and what it was asked; false when there is none.
     async fn revoke_agent(&self, by: &Actor, id: &str, now: Timestamp) -> Result<bool>;
     /// Asks an agent; it has until `until`.
@@ -293,6 +298,18 @@ impl FleetStore for Database {
     async fn agent_heard(&self, id: &str, stamp: i64, now: Timestamp) -> Result<bool> {
         let sql = "UPDATE agents SET version = $2, seen_at = $3 WHERE id = $1 AND version < $2";
         Ok(self.db.write(sql, args![id, stamp, micros(now)]).await? == 1)
+    }
+
+    async fn agent_answered(&self, id: &str, now: Timestamp) -> Result<()> {
+        let mut tx = self.db.begin().await?;
+        let sql = format!("SELECT {AGENT} FROM agents WHERE id = $1{}", self.db.for_update());
+        let Some(row) = tx.row(sql, args![id]).await? else { return Ok(()) };
+        let agent = read_agent(&row)?;
+        if agent.first_answer_at.is_none() {
+            let agent = Agent { first_answer_at: Some(now), ..agent };
+            tx.execute("UPDATE agents SET json = $2 WHERE id = $1", args![id, json(&agent)?]).await?;
+        }
+        tx.commit().await
     }
 
     async fn revoke_agent(&self, by: &Actor, id: &str, now: Timestamp) -> Result<bool> {

@@ -201,6 +201,7 @@ async fn a_flood_before_the_first_request_of_an_agent_does_not_keep_it_out() {
         protocol: 1,
         joined_at: now,
         seen_at: now,
+        first_answer_at: None,
         latency_ms: None,
         latency: Default::default(),
         running: 0,

@@ -218,6 +218,7 @@ impl PointOfPresence {
             protocol: 1,
             joined_at: now,
             seen_at: now,
+            first_answer_at: None,
             latency_ms: None,
             latency: Default::default(),
             running: 0,

@@ -244,6 +244,9 @@ impl Services {
             let words = "The question is over: it was answered, or its time has passed.";
             return Err(refuse("late", ApiError::conflict(words)));
         }
+        if agent.first_answer_at.is_none() {
+            self.store().agent_answered(&agent.id, now).await.map_err(unavailable)?;
+        }
         metrics::counter!("domainscope_agent_answers_total", "agent" => agent.id).increment(1);
         ANSWERED.notify_waiters();
         Ok(())

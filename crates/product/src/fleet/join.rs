@@ -69,6 +69,7 @@ impl Services {
             protocol: join.protocol.min(PROTOCOL),
             joined_at: now,
             seen_at: now,
+            first_answer_at: None,
             latency_ms: None,
             latency: Default::default(),
             running: 0,
@@ -110,12 +111,20 @@ impl Services {
                     "The id {asked} exists, and two members never share one. Join as {suggested}, or revoke {asked} \
                      first. The token is still unused."
                 );
-                refusals::keep(RefusedJoin { id: asked, suggested, network: network.into(), at: now });
+                let join = RefusedJoin {
+                    id: asked,
+                    suggested,
+                    network: network.into(),
+                    region: agent.region,
+                    version: agent.version,
+                    at: now,
+                };
+                refusals::keep(&**self.store(), join).await?;
                 Err(refuse("id_exists", ApiError::conflict(words)))
             }
             JoinOutcome::Joined => {
                 tracing::info!(agent = asked, region = agent.region, "a point of presence joined");
-                refusals::settle(Some(network), &asked);
+                refusals::settle(&**self.store(), Some(network), &asked, now).await?;
                 self.joined(agent).await
             }
             JoinOutcome::Repeated(id) => self.joined(Agent { id, ..agent }).await,

@@ -201,6 +201,7 @@ pub async fn report(store: &dyn Store, now: Timestamp) -> ApiResult<FleetReport>
         protocol: a.protocol,
         joined_at: a.joined_at,
         seen_at: a.seen_at,
+        first_answer_at: a.first_answer_at,
         latency_ms: a.latency_ms,
         hours: a.latency.hours(now).into_iter().map(hour).collect(),
     });
@@ -213,6 +214,7 @@ pub async fn report(store: &dyn Store, now: Timestamp) -> ApiResult<FleetReport>
         refused: Vec::new(),
         version: env!("CARGO_PKG_VERSION").into(),
         protocols: (OLDEST_PROTOCOL, PROTOCOL),
+        feature_off: None,
         may_change: false,
         now,
     })
@@ -278,9 +280,10 @@ impl FleetBackend for Services {
             (report.agents, report.claims) = (Vec::new(), (0, 0));
         }
         if caller.org == OrgId::BUILT_IN {
-            report.refused = refusals::of_last_day(report.now);
+            report.refused = refusals::of_last_day(&**self.store(), report.now).await?;
             report.third_parties = self.third_party_views().await?;
         }
+        report.feature_off = (!self.gates.is_on(agents::FEATURE)).then(|| agents::FEATURE.to_string());
         report.may_change = caller.org == OrgId::BUILT_IN && authorize(caller, Action::InviteAgent).is_ok();
         Ok(report)
     }
@@ -309,7 +312,7 @@ impl FleetBackend for Services {
     async fn revoke_agent(&self, caller: &Caller, id: &str) -> ApiResult<()> {
         Self::own_fleet(caller, Action::RevokeAgent)?;
         let found = self.store().revoke_agent(&caller.actor(), id, self.now()).await.map_err(unavailable)?;
-        refusals::settle(None, id);
+        refusals::settle(&**self.store(), None, id, self.now()).await?;
         let shown: String = id.chars().take(80).collect();
         found
             .then_some(())

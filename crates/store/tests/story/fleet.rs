@@ -114,6 +114,12 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     );
     let found = s.agent("fra-1").await.unwrap().unwrap();
     assert_eq!((found.draining, found.seen_at), (true, later(1)));
+    // Its first answer is noted once, and leaves the rest too.
+    s.agent_answered("fra-1", later(1)).await.unwrap();
+    other.agent_answered("fra-1", later(2)).await.unwrap();
+    s.agent_answered("x", later(1)).await.unwrap();
+    let found = s.agent("fra-1").await.unwrap().unwrap();
+    assert_eq!((found.draining, found.first_answer_at), (true, Some(later(1))));
     assert!(s.agent_seen(&agent("fra-1"), 10).await.unwrap());
     // Asked on one replica, taken and answered on the other.
     s.ask_agent("fra-1", "q1", "question", later(2)).await.unwrap();
