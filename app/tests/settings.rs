@@ -281,6 +281,7 @@ async fn a_channel_is_edited_and_its_failed_messages_are_not_dropped_unsaid() {
 #[tokio::test]
 async fn events_say_whether_messages_about_them_were_sent() {
     let t = read(&story(), "/events").await;
+    says(&t, &["seen by alder-main (alder-fleet)"]);
     says(
         &t,
         &[

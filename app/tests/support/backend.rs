@@ -98,7 +98,8 @@ fn events() -> Vec<Event> {
                 note: String::new(),
             },
             acknowledged: None,
-            cluster: None,
+            cluster: Some("alder-main".into()),
+            clusterset: Some("alder-fleet".into()),
             maintenance: None,
         };
     vec![

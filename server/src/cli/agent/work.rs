@@ -23,7 +23,7 @@ const DELIVERIES: usize = 3;
 
 impl Agent {
     /// Asks for work and does it until cancelled; then ends what is under way.
-    pub(super) async fn work(self: Arc<Self>, stop: CancellationToken) {
+    pub(in crate::cli) async fn work(self: Arc<Self>, stop: CancellationToken) {
         let slots = Arc::new(Semaphore::new(AT_ONCE));
         let (mut pause, mut latency_ms, mut is_said) = (PAUSES.0, None, false);
         while !stop.is_cancelled() {
