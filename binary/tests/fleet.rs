@@ -229,6 +229,9 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
 
     // It ends on SIGTERM, restarts, and goes on with its key and no token.
     assert_eq!(running.stop(), Some(0));
+    let fleet = ask(&at, "GET", "/api/v1/fleet").1;
+    let stopped = fleet["agents"].as_array().unwrap().iter().find(|a| a["id"] == "fra-1").cloned();
+    assert_eq!(stopped.unwrap()["state"], "draining", "it said so: it will count as stopped, not as offline");
     let (running, _) = Running::until(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
     until("fra-1 answers again", || {
         of(&ask(&at, "GET", "/api/v1/fqdn?name=www.q7.io").1).filter(|v| v["error"].is_null())

@@ -8,9 +8,9 @@
 use crate::api::{Error, ItemOutcome, Record, Result};
 use crate::checks::{self, DaysOf};
 use crate::cluster_claims::origin;
-use crate::events::StoredChange;
 use crate::codec::{ITEM, JUDGED, json, judged_args, micros, overlay, read_item, same_grounds};
 use crate::db::{Arg, Cells, Db, Tx, args};
+use crate::events::StoredChange;
 use crate::items::reminded;
 use crate::log::{self, Line};
 use crate::outbox;

@@ -3,9 +3,9 @@
 
 use crate::api::{Error, Result};
 use crate::cluster_claims::origin;
-use crate::events::StoredChange;
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, args};
+use crate::events::StoredChange;
 use crate::job::Job;
 use crate::jobs;
 use crate::log::{self, Line};

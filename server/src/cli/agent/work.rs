@@ -87,13 +87,13 @@ impl Agent {
 
     async fn say_draining(&self, latency_ms: Option<u32>) {
         let poll = self.poll(0, latency_ms, true, Duration::ZERO);
-        if let Err(e) = self.exchange::<PollReply>("/agent/v1/poll", &poll).await {
-            tracing::warn!(
-                reason = e.reason,
-                status = e.status,
-                "the server does not know that this agent stops"
-            );
-        }
+        let said = self.exchange::<PollReply>("/agent/v1/poll", &poll);
+        let reason = match tokio::time::timeout(SAY, said).await {
+            Ok(Ok(_)) => return,
+            Ok(Err(e)) => e.reason,
+            Err(_) => format!("no answer within {} s", SAY.as_secs()),
+        };
+        tracing::warn!(reason, "the server does not know that this agent stops");
     }
 
     /// Begins questions, as many as there are hands for; the others are handed out again.
