@@ -29,6 +29,11 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_millisecond(js_sys::Date::now() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
+/// Whether the page is in a tab that is not seen.
+pub(crate) fn is_in_background() -> bool {
+    document().hidden()
+}
+
 /// The element with an id, as what it is.
 pub(crate) fn by_id<T: JsCast>(id: &str) -> Option<T> {
     document().get_element_by_id(id).and_then(|e| e.dyn_into().ok())

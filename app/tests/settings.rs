@@ -67,8 +67,25 @@ async fn the_fleet_says_who_is_where_and_how_to_add_a_place() {
     let t = text(&html);
     says(
         &t,
-        &["alder-fleet · 4 points of presence, 2 online", "gru-1 is offline", "fra-1", "eu-central", "14 ms"],
+        &[
+            "alder-fleet · 6 points of presence, 3 online",
+            "fra-1",
+            "eu-central",
+            "14 ms",
+            "Add point of presence",
+        ],
     );
+    says(
+        &t,
+        &[
+            "gru-1 is offline",
+            "ended without a drain",
+            "moved to fra-1, lhr-1 and sin-1",
+            "goes on with its key",
+        ],
+    );
+    assert!(!t.contains("syd-1 is offline") && t.contains("Stopped"), "it stopped in order: {t}");
+    says(&t, &["covers gru-1, syd-1 with others", "sin-1 is 412 ms away"]);
     says(&t, &["alder-main", "clusterset.k8s.io", "Make a token", "Revoke gru-1"]);
     says(
         &t,
@@ -79,16 +96,36 @@ async fn the_fleet_says_who_is_where_and_how_to_add_a_place() {
             "did not use up the token",
         ],
     );
+    says(&t, &["203.0.113.0/24, id taken", "eu-west", "Refused", "tried to join", "Copy command for fra-2"]);
+    assert!(html.contains("name=\"region\" value=\"eu-west\""), "its region is kept");
     let place =
         |id: &str| html.rfind(&format!("Revoke {id}")).unwrap_or_else(|| panic!("{id} is not listed"));
-    let listed = ["fra-1", "lhr-1", "gru-1", "iad-1"].map(place);
-    assert!(listed.is_sorted(), "by region, those without one last: {listed:?}");
+    let listed = ["gru-1", "sin-1", "iad-1", "syd-1", "fra-1", "lhr-1"].map(place);
+    assert!(listed.is_sorted(), "worst first, then by region: {listed:?}");
     assert!(html.contains("action=\"/fleet\"") && html.contains("value=\"invite\""));
     says(&t, &["Make a token for fra-2", "accepts agents that speak protocol 1 to 2"]);
     assert!(html.contains("clusterclaims/id.k8s.io"), "the claim as YAML");
     // The last day, as a line with its words.
     let line = "Measured in 2 hours of the last 24: median 12 to 14 ms, p95 30 to 90 ms";
-    assert_eq!(html.matches(line).count(), 2, "of each agent that is online");
+    assert_eq!(html.matches(line).count(), 3, "of each agent that is online");
+}
+
+#[tokio::test]
+async fn a_fleet_whose_feature_is_off_says_that_and_not_what_follows_from_it() {
+    let off = || Sample { fleet_off: true, ..Sample::story() };
+    let (status, html) = page(&router(off(), ""), "/fleet").await;
+    assert_eq!(status, 200);
+    let t = text(&html);
+    says(
+        &t,
+        &["Points of presence are turned off", "fleet-agents", "is off", "Turn it on", "Turned off", "gru-1"],
+    );
+    for gone in
+        ["Needs attention", "Start the agent again", "Make a token", "Add point of presence", "moved to"]
+    {
+        assert!(!t.contains(gone), "{gone}: {t}");
+    }
+    assert!(html.contains("/settings/features?feature=fleet-agents") && !html.contains("value=\"invite\""));
 }
 
 #[tokio::test]
@@ -249,6 +286,7 @@ async fn a_channel_is_edited_and_its_failed_messages_are_not_dropped_unsaid() {
 #[tokio::test]
 async fn events_say_whether_messages_about_them_were_sent() {
     let t = read(&story(), "/events").await;
+    says(&t, &["seen by alder-main (alder-fleet)"]);
     says(
         &t,
         &[

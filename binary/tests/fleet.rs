@@ -138,6 +138,32 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     let fleet = ask(&at, "GET", "/api/v1/fleet").1;
     assert_eq!((fleet["id"].as_str(), fleet["set"].as_str()), (Some("alder-main"), Some("alder-main-fleet")));
 
+    // The answer to its request was lost: the file still says that it joins. Repeated, it is the same member.
+    let kept = std::fs::read_to_string(&state).unwrap();
+    assert!(!kept.contains("dsj_"), "the token is of no use any more");
+    drop(running);
+    let mut joining: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    (joining["token"], joining["server"], joining["set"]) = (first.clone().into(), "".into(), "".into());
+    std::fs::write(&state, joining.to_string()).unwrap();
+    let (running, _) = Running::until(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
+    assert_eq!(std::fs::read_to_string(&state).unwrap(), kept);
+    // What can't be kept is not asked for: the token is still unused.
+    let token_of_gru = token();
+    let join = ["--id", "gru-1", "--token", &token_of_gru];
+    let out = agent(&at, &engine, &folder.path().join("none/gru-1.json"), &join).output().unwrap();
+    assert!(!out.status.success() && text(&out.stderr).contains("still unused"), "{}", text(&out.stderr));
+    // A server that is away: the key is kept, and the process that comes next joins with it.
+    let gru = folder.path().join("gru-1.json");
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let mut away = agent(&nobody, &engine, &gru, &join);
+    let away = Running(away.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    until("the key is kept", || std::fs::read_to_string(&gru).ok().filter(|kept| kept.contains("dsj_")));
+    drop(away);
+    let (came, _) = Running::until(agent(&at, &engine, &gru, &[]), "Point of presence gru-1");
+    until("gru-1 is online", || online("gru-1"));
+    drop(came);
+    assert_eq!(ask(&at, "DELETE", "/api/v1/fleet/gru-1").0, 200);
+
     // A used token, an identity that exists (the token stays unused), and one that is no token.
     let other = folder.path().join("other.json");
     let refused = |more: &[&str]| {
@@ -203,6 +229,9 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
 
     // It ends on SIGTERM, restarts, and goes on with its key and no token.
     assert_eq!(running.stop(), Some(0));
+    let fleet = ask(&at, "GET", "/api/v1/fleet").1;
+    let stopped = fleet["agents"].as_array().unwrap().iter().find(|a| a["id"] == "fra-1").cloned();
+    assert_eq!(stopped.unwrap()["state"], "draining", "it said so: it will count as stopped, not as offline");
     let (running, _) = Running::until(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
     until("fra-1 answers again", || {
         of(&ask(&at, "GET", "/api/v1/fqdn?name=www.q7.io").1).filter(|v| v["error"].is_null())

@@ -1,6 +1,7 @@
 // Points of presence and features: a token is made, an agent that wants an identity of another is refused and shown, one is
 // revoked; a feature is turned off and on again, and what it serves follows.
-import type { Locator, Page } from "@playwright/test";
+import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import type { APIResponse, Locator, Page } from "@playwright/test";
 import { start, type Server } from "../support/server.ts";
 import { expect, expectAccessible, hydrated, pictures, test } from "../support/test.ts";
 
@@ -21,6 +22,19 @@ async function looked(page: Page, name: string): Promise<void> {
   await expectAccessible(page);
   await page.setViewportSize({ width: 1440, height: 900 });
   await pictures(page, name);
+}
+
+/** A request to join, signed with a key of its own as an agent signs it. */
+async function join(page: Page, what: { token?: string; id?: string; region: string; version: string }): Promise<APIResponse> {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const body = Buffer.from(JSON.stringify({ protocol: 1, key: publicKey.export({ format: "jwk" }).x, ...what }));
+  const stamp = `${Date.now()}000`;
+  const text = `domainscope-agent-v1\n/agent/v1/join\n\n${stamp}\n${createHash("sha256").update(body).digest("hex")}`;
+  const signature = sign(null, Buffer.from(text), privateKey).toString("base64url");
+  return page.request.post(`${own.url}/agent/v1/join`, {
+    data: body,
+    headers: { "content-type": "application/json", "domainscope-agent": "", "domainscope-stamp": stamp, "domainscope-signature": signature },
+  });
 }
 
 const listed = (page: Page, name: string): Locator => page.getByRole("row").filter({ has: page.getByText(name, { exact: true }) });
@@ -61,29 +75,35 @@ test("a token is made and used by an agent whose identity exists, which the page
   expect(command, "the command with the token").not.toBeNull();
   await looked(page, "fleet-token");
 
-  const joined = await page.request.post(`${own.url}/agent/v1/join`, {
-    data: { protocol: 1, token: command?.[1], id: agent, region: "", version: "0.1.0", key: "A".repeat(43) },
-  });
+  const joined = await join(page, { token: command?.[1], id: agent, region: "over there", version: "0.1.0" });
   expect(joined.status(), await joined.text()).toBe(409);
   await expect(made.getByText(`An agent came and was refused: the id ${agent} exists.`), "without a reload").toBeVisible();
   await page.goto(`${own.url}/fleet`);
   await hydrated(page);
   await expect(page.getByRole("heading", { name: `An agent was refused: the id ${agent} exists` })).toBeVisible();
   await expect(page.getByText("This request did not use up the token.")).toBeVisible();
+  await expect(page.getByRole("row").filter({ hasText: "Refused" })).toContainText("over there");
+  await expect(page.getByRole("button", { name: /^Copy command for lab-\d+$/ })).toBeVisible();
   await looked(page, "fleet-refused");
 
   await page.getByRole("button", { name: /^Make a token for lab-\d+$/ }).click();
   const named = page.locator(".banner").filter({ hasText: "Run this where" });
-  await expect(named).toContainText(/ --id lab-\d+ --token dsj_/);
+  await expect(named, "the region is kept").toContainText(/ --id lab-\d+ --region 'over there' --token dsj_/);
   await hydrated(page);
-  const token = /--id (\S+) --token (dsj_[\w-]+)\.[\w-]+/.exec((await named.textContent()) ?? "");
-  const other = await page.request.post(`${own.url}/agent/v1/join`, {
-    data: { protocol: 1, token: token?.[2], id: token?.[1], region: "here", version: "0.0.9", key: "B".repeat(42) + "A" },
-  });
+  const token = /--id (\S+) --region 'over there' --token (dsj_[\w-]+)\.[\w-]+/.exec((await named.textContent()) ?? "");
+  const other = await join(page, { token: token?.[2], id: token?.[1], region: "here", version: "0.0.9" });
   expect(other.status(), await other.text()).toBe(200);
   await expect(named.getByText(`${token?.[1]} has joined, version 0.0.9.`), "without a reload").toBeVisible();
-  await named.getByRole("link", { name: "Show it in the list" }).click();
-  await expect(listed(page, token?.[1] ?? "")).toContainText("older than this server");
+  await expect(named.getByRole("list", { name: "Joining" })).toContainText("First result: not yet");
+  const row = listed(page, token?.[1] ?? "");
+  await expect(row, "without a reload").toContainText("older than this server");
+  // What is open stays open while the page follows the fleet.
+  await row.locator("summary").click();
+  const read = () => page.waitForResponse((r) => r.url().includes("/api/fn/fleet"), { timeout: 15_000 });
+  await read();
+  await read();
+  await expect(row.locator("button[type=submit]")).toBeVisible();
+  await expect(named, "the token is still shown").toContainText("dsj_");
   await page.request.delete(`${own.url}/api/v1/fleet/${token?.[1]}`);
 });
 

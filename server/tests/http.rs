@@ -10,12 +10,16 @@ mod feature_uses;
 mod feeds;
 #[path = "http/identity.rs"]
 mod identity;
+#[path = "http/joining.rs"]
+mod joining;
 #[path = "http/objects.rs"]
 mod objects;
 #[path = "http/open_tools.rs"]
 mod open_tools;
 #[path = "http/owners.rs"]
 mod owners;
+#[path = "http/polls.rs"]
+mod polls;
 #[path = "http/registered.rs"]
 mod registered;
 #[path = "http/resource_bounds.rs"]

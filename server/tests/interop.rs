@@ -35,6 +35,7 @@ async fn observe(internet: &NetworkObserver, name: &str) -> Observation {
         pending: vec![],
         elsewhere: vec![],
         cluster: None,
+        clusterset: None,
     }
 }
 

@@ -247,13 +247,22 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
             <div class="event-what">
                 <div class="flex items-center gap-2 flex-wrap">{link}<span class="font-semibold">{c.kind.label()}</span><span class="text-muted text-xs mono wrap">{c.field.clone()}</span></div>
                 {what}{note}
-                <p class="hint wrap">{format!("Source: {}", c.source)}</p>
+                <p class="hint wrap">{format!("Source: {}{}", c.source, seen_by(e))}</p>
                 {during}{sent}
             </div>
             <div class="event-side">{severity_pill(c.severity)}{seen}</div>
         </li>
     }
     .into_any()
+}
+
+/// Which installation saw it.
+fn seen_by(e: &Event) -> String {
+    match (&e.cluster, &e.clusterset) {
+        (None, _) => String::new(),
+        (Some(id), None) => format!(" · seen by {id}"),
+        (Some(id), Some(set)) => format!(" · seen by {id} ({set})"),
+    }
 }
 
 /// How the messages about an event stand: those that arrived in one line, each of the others in its own.

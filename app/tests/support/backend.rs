@@ -35,6 +35,8 @@ pub struct Sample {
     pub review: service::addresses::AddressReview,
     pub pointers: Vec<service::addresses::Pointer>,
     pub broken: bool,
+    /// The feature of points of presence is off.
+    pub fleet_off: bool,
     pub health: service::Health,
     pub thresholds: model::judge::Thresholds,
     pub calls: std::sync::Arc<Mutex<Vec<String>>>,
@@ -50,6 +52,7 @@ impl Sample {
             review: service::addresses::AddressReview::default(),
             pointers: Vec::new(),
             broken: false,
+            fleet_off: false,
             health: service::Health::default(),
             thresholds: model::judge::Thresholds::default(),
             calls: std::sync::Arc::default(),
@@ -95,7 +98,8 @@ fn events() -> Vec<Event> {
                 note: String::new(),
             },
             acknowledged: None,
-            cluster: None,
+            cluster: Some("alder-main".into()),
+            clusterset: Some("alder-fleet".into()),
             maintenance: None,
         };
     vec![

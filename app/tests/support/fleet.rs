@@ -29,7 +29,11 @@ fn agent(id: &str, region: &str, state: AgentState) -> AgentView {
         protocol: 1,
         state,
         joined_at: now(),
-        seen_at: if state == AgentState::Offline { now() - 143.minutes() } else { now() },
+        seen_at: match state {
+            AgentState::Offline | AgentState::Stopped => now() - 143.minutes(),
+            _ => now(),
+        },
+        first_answer_at: None,
         latency_ms: (state == AgentState::Online).then_some(14),
         hours: match state {
             AgentState::Online => [(2, 12, 30), (0, 14, 90)].map(hour).into(),
@@ -108,11 +112,15 @@ impl FleetBackend for Sample {
                 agent("gru-1", "sa-east", AgentState::Offline),
                 agent("iad-1", "", AgentState::Draining),
                 agent("lhr-1", "eu-central", AgentState::Online),
+                AgentView { latency_ms: Some(412), ..agent("sin-1", "ap-southeast", AgentState::Online) },
+                agent("syd-1", "au-east", AgentState::Stopped),
             ],
             refused: vec![RefusedJoin {
                 id: "fra-1".into(),
                 suggested: "fra-2".into(),
                 network: "203.0.113.0/24".into(),
+                region: "eu-west".into(),
+                version: "0.1.0".into(),
                 at: now() - 2.minutes(),
             }],
             third_parties: vec![ThirdPartyView {
@@ -126,6 +134,7 @@ impl FleetBackend for Sample {
             }],
             version: "0.1.0".into(),
             protocols: (1, 2),
+            feature_off: self.fleet_off.then(|| "fleet-agents".to_string()),
             may_change: true,
             now: now(),
         })

@@ -94,6 +94,10 @@ pub struct Poll {
     /// How long to wait for work, in milliseconds.
     #[serde(default)]
     pub wait_ms: u32,
+    /// Numbers of the questions that it works on: others that were handed out to it did not arrive and are handed out again.
+    /// Absent from agents that do not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working: Option<Vec<String>>,
 }
 
 /// The answer to [`Poll`].

@@ -114,6 +114,7 @@ impl Scanner {
             pending: Vec::new(),
             elsewhere: Vec::new(),
             cluster: None,
+            clusterset: None,
         };
         Observed { observation, raw, later: soon }
     }

@@ -274,7 +274,11 @@ impl Scanner {
                 expected_version: previous.as_ref().map_or(0, |p| p.version),
                 snapshot: (first || !changes.is_empty())
                     .then(|| changes.iter().map(Change::sentence).collect()),
-                observation: Observation { cluster: grounds.cluster, ..current },
+                observation: Observation {
+                    cluster: grounds.cluster,
+                    clusterset: grounds.clusterset,
+                    ..current
+                },
                 raw: raw.clone(),
                 outcomes,
                 at: now,

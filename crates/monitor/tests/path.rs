@@ -7,7 +7,7 @@ use model::event::{EventKind, EventQuery};
 use model::ids::{LogPosition, OrgId, Vantage};
 use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
-use model::observation::{Part, PartError};
+use model::observation::{Observation, Part, PartError};
 use model::registration::{Party, Protocol, Registration, RegistrationState};
 use model::status::StatusKind;
 use monitor::observer::{InTurn, Progress};
@@ -435,9 +435,9 @@ async fn a_scan_that_does_not_end_is_released_when_the_worker_stops() {
 async fn what_was_observed_carries_the_installation_it_came_from() {
     let s = Stage::new().await;
     let store = &s.scanner.store;
-    let named = async |value: &str, expected| {
+    let claimed = async |name: &str, value: &str, expected| {
         let write = store::ClusterClaimWrite {
-            name: "id.k8s.io".into(),
+            name: name.into(),
             expected,
             metadata: "{}".into(),
             value: value.into(),
@@ -446,17 +446,27 @@ async fn what_was_observed_carries_the_installation_it_came_from() {
         let by = model::account::Actor::system();
         store.write_cluster_claim(&by, &write, s.world.now()).await.unwrap().unwrap().rv
     };
-    let rv = named("alder-main", None).await;
+    let rv = claimed("id.k8s.io", "alder-main", None).await;
     s.scanner.scan(&s.name, true).await.unwrap();
     let stored =
         || async { store.observation(&s.name, &Vantage::local()).await.unwrap().unwrap().observation };
     assert_eq!(stored().await.cluster.as_deref(), Some("alder-main"));
     let newest = store.snapshots(OrgId::BUILT_IN, &s.name, 1).await.unwrap()[0].id;
     let kept = store.snapshot(OrgId::BUILT_IN, &s.name, newest).await.unwrap();
-    assert_eq!(kept.observation.cluster.as_deref(), Some("alder-main"));
+    let origin = |o: &Observation| (o.cluster.clone(), o.clusterset.clone());
+    assert_eq!(origin(&kept.observation), (Some("alder-main".into()), None));
     // Another name of the installation is no change of the domain.
-    named("alder-west", Some(rv)).await;
+    claimed("id.k8s.io", "alder-west", Some(rv)).await;
     s.later(7);
     s.scanner.scan(&s.name, true).await.unwrap();
     assert_eq!((stored().await.cluster.as_deref(), s.events().await), (Some("alder-west"), vec![]));
+    // Nor is that it becomes a member of a set; what is seen from then on carries it, too.
+    claimed("clusterset.k8s.io", "alder-fleet", None).await;
+    s.later(7);
+    s.world_is(Ok(registration("2031-07-06T13:58:57Z")));
+    s.scanner.scan(&s.name, true).await.unwrap();
+    let both = (Some("alder-west".to_string()), Some("alder-fleet".to_string()));
+    assert_eq!(origin(&stored().await), both);
+    let events = store.events(OrgId::BUILT_IN, &EventQuery::default()).await.unwrap().events;
+    assert!(!events.is_empty() && events.iter().all(|e| (e.cluster.clone(), e.clusterset.clone()) == both));
 }

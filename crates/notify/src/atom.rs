@@ -55,6 +55,13 @@ pub fn atom(source: &AtomSource<'_>, events: &[Event]) -> String {
         element("updated", &second(e.at));
         element("summary", &words);
         out.push_str(&format!("    <category term=\"{}\"/>\n", c.kind.as_str()));
+        // Of which installation and set it is, in the schemes of their claims.
+        for (claim, name) in [("id.k8s.io", &e.cluster), ("clusterset.k8s.io", &e.clusterset)] {
+            if let Some(name) = name {
+                let name = escaped(name);
+                out.push_str(&format!("    <category scheme=\"tag:{claim},2020:claim\" term=\"{name}\"/>\n"));
+            }
+        }
         if let Some(link) = link(page(&format!("/domains/{}/events", e.domain))) {
             out.push_str(&format!("    {link}\n"));
         }

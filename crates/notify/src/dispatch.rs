@@ -318,6 +318,7 @@ impl Dispatcher {
                 }
             }
         }
+        let cluster = self.deliverer.cluster();
         let message = Message {
             id: first.dedupe_key(),
             organisation,
@@ -326,7 +327,8 @@ impl Dispatcher {
             at: group.iter().flat_map(|n| n.events.iter().map(|e| e.at)).max().unwrap_or((self.now)()),
             base: self.deliverer.base().cloned(),
             test: false,
-            cluster: self.deliverer.cluster().id,
+            cluster: cluster.id,
+            clusterset: cluster.set,
         };
         Ok(message.sorted())
     }

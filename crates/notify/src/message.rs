@@ -71,6 +71,8 @@ pub struct Message {
     pub test: bool,
     /// Identity of the installation that sends it (`id.k8s.io`); empty when it has none.
     pub cluster: String,
+    /// The set that it is a member of (`clusterset.k8s.io`); empty when of none.
+    pub clusterset: String,
 }
 
 impl Message {
@@ -85,6 +87,7 @@ impl Message {
             base,
             test: true,
             cluster: String::new(),
+            clusterset: String::new(),
         }
     }
 
@@ -134,12 +137,17 @@ impl Message {
         }
     }
 
-    /// Why it was sent, in a sentence.
+    /// Why it was sent and by which installation, in a sentence.
     pub fn sent_by(&self) -> String {
+        let origin = match (self.cluster.as_str(), self.clusterset.as_str()) {
+            ("", _) => String::new(),
+            (id, "") => format!(" of {id}"),
+            (id, set) => format!(" of {id} ({set})"),
+        };
         match self.rules.as_slice() {
-            [] => "Sent by Domainscope.".into(),
-            [one] => format!("Sent by the rule “{one}”."),
-            many => format!("Sent by the rules “{}”.", many.join("”, “")),
+            [] => format!("Sent by Domainscope{origin}."),
+            [one] => format!("Sent by the rule “{one}”{origin}."),
+            many => format!("Sent by the rules “{}”{origin}.", many.join("”, “")),
         }
     }
 

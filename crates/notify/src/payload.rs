@@ -122,12 +122,18 @@ fn webhook(m: &Message, now: Timestamp) -> Value {
         "timestamp": now.to_string(),
         "data": {
             "organisation": m.organisation,
+            "cluster": named(&m.cluster),
+            "clusterset": named(&m.clusterset),
             "severity": m.severity().as_str(),
             "summary": m.subject(),
             "rules": m.rules,
             "domains": domains,
         },
     })
+}
+
+fn named(name: &str) -> Option<&str> {
+    (!name.is_empty()).then_some(name)
 }
 
 fn event_json(e: &Event) -> Value {
@@ -142,6 +148,8 @@ fn event_json(e: &Event) -> Value {
         "new": c.new,
         "source": c.source,
         "sentence": c.sentence(),
+        "cluster": e.cluster,
+        "clusterset": e.clusterset,
     })
 }
 

@@ -316,7 +316,8 @@ impl AlertBackend for Services {
             self.deliverer.base().cloned(),
             self.now(),
         );
-        let message = Message { cluster: self.deliverer.cluster().id, ..message };
+        let notify::Cluster { id: cluster, set: clusterset } = self.deliverer.cluster();
+        let message = Message { cluster, clusterset, ..message };
         let sent = self.deliverer.send(&channel, &message, &[], self.now()).await;
         let at = self.now();
         let result = match sent {

@@ -47,7 +47,9 @@ pub enum AgentState {
     Online,
     /// It ends its work and stops.
     Draining,
-    /// It was not seen for 45 seconds.
+    /// It said that it stops, and was not seen for 45 seconds.
+    Stopped,
+    /// It was not seen for 45 seconds and did not say that it stops.
     Offline,
 }
 
@@ -68,6 +70,9 @@ pub struct AgentView {
     pub joined_at: Timestamp,
     /// When it was seen last.
     pub seen_at: Timestamp,
+    /// When its first answer was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_answer_at: Option<Timestamp>,
     /// Time of a short request to this server, in milliseconds.
     pub latency_ms: Option<u32>,
     /// The hours of the last day in which it was measured, oldest first.
@@ -97,6 +102,12 @@ pub struct RefusedJoin {
     pub suggested: String,
     /// The network that it came from; empty when that is not known.
     pub network: String,
+    /// Where it says that it is; empty when it says nothing.
+    #[serde(default)]
+    pub region: String,
+    /// Version of its program.
+    #[serde(default)]
+    pub version: String,
     /// When.
     pub at: Timestamp,
 }
@@ -131,7 +142,7 @@ pub struct FleetReport {
     pub claims: (u64, u64),
     /// Points of presence, by identity.
     pub agents: Vec<AgentView>,
-    /// Requests to join with a valid token that this process refused in the last day, newest first.
+    /// Requests to join with a valid token that were refused in the last day, newest first.
     #[serde(default)]
     pub refused: Vec<RefusedJoin>,
     /// Measurement networks of third parties; empty while their feature is off.
@@ -141,6 +152,9 @@ pub struct FleetReport {
     /// The oldest and the newest version of the protocol that agents may speak.
     #[serde(default)]
     pub protocols: (u32, u32),
+    /// The feature that is off, if points of presence are: none is asked, and each is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature_off: Option<String>,
     /// Whether the caller may add and revoke.
     pub may_change: bool,
     /// The server's clock.

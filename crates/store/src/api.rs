@@ -103,6 +103,8 @@ pub struct ScanGrounds {
     pub holdings: Vec<(Item, Checks)>,
     /// The id of this installation.
     pub cluster: Option<String>,
+    /// The set that it is a member of.
+    pub clusterset: Option<String>,
 }
 
 /// What a scan means for one organisation that holds the name.

@@ -31,10 +31,16 @@ async fn claim_in(tx: &mut Tx, name: &str) -> Result<Option<StoredClusterClaim>>
     tx.row(sql, args![name]).await?.as_ref().map(read_claim).transpose()
 }
 
-/// The identity of the installation, inside a transaction; `None` before its first start.
-pub(crate) async fn cluster_id(tx: &mut Tx) -> Result<Option<String>> {
-    let row = tx.row("SELECT value FROM cluster_claims WHERE name = $1", args![ID_CLAIM]).await?;
-    row.map(|r| r.text(0)).transpose()
+/// The identity of the installation and the set it is a member of, inside a transaction.
+pub(crate) async fn origin(tx: &mut Tx) -> Result<(Option<String>, Option<String>)> {
+    let sql = "SELECT name, value FROM cluster_claims WHERE name IN ($1, $2)";
+    let rows = tx.rows(sql, args![ID_CLAIM, CLUSTERSET_CLAIM]).await?;
+    let mut origin = (None, None);
+    for r in rows {
+        let is_id = r.text(0)? == ID_CLAIM;
+        *(if is_id { &mut origin.0 } else { &mut origin.1 }) = Some(r.text(1)?);
+    }
+    Ok(origin)
 }
 
 /// The same, locked until the transaction ends.

@@ -8,10 +8,11 @@ use crate::items::By;
 use crate::log::{self, Line};
 use crate::record::severity_rank;
 use jiff::Timestamp;
-use model::event::{Acknowledged, Event, EventKind, EventPage, EventQuery, Severity};
+use model::event::{Acknowledged, Change, Event, EventKind, EventPage, EventQuery, Severity};
 use model::ids::{EventId, LogPosition, OrgId};
 use model::names::DomainName;
 use model::scan::Op;
+use serde::{Deserialize, Serialize};
 
 /// Rows a page unless asked otherwise, and at most.
 const PER_PAGE: (u32, u32) = (50, 200);
@@ -68,19 +69,32 @@ pub(crate) async fn after(
     rows.iter().map(|r| Ok((read(r)?, LogPosition(r.int(9)?)))).collect()
 }
 
+/// What the column `json` of an event holds.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredChange {
+    /// What changed.
+    #[serde(flatten)]
+    pub(crate) change: Change,
+    /// The set that the installation was a member of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) clusterset: Option<String>,
+}
+
 fn read(r: &Cells) -> Result<Event> {
     let acknowledged = match (r.text_or_null(5)?, r.int_or_null(6)?) {
         (Some(by), Some(at)) => Some(Acknowledged { by, at: instant(at)? }),
         _ => None,
     };
+    let stored: StoredChange = read_json(&r.text(4)?)?;
     Ok(Event {
         id: EventId(r.int(0)?),
         org: OrgId(r.int(1)?),
         domain: DomainName::trusted(&r.text(2)?),
         at: instant(r.int(3)?)?,
-        change: read_json(&r.text(4)?)?,
+        change: stored.change,
         acknowledged,
         cluster: r.text_or_null(7)?,
+        clusterset: stored.clusterset,
         maintenance: r.text_or_null(8)?,
     })
 }

@@ -2,10 +2,12 @@
 //! built-in organisation. Work is short-lived: a question, taken by one agent, answered once.
 
 use crate::accounts::audit;
+use crate::agent_work;
 use crate::api::Result;
 use crate::cluster_claims;
 use crate::codec::{instant, json, micros, read_json};
-use crate::db::{Cells, Tx, args};
+use crate::db::{Cells, Db, Tx, args};
+use crate::joining;
 use crate::store::Database;
 use ::fleet::{ID_CLAIM, LatencySeries};
 use async_trait::async_trait;
@@ -88,6 +90,9 @@ pub struct Agent {
     pub joined_at: Timestamp,
     /// When its last request came.
     pub seen_at: Timestamp,
+    /// When its first answer was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_answer_at: Option<Timestamp>,
     /// The time of its last short request, in milliseconds.
     pub latency_ms: Option<u32>,
     /// The times of its short requests over the last day.
@@ -100,10 +105,14 @@ pub struct Agent {
 }
 
 /// What became of a request to join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JoinOutcome {
     /// It is a member now.
     Joined,
+    /// It is a member since an earlier request with the same key: this identity. Nothing was changed.
+    Repeated(String),
+    /// The token was made for this identity and not for the one asked for; it is still unused.
+    Bound(String),
     /// The token is unknown, used or expired.
     Token,
     /// The identity exists; the token is still unused.
@@ -151,15 +160,17 @@ pub trait FleetStore: Send + Sync + 'static {
         expected: Option<LogPosition>,
         now: Timestamp,
     ) -> Result<std::result::Result<StoredClusterClaim, IdentityRule>>;
-    /// Keeps a token to join with, by its hash.
+    /// Keeps a token to join with, by its hash; `id` is the identity that it is for, empty: any.
     async fn add_agent_token(
         &self,
         by: &Actor,
         hash: &str,
+        id: &str,
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<()>;
-    /// Makes an agent a member and uses the token up, or does neither.
+    /// Makes an agent a member and uses the token up, or does neither. Repeated with the same token and key, or with the key
+    /// of the member that has the identity, it finds the member.
     async fn join_agent(&self, token_hash: &str, agent: &Agent, now: Timestamp) -> Result<JoinOutcome>;
     /// All agents, by identity.
     async fn agents(&self) -> Result<Vec<Agent>>;
@@ -169,6 +180,8 @@ pub trait FleetStore: Send + Sync + 'static {
     async fn agent_seen(&self, agent: &Agent, stamp: i64) -> Result<bool>;
     /// The same where an agent reports nothing about itself: what it reported meanwhile stays.
     async fn agent_heard(&self, id: &str, stamp: i64, now: Timestamp) -> Result<bool>;
+    /// Notes that an answer of an agent was accepted for the first time.
+    async fn agent_answered(&self, id: &str, now: Timestamp) -> Result<()>;
     /// Removes an agent and what it was asked; false when there is none.
     async fn revoke_agent(&self, by: &Actor, id: &str, now: Timestamp) -> Result<bool>;
     /// Asks an agent; it has until `until`.
@@ -180,6 +193,10 @@ pub trait FleetStore: Send + Sync + 'static {
         limit: u32,
         now: Timestamp,
     ) -> Result<Vec<(String, String, Timestamp)>>;
+    /// Numbers of the open questions that were handed out to an agent.
+    async fn agent_work_out(&self, agent: &str, now: Timestamp) -> Result<Vec<String>>;
+    /// Takes back an open question that was handed out: it waits for its agent again. False when it is not open.
+    async fn take_back_agent_work(&self, agent: &str, id: &str, now: Timestamp) -> Result<bool>;
     /// The state of a question that an agent wants to answer.
     async fn agent_work(&self, agent: &str, id: &str, now: Timestamp) -> Result<WorkState>;
     /// Keeps the answer to an open question, once; false when it was answered already.
@@ -197,6 +214,12 @@ const AGENT: &str = "json, seen_at";
 fn read_agent(r: &Cells) -> Result<Agent> {
     let agent: Agent = read_json(&r.text(0)?)?;
     Ok(Agent { seen_at: instant(r.int(1)?)?, ..agent })
+}
+
+/// The agent with an identity.
+pub(crate) async fn agent(db: &Db, id: &str) -> Result<Option<Agent>> {
+    let row = db.row(format!("SELECT {AGENT} FROM agents WHERE id = $1"), args![id]).await?;
+    row.as_ref().map(read_agent).transpose()
 }
 
 pub(crate) async fn agents_in(tx: &mut Tx) -> Result<u64> {
@@ -246,48 +269,15 @@ impl FleetStore for Database {
         &self,
         by: &Actor,
         hash: &str,
+        id: &str,
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<()> {
-        let mut tx = self.db.begin().await?;
-        tx.execute("DELETE FROM agent_tokens WHERE expires_at < $1", args![micros(now)]).await?;
-        let sql = "INSERT INTO agent_tokens (token_hash, expires_at, json) VALUES ($1, $2, '{}')";
-        tx.execute(sql, args![hash, micros(expires_at)]).await?;
-        let line = ("join token".to_string(), None, None);
-        audit::append(&mut tx, (OrgId::BUILT_IN, by, now), "agent.token", &[line]).await?;
-        tx.commit().await
+        joining::add_token(&self.db, by, (hash, id), expires_at, now).await
     }
 
     async fn join_agent(&self, token_hash: &str, agent: &Agent, now: Timestamp) -> Result<JoinOutcome> {
-        const OPEN: &str = "token_hash = $1 AND used_at IS NULL AND expires_at > $2";
-        // Strangers do not get the writer's turn.
-        let sql = format!("SELECT token_hash FROM agent_tokens WHERE {OPEN}");
-        if self.db.row(sql, args![token_hash, micros(now)]).await?.is_none() {
-            return Ok(JoinOutcome::Token);
-        }
-        let mut tx = self.db.begin().await?;
-        let server = cluster_claims::lock_identity(&mut tx, &self.db).await?;
-        let sql = format!("UPDATE agent_tokens SET used_at = $2 WHERE {OPEN}");
-        if tx.execute(sql, args![token_hash, micros(now)]).await? != 1 {
-            return Ok(JoinOutcome::Token);
-        }
-        // Where it ends without a member, the transaction is dropped with the token unused.
-        if !cluster_claims::is_member(&mut tx).await? {
-            return Ok(JoinOutcome::NoSet);
-        }
-        let sql = "INSERT INTO agents (id, version, seen_at, json) VALUES ($1, 0, $2, $3) ON CONFLICT (id) DO NOTHING";
-        let is_new = tx.execute(sql, args![agent.id.as_str(), micros(now), json(agent)?]).await? == 1;
-        if !is_new || server.as_deref() == Some(agent.id.as_str()) {
-            return Ok(JoinOutcome::Exists);
-        }
-        if agents_in(&mut tx).await? > AGENTS_MAX {
-            return Ok(JoinOutcome::Full);
-        }
-        let by = Actor { who: format!("agent {}", agent.id), ..Actor::system() };
-        let line = (agent.id.clone(), None, Some(agent.region.clone()));
-        audit::append(&mut tx, (OrgId::BUILT_IN, &by, now), "agent.join", &[line]).await?;
-        tx.commit().await?;
-        Ok(JoinOutcome::Joined)
+        joining::join(&self.db, token_hash, agent, now).await
     }
 
     async fn agents(&self) -> Result<Vec<Agent>> {
@@ -296,8 +286,7 @@ impl FleetStore for Database {
     }
 
     async fn agent(&self, id: &str) -> Result<Option<Agent>> {
-        let row = self.db.row(format!("SELECT {AGENT} FROM agents WHERE id = $1"), args![id]).await?;
-        row.as_ref().map(read_agent).transpose()
+        agent(&self.db, id).await
     }
 
     async fn agent_seen(&self, agent: &Agent, stamp: i64) -> Result<bool> {
@@ -309,6 +298,18 @@ impl FleetStore for Database {
     async fn agent_heard(&self, id: &str, stamp: i64, now: Timestamp) -> Result<bool> {
         let sql = "UPDATE agents SET version = $2, seen_at = $3 WHERE id = $1 AND version < $2";
         Ok(self.db.write(sql, args![id, stamp, micros(now)]).await? == 1)
+    }
+
+    async fn agent_answered(&self, id: &str, now: Timestamp) -> Result<()> {
+        let mut tx = self.db.begin().await?;
+        let sql = format!("SELECT {AGENT} FROM agents WHERE id = $1{}", self.db.for_update());
+        let Some(row) = tx.row(sql, args![id]).await? else { return Ok(()) };
+        let agent = read_agent(&row)?;
+        if agent.first_answer_at.is_none() {
+            let agent = Agent { first_answer_at: Some(now), ..agent };
+            tx.execute("UPDATE agents SET json = $2 WHERE id = $1", args![id, json(&agent)?]).await?;
+        }
+        tx.commit().await
     }
 
     async fn revoke_agent(&self, by: &Actor, id: &str, now: Timestamp) -> Result<bool> {
@@ -334,21 +335,15 @@ impl FleetStore for Database {
         limit: u32,
         now: Timestamp,
     ) -> Result<Vec<(String, String, Timestamp)>> {
-        let waits = "SELECT id FROM agent_work WHERE agent = $1 AND taken_at IS NULL AND expires_at > $2";
-        if self.db.row(format!("{waits} LIMIT 1"), args![agent, micros(now)]).await?.is_none() {
-            return Ok(Vec::new());
-        }
-        let mut tx = self.db.begin().await?;
-        let sql = format!(
-            "UPDATE agent_work SET taken_at = $2 WHERE id IN ({waits} ORDER BY expires_at LIMIT $3{}) \
-             RETURNING id, question, expires_at",
-            self.db.skip_locked()
-        );
-        let rows = tx.rows(sql, args![agent, micros(now), i64::from(limit)]).await?;
-        let taken =
-            rows.iter().map(|r| Ok((r.text(0)?, r.text(1)?, instant(r.int(2)?)?))).collect::<Result<_>>()?;
-        tx.commit().await?;
-        Ok(taken)
+        agent_work::take(&self.db, agent, limit, now).await
+    }
+
+    async fn agent_work_out(&self, agent: &str, now: Timestamp) -> Result<Vec<String>> {
+        agent_work::out(&self.db, agent, now).await
+    }
+
+    async fn take_back_agent_work(&self, agent: &str, id: &str, now: Timestamp) -> Result<bool> {
+        agent_work::take_back(&self.db, agent, id, now).await
     }
 
     async fn agent_work(&self, agent: &str, id: &str, now: Timestamp) -> Result<WorkState> {

@@ -15,7 +15,7 @@ use crate::log::{self, Line};
 use crate::outbox;
 use crate::record::{append_events, locked};
 use crate::resources;
-use ::fleet::ID_CLAIM;
+use ::fleet::{CLUSTERSET_CLAIM, ID_CLAIM};
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::OrgId;
@@ -318,13 +318,15 @@ pub(crate) async fn scan_grounds(db: &Db, name: &DomainName) -> Result<ScanGroun
     let sql = format!(
         "SELECT {ITEM}, (SELECT o.scan_interval_s FROM orgs o WHERE o.id = items.org), \
          (SELECT o.expiry_days FROM orgs o WHERE o.id = items.org), \
-         (SELECT c.value FROM cluster_claims c WHERE c.name = $2) \
+         (SELECT c.value FROM cluster_claims c WHERE c.name = $2), \
+         (SELECT c.value FROM cluster_claims c WHERE c.name = $3) \
          FROM items WHERE name = $1 ORDER BY org"
     );
-    let rows = db.rows(sql, args![name.as_str(), ID_CLAIM]).await?;
-    let cluster = rows.first().map(|r| r.text_or_null(ITEM_LEN + 2)).transpose()?.flatten();
+    let rows = db.rows(sql, args![name.as_str(), ID_CLAIM, CLUSTERSET_CLAIM]).await?;
+    let of = |column| rows.first().map(|r| r.text_or_null(column)).transpose();
+    let (cluster, clusterset) = (of(ITEM_LEN + 2)?.flatten(), of(ITEM_LEN + 3)?.flatten());
     let holdings = rows.iter().map(|r| Ok((read_item(r)?, checks::read(r, ITEM_LEN)?)));
-    Ok(ScanGrounds { holdings: holdings.collect::<Result<_>>()?, cluster })
+    Ok(ScanGrounds { holdings: holdings.collect::<Result<_>>()?, cluster, clusterset })
 }
 
 pub(crate) async fn due_for_judgement(db: &Db, now: Timestamp, limit: u32) -> Result<Vec<Item>> {

@@ -5,6 +5,7 @@
 //! one transaction; positions in the log (`rv`) increase in commit order.
 
 mod accounts;
+mod agent_work;
 mod alerts;
 mod api;
 mod budgets;
@@ -22,6 +23,7 @@ mod index;
 mod items;
 mod job;
 mod jobs;
+mod joining;
 mod log;
 mod migrate;
 mod notification_settings;

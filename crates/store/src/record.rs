@@ -7,9 +7,10 @@
 
 use crate::api::{Error, ItemOutcome, Record, Result};
 use crate::checks::{self, DaysOf};
-use crate::cluster_claims::cluster_id;
+use crate::cluster_claims::origin;
 use crate::codec::{ITEM, JUDGED, json, judged_args, micros, overlay, read_item, same_grounds};
 use crate::db::{Arg, Cells, Db, Tx, args};
+use crate::events::StoredChange;
 use crate::items::reminded;
 use crate::log::{self, Line};
 use crate::outbox;
@@ -231,7 +232,7 @@ async fn put_events(
     if events.iter().all(|(_, changes)| changes.is_empty()) {
         return Ok(());
     }
-    let cluster = cluster_id(tx).await?;
+    let (cluster, clusterset) = origin(tx).await?;
     let (mut rows, mut messages) = (Vec::new(), Vec::new());
     for (org, changes) in events.iter().filter(|(_, changes)| !changes.is_empty()) {
         let from = id;
@@ -243,7 +244,7 @@ async fn put_events(
                 micros(at),
                 change.kind.as_str(),
                 severity_rank(change.severity),
-                json(change)?,
+                json(&StoredChange { change: (*change).clone(), clusterset: clusterset.clone() })?,
                 cluster.clone()
             ]);
             id += 1;

@@ -2,9 +2,10 @@
 //! messages in one transaction.
 
 use crate::api::{Error, Result};
-use crate::cluster_claims::cluster_id;
+use crate::cluster_claims::origin;
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Cells, Db, args};
+use crate::events::StoredChange;
 use crate::job::Job;
 use crate::jobs;
 use crate::log::{self, Line};
@@ -79,6 +80,7 @@ pub(crate) async fn record(
     let first = log::append(&mut tx, lines, now).await?.0;
     if let Some(change) = change {
         let id = first + 1;
+        let (cluster, clusterset) = origin(&mut tx).await?;
         let row = args![
             id,
             org.0,
@@ -86,8 +88,8 @@ pub(crate) async fn record(
             micros(now),
             change.kind.as_str(),
             severity_rank(change.severity),
-            json(change)?,
-            cluster_id(&mut tx).await?
+            json(&StoredChange { change: change.clone(), clusterset })?,
+            cluster
         ];
         tx.insert("INSERT INTO events (id, org, name, at, kind, severity, json, cluster)", vec![row], "")
             .await?;

@@ -60,7 +60,11 @@ enum Action {
         url: String,
     },
     /// Create a token with which one point of presence can join; it works once, for 15 minutes
-    JoinToken,
+    JoinToken {
+        /// Identity of the one that may join with it [default: any]
+        #[arg(long, value_name = "ID", default_value = "")]
+        id: String,
+    },
     /// Create an API token of the first organisation and print it once
     Token {
         /// Name of the token in lists and in the audit log
@@ -125,8 +129,8 @@ pub(super) async fn run(args: AdminArgs, json: bool) -> Result<Outcome> {
     match args.action {
         // Answered above, without a database.
         Action::Crds => {}
-        Action::JoinToken => {
-            let made = super::agent::token(&*store).await?;
+        Action::JoinToken { id } => {
+            let made = super::agent::token(&*store, &id).await?;
             if json {
                 print_json(&serde_json::json!({ "token": made.token, "expires_at": made.expires_at }))?;
             } else {

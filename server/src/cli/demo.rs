@@ -169,11 +169,15 @@ pub(super) fn point_of_presence(
             // A demo with a database of its own may have had one before.
             let by = Actor::system();
             store.revoke_agent(&by, "lab-2", jiff::Timestamp::now()).await?;
-            let token = super::agent::token(&*store).await?;
+            let token = super::agent::token(&*store, "lab-2").await?;
             let base = url::Url::parse(&format!("http://{at}/"))?;
             super::agent::joined(&engine, &base, &token.token, ("lab-2", "loopback")).await
         };
-        match join.await {
+        let joined = tokio::select! {
+            () = stop.cancelled() => return,
+            joined = join => joined,
+        };
+        match joined {
             Ok(agent) => Arc::new(agent).work(stop).await,
             Err(e) => tracing::warn!("the demo has no point of presence: {e:#}"),
         }

@@ -28,6 +28,11 @@ const METRICS: &[(&str, Kind, &str)] = &[
         Counter,
         "Requests of points of presence that were refused, by reason",
     ),
+    (
+        "domainscope_agent_work_taken_back_total",
+        Counter,
+        "Questions that were handed out again because they did not reach their point of presence",
+    ),
     ("domainscope_agents", Gauge, "Points of presence, by state"),
     (
         "domainscope_checks_suspended",
@@ -163,6 +168,7 @@ const FROM_ZERO: &[(&str, &str, &[&str])] = &[
             "signature",
             "stamp",
             "token",
+            "token_id",
             "too_large",
         ],
     ),

@@ -57,6 +57,7 @@ fn agents(report: &FleetReport) {
     let states = [
         (AgentState::Online, "online"),
         (AgentState::Draining, "draining"),
+        (AgentState::Stopped, "stopped"),
         (AgentState::Offline, "offline"),
     ];
     for (state, word) in states {

@@ -79,6 +79,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
             pending: vec![],
             elsewhere: vec![],
             cluster: None,
+            clusterset: None,
         },
     );
     let item = Item::new(OrgId::BUILT_IN, name, Ownership::Watched, now);

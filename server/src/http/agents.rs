@@ -97,7 +97,7 @@ impl Sent {
 async fn join(State(state): State<AppState>, request: Request) -> Response {
     match Sent::read(request, JOIN_MAX).await {
         Ok(sent) => {
-            let outcome = state.services.agent_join(&sent.network, &sent.body).await;
+            let outcome = state.services.agent_join(sent.signed()).await;
             sent.respond(&state, outcome).await
         }
         Err(e) => problem(&e),

@@ -11,13 +11,19 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 pub(crate) struct Agent {
-    id: String,
-    key: KeyPair,
-    server_key: String,
+    pub(crate) id: String,
+    pub(crate) key: KeyPair,
+    pub(crate) server_key: String,
 }
 
 /// A request as an agent sends it: status, body, and whether the server signed the answer.
-async fn send(site: &Site, agent: &Agent, path: &str, stamp: i64, body: &[u8]) -> (StatusCode, Value, bool) {
+pub(crate) async fn send(
+    site: &Site,
+    agent: &Agent,
+    path: &str,
+    stamp: i64,
+    body: &[u8],
+) -> (StatusCode, Value, bool) {
     send_from(site, agent, "127.0.0.1", (path, stamp, body)).await
 }
 
@@ -47,11 +53,11 @@ async fn send_from(
     (status, serde_json::from_slice(&bytes).unwrap_or_default(), is_signed)
 }
 
-fn bytes(value: &impl Serialize) -> Vec<u8> {
+pub(crate) fn bytes(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap()
 }
 
-fn stamp() -> i64 {
+pub(crate) fn stamp() -> i64 {
     Timestamp::now().as_microsecond()
 }
 
@@ -77,7 +83,7 @@ pub(crate) async fn join(site: &Site, token: &JoinToken, id: &str) -> (Agent, St
     (Agent { id: id.into(), ..agent }, status, said)
 }
 
-async fn ids(site: &Site) -> Vec<String> {
+pub(crate) async fn ids(site: &Site) -> Vec<String> {
     let fleet = site.api("GET", "/api/v1/fleet", Value::Null).await.1;
     let agents = fleet["agents"].as_array().cloned().unwrap_or_default();
     agents.iter().filter_map(|a| a["id"].as_str().map(str::to_owned)).collect()
@@ -195,6 +201,7 @@ async fn a_flood_before_the_first_request_of_an_agent_does_not_keep_it_out() {
         protocol: 1,
         joined_at: now,
         seen_at: now,
+        first_answer_at: None,
         latency_ms: None,
         latency: Default::default(),
         running: 0,
@@ -313,6 +320,12 @@ async fn an_agent_that_was_not_heard_of_for_three_polls_is_offline() {
     };
     assert_eq!(state(30).await, [service::AgentState::Online]);
     assert_eq!(state(50).await, [service::AgentState::Offline]);
+    // One that said that it stops has stopped; that is no fault.
+    let fra = site.scanner.store.agent("fra-1").await.unwrap().unwrap();
+    let drains = store::Agent { draining: true, ..fra };
+    assert!(site.scanner.store.agent_seen(&drains, stamp()).await.unwrap());
+    assert_eq!(state(30).await, [service::AgentState::Draining]);
+    assert_eq!(state(50).await, [service::AgentState::Stopped]);
     let (status, said) = site.api("GET", "/api/v1/fleet", Value::Null).await;
     assert!(status == 200 && said["protocols"] == json!([fleet::OLDEST_PROTOCOL, fleet::PROTOCOL]), "{said}");
 }

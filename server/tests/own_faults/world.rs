@@ -209,7 +209,7 @@ impl PointOfPresence {
     pub async fn join_as(w: &World, id: &'static str, args: &EngineArgs) -> PointOfPresence {
         let now = w.clock.now();
         let later = now + SignedDuration::from_mins(5);
-        w.store.add_agent_token(&Actor::system(), id, later, now).await.unwrap();
+        w.store.add_agent_token(&Actor::system(), id, "", later, now).await.unwrap();
         let agent = Agent {
             id: id.into(),
             region: "Frankfurt".into(),
@@ -218,6 +218,7 @@ impl PointOfPresence {
             protocol: 1,
             joined_at: now,
             seen_at: now,
+            first_answer_at: None,
             latency_ms: None,
             latency: Default::default(),
             running: 0,

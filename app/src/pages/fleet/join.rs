@@ -1,21 +1,17 @@
 //! Adding a point of presence: the form that makes a token, the command to run, and whether the agent has come.
 
-use super::{PATH, pill};
+use super::PATH;
+use super::agents::{compared, pill};
+use crate::browser;
 use crate::components::banner::{Tone, banner};
-use crate::components::copy::copy_button;
+use crate::components::copy::{self, copy_button};
 use crate::components::icon::{icon, icon_sm};
-use crate::resource::json_resource;
-use crate::server_fns::{self, FormOutcome, FormResult};
+use crate::components::time::Ago;
+use crate::components::toast::use_toaster;
+use crate::server_fns::{FormOutcome, FormResult};
 use leptos::prelude::*;
 use model::Timestamp;
-use model::time::relative;
-use service::{AgentView, FleetReport, RefusedJoin};
-use std::time::Duration;
-
-/// How often the page asks whether the agent has joined.
-const EVERY: Duration = Duration::from_secs(3);
-/// Looks at most: the token has ended by then.
-const MOST: u32 = 300;
+use service::{AgentState, AgentView, FleetReport, RefusedJoin};
 
 /// The form that makes a token, with what was typed into it.
 pub(super) fn add(outcome: Option<&FormOutcome>) -> AnyView {
@@ -27,7 +23,7 @@ pub(super) fn add(outcome: Option<&FormOutcome>) -> AnyView {
         _ => None,
     });
     view! {
-        <section class="card"><div class="card-head"><h2>"Add a point of presence"</h2></div>
+        <section class="card" id="add"><div class="card-head"><h2>"Add a point of presence"</h2></div>
             <form class="card-body grid grid-cols-1 gap-4 content-start" method="post" action=PATH>
                 {refused}
                 <input type="hidden" name="do" value="invite"/>
@@ -46,43 +42,58 @@ pub(super) fn add(outcome: Option<&FormOutcome>) -> AnyView {
     .into_any()
 }
 
-/// A button that makes a token for this identity.
-pub(super) fn make_for(id: &str) -> AnyView {
+/// For an agent that was refused: its command with a free identity, and a token for that, where it is not at hand.
+pub(super) fn make_for(r: &RefusedJoin) -> AnyView {
+    let (id, region) = (r.suggested.clone(), r.region.clone());
+    let label = format!("Copy command for {id}");
+    let toaster = use_toaster();
+    let copy = {
+        let (id, region) = (id.clone(), region.clone());
+        move |_| copy::put(toaster, "command", &command(&browser::origin(), &id, &region, "TOKEN"))
+    };
     view! {
-        <form method="post" action=PATH>
-            <input type="hidden" name="do" value="invite"/>
-            <input type="hidden" name="id" value=id.to_string()/>
-            <button class="btn btn-sm" type="submit">{icon_sm("plus")}{format!("Make a token for {id}")}</button>
-        </form>
+        <div class="flex items-center gap-2 flex-wrap">
+            <button type="button" class="btn btn-sm noscript:hidden" title="With TOKEN in place of the token, which is still unused" on:click=copy>{icon_sm("copy")}{label}</button>
+            <form method="post" action=PATH>
+                <input type="hidden" name="do" value="invite"/>
+                <input type="hidden" name="id" value=id.clone()/>
+                <input type="hidden" name="region" value=region/>
+                <button class="btn btn-sm" type="submit">{icon_sm("plus")}{format!("Make a token for {id}")}</button>
+            </form>
+        </div>
     }
     .into_any()
 }
 
-/// The command of a token that was made now, and a look out for the agent; nothing else has one.
-pub(super) fn made(f: &FleetReport, outcome: Option<&FormOutcome>) -> Option<AnyView> {
-    let outcome = outcome?;
-    let FormResult::AgentToken { token, site } = &outcome.result else { return None };
-    let (id, region) = (outcome.value("id").trim().to_string(), outcome.value("region").trim().to_string());
+/// What to run where the point of presence is to be.
+fn command(site: &str, id: &str, region: &str, token: &str) -> String {
     let option = |name: &str, value: &str| match value.is_empty() {
         true => String::new(),
         false => format!(" --{name} {}", quoted(value)),
     };
-    let command = format!(
-        "domainscope agent --join {site}{}{} --token {}",
-        option("id", &id),
-        option("region", &region),
-        token.token
-    );
-    let ends = relative(token.expires_at, f.now);
+    format!("domainscope agent --join {site}{}{} --token {token}", option("id", id), option("region", region))
+}
+
+/// The command of a token that was made now, and a look out for the agent; nothing else has one.
+pub(super) fn made(
+    f: &FleetReport,
+    outcome: Option<&FormOutcome>,
+    live: RwSignal<FleetReport>,
+) -> Option<AnyView> {
+    let outcome = outcome?;
+    let FormResult::AgentToken { token, site } = &outcome.result else { return None };
+    let (id, region) = (outcome.value("id").trim().to_string(), outcome.value("region").trim().to_string());
+    let command = command(site, &id, &region, &token.token);
+    let (ends, now) = (token.expires_at, f.now);
     let known: Vec<String> = f.agents.iter().map(|a| a.id.clone()).collect();
     Some(
         view! {
             <div class="banner banner-ok">{icon("ok")}
                 <div class="flex-1 min-w-0 grid grid-cols-1 gap-4 content-start">
                     <div role="status"><strong>"Run this where the point of presence is to be"</strong>
-                        <p>{format!("The token works once and ends {ends}.")}</p></div>
+                        <p>"The token works once and ends "<Ago at=ends now=now/>"."</p></div>
                     <dl class="rec"><div><dt>"Command"</dt><dd>{command.clone()}</dd><dd>{copy_button("Command", command)}</dd></div></dl>
-                    <Arrival id known since=f.now/>
+                    {arrival(id, known, now, live)}
                 </div>
             </div>
         }
@@ -99,49 +110,68 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Whether the agent has come: asked again every few seconds, in the browser.
-#[component]
-fn Arrival(
-    /// The identity that it was given; empty when it makes its own.
-    id: String,
-    /// The members before it came.
-    known: Vec<String>,
-    /// When its token was made.
-    since: Timestamp,
-) -> impl IntoView {
-    let looks = RwSignal::new(0_u32);
-    let data = json_resource(move || looks.get(), |_| server_fns::fleet());
-    let wanted = id.clone();
-    let come = move |f: &FleetReport| -> Option<AgentView> {
-        let is_new = |a: &&AgentView| if wanted.is_empty() { !known.contains(&a.id) } else { a.id == wanted };
-        f.agents.iter().find(is_new).cloned()
-    };
-    let has_come = {
-        let come = come.clone();
-        Memo::new(move |_| data.get().and_then(Result::ok).is_some_and(|p| come(&p.data).is_some()))
-    };
-    Effect::new(move |_| {
-        let tick = move || {
-            if !has_come.get_untracked() && looks.get_untracked() < MOST {
-                looks.update(|n| *n += 1);
-            }
-        };
-        if let Ok(handle) = set_interval_with_handle(tick, EVERY) {
-            on_cleanup(move || handle.clear());
-        }
-    });
+/// Whether the agent has come, and how far it is. `id` is the identity that it was given, empty when it makes its own; `known`
+/// are the members before it came; `since` is when its token was made.
+fn arrival(id: String, known: Vec<String>, since: Timestamp, live: RwSignal<FleetReport>) -> AnyView {
     let name = if id.is_empty() { "the agent".to_string() } else { id.clone() };
-    let words = move || {
-        let report = data.get().and_then(Result::ok)?.data;
-        Some(match come(&report) {
-            Some(agent) => joined(&agent),
-            None => match report.refused.iter().find(|r| r.at >= since && (id.is_empty() || r.id == id)) {
-                Some(refused) => turned_away(refused),
-                None => waits(&name),
-            },
+    let come = Memo::new(move |_| {
+        live.with(|f| {
+            let is_new = |a: &&AgentView| if id.is_empty() { !known.contains(&a.id) } else { a.id == id };
+            let agent = f.agents.iter().find(is_new).cloned();
+            let refused = f.refused.iter().find(|r| r.at >= since && (id.is_empty() || r.id == id)).cloned();
+            let refused = if agent.is_some() { None } else { refused };
+            // Only what is shown, so that nothing is announced again when other figures change.
+            (
+                agent.map(|a| (a.id, a.version, a.state, a.first_answer_at.is_some())),
+                refused,
+                f.version.clone(),
+            )
+        })
+    });
+    let words = move || match come.get() {
+        (Some((id, version, state, _)), ..) => joined(&id, &version, state),
+        (None, Some(refused), _) => turned_away(&refused),
+        (None, None, _) => waits(&name),
+    };
+    let steps = move || {
+        let (agent, refused, ours) = come.get();
+        refused.is_none().then(|| {
+            steps(agent.as_ref().map(|(_, version, _, answered)| (version.as_str(), *answered)), &ours)
         })
     };
-    view! { <div role="status"><Transition fallback=|| ()>{words}</Transition></div> }
+    view! { <div role="status">{words}</div>{steps} }.into_any()
+}
+
+/// How far joining is: version of the agent, once it is a member, and whether it has answered.
+fn steps(agent: Option<(&str, bool)>, ours: &str) -> AnyView {
+    let is_member = agent.is_some();
+    let version = agent.map(|(version, _)| match version == ours {
+        true => version.to_string(),
+        false => format!("{version}, {}", compared(version, ours)),
+    });
+    let answered = agent.is_some_and(|(_, answered)| answered);
+    let step = |name: &str, is_done: bool, is_next: bool, more: Option<String>| {
+        let class = match (is_done, is_next) {
+            (true, _) => "stage done",
+            (false, true) => "stage now",
+            (false, false) => "stage",
+        };
+        let word = if is_done { "done" } else { "not yet" };
+        let picture = is_done.then(|| icon_sm("check"));
+        view! {
+            <div class=class role="listitem"><span>{picture}{name.to_string()}<span class="sr-only">{format!(": {word}")}</span></span>{more.map(|m| view! { <small>{m}</small> })}</div>
+        }
+    };
+    let last = (is_member && !answered).then(|| "when it is asked next".to_string());
+    view! {
+        <div class="stages" role="list" aria-label="Joining">
+            {step("Token", is_member, !is_member, None)}
+            {step("Key", is_member, false, None)}
+            {step("Version", is_member, false, version)}
+            {step("First result", answered, is_member, last)}
+        </div>
+    }
+    .into_any()
 }
 
 fn waits(name: &str) -> AnyView {
@@ -152,10 +182,9 @@ fn waits(name: &str) -> AnyView {
     .into_any()
 }
 
-fn joined(agent: &AgentView) -> AnyView {
-    let words = format!("{} has joined, version {}.", agent.id, agent.version);
-    view! { <p class="flex items-center gap-2">{pill(agent.state)}<span>{words}" "<a href=PATH rel="external">"Show it in the list"</a></span></p> }
-        .into_any()
+fn joined(id: &str, version: &str, state: AgentState) -> AnyView {
+    let words = format!("{id} has joined, version {version}.");
+    view! { <p class="flex items-center gap-2">{pill(state)}<span>{words}</span></p> }.into_any()
 }
 
 fn turned_away(r: &RefusedJoin) -> AnyView {
@@ -169,6 +198,18 @@ fn turned_away(r: &RefusedJoin) -> AnyView {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_command_keeps_the_region() {
+        assert_eq!(
+            super::command("https://scope.example", "sin-2", "ap-southeast", "TOKEN"),
+            "domainscope agent --join https://scope.example --id sin-2 --region ap-southeast --token TOKEN"
+        );
+        assert_eq!(
+            super::command("https://scope.example", "", "", "t"),
+            "domainscope agent --join https://scope.example --token t"
+        );
+    }
+
     #[test]
     fn words_are_quoted_where_a_shell_would_read_something_else() {
         assert_eq!(super::quoted("sa-east"), "sa-east");

@@ -324,6 +324,9 @@ pub struct Event {
     /// Identity of the installation that detected it (`id.k8s.io`); `None` of events from before it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
+    /// The set that the installation was a member of (`clusterset.k8s.io`); `None` when of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusterset: Option<String>,
     /// Note of the maintenance window during which it was detected: no message about it was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<String>,

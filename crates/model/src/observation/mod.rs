@@ -142,6 +142,9 @@ pub struct Observation {
     /// Identity of the installation that observed it (`id.k8s.io`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
+    /// The set that the installation was a member of (`clusterset.k8s.io`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusterset: Option<String>,
 }
 
 impl Observation {
@@ -159,6 +162,7 @@ impl Observation {
             pending: Vec::new(),
             elsewhere: Vec::new(),
             cluster: None,
+            clusterset: None,
         }
     }
 

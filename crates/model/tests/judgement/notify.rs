@@ -24,6 +24,7 @@ fn event(id: i64, kind: EventKind, severity: Severity) -> Event {
         },
         acknowledged: None,
         cluster: None,
+        clusterset: None,
         maintenance: None,
     }
 }

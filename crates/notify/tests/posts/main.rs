@@ -36,7 +36,8 @@ fn message(n: i64) -> Message {
             note: String::new(),
         },
         acknowledged: None,
-        cluster: None,
+        cluster: Some("alder-main".into()),
+        clusterset: Some("alder-fleet".into()),
         maintenance: None,
     };
     let part = Part {
@@ -53,6 +54,7 @@ fn message(n: i64) -> Message {
         base: Some("https://scope.alder.example".parse().unwrap()),
         test: false,
         cluster: "alder-main".into(),
+        clusterset: "alder-fleet".into(),
     }
     .sorted()
 }
@@ -255,6 +257,23 @@ fn channel(target: Target) -> Channel {
     Channel { id: "c".into(), name: "C".into(), target, created_at: now() }
 }
 
+#[test]
+fn messages_and_feeds_say_which_installation_they_are_of() {
+    let m = message(1);
+    assert!(m.sent_by().ends_with(" of alder-main (alder-fleet)."), "{}", m.sent_by());
+    assert!(m.text().contains(&format!("\n--\n{}\n", m.sent_by())), "{}", m.text());
+    let alone = Message { clusterset: String::new(), rules: vec![], ..m.clone() };
+    assert_eq!(alone.sent_by(), "Sent by Domainscope of alder-main.");
+    let source = notify::AtomSource { title: "Events", id: "f", made: now(), base: None };
+    let text = notify::atom(&source, &m.parts[0].events);
+    for wanted in [
+        "<category scheme=\"tag:id.k8s.io,2020:claim\" term=\"alder-main\"/>",
+        "<category scheme=\"tag:clusterset.k8s.io,2020:claim\" term=\"alder-fleet\"/>",
+    ] {
+        assert!(text.contains(wanted), "{text}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_is_signed_so_that_another_implementation_verifies_it() {
     let secret = notify::new_secret([9; 32]);
@@ -275,6 +294,9 @@ async fn a_webhook_is_signed_so_that_another_implementation_verifies_it() {
     let data = &seen["body"]["data"];
     assert_eq!((&seen["body"]["type"], &data["severity"]), (&"domain.events".into(), &"critical".into()));
     assert_eq!(data["domains"][0]["events"].as_array().unwrap().len(), 3);
+    let event = &data["domains"][0]["events"][0];
+    assert_eq!((&event["cluster"], &event["clusterset"]), (&"alder-main".into(), &"alder-fleet".into()));
+    assert_eq!((&data["cluster"], &data["clusterset"]), (&"alder-main".into(), &"alder-fleet".into()));
     // Another secret does not verify.
     let mut other = Sink::start(&["200", &notify::new_secret([8; 32])]);
     let hook = channel(Target::Webhook { url: other.url(), secret: notify::new_secret([9; 32]) });

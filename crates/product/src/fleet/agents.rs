@@ -1,21 +1,19 @@
-//! The server's side of the protocol with points of presence: who may join, what they are asked, and which answers are
+//! The server's side of the protocol with points of presence: what they are asked, and which answers are
 //! taken. Whatever is refused is counted, with the reason, and leaves nothing behind.
 
 use super::refuse::{Refusal, flood, refuse};
-use super::{CLUSTERSET_CLAIM, pace, refusals, server_key, state};
+use super::turn::Turn;
+use super::{pace, server_key, state};
 use crate::{Services, unavailable};
-use ::fleet::{
-    Answer, AnswerSent, Join, Joined, OLDEST_PROTOCOL, PROTOCOL, Poll, PollReply, Question, SignedRequest,
-    Work, accept, checked_id, suggested_id, verify,
-};
-use accounts::{Secret, SecretKind, random_id};
+use ::fleet::{Answer, AnswerSent, PROTOCOL, Poll, PollReply, Question, SignedRequest, Work, accept, verify};
+use accounts::random_id;
 use jiff::SignedDuration;
 use model::Timestamp;
 use monitor::Clock;
-use service::{AgentState, ApiError, ApiResult, RefusedJoin};
+use service::{AgentState, ApiError, ApiResult};
 use std::sync::LazyLock;
 use std::time::Duration;
-use store::{AGENTS_MAX, Agent, JoinOutcome, Store, WorkState};
+use store::{Agent, Store, WorkState};
 use tokio::sync::Notify;
 
 /// The feature that guards points of presence.
@@ -30,9 +28,6 @@ const SKEW: i64 = 300;
 const HANDED_OUT: u32 = 16;
 /// Questions that may wait for one agent; beyond, it is left out.
 pub(super) const QUEUE_MAX: u64 = 64;
-/// Regions are as long as that, in characters.
-const REGION_MAX: usize = 60;
-
 /// Wakes polls when something was asked, and those who asked when an answer came.
 static ASKED: LazyLock<Notify> = LazyLock::new(Notify::new);
 static ANSWERED: LazyLock<Notify> = LazyLock::new(Notify::new);
@@ -48,7 +43,7 @@ pub struct Signed<'a> {
     pub network: &'a str,
 }
 
-fn parse<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
+pub(super) fn parse<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
     serde_json::from_slice(body).map_err(|e| {
         Refusal("garbage", ApiError::invalid(format!("The body is not what this address takes: {e}.")))
     })
@@ -56,16 +51,6 @@ fn parse<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
 
 fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
     parse(body).map_err(Refusal::noted)
-}
-
-fn bad_token() -> Refusal {
-    Refusal("token", ApiError::forbidden("This token is unknown, used or expired: make another one."))
-}
-
-/// The answer to a request to join that shows no valid token. Only these count: an agent with a token gets in while others
-/// fail.
-fn stranger(network: &str, refusal: Refusal) -> ApiError {
-    if pace::may_fail_to_join(network) { refusal.noted() } else { flood() }
 }
 
 /// Refuses a request that is not newer than the last one of its agent.
@@ -77,85 +62,6 @@ fn newest(is_newest: bool) -> ApiResult<()> {
 impl Services {
     fn fleet_is_on(&self) -> ApiResult<::features::Use> {
         self.using(FEATURE).map_err(|e| refuse("feature_off", e))
-    }
-
-    /// Reads a request to join, as far as that is possible without the store.
-    fn join_request(&self, body: &[u8]) -> Result<(::features::Use, Join, Secret), Refusal> {
-        let held = self.using(FEATURE).map_err(|e| Refusal("feature_off", e))?;
-        let join: Join = parse(body)?;
-        if join.protocol < OLDEST_PROTOCOL {
-            let words = format!(
-                "The agent speaks protocol {}, this server {OLDEST_PROTOCOL} to {PROTOCOL}: update the agent.",
-                join.protocol
-            );
-            return Err(Refusal("protocol", ApiError::invalid(words)));
-        }
-        let secret = Secret::read(SecretKind::AgentJoin, &join.token).ok_or_else(bad_token)?;
-        if !join.id.is_empty() {
-            checked_id(&join.id).map_err(|e| Refusal("id", ApiError::invalid(format!("{e}."))))?;
-        }
-        if data_encoding::BASE64URL_NOPAD.decode(join.key.as_bytes()).map(|k| k.len()) != Ok(32) {
-            let words = "The key is not an Ed25519 public key in base64url.";
-            return Err(Refusal("key", ApiError::invalid(words)));
-        }
-        Ok((held, join, secret))
-    }
-
-    /// Makes an agent a member. `network` is where the request came from.
-    ///
-    /// # Errors
-    /// Why it is refused; the token stays unused then.
-    pub async fn agent_join(&self, network: &str, body: &[u8]) -> ApiResult<Joined> {
-        let (_use, join, secret) = self.join_request(body).map_err(|e| stranger(network, e))?;
-        let now = self.now();
-        let asked = if join.id.is_empty() { ::fleet::new_id() } else { join.id.clone() };
-        let one_line =
-            |text: &str, n: usize| text.chars().filter(|c| !c.is_control()).take(n).collect::<String>();
-        let agent = Agent {
-            id: asked.clone(),
-            region: one_line(join.region.trim(), REGION_MAX),
-            key: join.key.clone(),
-            version: one_line(&join.version, 40),
-            protocol: join.protocol.min(PROTOCOL),
-            joined_at: now,
-            seen_at: now,
-            latency_ms: None,
-            latency: Default::default(),
-            running: 0,
-            draining: false,
-        };
-        match self.store().join_agent(secret.hash().as_str(), &agent, now).await.map_err(unavailable)? {
-            JoinOutcome::Token => Err(stranger(network, bad_token())),
-            JoinOutcome::NoSet => {
-                let words = "This server is a member of no set: make another token, which makes the set.";
-                Err(refuse("no_set", ApiError::conflict(words)))
-            }
-            JoinOutcome::Full => {
-                let words = format!("The set has {AGENTS_MAX} points of presence, which is the limit.");
-                Err(refuse("limit", ApiError::invalid(words)))
-            }
-            JoinOutcome::Exists => {
-                let server = super::identity(&**self.store(), None, now).await?;
-                let agents = self.store().agents().await.map_err(unavailable)?;
-                let is_free = |id: &str| id != server && !agents.iter().any(|a| a.id == id);
-                let suggested = suggested_id(&asked, is_free);
-                let words = format!(
-                    "The id {asked} exists, and two members never share one. Join as {suggested}, or revoke {asked} \
-                     first. The token is still unused."
-                );
-                refusals::keep(RefusedJoin { id: asked, suggested, network: network.into(), at: now });
-                Err(refuse("id_exists", ApiError::conflict(words)))
-            }
-            JoinOutcome::Joined => {
-                tracing::info!(agent = asked, region = agent.region, "a point of presence joined");
-                pace::remember(&asked, &agent.key);
-                refusals::settle(Some(network), &asked);
-                let server = super::identity(&**self.store(), None, now).await?;
-                let set = self.store().cluster_claim(CLUSTERSET_CLAIM).await.map_err(unavailable)?;
-                let set = set.map(|c| c.value).unwrap_or_default();
-                Ok(Joined { id: asked, set, server, protocol: agent.protocol })
-            }
-        }
     }
 
     /// The agent that signed a request.
@@ -237,15 +143,31 @@ impl Services {
             ..agent
         };
         newest(self.store().agent_seen(&seen, signed.request.stamp).await.map_err(unavailable)?)?;
-        let limit = if poll.draining { 0 } else { poll.capacity.min(HANDED_OUT) };
-        let until = tokio::time::Instant::now() + Duration::from_millis(poll.wait_ms.into()).min(POLL_MAX);
-        if limit == 0 {
+        let turn = Turn::begin(&seen.id);
+        if let Some(working) = &poll.working {
+            self.take_back_unlisted(&seen.id, working).await?;
+        }
+        if poll.draining {
+            self.give_up_waiting(&seen.id).await?;
             return Ok(PollReply::default());
         }
-        loop {
+        let limit = poll.capacity.min(HANDED_OUT);
+        let until = tokio::time::Instant::now() + Duration::from_millis(poll.wait_ms.into()).min(POLL_MAX);
+        while limit > 0 && !turn.is_over() {
             let asked = ASKED.notified();
             let taken =
                 self.store().take_agent_work(&seen.id, limit, self.now()).await.map_err(unavailable)?;
+            if turn.is_over() {
+                // This response may reach nobody any more: the newer poll gets the work.
+                for (id, ..) in taken {
+                    self.store()
+                        .take_back_agent_work(&seen.id, &id, self.now())
+                        .await
+                        .map_err(unavailable)?;
+                }
+                ASKED.notify_waiters();
+                break;
+            }
             if !taken.is_empty() {
                 let work = taken.into_iter().filter_map(|(id, question, until)| {
                     Some(Work { id, until, question: serde_json::from_str(&question).ok()? })
@@ -254,10 +176,39 @@ impl Services {
             }
             // A feature that is turned off does not wait for the end of polls.
             if tokio::time::Instant::now() >= until || !self.gates.is_on(FEATURE) {
-                return Ok(PollReply::default());
+                break;
             }
-            let _ = tokio::time::timeout(LOOK, asked).await;
+            tokio::select! {
+                () = turn.over() => break,
+                _ = tokio::time::timeout(LOOK, asked) => {}
+            }
         }
+        Ok(PollReply::default())
+    }
+
+    /// Takes back what was handed out to an agent and did not arrive: what it does not say that it works on.
+    async fn take_back_unlisted(&self, agent: &str, working: &[String]) -> ApiResult<()> {
+        let out = self.store().agent_work_out(agent, self.now()).await.map_err(unavailable)?;
+        for id in out.iter().filter(|id| !working.contains(id)) {
+            let is_back = self.store().take_back_agent_work(agent, id, self.now()).await;
+            if is_back.map_err(unavailable)? {
+                metrics::counter!("domainscope_agent_work_taken_back_total").increment(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers what waits for an agent that stops, so that those who asked do not wait for it.
+    async fn give_up_waiting(&self, agent: &str) -> ApiResult<()> {
+        let failed = Answer::Failed { reason: "it is about to stop".into() };
+        let Ok(text) = serde_json::to_string(&failed) else { return Err(ApiError::internal()) };
+        let most = u32::try_from(QUEUE_MAX).unwrap_or(u32::MAX);
+        let waiting = self.store().take_agent_work(agent, most, self.now()).await.map_err(unavailable)?;
+        for (id, ..) in waiting {
+            self.store().answer_agent_work(agent, &id, &text, self.now()).await.map_err(unavailable)?;
+        }
+        ANSWERED.notify_waiters();
+        Ok(())
     }
 
     /// Takes an answer, if it is one to an open question that this agent was asked.
@@ -292,6 +243,9 @@ impl Services {
         if !kept.map_err(unavailable)? {
             let words = "The question is over: it was answered, or its time has passed.";
             return Err(refuse("late", ApiError::conflict(words)));
+        }
+        if agent.first_answer_at.is_none() {
+            self.store().agent_answered(&agent.id, now).await.map_err(unavailable)?;
         }
         metrics::counter!("domainscope_agent_answers_total", "agent" => agent.id).increment(1);
         ANSWERED.notify_waiters();

@@ -1,12 +1,14 @@
 //! The fleet: identity, points of presence, and the view of a name from all of them.
 
 pub mod agents;
+mod join;
 mod pace;
 mod places;
 mod refusals;
 mod refuse;
 mod second;
 mod third;
+mod turn;
 mod web;
 
 pub use places::{AgentEngine, answer as answer_question};
@@ -35,7 +37,7 @@ use service::{
 };
 use store::{Agent, ClusterClaimWrite, IdentityRule, Store, StoredClusterClaim};
 
-/// Seconds without a request after which an agent counts as offline: three polls.
+/// Seconds without a request after which an agent counts as offline, or as stopped if it said so: three polls.
 const ONLINE_SECONDS: i64 = 45;
 /// Minutes that a token to join with lives.
 const TOKEN_MINUTES: i64 = 15;
@@ -119,14 +121,15 @@ pub async fn identity(store: &dyn Store, named: Option<&str>, now: Timestamp) ->
     Err(ApiError::unavailable("The identity of the installation could not be written; start again."))
 }
 
-/// Makes a token with which one agent can join, and the set if there is none.
+/// Makes a token with which one agent can join, and the set if there is none. `id` is what the agent will be called; empty
+/// where that is open.
 ///
 /// # Errors
 /// `Unavailable` when the store does not answer.
-pub async fn join_token(store: &dyn Store, by: &Actor, now: Timestamp) -> ApiResult<AgentToken> {
+pub async fn join_token(store: &dyn Store, by: &Actor, id: &str, now: Timestamp) -> ApiResult<AgentToken> {
     if store.cluster_claim(CLUSTERSET_CLAIM).await.map_err(unavailable)?.is_none() {
-        let id = identity(store, None, now).await?;
-        let stem: String = id.chars().take(57).collect();
+        let server = identity(store, None, now).await?;
+        let stem: String = server.chars().take(57).collect();
         let write = ClusterClaimWrite {
             name: CLUSTERSET_CLAIM.into(),
             expected: None,
@@ -142,7 +145,7 @@ pub async fn join_token(store: &dyn Store, by: &Actor, now: Timestamp) -> ApiRes
     let key = server_key(store, now).await?;
     let secret = Secret::generate(SecretKind::AgentJoin);
     let expires_at = now + SignedDuration::from_mins(TOKEN_MINUTES);
-    store.add_agent_token(by, secret.hash().as_str(), expires_at, now).await.map_err(unavailable)?;
+    store.add_agent_token(by, secret.hash().as_str(), id, expires_at, now).await.map_err(unavailable)?;
     let token = JoinToken { secret: secret.expose().to_string(), server_key: key.public() };
     Ok(AgentToken { token: token.text(), expires_at })
 }
@@ -169,12 +172,12 @@ fn hour(h: ::fleet::HourLatency) -> LatencyHour {
 }
 
 fn state(agent: &Agent, now: Timestamp) -> AgentState {
-    if now.duration_since(agent.seen_at) > SignedDuration::from_secs(ONLINE_SECONDS) {
-        AgentState::Offline
-    } else if agent.draining {
-        AgentState::Draining
-    } else {
-        AgentState::Online
+    let is_gone = now.duration_since(agent.seen_at) > SignedDuration::from_secs(ONLINE_SECONDS);
+    match (is_gone, agent.draining) {
+        (true, true) => AgentState::Stopped,
+        (true, false) => AgentState::Offline,
+        (false, true) => AgentState::Draining,
+        (false, false) => AgentState::Online,
     }
 }
 
@@ -198,6 +201,7 @@ pub async fn report(store: &dyn Store, now: Timestamp) -> ApiResult<FleetReport>
         protocol: a.protocol,
         joined_at: a.joined_at,
         seen_at: a.seen_at,
+        first_answer_at: a.first_answer_at,
         latency_ms: a.latency_ms,
         hours: a.latency.hours(now).into_iter().map(hour).collect(),
     });
@@ -210,6 +214,7 @@ pub async fn report(store: &dyn Store, now: Timestamp) -> ApiResult<FleetReport>
         refused: Vec::new(),
         version: env!("CARGO_PKG_VERSION").into(),
         protocols: (OLDEST_PROTOCOL, PROTOCOL),
+        feature_off: None,
         may_change: false,
         now,
     })
@@ -275,9 +280,10 @@ impl FleetBackend for Services {
             (report.agents, report.claims) = (Vec::new(), (0, 0));
         }
         if caller.org == OrgId::BUILT_IN {
-            report.refused = refusals::of_last_day(report.now);
+            report.refused = refusals::of_last_day(&**self.store(), report.now).await?;
             report.third_parties = self.third_party_views().await?;
         }
+        report.feature_off = (!self.gates.is_on(agents::FEATURE)).then(|| agents::FEATURE.to_string());
         report.may_change = caller.org == OrgId::BUILT_IN && authorize(caller, Action::InviteAgent).is_ok();
         Ok(report)
     }
@@ -298,7 +304,7 @@ impl FleetBackend for Services {
             }
         }
         let _use = self.using(agents::FEATURE)?;
-        let made = join_token(&**self.store(), &caller.actor(), self.now()).await?;
+        let made = join_token(&**self.store(), &caller.actor(), id, self.now()).await?;
         self.scanner.hub.recorded();
         Ok(made)
     }
@@ -306,7 +312,7 @@ impl FleetBackend for Services {
     async fn revoke_agent(&self, caller: &Caller, id: &str) -> ApiResult<()> {
         Self::own_fleet(caller, Action::RevokeAgent)?;
         let found = self.store().revoke_agent(&caller.actor(), id, self.now()).await.map_err(unavailable)?;
-        refusals::settle(None, id);
+        refusals::settle(&**self.store(), None, id, self.now()).await?;
         let shown: String = id.chars().take(80).collect();
         found
             .then_some(())

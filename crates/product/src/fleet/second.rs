@@ -16,7 +16,7 @@ use store::{Agent, Store};
 
 /// How long a point of presence may take; a scan has 100 seconds.
 const PATIENCE: Duration = Duration::from_secs(12);
-/// Points of presence that are asked in turn when one is silent: it may be gone and not yet count as offline.
+/// Points of presence that are asked in turn when one is silent (it may be gone and not yet count as offline) or could not look.
 const ATTEMPTS: usize = 3;
 /// Questions that a point of presence may have before it is not asked for latencies: these are the least urgent.
 const BUSY: u64 = 8;
@@ -42,6 +42,18 @@ fn choose<'a>(agents: &'a [Agent], name: &DomainName) -> Option<&'a Agent> {
     agents.iter().find(|a| a.id == id)
 }
 
+/// Why an answer is no second look: the reason that the agent gives.
+fn why(answer: Answer) -> String {
+    match answer {
+        Answer::Failed { reason } => reason,
+        _ => "it answered another question".into(),
+    }
+}
+
+fn failed(agent: &Agent, reason: &str) {
+    tracing::info!(agent = agent.id, reason, "a point of presence gave no second look");
+}
+
 #[async_trait]
 impl SecondPlace for SecondLook {
     async fn answering(&self, name: &DomainName) -> Option<Elsewhere> {
@@ -58,12 +70,10 @@ impl SecondPlace for SecondLook {
                     };
                     return Some(Elsewhere { place, answering: seen.answering_servers() });
                 }
-                Ok(_) => return None,
-                Err(reason) => {
-                    tracing::info!(agent = agent.id, reason, "a point of presence gave no second look");
-                    agents.retain(|a| a.id != agent.id);
-                }
+                Ok(answer) => failed(&agent, &why(answer)),
+                Err(reason) => failed(&agent, &reason),
             }
+            agents.retain(|a| a.id != agent.id);
         }
         None
     }

@@ -62,6 +62,7 @@ fn schema() -> Value {
                     "source": text("Who stated the new value."),
                     "message": text("What changed, in a sentence."),
                     "cluster": text("Identity of the installation that detected it (id.k8s.io)."),
+                    "clusterset": text("The set that the installation was a member of (clusterset.k8s.io)."),
                 },
             },
             "status": {
@@ -106,6 +107,7 @@ fn object(org: OrgId, namespace: &str, event: &Event, rv: LogPosition) -> Value 
             "source": event.change.source,
             "message": event.change.sentence(),
             "cluster": event.cluster,
+            "clusterset": event.clusterset,
         },
         "status": {},
     });

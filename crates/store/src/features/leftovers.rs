@@ -61,8 +61,10 @@ pub(super) async fn clean(db: &Db, data: &str, now: Timestamp) -> std::result::R
         "agent-questions" => "DELETE FROM agent_work WHERE id IN (SELECT id FROM agent_work LIMIT $1)",
         // An empty set: its last member was revoked before.
         "fleet-set" => return clean_set(db, now).await.map_err(failed),
+        // With it goes what was refused.
         "fleet-key" => {
-            "DELETE FROM settings WHERE (org, key) IN (SELECT org, key FROM settings WHERE key = 'fleet-key' LIMIT $1)"
+            "DELETE FROM settings WHERE (org, key) IN (SELECT org, key FROM settings \
+             WHERE key IN ('fleet-key', 'fleet-refused') LIMIT $1)"
         }
         "agent-tokens" => {
             "DELETE FROM agent_tokens WHERE token_hash IN (SELECT token_hash FROM agent_tokens LIMIT $1)"
@@ -100,7 +102,9 @@ pub(super) async fn left(
         ("fleet-set", _) => {
             ("SELECT CAST(1 AS BIGINT), value FROM cluster_claims WHERE name = 'clusterset.k8s.io'", "")
         }
-        ("fleet-key", _) => ("SELECT org, key FROM settings WHERE key = 'fleet-key'", ""),
+        ("fleet-key", _) => {
+            ("SELECT org, key FROM settings WHERE key IN ('fleet-key', 'fleet-refused') ORDER BY key", "")
+        }
         ("agent-tokens", _) => ("SELECT CAST(1 AS BIGINT), 'join token' FROM agent_tokens", ""),
         ("third-party-usage", _) => (
             "SELECT CAST(1 AS BIGINT), host FROM host_budgets WHERE host LIKE 'third-party/%' ORDER BY host",

@@ -27,7 +27,7 @@ async fn put(
 }
 
 async fn token(s: &dyn Store, hash: &str) {
-    s.add_agent_token(&Actor::system(), hash, later(15), now()).await.unwrap();
+    s.add_agent_token(&Actor::system(), hash, "", later(15), now()).await.unwrap();
 }
 
 pub async fn claims_of_identity_follow_their_rules(place: &Place) {
@@ -80,9 +80,21 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     assert_eq!(join("none", "fra-1").await, JoinOutcome::Token);
     assert_eq!(join("one", "alder-main").await, JoinOutcome::Exists, "the server has this identity");
     assert_eq!(join("one", "fra-1").await, JoinOutcome::Joined, "the token was still unused");
-    assert_eq!(join("one", "fra-2").await, JoinOutcome::Token, "used");
+    assert_eq!(join("one", "fra-2").await, JoinOutcome::Repeated("fra-1".into()), "used by this key");
+    s.add_agent_token(&Actor::system(), "named", "gru-1", later(15), now()).await.unwrap();
+    assert_eq!(join("named", "gru-2").await, JoinOutcome::Bound("gru-1".into()));
+    assert_eq!(join("named", "gru-1").await, JoinOutcome::Joined, "it was still unused");
+    assert!(s.revoke_agent(&Actor::system(), "gru-1", later(1)).await.unwrap());
+    assert_eq!(join("named", "gru-1").await, JoinOutcome::Token, "revoked: repeating it does not help");
     token(&*s, "two").await;
-    assert_eq!(join("two", "fra-1").await, JoinOutcome::Exists);
+    let other_key = store::Agent { key: "other".into(), ..agent("fra-1") };
+    assert_eq!(s.join_agent("two", &other_key, later(1)).await.unwrap(), JoinOutcome::Exists);
+    // The same key: who joined before, whatever the token; an unused one stays so.
+    let repeated = JoinOutcome::Repeated("fra-1".into());
+    assert_eq!(join("two", "fra-1").await, repeated);
+    assert_eq!(join("one", "fra-1").await, repeated);
+    assert_eq!(s.join_agent("one", &other_key, later(1)).await.unwrap(), JoinOutcome::Token);
+    assert_eq!(s.join_agent("one", &agent("fra-1"), later(60)).await.unwrap(), repeated, "expired meanwhile");
     let late = s.join_agent("two", &agent("fra-2"), later(16)).await.unwrap();
     assert_eq!(late, JoinOutcome::Token, "expired");
     assert_eq!(other.agents().await.unwrap().len(), 1);
@@ -102,6 +114,12 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     );
     let found = s.agent("fra-1").await.unwrap().unwrap();
     assert_eq!((found.draining, found.seen_at), (true, later(1)));
+    // Its first answer is noted once, and leaves the rest too.
+    s.agent_answered("fra-1", later(1)).await.unwrap();
+    other.agent_answered("fra-1", later(2)).await.unwrap();
+    s.agent_answered("x", later(1)).await.unwrap();
+    let found = s.agent("fra-1").await.unwrap().unwrap();
+    assert_eq!((found.draining, found.first_answer_at), (true, Some(later(1))));
     assert!(s.agent_seen(&agent("fra-1"), 10).await.unwrap());
     // Asked on one replica, taken and answered on the other.
     s.ask_agent("fra-1", "q1", "question", later(2)).await.unwrap();
@@ -111,6 +129,15 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     let taken = other.take_agent_work("fra-1", 9, now()).await.unwrap();
     assert_eq!(taken, [("q1".to_string(), "question".to_string(), later(2))]);
     assert!(s.take_agent_work("fra-1", 9, now()).await.unwrap().is_empty(), "once");
+    // It did not arrive: it waits again, for the same agent.
+    assert_eq!(s.agent_work_out("fra-1", now()).await.unwrap(), ["q1"]);
+    assert!(s.agent_work_out("fra-2", now()).await.unwrap().is_empty());
+    assert!(!s.take_back_agent_work("fra-2", "q1", now()).await.unwrap());
+    assert!(!s.take_back_agent_work("fra-1", "q1", later(3)).await.unwrap(), "its time is over");
+    assert!(s.take_back_agent_work("fra-1", "q1", now()).await.unwrap());
+    assert!(!other.take_back_agent_work("fra-1", "q1", now()).await.unwrap(), "once");
+    assert!(s.agent_work_out("fra-1", now()).await.unwrap().is_empty());
+    assert_eq!(other.take_agent_work("fra-1", 9, now()).await.unwrap(), taken);
     assert_eq!(s.agent_work("fra-2", "q1", now()).await.unwrap(), WorkState::Unknown, "of another agent");
     assert!(matches!(other.agent_work("fra-1", "q1", now()).await.unwrap(), WorkState::Open(_)));
     assert!(!other.answer_agent_work("fra-1", "q1", "late", later(3)).await.unwrap());
@@ -118,6 +145,7 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     assert!(other.answer_agent_work("fra-1", "q1", "answer", now()).await.unwrap());
     assert!(!other.answer_agent_work("fra-1", "q1", "again", now()).await.unwrap());
     assert_eq!(s.agent_work("fra-1", "q1", now()).await.unwrap(), WorkState::Over);
+    assert!(!s.take_back_agent_work("fra-1", "q1", now()).await.unwrap(), "answered");
     assert_eq!(s.agent_answer("q1").await.unwrap().as_deref(), Some("answer"));
     s.end_agent_work("q1", now()).await.unwrap();
     assert_eq!(s.agent_answer("q1").await.unwrap(), None);

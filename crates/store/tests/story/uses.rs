@@ -63,7 +63,7 @@ pub async fn use_it(s: &dyn Store, data: &str) {
         ("agents", _) => {
             let end = now() + SignedDuration::from_mins(5);
             let token = format!("one-{}", s.head().await.unwrap().0);
-            s.add_agent_token(&Actor::system(), &token, end, now()).await.unwrap();
+            s.add_agent_token(&Actor::system(), &token, "", end, now()).await.unwrap();
             let set = ClusterClaimWrite {
                 name: CLUSTERSET_CLAIM.into(),
                 expected: None,
@@ -78,7 +78,7 @@ pub async fn use_it(s: &dyn Store, data: &str) {
         ("agent-tokens", _) => {
             let end = now() + SignedDuration::from_mins(5);
             let token = format!("two-{}", s.head().await.unwrap().0);
-            s.add_agent_token(&Actor::system(), &token, end, now()).await.unwrap();
+            s.add_agent_token(&Actor::system(), &token, "", end, now()).await.unwrap();
         }
         ("agent-questions", _) => {
             let id = format!("q-{}", s.head().await.unwrap().0);
@@ -86,7 +86,10 @@ pub async fn use_it(s: &dyn Store, data: &str) {
         }
         // Members are in a set.
         ("fleet-set", _) => {}
-        ("fleet-key", _) => assert_eq!(s.first_setting(ONE, "fleet-key", "key", now()).await.unwrap(), "key"),
+        ("fleet-key", _) => {
+            assert_eq!(s.first_setting(ONE, "fleet-key", "key", now()).await.unwrap(), "key");
+            s.set_setting(ONE, "fleet-refused", "[]", now()).await.unwrap();
+        }
         ("third-party-usage", _) => {
             s.swap_budget("third-party/globalping", None, "{}", now()).await.unwrap().expect("the first");
             let _ = s.swap_budget("rdap.example", None, "{}", now()).await.unwrap();
@@ -122,6 +125,7 @@ pub fn agent(id: &str) -> Agent {
         protocol: 1,
         joined_at: now(),
         seen_at: now(),
+        first_answer_at: None,
         latency_ms: None,
         latency: Default::default(),
         running: 0,

@@ -92,6 +92,7 @@ fn events_totals_and_added_names_keep_their_keys() {
         maintenance: None,
         acknowledged: Some(Acknowledged { by: "a".into(), at: Timestamp::UNIX_EPOCH }),
         cluster: None,
+        clusterset: None,
     };
     let page = EventPage { events: vec![event], total: 1, page: 1, per_page: 50 };
     let event = json!({ "id": 5, "org": 1, "domain": "q7.io", "at": epoch, "kind": "renewed", "severity": "info",

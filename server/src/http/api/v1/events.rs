@@ -38,6 +38,10 @@ struct EventV1 {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     cluster: Option<String>,
+    /// The set that the installation was a member of (`clusterset.k8s.io`); left out where it was of none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    clusterset: Option<String>,
     /// Note of the maintenance window during which it was detected: no message about it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     maintenance: Option<String>,
@@ -66,6 +70,7 @@ impl From<Event> for EventV1 {
             note: e.change.note,
             acknowledged: e.acknowledged.map(|a| AcknowledgedV1 { by: a.by, at: a.at }),
             cluster: e.cluster,
+            clusterset: e.clusterset,
             maintenance: e.maintenance,
         }
     }
