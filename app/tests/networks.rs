@@ -158,19 +158,52 @@ async fn many_small_parts_are_drawn_as_the_prefixes_that_hold_them() {
 }
 
 #[tokio::test]
-async fn claims_beyond_those_that_are_read_are_said_to_be() {
+async fn records_are_listed_in_pages_and_sums_are_those_of_all() {
     let mut claims = Vec::new();
     claim(&mut claims, "web", request(Some("10.20.0.0/24"), None, None));
     claim(&mut claims, "x", request(Some("10.20.0.0/25"), None, None));
     let one = claims.pop().unwrap();
-    let many = |count: usize| -> Vec<Claim> {
-        (0..count).map(|i| Claim { name: format!("c-{i:05}"), ..one.clone() }).collect()
-    };
-    let t = read(&app(many(20_001)), "/networks").await;
-    says(&t, &["more than 20,000 claims", "Not all claims are shown", "first 20,000 claims by name"]);
-    says(&t, &["19,000 more records are not listed"]);
-    let t = read(&app(many(20_000)), "/networks").await;
-    assert!(!t.contains("Not all claims are shown"), "{t}");
+    claims.extend((0..450).map(|i| Claim { name: format!("c-{i:05}"), ..one.clone() }));
+    let (_, html) = page(&app(claims.clone()), "/networks?page=2").await;
+    let t = text(&html);
+    says(&t, &["451 claims", "Unavailable 450", "Allocated 1", "201–400 of 451", "Page 2 of 3"]);
+    says(&t, &["c-00200", "c-00399"]);
+    assert!(!t.contains("c-00199") && !t.contains("c-00400") && !t.contains("Not all"), "{t}");
+    assert!(html.contains("href=\"/networks?block=10.20.0.0%2F24&amp;page=3#claims\""), "{html}");
+    // Beyond the last page is the last page; the allocated record follows the refused ones and can be released.
+    let t = read(&app(claims.clone()), "/networks?page=99").await;
+    says(&t, &["401–451 of 451", "c-00449", "10.20.0.0/24 web", "Release web and its prefix"]);
+    let many = Sample { claims, is_partial: true, ..Sample::of(Vec::new()) };
+    says(&read(&router(many, ""), "/networks").await, &["Not all refused claims are shown"]);
+}
+
+#[tokio::test]
+async fn what_another_organisation_holds_is_not_free_and_not_named() {
+    let mut claims = Vec::new();
+    claim(&mut claims, "pool", request(None, Some("10.20.0.0/22"), Some(24)));
+    let foreign = vec!["10.20.2.0/23".parse().unwrap()];
+    let app = router(Sample { claims, foreign, ..Sample::of(Vec::new()) }, "");
+    let (_, html) = page(&app, "/networks?block=10.20.0.0/22").await;
+    let t = text(&html);
+    says(&t, &["10.20.0.0/22 largest free 10.20.1.0/24 75 % 1", "Held by another organisation"]);
+    says(&t, &["192 of 256 /30 are allocated in whole or in part, 128 of them to other organisations"]);
+    for label in ["10.20.0.0/24, pool", "10.20.1.0/24, free", "10.20.2.0/23, held by another organisation"] {
+        assert!(html.contains(&format!("aria-label=\"{label}\"")), "{label}: {html}");
+    }
+    assert!(html.contains("<title>10.20.3.252/30, held by another organisation<"), "{html}");
+    assert!(!html.contains("secret") && !t.contains("10.20.2.0/23 free"), "{html}");
+    // What is offered is what a claim gets.
+    says(
+        &read(&app, "/networks?block=10.20.0.0/22&name=x&from=10.20.0.0/22&length=24&resource=y").await,
+        &["You would get 10.20.1.0/24"],
+    );
+    says(
+        &read(&app, "/networks?block=10.20.0.0/22&name=x&prefix=10.20.2.0/24&resource=y").await,
+        &["Overlaps addresses that another organisation holds."],
+    );
+    // A block that others hold whole.
+    let t = read(&app, "/networks?block=10.20.2.0/24").await;
+    says(&t, &["100 % used", "Held by another organisation"]);
 }
 
 #[tokio::test]

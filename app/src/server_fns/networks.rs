@@ -3,9 +3,11 @@
 #[cfg(feature = "ssr")]
 mod attention;
 #[cfg(feature = "ssr")]
-mod fold;
+mod form;
 #[cfg(feature = "ssr")]
 mod grid;
+#[cfg(feature = "ssr")]
+mod parts;
 #[cfg(feature = "ssr")]
 pub mod rows;
 #[cfg(feature = "ssr")]
@@ -28,30 +30,43 @@ pub use service::space::PrefixState;
 pub struct Block {
     /// The prefix.
     pub prefix: String,
-    /// Part that is allocated, per cent.
+    /// Part that can't be claimed, per cent: other organisations may hold some of it.
     pub used: f64,
     /// The largest prefix that is free.
     pub largest_free: Option<String>,
-    /// Allocated prefixes in it.
+    /// Prefixes in it that the organisation's claims hold.
     pub claims: usize,
 }
 
-/// One part of a block: an allocated or a free prefix.
+/// What a part of a block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CellState {
+    /// Allocated, in part if it stands for smaller parts.
+    Allocated,
+    /// Another organisation holds it.
+    Foreign,
+    /// A preview would allocate it, or a part of it.
+    Preview,
+    /// It was released, and names still point into it.
+    Released,
+    /// Free.
+    Free,
+}
+
+/// One part of a block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The prefix.
     pub prefix: String,
-    /// The claim that holds it; `None`: free.
+    /// What it is.
+    pub state: CellState,
+    /// The claim that holds it or released it.
     pub claim: Option<String>,
-    /// True for what a preview would allocate.
-    pub preview: bool,
     /// Where it begins, per cent of the block.
     pub start: f64,
     /// Its part of the block, per cent.
     pub width: f64,
-    /// The claim that released it, when names still point into it.
-    #[serde(default)]
-    pub released: Option<String>,
     /// What it holds, when it stands for parts that are too many to draw.
     #[serde(default)]
     pub fold: Option<Fold>,
@@ -87,6 +102,8 @@ pub enum GridState {
     Allocated,
     /// A part of it is allocated.
     Partly,
+    /// Another organisation holds all of it.
+    Foreign,
     /// A claim was refused space in it.
     Refused,
 }
@@ -242,21 +259,22 @@ pub struct Networks {
     pub state: Option<PrefixState>,
     /// Records by state, in the order of [`PrefixState::ALL`], before the list is limited to one.
     pub counts: [usize; 3],
-    /// Records of claims in the block or that match the search, refused ones first, at most [`ROWS_MAX`].
+    /// A page of the records of claims in the block or that match the search, refused ones first: [`ROWS_PER_PAGE`].
     pub claims: Vec<ClaimRow>,
-    /// Records beyond.
-    #[serde(default)]
-    pub more_claims: usize,
+    /// All of them.
+    pub rows: usize,
+    /// Which page, from 1.
+    pub page: usize,
     /// What the form would get.
     pub preview: Option<Preview>,
     /// The form as the object that it makes, once it was previewed.
     #[serde(default)]
     pub yaml: Option<String>,
-    /// Claims that were read.
-    pub total: usize,
-    /// True when there are more than [`CLAIMS_MAX`], which the page leaves out.
+    /// Claims of the organisation.
+    pub total: u64,
+    /// True when there are more refused claims than the page reads.
     #[serde(default)]
-    pub is_cut: bool,
+    pub is_partial: bool,
     /// What of the page's address can't be shown, and why.
     pub error: Option<String>,
     /// The server's clock.
@@ -271,45 +289,62 @@ pub const CELLS_MAX: usize = 256;
 pub const REFUSED_MAX: usize = 12;
 /// Entries of one kind that need attention which are listed.
 pub const ATTENTION_EACH: usize = 10;
-/// Records of claims that are listed.
-pub const ROWS_MAX: usize = 1_000;
-/// Claims that the page reads.
-pub const CLAIMS_MAX: usize = 20_000;
+/// Records of claims on a page of the list.
+pub const ROWS_PER_PAGE: usize = 200;
 
 /// The page for an address's query.
 #[server(name = ReadNetworks, prefix = "/api/fn", endpoint = "networks", output = Json)]
 pub async fn networks(query: String) -> Result<Networks, ApiError> {
     let (backend, caller) = context::backend()?;
-    let mut claims = Vec::new();
-    let is_cut = loop {
-        let after = claims.last().map_or_else(String::new, |c: &service::resources::Claim| c.name.clone());
-        let page = backend.network_claims(&caller, &after, 1000).await?;
-        let more = page.len() == 1000;
-        claims.extend(page);
-        if !more || claims.len() > CLAIMS_MAX {
-            break claims.len() > CLAIMS_MAX;
-        }
-    };
-    claims.truncate(CLAIMS_MAX);
     let value = |key: &str| crate::query::value(&query, key).unwrap_or_default().trim().to_string();
     let (mut preview, mut yaml) = (None, None);
     if !value("from").is_empty() || !value("prefix").is_empty() {
         // A preview does not collide with a claim of the same name.
         let name = format!("preview-{}", context::now().as_microsecond());
-        let form = view::Form::read(&value);
+        let form = form::Form::read(&value);
         yaml = form.yaml().ok();
-        let form = view::Form { name, ..form };
+        let form = form::Form { name, ..form };
         let saved = match form.draft(true) {
             Ok(draft) => backend.save_network_claim(&caller, &draft).await,
             Err(e) => Err(e),
         };
         preview = Some(match saved {
-            Ok(c) => view::preview(&c),
+            Ok(c) => form::preview(&c),
             Err(e) => Preview { prefix: None, extent: None, reason: Some(e.detail) },
         });
     }
     let review = backend.address_review(&caller).await?;
-    Ok(Networks { is_cut, yaml, ..view::page(&claims, &review, &query, preview, context::now()) })
+    let released = review.stray.iter().filter_map(|s| s.address.cover.as_ref()).take(ATTENTION_EACH);
+    let heads = heads_of(&backend, &caller, released.map(|c| c.claim.clone())).await?;
+    let refused = backend.refused_claims(&caller).await?;
+    let registry = backend.registry(&caller).await?;
+    let source = view::Source { registry, refused, review, heads };
+    let now = context::now();
+    // A registry of 100,000 prefixes takes a while to draw: not on a thread that serves others.
+    let made = tokio::task::spawn_blocking(move || view::page(&source, &query, preview, now));
+    let mut page = made.await.map_err(|_| ApiError::internal())?;
+    let held = page.claims.iter().filter(|r| r.state == PrefixState::Allocated);
+    let heads = heads_of(&backend, &caller, held.map(|r| r.claim.clone())).await?;
+    let releases: std::collections::HashMap<_, _> =
+        heads.into_iter().map(|h| (h.name, Release { position: h.rv.0, prefixes: h.prefixes })).collect();
+    for row in page.claims.iter_mut().filter(|r| r.state == PrefixState::Allocated) {
+        row.release = releases.get(&row.claim).copied();
+    }
+    Ok(Networks { yaml, ..page })
+}
+
+/// Those of these claims that exist.
+#[cfg(feature = "ssr")]
+async fn heads_of(
+    backend: &service::SharedBackend,
+    caller: &model::ids::Caller,
+    names: impl Iterator<Item = String>,
+) -> Result<Vec<service::resources::ClaimHead>, ApiError> {
+    let names: std::collections::BTreeSet<String> = names.collect();
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    backend.claim_heads(caller, &names.into_iter().collect::<Vec<_>>()).await
 }
 
 /// Claims a prefix.
@@ -324,7 +359,7 @@ pub async fn claim_prefix(
     #[server(default)] description: String,
 ) -> Result<ClaimRow, ApiError> {
     let (backend, caller) = context::backend()?;
-    let form = view::Form { name, from, length, prefix, group, resource, description };
+    let form = form::Form { name, from, length, prefix, group, resource, description };
     let saved = backend.save_network_claim(&caller, &form.draft(false)?).await?;
     context::go_back(&[("done", "claimed.1".into())]);
     rows::of_claims(std::slice::from_ref(&saved)).pop().ok_or_else(ApiError::internal)

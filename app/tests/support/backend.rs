@@ -32,6 +32,10 @@ pub struct Sample {
     pub events: Vec<Event>,
     pub scanning: Option<String>,
     pub claims: Vec<service::resources::Claim>,
+    /// Prefixes that another organisation holds.
+    pub foreign: Vec<service::numbers::IpNet>,
+    /// Whether there are more refused claims than are read.
+    pub is_partial: bool,
     pub review: service::addresses::AddressReview,
     pub pointers: Vec<service::addresses::Pointer>,
     pub broken: bool,
@@ -47,6 +51,8 @@ impl Sample {
             events: Vec::new(),
             scanning: None,
             claims: Vec::new(),
+            foreign: Vec::new(),
+            is_partial: false,
             review: service::addresses::AddressReview::default(),
             pointers: Vec::new(),
             broken: false,

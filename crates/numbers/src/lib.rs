@@ -12,6 +12,7 @@ pub mod claim;
 pub mod prefix;
 mod ranges;
 mod space;
+mod view;
 pub mod well_known;
 
 pub use allocate::allocate;
@@ -20,3 +21,4 @@ pub use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 pub use prefix::PrefixError;
 pub use ranges::RangeSet;
 pub use space::{Holder, Holding, Overlap, Policy, Space, Survey, Tenant};
+pub use view::SpaceView;

@@ -188,6 +188,39 @@ fn other_tenants_are_in_the_way_unless_the_policy_shares_the_space_and_are_never
 }
 
 #[test]
+fn a_view_tells_which_addresses_others_hold_and_nothing_else_and_stays_as_it_was() {
+    let (strict, shared) = (Policy::default(), Policy { shared: vec!["10.1.0.0/16".parse().unwrap()] });
+    let mut space = Space::default();
+    claim(&mut space, &strict, 1, "mine", &spec(&[exact("10.0.0.0/24")]));
+    claim(&mut space, &strict, 2, "secret", &spec(&[exact("10.0.1.0/24"), exact("10.1.0.0/24")]));
+    let block: IpNet = "10.0.0.0/15".parse().unwrap();
+    let before = SpaceView::new(space.clone(), 1, strict.clone());
+    let ranges = |set: &RangeSet| set.free(&block).iter().map(ToString::to_string).collect::<Vec<_>>();
+    let foreign = before.foreign(&block);
+    assert!(
+        foreign.contains(&"10.0.1.0/24".parse().unwrap())
+            && foreign.intersects(&"10.1.0.0/16".parse().unwrap())
+    );
+    assert!(!foreign.intersects(&"10.0.0.0/24".parse().unwrap()));
+    assert!(before.used(&block).contains(&"10.0.0.0/23".parse().unwrap()));
+    let names = |view: &SpaceView| view.held().map(|h| h.holder.claim.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&before), ["mine"]);
+    assert!(!format!("{:?}", before.survey(&block, 9)).contains("secret"));
+    // Where tenants may overlap, others are in nobody's way.
+    let open = SpaceView::new(space.clone(), 1, shared);
+    assert!(!open.foreign(&block).intersects(&"10.1.0.0/16".parse().unwrap()));
+    // What is written later does not change it.
+    let was = ranges(&before.used(&block));
+    claim(&mut space, &strict, 1, "late", &spec(&[exact("10.0.2.0/24")]));
+    claim(&mut space, &strict, 3, "other", &spec(&[exact("10.0.3.0/24")]));
+    assert!(space.remove(&"10.0.1.0/24".parse().unwrap(), 2, "secret"));
+    assert_eq!((ranges(&before.used(&block)), names(&before)), (was, vec!["mine".to_string()]));
+    assert_eq!(names(&SpaceView::new(space, 1, strict)), ["mine", "late"]);
+    assert_eq!(before.blocks(&["10.0.0.0/16".parse().unwrap()]), ["10.0.0.0/16".parse::<IpNet>().unwrap()]);
+    assert_eq!(before.blocks(&[]), ["10.0.0.0/24".parse::<IpNet>().unwrap()]);
+}
+
+#[test]
 fn a_prefix_out_of_a_block_is_the_smallest_fit_and_stays_when_the_claim_changes() {
     let (mut space, policy) = (Space::default(), Policy::default());
     for (name, prefix) in [("a", "10.20.4.0/26"), ("b", "10.20.4.128/25"), ("c", "10.20.5.0/24")] {

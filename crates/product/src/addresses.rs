@@ -23,7 +23,7 @@ use store::{Pointing, Store, StoredCover};
 /// Addresses of a domain that are placed.
 const PLACED_MAX: usize = 200;
 /// Blocks in which addresses that no claim covers are looked for.
-const BLOCKS_MAX: u32 = 10_000;
+pub(super) const BLOCKS_MAX: u32 = 10_000;
 /// Released prefixes that are reviewed.
 const RELEASED_MAX: u32 = 1_000;
 /// Areas (blocks and released prefixes, aggregated) whose names are reviewed, and the addresses that are read for it.

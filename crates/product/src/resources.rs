@@ -9,7 +9,9 @@ use model::scan::{Live, LogEntry, Op};
 use numbers::IpNet;
 use service::addresses::{AddressReview, PlacedAddress, PointerCursor, Pointers};
 use service::policy::{Action, authorize};
-use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
+use service::resources::{
+    Changes, Claim, ClaimDraft, ClaimHead, Cover, DomainObject, RefusedClaims, Registry, ResourceBackend,
+};
 use service::space::PrefixSpace;
 use service::{ApiError, ApiResult, ErrorKind};
 use std::time::Duration;
@@ -20,6 +22,8 @@ use tokio::sync::broadcast::error::RecvError;
 const LOG_READ: u32 = 1_000;
 /// Objects of one call.
 const OBJECTS_MAX: u32 = 1_000;
+/// Refused claims of one call.
+const REFUSED_MAX: u32 = 5_000;
 
 fn claim(c: StoredNetworkClaim) -> Claim {
     let StoredNetworkClaim { name, rv, metadata, spec, status, created_at, .. } = c;
@@ -140,6 +144,28 @@ impl ResourceBackend for Services {
         authorize(caller, Action::NetworkClaim)?;
         let read = self.store().network_claim(caller.org, name).await.map_err(unavailable)?;
         read.map(claim).ok_or_else(|| changed(name)(store::Error::NotFound))
+    }
+
+    async fn refused_claims(&self, caller: &Caller) -> ApiResult<RefusedClaims> {
+        authorize(caller, Action::RefusedClaims)?;
+        let (claims, is_all) =
+            self.store().refused_claims(caller.org, REFUSED_MAX).await.map_err(unavailable)?;
+        Ok(RefusedClaims { claims: claims.into_iter().map(claim).collect(), is_partial: !is_all })
+    }
+
+    async fn claim_heads(&self, caller: &Caller, names: &[String]) -> ApiResult<Vec<ClaimHead>> {
+        authorize(caller, Action::ClaimHeads)?;
+        let names = names.get(..OBJECTS_MAX as usize).unwrap_or(names);
+        let heads = self.store().claim_heads(caller.org, names).await.map_err(unavailable)?;
+        let head = |h: store::ClaimHead| ClaimHead { name: h.name, rv: h.rv, prefixes: h.prefixes };
+        Ok(heads.into_iter().map(head).collect())
+    }
+
+    async fn registry(&self, caller: &Caller) -> ApiResult<Registry> {
+        authorize(caller, Action::Registry)?;
+        let max = crate::addresses::BLOCKS_MAX;
+        let read = self.store().registry(caller.org, &self.overlap, max).await.map_err(unavailable)?;
+        Ok(Registry { view: read.view, claims: read.claims, blocks: read.blocks })
     }
 
     async fn save_network_claim(&self, caller: &Caller, draft: &ClaimDraft) -> ApiResult<Claim> {

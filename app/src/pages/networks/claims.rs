@@ -2,9 +2,9 @@
 
 use super::listing;
 use crate::components::icon;
-use crate::components::pager::grouped;
+use crate::components::pager::{Place, grouped, pager};
 use crate::components::time::Ago;
-use crate::server_fns::{ClaimRow, Networks, PrefixState, Release};
+use crate::server_fns::{ClaimRow, Networks, PrefixState, ROWS_PER_PAGE, Release};
 use leptos::prelude::*;
 use model::Timestamp;
 
@@ -25,10 +25,19 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
         .into_any();
     }
     let rows: Vec<_> = n.claims.iter().map(|r| row(r, n.now)).collect();
-    let more = (n.more_claims > 0).then(|| {
-        let words =
-            format!("{} more records are not listed. Select a smaller block.", grouped(n.more_claims as u64));
-        view! { <p class="card-body text-xs text-muted">{words}</p> }
+    let place = Place {
+        page: u32::try_from(n.page).unwrap_or(u32::MAX),
+        per_page: ROWS_PER_PAGE as u32,
+        total: n.rows as u64,
+    };
+    let pages = pager(place, "Pages of claims", |page| {
+        let query = listing(shown, &n.search, n.state);
+        format!("/networks{query}{}page={page}#claims", if query.is_empty() { '?' } else { '&' })
+    });
+    let pages = pages.map(|pages| {
+        view! {
+            <div class="card-body flex items-center gap-4 flex-wrap text-xs text-muted"><span>{place.words()}</span>{pages}</div>
+        }
     });
     let heading = match n.search.as_str() {
         "" => view! { "Claims in "<span class="mono">{shown.to_string()}</span> }.into_any(),
@@ -44,7 +53,7 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
     });
     view! {
         <section class="card tbl-wrap" id="claims">
-            <div class="card-head"><h2>{heading}</h2><span class="text-muted">{n.claims.len() + n.more_claims}</span><div class="aside">"worst first"</div></div>
+            <div class="card-head"><h2>{heading}</h2><span class="text-muted">{grouped(n.rows as u64)}</span><div class="aside">"worst first"</div></div>
             {filters(n, shown)}
             {none}
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Claims, table">
@@ -57,7 +66,7 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            {more}
+            {pages}
         </section>
     }
     .into_any()

@@ -1,7 +1,7 @@
 //! A block as a grid of sub-prefixes of one length. It shows at a glance where space is taken; the picture above it is the one
 //! to zoom into.
 
-use super::space::{ALLOCATED, FREE, REFUSED};
+use super::space::{ALLOCATED, FOREIGN, FREE, REFUSED};
 use crate::server_fns::{Grid, GridPart, GridState};
 use leptos::prelude::*;
 
@@ -27,6 +27,7 @@ fn part(p: &GridPart, g: &Grid) -> AnyView {
     let (look, words) = match p.state {
         GridState::Allocated => (ALLOCATED, "allocated"),
         GridState::Partly => (ALLOCATED, "allocated in part"),
+        GridState::Foreign => (FOREIGN, "held by another organisation"),
         GridState::Refused => (REFUSED, "unavailable for a claim"),
     };
     // A cell that is taken in part is half as high.

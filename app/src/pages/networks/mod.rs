@@ -13,7 +13,7 @@ use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::query;
 use crate::resource::json_resource;
-use crate::server_fns::{self, CLAIMS_MAX, Networks, PrefixState};
+use crate::server_fns::{self, Networks, PrefixState};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
@@ -53,19 +53,14 @@ fn listing(block: &str, search: &str, state: Option<PrefixState>) -> String {
 }
 
 fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
-    let more = if n.is_cut { "more than " } else { "" };
     let counts = format!(
-        "registry of address space · {} blocks, {more}{} claims",
+        "registry of address space · {} blocks, {} claims",
         grouped(n.total_blocks as u64),
-        grouped(n.total as u64)
+        grouped(n.total)
     );
-    let cut = n.is_cut.then(|| {
-        let words = format!(
-            "Blocks, free space and the list are those of the first {} claims by name. The preview, the export and the \
-             resource API include all claims.",
-            grouped(CLAIMS_MAX as u64)
-        );
-        banner(Tone::Warn, "Not all claims are shown", words)
+    let cut = n.is_partial.then(|| {
+        let words = "The list and the picture show the oldest of the refused claims. The export and the resource API include all.";
+        banner(Tone::Warn, "Not all refused claims are shown", words)
     });
     let wrong = n.error.clone().map(|e| banner(Tone::Warn, "This address of the page can't be shown", e));
     let space = n.space.as_ref().map(|s| space::card(s, &n.families, zoom));

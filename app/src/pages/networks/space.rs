@@ -7,7 +7,7 @@ use crate::browser;
 use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::navigate::{Navigator, use_navigator};
-use crate::server_fns::{Cell, RefusedPart, Space};
+use crate::server_fns::{Cell, CellState, RefusedPart, Space};
 use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::prelude::*;
 use leptos::svg;
@@ -149,17 +149,19 @@ fn families(s: &Space, first_blocks: &[String]) -> Option<AnyView> {
 
 /// Class and stroke of a rectangle by what it stands for.
 fn look(c: &Cell) -> (&'static str, &'static str) {
-    match (c.claim.is_some() || c.fold.is_some(), c.preview, c.released.is_some()) {
-        (_, true, _) => PREVIEW,
-        (_, _, true) => RELEASED,
-        (true, ..) => ALLOCATED,
-        (false, ..) => FREE,
+    match c.state {
+        CellState::Allocated => ALLOCATED,
+        CellState::Foreign => FOREIGN,
+        CellState::Preview => PREVIEW,
+        CellState::Released => RELEASED,
+        CellState::Free => FREE,
     }
 }
 
 const PREVIEW: (&str, &str) = ("f-accent-soft accent", "var(--control)");
 const RELEASED: (&str, &str) = ("f-warn-soft warn", "var(--warn)");
 pub(super) const ALLOCATED: (&str, &str) = ("f-line", "var(--line-strong)");
+pub(super) const FOREIGN: (&str, &str) = ("f-line dash", "var(--control)");
 pub(super) const FREE: (&str, &str) = ("f-surface dash", "var(--control)");
 pub(super) const REFUSED: (&str, &str) = ("f-critical-soft critical", "var(--critical)");
 /// Height of the row of a refused prefix, pixels.
@@ -170,6 +172,7 @@ fn legend(s: &Space) -> AnyView {
     let has = |look_of: (&str, &str)| s.cells.iter().any(|c| look(c) == look_of);
     let entries = [
         (ALLOCATED, "Allocated", has(ALLOCATED)),
+        (FOREIGN, "Held by another organisation", has(FOREIGN)),
         (FREE, "Free", has(FREE)),
         (PREVIEW, "Preview of your claim", has(PREVIEW)),
         (RELEASED, "Released, still in DNS", has(RELEASED)),
@@ -238,17 +241,17 @@ fn refused(r: &RefusedPart, row: usize) -> AnyView {
 
 fn state(c: &Cell) -> String {
     if let Some(f) = &c.fold {
-        let preview = if c.preview { ", with the preview of your claim" } else { "" };
+        let preview = if c.state == CellState::Preview { ", with the preview of your claim" } else { "" };
         let claims = if f.claims == 1 { "claimed prefix" } else { "claimed prefixes" };
         return format!("{} used, {} {claims}{preview}", used(f.used), grouped(f.claims as u64));
     }
-    if let Some(claim) = &c.released {
-        return format!("released by {claim}, still in DNS");
-    }
-    match (&c.claim, c.preview) {
-        (_, true) => "preview of your claim".into(),
-        (Some(claim), _) => claim.clone(),
-        (None, _) => "free".into(),
+    let claim = c.claim.as_deref().unwrap_or_default();
+    match c.state {
+        CellState::Allocated => claim.to_string(),
+        CellState::Foreign => "held by another organisation".into(),
+        CellState::Preview => "preview of your claim".into(),
+        CellState::Released => format!("released by {claim}, still in DNS"),
+        CellState::Free => "free".into(),
     }
 }
 
@@ -263,13 +266,15 @@ fn used(percent: f64) -> String {
 
 /// The free and the folded parts as links, for those that have no room in the picture.
 fn parts(s: &Space) -> Vec<AnyView> {
-    let free = s.cells.iter().filter(|c| c.claim.is_none()).take(12);
+    let is_listed =
+        |c: &&Cell| c.fold.is_some() || !matches!(c.state, CellState::Allocated | CellState::Foreign);
+    let free = s.cells.iter().filter(is_listed).take(12);
     free.map(|c| {
-        let words = match (&c.fold, c.preview) {
+        let words = match (&c.fold, c.state) {
             (Some(f), _) => format!("{} used", used(f.used)),
-            (None, true) => "preview".into(),
-            (None, false) if c.released.is_some() => "released".into(),
-            (None, false) => "free".into(),
+            (None, CellState::Preview) => "preview".into(),
+            (None, CellState::Released) => "released".into(),
+            (None, _) => "free".into(),
         };
         view! { <a class="chip" href=showing(&c.prefix)><span class="mono">{c.prefix.clone()}</span><span class="text-muted">{words}</span></a> }.into_any()
     })

@@ -4,7 +4,7 @@ use super::audited::noted;
 use super::domains::not_held;
 use super::retry::retry_refused;
 use super::space::{Cached, SpaceCache};
-use super::{NetworkClaimWrite, RefusedPrefix, StoredNetworkClaim, held};
+use super::{ClaimHead, NetworkClaimWrite, RefusedPrefix, StoredNetworkClaim, held};
 use crate::api::{Error, Result};
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Arg, Cells, Db, Tx, args};
@@ -70,6 +70,51 @@ pub(super) async fn refused_in(
     })
     .await?;
     Ok((found, is_all && claims < limit))
+}
+
+/// Records of refused claims that [`refused`] reads.
+const REFUSED_RECORDS: usize = 10_000;
+
+/// Refused claims of an organisation, oldest first, at most `limit` with at most [`REFUSED_RECORDS`] records together; and
+/// whether those are all.
+pub(super) async fn refused(db: &Db, org: OrgId, limit: u32) -> Result<(Vec<StoredNetworkClaim>, bool)> {
+    // The index of refused claims, not that of all claims of the organisation.
+    let sql = format!(
+        "SELECT {CLAIM} FROM network_claims WHERE +org = $1 AND refused = 1 ORDER BY created_at, name LIMIT $2"
+    );
+    let (mut found, mut records, mut is_all) = (Vec::new(), 0, true);
+    let max = limit as usize;
+    db.each(sql, args![org.0, i64::from(limit) + 1], |r| {
+        // What is beyond is not even parsed.
+        if !is_all || found.len() == max {
+            is_all = false;
+            return Ok(());
+        }
+        let claim = read(r)?;
+        records += claim.status.address_space.len();
+        is_all = records <= REFUSED_RECORDS;
+        found.extend(is_all.then_some(claim));
+        Ok(())
+    })
+    .await?;
+    Ok((found, is_all))
+}
+
+/// The positions of those of these claims that exist, and how many prefixes each holds.
+pub(super) async fn heads(db: &Db, org: OrgId, names: &[String]) -> Result<Vec<ClaimHead>> {
+    let sql = format!("SELECT name, rv, status FROM network_claims WHERE org = $1 AND {}", db.any("name", 2));
+    let mut found = Vec::new();
+    db.each(sql, args![org.0, names.to_vec()], |r| {
+        let status: ClaimStatus = read_json(&r.text(2)?)?;
+        found.push(ClaimHead {
+            name: r.text(0)?,
+            rv: LogPosition(r.int(1)?),
+            prefixes: status.allocated().count(),
+        });
+        Ok(())
+    })
+    .await?;
+    Ok(found)
 }
 
 pub(super) async fn read_one(db: &Db, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
@@ -225,11 +270,8 @@ pub(super) fn decide(
 ) -> ClaimStatus {
     let mut own = Vec::new();
     for (prefix, _) in held(old) {
-        let holding = cached
-            .space
-            .within(&prefix)
-            .find(|h| h.prefix == prefix && h.holder.tenant == write.org.0 && h.holder.claim == write.name);
-        own.extend(holding.cloned());
+        let holding = cached.space.holding(write.org.0, &prefix);
+        own.extend(holding.filter(|h| h.holder.claim == write.name).cloned());
         cached.space.remove(&prefix, write.org.0, &write.name);
     }
     let claimant = (write.org.0, write.name.as_str());

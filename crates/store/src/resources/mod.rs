@@ -26,7 +26,7 @@ use model::inventory::Row;
 use model::item::Item;
 use model::names::DomainName;
 use model::observation::Observation;
-use numbers::{AddressRecord, ClaimSpec, ClaimStatus, IpNet, Policy, Survey};
+use numbers::{AddressRecord, ClaimSpec, ClaimStatus, IpNet, Policy, SpaceView, Survey};
 use std::net::IpAddr;
 
 /// A claim as it is stored.
@@ -67,6 +67,28 @@ pub struct NetworkClaimWrite {
     pub limit: u64,
     /// True to decide and write nothing.
     pub dry_run: bool,
+}
+
+/// What of a claim tells whether it is still the one that was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimHead {
+    /// Its name.
+    pub name: String,
+    /// Position of the newest log entry about it.
+    pub rv: LogPosition,
+    /// How many prefixes it holds.
+    pub prefixes: usize,
+}
+
+/// The registry of address space as an organisation may know it.
+#[derive(Debug, Clone)]
+pub struct StoredRegistry {
+    /// Who holds what.
+    pub view: SpaceView,
+    /// How many claims the organisation has.
+    pub claims: u64,
+    /// The distinct blocks that they take prefixes out of.
+    pub blocks: Vec<IpNet>,
 }
 
 /// What covers an address.
@@ -166,6 +188,12 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// What covers each of these addresses in the organisation: the claim that holds it, else the one that released it
     /// last.
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>>;
+    /// Refused claims, oldest first, at most `limit` with a bounded number of records; and whether those are all.
+    async fn refused_claims(&self, org: OrgId, limit: u32) -> Result<(Vec<StoredNetworkClaim>, bool)>;
+    /// Those of these claims that exist.
+    async fn claim_heads(&self, org: OrgId, names: &[String]) -> Result<Vec<ClaimHead>>;
+    /// The whole registry as the organisation may know it, as a copy that holds no lock; at most `blocks_max` blocks.
+    async fn registry(&self, org: OrgId, policy: &Policy, blocks_max: u32) -> Result<StoredRegistry>;
     /// Who holds what of a prefix and what is free of it; at most `limit` of each.
     async fn survey(&self, org: OrgId, prefix: &IpNet, policy: &Policy, limit: usize)
     -> Result<StoredSurvey>;
@@ -255,6 +283,15 @@ impl ResourceStore for Database {
     }
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>> {
         space::covering(&self.db, &self.space, org, addresses).await
+    }
+    async fn refused_claims(&self, org: OrgId, limit: u32) -> Result<(Vec<StoredNetworkClaim>, bool)> {
+        claims::refused(&self.db, org, limit).await
+    }
+    async fn claim_heads(&self, org: OrgId, names: &[String]) -> Result<Vec<ClaimHead>> {
+        claims::heads(&self.db, org, names).await
+    }
+    async fn registry(&self, org: OrgId, policy: &Policy, blocks_max: u32) -> Result<StoredRegistry> {
+        space::registry(&self.db, &self.space, org, policy, blocks_max).await
     }
     async fn survey(
         &self,

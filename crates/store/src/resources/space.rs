@@ -1,14 +1,14 @@
 //! The index of allocated prefixes: in memory, brought forward from the table by version, so that an allocation reads
 //! what changed since the last one and not all there is.
 
-use super::{StoredCover, StoredSurvey};
+use super::{StoredCover, StoredRegistry, StoredSurvey};
 use crate::api::{Error, Result};
 use crate::codec::instant;
 use crate::db::{Cells, Db, Tx, args};
 use jiff::Timestamp;
 use model::ids::OrgId;
 use numbers::prefix::overlaps;
-use numbers::{Holder, Holding, IpNet, Policy, Reference, Space};
+use numbers::{Holder, Holding, IpNet, Policy, Reference, Space, SpaceView};
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use tokio::sync::Mutex;
@@ -119,17 +119,44 @@ async fn version(db: &Db) -> Result<i64> {
         .int(0)
 }
 
+/// A copy of the index as it is committed, to be read without the lock: allocations wait for no reader.
+async fn snapshot(db: &Db, cache: &SpaceCache) -> Result<Space> {
+    let mut cached = cache.0.lock().await;
+    Ok(refresh(db, &mut cached).await?.space.clone())
+}
+
+/// What an organisation may know of the address space, how many claims it has, and the blocks that they name.
+pub(super) async fn registry(
+    db: &Db,
+    cache: &SpaceCache,
+    org: OrgId,
+    policy: &Policy,
+    blocks_max: u32,
+) -> Result<StoredRegistry> {
+    let blocks = blocks(db, cache, org, blocks_max).await?;
+    let mut cached = cache.0.lock().await;
+    let space = refresh(db, &mut cached).await?.space.clone();
+    let claims = match cached.as_ref().and_then(|c| c.claims.get(&org)) {
+        Some(known) => *known,
+        None => {
+            let row = db.row("SELECT COUNT(*) FROM network_claims WHERE org = $1", args![org.0]).await?;
+            let counted = row.map_or(Ok(0), |r| r.int(0))?.unsigned_abs();
+            cached.as_mut().map(|c| c.claims.insert(org, counted));
+            counted
+        }
+    };
+    Ok(StoredRegistry { view: SpaceView::new(space, org.0, policy.clone()), claims, blocks })
+}
+
 pub(super) async fn covering(
     db: &Db,
     cache: &SpaceCache,
     org: OrgId,
     addresses: &[IpAddr],
 ) -> Result<Vec<Option<StoredCover>>> {
-    let mut found: Vec<Option<StoredCover>> = {
-        let mut cached = cache.0.lock().await;
-        let space = &refresh(db, &mut cached).await?.space;
-        addresses.iter().map(|a| space.covering(org.0, *a).map(|h| cover(h, None))).collect()
-    };
+    let space = snapshot(db, cache).await?;
+    let mut found: Vec<Option<StoredCover>> =
+        addresses.iter().map(|a| space.covering(org.0, *a).map(|h| cover(h, None))).collect();
     let mut ancestors: HashMap<String, Vec<usize>> = HashMap::new();
     for (i, address) in addresses.iter().enumerate().filter(|(i, _)| found[*i].is_none()) {
         let host = numbers::prefix::host(*address);
@@ -191,8 +218,7 @@ pub(super) async fn survey(
     let (refused, is_all) = super::claims::refused_in(db, org, prefix, SURVEYED).await?;
     let mut released = released(db, org, SURVEYED).await?;
     let is_partial = !is_all || released.len() == SURVEYED as usize;
-    let mut cached = cache.0.lock().await;
-    let space = &refresh(db, &mut cached).await?.space;
+    let space = snapshot(db, cache).await?;
     released.retain(|r| overlaps(&r.prefix, prefix) && !space.is_held(org.0, &r.prefix));
     Ok(StoredSurvey { survey: space.survey(org.0, prefix, policy, limit), refused, released, is_partial })
 }

@@ -275,6 +275,37 @@ pub async fn a_prefix_is_surveyed(place: &Place) {
     assert_eq!(survey(ONE, "10.9.0.0/16", 9).await.survey.held.len(), 1);
 }
 
+/// What the page is drawn from: a copy of the whole index, as one organisation may know it, and what is read beside it.
+pub async fn the_registry_is_read_as_a_copy(place: &Place) {
+    let (s, policy) = (place.open().await, Policy::default());
+    let registry = async |org| s.registry(org, &policy, 9).await.expect("reads");
+    assert_eq!(registry(ONE).await.claims, 0);
+    let web =
+        claim(&*s, ONE, "web", &[exact("10.0.0.0/24"), request(None, Some("10.2.0.0/16"), Some(24))]).await;
+    claim(&*s, ONE, "late", &[exact("10.0.0.128/25"), exact("10.5.0.0/24")]).await;
+    claim(&*s, TWO, "theirs", &[exact("10.0.1.0/24")]).await;
+    let read = registry(ONE).await;
+    let held: Vec<_> = read.view.held().map(|h| format!("{} {}", h.prefix, h.holder.claim)).collect();
+    assert_eq!(held, ["10.0.0.0/24 web", "10.2.0.0/24 web"]);
+    let block = "10.0.0.0/22".parse().unwrap();
+    assert!(read.view.foreign(&block).contains(&"10.0.1.0/24".parse().unwrap()));
+    assert_eq!((read.claims, read.blocks), (2, vec!["10.2.0.0/16".parse().unwrap()]));
+    // Another process writes: the copy stays, the next one has it.
+    let other = place.open().await;
+    claim(&*other, ONE, "more", &[exact("10.9.0.0/24")]).await;
+    assert_eq!(read.view.held().count(), 2);
+    let read = registry(ONE).await;
+    assert_eq!((read.claims, read.view.held().count()), (3, 3));
+    // Refused claims, oldest first, and what tells whether a claim is still the one that was shown.
+    let (refused, is_all) = s.refused_claims(ONE, 9).await.unwrap();
+    assert_eq!((refused.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), is_all), (vec!["late"], true));
+    claim(&*s, ONE, "later", &[exact("10.0.0.128/25")]).await;
+    let (refused, is_all) = s.refused_claims(ONE, 1).await.unwrap();
+    assert_eq!((refused.len(), is_all), (1, false));
+    let heads = s.claim_heads(ONE, &["web".into(), "theirs".into(), "none".into()]).await.unwrap();
+    assert_eq!(heads, [store::ClaimHead { name: "web".into(), rv: web.rv, prefixes: 2 }]);
+}
+
 pub async fn hopeless_claims_starve_no_other(place: &Place) {
     let s = place.open().await;
     claim(&*s, TWO, "keeper", &[exact("192.168.0.0/16")]).await;
