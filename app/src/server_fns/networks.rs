@@ -219,16 +219,22 @@ pub struct Attention {
     pub form: Option<String>,
 }
 
-/// What a claim would get.
+/// A prefix that a claim would get.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Preview {
+pub struct Gain {
     /// The prefix.
-    pub prefix: Option<String>,
+    pub prefix: String,
     /// Its first and last address, and how many there are.
-    #[serde(default)]
-    pub extent: Option<String>,
-    /// Why none.
-    pub reason: Option<String>,
+    pub extent: String,
+}
+
+/// What a claim would get, all of it or nothing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Preview {
+    /// Its prefixes.
+    pub gets: Vec<Gain>,
+    /// Why none, in sentences.
+    pub reasons: Vec<String>,
 }
 
 /// All of the page.
@@ -267,7 +273,7 @@ pub struct Networks {
     pub page: usize,
     /// What the form would get.
     pub preview: Option<Preview>,
-    /// The form as the object that it makes, once it was previewed.
+    /// The form as the object that it makes, where it is shown as YAML.
     #[serde(default)]
     pub yaml: Option<String>,
     /// Claims of the organisation.
@@ -296,23 +302,20 @@ pub const ROWS_PER_PAGE: usize = 200;
 #[server(name = ReadNetworks, prefix = "/api/fn", endpoint = "networks", output = Json)]
 pub async fn networks(query: String) -> Result<Networks, ApiError> {
     let (backend, caller) = context::backend()?;
-    let value = |key: &str| crate::query::value(&query, key).unwrap_or_default().trim().to_string();
-    let (mut preview, mut yaml) = (None, None);
-    if !value("from").is_empty() || !value("prefix").is_empty() {
-        // A preview does not collide with a claim of the same name.
-        let name = format!("preview-{}", context::now().as_microsecond());
-        let form = form::Form::read(&value);
-        yaml = form.yaml().ok();
-        let form = form::Form { name, ..form };
-        let saved = match form.draft(true) {
+    let form = form::Form::read(&query);
+    let mut preview = None;
+    if form.is_filled() {
+        // Under its own name: what the claim would be refused for, the preview says.
+        let tried = match form.draft(true) {
             Ok(draft) => backend.save_network_claim(&caller, &draft).await,
             Err(e) => Err(e),
         };
-        preview = Some(match saved {
+        preview = Some(match tried {
             Ok(c) => form::preview(&c),
-            Err(e) => Preview { prefix: None, extent: None, reason: Some(e.detail) },
+            Err(e) => Preview { gets: Vec::new(), reasons: vec![e.detail] },
         });
     }
+    let yaml = form.yaml().ok().filter(|_| crate::query::value(&query, "view").is_some_and(|v| v == "yaml"));
     let review = backend.address_review(&caller).await?;
     let released = review.stray.iter().filter_map(|s| s.address.cover.as_ref()).take(ATTENTION_EACH);
     let heads = heads_of(&backend, &caller, released.map(|c| c.claim.clone())).await?;
@@ -347,22 +350,50 @@ async fn heads_of(
     backend.claim_heads(caller, &names.into_iter().collect::<Vec<_>>()).await
 }
 
-/// Claims a prefix.
+/// Claims what the form asks for. A refusal leads back to the form with what was typed.
+#[allow(clippy::too_many_arguments)]
 #[server(name = ClaimPrefix, prefix = "/api/fn", endpoint = "claim_prefix", output = Json)]
 pub async fn claim_prefix(
-    name: String,
+    #[server(default)] name: String,
     #[server(default)] from: String,
+    #[server(default)] other: String,
     #[server(default)] length: String,
     #[server(default)] prefix: String,
+    #[server(default)] from2: String,
+    #[server(default)] length2: String,
+    #[server(default)] prefix2: String,
     #[server(default)] group: String,
     #[server(default)] resource: String,
     #[server(default)] description: String,
+    #[server(default)] block: String,
 ) -> Result<ClaimRow, ApiError> {
     let (backend, caller) = context::backend()?;
-    let form = form::Form { name, from, length, prefix, group, resource, description };
-    let saved = backend.save_network_claim(&caller, &form.draft(false)?).await?;
-    context::go_back(&[("done", "claimed.1".into())]);
-    rows::of_claims(std::slice::from_ref(&saved)).pop().ok_or_else(ApiError::internal)
+    let form = form::Form::of(|key| {
+        let values = [
+            ("name", &name),
+            ("from", &from),
+            ("other", &other),
+            ("length", &length),
+            ("prefix", &prefix),
+            ("from2", &from2),
+            ("length2", &length2),
+            ("prefix2", &prefix2),
+            ("group", &group),
+            ("resource", &resource),
+            ("description", &description),
+        ];
+        values.iter().find(|(k, _)| *k == key).map(|(_, v)| (*v).clone()).unwrap_or_default()
+    });
+    let saved = match form.draft(false) {
+        Ok(draft) => backend.save_network_claim(&caller, &draft).await,
+        Err(e) => Err(e),
+    };
+    let saved = saved.inspect_err(|_| {
+        // The page previews these values, which are refused for the same reason.
+        context::go_to(&format!("{}&refused=1#claim", form.address(&block)));
+    })?;
+    context::go_to(&form::after(&saved, &block));
+    rows::of_claims(std::slice::from_ref(&saved)).into_iter().next().ok_or_else(ApiError::internal)
 }
 
 /// Releases a claim that is as it was shown: at this position of the change log.

@@ -109,6 +109,9 @@ impl ResourceBackend for Sample {
         Ok(Registry { view, claims: self.claims.len() as u64, blocks })
     }
     async fn save_network_claim(&self, _: &Caller, draft: &ClaimDraft) -> ApiResult<Claim> {
+        if self.claims.iter().any(|c| c.name == draft.name) {
+            return Err(ApiError::conflict(format!("A claim named {} exists already.", draft.name)));
+        }
         Ok(decided_beside(&space(&self.claims, &self.foreign), &draft.name, &draft.spec))
     }
     async fn delete_network_claim(&self, _: &Caller, _: &str, _: Option<LogPosition>) -> ApiResult<Claim> {

@@ -200,6 +200,10 @@ impl ResourceBackend for Services {
                 "The quota of {limit} claims of address space of this organisation is used up. Release claims, or ask the \
                  operator of this server for more (--max-network-claims)."
             )),
+            store::Error::Conflict if draft.expected.is_none() => ApiError::conflict(format!(
+                "A claim named {} exists already. Choose another name, or change that claim.",
+                draft.name
+            )),
             e => changed(&draft.name)(e),
         })?;
         self.scanner.hub.recorded();

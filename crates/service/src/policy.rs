@@ -154,7 +154,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 111] = [
+    pub const ALL: [Action; 114] = [
         Action::Session,
         Action::List,
         Action::Summary,

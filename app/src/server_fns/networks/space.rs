@@ -1,7 +1,7 @@
 //! A block of address space as a picture: its parts, and what was refused in it.
 
 use super::parts::{Kind, Part, Parts, percent};
-use super::{Block, Cell, CellState, Preview, REFUSED_MAX, RefusedPart, Space};
+use super::{Block, Cell, CellState, REFUSED_MAX, RefusedPart, Space};
 use service::addresses::{AddressReview, Place};
 use service::numbers::prefix::{bounds, overlaps, size};
 use service::numbers::{AddressRecord, IpNet, SpaceView};
@@ -28,10 +28,9 @@ impl<'a> Map<'a> {
         }
     }
 
-    pub(super) fn space(&self, shown: &IpNet, review: &AddressReview, preview: Option<&Preview>) -> Space {
+    pub(super) fn space(&self, shown: &IpNet, review: &AddressReview, gets: &[IpNet]) -> Space {
         let used = self.view.used(shown);
-        let would = preview.and_then(|p| p.prefix.as_deref()).and_then(|p| p.parse::<IpNet>().ok());
-        let preview: Vec<IpNet> = would.into_iter().filter(|p| overlaps(p, shown)).collect();
+        let preview: Vec<IpNet> = gets.iter().filter(|p| overlaps(p, shown)).copied().collect();
         let mut released: Vec<(IpNet, String)> = Vec::new();
         let pointed_at = review.stray.iter().filter(|s| s.address.place == Place::Released);
         for cover in pointed_at.filter_map(|s| s.address.cover.as_ref()) {

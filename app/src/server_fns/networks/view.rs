@@ -5,7 +5,7 @@ use super::space::Map;
 use super::{BLOCKS_MAX, ClaimRow, Networks, PrefixState, Preview, ROWS_PER_PAGE, attention, rows};
 use model::Timestamp;
 use service::addresses::AddressReview;
-use service::numbers::prefix::is_v4;
+use service::numbers::prefix::{is_v4, overlaps};
 use service::numbers::{IpNet, RangeSet};
 use service::resources::{ClaimHead, RefusedClaims, Registry};
 
@@ -40,9 +40,14 @@ pub(super) fn page(s: &Source, query: &str, preview: Option<Preview>, now: Times
         Ok(filter) => (filter, None),
         Err(e) => (ClaimFilter::default(), Some(e.detail)),
     };
-    let shown = filter.block.or_else(|| all.first().copied());
+    // A preview is drawn in the block that it is taken from, whichever was shown.
+    let gets = preview.iter().flat_map(|p| &p.gets).filter_map(|g| g.prefix.parse::<IpNet>().ok());
+    let gets: Vec<IpNet> = gets.collect();
+    let asked = filter.block.filter(|b| gets.is_empty() || gets.iter().any(|p| overlaps(b, p)));
+    let around = |p: &IpNet| all.iter().find(|b| b.contains(p)).copied().unwrap_or(*p);
+    let shown = asked.or_else(|| gets.first().map(around)).or_else(|| all.first().copied());
     let map = Map { blocks: &all, view, refused: &s.refused.claims };
-    let space = shown.map(|p| map.space(&p, &s.review, preview.as_ref()));
+    let space = shown.map(|p| map.space(&p, &s.review, &gets));
     let filter = ClaimFilter { block: shown, ..filter };
     let keep = |mut rows: Vec<ClaimRow>| {
         rows.retain(|r| filter.matches(r));
