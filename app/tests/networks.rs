@@ -47,6 +47,10 @@ async fn a_block_is_drawn_with_its_claims_and_what_is_free() {
     assert!(list.find("Unavailable") < list.find("Allocated"), "{t}");
     // A picture of links is a group with a name, not an image.
     assert!(html.contains("role=\"group\" aria-label=\"Free and used space in 10.20.0.0/16\""), "{html}");
+    // The whole block, its quarters, sizes, amounts, and what is in the way of the claim that is refused.
+    says(&t, &["10.20.0.0/16 50 % used 10.20.0.0/18 100 %", "10.20.128.0/18 0 %", ".0.0/18 pool 16,384"]);
+    says(&t, &["10.20.80.0/24 edge overlaps 10.20.64.0/18, held by web", "Allocated 32,768", "Free 32,768"]);
+    says(&t, &["All blocks", "The red cell is refused for edge.", "0 1 2 3 4 5 6 7 8 9 a b c d e f"]);
     for label in ["10.20.0.0/18, pool", "10.20.64.0/18, web", "10.20.128.0/17, free"] {
         assert!(html.contains(&format!("aria-label=\"{label}\"")), "{label}: {html}");
     }
@@ -156,7 +160,7 @@ async fn a_block_is_a_grid_and_address_families_are_switched() {
     let app = app(claims);
     let (_, html) = page(&app, "/networks?block=10.20.0.0/16").await;
     let words = "A column is a /20, a cell a /24. 64 of 256 /24 are allocated in whole or in part; 12 whole /20 are free, the first \
-                 is 10.20.64.0/20.";
+                 is 10.20.64.0/20. The red cell is refused for edge.";
     assert!(html.contains(&format!("role=\"img\" aria-label=\"{words}\"")), "{html}");
     for title in
         ["10.20.0.0/24, unavailable for a claim", "10.20.1.0/24, allocated", "10.20.63.0/24, allocated"]

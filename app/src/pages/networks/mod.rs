@@ -5,6 +5,7 @@ mod attention;
 mod claims;
 mod form;
 mod grid;
+mod picture;
 mod pointers;
 mod space;
 
@@ -138,7 +139,7 @@ fn blocks(n: &Networks, shown: &str) -> AnyView {
         })
         .collect();
     view! {
-        <section class="card tbl-wrap">
+        <section class="card tbl-wrap" id="blocks">
             <div class="card-head"><h2>"Blocks"</h2><span class="text-muted">{count}</span></div>
             {none}
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Blocks, table">

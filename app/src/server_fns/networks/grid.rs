@@ -4,6 +4,7 @@ use super::space::Conflict;
 use super::{Grid, GridPart, GridState};
 use service::numbers::prefix::split;
 use service::numbers::{IpNet, RangeSet};
+use std::collections::BTreeSet;
 
 /// Bits below the block's length that a cell has: 16 columns of 16 cells.
 const BITS: u8 = 8;
@@ -53,9 +54,19 @@ pub(super) fn of(
         1 => ", one of them to other organisations".to_string(),
         n => format!(", {n} of them to other organisations"),
     };
+    let names: BTreeSet<&str> = conflicts.iter().map(|(_, claim, _)| claim.name.as_str()).collect();
+    let reds = parts.iter().filter(|p| p.state == GridState::Refused).count();
+    let red = if reds == 1 { " The red cell is refused for" } else { " Red cells are refused for" };
+    let names: Vec<&str> = names.into_iter().collect();
+    let refused = match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("{red} {one}."),
+        [one, two] => format!("{red} {one} and {two}."),
+        [one, two, rest @ ..] => format!("{red} {one}, {two} and {} more claims.", rest.len()),
+    };
     let all = 1_u32 << bits;
     let words = format!(
-        "A column is a /{column_length}, a cell a /{cell_length}. {taken} of {all} /{cell_length} {verb} allocated in whole or in part{others}; {free}."
+        "A column is a /{column_length}, a cell a /{cell_length}. {taken} of {all} /{cell_length} {verb} allocated in whole or in part{others}; {free}.{refused}"
     );
     Some(Grid { columns: 1 << (bits - rows), rows: 1 << rows, parts, words })
 }

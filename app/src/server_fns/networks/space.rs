@@ -1,10 +1,11 @@
 //! A block of address space as a picture: its parts, and what was refused in it.
 
 use super::parts::{Kind, Part, Parts, percent};
-use super::{Block, Cell, CellState, REFUSED_MAX, RefusedPart, Space};
+use super::{Amounts, Block, Cell, CellState, REFUSED_MAX, RefusedPart, Space, SubPrefix};
+use crate::components::pager::grouped;
 use service::addresses::{AddressReview, Place};
-use service::numbers::prefix::{bounds, overlaps, size};
-use service::numbers::{AddressRecord, IpNet, SpaceView};
+use service::numbers::prefix::{bounds, is_v4, overlaps, size, split};
+use service::numbers::{AddressRecord, IpNet, RangeSet, SpaceView};
 use service::resources::Claim;
 
 /// What the page draws from.
@@ -44,15 +45,23 @@ impl<'a> Map<'a> {
         let foreign = self.view.foreign(shown);
         let conflicts = self.conflicts(shown);
         let grid = super::grid::of(shown, (&used, &foreign), &conflicts);
+        let amounts = amounts(shown, (&used, &foreign), &released);
+        let subs = subs(shown, &used);
         let (parts, folded) = Parts { view: self.view, used, foreign, preview, released }.of(shown);
-        let part = |(prefix, claim, _): &Conflict<'_>| {
+        let part = |(prefix, claim, record): &Conflict<'_>| {
             let (start, width) = extent(if prefix.contains(shown) { shown } else { prefix }, shown);
-            RefusedPart { prefix: prefix.to_string(), claim: claim.name.clone(), start, width }
+            let reason = match (&record.held_prefix, &record.held_by) {
+                (Some(held), Some(by)) => format!("overlaps {held}, held by {by}"),
+                _ => record.message.clone().unwrap_or_default(),
+            };
+            RefusedPart { prefix: prefix.to_string(), claim: claim.name.clone(), reason, start, width }
         };
         Space {
             block: self.block(shown),
             parents: self.parents(shown),
             ends: (shown.network().to_string(), shown.broadcast().to_string()),
+            amounts,
+            subs,
             cells: parts.into_iter().map(|p| cell(p, shown)).collect(),
             folded,
             refused: conflicts.iter().take(REFUSED_MAX).map(part).collect(),
@@ -104,11 +113,91 @@ fn cell(part: Part, shown: &IpNet) -> Cell {
         Kind::Fold(fold, true) => (CellState::Preview, None, Some(fold)),
         Kind::Fold(fold, false) => (CellState::Allocated, None, Some(fold)),
     };
-    Cell { prefix: prefix.to_string(), state, claim, start, width, fold }
+    let size = amount(size(&prefix), is_v4(&prefix));
+    Cell { prefix: prefix.to_string(), state, claim, short: short(&prefix, shown), size, start, width, fold }
+}
+
+/// A number of addresses: of IPv6, whose numbers say nothing to people, in networks of 64 bits.
+fn amount(n: u128, v4: bool) -> String {
+    let networks = if v4 { n } else { n >> 64 };
+    match (u64::try_from(networks), v4) {
+        (Ok(n), true) => grouped(n),
+        (Ok(0), false) if n > 0 => "under one /64".into(),
+        (Ok(n), false) if n < 1 << 32 => format!("{} /64", grouped(n)),
+        _ => format!("2^{} /64", networks.ilog2()),
+    }
+}
+
+fn amounts(shown: &IpNet, (used, foreign): (&RangeSet, &RangeSet), released: &[(IpNet, String)]) -> Amounts {
+    let (all, taken, others) = (size(shown), used.count_within(shown), foreign.count_within(shown));
+    let inside = |p: &IpNet| if p.contains(shown) { all } else { size(p) };
+    let gone = released.iter().map(|(p, _)| inside(p)).fold(0, u128::saturating_add);
+    let words = |n: u128| amount(n, is_v4(shown));
+    Amounts {
+        allocated: words(taken.saturating_sub(others)),
+        foreign: words(others),
+        released: words(gone),
+        free: words(all.saturating_sub(taken).saturating_sub(gone)),
+    }
+}
+
+fn subs(shown: &IpNet, used: &RangeSet) -> Vec<SubPrefix> {
+    let len = shown.prefix_len() + 2;
+    let part = |p: IpNet| {
+        let (start, width) = extent(&p, shown);
+        SubPrefix { prefix: p.to_string(), used: percent(used.count_within(&p), size(&p)), start, width }
+    };
+    if len > shown.max_prefix_len() { Vec::new() } else { split(*shown, len).map(part).collect() }
+}
+
+/// A prefix without the octets that every address of the block begins with.
+fn short(prefix: &IpNet, shown: &IpNet) -> String {
+    let text = prefix.to_string();
+    let shared = usize::from(shown.prefix_len() / 8).min(3);
+    if !is_v4(prefix) || shared == 0 {
+        return text;
+    }
+    let own: Vec<&str> = text.splitn(shared + 1, '.').collect();
+    own.last().map(|rest| format!(".{rest}")).unwrap_or(text)
 }
 
 /// Where a prefix begins in a block that holds it, and how much of the block it is, both per cent.
 fn extent(prefix: &IpNet, block: &IpNet) -> (f64, f64) {
     let whole = size(block);
     (percent(bounds(prefix).0 - bounds(block).0, whole), percent(size(prefix), whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_and_short_names() {
+        let net = |text: &str| text.parse::<IpNet>().unwrap();
+        for (prefix, shown, words) in [
+            ("10.20.4.64/26", "10.20.4.0/22", ".4.64/26"),
+            ("10.20.4.64/26", "10.0.0.0/8", ".20.4.64/26"),
+            ("10.20.4.64/26", "8.0.0.0/5", "10.20.4.64/26"),
+            ("10.20.4.64/32", "10.20.4.64/32", ".64/32"),
+            ("2001:db8::/56", "2001:db8::/48", "2001:db8::/56"),
+        ] {
+            assert_eq!(short(&net(prefix), &net(shown)), words);
+        }
+        assert_eq!(amount(size(&net("10.0.0.0/8")), true), "16,777,216");
+        assert_eq!(amount(size(&net("2001:db8::/48")), false), "65,536 /64");
+        assert_eq!(amount(size(&net("2001:db8::/128")), false), "under one /64");
+        assert_eq!(amount(size(&net("2000::/3")), false), "2^61 /64");
+        assert_eq!(amount(0, false), "0 /64");
+        let (mut used, mut foreign) = (RangeSet::default(), RangeSet::default());
+        let shown = net("10.20.4.0/22");
+        ["10.20.4.0/24", "10.20.5.0/25"].map(|p| used.insert(&net(p)));
+        foreign.insert(&net("10.20.5.0/25"));
+        let released = [(net("10.20.7.0/25"), "old".to_string())];
+        let found = amounts(&shown, (&used, &foreign), &released);
+        let words = [found.allocated, found.foreign, found.released, found.free];
+        assert_eq!(words, ["256", "128", "128", "512"]);
+        let parts: Vec<_> = subs(&shown, &used).into_iter().map(|s| (s.prefix, s.used, s.start)).collect();
+        assert_eq!(parts[1], ("10.20.5.0/24".to_string(), 50.0, 25.0));
+        assert_eq!((parts.len(), subs(&net("10.0.0.0/31"), &used).len()), (4, 0));
+    }
 }
