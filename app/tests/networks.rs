@@ -2,9 +2,9 @@
 
 mod support;
 
-use service::addresses::{Pointer, Ptr};
+use service::addresses::{AddressReview, Place, PlacedAddress, Pointer, Ptr, StrayAddress};
 use service::numbers::{AddressRequest, ClaimSpec, Reference};
-use service::resources::Claim;
+use service::resources::{Claim, Cover};
 use support::backend::Sample;
 use support::numbers::decided;
 use support::{page, post, read, router, says, text};
@@ -414,4 +414,44 @@ async fn names_go_on_and_what_was_not_asked_is_not_what_had_no_answer() {
     says(&t, &["last 1", "n5.q7.io", "First names"]);
     assert!(!t.contains("More names"), "{t}");
     says(&read(&app, "/networks?names=nowhere").await, &["“nowhere” is not a position in this list"]);
+}
+
+#[tokio::test]
+async fn a_released_prefix_says_who_released_it_and_what_still_points_there() {
+    let cover = |prefix: &str, claim: &str, by: Option<&str>| Cover {
+        prefix: prefix.parse().unwrap(),
+        claim: claim.into(),
+        reference: Reference { group: "services".into(), resource: claim.into() },
+        since: support::now(),
+        released_at: Some(support::now()),
+        released_by: by.map(Into::into),
+    };
+    let mut claims = Vec::new();
+    claim(&mut claims, "web", request(None, Some("10.20.0.0/16"), Some(18)));
+    claim(&mut claims, "edge", request(Some("10.20.0.0/24"), None, None));
+    let old = cover("10.20.64.0/24", "mail-old", Some("DNS operations"));
+    let stray = |domain: &str, address: &str| StrayAddress {
+        domain: domain.into(),
+        address: PlacedAddress {
+            name: format!("www.{domain}"),
+            rtype: "A".into(),
+            address: address.parse().unwrap(),
+            place: Place::Released,
+            cover: Some(old.clone()),
+            block: None,
+        },
+    };
+    let stray = vec![
+        stray("q7.io", "10.20.64.1"),
+        stray("q7.io", "10.20.64.2"),
+        stray("alder.example", "10.20.64.1"),
+    ];
+    let released = vec![old.clone(), cover("10.20.65.0/24", "web", None)];
+    let review = AddressReview { released, stray, is_partial: false };
+    let app = router(Sample { claims, review, ..Sample::of(Vec::new()) }, "");
+    let (_, html) = page(&app, "/networks").await;
+    let t = text(&html);
+    says(&t, &["Claim deleted by DNS operations. 2 domains still point here.", "Released from the claim."]);
+    // Who holds what a refused claim asks for is a link.
+    assert!(html.contains("held by <a href=\"/networks?q=web\">web</a>"), "{html}");
 }

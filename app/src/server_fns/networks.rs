@@ -48,19 +48,41 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
     let heads = heads_of(&backend, &caller, released.map(|c| c.claim.clone())).await?;
     let refused = backend.refused_claims(&caller).await?;
     let registry = backend.registry(&caller).await?;
+    let pointing = pointing_into(&review);
+    let is_partial = review.is_partial;
     let source = view::Source { registry, refused, review, heads };
     let now = context::now();
     // A registry of 100,000 prefixes takes a while to draw: not on a thread that serves others.
     let made = tokio::task::spawn_blocking(move || view::page(&source, &query, preview, now));
     let mut page = made.await.map_err(|_| ApiError::internal())?;
-    let held = page.claims.iter().filter(|r| r.state == PrefixState::Allocated);
-    let heads = heads_of(&backend, &caller, held.map(|r| r.claim.clone())).await?;
+    let listed = page.claims.iter().filter(|r| r.state != PrefixState::Unavailable);
+    let heads = heads_of(&backend, &caller, listed.map(|r| r.claim.clone())).await?;
     let releases: std::collections::HashMap<_, _> =
         heads.into_iter().map(|h| (h.name, Release { position: h.rv.0, prefixes: h.prefixes })).collect();
-    for row in page.claims.iter_mut().filter(|r| r.state == PrefixState::Allocated) {
-        row.release = releases.get(&row.claim).copied();
+    for row in &mut page.claims {
+        let head = releases.get(&row.claim).copied();
+        match &mut row.gone {
+            Some(gone) => {
+                gone.is_kept = head.is_some();
+                gone.domains = pointing.get(&row.prefix).copied().unwrap_or_default();
+                gone.is_partial = is_partial;
+            }
+            None => row.release = row.release.or(head),
+        }
     }
     Ok(Networks { yaml, ..page })
+}
+
+/// How many domains point into each prefix that was released.
+#[cfg(feature = "ssr")]
+fn pointing_into(review: &service::addresses::AddressReview) -> std::collections::HashMap<String, usize> {
+    let mut domains: std::collections::HashMap<String, std::collections::HashSet<&str>> = Default::default();
+    for stray in &review.stray {
+        if let Some(cover) = &stray.address.cover {
+            domains.entry(cover.prefix.to_string()).or_default().insert(&stray.domain);
+        }
+    }
+    domains.into_iter().map(|(prefix, names)| (prefix, names.len())).collect()
 }
 
 /// Those of these claims that exist.

@@ -3,8 +3,8 @@
 use numbers::claim::{DESCRIPTION_MAX, granted, validate};
 use numbers::prefix::overlaps;
 use numbers::{
-    AddressRequest, ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, RecordState, Reference, Space,
-    Tenant, allocate,
+    AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, RecordState,
+    Reference, Space, Tenant, allocate,
 };
 use proptest::prelude::*;
 
@@ -155,7 +155,18 @@ fn a_claim_is_allocated_whole_or_its_records_say_why() {
         Some("Overlaps 10.20.5.0/24, held by web-front since Nov 20, 2026.")
     );
     assert_eq!(free.status, RecordState::Unavailable);
-    assert!(free.message.as_deref().unwrap().starts_with("Free, but a claim is allocated as a whole"));
+    assert_eq!(
+        free.message.as_deref(),
+        Some("Free, but a claim is allocated as a whole. Change or remove 10.20.5.128/25.")
+    );
+    assert!(refused.is_conflict() && !free.is_conflict());
+    // What an earlier version stored is read as the same.
+    let earlier = "Free, but a claim is allocated as a whole, and another entry was refused.";
+    assert!(!AddressRecord { message: Some(earlier.into()), ..free.clone() }.is_conflict());
+    let any = spec(&[any_of("10.20.5.0/24", 26), exact("10.9.0.0/24")]);
+    let edge = claim(&mut space, &policy, 1, "any", &any);
+    let words = edge.address_space[1].message.as_deref().unwrap();
+    assert!(words.ends_with("Change or remove the /26 from 10.20.5.0/24."), "{words}");
     assert_eq!(space.len(), 1);
     assert_eq!(space.covering(1, "10.20.5.200".parse().unwrap()).unwrap().holder.claim, "web-front");
     assert!(space.covering(2, "10.20.5.200".parse().unwrap()).is_none(), "another tenant does not see it");

@@ -31,8 +31,8 @@ fn claim(c: StoredNetworkClaim) -> Claim {
 }
 
 pub(super) fn cover(c: StoredCover) -> Cover {
-    let StoredCover { prefix, claim, reference, since, released_at } = c;
-    Cover { prefix, claim, reference, since, released_at }
+    let StoredCover { prefix, claim, reference, since, released_at, released_by } = c;
+    Cover { prefix, claim, reference, since, released_at, released_by }
 }
 
 fn domain(d: StoredDomain) -> DomainObject {

@@ -92,6 +92,9 @@ pub struct Cover {
     pub since: model::Timestamp,
     /// When it was released; `None` while it is allocated.
     pub released_at: Option<model::Timestamp>,
+    /// Who released it, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released_by: Option<String>,
 }
 
 /// A holding with all that is known of it.

@@ -7,6 +7,7 @@ use crate::components::time::Ago;
 use crate::server_fns::{ClaimRow, Networks, PrefixState, ROWS_PER_PAGE, Release};
 use leptos::prelude::*;
 use model::Timestamp;
+use model::inventory::percent;
 
 /// Where the live object can be read, copied and edited.
 pub(super) fn object(claim: &str) -> String {
@@ -137,6 +138,14 @@ fn release(claim: &str, what: Release) -> AnyView {
     .into_any()
 }
 
+/// A reason in which the claim that holds the addresses is a link.
+fn linked(message: &str, held_by: Option<&str>) -> AnyView {
+    let parts = held_by.and_then(|by| Some((message.split_once(&format!("held by {by} "))?, by)));
+    let Some(((before, after), by)) = parts else { return message.to_string().into_any() };
+    let href = format!("/networks?q={}", percent(by));
+    view! { {before.to_string()}"held by "<a href=href>{by.to_string()}</a>" "{after.to_string()} }.into_any()
+}
+
 fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
     let class = match r.state {
         PrefixState::Unavailable => "pill pill-critical",
@@ -153,7 +162,11 @@ fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
             </span>
         }
     });
-    let words = r.message.clone().unwrap_or_else(|| r.description.clone());
+    let words = match (&r.gone, &r.message) {
+        (Some(gone), _) => gone.sentence().into_any(),
+        (None, Some(message)) => linked(message, r.held_by.as_deref()),
+        (None, None) => r.description.clone().into_any(),
+    };
     view! {
         <tr class:bad=r.state == PrefixState::Unavailable>
             <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{r.claim.clone()}</small></span></th>

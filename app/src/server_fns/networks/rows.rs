@@ -1,6 +1,6 @@
 //! Records of claims as rows, and which of them a list or an export holds.
 
-use super::{ClaimRow, PrefixState, Release};
+use super::{ClaimRow, Gone, PrefixState, Release};
 use service::addresses::component;
 use service::numbers::prefix::{host, overlaps, parse};
 use service::numbers::{Holding, IpNet, RecordState, SpaceView};
@@ -129,6 +129,8 @@ fn of_claim(c: &Claim) -> impl Iterator<Item = ClaimRow> {
             description: record.description.clone(),
             message: record.message.clone(),
             date: record.date,
+            held_by: record.held_by.clone(),
+            gone: None,
             release,
         }
     })
@@ -144,6 +146,8 @@ pub(super) fn of_holding(h: &Holding) -> ClaimRow {
         description: h.holder.description.clone(),
         message: None,
         date: h.holder.since,
+        held_by: None,
+        gone: None,
         release: None,
     }
 }
@@ -160,6 +164,8 @@ pub fn of_released(released: &[Cover], is_used: impl Fn(&IpNet) -> bool) -> Vec<
         description: String::new(),
         message: None,
         date: c.released_at.unwrap_or(c.since),
+        held_by: None,
+        gone: Some(Gone { by: c.released_by.clone(), ..Gone::default() }),
         release: None,
     };
     free.map(row).collect()
@@ -178,6 +184,8 @@ mod tests {
             description: "Public web servers".into(),
             message: None,
             date: jiff::Timestamp::UNIX_EPOCH,
+            held_by: None,
+            gone: None,
             release: None,
         }
     }

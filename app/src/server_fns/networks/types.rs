@@ -191,9 +191,43 @@ pub struct ClaimRow {
     pub message: Option<String>,
     /// When it was allocated, refused or released.
     pub date: Timestamp,
+    /// The claim that holds what it overlaps.
+    #[serde(default)]
+    pub held_by: Option<String>,
+    /// What became of a prefix that was released.
+    #[serde(default)]
+    pub gone: Option<Gone>,
     /// What releasing the claim takes; `None` of a prefix that was released.
     #[serde(default)]
     pub release: Option<Release>,
+}
+
+/// How a prefix was released, and what of it is left in DNS.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gone {
+    /// Who released it, if that is known.
+    pub by: Option<String>,
+    /// True when its claim still exists, without it.
+    pub is_kept: bool,
+    /// Domains that still point into it.
+    pub domains: usize,
+    /// True when there may be more of them.
+    pub is_partial: bool,
+}
+
+impl Gone {
+    /// The same in sentences.
+    pub fn sentence(&self) -> String {
+        let what = if self.is_kept { "Released from the claim" } else { "Claim deleted" };
+        let by = self.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+        let least = if self.is_partial { "At least " } else { "" };
+        let domains = match self.domains {
+            0 => String::new(),
+            1 => format!(" {least}1 domain still points here."),
+            n => format!(" {least}{} domains still point here.", crate::components::pager::grouped(n as u64)),
+        };
+        format!("{what}{by}.{domains}")
+    }
 }
 
 /// What releasing a claim takes.

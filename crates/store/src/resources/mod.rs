@@ -5,6 +5,7 @@ mod audited;
 mod claims;
 mod domains;
 mod linked;
+mod listed;
 mod retry;
 mod space;
 
@@ -104,6 +105,8 @@ pub struct StoredCover {
     pub since: Timestamp,
     /// When it was released; `None` while it is allocated.
     pub released_at: Option<Timestamp>,
+    /// Who released it; unknown of what an earlier version released.
+    pub released_by: Option<String>,
 }
 
 /// A name whose record holds an address.
@@ -257,10 +260,10 @@ pub trait ResourceStore: Send + Sync + 'static {
 #[async_trait]
 impl ResourceStore for Database {
     async fn network_claims(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredNetworkClaim>> {
-        claims::list(&self.db, org, after, limit).await
+        listed::list(&self.db, org, after, limit).await
     }
     async fn network_claim(&self, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
-        claims::read_one(&self.db, org, name).await
+        listed::read_one(&self.db, org, name).await
     }
     async fn write_network_claim(
         &self,
@@ -285,10 +288,10 @@ impl ResourceStore for Database {
         space::covering(&self.db, &self.space, org, addresses).await
     }
     async fn refused_claims(&self, org: OrgId, limit: u32) -> Result<(Vec<StoredNetworkClaim>, bool)> {
-        claims::refused(&self.db, org, limit).await
+        listed::refused(&self.db, org, limit).await
     }
     async fn claim_heads(&self, org: OrgId, names: &[String]) -> Result<Vec<ClaimHead>> {
-        claims::heads(&self.db, org, names).await
+        listed::heads(&self.db, org, names).await
     }
     async fn registry(&self, org: OrgId, policy: &Policy, blocks_max: u32) -> Result<StoredRegistry> {
         space::registry(&self.db, &self.space, org, policy, blocks_max).await
@@ -353,7 +356,7 @@ impl ResourceStore for Database {
         crate::events::after(&self.db, org, after, limit).await
     }
     async fn tombstones(&self, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>> {
-        claims::tombstones(&self.db, positions).await
+        listed::tombstones(&self.db, positions).await
     }
     async fn linked_orgs(&self) -> Result<Vec<OrgId>> {
         linked::orgs(&self.db).await

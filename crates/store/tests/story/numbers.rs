@@ -251,6 +251,7 @@ pub async fn a_prefix_is_surveyed(place: &Place) {
     let released: Vec<_> =
         found.released.iter().map(|r| (r.prefix.to_string(), r.released_at == Some(later(1)))).collect();
     assert_eq!(released, [("10.0.2.0/24".to_string(), true)]);
+    assert_eq!(found.released[0].released_by, Some(Actor::system().who));
     // Of an address: what contains it. Of another organisation's: that it is not free, and nothing else.
     let found = survey(ONE, "10.0.0.7/32", 9).await;
     assert_eq!(
