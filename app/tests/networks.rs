@@ -401,19 +401,35 @@ async fn names_go_on_and_what_was_not_asked_is_not_what_had_no_answer() {
     let t = text(&html);
     says(
         &t,
-        &["first 2", "n1.q7.io A 10.20.0.1 no answer", "n2.q7.io A 10.20.0.2 not looked up", "More names"],
+        &[
+            "first 2 names",
+            "n1.q7.io A 10.20.0.1 no answer",
+            "n2.q7.io A 10.20.0.2 not looked up",
+            "More names",
+        ],
     );
     assert!(!t.contains("n3.q7.io") && !t.contains("First names"), "{t}");
     let next = "/networks?block=10.20.0.0%2F24&amp;q=web&amp;names=10.20.0.2,q7.io,n2.q7.io#names";
     assert!(html.contains(&format!("href=\"{next}\"")), "{html}");
     let address = next.replace("&amp;", "&").replace("#names", "");
     let (_, html) = page(&app, &address).await;
-    says(&text(&html), &["next 2", "n3.q7.io A 10.20.0.3 agrees", "n4.q7.io A 10.20.0.4 none", "More names"]);
+    says(
+        &text(&html),
+        &["next 2 names", "n3.q7.io A 10.20.0.3 agrees", "n4.q7.io A 10.20.0.4 none set", "More names"],
+    );
     assert!(html.contains("href=\"/networks?block=10.20.0.0%2F24&amp;q=web#names\""), "{html}");
     let t = read(&app, "/networks?names=10.20.0.4,q7.io,n4.q7.io").await;
-    says(&t, &["last 1", "n5.q7.io", "First names"]);
+    says(&t, &["last 1 name", "n5.q7.io", "First names"]);
     assert!(!t.contains("More names"), "{t}");
     says(&read(&app, "/networks?names=nowhere").await, &["“nowhere” is not a position in this list"]);
+    // Of another prefix or address than what is shown, with who holds it.
+    let (_, html) = page(&app, "/networks?block=10.20.0.0/24&into=10.20.0.7").await;
+    says(&text(&html), &["Names that point into 10.20.0.7/32", "Claimed by web, allocated Nov 20, 2026"]);
+    assert!(html.contains("block=10.20.0.0%2F24&amp;into=10.20.0.7&amp;names=10.20.0.2"), "{html}");
+    let t = read(&app, "/networks?into=10.20.0.0/16").await;
+    says(&t, &["Names that point into 10.20.0.0/16", "1 claimed prefix in it"]);
+    says(&read(&app, "/networks?into=192.0.2.0/24").await, &["No claim covers it"]);
+    says(&read(&app, "/networks?into=nothing").await, &["“nothing” is not a prefix"]);
 }
 
 #[tokio::test]

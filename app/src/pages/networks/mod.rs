@@ -73,12 +73,9 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
     };
     let form = form::card(n, &shown, search);
     let list = claims::card(n, &shown);
-    let pointed_at = n.searched.clone().unwrap_or_else(|| shown.clone());
-    let now = n.now;
-    let here = format!("/networks{}", listing(&shown, &n.search, n.state));
     let after = query::value(search, "names").unwrap_or_default();
-    let pointers = (!pointed_at.is_empty())
-        .then(|| view! { <pointers::PointersCard block=pointed_at here=here after=after now=now/> });
+    let into = query::value(search, "into").unwrap_or_default();
+    let pointers = n.names.as_ref().map(|names| pointers::card(n, names, (&shown, &into), after));
     let exports = (n.total > 0 || n.counts[2] > 0).then(|| {
         let query = listing(&shown, &n.search, n.state);
         let link = |kind: &str, words: &'static str| {

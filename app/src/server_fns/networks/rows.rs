@@ -47,8 +47,7 @@ impl ClaimFilter {
             })?),
         };
         let text: String = value("q").chars().take(SEARCH_MAX).collect();
-        let place =
-            text.parse::<IpAddr>().map(host).or_else(|_| text.parse::<IpNet>().map(|p| p.trunc())).ok();
+        let place = place(&text);
         let page = value("page").parse().unwrap_or(1);
         Ok(ClaimFilter { block, text, place, state, page })
     }
@@ -92,6 +91,11 @@ impl ClaimFilter {
     pub fn holds(&self, row: &ClaimRow) -> bool {
         self.state.is_none_or(|state| state == row.state) && self.matches(row)
     }
+}
+
+/// A prefix, or that of an address.
+pub(super) fn place(text: &str) -> Option<IpNet> {
+    text.parse::<IpAddr>().map(host).or_else(|_| text.parse::<IpNet>().map(|p| p.trunc())).ok()
 }
 
 /// The prefix of a record, or the block that it asks for one of: `/26 from 10.20.0.0/16` ends with it.

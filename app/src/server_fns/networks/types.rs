@@ -239,6 +239,17 @@ pub struct Release {
     pub prefixes: usize,
 }
 
+/// A prefix whose names are listed, and who holds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Named {
+    /// The prefix.
+    pub prefix: String,
+    /// The claim that holds all of it, and since when.
+    pub claim: Option<(String, Timestamp)>,
+    /// Claimed prefixes inside it, when none holds all of it.
+    pub claims: usize,
+}
+
 /// What an entry of the card *Needs attention* is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -310,8 +321,9 @@ pub struct Networks {
     pub more_attention: (usize, bool),
     /// The search that the list answers; it covers all blocks.
     pub search: String,
-    /// The prefix or address that was searched for.
-    pub searched: Option<String>,
+    /// The prefix whose names are listed.
+    #[serde(default)]
+    pub names: Option<Named>,
     /// The state that the list is limited to.
     pub state: Option<PrefixState>,
     /// Records by state, in the order of [`PrefixState::ALL`], before the list is limited to one.

@@ -2,10 +2,10 @@
 
 use super::rows::ClaimFilter;
 use super::space::Map;
-use super::{BLOCKS_MAX, ClaimRow, Networks, PrefixState, Preview, ROWS_PER_PAGE, attention, rows};
+use super::{BLOCKS_MAX, ClaimRow, Named, Networks, PrefixState, Preview, ROWS_PER_PAGE, attention, rows};
 use model::Timestamp;
 use service::addresses::AddressReview;
-use service::numbers::prefix::{is_v4, overlaps};
+use service::numbers::prefix::{is_v4, overlaps, parse};
 use service::numbers::{IpNet, RangeSet};
 use service::resources::{ClaimHead, RefusedClaims, Registry};
 
@@ -68,6 +68,15 @@ pub(super) fn page(s: &Source, query: &str, preview: Option<Preview>, now: Times
         .chain(released.into_iter().filter(|_| gone));
     let claims: Vec<ClaimRow> = claims.skip((page - 1) * ROWS_PER_PAGE).take(ROWS_PER_PAGE).collect();
     let (attention, more) = attention::entries(s);
+    let into = crate::query::value(query, "into").map(|v| v.trim().to_string()).filter(|v| !v.is_empty());
+    let wrong = |text: &String| parse(text).err().map(|e| e.to_string());
+    let error = error.or_else(|| into.as_ref().filter(|text| rows::place(text).is_none()).and_then(wrong));
+    let named = into.as_deref().and_then(rows::place).or(filter.place).or(shown);
+    let names = named.map(|p| {
+        let claim = view.containing(&p).map(|h| (h.holder.claim.clone(), h.holder.since));
+        let claims = if claim.is_some() { 0 } else { view.within(&p).count() };
+        Named { prefix: p.to_string(), claim, claims }
+    });
     let first = |v4: bool| all.iter().find(|p| is_v4(p) == v4).map(ToString::to_string);
     Networks {
         blocks: matching.iter().take(BLOCKS_MAX).map(|p| map.block(p)).collect(),
@@ -77,7 +86,7 @@ pub(super) fn page(s: &Source, query: &str, preview: Option<Preview>, now: Times
         space,
         attention,
         more_attention: (more, s.review.is_partial),
-        searched: filter.place.map(|p| p.to_string()),
+        names,
         search: filter.text,
         state: filter.state,
         counts,
