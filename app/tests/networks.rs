@@ -5,6 +5,7 @@ mod support;
 use service::addresses::{AddressReview, Place, PlacedAddress, Pointer, Ptr, StrayAddress};
 use service::numbers::{AddressRequest, ClaimSpec, Reference};
 use service::resources::{Claim, Cover};
+use service::space::ListedBlock;
 use support::backend::Sample;
 use support::numbers::decided;
 use support::{page, post, read, router, says, text};
@@ -470,4 +471,35 @@ async fn a_released_prefix_says_who_released_it_and_what_still_points_there() {
     says(&t, &["Claim deleted by DNS operations. 2 domains still point here.", "Released from the claim."]);
     // Who holds what a refused claim asks for is a link.
     assert!(html.contains("held by <a href=\"/networks?q=web\">web</a>"), "{html}");
+}
+
+#[tokio::test]
+async fn a_block_is_listed_before_any_claim_names_it() {
+    let (status, html) = page(&app(Vec::new()), "/networks").await;
+    assert!(status == 200 && html.contains("href=\"/networks?add=block#add-block\""), "{html}");
+    let listed = |prefix: &str, description: &str| ListedBlock {
+        prefix: prefix.parse().unwrap(),
+        description: description.into(),
+        created_at: support::now(),
+    };
+    let blocks = vec![listed("10.20.0.0/16", "Data centre west"), listed("10.20.4.0/22", "")];
+    let app = router(Sample { blocks, ..Sample::of(Vec::new()) }, "");
+    let (_, html) = page(&app, "/networks").await;
+    says(
+        &text(&html),
+        &[
+            "2 blocks, 0 claims",
+            "10.20.0.0/16 largest free 10.20.0.0/16 Data centre west 0 %",
+            "10.20.4.0/22",
+        ],
+    );
+    assert!(html.contains("<option value=\"10.20.4.0/22\""), "the form offers it: {html}");
+    assert!(html.contains("action=\"/api/fn/remove_block\""), "{html}");
+    let to = post(&app, "add_block", "prefix=10.30.0.1%2F16&description=East+%26+more", "").await;
+    let (_, html) = page(&app, to.split_once('#').unwrap().0).await;
+    says(&text(&html), &["Not listed “10.30.0.1/16” has host bits set"]);
+    assert!(html.contains("value=\"10.30.0.1/16\"") && html.contains("value=\"East &amp; more\""), "{html}");
+    let to = post(&app, "add_block", "prefix=10.30.0.0%2F16", "").await;
+    assert_eq!(to, "/networks?block=10.30.0.0%2F16&done=block.1");
+    says(&read(&app, &to).await, &["Block listed"]);
 }

@@ -234,6 +234,38 @@ test("a claim that changed since it was shown is not released", async ({ page })
   expect((await page.request.get(at)).status()).toBe(200);
 });
 
+test("a block is listed before any claim names it, and removed again", async ({ page }) => {
+  await page.goto(shows(block));
+  await hydrated(page);
+  await page.getByRole("link", { name: "Add block" }).click();
+  await page.getByLabel("Prefix", { exact: true }).fill("10.99.0.1/16");
+  await page.locator("#add-block").getByLabel("Description").fill("Data centre west");
+  await press(page, "Add block");
+  const refusal = page.getByRole("alert").filter({ hasText: "Not listed" });
+  await expect(refusal).toContainText("has host bits set: the prefix is 10.99.0.0/16");
+  await expect(page.locator("#add-block").getByLabel("Description")).toHaveValue("Data centre west");
+  await looked(page, "numbers-add-block");
+  await page.getByLabel("Prefix", { exact: true }).fill("10.99.0.0/16");
+  await press(page, "Add block");
+  await expect(page.getByText("Block listed")).toBeVisible();
+  const row = page.getByRole("region", { name: "Blocks, table" }).getByRole("row").filter({ hasText: "10.99.0.0/16" });
+  await expect(row).toContainText("Data centre west");
+  await expect(page.getByLabel("From block", { exact: true })).toHaveValue("10.99.0.0/16");
+  await row.getByLabel("Remove 10.99.0.0/16 from the list").click();
+  await press(page, "Remove; claims stay");
+  await expect(page.getByText("Block removed from the list; its claims stay")).toBeVisible();
+  await expect(row).toHaveCount(0);
+});
+
+test("names are listed of any prefix or address, with the claim that holds it", async ({ page }) => {
+  await page.goto(shows(block));
+  await hydrated(page);
+  await page.getByRole("searchbox", { name: "Prefix or address" }).fill("10.88.0.7");
+  await page.getByRole("button", { name: "Show names" }).click();
+  await expect(page.getByRole("heading", { name: "Names that point into 10.88.0.7/32" })).toBeVisible();
+  await expect(page.locator("#names")).toContainText("Claimed by shop-pool, allocated");
+});
+
 test("of many blocks the first are listed, and a search finds the others", async ({ page }) => {
   test.setTimeout(180_000);
   const entry = (i: number) => ({ prefix: `10.140.${i}.0/25`, reference: { resource: "many" } });
@@ -265,7 +297,7 @@ test.describe("without script", () => {
     await page.goto(shows(block));
     await part(page, "10.88.0.0/18, shop-pool").click();
     await expect(picture(page, "10.88.0.0/18")).toBeVisible();
-    await page.getByRole("searchbox").last().fill("mail-pool");
+    await page.getByRole("searchbox", { name: "Search by prefix, address, reference or description" }).fill("mail-pool");
     await page.getByRole("button", { name: "Search" }).click();
     await expect(page.getByRole("heading", { name: "Claims that match “mail-pool”" })).toBeVisible();
     await expect(claims(page).locator("tbody tr")).toHaveCount(1);

@@ -48,9 +48,11 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
     let heads = heads_of(&backend, &caller, released.map(|c| c.claim.clone())).await?;
     let refused = backend.refused_claims(&caller).await?;
     let registry = backend.registry(&caller).await?;
+    let listed = backend.listed_blocks(&caller).await?;
+    let block_error = refused_block(&query, listed.len());
     let pointing = pointing_into(&review);
     let is_partial = review.is_partial;
-    let source = view::Source { registry, refused, review, heads };
+    let source = view::Source { registry, refused, listed, review, heads };
     let now = context::now();
     // A registry of 100,000 prefixes takes a while to draw: not on a thread that serves others.
     let made = tokio::task::spawn_blocking(move || view::page(&source, &query, preview, now));
@@ -70,7 +72,47 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
             None => row.release = row.release.or(head),
         }
     }
-    Ok(Networks { yaml, ..page })
+    Ok(Networks { yaml, block_error, ..page })
+}
+
+/// Why the block of a form that was refused can't be listed.
+#[cfg(feature = "ssr")]
+fn refused_block(query: &str, listed: usize) -> Option<String> {
+    let value = |key: &str| crate::query::value(query, key);
+    value("refused").filter(|what| what == "block")?;
+    let (prefix, description) = (value("new").unwrap_or_default(), value("for").unwrap_or_default());
+    let max = service::space::BLOCKS_MAX;
+    Some(match service::space::read_block(&prefix, &description) {
+        Err(e) => e.detail,
+        Ok(_) if listed >= max => {
+            format!("An organisation lists at most {max} blocks. Remove one that is no longer needed.")
+        }
+        Ok(_) => "The block was not listed. Try again in a moment.".into(),
+    })
+}
+
+/// Lists a block. A refusal leads back to the form with what was typed.
+#[server(name = AddBlock, prefix = "/api/fn", endpoint = "add_block", output = Json)]
+pub async fn add_block(prefix: String, #[server(default)] description: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    let saved = backend.save_block(&caller, prefix.trim(), &description).await.inspect_err(|_| {
+        let percent = model::inventory::percent;
+        let typed = format!("new={}&for={}", percent(prefix.trim()), percent(description.trim()));
+        context::go_to(&format!("/networks?add=block&{typed}&refused=block#add-block"));
+    })?;
+    let shown = model::inventory::percent(&saved.prefix.to_string());
+    context::go_to(&format!("/networks?block={shown}&done=block.1"));
+    Ok(())
+}
+
+/// Takes a block off the list.
+#[server(name = RemoveBlock, prefix = "/api/fn", endpoint = "remove_block", output = Json)]
+pub async fn remove_block(prefix: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    let prefix = service::numbers::prefix::parse(&prefix).map_err(|e| ApiError::invalid(e.to_string()))?;
+    backend.remove_block(&caller, &prefix).await?;
+    context::go_to("/networks?done=unblock.1");
+    Ok(())
 }
 
 /// How many domains point into each prefix that was released.

@@ -32,6 +32,8 @@ pub struct Sample {
     pub events: Vec<Event>,
     pub scanning: Option<String>,
     pub claims: Vec<service::resources::Claim>,
+    /// Blocks that the organisation lists by itself.
+    pub blocks: Vec<service::space::ListedBlock>,
     /// Prefixes that another organisation holds.
     pub foreign: Vec<service::numbers::IpNet>,
     /// Whether there are more refused claims than are read.
@@ -51,6 +53,7 @@ impl Sample {
             events: Vec::new(),
             scanning: None,
             claims: Vec::new(),
+            blocks: Vec::new(),
             foreign: Vec::new(),
             is_partial: false,
             review: service::addresses::AddressReview::default(),

@@ -12,7 +12,7 @@ use service::numbers::{
 use service::resources::{
     Changes, Claim, ClaimDraft, ClaimHead, DomainObject, RefusedClaims, Registry, ResourceBackend,
 };
-use service::space::PrefixSpace;
+use service::space::{ListedBlock, PrefixSpace, read_block};
 use service::{ApiError, ApiResult};
 use std::time::Duration;
 
@@ -105,8 +105,19 @@ impl ResourceBackend for Sample {
     async fn registry(&self, _: &Caller) -> ApiResult<Registry> {
         let view = SpaceView::new(space(&self.claims, &self.foreign), 1, Policy::default());
         let requests = self.claims.iter().flat_map(|c| &c.spec.address_space);
-        let blocks = requests.filter_map(|r| r.from.as_deref()?.parse().ok()).collect();
+        let named = requests.filter_map(|r| r.from.as_deref()?.parse().ok());
+        let blocks = named.chain(self.blocks.iter().map(|b| b.prefix)).collect();
         Ok(Registry { view, claims: self.claims.len() as u64, blocks })
+    }
+    async fn listed_blocks(&self, _: &Caller) -> ApiResult<Vec<ListedBlock>> {
+        Ok(self.blocks.clone())
+    }
+    async fn save_block(&self, _: &Caller, prefix: &str, description: &str) -> ApiResult<ListedBlock> {
+        let (prefix, description) = read_block(prefix, description)?;
+        Ok(ListedBlock { prefix, description, created_at: super::now() })
+    }
+    async fn remove_block(&self, _: &Caller, _: &IpNet) -> ApiResult<()> {
+        Ok(())
     }
     async fn save_network_claim(&self, _: &Caller, draft: &ClaimDraft) -> ApiResult<Claim> {
         if self.claims.iter().any(|c| c.name == draft.name) {

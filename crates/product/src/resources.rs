@@ -12,7 +12,7 @@ use service::policy::{Action, authorize};
 use service::resources::{
     Changes, Claim, ClaimDraft, ClaimHead, Cover, DomainObject, RefusedClaims, Registry, ResourceBackend,
 };
-use service::space::PrefixSpace;
+use service::space::{BLOCKS_MAX, ListedBlock, PrefixSpace, read_block};
 use service::{ApiError, ApiResult, ErrorKind};
 use std::time::Duration;
 use store::{LogRead, NetworkClaimWrite, StoredCover, StoredDomain, StoredNetworkClaim};
@@ -166,6 +166,44 @@ impl ResourceBackend for Services {
         let max = crate::addresses::BLOCKS_MAX;
         let read = self.store().registry(caller.org, &self.overlap, max).await.map_err(unavailable)?;
         Ok(Registry { view: read.view, claims: read.claims, blocks: read.blocks })
+    }
+
+    async fn listed_blocks(&self, caller: &Caller) -> ApiResult<Vec<ListedBlock>> {
+        authorize(caller, Action::ListedBlocks)?;
+        let blocks = self.store().listed_blocks(caller.org).await.map_err(unavailable)?;
+        let listed = |b: store::ListedBlock| ListedBlock {
+            prefix: b.prefix,
+            description: b.description,
+            created_at: b.created_at,
+        };
+        Ok(blocks.into_iter().map(listed).collect())
+    }
+
+    async fn save_block(&self, caller: &Caller, prefix: &str, description: &str) -> ApiResult<ListedBlock> {
+        authorize(caller, Action::SaveBlock)?;
+        let _use = self.using("network-claim")?;
+        let (prefix, description) = read_block(prefix, description)?;
+        let block = store::ListedBlock { prefix, description, created_at: self.now() };
+        let new = Some(block.description.clone()).filter(|d| !d.is_empty());
+        let log = self.identity.entry(caller, "network.block", &prefix.to_string(), new);
+        self.store().save_block(&block, BLOCKS_MAX as u64, &log).await.map_err(|e| match e {
+            store::Error::Full { limit } => ApiError::invalid(format!(
+                "An organisation lists at most {limit} blocks. Remove one that is no longer needed."
+            )),
+            e => unavailable(e),
+        })?;
+        Ok(ListedBlock { prefix, description: block.description, created_at: block.created_at })
+    }
+
+    async fn remove_block(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<()> {
+        authorize(caller, Action::RemoveBlock)?;
+        let log = self.identity.entry(caller, "network.unblock", &prefix.to_string(), None);
+        self.store().remove_block(prefix, &log).await.map_err(|e| match e {
+            store::Error::NotFound => ApiError::not_found(format!(
+                "{prefix} is not a block that this organisation lists. Blocks that claims name go with the claims."
+            )),
+            e => unavailable(e),
+        })
     }
 
     async fn save_network_claim(&self, caller: &Caller, draft: &ClaimDraft) -> ApiResult<Claim> {

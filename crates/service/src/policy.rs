@@ -92,6 +92,9 @@ pub enum Action {
     RefusedClaims,
     ClaimHeads,
     Registry,
+    ListedBlocks,
+    SaveBlock,
+    RemoveBlock,
     SaveNetworkClaim,
     DeleteNetworkClaim,
     Addresses,
@@ -154,7 +157,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 114] = [
+    pub const ALL: [Action; 117] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -211,6 +214,9 @@ impl Action {
         Action::RefusedClaims,
         Action::ClaimHeads,
         Action::Registry,
+        Action::ListedBlocks,
+        Action::SaveBlock,
+        Action::RemoveBlock,
         Action::SaveNetworkClaim,
         Action::DeleteNetworkClaim,
         Action::Addresses,
@@ -332,6 +338,9 @@ impl Action {
             Action::RefusedClaims => ("refused_claims", Viewer, Read, "list claims of address space"),
             Action::ClaimHeads => ("claim_heads", Viewer, Read, "list claims of address space"),
             Action::Registry => ("registry", Viewer, Read, "see claims of address space"),
+            Action::ListedBlocks => ("listed_blocks", Viewer, Read, "see blocks of address space"),
+            Action::SaveBlock => ("save_block", Member, Write, "list blocks of address space"),
+            Action::RemoveBlock => ("remove_block", Member, Write, "remove blocks of address space"),
             Action::SaveNetworkClaim => ("save_network_claim", Member, Write, "claim address space"),
             Action::DeleteNetworkClaim => ("delete_network_claim", Member, Write, "release address space"),
             Action::Addresses => ("addresses", Viewer, Read, "see claims of address space"),

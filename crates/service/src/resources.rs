@@ -3,7 +3,7 @@
 
 use crate::ApiResult;
 use crate::addresses::{AddressReview, PlacedAddress, PointerCursor, Pointers};
-use crate::space::PrefixSpace;
+use crate::space::{ListedBlock, PrefixSpace};
 use async_trait::async_trait;
 use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition};
@@ -75,7 +75,7 @@ pub struct Registry {
     pub view: SpaceView,
     /// How many claims the organisation has.
     pub claims: u64,
-    /// The distinct blocks that they take prefixes out of.
+    /// The distinct blocks that they take prefixes out of or that the organisation lists.
     pub blocks: Vec<IpNet>,
 }
 
@@ -161,6 +161,12 @@ pub trait ResourceBackend: Send + Sync + 'static {
     async fn claim_heads(&self, caller: &Caller, names: &[String]) -> ApiResult<Vec<ClaimHead>>;
     /// The whole registry, as far as the organisation may know it.
     async fn registry(&self, caller: &Caller) -> ApiResult<Registry>;
+    /// The blocks that the organisation lists by itself.
+    async fn listed_blocks(&self, caller: &Caller) -> ApiResult<Vec<ListedBlock>>;
+    /// Lists a block, or changes its description.
+    async fn save_block(&self, caller: &Caller, prefix: &str, description: &str) -> ApiResult<ListedBlock>;
+    /// Takes a block off the list. Claims out of it stay.
+    async fn remove_block(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<()>;
     /// Creates or changes a claim and decides about it, or previews that.
     async fn save_network_claim(&self, caller: &Caller, draft: &ClaimDraft) -> ApiResult<Claim>;
     /// Deletes a claim and releases its prefixes; returns it as it was, at the position of its deletion.

@@ -7,12 +7,14 @@ use service::addresses::{AddressReview, Place};
 use service::numbers::prefix::{bounds, is_v4, overlaps, size, split};
 use service::numbers::{AddressRecord, IpNet, RangeSet, SpaceView};
 use service::resources::Claim;
+use service::space::ListedBlock;
 
 /// What the page draws from.
 pub(super) struct Map<'a> {
     pub(super) blocks: &'a [IpNet],
     pub(super) view: &'a SpaceView,
     pub(super) refused: &'a [Claim],
+    pub(super) listed: &'a [ListedBlock],
 }
 
 /// A prefix that a claim was refused because of others.
@@ -26,6 +28,7 @@ impl<'a> Map<'a> {
             used: percent(survey.used, size(prefix)),
             largest_free: survey.largest_free.map(|p| p.to_string()),
             claims: survey.more_held,
+            listed: self.listed.iter().find(|b| b.prefix == *prefix).map(|b| b.description.clone()),
         }
     }
 

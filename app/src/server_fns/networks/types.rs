@@ -15,6 +15,9 @@ pub struct Block {
     pub largest_free: Option<String>,
     /// Prefixes in it that the organisation's claims hold.
     pub claims: usize,
+    /// What it is for, of one that the organisation lists by itself.
+    #[serde(default)]
+    pub listed: Option<String>,
 }
 
 /// What a part of a block is.
@@ -334,6 +337,9 @@ pub struct Networks {
     pub rows: usize,
     /// Which page, from 1.
     pub page: usize,
+    /// Why a block was not listed.
+    #[serde(default)]
+    pub block_error: Option<String>,
     /// What the form would get.
     pub preview: Option<Preview>,
     /// The form as the object that it makes, where it is shown as YAML.

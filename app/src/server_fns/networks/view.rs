@@ -8,11 +8,13 @@ use service::addresses::AddressReview;
 use service::numbers::prefix::{is_v4, overlaps, parse};
 use service::numbers::{IpNet, RangeSet};
 use service::resources::{ClaimHead, RefusedClaims, Registry};
+use service::space::ListedBlock;
 
 /// What the page was made from.
 pub(super) struct Source {
     pub(super) registry: Registry,
     pub(super) refused: RefusedClaims,
+    pub(super) listed: Vec<ListedBlock>,
     pub(super) review: AddressReview,
     /// Claims that released what is still pointed to and exist, holding something else.
     pub(super) heads: Vec<ClaimHead>,
@@ -35,7 +37,11 @@ fn matching(blocks: &[IpNet], filter: &ClaimFilter, places: impl Iterator<Item =
 
 pub(super) fn page(s: &Source, query: &str, preview: Option<Preview>, now: Timestamp) -> Networks {
     let view = &s.registry.view;
-    let all = view.blocks(&s.registry.blocks);
+    let mut all = view.blocks(&s.registry.blocks);
+    // One that lies in another is a block of its own where the organisation lists it.
+    all.extend(s.listed.iter().map(|b| b.prefix));
+    all.sort();
+    all.dedup();
     let (filter, error) = match ClaimFilter::read(query) {
         Ok(filter) => (filter, None),
         Err(e) => (ClaimFilter::default(), Some(e.detail)),
@@ -46,7 +52,7 @@ pub(super) fn page(s: &Source, query: &str, preview: Option<Preview>, now: Times
     let asked = filter.block.filter(|b| gets.is_empty() || gets.iter().any(|p| overlaps(b, p)));
     let around = |p: &IpNet| all.iter().find(|b| b.contains(p)).copied().unwrap_or(*p);
     let shown = asked.or_else(|| gets.first().map(around)).or_else(|| all.first().copied());
-    let map = Map { blocks: &all, view, refused: &s.refused.claims };
+    let map = Map { blocks: &all, view, refused: &s.refused.claims, listed: &s.listed };
     let space = shown.map(|p| map.space(&p, &s.review, &gets));
     let filter = ClaimFilter { block: shown, ..filter };
     let keep = |mut rows: Vec<ClaimRow>| {
@@ -93,6 +99,7 @@ pub(super) fn page(s: &Source, query: &str, preview: Option<Preview>, now: Times
         claims,
         rows,
         page,
+        block_error: None,
         preview,
         yaml: None,
         total: s.registry.claims,

@@ -113,7 +113,7 @@ pub(super) async fn read_one(db: &Db, org: OrgId, name: &str) -> Result<Option<S
     db.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()
 }
 
-/// The blocks that an organisation's claims take prefixes out of, from the specs of all of them.
+/// The blocks that an organisation lists or its claims take prefixes out of, from the specs of all of them.
 pub(super) async fn blocks(db: &Db, org: OrgId) -> Result<BTreeSet<IpNet>> {
     let found = match db {
         Db::Sqlite { .. } => {
@@ -125,7 +125,9 @@ pub(super) async fn blocks(db: &Db, org: OrgId) -> Result<BTreeSet<IpNet>> {
              FROM network_claims, jsonb_array_elements(spec::jsonb -> 'addressSpace') r WHERE org = $1"
         }
     };
-    let sql = format!("SELECT block FROM ({found}) b WHERE block IS NOT NULL");
+    let sql = format!(
+        "SELECT block FROM ({found}) b WHERE block IS NOT NULL UNION SELECT prefix FROM network_blocks WHERE org = $1"
+    );
     let rows = db.rows(sql, args![org.0]).await?;
     let block = |r: &Cells| {
         let text = r.text(0)?;

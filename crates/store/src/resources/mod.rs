@@ -2,6 +2,7 @@
 
 mod addresses;
 mod audited;
+mod blocks;
 mod claims;
 mod domains;
 mod linked;
@@ -15,6 +16,7 @@ pub(crate) use claims::tombstone_rows;
 pub(crate) use domains::{check_finalizers, forget, tombstones_of_items};
 pub(crate) use space::SpaceCache;
 
+use crate::accounts::Audit;
 use crate::api::{NewItem, Result};
 use crate::items::{self, By};
 use crate::store::Database;
@@ -81,6 +83,17 @@ pub struct ClaimHead {
     pub prefixes: usize,
 }
 
+/// A block that an organisation lists by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedBlock {
+    /// The prefix.
+    pub prefix: IpNet,
+    /// What it is for.
+    pub description: String,
+    /// When it was listed.
+    pub created_at: Timestamp,
+}
+
 /// The registry of address space as an organisation may know it.
 #[derive(Debug, Clone)]
 pub struct StoredRegistry {
@@ -88,7 +101,7 @@ pub struct StoredRegistry {
     pub view: SpaceView,
     /// How many claims the organisation has.
     pub claims: u64,
-    /// The distinct blocks that they take prefixes out of.
+    /// The distinct blocks that they take prefixes out of or that the organisation lists.
     pub blocks: Vec<IpNet>,
 }
 
@@ -208,7 +221,13 @@ pub trait ResourceStore: Send + Sync + 'static {
         after: Option<PointingKey<'_>>,
         limit: u32,
     ) -> Result<Vec<Pointing>>;
-    /// The distinct blocks that an organisation's claims take prefixes out of, at most `limit`.
+    /// The blocks that an organisation lists by itself, by address.
+    async fn listed_blocks(&self, org: OrgId) -> Result<Vec<ListedBlock>>;
+    /// Lists one, or changes its description; [`Error::Full`](crate::Error::Full) beyond `limit`.
+    async fn save_block(&self, block: &ListedBlock, limit: u64, log: &Audit) -> Result<()>;
+    /// Takes one off the list.
+    async fn remove_block(&self, prefix: &IpNet, log: &Audit) -> Result<()>;
+    /// The distinct blocks that an organisation lists or its claims take prefixes out of, at most `limit`.
     async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>>;
     /// Prefixes that an organisation released inside a block, newest first, at most `limit`.
     async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>>;
@@ -313,6 +332,15 @@ impl ResourceStore for Database {
         limit: u32,
     ) -> Result<Vec<Pointing>> {
         addresses::pointing_into(&self.db, org, prefix, after, limit).await
+    }
+    async fn listed_blocks(&self, org: OrgId) -> Result<Vec<ListedBlock>> {
+        blocks::list(&self.db, org).await
+    }
+    async fn save_block(&self, block: &ListedBlock, limit: u64, log: &Audit) -> Result<()> {
+        blocks::save(&self.db, &self.space, block, limit, log).await
+    }
+    async fn remove_block(&self, prefix: &IpNet, log: &Audit) -> Result<()> {
+        blocks::remove(&self.db, &self.space, prefix, log).await
     }
     async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
         space::blocks(&self.db, &self.space, org, limit).await

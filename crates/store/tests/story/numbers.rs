@@ -307,6 +307,52 @@ pub async fn the_registry_is_read_as_a_copy(place: &Place) {
     assert_eq!(heads, [store::ClaimHead { name: "web".into(), rv: web.rv, prefixes: 2 }]);
 }
 
+/// Blocks that an organisation lists are among those it allocates out of, in every process, and others do not see them.
+pub async fn blocks_are_listed_and_removed(place: &Place) {
+    let (s, other) = (place.open().await, place.open().await);
+    let audit = |org, action| store::Audit {
+        org,
+        by: Actor::system(),
+        at: now(),
+        action,
+        object: "10.20.0.0/16".into(),
+        old: None,
+        new: None,
+    };
+    let block = |prefix: &str, description: &str| store::ListedBlock {
+        prefix: prefix.parse().unwrap(),
+        description: description.into(),
+        created_at: now(),
+    };
+    claim(&*s, ONE, "web", &[request(None, Some("10.9.0.0/16"), Some(24))]).await;
+    assert_eq!(other.network_blocks(ONE, 9).await.unwrap().len(), 1, "kept in memory from now on");
+    let log = audit(ONE, "network.block");
+    s.save_block(&block("10.20.0.0/16", "West"), 2, &log).await.unwrap();
+    s.save_block(&block("10.9.0.0/16", ""), 2, &log).await.unwrap();
+    s.save_block(&block("10.20.0.0/16", "East"), 2, &log).await.unwrap();
+    let full = s.save_block(&block("10.30.0.0/16", ""), 2, &log).await;
+    assert!(matches!(full, Err(Error::Full { limit: 2 })), "{full:?}");
+    let listed = other.listed_blocks(ONE).await.unwrap();
+    assert_eq!(listed, [block("10.9.0.0/16", ""), block("10.20.0.0/16", "East")]);
+    assert!(other.listed_blocks(TWO).await.unwrap().is_empty());
+    let blocks = async |s: &dyn Store| s.network_blocks(ONE, 9).await.unwrap().len();
+    assert_eq!((blocks(&*s).await, blocks(&*other).await), (2, 2));
+    let prefix = "10.20.0.0/16".parse().unwrap();
+    let foreign = s.remove_block(&prefix, &audit(TWO, "network.unblock")).await;
+    assert!(matches!(foreign, Err(Error::NotFound)), "{foreign:?}");
+    s.remove_block(&prefix, &audit(ONE, "network.unblock")).await.unwrap();
+    assert_eq!((blocks(&*s).await, blocks(&*other).await), (1, 1), "that of the claim stays");
+    let log =
+        s.audit_log(ONE, &model::account::AuditQuery { limit: 20, ..Default::default() }).await.unwrap();
+    assert_eq!(
+        log.entries
+            .iter()
+            .filter(|e| e.action.starts_with("network.") && e.action.ends_with("block"))
+            .count(),
+        4
+    );
+}
+
 pub async fn hopeless_claims_starve_no_other(place: &Place) {
     let s = place.open().await;
     claim(&*s, TWO, "keeper", &[exact("192.168.0.0/16")]).await;
