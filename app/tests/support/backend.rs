@@ -415,6 +415,7 @@ impl Backend for Sample {
             note: u.note,
             observation: d.observation.ok_or_else(|| ApiError::unavailable("No answer."))?,
             raw: vec![],
+            address_space: vec![],
             in_inventory: true,
             now: now(),
         })

@@ -36,6 +36,14 @@ pub(super) async fn open(folder: &Path, database: Option<&str>, key: Option<&str
     })
 }
 
+/// The store of the installation that a flag names; `None` when none does.
+pub(super) async fn given(data: Option<&Path>, database: Option<&str>) -> Result<Option<Arc<dyn Store>>> {
+    match (data, database) {
+        (None, None) => Ok(None),
+        (data, url) => existing(data.unwrap_or(Path::new("")), url, None).await.map(Some),
+    }
+}
+
 /// The store of an installation that exists: opening would create the database.
 pub(super) async fn existing(
     folder: &Path,
