@@ -25,3 +25,21 @@ pub(crate) fn address_claim(s: &AddressSpace) -> AnyView {
     };
     view! { <span class=class>{picture}" "{words}{link}</span> }.into_any()
 }
+
+/// The card of addresses with their claims; nothing where none is placed.
+pub(crate) fn address_claims(all: &[AddressSpace]) -> Option<AnyView> {
+    let rows: Vec<_> = all
+        .iter()
+        .map(|s| {
+            let rtype = if s.address.is_ipv4() { "A" } else { "AAAA" };
+            view! { <li><span class="rtype">{rtype}</span><span class="mono font-semibold wrap">{s.address.to_string()}</span>{address_claim(s)}</li> }
+        })
+        .collect();
+    (!rows.is_empty()).then(|| {
+        view! {
+            <section class="card"><div class="card-head"><h2>"Addresses"</h2><span class="text-muted">"and the claims that cover them"</span></div>
+                <ul class="[&_>_li]:flex [&_>_li]:flex-wrap [&_>_li]:items-baseline [&_>_li]:gap-x-2 [&_>_li]:py-2 [&_>_li]:px-4 [&_>_li]:border-b [&_>_li:last-child]:border-b-0">{rows}</ul></section>
+        }
+        .into_any()
+    })
+}

@@ -5,7 +5,7 @@ use super::domain::dns::findings;
 use super::domain::{
     delegation_picture, dnssec_card, domain_facts, nameservers, records, states, status_flags,
 };
-use crate::components::address_claim::address_claim;
+use crate::components::address_claim::address_claims;
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::copy::copy_button;
 use crate::components::icon;
@@ -85,16 +85,6 @@ fn report(r: &ScanReport, again: RwSignal<u32>) -> AnyView {
             </section>
         }
     });
-    let space = (!r.address_space.is_empty()).then(|| {
-        let rows: Vec<_> = r.address_space.iter().map(|s| {
-            let rtype = if s.address.is_ipv4() { "A" } else { "AAAA" };
-            view! { <li><span class="rtype">{rtype}</span><span class="mono font-semibold wrap">{s.address.to_string()}</span>{address_claim(s)}</li> }
-        }).collect();
-        view! {
-            <section class="card"><div class="card-head"><h2>"Addresses"</h2><span class="text-muted">"and the claims that cover them"</span></div>
-                <ul class="[&_>_li]:flex [&_>_li]:flex-wrap [&_>_li]:items-baseline [&_>_li]:gap-x-2 [&_>_li]:py-2 [&_>_li]:px-4 [&_>_li]:border-b [&_>_li:last-child]:border-b-0">{rows}</ul></section>
-        }
-    });
     let path = o.delegation.value.as_ref().filter(|d| !d.servers.is_empty()).map(|d| {
         view! {
             <section class="card"><div class="card-head"><h2>"Delegation"</h2></div>
@@ -118,7 +108,7 @@ fn report(r: &ScanReport, again: RwSignal<u32>) -> AnyView {
             {health}
             {path}
             <div class="cols">
-                <div class="grid grid-cols-1 gap-4 content-start">{nameservers(&o.delegation, now)}{records(&o.zone, &name, now)}{space}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{nameservers(&o.delegation, now)}{records(&o.zone, &name, now)}{address_claims(&r.address_space)}</div>
                 <div class="grid grid-cols-1 gap-4 content-start">{info}{flags}{dnssec_card(&o.dnssec, now)}
                     <section class="card">{super::domain::history::raws(&r.raw)}</section></div>
             </div>

@@ -317,7 +317,12 @@ impl Backend for Services {
         let name = Fqdn::read(name).map_err(|e| ApiError::invalid(e.to_string()))?.name;
         dns::known_type(rtype).map_err(|e| query_error(&e))?;
         let _permit = self.enter(caller, Work::Trace).await?;
-        self.asking_for(caller)?.engine.trace(&name, rtype).await.map_err(|e| query_error(&e))
+        let mut trace =
+            self.asking_for(caller)?.engine.trace(&name, rtype).await.map_err(|e| query_error(&e))?;
+        if caller.visitor.is_none() {
+            crate::place_trace(&**self.store(), caller.org, &mut trace).await.map_err(unavailable)?;
+        }
+        Ok(trace)
     }
 
     async fn check(

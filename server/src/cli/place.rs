@@ -109,6 +109,15 @@ fn address(url: &str) -> Result<String> {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn an_installation_is_read_only_where_a_flag_names_one() {
+        assert!(given(None, None).await.unwrap().is_none());
+        let none = given(Some(Path::new("/nowhere")), None).await.err().unwrap().to_string();
+        assert!(none.contains("no installation is in /nowhere"), "{none}");
+        let wrong = given(None, Some("mysql://bob:hunter2@h/x")).await.err().unwrap().to_string();
+        assert!(!wrong.contains("hunter2") && !wrong.contains("no installation"), "{wrong}");
+    }
+
     #[test]
     fn a_place_is_named_without_its_password() {
         let shown = |url: &str| address(url).unwrap();

@@ -82,6 +82,9 @@ async fn a_scan_comes_with_the_claims_that_cover_its_addresses() {
     let r = scan().await;
     let claimed = r.address_space.iter().find(|s| s.address == address).unwrap();
     assert_eq!((claimed.place, claimed.claim.as_deref()), (Place::Claimed, Some("web")));
+    let (_, trace) = site.json::<model::dns::Trace>("/api/v1/trace?name=q7.io&type=A").await;
+    let space = trace.unwrap().address_space;
+    assert!(space.iter().any(|s| s.address == address && s.claim.as_deref() == Some("web")), "{space:?}");
     let page = site.get("/tools/scan?name=q7.io").await;
     let body = axum::body::to_bytes(page.into_body(), 8 << 20).await.unwrap();
     let html = String::from_utf8_lossy(&body);
