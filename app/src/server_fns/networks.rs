@@ -96,8 +96,11 @@ fn refused_block(query: &str, listed: usize) -> Option<String> {
 pub async fn add_block(prefix: String, #[server(default)] description: String) -> Result<(), ApiError> {
     let (backend, caller) = context::backend()?;
     let saved = backend.save_block(&caller, prefix.trim(), &description).await.inspect_err(|_| {
-        let percent = model::inventory::percent;
-        let typed = format!("new={}&for={}", percent(prefix.trim()), percent(description.trim()));
+        let cut = |text: &str| {
+            let kept: String = text.trim().chars().take(form::VALUE_MAX).collect();
+            model::inventory::percent(&kept)
+        };
+        let typed = format!("new={}&for={}", cut(&prefix), cut(&description));
         context::go_to(&format!("/networks?add=block&{typed}&refused=block#add-block"));
     })?;
     let shown = model::inventory::percent(&saved.prefix.to_string());

@@ -151,7 +151,7 @@ fn fields(n: &Networks, shown: &str, search: &str) -> AnyView {
     let second = space(("from2", "length2"), &blocks_of(n, "", !v6), !v6, (given("from2"), given("length2")));
     let more = if v6 { "Add an IPv4 prefix" } else { "Add an IPv6 prefix" };
     let has_second = given("length2").is_some() || given("prefix2").is_some();
-    let was_refused = given("refused").is_some();
+    let was_refused = given("refused").is_some_and(|v| v == "1");
     let result = n.preview.as_ref().map(|p| preview(p, was_refused));
     let label = match n.preview.as_ref().map(|p| p.gets.as_slice()) {
         Some([one]) => format!("Claim {}", one.prefix),

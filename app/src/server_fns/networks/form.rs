@@ -23,6 +23,9 @@ const KEYS: [&str; 11] = [
     "description",
 ];
 
+/// Characters of a value that are kept in an address: more than any may have.
+pub(super) const VALUE_MAX: usize = 300;
+
 /// The values of the form, by key.
 pub(super) struct Form(Vec<(&'static str, String)>);
 
@@ -53,11 +56,12 @@ impl Form {
         has(&["from", "other", "prefix", "from2", "prefix2"]) && has(&["resource"])
     }
 
-    /// The address of the page with these values and a block that is shown.
+    /// The address of the page with these values, cut to what a header carries, and a block that is shown.
     pub(super) fn address(&self, block: &str) -> String {
         let given = self.0.iter().filter(|(_, v)| !v.is_empty());
-        let pairs = given.map(|(key, v)| format!("{key}={}", percent(v)));
-        let all: Vec<String> = std::iter::once(format!("block={}", percent(block))).chain(pairs).collect();
+        let cut = |v: &str| percent(&v.chars().take(VALUE_MAX).collect::<String>());
+        let pairs = given.map(|(key, v)| format!("{key}={}", cut(v)));
+        let all: Vec<String> = std::iter::once(format!("block={}", cut(block))).chain(pairs).collect();
         format!("/networks?{}", all.join("&"))
     }
 
