@@ -217,7 +217,7 @@ fn a_view_tells_which_addresses_others_hold_and_nothing_else_and_stays_as_it_was
     let names = |view: &SpaceView| view.held().map(|h| h.holder.claim.clone()).collect::<Vec<_>>();
     assert_eq!(names(&before), ["mine"]);
     assert!(!format!("{:?}", before.survey(&block, 9)).contains("secret"));
-    // Where tenants may overlap, others are in nobody's way.
+    // Where tenants may overlap, others count for nothing.
     let open = SpaceView::new(space.clone(), 1, shared);
     assert!(!open.foreign(&block).intersects(&"10.1.0.0/16".parse().unwrap()));
     // What is written later does not change it.

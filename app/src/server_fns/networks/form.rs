@@ -180,7 +180,7 @@ pub(super) fn addresses(p: &IpNet) -> String {
     // Digits of a large IPv6 prefix say less than its length.
     match p.max_prefix_len() - p.prefix_len() {
         0 => "one address".to_string(),
-        1..=16 => format!("{} addresses", crate::components::pager::grouped(size(p) as u64)),
+        1..=16 => format!("{} addresses", model::words::grouped(size(p) as u64)),
         bits => format!("2^{bits} addresses"),
     }
 }

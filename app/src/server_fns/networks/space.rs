@@ -2,7 +2,7 @@
 
 use super::parts::{Kind, Part, Parts, percent};
 use super::{Amounts, Block, Cell, CellState, REFUSED_MAX, RefusedPart, Space, SubPrefix};
-use crate::components::pager::grouped;
+use model::words::grouped;
 use service::addresses::{AddressReview, Place};
 use service::numbers::prefix::{bounds, is_v4, overlaps, size, split};
 use service::numbers::{AddressRecord, IpNet, RangeSet, SpaceView};

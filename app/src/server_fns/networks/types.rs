@@ -227,7 +227,7 @@ impl Gone {
         let domains = match self.domains {
             0 => String::new(),
             1 => format!(" {least}1 domain still points here."),
-            n => format!(" {least}{} domains still point here.", crate::components::pager::grouped(n as u64)),
+            n => format!(" {least}{} domains still point here.", model::words::grouped(n as u64)),
         };
         format!("{what}{by}.{domains}")
     }
