@@ -49,7 +49,7 @@ async fn a_block_is_drawn_with_its_claims_and_what_is_free() {
     // A picture of links is a group with a name, not an image.
     assert!(html.contains("role=\"group\" aria-label=\"Free and used space in 10.20.0.0/16\""), "{html}");
     // The whole block, its quarters, sizes, amounts, and what is in the way of the claim that is refused.
-    says(&t, &["10.20.0.0/16 50 % used 10.20.0.0/18 100 %", "10.20.128.0/18 0 %", ".0.0/18 pool 16,384"]);
+    says(&t, &["10.20.0.0/16 50 % used", "10.20.0.0/18 100 %", "10.20.128.0/18 0 %", ".0.0/18 pool 16,384"]);
     says(&t, &["10.20.80.0/24 edge overlaps 10.20.64.0/18, held by web", "Allocated 32,768", "Free 32,768"]);
     says(&t, &["All blocks", "The red cell is refused for edge.", "0 1 2 3 4 5 6 7 8 9 a b c d e f"]);
     for label in ["10.20.0.0/18, pool", "10.20.64.0/18, web", "10.20.128.0/17, free"] {
@@ -425,7 +425,7 @@ async fn names_go_on_and_what_was_not_asked_is_not_what_had_no_answer() {
     says(&read(&app, "/networks?names=nowhere").await, &["“nowhere” is not a position in this list"]);
     // Of another prefix or address than what is shown, with who holds it.
     let (_, html) = page(&app, "/networks?block=10.20.0.0/24&into=10.20.0.7").await;
-    says(&text(&html), &["Names that point into 10.20.0.7/32", "Claimed by web, allocated Nov 20, 2026"]);
+    says(&text(&html), &["Names that point into 10.20.0.7/32", "Claimed by web , allocated Nov 20, 2026"]);
     assert!(html.contains("block=10.20.0.0%2F24&amp;into=10.20.0.7&amp;names=10.20.0.2"), "{html}");
     let t = read(&app, "/networks?into=10.20.0.0/16").await;
     says(&t, &["Names that point into 10.20.0.0/16", "1 claimed prefix in it"]);

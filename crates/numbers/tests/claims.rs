@@ -3,8 +3,8 @@
 use numbers::claim::{DESCRIPTION_MAX, granted, validate};
 use numbers::prefix::overlaps;
 use numbers::{
-    AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, RecordState,
-    Reference, Space, Tenant, allocate,
+    AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, RangeSet,
+    RecordState, Reference, Space, SpaceView, Tenant, allocate,
 };
 use proptest::prelude::*;
 

@@ -50,7 +50,12 @@ pub(super) fn page(s: &Source, query: &str, preview: Option<Preview>, now: Times
     let gets = preview.iter().flat_map(|p| &p.gets).filter_map(|g| g.prefix.parse::<IpNet>().ok());
     let gets: Vec<IpNet> = gets.collect();
     let asked = filter.block.filter(|b| gets.is_empty() || gets.iter().any(|p| overlaps(b, p)));
-    let around = |p: &IpNet| all.iter().find(|b| b.contains(p)).copied().unwrap_or(*p);
+    let written = ["other", "from"].into_iter().filter_map(|key| crate::query::value(query, key));
+    let written: Vec<IpNet> = written.filter_map(|text| parse(&text).ok()).collect();
+    let around = |p: &IpNet| {
+        let holds = |b: &&IpNet| b.contains(p);
+        all.iter().find(holds).or_else(|| written.iter().find(holds)).copied().unwrap_or(*p)
+    };
     let shown = asked.or_else(|| gets.first().map(around)).or_else(|| all.first().copied());
     let map = Map { blocks: &all, view, refused: &s.refused.claims, listed: &s.listed };
     let space = shown.map(|p| map.space(&p, &s.review, &gets));
